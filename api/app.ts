@@ -1,6 +1,6 @@
 import { bearer } from '@elysiajs/bearer'
 import { Elysia } from 'elysia'
-import type { Log } from '../runtime/log.ts'
+import type { Logger } from '../runtime/logger.ts'
 import type { Tracing } from '../runtime/tracing.ts'
 import { bearerToken } from './authenticate.ts'
 import { forOrigins } from './cors.ts'
@@ -60,7 +60,7 @@ export type AppDependencies = {
   answered: Metrics['answered']
   /** Nothing is traced without it. */
   tracing?: Tracing | undefined
-  log: Log
+  log: Logger
 }
 
 // A token in an address would end up in logs, so the name under which the plugin looks for one
@@ -208,7 +208,7 @@ const timedBy =
 const MS_PER_SECOND = 1_000
 
 /** Finds tokens, and answers what no route foresees. */
-const emptyApp = (log: Log) =>
+const emptyApp = (log: Logger) =>
   // By default Elysia looks for the path behind the first eleven characters, and a host may be
   // shorter.
   new Elysia({ name: 'feedback-insights', normalize: false, handler: { standardHostname: false } })

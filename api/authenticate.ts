@@ -13,7 +13,7 @@ const MAX_REMEMBERED_TOKENS = 20_000
 const TAKEN_ALONG = 1_000
 const TAKEN_ALONG_FROM_MS = TOKEN_REMEMBERED_MS / 2
 /** A second look-up may be on its way: a connection can hang. */
-const LOOK_UPS = { items: TAKEN_ALONG, lanes: 2 }
+const LOOK_UPS = { items: TAKEN_ALONG, concurrency: 2 }
 
 /**
  * A token ends by the clock; how long ago Postgres was asked is measured, since clocks are set

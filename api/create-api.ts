@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { conditionOf, type ReadCondition } from '../health/condition.ts'
 import { answerSeconds } from '../db/connection/answer-time.ts'
-import { knownWorkspaces } from '../db/workspaces/known-workspaces.ts'
+import { createKnownWorkspaces } from '../db/workspaces/known-workspaces.ts'
 import { readChanges } from '../db/reads/changes.ts'
 import { findAccount, readAccountStory, readFeedbackContext } from '../db/reads/context.ts'
 import { compareSpans, countFeedback } from '../db/reads/insights.ts'
@@ -13,7 +13,7 @@ import { describeFault } from '../runtime/fault.ts'
 import { withinTime } from '../runtime/within-time.ts'
 import { closeQueues, type JobQueues, openQueues } from '../queue/jobs/job-queues.ts'
 import { createLog } from '../queue/log/log.ts'
-import { processReportsIn, startReporting } from '../queue/jobs/process-reports.ts'
+import { createProcessReports, startReporting } from '../queue/jobs/process-reports.ts'
 import { redisCondition } from '../queue/redis/redis-condition.ts'
 import { pingRedis } from '../queue/redis/redis-servers.ts'
 import { createWake } from '../queue/jobs/wake.ts'
@@ -52,7 +52,7 @@ export const createApi = async (resources: Resources): Promise<Api> => {
   const prefix = config.REDIS_PREFIX
   const stopping = new AbortController()
   const queues = openQueues(redis, prefix, () => {})
-  const stores = { sql, redis, prefix, listWorkspaces: knownWorkspaces(sql, TOKEN_TIMEOUT_MS) }
+  const stores = { sql, redis, prefix, listWorkspaces: createKnownWorkspaces(sql, TOKEN_TIMEOUT_MS) }
   await stores.listWorkspaces()
   const wake = createWake({ queues })
   const bodies = createBodiesInHand(mostBytesInHand(config))
@@ -155,7 +155,7 @@ const observe = (
   const metrics = createMetrics(readCondition, { loopDelay, bodies })
   const history = keepHistory(readCondition)
   const reporting = startReporting(
-    processReportsIn(redis, config.REDIS_PREFIX),
+    createProcessReports(redis, config.REDIS_PREFIX),
     { id: randomUUID(), kind: 'api' },
     async () => metrics.figures(await answerSeconds(sql)),
   )

@@ -3,9 +3,9 @@ import { MAX_BATCH_BODY_BYTES } from '../contract/limits.ts'
 import type { Operation } from '../contract/submission.ts'
 import { findProgress } from '../db/apply/answers.ts'
 import type { Sql } from '../db/connection/postgres.ts'
-import { numberFloor } from '../db/submissions/number-floor.ts'
+import { createNumberFloor } from '../db/submissions/number-floor.ts'
 import { findTokenHolders } from '../db/tokens.ts'
-import type { Log } from '../runtime/log.ts'
+import type { Logger } from '../runtime/logger.ts'
 import type { Tracing } from '../runtime/tracing.ts'
 import { withinTime } from '../runtime/within-time.ts'
 import type { Admit, RateLimit } from '../queue/admission/admission.ts'
@@ -35,7 +35,7 @@ const steadily = (): number => performance.now()
 /** What the process has opened. It closes the connections itself, after `stop`. */
 export type Resources = {
   config: ApiConfig
-  log: Log
+  log: Logger
   hashKey: HashKey
   sql: Sql
   /** A pool for reads of its own, so that they take no connection from submissions. */
@@ -81,7 +81,7 @@ const admitUnderPressure = (
   wake: Pick<Wake, 'wake'>,
   pressure: Pressure,
 ): Admit => {
-  const floor = numberFloor(sql, steadily)
+  const floor = createNumberFloor(sql, steadily)
   const connection = config.REDIS_REPLICAS_ACK === 0 ? redis : admitting
   onNewConnection(connection, floor.forget)
   const admit = createAdmit({
@@ -89,7 +89,7 @@ const admitUnderPressure = (
     replicas: config.REDIS_REPLICAS_ACK,
     prefix: config.REDIS_PREFIX,
     wake,
-    floorOf: floor.of,
+    floorOf: floor.get,
     findStoredKey: createFindStoredKey(sql, LOOK_UP_TIMEOUT_MS),
   })
   return async (request) => {

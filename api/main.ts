@@ -3,7 +3,7 @@ import { openDatabase, whyNotThisDatabase } from '../db/connection/open-database
 import { setBootstrapTokens } from '../db/tokens.ts'
 import { connectProcess, endWith } from '../runtime/connect-process.ts'
 import { openTracing } from '../runtime/open-tracing.ts'
-import { goPastProxies } from '../runtime/past-proxies.ts'
+import { bypassProxies } from '../runtime/bypass-proxies.ts'
 import { connectToAnswer } from '../queue/redis/connect-redis.ts'
 import { whenReady, whyNotThisRedis } from '../queue/redis/open-redis.ts'
 import { readApiConfig } from './config.ts'
@@ -12,7 +12,7 @@ import { serve } from './serve.ts'
 
 const STATEMENT_TIMEOUT_MS = 5_000
 
-goPastProxies(process.env)
+bypassProxies(process.env)
 const { config, log, hashKey, sql, redis } = await connectProcess({
   name: 'api',
   readConfig: () => readApiConfig(process.env),

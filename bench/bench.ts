@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import process from 'node:process'
 import { startPostgres } from '../cli/start/embedded/postgres-server.ts'
 import { startRedis } from '../cli/start/embedded/redis-server.ts'
-import { goPastProxies } from '../runtime/past-proxies.ts'
+import { bypassProxies } from '../runtime/bypass-proxies.ts'
 import { printHelp } from '../runtime/print-help.ts'
 import { grantForTests } from '../test/support/superuser.ts'
 import { readBenchConfig } from './bench-config.ts'
@@ -67,5 +67,5 @@ Its environment is in docs/benchmark.md.`)
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.once(signal, () => void running.disposeAsync().finally(() => process.exit(130)))
 }
-goPastProxies(process.env)
+bypassProxies(process.env)
 process.exit(await main(process.argv.slice(2)))

@@ -5,7 +5,7 @@ import { feedbackRecord } from './feedback-record.ts'
 import { freeObject, list, object, text } from './fields.ts'
 import { MAX_BATCH_ITEMS } from './limits.ts'
 
-/** The operations that a batch can hold, with their bodies; a purge is none. */
+/** The operations that a batch can hold, with their bodies. A purge cannot be part of a batch. */
 export const BATCHABLE = {
   create_feedback: feedbackRecord,
   identify_contact: contactRecord,
@@ -16,17 +16,17 @@ export type Batchable = keyof typeof BATCHABLE
 
 const OPERATIONS = Object.keys(BATCHABLE) as Batchable[]
 
-/** Of the header, and of an item. */
+/** The form of an idempotency key, in the header and in an item. */
 export const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/
 
-/** What is around the body of an item, which is checked as its operation checks it. */
+/** An item without its body. The operation checks the body. */
 export const batchItem = object({
   operation: v.picklist(OPERATIONS, `one of ${OPERATIONS.join(', ')}`),
   body: freeObject,
   idempotencyKey: v.optional(v.pipe(text, v.regex(IDEMPOTENCY_KEY, '1 to 255 visible ASCII characters'))),
 })
 
-/** The body of a batch; what is wrong with an item is told with its own result. */
+/** The body of a batch. The result of an item tells the problems of that item. */
 export const batchRequest = object({ items: list(v.unknown(), MAX_BATCH_ITEMS, 'items') })
 
 type ItemOf<O extends Batchable> = O extends Batchable

@@ -45,8 +45,8 @@ export const conversationRecord = object(
 export type ConversationRecord = v.InferOutput<typeof conversationRecord>
 
 /**
- * The contacts that a conversation names, each once. Its last record counts and keeps its place, so
- * that its claims are the latest.
+ * The contacts that a conversation names, each once. The last record of a contact counts and keeps
+ * its place, so that its claims are the latest.
  */
 export const namedContacts = (conversation: ConversationRecord): ContactRecord[] =>
   lastOfEach(sourcedContacts(conversation), ({ source, id }) => JSON.stringify([source ?? null, id]))
@@ -64,8 +64,8 @@ export const lastOfEach = <T>(items: readonly T[], keyOf: (item: T) => string): 
 
 /**
  * A contact without a source means the contact of the same id that the conversation also names with
- * a source, if there is one. Otherwise two elements with one acceptance number could mean the same
- * contact, and neither would be the later one.
+ * a source. Otherwise two elements with one acceptance number could mean the same contact, and
+ * neither would be the later one.
  */
 export const sourcedContacts = ({ contacts }: ConversationRecord): ContactRecord[] => {
   const sources = new Map(contacts.flatMap(({ id, source }) => (source == null ? [] : [[id, source] as const])))

@@ -1,7 +1,7 @@
 const DATE_TIME = /^(\d{4})-(\d{2})-(\d{2})[Tt](\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,100}))?(?:[Zz]|([+-])(\d{2}):(\d{2}))$/
 
 /**
- * True for a date-time of RFC 3339 with an offset that exists on the calendar and lies in the years
+ * True for a date-time of RFC 3339 that has an offset, exists on the calendar and lies in the years
  * 1 to 9999 in UTC. A leap second is refused: neither JavaScript nor Postgres can keep it.
  */
 export const isDateTime = (value: string): boolean => {
@@ -29,17 +29,16 @@ export const isDateTime = (value: string): boolean => {
 }
 
 /**
- * True for the first day of the year 1. Programs in .NET, Go and Java write it where no time is
- * set.
+ * True for the first day of the year 1. Programs in .NET, Go and Java write it for an unset time.
  */
 export const isUnset = (dateTime: string): boolean => dateTime.startsWith('0001-01-01')
 
-/** Postgres keeps microseconds, and would round what is finer into the next year. */
+/** Postgres keeps microseconds. It would round finer fractions, even into the next year. */
 const BEYOND_MICROSECONDS = /(\.\d{6})\d+/
 
 /**
  * Postgres takes offsets below 16 hours, RFC 3339 up to 23:59. A time with a larger offset is
- * returned in UTC, any other as it is, cut to microseconds.
+ * converted to UTC. Every time is cut to microseconds.
  */
 export const storableDateTime = (given: string): string => {
   const value = given.replace(BEYOND_MICROSECONDS, '$1')

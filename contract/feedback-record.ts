@@ -18,7 +18,7 @@ import { isPlaceholder } from './identity/canonical.ts'
 import { isJsonObject, type JsonObject, type JsonValue } from './json.ts'
 import { MAX_METADATA_MEMBER_BYTES, MAX_TAG_CHARACTERS, MAX_TAGS } from './limits.ts'
 
-/** It becomes metadata of the contact or account. */
+/** Source data of a reference becomes metadata of the contact or account. */
 const SOURCE_DATA_OF_REFERENCE: readonly FreeMember[] = [
   { name: 'sourceData', maxMemberBytes: MAX_METADATA_MEMBER_BYTES },
 ]
@@ -55,7 +55,7 @@ const projectReference = object(
   { named: ['id', 'name'] },
 )
 
-/** Placeholders that are sent as external ids. Own ids are not affected. */
+/** Placeholders that are sent as external ids. Own ids are not checked here. */
 const placeholders = (record: JsonObject): Excess[] => [
   ...(record['isExternalContactId'] === true ? placeholdersOf(record, 'contact') : []),
   ...(record['isExternalAccountId'] === true ? placeholdersOf(record, 'account') : []),
@@ -71,7 +71,7 @@ const placeholdersOf = (record: JsonObject, kind: 'contact' | 'account'): Excess
   ]
 }
 
-/** An empty id has been reported already. */
+/** An empty id is reported by the check of the member itself. */
 const isPlaceholderId = (value: JsonValue | undefined): boolean =>
   typeof value === 'string' && value !== '' && isPlaceholder(value)
 

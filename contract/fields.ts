@@ -7,14 +7,14 @@ import { MAX_AMOUNT, MAX_IDENTIFIER_CHARACTERS, MAX_REPORTED_PROBLEMS } from './
 import { MISSING } from './problem.ts'
 
 /**
- * The kinds of field that the interface knows. Every message says what was expected: it ends a
- * sentence that begins with the path and "must be". No message quotes the value. Metadata says in
- * JSON Schema what a function checks; validation ignores it.
+ * The kinds of field that the interface knows. Every message says the expected form: it ends a
+ * sentence that begins with the path and "must be". No message quotes the value. Metadata repeats
+ * in JSON Schema the rule that a function checks; validation ignores it.
  */
 export const text = v.string('a string')
 export const flag = v.boolean('true or false')
 /**
- * A rating or a contract value within an open object, where all numbers are checked together. One
+ * A rating or a contract value within an open object, where one function checks all numbers. One
  * number near the end of double precision would make the sum or average of all rows infinite.
  */
 export const openAmount = v.pipe(
@@ -48,15 +48,15 @@ export const textOfAtMost = (characters: number) =>
 export const shortText = textOfAtMost(MAX_IDENTIFIER_CHARACTERS)
 export const identifier = v.pipe(shortText, v.nonEmpty('a string that is not empty'))
 
-/** Where something comes from. A blank source counts as absent. */
+/** The source of a record. A blank source counts as absent. */
 export const givenSource = v.pipe(
   shortText,
   v.transform((value) => (value.trim() === '' ? null : value)),
 )
 
 /**
- * What an external id must be. With a placeholder the bug of one client would unite strangers, and
- * a purge would remove them all.
+ * The expected form of an external id. With a placeholder, the bug of one client would unite
+ * strangers, and a purge would remove them all.
  */
 export const NO_PLACEHOLDER = 'an id, not blank and not a placeholder such as null or undefined'
 export const externalId = v.pipe(
@@ -66,9 +66,9 @@ export const externalId = v.pipe(
 )
 
 /**
- * An array of at most `most` items; `items` says what they are. Checking stops at the first item
- * too many, or once there are as many problems as are reported: what valibot notes about one item
- * of two bytes takes hundreds.
+ * An array of at most `most` items; `items` names them. The check stops at the first item beyond,
+ * or when there are as many problems as a response reports. Valibot keeps hundreds of bytes for one
+ * bad item of two bytes.
  */
 export const list = <const Item extends v.GenericSchema>(item: Item, most: number, items: string) => {
   const array = v.array(item, 'an array')
@@ -93,7 +93,7 @@ export const list = <const Item extends v.GenericSchema>(item: Item, most: numbe
   )
 }
 
-/** What was found wrong with a part, as an issue of the whole. */
+/** A problem of a part, as an issue of the whole. */
 const issueAt = (
   [first, ...others]: readonly v.IssuePathItem[],
   { message, expected, received, input }: v.BaseIssue<unknown>,
@@ -107,17 +107,18 @@ const issueAt = (
 
 const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** Valibot reports a missing member at the place where it should be. */
+/** Valibot reports a missing member at the path of that member. */
 const ofObject = ({ path }: v.BaseIssue<unknown>): string => (path === undefined ? 'an object' : MISSING)
 
 /** Free key-value pairs, kept as they are. Keys may have any name. */
 export const freeObject = v.custom<JsonObject>(isObject, 'an object')
 
 type ObjectRules = {
-  /** Finds what depends on several members. */
+  /** Checks rules that involve several members. */
   readonly check?: (record: JsonObject) => Excess[]
   /**
-   * Of a reference: the members of which one has to say something, or the reference names nothing.
+   * For a reference: at least one of these members must have a value, or the reference names
+   * nothing.
    */
   readonly named?: readonly string[]
 }
@@ -137,7 +138,7 @@ export const object = <const Entries extends v.ObjectEntries>(
     v.check(isObject, 'an object'),
     v.object(entries, ofObject),
     v.rawCheck(({ dataset, addIssue }) => {
-      // This runs also when a member is wrong, so that all problems are reported at once.
+      // This runs even if a member is wrong, so that the response reports all problems at once.
       const record = dataset.value as JsonObject
       for (const { path, expected } of [...excesses(record, free), ...check(record)]) {
         const [first, ...others] = path.map(
@@ -150,12 +151,12 @@ export const object = <const Entries extends v.ObjectEntries>(
   )
 
 /**
- * Takes any value. Its input type is what the rest of the pipe asks for, so that the compiler
- * checks bodies that are written in code.
+ * Takes any value. Its input type is the one that the rest of the pipe expects, so that the
+ * compiler checks bodies in code.
  */
 const anyOf = <Input>() => v.unknown() as unknown as v.GenericSchema<Input, unknown>
 
-/** An object whose known members are checked. All members are kept. */
+/** An object that keeps all members. Only the known members are checked. */
 export const openObject = <const Entries extends v.ObjectEntries>(known: Entries) => {
   const schema = v.object(known, ofObject)
   return v.pipe(

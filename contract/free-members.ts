@@ -9,27 +9,28 @@ export type FreeMember = {
   /** The member of the record that asks for unflattening. */
   readonly flag?: string
   /**
-   * The most that one member of the free object may have, where each is kept as metadata by itself:
-   * its name and its value.
+   * The most bytes of one member, name and value together. It applies where each member is stored
+   * as metadata.
    */
   readonly maxMemberBytes?: number
 }
 
 /**
- * What a number must be. One that could not be kept has been made infinite when its text was read.
+ * The expected form of a number. The JSON reader makes a number infinite if JavaScript cannot keep
+ * it.
  */
 export const KEPT_NUMBER = 'a number that double precision keeps: finite, and unchanged if it is an integer'
 
 /**
- * A place in a record that is not as it must be. `expected` ends a sentence that begins with the
- * path and "must be".
+ * A part of a record that breaks a rule. `expected` ends a sentence that begins with the path and
+ * "must be".
  */
 export type Excess = { readonly path: readonly (string | number)[]; readonly expected: string }
 
 /**
- * Where the free objects of a record have more than they may. They are bounded as they are stored,
- * that is after unflattening; the free object itself is bounded as it was given as well. A path is
- * the same in both forms, since its parts are joined by dots.
+ * The free objects of a record that exceed their bounds. The bounds apply to the stored form, after
+ * unflattening; the object itself is bounded in its sent form, too. A path is the same in both
+ * forms, since dots join its parts.
  */
 export const excesses = (record: JsonObject, free: readonly FreeMember[]): Excess[] =>
   free.flatMap(({ name, flag, maxMemberBytes }) => {
@@ -49,8 +50,8 @@ const crowd = (path: readonly (string | number)[]): Excess => ({
 })
 
 /**
- * The objects that have too many members, and the numbers that are too large; no more of them than
- * are told. The function is recursive: the body reader has bounded the depth.
+ * The objects with too many members and the numbers that are too large, up to the number of
+ * problems that a response reports. The body reader has bounded the depth of this recursion.
  */
 const findExcesses = (value: JsonObject | JsonValue[], path: (string | number)[], found: Excess[]): void => {
   const isArray = Array.isArray(value)
@@ -70,11 +71,12 @@ const findExcesses = (value: JsonObject | JsonValue[], path: (string | number)[]
 }
 
 const KIB = 1024
-/** A character of a JavaScript string has at most so many bytes of UTF-8. */
+/** The most UTF-8 bytes of one character of a JavaScript string. */
 const MAX_BYTES_OF_A_CHARACTER = 3
 
 const largeMembers = (object: JsonObject, name: string, maxBytes: number): Excess[] => {
-  // One text is made faster than one for each member, and usually shows that no member is large.
+  // One text of the whole object is faster than one for each member, and usually shows that no
+  // member is large.
   if (JSON.stringify(object).length * MAX_BYTES_OF_A_CHARACTER <= maxBytes) return []
   return Object.keys(object)
     .filter((key) => jsonBytes(key) + COLON_BYTES + jsonBytes(object[key] as JsonValue) > maxBytes)

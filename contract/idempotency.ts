@@ -1,8 +1,5 @@
-/**
- * Keyed hashes of an `Idempotency-Key`, together with its operation, and of the body that came with
- * it.
- */
+/** Keyed hashes: `key` of an `Idempotency-Key` with its operation, `body` of the body. */
 export type Idempotency = { key: string; body: string }
 
-/** The submission to which a key leads, and the hash of its body. */
+/** The submission that an idempotency key belongs to, and the hash of its body. */
 export type IdempotencyRecord = { body: string; submissionId: string; number: number }

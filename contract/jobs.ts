@@ -7,30 +7,25 @@ const uuid = v.pipe(v.string(), v.uuid())
 export const wakeJob = v.object({ workspaceIds: v.array(uuid) })
 export type WakeJob = v.InferOutput<typeof wakeJob>
 
-/** A job of the queue `removal`: the records of a decided purge are to be removed. */
+/** A job of the queue `removal`: remove the records of a decided purge. */
 export const removalJob = v.object({ workspaceId: uuid, purgeId: uuid })
 export type RemovalJob = v.InferOutput<typeof removalJob>
 
-/**
- * A job of the queue `webhook`: a webhook has changes to get, or gets a message that only tests it.
- */
+/** A job of the queue `webhook`: deliver changes to a webhook, or send it a test message. */
 export const webhookJob = v.object({ workspaceId: uuid, webhookId: uuid, isTest: v.optional(v.boolean(), false) })
 export type WebhookJob = v.InferInput<typeof webhookJob>
 
 /**
  * A job of the queue `tagging`: stored records of one workspace that need tags, or that people
- * tagged and the tagger learns from. Their texts are read from Postgres.
+ * tagged and the tagger learns from. The worker reads their texts from Postgres.
  */
 export const taggingJob = v.object({
   workspaceId: uuid,
   feedbackIds: v.array(uuid),
   conversationIds: v.array(uuid),
-  /**
-   * Read records again that this version of the tagger has read. The tags that people gave are then
-   * left alone.
-   */
+  /** Tag records again that this version of the tagger has tagged. Tags that people gave stay. */
   again: v.optional(v.boolean()),
-  /** The places in their traces of the traced submissions that brought the texts. */
+  /** The trace contexts of the submissions that brought the texts, where they are traced. */
   traceparents: v.exactOptional(v.array(traceparent)),
 })
 export type TaggingJob = v.InferOutput<typeof taggingJob>

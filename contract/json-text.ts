@@ -1,13 +1,12 @@
 import type { JsonValue } from './json.ts'
 import { shownPath } from './problem.ts'
-import { closingQuote, NUMBER, QUOTE, withoutUnkept } from './lossy-numbers.ts'
+import { closingQuote, NUMBER, QUOTE, markLossyNumbers } from './lossy-numbers.ts'
 
 export type JsonProblem = {
-  /** A sentence that says what was expected and where, and never quotes the text. */
+  /** Says what was expected and where. It never quotes the text. */
   readonly message: string
   /**
-   * Keys and indices joined by dots, as valibot's getDotPath joins them; empty for the text as a
-   * whole.
+   * Keys and indices joined by dots, in the form of valibot's getDotPath; empty for the whole text.
    */
   readonly path: string
 }
@@ -16,18 +15,18 @@ export type ParsedJson = { readonly ok: true; readonly value: JsonValue } | ({ r
 
 /**
  * Parses as JSON.parse does, but refuses a text that is nested deeper than `maxDepth`. A number
- * that JavaScript would not keep is infinite in the value: a caller that keeps numbers has to
- * refuse it. The time is in proportion to the length of the text, for every text.
+ * that JavaScript cannot keep becomes infinite, so that a caller that stores numbers can refuse it.
+ * The time grows with the length of the text, and with nothing else.
  *
- * The scan, which knows places, costs several times as much as JSON.parse and runs only where
- * something is wrong. The errors are those of the scan, since V8's quote the text and
- * JavaScriptCore's have no position.
+ * The scan knows positions, but costs several times as much as JSON.parse. It runs only on a text
+ * with a problem. The errors come from the scan, since V8's quote the text and JavaScriptCore's
+ * have no position.
  */
 export const parseJsonText = (text: string, maxDepth: number): ParsedJson => {
   if (isDeeper(text, maxDepth)) return { ok: false, ...findProblem(text, maxDepth) }
   try {
     const value = JSON.parse(text) as JsonValue
-    const kept = withoutUnkept(text)
+    const kept = markLossyNumbers(text)
     return { ok: true, value: kept === text ? value : (JSON.parse(kept) as JsonValue) }
   } catch {
     return { ok: false, ...findProblem(text, maxDepth) }
@@ -42,7 +41,7 @@ const OPENING_BRACE = 0x7b
 const CLOSING_BRACE = 0x7d
 
 /**
- * Looks at brackets outside strings only, so it is right for valid JSON and harmless for any other
+ * Counts brackets outside strings. The result is right for valid JSON and harmless for any other
  * text.
  */
 const isDeeper = (text: string, maxDepth: number): boolean => {
@@ -65,16 +64,14 @@ const isDeeper = (text: string, maxDepth: number): boolean => {
 type Cursor = {
   readonly text: string
   readonly maxDepth: number
-  /** The place of the next character; after a syntax error, the place of the error. */
+  /** The position of the next character, or of the syntax error. */
   at: number
-  /** Indices, and keys as the text has them, with quotes and escapes. */
+  /** Indices, and keys in the form of the text, with quotes and escapes. */
   readonly path: (string | number)[]
   isTooDeep: boolean
 }
 
-/**
- * The first problem in the order of the text. The scan is recursive, to `maxDepth` levels at most.
- */
+/** The first problem of the text. The scan recurses `maxDepth` levels at most. */
 const findProblem = (text: string, maxDepth: number): JsonProblem => {
   const cursor: Cursor = { text, maxDepth, at: 0, path: [], isTooDeep: false }
   skipSpace(cursor)
@@ -85,8 +82,8 @@ const findProblem = (text: string, maxDepth: number): JsonProblem => {
 }
 
 /**
- * Each scan moves the cursor past its piece of the text and returns true, or leaves it at the error
- * and returns false.
+ * Each scan moves the cursor past its piece of the text and returns true. At an error it leaves the
+ * cursor there and returns false.
  */
 const scanValue = (cursor: Cursor): boolean => {
   switch (cursor.text.charCodeAt(cursor.at)) {
@@ -142,8 +139,8 @@ const ESCAPE = /\\(?:["\\/bfnrt]|u[\dA-Fa-f]{4})/y
 
 const scanString = (cursor: Cursor): boolean => {
   const { text } = cursor
-  // It goes character by character, since one expression for a whole string would keep a state for
-  // each of megabytes.
+  // A loop over characters: one expression for a whole string would keep a state for each character
+  // of a large text.
   for (cursor.at++; cursor.at < text.length; cursor.at++) {
     const code = text.charCodeAt(cursor.at)
     if (code === BACKSLASH) {

@@ -4,14 +4,11 @@ export type JsonObject = {
   [key: string]: JsonValue
 }
 
-/** An array is not an object. */
+/** An array does not count as an object. */
 export const isJsonObject = (value: JsonValue | undefined): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/**
- * Sets a member of any name. An assignment to `__proto__` would set the prototype of the object
- * instead.
- */
+/** Sets a member of any name. A plain assignment to `__proto__` would set the prototype instead. */
 export const setMember = (object: JsonObject, key: string, value: JsonValue): void => {
   if (key === '__proto__') {
     Object.defineProperty(object, key, { value, enumerable: true, configurable: true, writable: true })

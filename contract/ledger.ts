@@ -1,35 +1,36 @@
-/** What the log of a workspace says about its submissions. */
+/** Counts from the log of a workspace. */
 export type LogTotals = {
   workspaceId: string
   accepted: number
   /** Accepted and not applied. */
   queued: number
-  /** Microseconds since 1970 at which the oldest queued submission was accepted. */
+  /** The acceptance number of the oldest queued submission: microseconds since 1970. */
   oldestNumber: number | null
-  /** Bytes of the entries that have queued submissions. */
+  /** Bytes of the entries with queued submissions. */
   bytes: number
 }
 
 /**
- * How many submissions of a workspace are settled, by the state in which they ended. `removing`:
- * purges that are decided, and whose records are being removed.
+ * How many submissions of a workspace have reached each final state. `removing`: decided purges
+ * whose records are being removed.
  */
 export type SettledTotals = { workspaceId: string } & Record<'applied' | 'superseded' | 'purged' | 'dead', number> & {
     removing: number
   }
 
 /**
- * The accounts of a workspace. A purge counts as queued until its records are removed.
- * `difference`: accepted, but neither queued nor settled; 0 but for what is just being saved.
+ * All accepted submissions of a workspace by state. A purge counts as queued until its records are
+ * removed. `difference`: submissions that are neither queued nor settled; above 0 only while a save
+ * is under way.
  */
 export type Ledger = LogTotals & Omit<SettledTotals, 'removing'> & { difference: number }
 
 /**
- * The ledgers of the workspaces that these logs are of. Read the logs before the totals: a
- * submission that is applied in between is then counted twice and is never missing.
+ * The ledgers of the workspaces of these logs. Read the logs before the totals: a submission that
+ * is applied in between then counts twice and is never missing.
  */
 export const ledgersOf = (logs: readonly LogTotals[], settled: readonly SettledTotals[]): Ledger[] => {
-  const totals = new Map(settled.map((one) => [one.workspaceId, one]))
+  const totals = new Map(settled.map((counts) => [counts.workspaceId, counts]))
   return logs.map((log) => {
     const { applied, superseded, purged, dead, removing } = totals.get(log.workspaceId) ?? NOTHING
     const queued = log.queued + removing

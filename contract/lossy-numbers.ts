@@ -1,18 +1,18 @@
 /**
- * Finds every number that might not be kept: 16 digits in a row, or a fraction with an exponent.
- * Fifteen digits always fit. A number within a string matches only after a space, so ids and hashes
- * do not match. What is too large JSON.parse makes infinite by itself.
+ * Finds every number that JavaScript might not keep: 16 digits in a row, or a fraction with an
+ * exponent. Fifteen digits always fit. A number within a string matches only after a space, so ids
+ * and hashes do not match. JSON.parse itself makes a number infinite that is too large.
  */
 const DOUBTFUL_NUMBER = /(?:^|[[,: \t\r\n])-?(?:\d{16}|\d+\.\d+[eE])/
 
-/** JSON has no infinite numbers, but JSON.parse makes one of this. */
+/** JSON has no infinite numbers, but JSON.parse reads this as one. */
 const INFINITE = '1e999'
 
 /**
- * A text of valid JSON with an infinite number in the place of every integer that a JavaScript
- * number would change.
+ * The same valid JSON text with an infinite number in place of every integer that JavaScript would
+ * change.
  */
-export const withoutUnkept = (text: string): string => {
+export const markLossyNumbers = (text: string): string => {
   if (!DOUBTFUL_NUMBER.test(text)) return text
   let result = ''
   let taken = 0
@@ -39,7 +39,7 @@ const ZERO = 0x30
 const NINE = 0x39
 const BACKSLASH = 0x5c
 
-/** To be used from a place on. */
+/** A number at the position `lastIndex`. */
 export const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y
 
 export const closingQuote = (text: string, opening: number): number => {
@@ -51,15 +51,15 @@ export const closingQuote = (text: string, opening: number): number => {
   return -1
 }
 
-/** A literal of so many characters is always kept, however many of them are digits. */
+/** JavaScript keeps every literal of at most this length. */
 const ALWAYS_KEPT_DIGITS = 15
 
-/** Whether a number is an integer and JavaScript would make another one of it. */
+/** Whether JavaScript would change this integer. */
 const isChanged = (literal: string): boolean => {
   if (literal.length <= ALWAYS_KEPT_DIGITS) return false
   const number = Number(literal)
   if (!Number.isFinite(number)) return false
-  // A number is kept if JavaScript writes it as it was: 2^60 is a double, but is written as
+  // JavaScript must write the number in its original form: 2^60 is a double, but is written as
   // 1152921504606847000.
   const written = String(number)
   if (written === literal) return false
@@ -70,7 +70,7 @@ const isChanged = (literal: string): boolean => {
 }
 
 type Decimal = {
-  /** They have no zeros at either end. */
+  /** Digits without leading or trailing zeros. */
   readonly digits: string
   /**
    * The power of ten by which the digits, read as an integer, are multiplied. Not negative for an
@@ -79,12 +79,12 @@ type Decimal = {
   readonly exponent: number
 }
 
-/** A number's absolute value in a form that does not depend on how the number is written. */
+/** The absolute value of a number in a form that is equal for all ways to write it. */
 const toDecimal = (literal: string): Decimal => {
   const [significand = '', exponent = '0'] = literal.toLowerCase().split('e')
   const [integer = '', fraction = ''] = significand.replace('-', '').split('.')
   const digits = (integer + fraction).replace(/^0+/, '')
-  // A loop, since /0+$/ takes quadratic time on a long run of zeros that is not at the end.
+  // A loop, since /0+$/ takes quadratic time on a long run of zeros inside the digits.
   let end = digits.length
   while (digits[end - 1] === '0') end--
   if (end === 0) return { digits: '', exponent: 0 }

@@ -3,12 +3,12 @@ import { isJsonObject, setMember, type JsonObject, type JsonValue } from './json
 const REPLACEMENT = '\u{FFFD}'
 
 /**
- * The value with every U+0000 and every lone surrogate, in strings and in keys, replaced by U+FFFD:
- * Postgres stores neither. A key that becomes equal to another one gets U+FFFD and a number
- * appended, so that both stay.
+ * The value with U+FFFD in place of every U+0000 and every lone surrogate, in strings and in keys:
+ * Postgres stores neither. If two keys become equal, one gets U+FFFD and a number appended, so that
+ * both stay.
  *
- * Returns `value` itself if nothing has to be replaced, and never changes it. The function is
- * recursive: the body reader has bounded the depth of the values that it is given.
+ * Returns `value` itself if nothing has to be replaced, and never changes it. The body reader has
+ * bounded the depth of this recursion.
  */
 export const storable = <T extends JsonValue>(value: T): T => storableValue(value) as T
 
@@ -25,7 +25,7 @@ const storableText = (text: string): string => {
 
 const storableArray = (array: JsonValue[]): JsonValue[] => {
   let result = array
-  // `entries()` is ten times slower, and this loop runs over every element of every body.
+  // An index loop, since `entries()` is far slower and this runs over every element of every body.
   for (let index = 0; index < array.length; index++) {
     const element = array[index] as JsonValue
     const stored = storableValue(element)
@@ -51,8 +51,8 @@ const storableObject = (object: JsonObject): JsonObject => {
 }
 
 /**
- * A key that needs no replacement keeps its name, wherever it stands. The other keys take the names
- * that are left.
+ * A key that needs no replacement keeps its name, wherever it stands. The other keys take free
+ * names.
  */
 const rename = (object: JsonObject, renamed: readonly string[]): JsonObject => {
   const result: JsonObject = {}
@@ -60,8 +60,8 @@ const rename = (object: JsonObject, renamed: readonly string[]): JsonObject => {
   for (const key of Object.keys(object)) {
     if (!unfit.has(key)) setMember(result, key, object[key] as JsonValue)
   }
-  // The last number of each name is kept: a body can hold 100,000 keys that become the same, and no
-  // key may try all numbers again.
+  // The last number of each name is kept. A body can hold many keys that become equal, and a key
+  // must not try all numbers again.
   const taken = new Map<string, number>()
   for (const key of renamed) {
     const name = storableText(key)

@@ -3,16 +3,13 @@ import type { JsonObject } from './json.ts'
 import { ownId, type Realm } from './identity/own-id.ts'
 import { unflattenIf } from './unflatten.ts'
 
-/**
- * The source in which contacts and accounts are created when none is named, and the source of a
- * feedback that names none.
- */
+/** The default source of contacts, accounts and feedback. */
 export const DEFAULT_SOURCE = 'API'
 
-/** The source of a feedback as it is stored. */
+/** The stored source of a feedback. */
 export const feedbackSource = (record: FeedbackRecord): string => record.source ?? DEFAULT_SOURCE
 
-/** The source data of a feedback as it is stored; null when there is none. */
+/** The stored source data of a feedback; null if there is none. */
 export const feedbackSourceData = (record: FeedbackRecord): JsonObject | null => {
   if (record.sourceData == null) return null
   return unflattenIf(record.shouldUnflattenSourceData, record.sourceData)

@@ -33,14 +33,11 @@ type Accepted<O extends Operation> = {
   number: number
   body: Bodies[O]
   idempotency?: Idempotency
-  /** The place of the request in its trace, if it was traced. */
+  /** The trace context of the request, if it is traced. */
   traceparent?: string
-  /**
-   * What was known to be applied when it was admitted: an answer may have told ids as of this
-   * position.
-   */
+  /** The position at the admission. The answer may have contained ids as of this position. */
   seenPosition?: number
-  /** Of a replay: the number that the submission had before it died. */
+  /** For a replay: the number that the submission had before it died. */
   originalNumber?: number
 }
 

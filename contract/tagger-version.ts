@@ -1,2 +1,2 @@
-/** The version of the tagger. It goes up with every change that can give a text other tags. */
+/** The version of the tagger. Raise it with every change that can give a text other tags. */
 export const TAGGER_VERSION = 4

@@ -5,14 +5,13 @@ const RANDOM_BYTES = 24
 const CHECKSUM_CHARACTERS = 8
 
 /**
- * A token that the environment gives: 16 to 200 visible ASCII characters. Tokens that we make have
- * this form, too.
+ * A token of the environment: 16 to 200 visible ASCII characters. The service's own tokens match,
+ * too.
  */
 const BOOTSTRAP_TOKEN = /^[\x21-\x7e]{16,200}$/
 
 /**
- * Makes a token: prefix, 192 random bits in base64url, checksum. It is kept nowhere; only its hash
- * is.
+ * Makes a token: prefix, 192 random bits in base64url, checksum. The service keeps only its hash.
  */
 export const makeToken = (): string => {
   const body = PREFIX + randomBytes(RANDOM_BYTES).toString('base64url')
@@ -22,8 +21,8 @@ export const makeToken = (): string => {
 const checksum = (body: string): string => tokenHash(body).slice(0, CHECKSUM_CHARACTERS)
 
 /**
- * False when the text cannot be a token and needs no look-up. A token without our prefix can still
- * be a bootstrap token.
+ * False for a text that cannot be a token and needs no look-up. A token without the prefix can be a
+ * bootstrap token.
  */
 export const isPlausibleToken = (token: string): boolean => {
   if (!BOOTSTRAP_TOKEN.test(token)) return false
@@ -32,5 +31,5 @@ export const isPlausibleToken = (token: string): boolean => {
   return token.slice(-CHECKSUM_CHARACTERS) === checksum(body)
 }
 
-/** The SHA-256 of a token in hexadecimal. Nothing else of a token is stored. */
+/** The SHA-256 of a token in hexadecimal, the only part of a token that is stored. */
 export const tokenHash = (token: string): string => hash('sha256', token)

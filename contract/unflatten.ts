@@ -1,11 +1,11 @@
 import { isJsonObject, setMember, type JsonObject, type JsonValue } from './json.ts'
 
-/** A key must not become a tree of any depth. */
+/** The most segments of a key, so that its tree has a bounded depth. */
 const MAX_SEGMENTS = 32
 
 /**
- * An empty segment, or one that is harmless to us, but not to every program that will read the
- * stored object.
+ * An empty segment, or a segment that names a prototype. It is harmless here, but not in every
+ * program that reads the stored object.
  */
 const UNFIT_SEGMENT = /(?:^|\.)(?:__proto__|constructor|prototype)?(?:\.|$)/
 
@@ -18,12 +18,10 @@ type Dotted = {
  * Turns dotted top-level keys into nested objects: `a.b` with a value becomes `a` containing `b`
  * with that value.
  *
- * - Keys that begin with `$` stay as they are. Segments are always object keys, also when they are
- *   digits.
- * - Objects for the same place merge. Where two values want one place, an object that was given
- *   nested wins, then the dotted key with fewer segments, then the key that comes first in the
- *   order of UTF-16 code units. So the order of the keys in `object` makes no difference. The value
- *   that loses stays whole, under its dotted key.
+ * - Keys that begin with `$` stay unchanged. Segments are always object keys, even digits.
+ * - Objects at the same path merge. Of two other values at one path, a given nested object wins, then
+ *   the dotted key with fewer segments, then the first key in UTF-16 order. So the order of the keys
+ *   in `object` does not matter. The other value stays whole, under its dotted key.
  * - A key also stays dotted if it has an empty segment, more than 32 segments, or a segment that
  *   names a prototype.
  *
@@ -48,20 +46,19 @@ export const unflatten = (object: JsonObject): JsonObject => {
   return result
 }
 
-/** The segments of a key; undefined for a key that has to stay as it is. */
+/** The segments of a key; undefined for a key that stays dotted. */
 const split = (key: string): string[] | undefined => {
   if (key.startsWith('$') || !key.includes('.') || UNFIT_SEGMENT.test(key)) return undefined
   const segments = key.split('.', MAX_SEGMENTS + 1)
   return segments.length <= MAX_SEGMENTS ? segments : undefined
 }
 
-const byRank = (one: Dotted, other: Dotted): number =>
-  one.segments.length - other.segments.length || (one.key < other.key ? -1 : 1)
+const byRank = (a: Dotted, b: Dotted): number => a.segments.length - b.segments.length || (a.key < b.key ? -1 : 1)
 
 /**
- * Puts a value where its segments lead. False, and nothing changed, if that is taken. Existing
- * objects are only walked through: building a tree for each key and merging it costs several times
- * as much.
+ * Puts a value at the path of its segments. Returns false and changes nothing if that path is
+ * taken. It walks through existing objects: a tree for each key and a merge cost several times as
+ * much.
  */
 const place = (
   target: JsonObject,
@@ -97,8 +94,8 @@ const nest = (segments: readonly string[], first: number, value: JsonValue): Jso
 }
 
 /**
- * Whether the place of every value in `addition` is free in `target`, or both sides have an object
- * there.
+ * Whether `target` has no value at the path of any value in `addition`. Two objects at one path are
+ * no conflict.
  */
 const fits = (target: JsonObject, addition: JsonObject): boolean =>
   Object.keys(addition).every((key) => {
@@ -118,8 +115,8 @@ const merge = (target: JsonObject, addition: JsonObject, copies: Set<JsonObject>
 }
 
 /**
- * The object in a member of an object of ours. One that was given is copied once before it changes:
- * else each key would cost a copy.
+ * The object in a member of an output object. A given object is copied once before it changes;
+ * otherwise each key would cost a copy.
  */
 const ownMember = (target: JsonObject, key: string, copies: Set<JsonObject>): JsonObject => {
   const held = valueOf(target, key) as JsonObject
@@ -130,7 +127,7 @@ const ownMember = (target: JsonObject, key: string, copies: Set<JsonObject>): Js
   return own
 }
 
-/** The value of a key that is known to be there. */
+/** The value of an existing key. */
 const valueOf = (object: JsonObject, key: string): JsonValue => object[key] as JsonValue
 
 /** Unflattens an object if a `shouldUnflatten…` flag asks for it. */

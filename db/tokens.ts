@@ -21,8 +21,8 @@ export type StoredToken = {
 }
 
 /**
- * Stores the hash of a new token and returns the token's id; undefined when there is no such
- * workspace.
+ * Stores the hash of a new token and returns the token's id; undefined if the workspace does not
+ * exist.
  */
 export const addToken = async (
   sql: Sql,
@@ -44,15 +44,15 @@ export const listTokens = (sql: Sql): Promise<StoredToken[]> =>
     from token as t left join workspace as w on w.id = t.workspace_id
     order by w.name nulls first, t.created_at`.execute()
 
-/** Revokes a token. False when there is no such token, or it was revoked before. */
+/** Revokes a token. Returns false if the token does not exist or is revoked already. */
 export const revokeToken = async (sql: Sql, id: string): Promise<boolean> =>
   (await sql`update token set revoked_at = now() where id::text = ${id} and revoked_at is null`).count === 1
 
 export type TokenHolder = { workspaceId: string | null; scopes: Scope[]; expiresAt: Date | null }
 
 /**
- * The holders of the tokens with these hashes, by hash: of those that are known, not expired and
- * not revoked.
+ * The holders of the tokens with these hashes, by hash, without unknown, expired and revoked
+ * tokens.
  */
 export const findTokenHolders = async (sql: Sql, hashes: readonly string[]): Promise<Map<string, TokenHolder>> => {
   const found = await sql<(TokenHolder & { hash: string })[]>`
@@ -63,10 +63,10 @@ export const findTokenHolders = async (sql: Sql, hashes: readonly string[]): Pro
 }
 
 /**
- * Makes the bootstrap tokens of the environment valid for the default workspace. Each replaces the
- * one of the same kind of a former start; a kind that the environment leaves out stays, since
- * another process may have it. A token that was revoked by hand is valid again while the
- * environment has it: the environment decides. Returns the kinds whose former token has ended.
+ * Makes the bootstrap tokens of the environment valid for the default workspace. Each one replaces
+ * the earlier token of its kind. A kind that the environment lacks stays, since another process may
+ * have it. A token that was revoked by hand is valid again while the environment has it. Returns
+ * the kinds whose earlier token has ended.
  */
 export const setBootstrapTokens = async (sql: Sql, tokens: BootstrapTokens): Promise<(keyof BootstrapTokens)[]> => {
   const kinds = (['access', 'admin'] as const).filter((kind) => tokens[kind] !== undefined)

@@ -2,8 +2,8 @@ import type { Sql } from './connection/postgres.ts'
 import type { FeedPlace } from './reads/changes.ts'
 
 /**
- * active: it gets what changes. paused: an operator has stopped it. failed: it has not confirmed a
- * delivery for a day, or needs tombstones that have expired. gone: its server answered 410.
+ * active: it gets changes. paused: an operator has stopped it. failed: it has not confirmed a
+ * delivery for a day, or needs expired tombstones. gone: its server answered 410.
  */
 export type WebhookState = 'active' | 'paused' | 'failed' | 'gone'
 
@@ -14,14 +14,14 @@ export type Webhook = {
   state: WebhookState
   place: FeedPlace
   secretVersion: number
-  /** The former secret signs as well. */
+  /** The former secret signs, too. */
   isRotating: boolean
-  /** Of the delivery that fails; 0 while none does. */
+  /** Attempts at the failing delivery; 0 for none. */
   attempts: number
   failingSince: Date | null
 }
 
-/** How a webhook is doing, for operators. `behind`: it has not confirmed the latest changes. */
+/** The status of a webhook for operators. `behind`: it has not confirmed the latest changes. */
 export type WebhookStatus = Pick<Webhook, 'id' | 'url' | 'state' | 'failingSince'> & {
   workspace: string
   position: number
@@ -31,8 +31,8 @@ export type WebhookStatus = Pick<Webhook, 'id' | 'url' | 'state' | 'failingSince
 }
 
 /**
- * Begins behind a position, or with what changes from now on. Returns the id; undefined without the
- * workspace.
+ * Creates a webhook that begins behind a position, or at the end of the feed. Returns its id;
+ * undefined if the workspace does not exist.
  */
 export const createWebhook = async (
   sql: Sql,
@@ -65,20 +65,14 @@ export const findWebhook = async (sql: Sql, { id, workspaceId }: { id: string; w
   return { ...rest, place: { position, passSince: passSince ?? undefined } } satisfies Webhook
 }
 
-/**
- * Active webhooks whose next attempt is due, and whose workspace has changes that they have not
- * confirmed.
- */
+/** Active webhooks with unconfirmed changes whose next attempt is due. */
 export const dueWebhooks = (sql: Sql): Promise<{ workspaceId: string; webhookId: string }[]> =>
   sql<{ workspaceId: string; webhookId: string }[]>`
     select h.workspace_id as "workspaceId", h.id as "webhookId" from webhook as h
     join workspace_progress as p on p.workspace_id = h.workspace_id
     where h.state = 'active' and h.next_attempt_at <= now() and h.position < p.change_position`.execute()
 
-/**
- * Webhooks of the installation that are not well: `failing` ones are tried again, `ended` ones are
- * not.
- */
+/** Webhooks with problems: `failing` ones are tried again, `ended` ones are not. */
 export type WebhooksNotWell = { failing: number; ended: number }
 
 export const countWebhooks = async (sql: Sql): Promise<WebhooksNotWell> => {
@@ -91,7 +85,7 @@ export const countWebhooks = async (sql: Sql): Promise<WebhooksNotWell> => {
 
 type Named = Pick<Webhook, 'workspaceId' | 'id'>
 
-/** Notes what was confirmed. False if the webhook has another place or state by now. */
+/** Notes the confirmed place. Returns false if the webhook has another place or state by then. */
 export const advanceWebhook = async (
   sql: Sql,
   { workspaceId, id, place }: Named & Pick<Webhook, 'place'>,
@@ -104,7 +98,7 @@ export const advanceWebhook = async (
   return count === 1
 }
 
-/** Notes an attempt that failed, and when the next one is due. `state`: it ends here. */
+/** Notes a failed attempt, and when the next one is due. `state`: the state from now on. */
 export const noteWebhookFault = async (
   sql: Sql,
   { workspaceId, id }: Named,
@@ -117,8 +111,8 @@ export const noteWebhookFault = async (
 }
 
 /**
- * Sets the state by hand. From the beginning of a place, if one is given. False if there is no such
- * webhook.
+ * Sets the state by hand. The webhook goes on behind the position `from`, if that is given. Returns
+ * false if the webhook does not exist.
  */
 export const setWebhookState = async (
   sql: Sql,
@@ -133,7 +127,7 @@ export const setWebhookState = async (
   return count === 1
 }
 
-/** Makes the next secret. The former one signs as well for a day. Returns its version. */
+/** Makes the next secret and returns its version. The former secret also signs for a day. */
 export const rotateWebhookSecret = async (sql: Sql, id: string): Promise<number | undefined> => {
   const [row] = await sql<{ version: number }[]>`
     update webhook set secret = secret + 1, former_secret_until = now() + interval '1 day'

@@ -3,7 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { demoReport, storedSoFar } from './demo-report.ts'
 import { describeFault } from '../runtime/fault.ts'
 import { startProgressBar } from '../cli/progress-bar.ts'
-import { goPastProxies } from '../runtime/past-proxies.ts'
+import { bypassProxies } from '../runtime/bypass-proxies.ts'
 import { printHelp } from '../runtime/print-help.ts'
 import { connectPostgres } from '../db/connection/postgres.ts'
 import type { Sql } from '../db/connection/postgres.ts'
@@ -95,5 +95,5 @@ const explain = (error: unknown): number => {
 
 printHelp(`usage: npm run demo
 Submits reviews to the service that runs in DATA_DIR, or at FEEDBACK_URL, and shows what was stored.`)
-goPastProxies(process.env)
+bypassProxies(process.env)
 process.exitCode = await runDemo().catch(explain)

@@ -6,7 +6,7 @@ import type { Workspace } from '../db/workspaces/workspaces.ts'
 import { readLogTotals } from '../queue/log/log-totals.ts'
 import type { JobQueue } from '../queue/jobs/job-queues.ts'
 import type { Sql } from '../db/connection/postgres.ts'
-import { type ProcessReport, processReportsIn } from '../queue/jobs/process-reports.ts'
+import { type ProcessReport, createProcessReports } from '../queue/jobs/process-reports.ts'
 import { countPurges, type PurgesUnderWay } from '../db/purges/purges-under-way.ts'
 import { countWebhooks, type WebhooksNotWell } from '../db/webhooks.ts'
 import { type QueueDepth, readQueueDepths } from '../queue/jobs/queue-depths.ts'
@@ -17,8 +17,8 @@ import { withinTime } from '../runtime/within-time.ts'
 import type { ListKnownWorkspaces } from '../db/workspaces/known-workspaces.ts'
 
 /**
- * How the installation is at one moment. A member that could not be read is missing: its server is
- * away.
+ * The state of the installation at one moment. A member that could not be read is missing: its
+ * server is away.
  */
 export type Condition = {
   /** Milliseconds since 1970. */
@@ -49,7 +49,7 @@ type Sources = {
 }
 
 /**
- * Reads each member by itself, so that a server that is away does not hide the others. Never
+ * Reads each member separately, so that a server that is away does not hide the others. Never
  * rejects.
  */
 export const conditionOf =
@@ -69,7 +69,7 @@ export const conditionOf =
     }
     const workspaces = listWorkspaces()
     // The logs are read before the receipts are counted. A submission that is applied in between
-    // counts twice, and is never missing.
+    // then counts twice and is never missing.
     const logs = workspaces.then((known) =>
       readLogTotals(
         redis,
@@ -77,7 +77,7 @@ export const conditionOf =
         known.map(({ id }) => id),
       ),
     )
-    const processes = processReportsIn(redis, prefix).read()
+    const processes = createProcessReports(redis, prefix).read()
     const parts = await Promise.all([
       read('redis', redisCondition(redis)),
       read('queues', readQueueDepths(queues, redis, at)),
@@ -97,7 +97,7 @@ export const conditionOf =
   }
 
 /**
- * The load of each workspace that has any, the heaviest first. Undefined if that could not be read.
+ * The load of each workspace that has any, the heaviest first. Undefined if it could not be read.
  */
 export const loadsIn = ({ at, workspaces, logs, processes }: Condition): WorkspaceLoad[] | undefined =>
   workspaces && logs && workspaceLoads({ workspaces, logs, processes: processes ?? [], nowMs: at })

@@ -1,19 +1,18 @@
 import type { Point } from './point.ts'
 
 /**
- * Something that is not well, and what to do about it. `trouble`: work stops or is refused.
- * `attention`: that may come.
+ * A problem and its remedy. `trouble`: work stops or is refused. `attention`: trouble may follow.
  */
 export type Finding = { level: 'trouble' | 'attention'; what: string; remedy: string }
 
 export type Judged = {
-  /** The latest is last. */
+  /** Ascending by time. */
   points: readonly Point[]
   /** Why submissions are refused at this moment. Undefined while they are accepted. */
   pressure: 'redis-memory' | 'backlog' | undefined
 }
 
-/** A state that lasts for fewer points passes by itself, and is no finding. */
+/** A shorter state passes by itself and is no finding. */
 export const POINTS_TO_LAST = 3
 
 export const when = (applies: boolean, finding: Finding): Finding[] => (applies ? [finding] : [])

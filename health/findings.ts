@@ -1,45 +1,45 @@
 import { REDIS_FULL_SHARE } from '../contract/limits.ts'
 import { above, count, type Finding, type Judged, lasts, POINTS_TO_LAST, when } from './finding.ts'
 import type { Point } from './point.ts'
-import { workFindings } from './work-findings.ts'
+import { judgeWork } from './work-findings.ts'
 
-/** Share of the room for bodies. One workspace alone is refused before it has half of the room. */
+/** Share of the bytes for bodies. One workspace alone is refused before it has half of them. */
 const BODIES_SHARE_TO_SEE = 0.4
 const MEMORY_SHARE_TO_SEE = 0.6
 const SLOW_ANSWER_SECONDS = 1
 const LATE_LOOP_SECONDS = 0.5
 const POINTS_OF_WORKERS = 2
 
-/** Everything that is not well, trouble first. Empty when all is well. */
-export const findings = ({ points, pressure }: Judged): Finding[] => {
+/** All findings, trouble first. Empty if all is well. */
+export const judge = ({ points, pressure }: Judged): Finding[] => {
   const now = points.at(-1)
   if (now === undefined) return []
   const found = [
-    ...servers(now),
-    ...missingWorkers(points, pressure),
-    ...processes(points),
-    ...workFindings(points),
-    ...capacity(now, pressure),
+    ...judgeServers(now),
+    ...judgeWorkers(points, pressure),
+    ...judgeProcesses(points),
+    ...judgeWork(points),
+    ...judgeCapacity(now, pressure),
   ]
   return [...found.filter(({ level }) => level === 'trouble'), ...found.filter(({ level }) => level === 'attention')]
 }
 
-const servers = ({ redisUp, postgresUp }: Point): Finding[] => [
+const judgeServers = ({ redisUp, postgresUp }: Point): Finding[] => [
   ...when(!redisUp, {
     level: 'trouble',
     what: 'Redis does not answer. Submissions are refused with 503.',
-    remedy: 'Look whether Redis runs and whether REDIS_URL is right. What was accepted is in its append-only file.',
+    remedy: 'Check that Redis runs and that REDIS_URL is right. Its append-only file has all accepted submissions.',
   }),
   ...when(!postgresUp, {
     level: 'trouble',
-    what: 'Postgres does not answer. What is accepted waits in Redis.',
+    what: 'Postgres does not answer. Accepted submissions wait in Redis.',
     remedy:
-      'Look whether Postgres runs, has connections left, and whether DATABASE_URL is right. Workers go on by themselves.',
+      'Check that Postgres runs, has free connections, and that DATABASE_URL is right. Workers then go on by themselves.',
   }),
 ]
 
-/** A full Redis takes no reports, so workers may run unseen. */
-const missingWorkers = (points: readonly Point[], pressure: Judged['pressure']): Finding[] => {
+/** A full Redis takes no reports, so running workers look missing. */
+const judgeWorkers = (points: readonly Point[], pressure: Judged['pressure']): Finding[] => {
   if (pressure === 'redis-memory') return []
   const { silent, unserved, queues } = points.at(-1)!
   const isWaiting = unserved?.some((name) => above(queues?.[name]?.waiting ?? null, 0)) === true
@@ -48,9 +48,9 @@ const missingWorkers = (points: readonly Point[], pressure: Judged['pressure']):
       lasts(points, POINTS_OF_WORKERS, (point) => point.workers === 0 && !above(point.silent, 0)),
       {
         level: 'trouble',
-        what: 'No worker is running. What is accepted waits in Redis.',
+        what: 'No worker is running. Accepted submissions wait in Redis.',
         remedy:
-          'Start a worker (npm run worker), with the same environment as the API. If one should run, look at its log.',
+          'Start a worker (npm run worker) with the same environment as the API. If one should be running, check its log.',
       },
     ),
     ...when(
@@ -59,7 +59,7 @@ const missingWorkers = (points: readonly Point[], pressure: Judged['pressure']):
         level: 'trouble',
         what: `${count(silent ?? 0, 'worker is', 'workers are')} connected and silent: frozen, or without processor time.`,
         remedy:
-          'Look at its log and at what it does. End it if it does not answer: another worker goes on within seconds.',
+          'Check its log and its use of the processor. End it if it does not answer: another worker takes over within seconds.',
       },
     ),
     ...when(
@@ -67,14 +67,14 @@ const missingWorkers = (points: readonly Point[], pressure: Judged['pressure']):
       {
         level: isWaiting ? 'trouble' : 'attention',
         what: `No worker serves ${unserved?.join(', ')}.`,
-        remedy: 'Start a worker that does, or add the queues to WORKER_QUEUES of a worker that runs.',
+        remedy: 'Start a worker for them, or add them to WORKER_QUEUES of a running worker.',
       },
     ),
   ]
 }
 
-const processes = (points: readonly Point[]): Finding[] => [
-  ...bodies(points),
+const judgeProcesses = (points: readonly Point[]): Finding[] => [
+  ...judgeBodies(points),
   ...when(
     lasts(points, POINTS_TO_LAST, ({ postgresSeconds }) => above(postgresSeconds, SLOW_ANSWER_SECONDS)),
     {
@@ -88,13 +88,13 @@ const processes = (points: readonly Point[]): Finding[] => [
     lasts(points, POINTS_TO_LAST, ({ loopDelaySeconds }) => above(loopDelaySeconds, LATE_LOOP_SECONDS)),
     {
       level: 'attention',
-      what: 'A process is too busy to be punctual.',
+      what: 'The event loop of a process runs late.',
       remedy: 'Give it more processor time, or start more API and worker processes.',
     },
   ),
 ]
 
-const bodies = (points: readonly Point[]): Finding[] => {
+const judgeBodies = (points: readonly Point[]): Finding[] => {
   const isRefused = points.slice(-POINTS_TO_LAST).some((point) => above(point.refusedForBytesPerSecond, 0))
   const isMuch = lasts(points, POINTS_TO_LAST, ({ bytesShare }) => above(bytesShare, BODIES_SHARE_TO_SEE))
   return when(isRefused || isMuch, {
@@ -103,27 +103,27 @@ const bodies = (points: readonly Point[]): Finding[] => {
       ? 'Submissions are refused with 503: an API process has too many bytes of bodies in hand.'
       : 'An API process has many bytes of bodies in hand. When it has too many, submissions are refused with 503.',
     remedy:
-      'Look who sends many large bodies at once. Start more API processes, or raise MAX_BYTES_IN_HAND if they have the memory.',
+      'Find the client that sends many large bodies at once. Start more API processes, or raise MAX_BYTES_IN_HAND if they have the memory.',
   })
 }
 
-const capacity = ({ redisUsedBytes, redisMaxBytes }: Point, pressure: Judged['pressure']): Finding[] => {
+const judgeCapacity = ({ redisUsedBytes, redisMaxBytes }: Point, pressure: Judged['pressure']): Finding[] => {
   const isFilling =
     redisUsedBytes !== null && above(redisMaxBytes, 0) && redisUsedBytes > MEMORY_SHARE_TO_SEE * redisMaxBytes!
   return [
     ...when(pressure === 'redis-memory', {
       level: 'trouble',
       what: 'Redis is nearly full. Submissions are refused with 503.',
-      remedy: 'Workers go on and make room. Start more of them, or raise maxmemory.',
+      remedy: 'Workers go on and free memory. Start more workers, or raise maxmemory.',
     }),
     ...when(pressure === 'backlog', {
       level: 'trouble',
-      what: 'Too much is waiting. Submissions are refused with 503.',
+      what: 'Too many submissions wait. New ones are refused with 503.',
       remedy: 'Start more workers, or raise MAX_BACKLOG if Redis has the memory.',
     }),
     ...when(isFilling && pressure === undefined, {
       level: 'attention',
-      what: `Redis is filling up. At ${REDIS_FULL_SHARE * 100} % submissions are refused.`,
+      what: `Redis is filling up. At ${REDIS_FULL_SHARE * 100} % of maxmemory, submissions are refused.`,
       remedy: 'Start more workers, or raise maxmemory.',
     }),
   ]

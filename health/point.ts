@@ -7,8 +7,8 @@ import { type Condition, loadsIn } from './condition.ts'
 type Queued = { waiting: number; active: number; delayed: number; failed: number; oldestSeconds: number }
 
 /**
- * The installation at one moment, as it is drawn and judged. A member is null if it could not be
- * read, or if there was none.
+ * The installation at one moment, for curves and findings. A member is null if it has no value or
+ * could not be read.
  */
 export type Point = {
   /** Milliseconds since 1970. */
@@ -26,28 +26,31 @@ export type Point = {
   storedPerSecond: number | null
   taggedPerSecond: number | null
   failedPerSecond: number | null
-  /** 95 % of the submissions that were applied since the point before took at most this long. */
+  /** 95 % of the submissions that were applied since the previous point took at most this long. */
   storageSeconds: number | null
   queues: Readonly<Record<string, Queued>> | null
-  /** The heaviest first. */
+  /** Workspace loads, the heaviest first. */
   heaviest: readonly WorkspaceLoad[] | null
   crowding: Crowding | null
-  /** Jobs that wait in all queues. */
+  /** Waiting jobs of all queues. */
   waiting: number | null
   /** Submissions that are accepted and not applied. */
   queued: number | null
   /** Age of the oldest submission that is not applied, or of the oldest job if that is older. */
   oldestSeconds: number | null
   dead: number | null
-  /** The difference of the workspace that differs most. */
+  /** The largest difference in the ledger of a workspace. */
   difference: number | null
-  /** Workspaces that miss accepted submissions, and how many. The workspace with most is first. */
+  /**
+   * Workspaces that miss accepted submissions, with their number. The workspace that misses most is
+   * first.
+   */
   missing: readonly { name: string; difference: number }[] | null
   redisUsedBytes: number | null
   redisMaxBytes: number | null
-  /** Bytes of bodies in the API process that has most. */
+  /** Bytes of bodies in hand in one API process, the highest. */
   bytesInHand: number | null
-  /** The same as a share of what the process may have, of the process where it is highest. */
+  /** Bytes in hand as a share of the process's bound, the highest. */
   bytesShare: number | null
   /** Submissions that were refused because an API process had too many bytes of bodies in hand. */
   refusedForBytesPerSecond: number | null
@@ -68,7 +71,9 @@ const WORKSPACES_SHOWN = 10
 const MICROSECONDS_PER_SECOND = 1_000_000
 const MS_PER_SECOND = 1_000
 
-/** Draws a condition as a point. Rates and times concern the time since the condition before. */
+/**
+ * Derives a point from a condition. Rates and times cover the time since the condition `before`.
+ */
 export const pointOf = (condition: Condition, before: Condition | undefined): Point => {
   const { at, redis, queues, processes, postgresSeconds, purges, webhooks, logs, ledgers } = condition
   const loads = loadsIn(condition)
@@ -103,7 +108,7 @@ export const pointOf = (condition: Condition, before: Condition | undefined): Po
   }
 }
 
-/** An acceptance number is a time of Redis's clock, which can be ahead of this machine's. */
+/** An acceptance number is a time of Redis's clock, which can be ahead of this machine's clock. */
 const oldestOf = (logs: readonly LogTotals[], nowMs: number): number => {
   const oldest = logs.reduce((least, { oldestNumber }) => Math.min(least, oldestNumber ?? Infinity), Infinity)
   return Math.max(0, nowMs / MS_PER_SECOND - oldest / MICROSECONDS_PER_SECOND)
@@ -120,7 +125,7 @@ const missingIn = ({ ledgers, workspaces }: Condition): Point['missing'] => {
   return ledgers
     .filter(({ difference }) => difference > 0)
     .map(({ workspaceId, difference }) => ({ name: names.get(workspaceId) ?? workspaceId, difference }))
-    .toSorted((one, other) => other.difference - one.difference)
+    .toSorted((a, b) => b.difference - a.difference)
     .slice(0, WORKSPACES_SHOWN)
 }
 
@@ -143,7 +148,7 @@ type Rates = Pick<
   | 'storageSeconds'
 >
 
-/** A process counts from its start, and is seen a few seconds later. */
+/** A process counts from its start, but sends its first report a few seconds later. */
 const START_SECONDS = 5
 
 const rates = (now: Condition, before: Condition | undefined): Rates => {
@@ -153,14 +158,14 @@ const rates = (now: Condition, before: Condition | undefined): Rates => {
   if (!processes || !former || seconds <= 0) return UNKNOWN
   const countedBefore = (report: ProcessReport): ProcessReport | undefined => {
     const own = former.find(({ id }) => id === report.id)
-    // A process without an earlier report has started since, or was silent. A silent one has
-    // counted for longer.
+    // A process without an earlier report has started since, or was silent. A silent process has a
+    // longer uptime.
     return own ?? (report.upSeconds > seconds + START_SECONDS ? report : undefined)
   }
-  const grown = (of: (report: ProcessReport) => number): number =>
+  const grown = (read: (report: ProcessReport) => number): number =>
     processes.reduce((sum, report) => {
       const counted = countedBefore(report)
-      return sum + of(report) - (counted === undefined ? 0 : of(counted))
+      return sum + read(report) - (counted === undefined ? 0 : read(counted))
     }, 0)
   const stored = [...STORAGE_BOUNDS_SECONDS, Infinity].map((_bound, at) => grown((report) => report.stored[at] ?? 0))
   const sum = stored.reduce((total, count) => total + count, 0)
@@ -186,8 +191,8 @@ const UNKNOWN: Rates = {
 }
 
 /**
- * The value of a rank, as if values were spread evenly between two bounds. For a rank above all
- * bounds it is the last bound.
+ * The value at a rank, by linear interpolation between two bounds. A rank above all bounds gets the
+ * last bound.
  */
 const quantile = (counts: readonly number[], rank: number): number => {
   let below = 0

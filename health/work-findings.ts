@@ -4,51 +4,55 @@ import type { Point } from './point.ts'
 
 const OLD_SECONDS = 60
 const STUCK_SECONDS = 600
-/** Younger work may just take its time. */
+/** Younger work may simply take this long. */
 const STILL_SECONDS = 10
 const MS_PER_SECOND = 1_000
-/** A point is read this much later than its time says. */
+/** A point may be read this much later than its time says. */
 const CLOCK_SECONDS = 0.1
 /**
  * While submissions are being applied, the counts of Redis and Postgres differ for a moment, but
- * not for this long. While nothing is queued, a few points are enough.
+ * not for this long. If nothing is queued, a few points are enough.
  */
 const DIFFERS_FOR_MS = 60_000
 
 /** Findings about submissions and jobs that wait too long, have failed or are missing. */
-export const workFindings = (points: readonly Point[]): Finding[] => {
+export const judgeWork = (points: readonly Point[]): Finding[] => {
   const now = points.at(-1)!
-  return [...waiting(points), ...lost(now, points), ...crowding(now), ...missingSubmissions(points)]
+  return [...judgeWaiting(points), ...judgeFailures(now, points), ...judgeCrowding(now), ...judgeMissing(points)]
 }
 
-const waiting = (points: readonly Point[]): Finding[] => {
+const judgeWaiting = (points: readonly Point[]): Finding[] => {
   const { oldestSeconds } = points.at(-1)!
   const isStuck = growsOlder(points)
   if (isStuck && above(oldestSeconds, STUCK_SECONDS)) {
     return [
-      { level: 'trouble', what: 'Work waits for more than ten minutes, and no worker finishes it.', remedy: IF_STUCK },
+      {
+        level: 'trouble',
+        what: 'Work has been waiting for more than ten minutes, and no worker finishes it.',
+        remedy: IF_STUCK,
+      },
     ]
   }
   return [
     ...when(above(oldestSeconds, OLD_SECONDS), {
       level: 'attention',
       what: 'Work has been waiting for more than a minute.',
-      remedy: `When the number of waiting submissions grows, start more workers. When it does not: ${IF_STUCK}`,
+      remedy: `If the number of waiting submissions grows, start more workers. If it does not: ${IF_STUCK}`,
     }),
     ...when(isStuck && !above(oldestSeconds, OLD_SECONDS), {
       level: 'attention',
-      what: 'The oldest work that waits grows older: no worker finishes it.',
+      what: 'The oldest waiting work gets older: no worker finishes it.',
       remedy: IF_STUCK,
     }),
   ]
 }
 
 const IF_STUCK =
-  'Look whether a queue is paused or its jobs are tried again and again (/admin/queues), and what the workers log (job_failed).'
+  'Check whether a queue is paused or retries its jobs (/admin/queues), and check the logs of the workers (job_failed).'
 
 /**
- * While a backlog drains, its oldest submission changes from point to point. A purge may take its
- * time. Without a worker or Postgres nothing moves, and other findings say that.
+ * While a backlog drains, its oldest submission changes from point to point. Purges can take
+ * minutes. Without a worker or Postgres nothing moves, and other findings report that.
  */
 const growsOlder = (points: readonly Point[]): boolean => {
   const lately = points.slice(-POINTS_TO_LAST)
@@ -69,7 +73,10 @@ const growsOlder = (points: readonly Point[]): boolean => {
   )
 }
 
-const lost = ({ queues, dead, webhooksFailing, webhooksEnded }: Point, points: readonly Point[]): Finding[] => {
+const judgeFailures = (
+  { queues, dead, webhooksFailing, webhooksEnded }: Point,
+  points: readonly Point[],
+): Finding[] => {
   const died = (dead ?? 0) - (points.find((point) => point.dead !== null)?.dead ?? 0)
   const failed = Object.values(queues ?? {}).reduce((sum, queue) => sum + queue.failed, 0)
   return [
@@ -82,7 +89,7 @@ const lost = ({ queues, dead, webhooksFailing, webhooksEnded }: Point, points: r
       level: 'attention',
       what: `${count(failed, 'job has', 'jobs have')} failed for good.`,
       remedy:
-        'No submission is in them: jobs wake workers, tag records or remove them. The queues name the jobs with their reasons (/admin/queues).',
+        'No submission is lost: jobs wake workers, tag records or remove them. The queues show the jobs with their reasons (/admin/queues).',
     }),
     ...when(above(webhooksFailing, 0), {
       level: 'attention',
@@ -97,20 +104,20 @@ const lost = ({ queues, dead, webhooksFailing, webhooksEnded }: Point, points: r
   ]
 }
 
-/** Without a worker or Postgres all workspaces wait, and none is in the way of another. */
-const crowding = ({ crowding: by, workers, postgresUp }: Point): Finding[] =>
+/** Without a worker or Postgres all workspaces wait, so no workspace delays another. */
+const judgeCrowding = ({ crowding: by, workers, postgresUp }: Point): Finding[] =>
   by === null || workers === 0 || !postgresUp
     ? []
     : [
         {
           level: 'attention',
-          // No figures: a screen reader would read the text again with each change.
+          // No figures: a screen reader would read the text again at each change.
           what: `The workspace ${by.name} ${takesMostOf(by)}, while others wait.`,
           remedy: AGAINST_CROWDING,
         },
       ]
 
-const missingSubmissions = (points: readonly Point[]): Finding[] => {
+const judgeMissing = (points: readonly Point[]): Finding[] => {
   const { at: last, missing } = points.at(-1)!
   const isIdle = lasts(points, POINTS_TO_LAST, ({ queued }) => queued === 0)
   const lately = isIdle ? points.slice(-POINTS_TO_LAST) : points.filter(({ at }) => at >= last - DIFFERS_FOR_MS)
@@ -121,6 +128,6 @@ const missingSubmissions = (points: readonly Point[]): Finding[] => {
     level: 'attention',
     what: `Accepted submissions are neither queued nor finished: ${named}.`,
     remedy:
-      'Compare feedback_insights_ledger by workspace in /metrics, and look in the logs for what happened to Redis and Postgres.',
+      'Compare feedback_insights_ledger by workspace in /metrics, and search the logs for failures of Redis and Postgres.',
   })
 }

@@ -1,8 +1,9 @@
 import { Buffer } from 'node:buffer'
 import type { Operation } from '../contract/submission.ts'
 
-// All our keys in Redis, with their types and values. A hash tag keeps the keys of a workspace in
-// one slot of a cluster. BullMQ names the other keys, with a prefix for each queue (job-queues.ts).
+// All keys of the service in Redis, with their types and values. A hash tag keeps the keys of a
+// workspace in one slot of a cluster. BullMQ names the other keys, with a prefix for each queue
+// (job-queues.ts).
 
 /**
  * The keys of one workspace.
@@ -12,39 +13,40 @@ import type { Operation } from '../contract/submission.ts'
 export const workspaceKeys = (prefix: string, workspaceId: string) => {
   const begin = beginOf(prefix, workspaceId)
   return {
-    /** A pattern that matches all keys of the workspace, and no others. */
+    /** A pattern that matches all keys of the workspace and no others. */
     every: `${begin}*`,
     /** Stream: the log. log-entry.ts describes an entry. */
     log: `${begin}log`,
     /**
-     * Hash, about the whole log: `number` (the last acceptance number given), `appended`, `again`
-     * (how many of the appended were in the log before) and `bytes`. About what is applied:
-     * `applied` (a hint at the position in Postgres), `done` and `doneBytes` (what was appended
-     * before the first submission behind it), `oldest` (the number of that submission; it may be
-     * left over while nothing waits), and `redoTo` with `redoAt` (entries up to `redoTo` were
+     * Hash. About the whole log: `number` (the last acceptance number given), `appended`, `again`
+     * (how many of the appended submissions were in the log before) and `bytes`. About the applied
+     * part: `applied` (a hint of the position in Postgres), `done` and `doneBytes` (what was
+     * appended before the first submission behind it), `oldest` (the number of that submission; it
+     * may be stale while nothing waits), and `redoTo` with `redoAt` (entries up to `redoTo` were
      * applied by `redoAt`, in ms). `purge` and `identify`: the numbers of the last purge, and of
      * the last identify of a contact or conversation. `forgotten`: idempotency keys of submissions
      * up to this number may be missing. The lease: `holder`, `until` (ms), `took` (how many
-     * submissions were read under it), `stride` (absent: full), `quarantine` (there while one is
-     * under way) and `alone` (how many workers died in quarantine).
+     * submissions were read under it), `stride` (absent for a full one), `quarantine` (set during a
+     * quarantine) and `alone` (how many workers died in quarantine).
      */
     state: `${begin}state`,
     /**
-     * List: the microseconds at which the missing tokens of a rate limit were spent, oldest last.
-     * Gone after the limit's window.
+     * List: the microseconds at which the spent tokens of a rate limit were spent, the oldest last.
+     * It expires after the limit's window.
      */
     bucket: (operation: Operation) => `${begin}bucket:${operation}`,
     /**
-     * Hash: the book of recent idempotency keys, each with its `recordBegin` and hexadecimal
+     * Hash: the book of recent idempotency keys. Each value is a `recordBegin` and a hexadecimal
      * number.
      */
     idempotency: `${begin}idempotency`,
-    /** List: the order of the keys in the book: `number key…`, oldest first. */
+    /** List: the order of the keys in the book, as `number key…`, the oldest first. */
     keyOrder: `${begin}key-order`,
     /**
-     * Never there. While a cluster moves a slot, it refuses a script as a whole if one of several
-     * KEYS is missing, until the slot has moved. But it ends a script half-way at the first missing
-     * key that is not among its KEYS. So each script that names keys by itself gets this one.
+     * A key that never exists. While a cluster moves a slot, it refuses a whole script if one of
+     * several KEYS is missing. But it stops a script half-way at the first missing key that is not
+     * among its KEYS. So each script that builds key names itself gets this key.
+     *
      * Source:
      * https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec/#multiple-keys-operations
      */
@@ -52,7 +54,7 @@ export const workspaceKeys = (prefix: string, workspaceId: string) => {
   }
 }
 
-/** The KEYS of a script that names the other keys of a workspace by itself, behind `begin`. */
+/** The KEYS of a script that builds the other key names of a workspace itself, from `begin`. */
 export const keysOfScript = (
   prefix: string,
   workspaceId: string,
@@ -63,7 +65,7 @@ export const keysOfScript = (
 
 const beginOf = (prefix: string, workspaceId: string): string => `{${prefix}:${workspaceId}}:`
 
-/** An id in 22 characters: ids are most of what a waiting submission takes beyond its body. */
+/** An id in 22 characters. Apart from their bodies, waiting submissions consist mostly of ids. */
 export const compactId = (id: string): string => Buffer.from(id.replaceAll('-', ''), 'hex').toString('base64url')
 
 export const readCompactId = (compact: string): string =>
@@ -71,12 +73,13 @@ export const readCompactId = (compact: string): string =>
     .toString('hex')
     .replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
 
-/** Numbers, and the moments in buckets, are microseconds since 1970 on Redis's clock. */
+/** Numbers, and the times in buckets, are microseconds since 1970 on Redis's clock. */
 export const MICROSECONDS_PER_MS = 1_000
 
 /**
- * Hash: `ProcessReport` as JSON, by process id. Sorted set: process ids by the Unix milliseconds of
- * their last report. String: there while a process has its turn at a task that one does for all.
+ * `figures`: hash of `ProcessReport`s as JSON, by process id. `seen`: sorted set of process ids by
+ * the Unix milliseconds of their last report. `turn`: string that exists while a process has its
+ * turn at a task.
  */
 export const processKeys = (prefix: string) => {
   const base = `{${prefix}:processes}`

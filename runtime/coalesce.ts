@@ -1,33 +1,30 @@
 /**
- * Upper bounds of what goes together: how many items, and how much they may weigh together (an item
- * that weighs more goes alone). `lanes`: how many calls may run at the same time, 1 by default.
- * `everyMs`: for so long after a call began the next one gathers, unless it has all the items that
- * may go together; 0 by default.
+ * `items` and `weight.most` bound one call; an item that weighs more than that goes alone.
+ * `concurrency`: how many calls run at the same time, 1 by default. `everyMs`: after a call begins,
+ * the next one gathers items for this time, unless it is full; 0 by default.
  */
 type CoalesceBounds<In> = {
   items: number
-  weight?: { most: number; of: (item: In) => number }
-  lanes?: number
+  weight?: { most: number; weigh: (item: In) => number }
+  concurrency?: number
   everyMs?: number
 }
 
 type Waiting<In, Out> = { item: In; resolve: (result: Out) => void; reject: (reason: unknown) => void }
 
 /**
- * Lets items that come one by one share calls, in the order in which they come. The items of one
- * turn of the event loop go together, and so do the items that come while all lanes are taken or a
- * call has just begun. So an item that comes alone waits for no company, and under load a call
- * carries many.
+ * Lets single items share calls, in their order. One call carries the items of one tick of the
+ * event loop. It also carries the items that arrive while all calls are busy or the last one has
+ * just begun. So a lone item goes at once, and under load a call carries many.
  *
- * Each caller gets the result of its own item. A call that fails fails all items that it carried
- * and all that wait by then: these have waited already, and would wait for a server that does not
- * answer.
+ * Each caller gets the result of its own item. A call that fails also rejects all items that wait
+ * at that moment: a server that does not answer would make them wait a second time.
  */
 export const coalesce = <In, Out>(
   call: (items: readonly In[]) => Promise<readonly Out[]>,
   bounds: CoalesceBounds<In>,
 ): ((item: In) => Promise<Out>) => {
-  let free = bounds.lanes ?? 1
+  let free = bounds.concurrency ?? 1
   let waiting: Waiting<In, Out>[] = []
   let gathersUntil = -Infinity
   const gathersForMs = (): number => (waiting.length < bounds.items ? gathersUntil - performance.now() : 0)
@@ -62,8 +59,8 @@ export const coalesce = <In, Out>(
 }
 
 /**
- * Runs a step after a time, or with this turn of the event loop. Asked again before it runs, it
- * keeps to the sooner.
+ * Runs a step after a time, or at the end of this tick of the event loop. If it is planned again
+ * before it runs, the earlier time holds.
  */
 const runOnceAfter = (step: () => void): ((ms: number) => void) => {
   let endsTurn = false
@@ -86,7 +83,7 @@ const howMany = <In>(waiting: readonly { item: In }[], { items, weight }: Coales
   if (weight === undefined) return items
   let sum = 0
   const end = waiting.findIndex(({ item }, index) => {
-    sum += weight.of(item)
+    sum += weight.weigh(item)
     return index === items || (index > 0 && sum > weight.most)
   })
   return end === -1 ? waiting.length : end

@@ -1,22 +1,22 @@
 import process from 'node:process'
 import { type HashKey, hashKeyFrom } from '../contract/identity/own-id.ts'
 import { explainPostgres, explainRedis } from './explain-fault.ts'
-import { type Log, logTo } from './log.ts'
+import { type Logger, createLogger } from './logger.ts'
 import { printHelp } from './print-help.ts'
 import { BadSettings, type Settings } from './settings.ts'
 
 type Needed = Settings<'HASH_KEY' | 'LOG_LEVEL'>
 
-type Stores<Sql, Redis> = { sql: Sql; redis: Redis; hashKey: HashKey; log: Log }
+type Stores<Sql, Redis> = { sql: Sql; redis: Redis; hashKey: HashKey; log: Logger }
 
 type ProcessKind<Config, Sql, Redis> = {
   name: 'api' | 'worker'
   readConfig: () => Config
-  connectPostgres: (config: Config, log: Log) => Sql
-  connectRedis: (config: Config, log: Log) => Promise<Redis>
+  connectPostgres: (config: Config, log: Logger) => Sql
+  connectRedis: (config: Config, log: Logger) => Promise<Redis>
   /**
-   * Each returns why this process cannot work with its stores, or undefined. They run one after the
-   * other, in this order.
+   * Each check returns why this process cannot work with its stores, or undefined. The checks run
+   * one after the other, in this order.
    */
   reasonsNotToStart: readonly ((stores: Stores<Sql, Redis>) => Promise<string | undefined>)[]
 }
@@ -25,26 +25,25 @@ const USAGES = {
   api: `usage: npm run api
 Serves the HTTP interface until SIGTERM. The environment that it reads is in docs/environment.md.`,
   worker: `usage: npm run worker
-Stores what is queued until SIGTERM. The environment that it reads is in docs/environment.md.`,
+Applies accepted submissions until SIGTERM. The environment that it reads is in docs/environment.md.`,
 } as const
 
-/** Ends this process with status 1; the reason is its last line on stderr. */
+/** Ends this process with status 1. The reason is its last line on stderr. */
 export const endWith = (reason: string): never => {
   process.stderr.write(`${reason}\n`)
   process.exit(1)
 }
 
 /**
- * The common start of API and workers: reads the configuration, connects to both stores, and asks
- * for reasons not to start. If there is one, or the configuration is bad, it ends the process with
- * the reason.
+ * The common start of API and workers. It reads the configuration, connects to both stores and runs
+ * the checks. With a bad configuration or a failed check it ends the process and prints the reason.
  */
 export const connectProcess = async <Config extends Needed, Sql, Redis>(
   kind: ProcessKind<Config, Sql, Redis>,
 ): Promise<Stores<Sql, Redis> & { config: Config }> => {
   printHelp(USAGES[kind.name])
   const config = readOrEnd(kind.readConfig)
-  const log = logTo((line) => void process.stdout.write(line), config.LOG_LEVEL, { process: kind.name })
+  const log = createLogger((line) => void process.stdout.write(line), config.LOG_LEVEL, { process: kind.name })
   const hashKey = hashKeyFrom(config.HASH_KEY)
   const sql = kind.connectPostgres(config, log)
   const redis = await kind.connectRedis(config, log)

@@ -1,17 +1,16 @@
 import type { ProcessMetrics } from './metrics.ts'
 
-/** How late timers ran, in seconds: half of them at most `median`, 99 % of them at most `p99`. */
+/** How late timers ran, in seconds. */
 export type LoopDelay = { median: number; p99: number; max: number }
 export type LoopDelayWatch = { current: () => LoopDelay; stop: () => void }
 
 const LOOK_EVERY_MS = 50
-/** The delay is that of the last looks: of 10 s, or of more when the loop was held up. */
+/** The delay covers these last looks: 10 s, or more after the loop was blocked. */
 const LOOKS_KEPT = 200
 
 /**
- * Watches how long this process keeps its timers waiting. Not `monitorEventLoopDelay` of
- * node:perf_hooks: Bun 1.4.5 has it, but with Deno 2.9.6 it gave 1.1 ms at most where the loop had
- * been blocked for 200 ms.
+ * Measures how late timers of this process run. Not with `monitorEventLoopDelay` of
+ * node:perf_hooks: on Deno 2.9.6 it does not see a blocked loop.
  */
 export const watchLoopDelay = (): LoopDelayWatch => {
   const delays: number[] = []
@@ -32,7 +31,7 @@ const delayOf = (delays: readonly number[]): LoopDelay => {
   return { median: at(0.5), p99: at(0.99), max: at(1) }
 }
 
-export const tellLoopDelay = (metrics: ProcessMetrics, { current }: LoopDelayWatch): void =>
+export const registerLoopDelay = (metrics: ProcessMetrics, { current }: LoopDelayWatch): void =>
   metrics.gauge(
     {
       name: 'feedback_insights_event_loop_delay_seconds',

@@ -1,6 +1,6 @@
 import { codeOf, describeFault } from './fault.ts'
 
-/** What a fault of a server means, with its kind and code, and what to do. */
+/** An explanation of a server's fault, with its kind and code, and the remedy. */
 export type Explained = { what: string; remedy: string }
 
 type Server = { name: 'Postgres' | 'Redis'; setting: 'DATABASE_URL' | 'REDIS_URL' }
@@ -9,19 +9,19 @@ type Meaning = readonly [codes: RegExp, what: string, remedy: string]
 const POSTGRES: Server = { name: 'Postgres', setting: 'DATABASE_URL' }
 const REDIS: Server = { name: 'Redis', setting: 'REDIS_URL' }
 
-/** The first that fits holds; SETTING and the kind of the fault are filled in. */
+/** The first match counts. `explain` fills in SETTING. */
 const OF_CONNECTIONS: readonly Meaning[] = [
-  [/^(?:ENOTFOUND|EAI_\w+|ENODATA)$/, 'the name of its host is not known here', 'Look at the host in SETTING.'],
-  [/^ECONNREFUSED$/, 'nothing listens at its address', 'Look whether it runs, and at host and port in SETTING.'],
+  [/^(?:ENOTFOUND|EAI_\w+|ENODATA)$/, 'the name of its host is not known here', 'Check the host in SETTING.'],
+  [/^ECONNREFUSED$/, 'nothing listens at its address', 'Check that it runs, and check host and port in SETTING.'],
   [
     /^(?:ETIMEDOUT|CONNECT_TIMEOUT|EHOSTUNREACH|ENETUNREACH|NO_ANSWER)$/,
     'it does not answer',
-    'Look at host and port in SETTING, whether that port speaks TLS, and whether a firewall keeps this machine out.',
+    'Check host and port in SETTING, whether that port speaks TLS, and whether a firewall blocks this machine.',
   ],
   [
     /^(?:ENOENT|EACCES)$/,
-    'its socket is not there, or not for this user',
-    'Look at the folder and the port in SETTING.',
+    'its socket is not there, or closed to this user',
+    'Check the folder and the port in SETTING.',
   ],
   [/^CERT_HAS_EXPIRED$/, 'its certificate has expired', 'Renew the certificate of the server.'],
   [/ALTNAME/, 'its certificate has another name than the host', 'Write the host in SETTING as the certificate has it.'],
@@ -30,43 +30,43 @@ const OF_CONNECTIONS: readonly Meaning[] = [
     'its certificate is from an authority that is not trusted here',
     'Set NODE_EXTRA_CA_CERTS to the file with the certificate of that authority.',
   ],
-  [/^(?:EPROTO|ERR_SSL|ERR_TLS)/, 'it does not speak TLS there', 'Look at the port in SETTING, or ask for no TLS.'],
+  [/^(?:EPROTO|ERR_SSL|ERR_TLS)/, 'it does not speak TLS there', 'Check the port in SETTING, or turn TLS off there.'],
   [
     /^(?:ECONNRESET|CONNECTION_CLOSED|CONNECTION_DESTROYED|EPIPE)$/,
     'it ended the connection',
-    'Look in its log, at the port in SETTING, and whether it speaks TLS there.',
+    'Check its log, the port in SETTING, and whether it speaks TLS there.',
   ],
 ]
 
 const OF_POSTGRES: readonly Meaning[] = [
-  [/^28P01$/, 'user or password are wrong', 'Look at both in SETTING.'],
+  [/^28P01$/, 'user or password are wrong', 'Correct them in SETTING.'],
   [
     /^28000$/,
     'it does not let this user in from here',
-    'Look at user and database in SETTING, and whether the server asks for TLS: ?sslmode=require behind it.',
+    'Check user and database in SETTING. If the server requires TLS, append ?sslmode=require.',
   ],
-  [/^3D000$/, 'it has no such database', 'Create the database, or look at its name in SETTING.'],
-  [/^42501$/, 'the user may not do this', 'Use the owner of the tables, or grant what is missing.'],
+  [/^3D000$/, 'it has no such database', 'Create the database, or correct its name in SETTING.'],
+  [/^42501$/, 'the user may not do this', 'Use the owner of the tables, or grant the missing rights.'],
   [/^53300$/, 'all its connections are in use', 'Lower DATABASE_CONNECTIONS, or raise max_connections.'],
   [
     /^(?:08P01|26000)$/,
-    'something in between does not pass all on',
+    'a program in between does not pass every message on',
     'Behind a pooler in transaction mode set DATABASE_POOLER=transaction.',
   ],
   [/^25006$/, 'it takes no writes here: it is a standby, or read-only', 'Name the primary in SETTING.'],
 ]
 
 const OF_REDIS: readonly Meaning[] = [
-  [/^(?:WRONGPASS|NOAUTH)$/, 'user or password are wrong', 'Look at both in SETTING.'],
+  [/^(?:WRONGPASS|NOAUTH)$/, 'user or password are wrong', 'Correct them in SETTING.'],
   [/^NOPERM$/, 'the user may not do this', 'Grant all commands on its keys to the user in SETTING.'],
   [
     /^MISCONF$/,
     'it takes no writes, since it cannot write to its disk',
-    'Look at its disk and its log. In redis.conf: save "", so that no snapshot is written.',
+    'Check its disk and its log. Turn snapshots off with save "" in redis.conf.',
   ],
-  [/^LOADING$/, 'it still reads its append-only file', 'Wait, and try again.'],
+  [/^LOADING$/, 'it still reads its append-only file', 'Try again in a moment.'],
   [/^READONLY$/, 'it takes no writes here: it is a replica', 'Name the master in SETTING.'],
-  [/^OOM$/, 'it has no memory left', 'See that workers run, or raise maxmemory.'],
+  [/^OOM$/, 'it has no memory left', 'Check that workers run, or raise maxmemory.'],
 ]
 
 export const explainPostgres = (error: unknown): Explained =>
@@ -78,13 +78,13 @@ export const explainPostgres = (error: unknown): Explained =>
 export const explainRedis = (error: unknown): Explained =>
   explain(error, REDIS, OF_REDIS) ?? {
     what: `Redis failed with ${describeFault(error)}.`,
-    remedy: 'Look whether REDIS_URL is right, and in the log of Redis.',
+    remedy: 'Check REDIS_URL and the log of Redis.',
   }
 
-/** It may come from this program as well. */
+/** The fault may come from this program. */
 const unexplained = (error: unknown): Explained => ({
   what: `This failed with ${describeFault(error)}.`,
-  remedy: 'Look in the logs of Postgres and Redis.',
+  remedy: 'Check the logs of Postgres and Redis.',
 })
 
 const isOf = (error: unknown, name: string): boolean => error instanceof Error && error.name === name
@@ -99,6 +99,6 @@ const explain = (error: unknown, { name, setting }: Server, own: readonly Meanin
   return { what: `${name} ${how}: ${what} (${describeFault(error)}).`, remedy: remedy.replace('SETTING', setting) }
 }
 
-/** A file that is not there has the code of a socket that is not there. */
+/** A missing file has the same code as a missing socket. */
 const isOfFile = (error: unknown): boolean =>
   error instanceof Error && 'syscall' in error && !/^(?:connect|getaddrinfo|read|write)/.test(String(error.syscall))

@@ -2,14 +2,12 @@ import { type Context, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } from '@op
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http'
 import { resourceFromAttributes } from '@opentelemetry/resources'
 import { BatchSpanProcessor, type SpanExporter, TracerProvider } from '@opentelemetry/sdk-trace'
-import type { Log } from './log.ts'
+import type { Logger } from './logger.ts'
 import { describeFault } from './fault.ts'
 import type { Span, SpanBeginning, Tracing } from './tracing.ts'
 import { withinTime } from './within-time.ts'
 
-/**
- * Spans that wait to be sent, of about 1 KB each. While so many wait, further spans are dropped.
- */
+/** The most spans of about 1 KB that wait to be sent. Further spans are dropped. */
 const MAX_WAITING_SPANS = 4_096
 const SEND_EVERY_MS = 1_000
 const SEND_TIMEOUT_MS = 5_000
@@ -18,11 +16,11 @@ const STOP_WITHIN_MS = 2_000
 const KINDS = { server: SpanKind.SERVER, consumer: SpanKind.CONSUMER } as const
 
 /**
- * Sends spans to the collector at this base URL, in batches, and does not hold up the work that
- * they describe. The exporter reads further options (headers, compression) from OpenTelemetry's own
- * environment variables.
+ * Sends spans to the collector at this base URL in batches, without delaying the traced work. The
+ * exporter reads further options (headers, compression) from OpenTelemetry's own environment
+ * variables.
  */
-export const exportTraces = (process: 'api' | 'worker', endpoint: string, log: Log): Tracing => {
+export const exportTraces = (process: 'api' | 'worker', endpoint: string, log: Logger): Tracing => {
   const exporter = new OTLPTraceExporter({
     url: `${endpoint.replace(/\/+$/, '')}/v1/traces`,
     timeoutMillis: SEND_TIMEOUT_MS,
@@ -31,7 +29,7 @@ export const exportTraces = (process: 'api' | 'worker', endpoint: string, log: L
     resource: resourceFromAttributes({ 'service.name': `feedback-insights-${process}` }),
     spanProcessors: [
       new BatchSpanProcessor({
-        exporter: loggingReachability(exporter, log),
+        exporter: createLoggingExporter(exporter, log),
         maxQueueSize: MAX_WAITING_SPANS,
         scheduledDelayMillis: SEND_EVERY_MS,
         exportTimeoutMillis: SEND_TIMEOUT_MS,
@@ -60,8 +58,8 @@ const contextOf = (traceparent: string | undefined): Context => {
   return trace.setSpanContext(ROOT_CONTEXT, { traceId, spanId, traceFlags: Number.parseInt(flags, 16), isRemote: true })
 }
 
-/** Logs once that the collector does not take spans, and once that it takes them again. */
-const loggingReachability = (exporter: SpanExporter, log: Log): SpanExporter => {
+/** Logs once when the collector stops taking spans, and once when it takes them again. */
+const createLoggingExporter = (exporter: SpanExporter, log: Logger): SpanExporter => {
   let isReached = true
   return {
     export: (spans, done) =>

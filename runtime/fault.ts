@@ -1,14 +1,14 @@
 import { NO_ANSWER } from './within-time.ts'
 
 /**
- * SQLSTATE classes and codes, and codes of the driver and the system, sorted by what they mean for
- * a retry.
+ * SQLSTATE classes and codes, and codes of the driver and the system, grouped by whether a retry
+ * helps.
  */
 const PERMANENT_CLASSES = ['22', '42']
 const PERMANENT_CODES = ['23502', '23514', '54000']
 const UNAVAILABLE_CLASSES = ['08', '53']
 const UNAVAILABLE_CODES = [
-  '25006', // read_only_sql_transaction: a standby, or a primary that takes no more writes; another one will
+  '25006', // read_only_sql_transaction: a standby, or a replaced primary
   '57P01', // admin_shutdown
   '57P02', // crash_shutdown
   '57P03', // cannot_connect_now
@@ -26,22 +26,17 @@ const UNAVAILABLE_CODES = [
 ]
 const SQLSTATE_LENGTH = 5
 
-/**
- * True when trying again cannot help, because the data or the statement is wrong, not the server.
- */
+/** True if a retry cannot help: the data or the statement is wrong, not the server. */
 export const isPermanentFault = (error: unknown): boolean => isOf(error, PERMANENT_CLASSES, PERMANENT_CODES)
 
-/**
- * True when Postgres is away or has run out of a resource: trying again helps when that is over,
- * and not before.
- */
+/** True if Postgres is away or has run out of a resource. A retry helps once that is over. */
 export const isUnavailable = (error: unknown): boolean => isOf(error, UNAVAILABLE_CLASSES, UNAVAILABLE_CODES)
 
-/** True when a statement has waited for others as long as it may. */
+/** True if a statement waited for a lock until its time-out. */
 export const isLockTimeout = (error: unknown): boolean => isOf(error, [], ['55P03'])
 
 /**
- * The part of a fault that may be logged or kept: its kind and code. A message can quote a
+ * The part of a fault that may be logged or stored: its kind and code. Its message can quote a
  * customer's data.
  */
 export const describeFault = (error: unknown): string => {
@@ -56,10 +51,10 @@ const isOf = (error: unknown, classes: readonly string[], codes: readonly string
   return codes.includes(code) || (code.length === SQLSTATE_LENGTH && classes.includes(code.slice(0, 2)))
 }
 
-/** What Redis refuses begins with a word in capitals, which says why. */
+/** Redis begins a refusal with a word in capitals that names the reason. */
 const REFUSED_BY_REDIS = /^[A-Z]+(?= )/
 
-/** The code of a fault, of whatever kind. */
+/** The code of a fault from Postgres, Redis or the system. */
 export const codeOf = (error: unknown): string | undefined => {
   if (error instanceof Error && error.name === 'ReplyError') return REFUSED_BY_REDIS.exec(error.message)?.[0]
   const code: unknown = error instanceof Error && 'code' in error ? error.code : undefined

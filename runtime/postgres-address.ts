@@ -1,11 +1,11 @@
 /** The servers that a DATABASE_URL names. */
 export type PostgresAddress = {
   /**
-   * Each server by a URL of its own, with no parameter but those that the driver takes. The folder
-   * of a socket is the host, with percent signs.
+   * A URL for each server, with only the parameters that the driver takes. A socket's folder is the
+   * host, percent-encoded.
    */
   urls: readonly string[]
-  /** Whether only that one may be used which takes writes. */
+  /** Whether the service must use the server that takes writes. */
   isPrimaryAsked: boolean
   /** Whether the URL says that a pooler in transaction mode is in between. */
   isPooled: boolean
@@ -16,8 +16,8 @@ const PARTS =
 const ATTRIBUTE = 'target_session_attrs'
 
 /**
- * What hosters and other drivers write and this driver needs not; `host` and `port` are read
- * before.
+ * Parameters of hosting providers and other drivers that this driver can ignore. `host` and `port`
+ * are read separately.
  */
 const HARMLESS: ReadonlySet<string> = new Set([
   'channel_binding',
@@ -43,11 +43,11 @@ const HARMLESS: ReadonlySet<string> = new Set([
   'tcp_user_timeout',
 ])
 /**
- * `options` has settings of the session, by which some hosters find the database. By
- * `application_name` operators tell connections apart.
+ * `options` sets session settings, by which some hosting providers route to the database.
+ * `application_name` tells operators whose connection it is.
  */
 const FOR_THE_DRIVER: ReadonlySet<string> = new Set(['application_name', 'options', 'sslnegotiation'])
-/** Instead of what cannot be ignored. */
+/** What to do instead of a parameter that cannot be ignored. */
 const INSTEAD: Readonly<Record<string, string>> = {
   currentSchema: 'set DATABASE_SCHEMA instead',
   password: 'write it before the host, as user:password@',
@@ -60,7 +60,7 @@ const INSTEAD: Readonly<Record<string, string>> = {
   user: 'write it before the host, as user:password@',
 }
 const SSL_MODES = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full']
-/** Names that other drivers have for the modes. */
+/** Names of the modes in other drivers. */
 const SSL_MODES_ELSEWHERE: Readonly<Record<string, string>> = {
   '0': 'disable',
   '1': 'verify-full',
@@ -69,9 +69,9 @@ const SSL_MODES_ELSEWHERE: Readonly<Record<string, string>> = {
   true: 'verify-full',
 }
 const SERVERS_THAT_TAKE_WRITES = ['read-write', 'primary']
-/** The driver knows these of one server. */
+/** The driver handles these for a single server. */
 const SESSIONS_OF_ONE = ['read-only', 'standby', 'prefer-standby']
-/** A name, not a piece of a password that has no percent signs. */
+/** A parameter name. Any other text may be a piece of a password without percent-encoding. */
 const NAME = /^[A-Za-z_]+$/
 
 const FORM =
@@ -79,9 +79,10 @@ const FORM =
 const SEVERAL = `?${ATTRIBUTE}=read-write behind several hosts`
 
 /**
- * Reads `postgres://user:password@host:port,host:port/database?target_session_attrs=read-write`, as
- * libpq has it; `primary` is the same. One server needs no `target_session_attrs`, several do. A
- * text says what was expected instead, and never has the value.
+ * Reads `postgres://user:password@host:port,host:port/database?target_session_attrs=read-write`,
+ * with the rules of libpq; `primary` means the same. Several servers need `target_session_attrs`,
+ * one server does not. A returned text says what was expected instead, and never contains the
+ * value.
  */
 export const readPostgresUrl = (text: string): PostgresAddress | string => {
   const { scheme, login, hosts = '', path = '', query = '' } = PARTS.exec(text.trim())?.groups ?? {}
@@ -109,7 +110,7 @@ const isEncoded = (text: string): boolean => {
   }
 }
 
-/** As libpq has it, the parameters `host` and `port` come before what stands in their place. */
+/** In libpq, the parameters `host` and `port` replace the host and port of the URL. */
 const hostsOf = (hosts: string, given: URLSearchParams): string[] => {
   const [names, ports] = ['host', 'port'].map((name) => given.get(name)?.split(','))
   const [, ownPort] = /:(\d+)$/.exec(hosts) ?? []
@@ -127,7 +128,7 @@ const asHost = (name: string): string => {
 
 type Parameters = { kept: URLSearchParams; asked: string | undefined }
 
-/** The parameters for the driver, or what was expected instead. */
+/** The parameters for the driver, or a text that says what was expected instead. */
 const readParameters = (given: URLSearchParams): Parameters | string => {
   const kept = new URLSearchParams()
   let asked: string | undefined

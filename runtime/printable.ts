@@ -1,12 +1,10 @@
 /**
- * Of C0 and C1 all but line breaks and tabs: a terminal carries out what begins with one of these.
+ * The control characters of C0 and C1 except line breaks and tabs. They begin the sequences that a
+ * terminal executes.
  */
-// oxlint-disable-next-line no-control-regex -- these are what is looked for
+// oxlint-disable-next-line no-control-regex -- the pattern is about control characters
 const CONTROL = /[\0-\x08\x0b-\x1f\x7f-\x9f]/g
 
-/**
- * A text for a terminal. A file or a name can hold escape sequences, and these are shown instead of
- * carried out.
- */
+/** Shows escape sequences of a file or a name instead of letting the terminal execute them. */
 export const printable = (text: string): string =>
   text.replace(CONTROL, (character) => `\\x${character.charCodeAt(0).toString(16).padStart(2, '0')}`)

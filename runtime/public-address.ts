@@ -2,9 +2,8 @@ import { lookup, type LookupAddress, type LookupAllOptions } from 'node:dns'
 import { BlockList, isIP, type LookupFunction } from 'node:net'
 
 /**
- * Addresses that are not of the public internet (RFC 6890 and the registries that it names):
- * private, loopback, link-local, shared, multicast, reserved, and those that lead to IPv4 from
- * IPv6.
+ * Addresses outside the public internet (RFC 6890 and its registries): private, loopback,
+ * link-local, shared, multicast, reserved, and IPv6 addresses that lead to IPv4.
  */
 const NOT_PUBLIC = new BlockList()
 for (const [network, bits] of [
@@ -26,7 +25,9 @@ for (const [network, bits] of [
 ] as const)
   NOT_PUBLIC.addSubnet(network, bits, 'ipv4')
 
-/** Global unicast addresses of IPv6 without those that are for documentation, tunnels and tests. */
+/**
+ * Global unicast addresses of IPv6, except the ranges for documentation, tunnels and tests below.
+ */
 const PUBLIC_IPV6 = new BlockList()
 PUBLIC_IPV6.addSubnet('2000::', 3, 'ipv6')
 const NOT_PUBLIC_IPV6 = new BlockList()
@@ -44,7 +45,7 @@ export const isPublicAddress = (address: string): boolean => {
   return PUBLIC_IPV6.check(address, 'ipv6') && !NOT_PUBLIC_IPV6.check(address, 'ipv6')
 }
 
-/** The code of the error when a host has an address that is not public. */
+/** The code of the error for a host with an address outside the public internet. */
 export const NOT_PUBLIC_ADDRESS = 'NOT_PUBLIC_ADDRESS'
 
 const notPublic = (): NodeJS.ErrnoException =>
@@ -57,8 +58,8 @@ type Resolve = (
 ) => void
 
 /**
- * How a connection finds its address: what it connects to is what was looked at here. A host whose
- * name leads to any address that is not public is refused, unless its name is allowed.
+ * Resolves a host for a connection and checks the same address that is then connected to. It
+ * refuses a name that leads to any address outside the public internet, unless the name is allowed.
  */
 export const publicLookup =
   (allowedHosts: readonly string[], resolve: Resolve = lookup): LookupFunction =>
@@ -72,7 +73,7 @@ export const publicLookup =
     })
   }
 
-/** A host that is an address is connected to without a look-up. */
+/** Checks a host that is an address, since the connection does not look it up. */
 export const refuseAddress = (hostname: string, allowedHosts: readonly string[]): NodeJS.ErrnoException | undefined => {
   const address = hostname.replace(/^\[(.*)\]$/, '$1')
   return isIP(address) === 0 || allowedHosts.includes(address) || isPublicAddress(address) ? undefined : notPublic()

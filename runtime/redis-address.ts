@@ -1,14 +1,12 @@
 type Host = { host: string; port: number }
 
 /**
- * How to log in to the servers and to the sentinels. Sentinels have a password of their own or
- * none.
+ * The login to the servers and to the sentinels. Sentinels have a password of their own or none.
  */
 export type RedisAccess = { username?: string; password?: string; sentinelPassword?: string; isEncrypted: boolean }
 
 /**
- * What a REDIS_URL names: one server, the nodes by which a cluster is found, or the sentinels that
- * know a master.
+ * The target of a REDIS_URL: one server, seed nodes of a cluster, or sentinels that know a master.
  */
 export type RedisAddress =
   | { kind: 'server'; url: string }
@@ -30,8 +28,8 @@ const HIGHEST_PORT = 65_535
 /**
  * Reads `redis://…`, `redis+cluster://user:password@host:port,host:port` or
  * `redis+sentinel://user:password@host:port,host:port/master?sentinelPassword=…`; each also with
- * `rediss` for TLS. Returns undefined for any other text. A cluster needs a form of its own: one
- * node is enough to find it, and the URL of one node is that of a server.
+ * `rediss` for TLS. Returns undefined for any other text. A cluster has its own scheme: one node is
+ * enough to find it, and the plain URL of that node means a single server.
  */
 export const readRedisUrl = (text: string): RedisAddress | undefined => {
   const parts = SEVERAL.exec(text)?.groups

@@ -4,8 +4,8 @@ import { join } from 'node:path'
 export const DEFAULT_DATA_DIR = '.data'
 
 /**
- * How to reach a service that `npm start` runs. The file is in the DATA_DIR of the service; only
- * its owner can read it.
+ * How to reach a service that `npm start` runs. The file is in the DATA_DIR of the service, and
+ * only its owner can read it.
  */
 export type ServiceFile = {
   url: string
@@ -18,16 +18,16 @@ export type ServiceFile = {
 
 const pathIn = (dataDir: string): string => join(dataDir, 'service.json')
 
-/** A new file each time: an old one could be a link, or readable by others. */
+/** Creates the file anew: an existing file could be a link, or readable by others. */
 export const writeServiceFile = async (dataDir: string, service: ServiceFile): Promise<void> => {
   await removeServiceFile(dataDir)
   await writeFile(pathIn(dataDir), `${JSON.stringify(service, null, 2)}\n`, { mode: 0o600, flag: 'wx' })
 }
 
-/** To be called when the service stops, so that no command looks for it. */
+/** Call it when the service stops, so that commands do not look for it. */
 export const removeServiceFile = (dataDir: string): Promise<void> => rm(pathIn(dataDir), { force: true })
 
-/** Undefined when no service runs in this directory. */
+/** Undefined if no service runs in this directory. */
 export const readServiceFile = async (dataDir: string): Promise<ServiceFile | undefined> => {
   try {
     return JSON.parse(await readFile(pathIn(dataDir), 'utf8')) as ServiceFile
@@ -37,8 +37,8 @@ export const readServiceFile = async (dataDir: string): Promise<ServiceFile | un
 }
 
 /**
- * Adds the connection strings and the hash key of the service that runs in DATA_DIR to an
- * environment that lacks them, so that commands reach the service without being told where it is.
+ * Adds the connection strings and the hash key of the service in DATA_DIR to an environment that
+ * lacks them, so that commands find the service without settings.
  */
 export const serviceEnvironment = async (
   environment: Readonly<Record<string, string | undefined>>,

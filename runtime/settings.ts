@@ -3,11 +3,11 @@ import * as v from 'valibot'
 import { MAX_BODY_BYTES, MAX_BYTES_IN_HAND, MAX_CONVERSATION_BODY_BYTES } from '../contract/limits.ts'
 import { QUEUE_NAMES } from '../contract/queues.ts'
 import { isPlausibleToken } from '../contract/token-format.ts'
-import { LOG_LEVELS } from './log.ts'
+import { LOG_LEVELS } from './logger.ts'
 import { type PostgresAddress, readPostgresUrl } from './postgres-address.ts'
 import { readRedisUrl } from './redis-address.ts'
 
-/** `expected` may depend on the text that was given, which it never quotes. */
+/** `expected` may depend on the given text, but never quotes it. */
 const setting = <S extends v.GenericSchema<string | undefined, unknown>>(
   schema: S,
   expected: string | ((given: string) => string),
@@ -63,8 +63,8 @@ const originList = v.pipe(
 const isOrigin = (text: string): boolean => URL.canParse(text) && new URL(text).origin === text
 
 /**
- * Every environment variable that the service knows: its form, its default, and the expected form
- * in words, which a start with a bad value prints. Each process picks the variables that it needs.
+ * Every environment variable of the service: its form, its default, and the expected form in words,
+ * which a process with a bad value prints. Each process picks the variables that it needs.
  */
 export const SETTINGS = {
   PORT: setting(v.optional(port, '3000'), 'a port from 1 to 65535, or 0 for any free one'),
@@ -154,16 +154,16 @@ export type Settings<Names extends SettingName> = {
 }
 
 /**
- * Settings are missing or have a bad form. The message has a line for each of them, with the
- * expected form and without the value.
+ * Settings are missing or malformed. The message has a line for each of them, with the expected
+ * form and without the value.
  */
 export class BadSettings extends Error {
   override readonly name = 'BadSettings'
 }
 
 /**
- * Settings that can also be in a file. A variable of the same name with `_FILE` behind it names the
- * file.
+ * Settings that can also come from a file. A variable of the same name with `_FILE` behind it names
+ * the file.
  */
 const SECRETS = [
   'DATABASE_URL',
@@ -183,7 +183,7 @@ const SAME_TOKEN = 'BOOTSTRAP_ACCESS_TOKEN and BOOTSTRAP_ADMIN_TOKEN are the sam
 type Environment = Readonly<Record<string, string | undefined>>
 
 /**
- * Adds the secrets to an environment that only names their files. White space at the ends of a file
+ * Adds the secrets to an environment that names only their files. White space at the ends of a file
  * is cut off.
  *
  * @throws BadSettings when a file cannot be read.
@@ -205,7 +205,7 @@ export const withSecretFiles = (environment: Environment): Environment => {
 }
 
 /**
- * Reads the named variables of an environment, secrets also from files, into a readonly object.
+ * Reads the named variables of an environment into a readonly object, secrets also from files.
  *
  * @throws BadSettings with every problem at once.
  */

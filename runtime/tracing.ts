@@ -2,9 +2,8 @@ import type { Operation } from '../contract/submission.ts'
 import type { QueueName } from '../contract/queues.ts'
 
 /**
- * Everything that a span says about its work: kinds, counts and our own ids. There is no attribute
- * for anything that was submitted. Where OpenTelemetry has a name for an attribute, it has that
- * name.
+ * All attributes of a span: kinds, counts and the service's own ids. No attribute has submitted
+ * content. The names are those of OpenTelemetry where it has one.
  */
 export type SpanAttributes = {
   'http.request.method'?: string
@@ -13,21 +12,21 @@ export type SpanAttributes = {
   'messaging.system'?: 'bullmq'
   'messaging.operation.type'?: 'process'
   'messaging.destination.name'?: QueueName
-  /** How many submissions the same statement stored, or how many texts a tagging read. */
+  /** How many submissions the statement applied, or how many texts the job tagged. */
   'messaging.batch.message_count'?: number
   'feedback_insights.operation'?: Operation | 'batch'
   'feedback_insights.workspace.id'?: string
   'feedback_insights.submission.id'?: string
-  /** Why a request was turned away. */
+  /** Why a request was refused. */
   'feedback_insights.refused'?: string
-  /** The state of the submission, as its receipt gives it. */
+  /** The state of the submission, as in its receipt. */
   'feedback_insights.state'?: string
   'feedback_insights.attempts'?: number
 }
 
 /** A piece of work in a trace. */
 export type Span = {
-  /** Work that begins with this as its parent belongs to the same trace. */
+  /** Work with this parent belongs to the same trace. */
   readonly traceparent: string
   readonly set: (attributes: SpanAttributes) => void
   /** Marks the work as failed; `fault` comes from `describeFault`. */
@@ -38,13 +37,13 @@ export type Span = {
 export type SpanBeginning = {
   kind: 'server' | 'consumer'
   name: string
-  /** The traceparent of the work that led to this one; undefined when this one begins a trace. */
+  /** The traceparent of the work that caused this work; undefined for the first work of a trace. */
   parent: string | undefined
   attributes: SpanAttributes
 }
 
 export type Tracing = {
   begin: (beginning: SpanBeginning) => Span
-  /** Sends the spans that are left, for two seconds at most. */
+  /** Sends the remaining spans, for two seconds at most. */
   stop: () => Promise<void>
 }

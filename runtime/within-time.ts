@@ -1,9 +1,7 @@
 /** The code of the error with which `withinTime` rejects. */
 export const NO_ANSWER = 'NO_ANSWER'
 
-/**
- * Rejects when a promise is not settled in time. Its work goes on, but nobody learns how that ends.
- */
+/** Rejects if a promise is not settled in time. Its work goes on, and its result is dropped. */
 export const withinTime = async <T>(promise: Promise<T>, ms: number): Promise<T> => {
   let timer: ReturnType<typeof setTimeout> | undefined
   const late = new Promise<never>((_resolve, reject) => {
@@ -20,15 +18,15 @@ export const withinTime = async <T>(promise: Promise<T>, ms: number): Promise<T>
 }
 
 /**
- * Rejects when work has not told for so long that it moves. The work goes on, but it fails when it
- * tells that it moves.
+ * Rejects if the work does not call `moved` for this time. The work goes on, and its next call of
+ * `moved` throws.
  */
 export const whileItMoves = async <T>(work: (moved: () => void) => Promise<T>, ms: number): Promise<T> => {
   let late: ReturnType<typeof setTimeout> | undefined
   let isGivenUp = false
   const stuck = Promise.withResolvers<never>()
   const moved = (): void => {
-    if (isGivenUp) throw new Error('This work was given up.')
+    if (isGivenUp) throw new Error('This work was given up, since it did not move in time.')
     clearTimeout(late)
     late = setTimeout(() => {
       isGivenUp = true

@@ -24,7 +24,7 @@ export const canBeTag = (reading: Reading, { start, end }: Span, isDetermined: b
 }
 
 /**
- * Whether a word of an English phrase is rather a verb: the chat widget covers the button, typing
+ * Whether a word of an English phrase is probably a verb: the chat widget covers the button, typing
  * lunch.
  */
 const hasVerb = (reading: Reading, { start, end }: Span): boolean => {
@@ -40,14 +40,15 @@ const hasVerb = (reading: Reading, { start, end }: Span): boolean => {
 }
 
 /**
- * A form in -s of a word that a dictionary has as a noun, but no list of what feedback is about.
+ * A form in -s of a word that a dictionary lists as a noun, but that is in no list of topics of
+ * feedback.
  */
 const isVerbForm = (part: WordTraits | undefined, word: string): boolean =>
   part !== undefined && !part.isListed && word.endsWith('s') && singular(word) !== word
 
 /**
- * Whether a phrase that can be a tag may be a name or a slip all the same. Only languages with
- * articles have doubtful phrases.
+ * Whether a phrase that can be a tag may still be a name or a slip. Only languages with articles
+ * have doubtful phrases.
  */
 export const isDoubtful = (reading: Reading, { start, end }: Span, isDetermined: boolean): boolean => {
   const { traits, lexicon } = reading
@@ -60,7 +61,7 @@ export const isDoubtful = (reading: Reading, { start, end }: Span, isDetermined:
   return (head.isGiven && end - start === 1) || (head.group < 0 && !isDetermined)
 }
 
-/** An unknown word in front of a noun: the tolvane invoice. */
+/** Whether a word is unknown and before a noun: the tolvane invoice. */
 const isStranger = (part: WordTraits | undefined): boolean => {
   if (part === undefined || part.isListed || part.isModifier || part.isJoiner) return false
   return part.group < 0 && !part.isOther
@@ -88,8 +89,8 @@ const canBePart = (lexicon: Lexicon, part: WordTraits): boolean => {
 }
 
 /**
- * In a language without a list that tells nouns from adjectives, at least one of the words has to
- * be a known noun.
+ * In a language without a list that separates nouns from adjectives, at least one of the words has
+ * to be a known noun.
  */
 const isPhrase = ({ traits, tokens, lexicon }: Reading, { start, end }: Span): boolean => {
   if (lexicon.language === 'en') return true

@@ -1,26 +1,26 @@
 import type { WordTraits } from './lexicon.ts'
 
-/** A phrase of a text, with counts of what its occurrences tell. */
+/** A phrase of a text, with counts of its occurrences by kind. */
 export type Candidate = {
   /** The stemmed words: `exports` and `export` have the same key. */
   readonly key: string
   readonly hash: number
-  /** The words in lower case, as the first occurrence has them. */
+  /** The words in lower case, in the form of the first occurrence. */
   readonly words: readonly string[]
   readonly traits: readonly WordTraits[]
-  /** The key of every word by itself. */
+  /** The key of each single word. */
   readonly stems: readonly string[]
   /**
-   * The place of the first occurrence among the tokens; `position`: in the text, from 0 to nearly
+   * The index of the first occurrence among the tokens; `position`: in the text, from 0 to nearly
    * 1.
    */
   readonly at: number
   readonly position: number
-  /** Whether the phrase may become a tag although nobody gave it before. */
+  /** Whether the phrase may become a tag without an example from people. */
   isOpen: boolean
   /**
-   * Whether it would be open, but its noun is in no list, and nothing here shows that it is a noun:
-   * it may be a name or a slip.
+   * Whether the phrase would be open, but its noun is in no list and the text does not show that it
+   * is a noun: it may be a name or a slip.
    */
   isDoubtful: boolean
   occurrences: number
@@ -28,7 +28,7 @@ export type Candidate = {
   determined: number
   /** Occurrences where a verb is expected: I screen. */
   verbal: number
-  /** Occurrences outside of longer phrases. */
+  /** Occurrences outside longer phrases. */
   free: number
   /** Occurrences after praise or blame. */
   praised: number
@@ -40,16 +40,13 @@ export type Candidate = {
   requested: number
   /** Occurrences at the start of a clause. */
   starting: number
-  /**
-   * Occurrences of an event together with the thing that it happens to: the card was declined,
-   * exports to CSV.
-   */
+  /** Occurrences of an event together with its object: the card was declined, exports to CSV. */
   joined: number
   /** Occurrences as a verb: logging in. */
   events: number
   /** Occurrences near a word of praise or blame in the same clause. */
   opinionated: number
-  /** Occurrences that begin a clause, after a determiner or not: what the clause is about. */
+  /** Occurrences that begin a clause, with or without a determiner: the subject of the clause. */
   leading: number
   /**
    * Occurrences before a word of failure or a negation: the app crashes, the search does not work.
@@ -60,16 +57,16 @@ export type Candidate = {
    * label.
    */
   denied: number
-  /** Occurrences after a word like `when` or `although`, which tell of the circumstances. */
+  /** Occurrences after a word like `when` or `although`, which introduces circumstances. */
   aside: number
   /** Occurrences after a preposition of place. */
   located: number
-  /** Whether a dictionary has the phrase as a compound. */
+  /** Whether a dictionary lists the phrase as a compound. */
   readonly isCompound: boolean
-  /** Whether the phrase is one of those that feedback is often about: time zone. */
+  /** Whether the phrase is in the list of frequent topics of feedback: time zone. */
   readonly isNamed: boolean
   /**
-   * Whether the words stand in another order in the text: `quality of the picture` for `picture
+   * Whether the words have another order in the text: `quality of the picture` for `picture
    * quality`.
    */
   isInverted: boolean

@@ -10,13 +10,13 @@ import { isEdge, type Reading, type Span, wordAt } from './reading.ts'
 import { singular } from './singular.ts'
 
 export const MAX_WORDS = 3
-/** A shorter text counts as this long, so that hardly any word in it is late. */
+/** A shorter text counts as having this length, so that hardly any word in it is late. */
 const SHORT_TEXT_TOKENS = 60
-/** The word of a request stands at most so many words before the phrase. */
+/** The greatest distance in words from the word of a request to the phrase. */
 const REQUEST_REACH = 4
 
 /**
- * All phrases of one to three words that could be terms, by their keys, in the order of their first
+ * All phrases of one to three words that could be terms, by key, in the order of their first
  * occurrences.
  */
 export const findCandidates = (reading: Reading): Map<string, Candidate> => {
@@ -39,7 +39,7 @@ const addPhrases = (found: Map<string, Candidate>, reading: Reading, start: numb
     const last = reading.traits[end - 1]
     if (last === undefined) return
     if (!isEdge(last)) {
-      // Only a word like `of` may stand inside.
+      // Only a word like `of` may be in the middle.
       if (length !== 2 || !last.isJoiner) return
       continue
     }
@@ -70,7 +70,7 @@ const addRearranged = (found: Map<string, Candidate>, reading: Reading, phrase: 
   }
   candidate.isOpen = true
   if (isEvent) candidate.joined++
-  // `card declined` is a phrase as it stands, so `addPhrases` counts it.
+  // `card declined` is a phrase in this order, so `addPhrases` counts it.
   if (order.length > 1 && (order[0] !== at || end > at + 2)) count(candidate, reading, { start: at, end })
 }
 
@@ -142,8 +142,8 @@ const wordsOf = (reading: Reading, order: readonly number[]): { traits: WordTrai
 }
 
 /**
- * Whether the short list of the language has the phrase, or in English the dictionary: `named`
- * tells the two apart.
+ * Whether the short list of the language has the phrase (`named`), or in English the dictionary
+ * (`listed`).
  */
 const findCompound = ({ language, compounds }: Lexicon, words: readonly string[]): 'named' | 'listed' | undefined => {
   if (words.length < 2) return undefined

@@ -11,9 +11,9 @@ import type { Reading } from './reading.ts'
 export const MAX_TAGS = 5
 
 /**
- * The least scores of tags: `many` for every candidate, `one` for the best candidate when there
- * would be no tag otherwise. `manyPeople` and `onePeople` hold where people's tags have their full
- * weight.
+ * The least scores of tags: `many` for every candidate, `one` for the best candidate of a text that
+ * would have no tag otherwise. `manyPeople` and `onePeople` apply where people's tags have their
+ * full weight.
  */
 export type Thresholds = {
   readonly many: number
@@ -23,8 +23,8 @@ export type Thresholds = {
 }
 
 /**
- * The tags of a text: the candidates that score well, none of them inside another; at least one
- * unless even the best is bad.
+ * The tags of a text: the candidates with good scores, none of them inside another. There is at
+ * least one, unless even the best score is bad.
  */
 export const choose = (
   { scored, trust }: Scores,
@@ -32,7 +32,7 @@ export const choose = (
   { memory, thresholds = weights.thresholds }: { memory: Memory | undefined; thresholds?: Thresholds },
 ): string[] => {
   const many = mix(trust.workspace, thresholds.manyPeople, thresholds.many)
-  const one = mix(trust.text, thresholds.onePeople, thresholds.one)
+  const alone = mix(trust.text, thresholds.onePeople, thresholds.one)
   const chosen: { candidate: Candidate; tag: string }[] = []
   const add = (candidate: Candidate): void => {
     if (chosen.some((other) => isInside(candidate, other.candidate))) return
@@ -40,18 +40,18 @@ export const choose = (
     if (tag !== undefined && isPresentable(tag) && !chosen.some((other) => other.tag === tag))
       chosen.push({ candidate, tag })
   }
-  for (const { candidate } of rank(scored, (of) => of.score, many)) if (chosen.length < MAX_TAGS) add(candidate)
+  for (const { candidate } of rank(scored, ({ score }) => score, many)) if (chosen.length < MAX_TAGS) add(candidate)
   if (chosen.length > 0) return chosen.map(({ tag }) => tag)
-  for (const { candidate } of rank(scored, (of) => of.alone, one)) if (chosen.length === 0) add(candidate)
+  for (const { candidate } of rank(scored, (scores) => scores.alone, alone)) if (chosen.length === 0) add(candidate)
   return chosen.map(({ tag }) => tag)
 }
 
-const mix = (share: number, one: number, other: number): number => share * one + (1 - share) * other
+const mix = (share: number, a: number, b: number): number => share * a + (1 - share) * b
 
 /**
- * The tag as the workspace writes it, else as a label. Languages share stems, so the tagger's own
- * titles count only for words that the language has no label for. None when the singular, which the
- * label has, is a word that says nothing.
+ * The workspace's spelling of the tag, else the label. Languages share stems, so the tagger's own
+ * titles count only for words without a label in this language. None if the singular in the label
+ * is a noise word.
  */
 const titleOf = (candidate: Candidate, { lexicon }: Reading, memory: Memory | undefined): string | undefined => {
   const label = labelOf(candidate, lexicon)
@@ -63,16 +63,16 @@ const titleOf = (candidate: Candidate, { lexicon }: Reading, memory: Memory | un
   return isStop || (isFiller && !isListed) ? undefined : label
 }
 
-/** The candidates that score at least so much, the best first. */
-const rank = (scored: readonly Scored[], scoreOf: (one: Scored) => number, least: number): Scored[] =>
+/** The candidates with at least the score `least`, the best first. */
+const rank = (scored: readonly Scored[], scoreOf: (scores: Scored) => number, least: number): Scored[] =>
   scored
-    .filter((one) => scoreOf(one) >= least)
-    .sort((one, other) => scoreOf(other) - scoreOf(one) || one.candidate.at - other.candidate.at || compare(one, other))
+    .filter((scores) => scoreOf(scores) >= least)
+    .sort((a, b) => scoreOf(b) - scoreOf(a) || a.candidate.at - b.candidate.at || compare(a, b))
 
-const compare = (one: Scored, other: Scored): number => (one.candidate.key < other.candidate.key ? -1 : 1)
+const compare = (a: Scored, b: Scored): number => (a.candidate.key < b.candidate.key ? -1 : 1)
 
 /** Whether one of two candidates has all words of the other. */
-const isInside = (one: Candidate, other: Candidate): boolean => {
-  const [short, long] = one.stems.length <= other.stems.length ? [one, other] : [other, one]
+const isInside = (a: Candidate, b: Candidate): boolean => {
+  const [short, long] = a.stems.length <= b.stems.length ? [a, b] : [b, a]
   return short.stems.every((stem) => long.stems.includes(stem))
 }

@@ -1,9 +1,9 @@
 import type { WordTraits } from './lexicon.ts'
 import type { Reading } from './reading.ts'
 
-/** A failure or negation stands at most so many words before or after what it is about. */
+/** The greatest distance in words between a failure or negation and its object. */
 const FAILURE_REACH = 3
-/** A clause of circumstances reaches so far. */
+/** The length of a clause of circumstances. */
 const ASIDE_REACH = 8
 
 export const isLeading = ({ traits }: Reading, start: number): boolean => {

@@ -1,17 +1,17 @@
 import noise from './data/noise.json' with { type: 'json' }
 import { MAX_TEXT_CHARACTERS } from './tokens.ts'
 
-/** An automatic reply says so in its subject or its first sentences. */
+/** An automatic reply shows in its subject or its first sentences. */
 const READ_CHARACTERS = 400
 /**
- * What follows a closing is a signature unless it is this long: then the text goes on, as after a
- * quoted mail.
+ * A text after a closing is a signature up to this length. A longer one goes on, as after a quoted
+ * mail.
  */
 const MAX_SIGNATURE_CHARACTERS = 600
 
 /**
- * Leaves out what says nothing: greetings, a closing with the signature, and the whole of an
- * automatic reply; in a conversation of several messages also sentences with small talk.
+ * Removes noise: greetings, closings with signatures, and whole automatic replies. In a
+ * conversation of several messages it also removes sentences of small talk.
  */
 export const dropNoise = (messages: readonly string[]): string =>
   messages
@@ -33,7 +33,7 @@ const withoutSmallTalk = (message: string): string =>
 
 const isAutoReply = (start: string): boolean =>
   includesAny(start, noise.autoReplies) ||
-  // Somebody may tell of a holiday; who also says when, or whom to ask until then, is away.
+  // Feedback can mention a holiday. An automatic reply also has a return date or a deputy.
   (includesAny(start, noise.absences) && includesAny(start, noise.returns)) ||
   noise.subjects.some((phrase) => start.startsWith(phrase) && !/^ ?\p{L}/u.test(start.slice(phrase.length)))
 
@@ -47,18 +47,18 @@ const withoutSignature = (text: string): string => {
 }
 
 /**
- * Any of these phrases where a sentence or clause begins. No more spaces are read, so that the time
- * stays linear.
+ * Matches any of the phrases at the start of a sentence or clause. It reads no further spaces, so
+ * that the time stays linear.
  */
-const beginning = (phrases: readonly string[]): RegExp => {
+const startPattern = (phrases: readonly string[]): RegExp => {
   const patterns = phrases.map((phrase) => phrase.replaceAll(/[.*+?^$()|[\]\\{}]/g, String.raw`\$&`))
   return new RegExp(String.raw`(?:^|[\n.!?,;。！？，、])\s{0,3}(?:${patterns.join('|')})(?![a-zà-ÿ])`, 'giu')
 }
 
-/** Words with nothing else before and after, where the script has spaces. */
+/** The words alone, in scripts with spaces. */
 const SMALL_TALK = new RegExp(
   String.raw`(?<!\p{Script=Latin}|\p{Script=Cyrillic})(?:${noise.smallTalk.join('|')})(?!\p{Script=Latin}|\p{Script=Cyrillic})`,
   'iu',
 )
-const CLOSINGS = beginning([...noise.closings, '--\n', '-- \n'])
-const GREETINGS = beginning(noise.greetings)
+const CLOSINGS = startPattern([...noise.closings, '--\n', '-- \n'])
+const GREETINGS = startPattern(noise.greetings)

@@ -1,7 +1,7 @@
 import words from './data/en-words.json' with { type: 'json' }
 import { toSet } from './word-lists.ts'
 
-/** The kinds of things that English nouns name. */
+/** The groups of English nouns by meaning. */
 export const GROUPS = [
   'artifact',
   'food',
@@ -24,7 +24,7 @@ export const ENGLISH_ADJECTIVES = toSet(words.adjective)
 export const MOSTLY_VERBS = toSet(words.mostlyVerb)
 export const MOSTLY_ADJECTIVES = toSet(words.mostlyAdjective)
 export const FREQUENT = toSet(words.frequent)
-/** Nouns of two words that are in a dictionary: hard drive. */
+/** Nouns of two words in a dictionary: hard drive. */
 export const ENGLISH_COMPOUNDS: ReadonlySet<string> = new Set(
   [...toSet(words.compound)].map((compound) => compound.replace('_', ' ')),
 )

@@ -2,8 +2,8 @@ import { GROUPS } from './english-words.ts'
 import { isEdge, isNounLike, type Reading, wordAt } from './reading.ts'
 
 /**
- * A phrase whose words have another order in the text than in the tag: `order` has their places,
- * `end` the end in the text.
+ * A phrase with another word order in the text than in the tag. `order` has the indices of its
+ * words, `end` its end in the text.
  */
 export type Rearranged = { readonly order: readonly number[]; readonly end: number; readonly isEvent: boolean }
 
@@ -16,7 +16,7 @@ const BEFORE_FAILURE = new Set(
 const FAILING_GROUPS: ReadonlySet<number> = new Set(
   (['artifact', 'act', 'communication', 'possession'] as const).map((name) => GROUPS.indexOf(name)),
 )
-/** So many small words may stand between a thing and its failure. */
+/** The most small words between a subject and its failure. */
 const FAILURE_REACH = 3
 
 /**
@@ -27,23 +27,26 @@ const EVENTS: ReadonlySet<string> = new Set(
   'export import login download upload sync print scan convers migrat integr backup connect transfer'.split(' '),
 )
 
-/** `the quality of the pictures`: picture quality; `exports to CSV`: csv export. */
+/**
+ * Finds nouns in another order: `the quality of the pictures`: picture quality; `exports to CSV`:
+ * csv export.
+ */
 export const findInverted = (reading: Reading, start: number): Rearranged | undefined => {
   const { traits } = reading
   const isEvent = EVENTS.has(traits[start]?.stem ?? '') && traits[start + 1]?.isJoiner === true
   if (!isEvent && wordAt(reading, start + 1) !== 'of') return undefined
   const modifier = traits[start + 2]?.isDeterminer === true ? start + 3 : start + 2
-  const [one, other] = [traits[start], traits[modifier]]
-  if (one === undefined || other === undefined || !isEdge(other)) return undefined
-  if (!isNounLike(one) || !isNounLike(other)) return undefined
+  const [noun, object] = [traits[start], traits[modifier]]
+  if (noun === undefined || object === undefined || !isEdge(object)) return undefined
+  if (!isNounLike(noun) || !isNounLike(object)) return undefined
   return { order: [modifier, start], end: modifier + 1, isEvent }
 }
 
-/** What every text of a workspace may be about: in `the app crashes` the crash is the matter. */
+/** Words for the whole product. In `the app crashes` the topic is the crash. */
 const WHOLE_PRODUCT: ReadonlySet<string> = new Set('app application program software it system site website'.split(' '))
 const ALONE = new Set(['crash', 'freeze', 'lock-up', 'logout', 'lag'])
 
-/** `the app crashes`, `it froze`: crash, freeze. */
+/** Finds an event without its subject: `the app crashes`, `it froze`: crash, freeze. */
 export const findLoneEvent = (reading: Reading, start: number): Rearranged | undefined => {
   const token = reading.tokens[start]
   if (token?.kind !== 'word' || token.isEvent !== true || !ALONE.has(token.text)) return undefined
@@ -54,7 +57,10 @@ export const findLoneEvent = (reading: Reading, start: number): Rearranged | und
   return { order: [start], end: start + 1, isEvent: true }
 }
 
-/** `scan a receipt`, `cancelling my subscription`: receipt scan, subscription cancellation. */
+/**
+ * Finds a verb with its object: `scan a receipt`, `cancelling my subscription`: receipt scan,
+ * subscription cancellation.
+ */
 export const findAction = (reading: Reading, start: number): Rearranged | undefined => {
   const token = reading.tokens[start]
   if (token?.kind !== 'word' || token.isEvent !== true || FAILURES_OR_NONE.has(token.text)) return undefined
@@ -74,13 +80,16 @@ const isObject = ({ traits }: Reading, at: number): boolean => {
 
 const range = (start: number, end: number): number[] => Array.from({ length: end - start }, (_, at) => start + at)
 
-/** `the card was declined`: card decline; `exports keep failing`: export failure. */
+/**
+ * Finds a subject with its failure: `the card was declined`: card decline; `exports keep failing`:
+ * export failure.
+ */
 export const findFailure = (reading: Reading, start: number): Rearranged | undefined => {
   const noun = reading.traits[start]
   if (WHOLE_PRODUCT.has(wordAt(reading, start))) return undefined
   if (noun === undefined || !isNounLike(noun) || (!noun.isListed && !FAILING_GROUPS.has(noun.group))) return undefined
   const before = reading.traits[start - 1]
-  // In `exports to CSV fail` the export fails, not the CSV.
+  // In `exports to CSV fail` the export fails, not CSV.
   if (before !== undefined && (isNounLike(before) || before.isModifier || before.isJoiner)) return undefined
   let at = start + 1
   while (at <= start + FAILURE_REACH && BEFORE_FAILURE.has(wordAt(reading, at))) at++

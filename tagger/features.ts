@@ -6,8 +6,8 @@ import { type Memory, NOTHING } from './memory.ts'
 import { isHeadFirst, type Reading } from './reading.ts'
 
 /**
- * The measured features of a candidate, in this order; `tagger/data/weights.json` has the weight of
- * each by its name.
+ * The features of a candidate, in this order. `tagger/data/weights.json` has the weight of each by
+ * its name.
  */
 export const FEATURES = [
   'always',
@@ -64,19 +64,19 @@ export const FEATURES = [
   'common and again',
 ] as const
 
-/** The features from `remembered` on are about the memory. */
+/** Features from `remembered` on come from the memory. */
 const MEMORY_FEATURES = FEATURES.length - FEATURES.indexOf('remembered')
 /** A text names its subject early. */
 const FIRST_TOKENS = 10
-/** A memory of so many texts is believed by half. */
+/** A memory of this many texts has half of its full weight. */
 const HALF_BELIEVED_TEXTS = 15
 
-/** Where candidates are measured: their text and the memory of its workspace. */
+/** The context of a candidate: its text and the memory of its workspace. */
 type Setting = { readonly reading: Reading; readonly memory: Memory | undefined }
 
 /**
- * Puts the values of FEATURES for one candidate into `values`. The caller reuses the array, since
- * this happens so often.
+ * Writes the values of FEATURES for one candidate into `values`. The caller reuses the array, since
+ * this runs very often.
  */
 export const measure = (candidate: Candidate, setting: Setting, values: number[]): void => {
   values.length = 0
@@ -130,7 +130,7 @@ const pushPlaces = (values: number[], candidate: Candidate, { tokens }: Reading)
   values.push(candidate.aside / occurrences, candidate.located / occurrences)
 }
 
-/** Whether nothing shows that the phrase has a noun. */
+/** Whether the text does not show that the phrase has a noun. */
 const isBare = ({ determined, traits }: Candidate): boolean => {
   if (determined > 0) return false
   for (const part of traits) if (part.isListed) return false
@@ -161,14 +161,14 @@ const pushMemory = (values: number[], candidate: Candidate, { reading, memory }:
   values.push(common * Math.log2(candidate.occurrences))
 }
 
-/** The share of the texts with one word of a phrase that have the whole phrase. */
+/** Of the texts with one word of a phrase, the share with the whole phrase. */
 const shareOf = (memory: Memory, stem: string | undefined, texts: number): number => {
   const withStem = memory.terms.get(hashTerm(stem ?? ''))?.texts ?? 0
   return Math.min(1, (texts + 0.2) / (withStem + 1))
 }
 
 /**
- * The features that people's tags give a candidate; `tagger/data/weights.json` has their weights in
+ * The features of a candidate from people's tags. `tagger/data/weights.json` has their weights in
  * `people`.
  */
 export const PEOPLE_FEATURES = [
@@ -193,10 +193,10 @@ export const PEOPLE_FEATURES = [
   'tags of a text',
 ] as const
 
-/** People who gave a tag to this share of the texts that have it meant it every time. */
+/** From this share of its texts on, people gave a tag every time they meant it. */
 const ALWAYS_GIVEN_SHARE = 0.8
 
-/** What people did not give to so many texts that have it, they do not want. */
+/** From this number of texts on, a term that people never gave is unwanted. */
 const LEFT_OUT_TEXTS = 10
 
 /**

@@ -12,19 +12,19 @@ import { unifyVariants } from './variants.ts'
 import { read, type Reading } from './reading.ts'
 
 /**
- * Between the messages of a conversation, which has one text: a paragraph separator
- * (`conversation_text` in db/functions/tags.sql).
+ * A paragraph separator between the messages of a conversation (`conversation_text` in
+ * db/functions/tags.sql).
  */
 const MESSAGE_END = /\u2029+/
 /**
- * Each message costs a parser. What is read of a conversation has fewer, unless somebody sent
- * separators alone.
+ * The most messages to parse. A conversation has fewer in the part that is read, unless it consists
+ * of separators.
  */
 const MOST_MESSAGES = 1_000
 
 /**
- * The phrases of a text. A memory learns from them, and tags are chosen from them. They depend on
- * nothing but the text.
+ * The phrases of a text, from which a memory learns and tags are chosen. They depend on the text
+ * alone.
  */
 export type Analysis = {
   readonly tokens: readonly Token[]
@@ -35,8 +35,8 @@ export type Analysis = {
 
 /**
  * Tags for a text in plain text or HTML: none to five, in lower case, the most telling first.
- * `language` has two letters, when it is known. The same text and memory give the same tags on
- * every runtime. A text that says nothing has no tags.
+ * `language` has two letters, if it is known. The same text and memory give the same tags on every
+ * runtime. A text without content has no tags.
  */
 export const generateTags = (
   text: string,
@@ -56,11 +56,11 @@ export const analyse = (text: string, language?: string): Analysis => {
   return { tokens, strange, reading, candidates: findCandidates(reading) }
 }
 
-/** Tags for an analysis that has the workspace's own words back already (`withOwnWords`). */
+/** Tags for an analysis that `withOwnWords` has completed. */
 export const chooseTags = ({ reading, candidates }: Analysis, memory?: Memory): string[] =>
   choose(scoreCandidates({ reading, candidates, memory }), reading, { memory })
 
-/** The analysis with those hidden words back in it that are the workspace's own. */
+/** The analysis with the workspace's own words unhidden. */
 export const withOwnWords = (analysis: Analysis, memory: Memory): Analysis => {
   const { tokens, strange, reading } = analysis
   if (strange.places.size === 0) return analysis

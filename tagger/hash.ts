@@ -1,6 +1,6 @@
 /**
  * A hash of 53 bits, which fit a JavaScript number and a bigint. It is the same on every runtime,
- * and not secret by itself.
+ * and not secret in itself.
  */
 export const hashTerm = (term: string): number => {
   let high = 0x9e3779b9
@@ -15,5 +15,5 @@ export const hashTerm = (term: string): number => {
   return ((high ^ (high >>> 15)) & 0x1fffff) * 0x1_0000_0000 + ((low ^ (low >>> 16)) >>> 0)
 }
 
-/** The hash of the term under which texts are counted that have a word in people's tags. */
+/** The hash of a term that counts the texts with this word in people's tags. */
 export const hashInTag = (stem: string): number => hashTerm(`in tag\n${stem}`)

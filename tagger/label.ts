@@ -4,8 +4,8 @@ import { singular } from './singular.ts'
 import { isHeadFirst } from './reading.ts'
 
 /**
- * Endings of plurals with those of the singular; the first ending that fits counts. Words of three
- * letters stay as they are.
+ * Endings of plurals with the endings of their singulars; the first match counts. Words of three
+ * letters stay unchanged.
  */
 const PLURALS: Readonly<Record<string, readonly (readonly [RegExp, string])[]>> = {
   es: [
@@ -40,12 +40,12 @@ const PLURALS: Readonly<Record<string, readonly (readonly [RegExp, string])[]>> 
 }
 const MIN_PLURAL_CHARACTERS = 4
 
-/** A candidate as a person would write it as a label: lower case, the noun in the singular. */
+/** A candidate in the form of a label: lower case, the noun in the singular. */
 export const labelOf = (candidate: Candidate, lexicon: Lexicon): string => {
   const { words, traits, joined, isInverted } = candidate
   if (lexicon.language === 'segmented') return words.join('')
   if (lexicon.language === 'en') {
-    // The tagger has put the first word before its noun, so that word may be in the plural, too.
+    // The tagger has moved the first word before its noun, so that word may be in the plural, too.
     if (joined > 0 || isInverted) return words.map(singular).join(' ')
     return [...words.slice(0, -1), singular(words.at(-1) ?? '')].join(' ')
   }

@@ -14,22 +14,22 @@ import type { Lexicon } from './lexicon.ts'
 import type { Token } from './tokens.ts'
 
 /**
- * A language is clear when this share of the words are its function words, and it leads every other
- * language by so many.
+ * A language is clear if this share of the words are its function words, and it leads every other
+ * language by `CLEAR_LEAD`.
  */
 const CLEAR_SHARE = 0.25
 const CLEAR_LEAD = 2
 const CLEAR_LEAD_SHARE = 0.1
 /**
- * A heading in English need not have a function word, as in CSV export: it is known by the share of
+ * An English heading may have no function word, as in CSV export. It is recognised by the share of
  * its English words.
  */
 const MIN_ENGLISH_SHARE = 0.75
-/** A text of so few words is taken for English when nothing says otherwise. */
+/** A text with at most this many words is taken for English without other evidence. */
 const MAX_HEADING_WORDS = 8
 /** A larger share of words with letters of another alphabet means another language. */
 const MAX_FOREIGN_WORD_SHARE = 0.1
-/** The language shows in the first words. */
+/** The language shows in this many first words. */
 const MAX_READ_WORDS = 60
 
 const BY_LANGUAGE = new Map(
@@ -40,8 +40,8 @@ const NOT_ARABIC = /[پچژگکی]/
 
 /**
  * The lexicon for a text: by its script, then by the language that the caller names, then by its
- * function words. A heading without function words is judged by groups of letters. A language
- * without lists gets an empty lexicon.
+ * function words. For a heading without function words, groups of letters decide. A language
+ * without lists has an empty lexicon.
  */
 export const findLexicon = (tokens: readonly Token[], language?: string): Lexicon => {
   const words: string[] = []

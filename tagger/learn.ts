@@ -5,9 +5,9 @@ import { type Delta, newMemory, type TermCounts } from './memory.ts'
 import { keyOfTag } from './tag-key.ts'
 
 /**
- * What a text adds to a memory: its terms, hashed, and the tags that people gave it (`undefined`:
- * nobody was asked). The delta depends on nothing else, so that the same delta can be taken out
- * again.
+ * The delta that a text adds to a memory: its hashed terms, and the tags that people gave it.
+ * Without `given`, people have not tagged the text. The delta depends on nothing else, so the same
+ * delta can be subtracted again.
  */
 export const learn = (analysis: Analysis, given?: readonly string[]): Delta => {
   const { candidates, reading } = analysis
@@ -42,19 +42,21 @@ export const learn = (analysis: Analysis, given?: readonly string[]): Delta => {
 }
 
 /**
- * A text of usual length has less than a hundred terms; a hostile text would fill the memory by
- * itself.
+ * The most terms of a text. A usual text has less than a hundred; a hostile text could fill the
+ * memory by itself.
  */
 export const MAX_LEARNED_TERMS = 1_000
-/** Nobody gives one text so many tags; a hostile client would fill the memory with them. */
+/**
+ * The most tags of a text. People give far fewer; a hostile client could fill the memory with tags.
+ */
 const MAX_LEARNED_TAGS = 100
 
-/** How often a text has a term in each of these ways. */
+/** How often a text has a term in each of these positions. */
 type Seen = { readonly determined: number; readonly free: number; readonly valued: number }
 
 /**
- * The stems of words that may be names, and whether the word comes after a determiner. They are
- * counted as terms of their own, so that a workspace's own words can be told from names later.
+ * The stems of words that may be names, and whether the word comes after a determiner. They count
+ * as separate terms, which later separate a workspace's own words from names.
  */
 export const strangeKeys = ({ reading, tokens, strange }: Analysis): Map<string, boolean> => {
   const keys = new Map<string, boolean>()
@@ -69,7 +71,7 @@ export const strangeKeys = ({ reading, tokens, strange }: Analysis): Map<string,
   return keys
 }
 
-/** What the generated tags of a text add to a memory. */
+/** The delta that the generated tags of a text add to a memory. */
 export const learnGenerated = ({ reading }: Analysis, tags: readonly string[]): Delta => {
   const delta = newMemory()
   for (const tag of tags) delta.tags.set(keyOfTag(tag, reading.lexicon), new Map([[tag, { people: 0, generated: 1 }]]))

@@ -17,10 +17,10 @@ import { stem } from './stems.ts'
 import { isEnglishAdjective, isNoNoun, isSenseless } from './word-endings.ts'
 import { toSet } from './word-lists.ts'
 
-/** The known words of one language; data/ORIGIN.md says what the groups mean. */
+/** The known words of one language. data/ORIGIN.md explains the groups. */
 export type Lexicon = {
   readonly language: string
-  /** Letters beyond a to z; empty for languages that their script alone tells. */
+  /** Letters beyond a to z; empty for languages that their script alone identifies. */
   readonly letters: string
   readonly determiners: ReadonlySet<string>
   readonly beforeVerbs: ReadonlySet<string>
@@ -33,23 +33,19 @@ export type Lexicon = {
   readonly troubles: ReadonlySet<string>
   readonly asides: ReadonlySet<string>
   readonly places: ReadonlySet<string>
-  /**
-   * Last characters of words of Chinese characters that are nearly always nouns; other words with
-   * them are in `stop`.
-   */
+  /** Last characters of Chinese words that are nearly always nouns. `stop` has the exceptions. */
   readonly nounEndings: ReadonlySet<string>
-  /** Phrases that name one thing, with their words as a text has them. */
+  /** Phrases that name one thing, with their words in the form of a text. */
   readonly compounds: ReadonlySet<string>
   readonly nouns: ReadonlySet<string>
   readonly nounStems: ReadonlySet<string>
-  /** The label of a listed noun by its stem: the form that comes first in the list. */
+  /** The label of a listed noun by its stem: the first form in the list. */
   readonly forms: ReadonlyMap<string, string>
   readonly words: Map<string, WordTraits>
 }
 
 /**
- * What a word can be in a phrase. `group` is its place among GROUPS, -1 when no list has it as a
- * noun.
+ * The traits of a word in a phrase. `group` is its index in GROUPS; -1 if no list has it as a noun.
  */
 export type WordTraits = {
   readonly stem: string
@@ -61,26 +57,26 @@ export type WordTraits = {
   readonly isModifier: boolean
   readonly isJoiner: boolean
   readonly isRequest: boolean
-  /** The word says that somebody is pleased, or is not. */
+  /** A word of praise or blame. */
   readonly isOpinion: boolean
-  /** The word says that something fails, or denies it. */
+  /** A word of failure or negation. */
   readonly isTrouble: boolean
-  /** After the word come the circumstances: when, although. */
+  /** A word that introduces circumstances: when, although. */
   readonly isAside: boolean
   /** A preposition of place. */
   readonly isPlace: boolean
   readonly isMostlyVerb: boolean
   readonly isMostlyAdjective: boolean
   readonly isFrequent: boolean
-  /** The word is a person's name as well: grace. */
+  /** The word is also a person's name: grace. */
   readonly isGiven: boolean
-  /** The word is known and no noun: a verb, an adjective, an adverb. */
+  /** A known word that is no noun: a verb, an adjective, an adverb. */
   readonly isOther: boolean
   readonly isAdjective: boolean
   /** The word may describe a noun: written, operating. */
   readonly isParticiple: boolean
   readonly isSenseless: boolean
-  /** After the word comes something that is said of the word before it: is, has. */
+  /** A verb between the preceding word and its description: is, has. */
   readonly isBe: boolean
   readonly group: number
 }
@@ -155,10 +151,10 @@ export const LATIN: readonly Lexicon[] = [
 export const RUSSIAN = toLexicon('ru', ru)
 export const ARABIC = toLexicon('ar', ar)
 export const SEGMENTED = toLexicon('segmented', { ...NO_LISTS, ...segmented })
-/** For languages without lists: only tags that people gave can be found in their texts. */
+/** For languages without lists. Only tags that people gave can be found in their texts. */
 export const UNKNOWN = toLexicon('unknown', NO_LISTS)
 
-/** What a word in lower case can be. The traits are kept, since words come back. */
+/** The traits of a word in lower case. They are cached, since words repeat. */
 export const traitsOf = (lexicon: Lexicon, word: string): WordTraits => {
   const known = lexicon.words.get(word)
   if (known !== undefined) return known
@@ -215,8 +211,8 @@ export const isFunctionWord = (lexicon: Lexicon, word: string): boolean =>
   lexicon.determiners.has(word) || lexicon.beforeVerbs.has(word) || lexicon.stop.has(word)
 
 /**
- * Whether a hand-written list has the word. The large English list does not count: it has too many
- * names in it.
+ * Whether a hand-written list has the word. The large English list contains too many names to count
+ * here.
  */
 export const isKnownWord = (lexicon: Lexicon, word: string): boolean =>
   isFunctionWord(lexicon, word) ||

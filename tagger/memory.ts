@@ -1,13 +1,13 @@
-/** Of how many of a workspace's texts something is true for one term. */
+/** Counts of a workspace's texts for one term. */
 export type TermCounts = {
   texts: number
-  /** Texts in which the term comes after a determiner at least once. */
+  /** Texts with the term after a determiner at least once. */
   determined: number
-  /** Texts in which the term stands outside of longer phrases at least once. */
+  /** Texts with the term outside longer phrases at least once. */
   free: number
-  /** Texts in which praise, blame or an `is` stands near the term at least once. */
+  /** Texts with praise, blame or an `is` near the term at least once. */
   valued: number
-  /** Texts with the term that people tagged, with whatever tags. */
+  /** Texts with the term that people tagged, with any tags or none. */
   judged: number
   /** Texts to which people gave the term as a tag. */
   given: number
@@ -15,40 +15,40 @@ export type TermCounts = {
 
 export const NOTHING: Readonly<TermCounts> = { texts: 0, determined: 0, free: 0, valued: 0, judged: 0, given: 0 }
 
-/** A tag in use: how often people gave it, and how often the tagger did. */
+/** A tag in use: how often people and the tagger gave it. */
 type TagCounts = { people: number; generated: number }
 
 /**
- * What a workspace's texts have taught, without the texts: hashed terms with counts, and the tags
- * in use. The counts that one text adds depend on nothing but the text and its tags, so the delta
- * that added them also takes them out again.
+ * The memory of a workspace's texts, without the texts: hashed terms with counts, and the tags in
+ * use. The counts that a text adds depend on the text and its tags alone, so its delta can be
+ * subtracted again.
  */
 export type Memory = {
   texts: number
   /** Texts that people tagged. */
   judged: number
-  /** The tags that people gave to all these texts together. */
+  /** The total number of tags that people gave to these texts. */
   given: number
-  /** Texts that people looked at and left without a tag. */
+  /** Texts that people left without a tag. */
   left: number
   readonly terms: Map<number, TermCounts>
   readonly tags: Map<string, Map<string, TagCounts>>
 }
 
 /**
- * What one text or several texts add to a memory. `tags` are by the key of a tag, then by its
- * written form.
+ * The counts that one or more texts add to a memory. `tags` are by the key of a tag, then by its
+ * spelling.
  */
 export type Delta = Memory
 
 export const MAX_TERMS = 100_000
 const MAX_TAGS_IN_USE = 5_000
-/** A full memory is cut down to this share, so that cutting happens seldom. */
+/** A full memory is cut to this share, so that cuts are rare. */
 const KEPT_SHARE = 0.75
 
 export const newMemory = (): Memory => ({ texts: 0, judged: 0, given: 0, left: 0, terms: new Map(), tags: new Map() })
 
-/** Adds a delta to the memory, or takes it out again when `weight` is -1. The memory is changed. */
+/** Adds a delta to the memory, or subtracts it if `weight` is -1. Changes the memory. */
 export const apply = (memory: Memory, delta: Delta, weight = 1): void => {
   memory.texts = atLeastZero(memory.texts + weight * delta.texts)
   memory.judged = atLeastZero(memory.judged + weight * delta.judged)
@@ -94,10 +94,7 @@ const applyTitles = (memory: Memory, { key, titles, weight }: Titles): void => {
 
 const atLeastZero = (count: number): number => Math.max(0, count)
 
-/**
- * Rare terms go first, and terms that people gave as tags go last; likewise rare tags, and tags
- * that people gave.
- */
+/** Removes rare terms first, and terms that people gave as tags last. Tags follow the same rule. */
 const bound = (memory: Memory): void => {
   if (memory.terms.size > MAX_TERMS) {
     keepMost(memory.terms, MAX_TERMS, ({ texts, given }) => texts + 100 * given)
@@ -116,13 +113,13 @@ const keepMost = <Key extends string | number, Value>(
   max: number,
   worth: (value: Value) => number,
 ): void => {
-  const ranked = [...map].sort(([one, a], [other, b]) => worth(b) - worth(a) || (one < other ? -1 : 1))
+  const ranked = [...map].sort(([keyA, a], [keyB, b]) => worth(b) - worth(a) || (keyA < keyB ? -1 : 1))
   for (const [key] of ranked.slice(Math.floor(max * KEPT_SHARE))) map.delete(key)
 }
 
 /**
- * The most frequent way to write a tag in the workspace: the way of people, else that of the tagger
- * as far as it `isOfLanguage`.
+ * The most frequent spelling of a tag in the workspace: that of people, else that of the tagger if
+ * it `isOfLanguage`.
  */
 export const titleInUse = (
   memory: Memory | undefined,

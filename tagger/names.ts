@@ -32,7 +32,7 @@ export const hideAfterCues = (tokens: readonly Token[], lexicon: Lexicon): Token
   })
 }
 
-/** Whether a word stands between a number and a word for a street: 12 oak street. */
+/** Whether a word is between a number and a word for a street: 12 oak street. */
 const isStreetName = (tokens: readonly Token[], at: number): boolean => {
   const after = tokens[at + 1]
   if (after?.kind !== 'word' || !STREETS.has(after.text)) return false
@@ -49,13 +49,13 @@ const isSegmentedName = (tokens: readonly Token[], at: number): boolean => {
 }
 
 /**
- * From this share of capitalised words on, capitals tell nothing: the text is a title, or somebody
- * shouts.
+ * From this share of capitalised words on, capitals carry no information: the text is a title or in
+ * capitals.
  */
 const MIN_TITLE_SHARE = 0.6
 const MIN_TITLE_WORDS = 3
 
-/** Finds capitalised words that neither a list nor the rest of the text has as common words. */
+/** Finds capitalised words that are common words neither in a list nor in the rest of the text. */
 export const findStrange = (tokens: readonly Token[], lexicon: Lexicon): Strange => {
   const common = new Set<string>()
   let words = 0
@@ -76,13 +76,13 @@ export const findStrange = (tokens: readonly Token[], lexicon: Lexicon): Strange
 }
 
 /**
- * Places of strange words among the tokens. In a title capitals are everywhere, so a strange word
- * says nothing of its neighbours.
+ * The indices of strange words among the tokens. In a title most words are capitalised, so a
+ * strange word does not make its neighbours suspicious.
  */
 export type Strange = { readonly isTitle: boolean; readonly places: ReadonlySet<number> }
 
 /**
- * Hides strange words, which may be somebody's name. The price is that new product names are
+ * Hides strange words, which may be names of people. The price is that new product names are
  * hidden, too.
  */
 export const hideStrange = (tokens: readonly Token[], lexicon: Lexicon, { isTitle, places }: Strange): Token[] => {
@@ -98,7 +98,7 @@ export const hideStrange = (tokens: readonly Token[], lexicon: Lexicon, { isTitl
 }
 
 /**
- * The strange words without the workspace's own: words of people's tags, and words after a
+ * The strange words except the workspace's own: words of people's tags, and words after a
  * determiner in several texts.
  */
 export const withoutOwnWords = (
@@ -119,7 +119,7 @@ type Judge = {
   readonly isTitle: boolean
 }
 
-/** Whether a token is a capitalised word that nothing has as a common word. */
+/** Whether a token is a capitalised word that is not known as a common word. */
 const isStrange = ({ tokens, lexicon, common, isTitle }: Judge, at: number): boolean => {
   const token = tokens[at]
   if (token?.kind !== 'word' || !token.isCapitalised) return false
@@ -136,7 +136,7 @@ const isStrange = ({ tokens, lexicon, common, isTitle }: Judge, at: number): boo
 }
 
 const MAX_ABBREVIATION_CHARACTERS = 5
-/** A word in so many texts of a workspace is the workspace's own, not somebody's name. */
+/** A word in this many texts of a workspace is the workspace's own, not a person's name. */
 const MIN_TEXTS_OF_OWN_WORD = 4
 
 const isOwnWord = (memory: Memory, lexicon: Lexicon, word: string): boolean => {

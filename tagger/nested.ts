@@ -2,8 +2,8 @@ import { isFailure } from './events.ts'
 import { isNounLike, type Reading, type Span, wordAt } from './reading.ts'
 
 /**
- * Whether a span is part of a longer phrase, as `life` is in `battery life`: a noun or modifier
- * stands beside it.
+ * Whether a span is part of a longer phrase, as `life` is in `battery life`: a noun or modifier is
+ * next to it.
  */
 export const isInsideLonger = (reading: Reading, { start, end }: Span): boolean => {
   const { traits } = reading
@@ -24,6 +24,6 @@ const isInsideOf = (reading: Reading, { start, end }: Span): boolean => {
     return noun !== undefined && isNounLike(noun)
   }
   if (wordAt(reading, end) === 'of') return isNoun(traits[end + 1]?.isDeterminer === true ? end + 2 : end + 1)
-  const of = traits[start - 1]?.isDeterminer === true ? start - 2 : start - 1
-  return wordAt(reading, of) === 'of' && isNoun(of - 1)
+  const joiner = traits[start - 1]?.isDeterminer === true ? start - 2 : start - 1
+  return wordAt(reading, joiner) === 'of' && isNoun(joiner - 1)
 }

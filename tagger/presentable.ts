@@ -3,9 +3,8 @@ import { tokenize } from './tokens.ts'
 const MAX_TAG_CHARACTERS = 48
 
 /**
- * The last check before a tag leaves, whatever earlier steps have let through: nothing in a tag may
- * look like an address, a number or an identifier, not even in a tag that people gave to another
- * text.
+ * The last check of a tag, independent of all earlier steps. A tag must not look like an address, a
+ * number or an identifier, even if people gave it to another text.
  */
 export const isPresentable = (tag: string): boolean => {
   if (tag.length === 0 || tag.length > MAX_TAG_CHARACTERS) return false

@@ -6,14 +6,14 @@ export type Reading = {
   readonly tokens: readonly Token[]
   readonly traits: readonly (WordTraits | undefined)[]
   readonly lexicon: Lexicon
-  /** Of each token: whether a word of praise or blame is near it, in the same clause. */
+  /** For each token: whether a word of praise or blame is near it, in the same clause. */
   readonly isNearOpinion: readonly boolean[]
 }
 
-/** Places among the tokens, the end not included. */
+/** Indices among the tokens, the end not included. */
 export type Span = { readonly start: number; readonly end: number }
 
-/** Praise or blame stands at most so many words from its object. */
+/** The greatest distance in words between praise or blame and its object. */
 const OPINION_REACH = 5
 const HEAD_FIRST = new Set(['es', 'fr', 'pt', 'it', 'ar'])
 

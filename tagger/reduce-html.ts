@@ -1,9 +1,9 @@
 import { Parser } from 'htmlparser2'
 
-/** More markup than this is not read: tags come from the beginning of a text. */
+/** The most markup to read: tags come from the beginning of a text. */
 export const MAX_HTML_CHARACTERS = 40_000
 
-/** Elements whose content nobody reads as text. */
+/** Elements whose content is not displayed as text. */
 const SILENT = new Set(['script', 'style', 'head', 'template', 'noscript', 'svg', 'math', 'iframe', 'object'])
 
 /** Elements that do not end a phrase; every other element does, even an unknown one. */
@@ -14,8 +14,8 @@ const INLINE = new Set(
 )
 
 /**
- * Reduces plain text or HTML to plain text: it decodes entities, puts each block on a line, and
- * drops silent elements.
+ * Reduces plain text or HTML to plain text: decodes entities, puts each block on a line, and drops
+ * silent elements.
  */
 export const reduceHtml = (text: string): string => {
   const parts: string[] = []
@@ -38,7 +38,7 @@ export const reduceHtml = (text: string): string => {
   parser.write(withoutOpenEnd(text))
   parser.end()
   const reduced = parts.join('')
-  // Between elements a line break is only white space; in plain text it ends a phrase.
+  // In HTML a line break is white space; in plain text it ends a phrase.
   return (isHtml ? reduced.replace(/[\r\n]/g, ' ') : reduced).replaceAll('\u2028', '\n')
 }
 

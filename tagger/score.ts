@@ -5,14 +5,14 @@ import { type Memory, NOTHING } from './memory.ts'
 import type { Reading } from './reading.ts'
 
 /**
- * A candidate with the logarithm of the odds that a person would give it as a tag. `alone` is for
- * the only tag of a text that would have no tag otherwise: there people's tags count only as far as
- * they judged words of this text.
+ * A candidate with the logarithm of the odds that a person would give it as a tag. `alone` is the
+ * score for the only tag of a text: there people's tags count only as far as they judged words of
+ * this text.
  */
 export type Scored = { readonly candidate: Candidate; readonly score: number; readonly alone: number }
 
 /**
- * The weight of people's tags, from 0 to 1: in the workspace's texts in general, and for the words
+ * The weight of people's tags from 0 to 1, for the workspace's texts in general and for the words
  * of this text.
  */
 type Trust = { readonly workspace: number; readonly text: number }
@@ -20,8 +20,8 @@ type Trust = { readonly workspace: number; readonly text: number }
 export type Scores = { readonly scored: readonly Scored[]; readonly trust: Trust }
 
 /**
- * `words` are for English, whose nouns are known; `plain` for languages with short lists; `people`
- * are for PEOPLE_FEATURES.
+ * `words` are for English, which has a list of nouns; `plain` for languages with short lists;
+ * `people` for PEOPLE_FEATURES.
  */
 export type Weights = { readonly words: number[]; readonly plain: number[]; readonly people: number[] }
 
@@ -31,7 +31,7 @@ const FITTED: Weights = {
   people: PEOPLE_FEATURES.map((name) => weights.people[name]),
 }
 
-/** Scores the open candidates, and the candidates that are tags in use. */
+/** Scores the open candidates and the candidates that are tags in use. */
 export const scoreCandidates = (
   {
     reading,
@@ -66,21 +66,21 @@ export const scoreCandidates = (
 }
 
 /**
- * People's tags have their full weight once people tagged so many texts, and this share of the
- * other texts more.
+ * People's tags have their full weight once people tagged this many texts, plus this share of the
+ * other texts.
  */
 const TRUSTED_TEXTS = 15
 const TRUSTED_SHARE = 0.05
 /**
- * For a single term they have their full weight once people tagged so many texts that have the
- * term.
+ * For a single term, people's tags have their full weight once people tagged this many texts with
+ * the term.
  */
 const TRUSTED_TEXTS_OF_TERM = 10
-/** What people never gave to the texts that have it comes after what they have not judged. */
+/** A term that people never gave to its texts ranks below terms that they have not judged. */
 const UNWANTED = 0.5
 /**
- * Where people left this share of texts without a tag, a text with unjudged words may also stay
- * without one.
+ * If people left this share of texts without a tag, a text with unjudged words may stay without
+ * one.
  */
 const USUALLY_LEFT_SHARE = 1 / 3
 
@@ -93,7 +93,7 @@ const trustIn = (memory: Memory | undefined): Trust => {
 }
 
 /**
- * Whether several of a workspace's texts have a term, some of them after a determiner: then it is
+ * Whether several texts of the workspace have the term, some of them after a determiner: then it is
  * neither a name nor a slip.
  */
 const isEstablished = ({ hash }: Candidate, memory: Memory | undefined): boolean => {
@@ -104,8 +104,8 @@ const isEstablished = ({ hash }: Candidate, memory: Memory | undefined): boolean
 const MIN_TEXTS = 3
 const MIN_DETERMINED_SHARE = 0.15
 
-const dot = (one: readonly number[], other: readonly number[]): number => {
+const dot = (a: readonly number[], b: readonly number[]): number => {
   let sum = 0
-  for (let at = 0; at < one.length; at++) sum += (one[at] ?? 0) * (other[at] ?? 0)
+  for (let at = 0; at < a.length; at++) sum += (a[at] ?? 0) * (b[at] ?? 0)
   return sum
 }

@@ -10,8 +10,8 @@ import { stemmer as spanish } from '@orama/stemmers/spanish'
 import { stemmer as turkish } from '@orama/stemmers/turkish'
 
 /**
- * @orama/stemmers has none for Polish; without the endings of nouns and adjectives most forms of a
- * word are the same.
+ * @orama/stemmers has no Polish stemmer. Without the endings of nouns and adjectives, most forms of
+ * a word are equal.
  */
 const polish = (word: string): string => {
   if (word.length < 5) return word
@@ -36,8 +36,8 @@ const STEMMERS: Readonly<Record<string, (word: string) => string>> = {
 }
 
 /**
- * The stem that the forms of a word have in common: exports and exported, facture and factures.
- * `traitsOf` keeps it.
+ * The common stem of the forms of a word: exports and exported, facture and factures. `traitsOf`
+ * caches it.
  */
 export const stem = (word: string, language: string): string =>
   (STEMMERS[language]?.(word) ?? word).replaceAll('-', ' ')

@@ -4,8 +4,8 @@ import { learn, learnGenerated, strangeKeys } from './learn.ts'
 import { apply, type Delta, type Memory } from './memory.ts'
 
 /**
- * A text of a workspace. `tags` are the tags that people gave, which may be none; absent when
- * nobody was asked.
+ * A text of a workspace. `tags` are the tags that people gave, possibly none; undefined if people
+ * have not tagged it.
  */
 export type Text = {
   readonly text: string
@@ -13,7 +13,7 @@ export type Text = {
   readonly tags?: readonly string[] | undefined
 }
 
-/** An analysed text with what it adds to a memory. */
+/** An analysed text with its delta for a memory. */
 export type ReadText = {
   readonly analysis: Analysis
   readonly given: readonly string[] | undefined
@@ -21,14 +21,14 @@ export type ReadText = {
 }
 
 /**
- * The tags of each text, given by people or generated, and its share: what the text has added to
- * the memory.
+ * The tags of each text, from people or generated, and its share: the delta that the text has added
+ * to the memory.
  */
 type TaggedBatch = { readonly tags: string[][]; readonly shares: Delta[] }
 
 /**
- * Learns from all texts of a batch, then tags the texts without tags: texts that come together help
- * each other. The memory is changed; the shares say by how much, so that they can be stored.
+ * Learns from all texts of a batch, then tags the untagged ones, so that texts of one batch help
+ * each other. Changes the memory; the shares tell by how much, so that they can be stored.
  */
 export const tagBatch = (memory: Memory, texts: readonly Text[]): TaggedBatch => {
   const read = readBatch(texts)
@@ -46,11 +46,11 @@ export const learnBatch = (memory: Memory, read: readonly ReadText[]): void => {
   for (const { learned } of read) apply(memory, learned)
 }
 
-/** The texts with those hidden words back in them that the memory has as the workspace's own. */
+/** The texts with the workspace's own words unhidden. */
 export const freeOwnWords = (memory: Memory, read: readonly ReadText[]): ReadText[] =>
   read.map((text) => (text.given === undefined ? { ...text, analysis: withOwnWords(text.analysis, memory) } : text))
 
-/** Tags the texts that people did not tag, after `freeOwnWords`. The memory is changed. */
+/** Tags the texts that people did not tag. Call it after `freeOwnWords`. Changes the memory. */
 export const tagRead = (memory: Memory, read: readonly ReadText[]): TaggedBatch => {
   const tags = read.map(({ analysis, given }) => (given === undefined ? chooseTags(analysis, memory) : [...given]))
   const shares = read.map(({ analysis, given, learned }, at): Delta => {
@@ -62,7 +62,7 @@ export const tagRead = (memory: Memory, read: readonly ReadText[]): TaggedBatch 
   return { tags, shares }
 }
 
-/** The hashes of all that a memory is asked for about these texts: terms, and keys of tags. */
+/** The hashes of all terms and tag keys that these texts need from a memory. */
 export const hashesOf = (read: readonly ReadText[]): Set<number> => {
   const hashes = new Set<number>()
   for (const { analysis, learned } of read) {

@@ -2,7 +2,7 @@ import { type Lexicon, traitsOf } from './lexicon.ts'
 import { tokenize } from './tokens.ts'
 import { unifyVariants } from './variants.ts'
 
-/** The key that a tag would have as a phrase of a text: its stemmed words, without determiners. */
+/** The key of a tag as a phrase of a text: its stemmed words, without determiners. */
 export const keyOfTag = (tag: string, lexicon: Lexicon): string => {
   const stems: string[] = []
   for (const token of unifyVariants(tokenize(tag.slice(0, MAX_READ_CHARACTERS)), lexicon)) {

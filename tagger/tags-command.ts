@@ -11,7 +11,7 @@ Tags texts as the worker does, without servers. All files have one JSON object a
   HISTORY  {text, lang?, workspace?, tags?}, earlier texts of the workspaces, the earliest first; tags when people gave them
   TAGS     {id, tags}`
 
-/** Under load about so many texts wait for a worker together. */
+/** Under load, about this many texts share a batch of a worker. */
 const BATCH_TEXTS = 500
 
 const workspaceText = { text: v.string(), lang: v.nullish(v.string()), workspace: v.nullish(v.string()) }
@@ -49,8 +49,7 @@ const toEarlierText = ({ text, lang, tags }: Earlier): Text => ({
 })
 
 /**
- * The tags of all lines, in the order of the lines. Each workspace has its own memory and its own
- * batches.
+ * The tags of all lines, in the order of the lines. Each workspace has its own memory and batches.
  */
 const inBatches = <Line extends Incoming | Earlier>(
   memories: Map<string, Memory>,
@@ -81,7 +80,7 @@ const readLines = <Schema extends v.GenericSchema>(path: string, schema: Schema)
       try {
         return [v.parse(schema, JSON.parse(line))]
       } catch (cause) {
-        throw new Error(`${path}:${at + 1} is not a line of the form that --help shows`, { cause })
+        throw new Error(`${path}:${at + 1} has another form than --help shows`, { cause })
       }
     })
 

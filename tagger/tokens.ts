@@ -2,8 +2,8 @@ import termsWithDigits from './data/terms-with-digits.json' with { type: 'json' 
 
 /**
  * `word`: a word in lower case that may become part of a tag. `segment`: a word of a script without
- * spaces. `hidden`: an address, a number, an identifier or anything else that must never be in a
- * tag; its text is not kept. `break`: a phrase ends.
+ * spaces. `hidden`: an address, a number, an identifier or another text that must never be in a
+ * tag; its text is not kept. `break`: the end of a phrase.
  */
 export type Token =
   | {
@@ -11,18 +11,18 @@ export type Token =
       readonly text: string
       readonly isCapitalised: boolean
       readonly isUpper: boolean
-      /** The noun of an event that the text names by a verb: `login` for logging in. */
+      /** The noun of an event for a verb in the text: `login` for logging in. */
       readonly isEvent?: boolean
     }
   | { readonly kind: 'segment'; readonly text: string }
   | { readonly kind: 'hidden'; readonly reason: 'number' | 'mail sign' | 'other' }
   | { readonly kind: 'break' }
 
-/** No more of a text is read. */
+/** The most characters of a text to read. */
 export const MAX_TEXT_CHARACTERS = 12_000
-/** No word that people write is longer. This also bounds the time of every pattern below. */
+/** Words of people are shorter. This also bounds the time of every pattern below. */
 const MAX_CHUNK_CHARACTERS = 64
-/** Segmentation by a dictionary is the only costly step. */
+/** Segmentation by a dictionary is the only expensive step. */
 const MAX_SEGMENTED_CHARACTERS = 4_000
 
 export const HIDDEN: Token = { kind: 'hidden', reason: 'other' }
@@ -61,7 +61,7 @@ const WORDS_AND_BREAKS = /([\p{L}\p{M}\p{N}]+(?:['-][\p{L}\p{M}\p{N}]+)*)|[^\p{L
 
 const segmenter = new Intl.Segmenter('zh', { granularity: 'word' })
 
-/** Cuts a text into tokens, in one pass whose time is linear in its length. */
+/** Splits a text into tokens, in one pass in linear time. */
 export const tokenize = (text: string): Token[] => {
   const tokens: Token[] = []
   const straight = straighten(text)
@@ -99,8 +99,8 @@ const isSpace = (code: number): boolean => {
 type Chunk = { readonly start: number; readonly end: number }
 
 /**
- * Reads the usual chunk without a pattern: letters from a to z between punctuation. False for every
- * other chunk.
+ * Reads a usual chunk without patterns: letters from a to z between punctuation. Returns false for
+ * any other chunk.
  */
 const pushPlainWord = (tokens: Token[], text: string, { start, end }: Chunk): boolean => {
   let from = start
@@ -115,7 +115,7 @@ const pushPlainWord = (tokens: Token[], text: string, { start, end }: Chunk): bo
     return true
   }
   const written = text.slice(from, to)
-  // `(at)` stands for a mail sign.
+  // `(at)` stands for the @ of a mail address.
   if (from > start && after > to && to - from === 2 && MAIL_SIGN.test(text.slice(start, end))) return false
   if (to - from >= MIN_HEXADECIMAL_CHARACTERS && HEXADECIMAL.test(written)) return false
   if (from > start) tokens.push(BREAK)
@@ -126,7 +126,7 @@ const pushPlainWord = (tokens: Token[], text: string, { start, end }: Chunk): bo
 
 const isPlainLetter = (code: number): boolean => (code >= 0x61 && code <= 0x7a) || (code >= 0x41 && code <= 0x5a)
 
-/** Cuts a chunk where the script changes. Returns how many characters went to the dictionary. */
+/** Splits a chunk where the script changes. Returns how many characters went to the dictionary. */
 const pushRuns = (tokens: Token[], chunk: string, segmentable: number): number => {
   let segmented = 0
   for (const [run] of chunk.matchAll(SCRIPT_RUNS)) {
@@ -146,9 +146,9 @@ const straighten = (text: string): string => {
 }
 
 const pushChunk = (tokens: Token[], written: string): void => {
-  // Full-width digits and letters become usual ones. Only a chunk is normalised at a time, because
-  // normalising thousands of piled marks takes quadratic time. Thai is not normalised, because that
-  // takes its vowels apart.
+  // Turns full-width digits and letters into usual ones. It normalises chunk by chunk, because
+  // thousands of piled marks take quadratic time. Thai is not normalised, because that takes its
+  // vowels apart.
   const chunk = written.length > MAX_CHUNK_CHARACTERS ? written : written.normalize('NFKC')
   const hidden = hiddenChunk(chunk)
   if (hidden !== undefined) {
@@ -188,7 +188,7 @@ const pushSegments = (tokens: Token[], run: string): void => {
 }
 
 /**
- * The letters of an IBAN stand between groups of digits; a mail address may be written with spaces.
+ * The letters of an IBAN are between groups of digits; a mail address can be written with spaces.
  */
 const isPartOfIdentifier = (token: Token, before: Token | undefined, after: Token | undefined): boolean => {
   if (token.kind !== 'word') return false

@@ -3,8 +3,8 @@ import type { Lexicon } from './lexicon.ts'
 import type { Token } from './tokens.ts'
 
 /**
- * How a tag spells one or two words of a text. `isEvent`: the text had a verb, as in logging in,
- * login.
+ * The spelling of one or two words of a text in a tag. `isEvent`: the text has a verb, as in
+ * logging in, login.
  */
 type Variant = { readonly to: string; readonly isEvent: boolean }
 
@@ -17,7 +17,7 @@ const FIRST_OF_TWO = new Set(
 )
 
 /**
- * Gives words of several spellings one spelling, and verbs that name an event their noun. For
+ * Replaces spelling variants by one spelling, and verbs that name an event by their noun. For
  * English only.
  */
 export const unifyVariants = (tokens: readonly Token[], lexicon: Lexicon): readonly Token[] => {

@@ -1,3 +1,3 @@
-/** All words of lines that have several words each. */
+/** All words of lines with several words each. */
 export const toSet = (lines: readonly string[]): ReadonlySet<string> =>
   new Set(lines.flatMap((line) => line.split(' ')))

@@ -7,7 +7,7 @@ import process from 'node:process'
 import { fileURLToPath } from 'node:url'
 import { startPostgres } from '../cli/start/embedded/postgres-server.ts'
 import { startRedis } from '../cli/start/embedded/redis-server.ts'
-import { goPastProxies } from '../runtime/past-proxies.ts'
+import { bypassProxies } from '../runtime/bypass-proxies.ts'
 import { printHelp } from '../runtime/print-help.ts'
 import { grantForTests } from './support/superuser.ts'
 import { countTests, errorsBesideTests, type TestCounts } from './support/test-counts.ts'
@@ -247,5 +247,5 @@ const summarize = (all: readonly TestCounts[]): number => {
 printHelp(`usage: npm test -- [PART OF A PATH]…
 Runs all tests, or those in whose path one of the words occurs, with servers of its own. npm run test:long is the same at full size.`)
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => stopAsked.abort())
-goPastProxies(process.env)
+bypassProxies(process.env)
 process.exit(await main(process.argv.slice(2)))

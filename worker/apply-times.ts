@@ -2,24 +2,24 @@ import type { Figure } from '../runtime/metrics.ts'
 import { LATELY_SECONDS, type ProcessReport } from '../queue/jobs/process-reports.ts'
 
 /**
- * Hears how long the strides of a workspace took. A stride of several workspaces counts for each by
- * its weight.
+ * Takes the time of a stride. The time of a stride of several workspaces is divided by their
+ * weights.
  */
 export type OnApplyTime = (workspaceId: string, seconds: number) => void
 
 /**
- * Beyond twice as many workspaces, only the heaviest are kept. Looking for the lightest at each
+ * At twice as many workspaces, all but the heaviest are dropped. Searching for the lightest at each
  * call would cost more.
  */
 const REMEMBERED = 50
 /**
- * A workspace gets a counter of its own once it takes this share of the time. At most ten can do so
+ * A workspace gets its own counter once it takes this share of the time. At most ten can reach it
  * at once.
  */
 const COUNTED_FROM_SHARE = 0.1
 const COUNTED = 10
 const FORGOTTEN_SECONDS = 0.001
-/** A stride can have dozens of workspaces, and fading goes through all that are remembered. */
+/** A stride can have dozens of workspaces, and fading visits all remembered ones. */
 const FADES_EVERY_MS = 100
 
 type ApplyTimes = {
@@ -30,19 +30,19 @@ type ApplyTimes = {
 }
 
 /**
- * How long the strides of workspaces took, lately and since the start, in a space that does not
- * grow with their number: the lightest workspace gives way. Each moment is counted once: for its
- * workspace if that has a counter, else for the others. So no counter falls. A counter that gave
- * way starts at 0 when it comes back, which Prometheus takes for the start of a process.
+ * The time of strides by workspace, lately and since the start. Its memory does not grow with the
+ * number of workspaces: the lightest one gives way. Time counts for a workspace if it has a
+ * counter, else for `others`, so no counter falls. A counter that comes back starts at 0, which
+ * Prometheus takes for a restart.
  */
-export const applyTimes = (now: () => number): ApplyTimes => {
-  const lately = fadingSums(now)
+export const createApplyTimes = (now: () => number): ApplyTimes => {
+  const lately = createFadingSums(now)
   const counted = new Map<string, number>()
   let others = 0
 
   const beginCounting = (id: string): void => {
     if (counted.size === COUNTED) {
-      const [lightest] = [...counted.keys()].toSorted((one, other) => lately.of(one) - lately.of(other))
+      const [lightest] = [...counted.keys()].toSorted((a, b) => lately.get(a) - lately.get(b))
       counted.delete(lightest!)
     }
     counted.set(id, 0)
@@ -51,7 +51,7 @@ export const applyTimes = (now: () => number): ApplyTimes => {
   return {
     add: (id, seconds) => {
       lately.add(id, seconds)
-      if (!counted.has(id) && lately.of(id) >= COUNTED_FROM_SHARE * lately.total()) beginCounting(id)
+      if (!counted.has(id) && lately.get(id) >= COUNTED_FROM_SHARE * lately.total()) beginCounting(id)
       const counter = counted.get(id)
       if (counter === undefined) others += seconds
       else counted.set(id, counter + seconds)
@@ -62,8 +62,8 @@ export const applyTimes = (now: () => number): ApplyTimes => {
   }
 }
 
-/** Sums in which a second counts less, the longer ago it was. */
-const fadingSums = (now: () => number) => {
+/** Sums in which a second counts less the longer ago it was. */
+const createFadingSums = (now: () => number) => {
   const sums = new Map<string, number>()
   let total = 0
   let asOf = now()
@@ -80,12 +80,12 @@ const fadingSums = (now: () => number) => {
     }
   }
   const keepHeaviest = (): void => {
-    const lightestFirst = [...sums].toSorted(([, one], [, other]) => one - other)
+    const lightestFirst = [...sums].toSorted(([, a], [, b]) => a - b)
     for (const [id] of lightestFirst.slice(0, -REMEMBERED)) sums.delete(id)
   }
 
   return {
-    of: (id: string): number => sums.get(id) ?? 0,
+    get: (id: string): number => sums.get(id) ?? 0,
     total: (): number => total,
     add: (id: string, seconds: number): void => {
       fade()

@@ -1,8 +1,8 @@
 import { createServer, type Server } from 'node:http'
 
 /**
- * Answers GET /healthz and GET /metrics and nothing else. It asks for no token, so it must not be
- * reached from outside.
+ * Answers GET /healthz and GET /metrics only. It asks for no token, so it must not be reachable
+ * from outside.
  */
 export const createHealthServer = (metrics: () => Promise<string>): Server =>
   createServer((request, response) => {
@@ -19,5 +19,7 @@ export const createHealthServer = (metrics: () => Promise<string>): Server =>
     }
     const alive = page === '/healthz'
     response.writeHead(alive ? 200 : 404, { 'Content-Type': 'application/json' })
-    response.end(JSON.stringify(alive ? { alive: true } : { error: 'There is nothing at this path.' }))
+    response.end(
+      JSON.stringify(alive ? { alive: true } : { error: 'This port has GET /healthz and GET /metrics only.' }),
+    )
   })

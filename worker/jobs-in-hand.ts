@@ -1,13 +1,13 @@
 import type { Processor } from './dependencies.ts'
 
-/** Telling Redis that a job is finished takes less. */
+/** Reporting the end of a job to Redis takes less time. */
 const IDLE_MS = 2_000
-const LOOK_EVERY_MS = 50
+const CHECK_EVERY_MS = 50
 
 type Closable = { close: () => Promise<void> }
 
-/** Counts the jobs that are in hand, and ends the workers that have them. */
-export const jobsInHand = () => {
+/** Counts the jobs in hand, and closes the workers. */
+export const createJobsInHand = () => {
   let inHand = 0
   return {
     counting:
@@ -21,10 +21,9 @@ export const jobsInHand = () => {
         }
       },
     /**
-     * Resolves when the workers have closed, or have had no job in hand for two seconds. On a
-     * cluster that lost a node, a worker that waits for a job may not hear that it should end
-     * (BullMQ 6.7.0 with ioredis 6.0.0). A job whose end Redis was not told is delivered again,
-     * which does no harm.
+     * Resolves when the workers have closed, or have had no job in hand for this time. On a cluster
+     * that lost a node, a waiting worker may not notice that it should close (BullMQ 6.7.0 with
+     * ioredis 6.0.0). A job whose end did not reach Redis is delivered again, which is harmless.
      */
     close: async (workers: readonly Closable[]): Promise<void> => {
       const closed = new AbortController()
@@ -32,7 +31,7 @@ export const jobsInHand = () => {
       closing.catch(() => {})
       for (let idleSince = performance.now(); !closed.signal.aborted && performance.now() - idleSince < IDLE_MS;) {
         if (inHand > 0) idleSince = performance.now()
-        await Promise.race([closing, new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS))])
+        await Promise.race([closing, new Promise((resolve) => setTimeout(resolve, CHECK_EVERY_MS))])
       }
     },
   }

@@ -9,14 +9,14 @@ import { watchLoopDelay } from '../runtime/event-loop-delay.ts'
 import type { QueueName } from '../contract/queues.ts'
 import { describeFault } from '../runtime/fault.ts'
 import { closeQueues, openQueues } from '../queue/jobs/job-queues.ts'
-import { processReportsIn, startReporting } from '../queue/jobs/process-reports.ts'
+import { createProcessReports, startReporting } from '../queue/jobs/process-reports.ts'
 import { connectToWork } from '../queue/redis/connect-redis.ts'
 import { workerConnection } from '../queue/jobs/silent-workers.ts'
 import { createWake } from '../queue/jobs/wake.ts'
 import { watchRedoTime } from './apply/redo-time.ts'
 import { openTracing } from '../runtime/open-tracing.ts'
-import { goPastProxies } from '../runtime/past-proxies.ts'
-import { jobsInHand } from './jobs-in-hand.ts'
+import { bypassProxies } from '../runtime/bypass-proxies.ts'
+import { createJobsInHand } from './jobs-in-hand.ts'
 import { readWorkerConfig } from './config.ts'
 import { createHealthServer } from './health.ts'
 import { createWorkerMetrics } from './metrics.ts'
@@ -28,7 +28,7 @@ const STATEMENT_TIMEOUT_MS = 60_000
 const ANSWER_WITHIN_MS = STATEMENT_TIMEOUT_MS + 15_000
 
 const id = randomUUID()
-goPastProxies(process.env)
+bypassProxies(process.env)
 const { config, log, hashKey, sql, redis } = await connectProcess({
   name: 'worker',
   readConfig: () => readWorkerConfig(process.env),
@@ -61,10 +61,10 @@ const processors = createProcessors({
   log,
   stop: stopping.signal,
 })
-/** Jobs at once. Tagging is computation for the most part; a backlog has statements of its own. */
+/** Concurrent jobs. Tagging is mostly computation; each backlog job has its own statements. */
 const CONCURRENCY: Readonly<Record<QueueName, number>> = { wake: 4, backlog: 2, removal: 2, tagging: 2, webhook: 8 }
 
-const inHand = jobsInHand()
+const inHand = createJobsInHand()
 const workers = config.WORKER_QUEUES.map((name) => {
   const worker = openWorker(name, inHand.counting(processors[name]), {
     connection: redis,
@@ -74,7 +74,7 @@ const workers = config.WORKER_QUEUES.map((name) => {
   if (name === 'tagging') worker.on('completed', (_job, texts: unknown) => metrics.tagged(Number(texts)))
   worker.on('failed', () => metrics.failed(name))
   worker.on('error', (error) => {
-    // An outage of Redis is logged once, by its connection.
+    // The connection logs an outage of Redis once.
     if (redis.status === 'ready') log('warn', 'queue_fault', { queue: name, fault: describeFault(error) })
   })
   return worker
@@ -89,10 +89,14 @@ health.listen(config.WORKER_PORT, config.WORKER_HOST, () => {
   log('info', 'working', { port: typeof address === 'object' ? address?.port : undefined })
 })
 
-const reporting = startReporting(processReportsIn(redis, config.REDIS_PREFIX), { id, kind: 'worker' }, async () => ({
-  ...(await metrics.figures()),
-  queues: config.WORKER_QUEUES,
-}))
+const reporting = startReporting(
+  createProcessReports(redis, config.REDIS_PREFIX),
+  { id, kind: 'worker' },
+  async () => ({
+    ...(await metrics.figures()),
+    queues: config.WORKER_QUEUES,
+  }),
+)
 
 const maintenance = startMaintenance({
   ...stores,

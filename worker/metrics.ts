@@ -1,42 +1,44 @@
-import { tellAnswerTime } from '../db/connection/answer-time.ts'
+import { registerAnswerTime } from '../db/connection/answer-time.ts'
 import type { QueueName } from '../contract/queues.ts'
 import type { Operation } from '../contract/submission.ts'
-import { type LoopDelayWatch, tellLoopDelay } from '../runtime/event-loop-delay.ts'
-import { openMetrics, type ProcessMetrics } from '../runtime/metrics.ts'
+import { type LoopDelayWatch, registerLoopDelay } from '../runtime/event-loop-delay.ts'
+import { createProcessMetrics, type ProcessMetrics } from '../runtime/metrics.ts'
 import { type ProcessFigures, STORAGE_BOUNDS_SECONDS } from '../queue/jobs/process-reports.ts'
 import type { OnSettled } from './apply/follow-up.ts'
-import { applyTimes, type OnApplyTime } from './apply-times.ts'
+import { createApplyTimes, type OnApplyTime } from './apply-times.ts'
 
 const ATTEMPT_BOUNDS = [1, 2, 3, 5, 8] as const
 const MICROSECONDS_IN_MS = 1_000
 
 type WorkerMetrics = {
   settled: OnSettled
-  /** A purge whose records are removed. */
+  /** Counts a purge whose records are removed. */
   purged: (number: number, attempts: number) => void
   tagged: (texts: number) => void
   failed: (queue: QueueName) => void
   applyTime: OnApplyTime
-  /** Counts the deep workspaces that this worker is working on. */
+  /** Counts the deep workspaces in work. */
   deep: <T>(work: () => Promise<T>) => Promise<T>
   /** As Prometheus text. */
   render: () => Promise<string>
-  /** What this worker reports of itself to the other processes. */
+  /** The figures that this worker reports to the other processes. */
   figures: () => Promise<ProcessFigures>
 }
 
 type Sources = { loopDelay: LoopDelayWatch; answerSeconds: () => Promise<number | undefined>; now: () => number }
 
-/** Metrics of the jobs that this process worked on and of its own condition. */
+type Settled = { state: string; attempts: number; isDeep: boolean }
+
+/** Metrics of this process and of its jobs. */
 export const createWorkerMetrics = ({ now, ...sources }: Sources): WorkerMetrics => {
-  const metrics = openMetrics('worker')
+  const metrics = createProcessMetrics('worker')
   const counters = countersIn(metrics)
-  const applying = tellApplyTimes(metrics)
-  const delays = tellDelays(metrics, sources)
+  const applying = registerApplyTimes(metrics)
+  const delays = registerDelays(metrics, sources)
   const totals = { failed: 0, tagged: 0, stored: [...STORAGE_BOUNDS_SECONDS, Infinity].map(() => 0) }
   let deepInHand = 0
-  const settle = (operation: Operation, number: number, how: { state: string; attempts: number; isDeep: boolean }) => {
-    // The number is a time of Redis's clock, which can be a little ahead of this machine's.
+  const countSettled = (operation: Operation, number: number, how: Settled) => {
+    // The number is a time of Redis's clock, which can be a little ahead of this machine's clock.
     const seconds = Math.max(0, now() - number / MICROSECONDS_IN_MS) / 1_000
     counters.settled.inc({ operation, outcome: how.state })
     counters.attempts.observe({ operation }, how.attempts)
@@ -45,8 +47,8 @@ export const createWorkerMetrics = ({ now, ...sources }: Sources): WorkerMetrics
     totals.stored[bucketOf(seconds)]!++
   }
   return {
-    settled: ({ operation, number }, state, how) => settle(operation, number, { state, ...how }),
-    purged: (number, attempts) => settle('purge_contact', number, { state: 'applied', attempts, isDeep: true }),
+    settled: ({ operation, number }, state, how) => countSettled(operation, number, { state, ...how }),
+    purged: (number, attempts) => countSettled('purge_contact', number, { state: 'applied', attempts, isDeep: true }),
     tagged: (texts) => {
       counters.tagged.inc(texts)
       totals.tagged += texts
@@ -70,11 +72,11 @@ export const createWorkerMetrics = ({ now, ...sources }: Sources): WorkerMetrics
   }
 }
 
-/** How long this process and Postgres let others wait. */
-const tellDelays = (metrics: ProcessMetrics, { loopDelay, answerSeconds }: Omit<Sources, 'now'>) => {
+/** The delays of this process and of Postgres. */
+const registerDelays = (metrics: ProcessMetrics, { loopDelay, answerSeconds }: Omit<Sources, 'now'>) => {
   let lastAnswerSeconds: number | undefined
-  tellLoopDelay(metrics, loopDelay)
-  tellAnswerTime(metrics, () => lastAnswerSeconds)
+  registerLoopDelay(metrics, loopDelay)
+  registerAnswerTime(metrics, () => lastAnswerSeconds)
   return {
     look: async (): Promise<void> => {
       lastAnswerSeconds = await answerSeconds()
@@ -91,8 +93,8 @@ const bucketOf = (seconds: number): number => {
   return at === -1 ? STORAGE_BOUNDS_SECONDS.length : at
 }
 
-const tellApplyTimes = (metrics: ProcessMetrics): ReturnType<typeof applyTimes> => {
-  const times = applyTimes(() => performance.now())
+const registerApplyTimes = (metrics: ProcessMetrics): ReturnType<typeof createApplyTimes> => {
+  const times = createApplyTimes(() => performance.now())
   metrics.counted(
     {
       name: 'feedback_insights_applying_seconds_total',

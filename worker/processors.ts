@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { wakeJob } from '../contract/jobs.ts'
 import type { QueueName } from '../contract/queues.ts'
-import { type DeliveredJob, hopeless } from '../queue/jobs/open-worker.ts'
+import { type DeliveredJob, unrecoverable } from '../queue/jobs/open-worker.ts'
 import { createLog } from '../queue/log/log.ts'
 import type { Wake } from '../queue/jobs/wake.ts'
 import { createApplyLogs } from './apply/apply-log.ts'
@@ -9,10 +9,10 @@ import { createStrideSizes } from './apply/stride-size.ts'
 import type { Processor, WorkerDependencies } from './dependencies.ts'
 import type { createWorkerMetrics } from './metrics.ts'
 import { createQuarantine } from './quarantine.ts'
-import { removalProcessor } from './removal-processor.ts'
-import { learningPace } from './tagging/learning-pace.ts'
-import { taggingProcessor } from './tagging/tagging-processor.ts'
-import { webhookProcessor } from './webhooks/webhook-processor.ts'
+import { createRemovalProcessor } from './removal-processor.ts'
+import { createLearningPace } from './tagging/learning-pace.ts'
+import { createTaggingProcessor } from './tagging/tagging-processor.ts'
+import { createWebhookProcessor } from './webhooks/webhook-processor.ts'
 
 type Given = WorkerDependencies & {
   wake: Wake
@@ -20,12 +20,12 @@ type Given = WorkerDependencies & {
   worker: string
   answerWithinMs: number
   redoMs: () => number
-  /** Hosts of webhooks that may have addresses which are not public. */
+  /** Hosts of webhooks that may have addresses outside the public internet. */
   allowedHosts: readonly string[]
   metrics: Pick<ReturnType<typeof createWorkerMetrics>, 'settled' | 'purged' | 'applyTime' | 'deep'>
 }
 
-/** What is done with the jobs of each queue. `stop` ends the renewal of leases. */
+/** The processors of all queues. `stop` ends the renewal of leases. */
 export const createProcessors = (given: Given): Readonly<Record<QueueName, Processor>> & { stop: () => void } => {
   const { redis, prefix, queues, metrics } = given
   const quarantine = createQuarantine()
@@ -36,26 +36,26 @@ export const createProcessors = (given: Given): Readonly<Record<QueueName, Proce
     strideSizes: createStrideSizes(),
     attempts: new Map(),
     purgedWorkspaces: new Set(),
-    pace: learningPace(() => performance.now()),
+    pace: createLearningPace(() => performance.now()),
     onSettled: metrics.settled,
     onApplyTime: metrics.applyTime,
     now: () => performance.now(),
     othersWait: async () => (await queues.backlog.getWaitingCount()) > 0 || (await queues.backlog.isPaused()),
   })
-  const removal = removalProcessor({ ...given, onPurged: metrics.purged })
-  const tagging = taggingProcessor(given)
+  const removal = createRemovalProcessor({ ...given, onPurged: metrics.purged })
+  const tagging = createTaggingProcessor(given)
   return {
     wake: (job) => logs.apply(workspacesOf(job), false),
     backlog: (job) => metrics.deep(() => logs.apply(workspacesOf(job), true)),
     removal: (job) => quarantine.shared(() => removal(job)),
     tagging: (job) => quarantine.shared(() => tagging(job)),
-    webhook: webhookProcessor(given),
+    webhook: createWebhookProcessor(given),
     stop: logs.stop,
   }
 }
 
 const workspacesOf = (job: DeliveredJob): string[] => {
   const parsed = v.safeParse(wakeJob, job.data)
-  if (!parsed.success) throw hopeless('This is not a wake job.')
+  if (!parsed.success) throw unrecoverable('The data of this job does not fit its queue.')
   return parsed.output.workspaceIds
 }

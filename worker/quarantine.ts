@@ -1,17 +1,15 @@
 export type Quarantine = {
-  /** Works beside other shared work, but waits while exclusive work waits or runs. */
+  /** Runs beside other shared work, but waits while exclusive work waits or runs. */
   shared: <T>(work: () => Promise<T>) => Promise<T>
-  /**
-   * Works while this process does nothing else. If the process dies now, this work is the reason.
-   */
+  /** Runs while this process does nothing else. If the process dies, this work is the cause. */
   exclusive: <T>(work: () => Promise<T>) => Promise<T>
-  /** Whether exclusive work waits or runs. Long shared work ends early then. */
+  /** Whether exclusive work waits or runs. Long shared work then ends early. */
   isWanted: () => boolean
 }
 
 /**
- * A lock of the process. A submission that may kill its worker is applied with nothing beside it,
- * so that a death says which submission it was.
+ * A lock within the process. A submission that may kill its worker is applied alone, so that a
+ * death identifies it.
  */
 export const createQuarantine = (): Quarantine => {
   let sharing = 0
@@ -23,8 +21,7 @@ export const createQuarantine = (): Quarantine => {
 
   return {
     shared: async (work) => {
-      // Nothing is awaited between the last look and the count, or exclusive work could begin in
-      // between.
+      // No `await` between the last check and the count: exclusive work could begin in between.
       for (let before = last; before !== undefined; before = last) await before
       sharing++
       try {

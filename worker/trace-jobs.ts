@@ -3,9 +3,7 @@ import type { SubmissionState } from '../contract/receipt.ts'
 import type { Submission } from '../contract/submission.ts'
 import type { Span, Tracing } from '../runtime/tracing.ts'
 
-/**
- * The spans of the submissions that are applied together, by submission id. Empty without tracing.
- */
+/** The spans of submissions that are applied together, by submission id. Empty without tracing. */
 export type StrideSpans = ReadonlyMap<string, Span>
 
 /** Begins a span for each submission, in the trace of its request. */
@@ -36,13 +34,10 @@ export const beginStride = (
       ]),
   )
 
-/** What became of a submission. `fault`: why it is dead. */
+/** The final state of a submission. `fault`: why it is dead. */
 export type Ending = { state: SubmissionState; fault?: string }
 
-/**
- * Sends the spans of the submissions whose ends are known. The others are applied by a later
- * attempt.
- */
+/** Ends the spans of the submissions with known endings. A later attempt applies the others. */
 export const endStride = (spans: StrideSpans, endings: ReadonlyMap<string, Ending>): void => {
   for (const [submissionId, { state, fault }] of endings) {
     const span = spans.get(submissionId)
@@ -53,7 +48,7 @@ export const endStride = (spans: StrideSpans, endings: ReadonlyMap<string, Endin
 }
 
 /**
- * Begins a span for each submission whose texts are tagged together: the tagging is part of all
+ * Begins a span for each submission whose texts are tagged together, so that the tagging is in all
  * their traces.
  */
 export const beginTagging = (tracing: Tracing, job: TaggingJob, attempts: number): Span[] =>

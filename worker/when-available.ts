@@ -5,10 +5,10 @@ const FIRST_PAUSE_MS = 100
 const LONGEST_PAUSE_MS = 2_000
 
 /**
- * Does work with Postgres as soon as Postgres is there. An outage uses up no attempt, however long
- * it lasts.
+ * Does work with Postgres once Postgres is available. An outage uses up no attempt, however long it
+ * lasts.
  *
- * @throws every other fault, and the outage itself when `stop` says that the process wants to end.
+ * @throws every other fault, and the outage itself when `stop` is aborted.
  */
 export const whenAvailable = async <T>(work: () => Promise<T>, stop: AbortSignal): Promise<T> => {
   for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {

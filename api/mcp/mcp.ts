@@ -2,7 +2,7 @@ import { createMcpHandler, localhostAllowedOrigins, validateOriginHeader } from 
 import { isJsonObject, type JsonValue } from '../../contract/json.ts'
 import { storable } from '../../contract/storable.ts'
 import { tokenHash } from '../../contract/token-format.ts'
-import type { Log } from '../../runtime/log.ts'
+import type { Logger } from '../../runtime/logger.ts'
 import { callerOf } from '../authenticate.ts'
 import type { Metrics } from '../operators/metrics.ts'
 import type { ReadDependencies } from '../reads/reads.ts'
@@ -26,7 +26,7 @@ export type McpDependencies = {
   /** Pages of other origins are refused, except those of this machine. */
   origins: readonly string[]
   called: Metrics['called']
-  log: Log
+  log: Logger
 }
 
 /**

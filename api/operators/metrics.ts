@@ -1,6 +1,6 @@
-import { tellAnswerTime } from '../../db/connection/answer-time.ts'
-import { type LoopDelayWatch, tellLoopDelay } from '../../runtime/event-loop-delay.ts'
-import { type Figure, figureOf, openMetrics, type ProcessMetrics } from '../../runtime/metrics.ts'
+import { registerAnswerTime } from '../../db/connection/answer-time.ts'
+import { type LoopDelayWatch, registerLoopDelay } from '../../runtime/event-loop-delay.ts'
+import { type Figure, figureOf, createProcessMetrics, type ProcessMetrics } from '../../runtime/metrics.ts'
 import type { Ledger } from '../../contract/ledger.ts'
 import type { ProcessFigures } from '../../queue/jobs/process-reports.ts'
 import type { WorkspaceLoad } from '../../queue/jobs/workspace-loads.ts'
@@ -34,12 +34,12 @@ export const createMetrics = (
   readCondition: ReadCondition,
   own: { loopDelay: LoopDelayWatch; bodies: () => BodyFigures },
 ): Metrics => {
-  const metrics = openMetrics('api')
+  const metrics = createProcessMetrics('api')
   const { submissions, unavailable, requests, calls, records } = countersIn(metrics)
   let latest: Latest = { condition: { at: 0 }, loads: [] }
   tellCondition(metrics, () => latest)
   tellBodies(metrics, own.bodies)
-  tellLoopDelay(metrics, own.loopDelay)
+  registerLoopDelay(metrics, own.loopDelay)
   let accepted = 0
   let refused = 0
   return {
@@ -134,7 +134,7 @@ const tellCondition = (metrics: ProcessMetrics, latest: () => Latest): void => {
   tellQueues(metrics, () => condition().queues ?? [])
   tellWaiting(metrics, () => latest().loads)
   tellLedgers(metrics, () => condition().ledgers ?? [])
-  tellAnswerTime(metrics, () => condition().postgresSeconds)
+  registerAnswerTime(metrics, () => condition().postgresSeconds)
   for (const [name, help, value] of ALONE) gauge({ name, help }, () => figureOf(value(condition())))
 }
 

@@ -1,5 +1,5 @@
 import type { ProcessReport } from '../../queue/jobs/process-reports.ts'
-import { roomFor } from '../../runtime/room.ts'
+import { FairSemaphore } from '../../runtime/fair-semaphore.ts'
 
 export type BodyFigures = ProcessReport['bodies']
 
@@ -11,8 +11,8 @@ type Body = { workspaceId: string; bytes: number }
  */
 export type BodiesInHand = {
   /**
-   * Does the work once there is room for the body; undefined, and nothing of it is read, if there
-   * was none for a moment.
+   * Does the work once the body has its bytes. Returns undefined, and reads nothing of the body, if
+   * it does not get them within `PATIENCE_MS`.
    */
   hold: <T>(body: Body, work: () => Promise<T>) => Promise<T | undefined>
   /**
@@ -21,8 +21,8 @@ export type BodiesInHand = {
    */
   inTurn: <T>(body: Body, work: () => Promise<T>) => Promise<T>
   /**
-   * Counts an answer, room or not: what it confirms is accepted. Call what it returns once it is
-   * written.
+   * Counts the bytes of an answer, also beyond the bound, since the submission is accepted. Call
+   * the returned function once the answer is written.
    */
   takeAnswer: (answer: Body) => () => void
   figures: () => BodyFigures
@@ -37,17 +37,14 @@ const LONGEST_TURN_MS = 1_000
 
 const after = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 
-/**
- * Bounds the bytes of bodies that a process has in hand. No workspace takes all of them
- * (`roomFor`).
- */
+/** Bounds the bytes of bodies that a process has in hand. No workspace takes all of them. */
 export const createBodiesInHand = (mostBytes: number): BodiesInHand => {
-  const room = roomFor({ submissions: Infinity, bytes: mostBytes })
-  const turns = roomFor({ submissions: 1, bytes: Infinity })
+  const bytes = new FairSemaphore(mostBytes)
+  const turns = new FairSemaphore(1)
   let refused = 0
   return {
     hold: async (body, work) => {
-      const done = await room.enterSoon({ ...body, submissions: 1 }, work, PATIENCE_MS)
+      const done = await bytes.tryRun(demandOf(body), work, PATIENCE_MS)
       if (done === undefined) refused++
       return done
     },
@@ -55,7 +52,7 @@ export const createBodiesInHand = (mostBytes: number): BodiesInHand => {
       body.bytes <= LARGE_BYTES
         ? work()
         : new Promise((resolve, reject) => {
-            void turns.enter({ ...body, submissions: 1 }, async () => {
+            void turns.run({ workspaceId: body.workspaceId, permits: 1 }, async () => {
               const beganAt = performance.now()
               const done = work()
               done.then(resolve, reject)
@@ -64,10 +61,12 @@ export const createBodiesInHand = (mostBytes: number): BodiesInHand => {
               await othersTurn(performance.now() - beganAt)
             })
           }),
-    takeAnswer: (answer) => room.take({ ...answer, submissions: 1 }),
-    figures: () => ({ bytes: room.used().bytes, mostBytes, refused }),
+    takeAnswer: (answer) => bytes.take(demandOf(answer)),
+    figures: () => ({ bytes: bytes.used, mostBytes, refused }),
   }
 }
+
+const demandOf = ({ workspaceId, bytes }: Body) => ({ workspaceId, permits: bytes })
 
 /**
  * Others have the process for as long as one large body had it, or at least until what has arrived

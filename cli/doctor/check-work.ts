@@ -1,10 +1,10 @@
 import { type Condition, conditionOf } from '../../health/condition.ts'
 import type { Finding as Judgement, Judged } from '../../health/finding.ts'
-import { findings } from '../../health/findings.ts'
+import { judge } from '../../health/findings.ts'
 import { type Point, pointOf } from '../../health/point.ts'
 import { REDIS_FULL_SHARE } from '../../contract/limits.ts'
 import type { Ledger } from '../../contract/ledger.ts'
-import { knownWorkspaces } from '../../db/workspaces/known-workspaces.ts'
+import { createKnownWorkspaces } from '../../db/workspaces/known-workspaces.ts'
 import type { Sql } from '../../db/connection/postgres.ts'
 import type { RedisClient } from '../../queue/redis/connect-redis.ts'
 import { closeQueues, openQueues } from '../../queue/jobs/job-queues.ts'
@@ -25,12 +25,12 @@ type Installation = { sql: Sql; redis: RedisClient; prefix: string; maxBacklog: 
 export const checkWork = async ({ sql, redis, prefix, maxBacklog }: Installation): Promise<Finding[]> => {
   const queues = openQueues(redis, prefix, () => {})
   try {
-    const listWorkspaces = knownWorkspaces(sql, WORKSPACES_WITHIN_MS)
+    const listWorkspaces = createKnownWorkspaces(sql, WORKSPACES_WITHIN_MS)
     const look = conditionOf({ sql, redis, prefix, listWorkspaces, queues: Object.values(queues) })
     let condition = await look()
     const points = [pointOf(condition, undefined)]
     // A state that would be no finding even if it lasted needs no second look.
-    const mayBeIll = findings(judged(Array<Point>(LOOKS).fill(points[0]!), maxBacklog)).length > 0
+    const mayBeIll = judge(judged(Array<Point>(LOOKS).fill(points[0]!), maxBacklog)).length > 0
     for (const _look of mayBeIll ? Array(LOOKS - 1).keys() : []) {
       await new Promise((resolve) => setTimeout(resolve, BETWEEN_LOOKS_MS))
       const before = condition
@@ -39,7 +39,7 @@ export const checkWork = async ({ sql, redis, prefix, maxBacklog }: Installation
     }
     return [
       ...tellFigures(condition, points.at(-1)!),
-      ...findings(judged(points, maxBacklog)).map(fromOverview),
+      ...judge(judged(points, maxBacklog)).map(fromOverview),
       ...(await checkLeases(redis, prefix, condition)),
       ...judgeCounts(condition.ledgers ?? []),
     ]

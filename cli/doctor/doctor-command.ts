@@ -6,7 +6,7 @@ import { readMigrations } from '../../db/schema/migrate.ts'
 import type { Sql } from '../../db/connection/postgres.ts'
 import { explainPostgres, explainRedis } from '../../runtime/explain-fault.ts'
 import { describeFault } from '../../runtime/fault.ts'
-import { goPastProxies } from '../../runtime/past-proxies.ts'
+import { bypassProxies } from '../../runtime/bypass-proxies.ts'
 import { DEFAULT_DATA_DIR, readServiceFile, serviceEnvironment } from '../../runtime/service-file.ts'
 import { BadSettings, readSettings, type SettingName, type Settings, withSecretFiles } from '../../runtime/settings.ts'
 import { withinTime } from '../../runtime/within-time.ts'
@@ -106,7 +106,7 @@ const checkPorts = async (environment: Environment, dataDir: string): Promise<Fi
   if (settings === undefined) return findings
   const url = (await readServiceFile(dataDir))?.url
   const hosts = url === undefined ? [] : [new URL(url).hostname]
-  goPastProxies(process.env, ...hosts, settings.HOST, settings.WORKER_HOST)
+  bypassProxies(process.env, ...hosts, settings.HOST, settings.WORKER_HOST)
   if (url !== undefined || settings.PORT !== 0) {
     findings.push(await checkApi({ url, host: settings.HOST, port: settings.PORT }))
   }

@@ -2,7 +2,7 @@ import process from 'node:process'
 import { setTimeout as pause } from 'node:timers/promises'
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
-import { goPastProxies } from '../../runtime/past-proxies.ts'
+import { bypassProxies } from '../../runtime/bypass-proxies.ts'
 import { printable } from '../../runtime/printable.ts'
 import { findService, type Service } from './find-service.ts'
 import { ImportError } from './import-error.ts'
@@ -158,5 +158,5 @@ const explain = (error: unknown): number => {
   return 1
 }
 
-goPastProxies(process.env)
+bypassProxies(process.env)
 process.exitCode = await run().catch(explain)

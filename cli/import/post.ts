@@ -32,13 +32,13 @@ const REFUSED_AS_A_WHOLE = [400, 413]
 /**
  * Posts requests, those that come at once in a batch. Each is answered as it would be by itself.
  *
- * @param lanes how many HTTP requests may be under way
+ * @param concurrency how many HTTP requests may be under way
  */
-export const postTo = (service: Service, lanes: number): Post =>
+export const postTo = (service: Service, concurrency: number): Post =>
   coalesce((requests: readonly Request[]) => postTogether(service, requests), {
     items: MAX_BATCH_ITEMS,
-    weight: { most: MOST_CHARACTERS, of: ({ body }) => body.length },
-    lanes,
+    weight: { most: MOST_CHARACTERS, weigh: ({ body }) => body.length },
+    concurrency,
   })
 
 const postTogether = async (service: Service, requests: readonly Request[]): Promise<readonly Outcome[]> => {

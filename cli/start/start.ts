@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import process from 'node:process'
-import { goPastProxies } from '../../runtime/past-proxies.ts'
+import { bypassProxies } from '../../runtime/bypass-proxies.ts'
 import { printHelp } from '../../runtime/print-help.ts'
 import { removeServiceFile, writeServiceFile } from '../../runtime/service-file.ts'
 import { lockDataDir } from './embedded/data-dir-lock.ts'
@@ -28,7 +28,7 @@ const main = async (): Promise<number> => {
   let exitCode = 0
   try {
     const config = readLauncherConfig(process.env)
-    goPastProxies(process.env, config.HOST)
+    bypassProxies(process.env, config.HOST)
     await start(config, running)
     await aborted(running.stopAsked)
   } catch (error) {

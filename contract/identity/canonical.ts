@@ -1,4 +1,4 @@
-// The forms in which keys are compared and hashed. Columns keep what was sent.
+// The canonical forms of keys, for comparison and hashing. Columns keep the text as it was sent.
 
 const FORMAT_CHARACTERS = /\p{Cf}/gu
 const WHITE_SPACE = /\s+/gu
@@ -10,9 +10,8 @@ const END_OF_HOST = /(?<![.:\s])[.:\s]+$/
 const WWW = /^(?:www\.\s*)+(?=.)/s
 
 /**
- * Texts that stand for nothing: clients send them when a value is missing. As an email, name or
- * domain they count as absent. As an external id of an identify, a purge or a feedback they are
- * refused.
+ * Texts that clients send for a missing value. As an email, name or domain they count as absent. As
+ * an external id of an identify, a purge or a feedback they are refused.
  */
 export const PLACEHOLDERS = [
   'null',
@@ -41,7 +40,7 @@ const BLANK_OR_PLACEHOLDER = new RegExp(
 )
 
 /**
- * Whether a text is blank or a placeholder, in any case, with or without white space and format
+ * Whether a text is blank or a placeholder, in any case, also with white space and format
  * characters around it.
  */
 export const isPlaceholder = (given: string): boolean => isAbsent(withoutFormat(given))
@@ -50,16 +49,19 @@ const isAbsent = (plain: string): boolean => BLANK_OR_PLACEHOLDER.test(plain)
 
 const withoutFormat = (given: string): string => given.replace(FORMAT_CHARACTERS, '').trim()
 
-/** Folds ASCII letters only: `toLowerCase` would make the KELVIN SIGN a k, and two people one. */
+/**
+ * Folds ASCII letters only. `toLowerCase` would turn the KELVIN SIGN into a k, and make two people
+ * one.
+ */
 const asciiLowerCase = (text: string): string => text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase())
 
-/** @param plain without format characters, otherwise as it was given */
+/** @param plain the text without format characters, otherwise unchanged */
 const present = (plain: string, canonical: string): string | undefined =>
   isAbsent(plain) || isAbsent(canonical) ? undefined : canonical
 
 /**
- * The form in which emails are compared: the bare address, in lower case if it has an `@`.
- * Undefined when it counts as absent.
+ * The canonical form of an email: the bare address, in lower case if it has an `@`. Undefined if it
+ * counts as absent.
  */
 export const canonicalEmail = (given: string): string | undefined => {
   const plain = withoutFormat(given)
@@ -69,8 +71,7 @@ export const canonicalEmail = (given: string): string | undefined => {
 }
 
 /**
- * The form in which names of contacts, accounts and projects are compared. Undefined when it counts
- * as absent.
+ * The canonical form of a name of a contact, account or project. Undefined if it counts as absent.
  */
 export const canonicalName = (given: string): string | undefined => {
   const plain = withoutFormat(given)
@@ -78,8 +79,8 @@ export const canonicalName = (given: string): string | undefined => {
 }
 
 /**
- * The form in which domains are compared: the host of a URL, without `www.` and a final dot.
- * Undefined when it counts as absent.
+ * The canonical form of a domain: the host of a URL, without `www.` and a final dot. Undefined if
+ * it counts as absent.
  */
 export const canonicalDomain = (given: string): string | undefined => {
   const plain = withoutFormat(given)
@@ -88,8 +89,8 @@ export const canonicalDomain = (given: string): string | undefined => {
 }
 
 /**
- * The host of a URL, or of a host with a path. A text that is neither stays as it is: `Sales/EU`
- * names no host.
+ * The host of a URL, or of a host with a path. Any other text stays unchanged: `Sales/EU` names no
+ * host.
  */
 const hostOf = (text: string): string => {
   const isUrl = URL_SCHEME.test(text)

@@ -8,31 +8,31 @@ import { idOfEpoch, type Realm } from './own-id.ts'
 /** A contact that a purge could match. */
 export type PurgeCandidate = {
   id: string
-  /** As the column has it. */
+  /** The email in the column of the contact. */
   email: string | null
-  /** Whether the email that the purge asks for means this contact. */
+  /** Whether the email in the request means this contact. */
   isMeant: boolean
-  /** `epoch`: of the id in all sources. `holders`: the contacts that have it, in any source. */
+  /** `epoch`: of the id in all sources. `holders`: the contacts with this id, in any source. */
   externalIds: readonly { source: string; externalId: string; epoch: number; holders: readonly string[] }[]
-  /** In canonical form. `holders`: the contacts that the email means or meant. */
+  /** `email` is in canonical form. `holders`: the contacts that the email means or meant. */
   emails: readonly { email: string; holders: readonly string[] }[]
 }
 
 export type PurgedContacts = {
   contactIds: string[]
-  /** The keys whose epochs rise: no contact has them any more. */
+  /** The keys whose epochs rise. The purge removes every contact that has them. */
   endedKeys: string[]
-  /** The keys by which dead submissions are found: those asked for and those of the contacts. */
+  /** Keys to look for in dead submissions: those of the request and those of the contacts. */
   keys: string[]
-  /** Keys that records waited for before a contact had them. */
+  /** Keys that records waited for until a contact got them. */
   formerKeys: string[]
 }
 
 /**
- * Which of the candidates a purge matches: by external id in its source or in all, by the email
- * that means the contact or that its column has, or by both. With a source, a contact that matches
- * by email must have an external id there, or be known by email only and so have been created
- * there. A match goes with all its keys.
+ * The candidates that a purge matches. It matches an external id in one source or in all, an email
+ * by its meaning or in the column, or both. If the request has a source, a contact that matches by
+ * email must have an external id in that source, or be known by the email alone. A match includes
+ * all keys of the contact.
  */
 export const choosePurged = (
   realm: Realm,

@@ -1,6 +1,6 @@
 import { ownId, type Realm } from './own-id.ts'
 
-// The keys by which contacts, accounts and projects are named, as own ids of epoch 0.
+// Keys of contacts, accounts and projects, as own ids of epoch 0.
 
 /** An external id of a contact, in all sources. */
 export const contactIdKey = (realm: Realm, externalId: string): string => ownId(realm, 'contact_bare', externalId)
@@ -12,10 +12,10 @@ export const contactSourceKey = (realm: Realm, source: string, externalId: strin
 /** @param email in canonical form */
 export const emailKey = (realm: Realm, email: string): string => ownId(realm, 'contact_email', email)
 
-/** A contact that is known by a name only belongs to one feedback. */
+/** A contact with a name alone belongs to one feedback. */
 export const recordContactKey = (realm: Realm, feedbackId: string): string => ownId(realm, 'contact_record', feedbackId)
 
-/** Accounts have no source of their own. */
+/** External ids of accounts are the same in all sources. */
 export const accountIdKey = (realm: Realm, externalId: string): string => ownId(realm, 'account_external', externalId)
 
 /** @param domain in canonical form */

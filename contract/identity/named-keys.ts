@@ -8,13 +8,10 @@ import { canonicalEmail } from './canonical.ts'
 import { contactIdKey, contactSourceKey, emailKey } from './keys.ts'
 import { asOwnId, ownId, type Realm } from './own-id.ts'
 
-// By which keys a submission or a purge names contacts, for comparing one with the other. All are
-// keys of epoch 0.
+// Keys by which a submission or a purge names contacts. Comparing them tells whether a purge
+// concerns a submission. All keys have epoch 0.
 
-/**
- * All keys by which a submission names contacts. Which contacts they mean in the end is not looked
- * at.
- */
+/** All keys by which a submission names contacts, without resolving them. */
 export const namedKeys = (realm: Realm, submission: Submission): string[] => {
   switch (submission.operation) {
     case 'create_feedback':
@@ -51,8 +48,8 @@ const keysInConversation = (realm: Realm, body: ConversationRecord): string[] =>
 }
 
 /**
- * The keys by which a record names the contact that it identifies. `homeSource`: where one without
- * a source is created.
+ * The keys of the contact that a record identifies. `homeSource`: the source of a record without
+ * one.
  */
 export const keysOfContact = (realm: Realm, record: ContactRecord, homeSource: string): string[] => {
   const { id, source } = record
@@ -66,8 +63,8 @@ export const keysOfContact = (realm: Realm, record: ContactRecord, homeSource: s
 }
 
 /**
- * Of an external id whose source is left open: it is looked for in the source of its record first,
- * then in all.
+ * The keys of an external id without a source: its contact is looked up in the record's source
+ * first, then in all sources.
  */
 export const keysOfExternalId = (realm: Realm, id: string, source: string): string[] => [
   contactSourceKey(realm, source, id),
@@ -75,7 +72,7 @@ export const keysOfExternalId = (realm: Realm, id: string, source: string): stri
   openIdKey(realm, id),
 ]
 
-/** An external id whose source is left open. */
+/** The key of an external id without a source. */
 export const openIdKey = (realm: Realm, id: string): string => ownId(realm, 'contact_bare', id, 'open')
 
 const keysOfEmail = (realm: Realm, given: string | null | undefined): string[] => {
@@ -84,8 +81,8 @@ const keysOfEmail = (realm: Realm, given: string | null | undefined): string[] =
 }
 
 /**
- * The keys that a purge asks for. Without a source it asks for an external id however it is named;
- * with a source, only for the id in that source.
+ * The keys of a purge request. Without a source, the request means every use of its external id;
+ * with a source, only the id in that source.
  */
 export const purgeKeys = (realm: Realm, { id, email, source }: PurgeRequest): string[] => [
   ...(id == null ? [] : [source == null ? contactIdKey(realm, id) : contactSourceKey(realm, source, id)]),

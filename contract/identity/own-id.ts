@@ -2,8 +2,8 @@ import { Buffer } from 'node:buffer'
 import { hash } from 'node:crypto'
 
 /**
- * The secret of the installation under which keys are hashed: the two pads of HMAC (RFC 2104), made
- * with it. `outer` has room behind its pad for the inner hash.
+ * The secret of the installation, as the two pads of HMAC (RFC 2104). `outer` has space behind its
+ * pad for the inner hash.
  */
 export type HashKey = { inner: Buffer; outer: Buffer }
 
@@ -20,9 +20,9 @@ export const hashKeyFrom = (hexadecimal: string): HashKey => {
 }
 
 /**
- * HMAC-SHA-256 of a text. A conversation can need 20,000 of them before it is answered. The HMAC
- * object of node:crypto takes several times as long on Deno, and half a kilobyte of memory on Bun,
- * so no such object is made.
+ * HMAC-SHA-256 of a text. A large conversation needs thousands of hashes before its answer. The
+ * HMAC object of node:crypto is several times slower on Deno and takes more memory on Bun, so this
+ * uses plain hashes.
  */
 export const keyedHash = ({ inner, outer }: HashKey, text: string, encoding: 'hex' | 'base64url'): string => {
   const message = Buffer.allocUnsafe(BLOCK_BYTES + Buffer.byteLength(text))
@@ -32,12 +32,12 @@ export const keyedHash = ({ inner, outer }: HashKey, text: string, encoding: 'he
   return hash('sha256', outer, encoding)
 }
 
-/** What ids are made with. The workspace is part of it, so two workspaces share no id. */
+/** The input of all own ids. The workspace is part of it, so two workspaces share no id. */
 export type Realm = { hashKey: HashKey; workspaceId: string }
 
 /**
- * What an own id can stand for: a key by which a contact, account or project is meant, or a record
- * that is found again by its key.
+ * The kinds of own ids: keys of contacts, accounts and projects, and records with a key of their
+ * own.
  */
 export type KeyKind =
   | 'contact_external'
@@ -53,8 +53,8 @@ export type KeyKind =
   | 'message'
 
 /**
- * The id of a key in a workspace: a keyed SHA-256 as a UUID of version 8. Every process makes the
- * same one, before anything is stored. Without the hash key it tells nothing about the key.
+ * The id of a key in a workspace: a keyed SHA-256 as a UUID of version 8. Every process computes
+ * the same id, before anything is stored. Without the hash key, the id does not reveal the key.
  */
 export const ownId = ({ hashKey, workspaceId }: Realm, kind: KeyKind, ...parts: readonly string[]): string => {
   const hex = keyedHash(hashKey, JSON.stringify([workspaceId, kind, ...parts]), 'hex')
@@ -62,8 +62,8 @@ export const ownId = ({ hashKey, workspaceId }: Realm, kind: KeyKind, ...parts: 
 }
 
 /**
- * The own id of a key after so many purges of it (its epoch): a purged id is never given again.
- * Epoch 0 is the key itself. The key is a keyed hash already, so a plain hash is enough.
+ * The own id of a key with a number of purges (its epoch), so that a purged id is never given
+ * again. Epoch 0 is the key itself. A plain hash is enough, since the key is a keyed hash.
  */
 export const idOfEpoch = (keyId: string, epoch: number): string =>
   epoch === 0 ? keyId : uuidOf(hash('sha256', `${keyId}:${epoch}`, 'hex'), '8')
@@ -74,8 +74,5 @@ const uuidOf = (hex: string, variant: string): string =>
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 
-/**
- * The canonical form of a text that can be an own id. Undefined for any other text: it is no own
- * id.
- */
+/** The canonical form of an own id. Undefined for a text that cannot be one. */
 export const asOwnId = (value: string): string | undefined => (UUID.test(value) ? value.toLowerCase() : undefined)

@@ -2,19 +2,19 @@ import { idOfEpoch } from '../../contract/identity/own-id.ts'
 import type { SubmissionState } from '../../contract/receipt.ts'
 import type { Sql } from '../connection/postgres.ts'
 
-/** The keys by which a feedback names its contact and its project. */
+/** The keys of a feedback for its contact and its project. */
 export type ReferenceKeys = {
   workspaceId: string
   contact: {
-    /** Own ids, or keys of external ids, in the order in which they count. */
+    /** Own ids, or keys of external ids, in their order of precedence. */
     ids: readonly string[]
     areExternal: boolean
-    /** The source in which an external id is looked for first. */
+    /** The source in which an external id is looked up first. */
     source: string
     /** In canonical form. */
     email?: string | undefined
     /**
-     * Of a contact that is found or created: the key of its email, or of the feedback that it
+     * The key of a contact that is found or created: of its email, or of the feedback that it
      * belongs to.
      */
     weakKey?: string | undefined
@@ -23,19 +23,16 @@ export type ReferenceKeys = {
 }
 
 /**
- * What is stored about one key. `number`: the submission since which it has been so. `isFinal`:
- * no unapplied identify can make the key mean anything that this id does not resolve to.
+ * The stored meaning of a key. `number`: the submission since which it is so. `isFinal`: no
+ * unapplied identify can give the key a meaning to which this id does not resolve.
  */
 export type StoredReference = { id: string; number: number; isFinal: boolean }
 
-/**
- * What is stored about the keys of a feedback, in their order; undefined for a key that is not
- * stored.
- */
+/** The stored meanings of the keys of a feedback, in their order; undefined for an unknown key. */
 export type StoredReferences = {
   contacts: (StoredReference | undefined)[]
   email: StoredReference | undefined
-  /** Of the weak key. `number`: its last purge, 0 while there was none. */
+  /** The epoch of the weak key. `number`: its last purge, 0 for none. */
   epoch: { epoch: number; number: number }
   projects: (StoredReference | undefined)[]
 }
@@ -43,7 +40,7 @@ export type StoredReferences = {
 type Kind = 'own' | 'external' | 'email' | 'epoch' | 'project'
 type Row = { kind: Kind; place: number; id: string; number: number; isFinal: boolean; epoch: number }
 
-/** One look-up for the references of many feedback, in their order. */
+/** Looks up the references of many feedback in one query, in their order. */
 export const findReferences = async (sql: Sql, asked: readonly ReferenceKeys[]): Promise<StoredReferences[]> => {
   const own = keysOf(asked, ({ contact: { ids, areExternal } }) => (areExternal ? [] : ids))
   const external = keysOf(asked, ({ contact: { ids, areExternal } }) => (areExternal ? ids : []))
@@ -54,7 +51,7 @@ export const findReferences = async (sql: Sql, asked: readonly ReferenceKeys[]):
     select kind, place, id, number::float8 as number, is_final as "isFinal", epoch
     from find_references(
       ${own.workspaces}::uuid[], ${own.keys}::uuid[],
-      ${external.workspaces}::uuid[], ${external.keys}::uuid[], ${external.of.map(sourceOf)}::text[],
+      ${external.workspaces}::uuid[], ${external.keys}::uuid[], ${external.owners.map(sourceOf)}::text[],
       ${email.workspaces}::uuid[], ${email.keys}::text[],
       ${weak.workspaces}::uuid[], ${weak.keys}::uuid[],
       ${project.workspaces}::uuid[], ${project.keys}::uuid[]
@@ -71,15 +68,15 @@ export const findReferences = async (sql: Sql, asked: readonly ReferenceKeys[]):
 
 const NEVER_PURGED = { epoch: 0, number: 0 }
 
-/** `taken`: for how many of the keys, in their order, the rows have been taken. */
-type Keys = { workspaces: string[]; keys: string[]; of: ReferenceKeys[]; taken: number }
+/** `taken`: the number of keys, in their order, whose rows are taken. */
+type Keys = { workspaces: string[]; keys: string[]; owners: ReferenceKeys[]; taken: number }
 
-const keysOf = (asked: readonly ReferenceKeys[], of: (one: ReferenceKeys) => readonly string[]): Keys => {
-  const all = asked.flatMap((one) => of(one).map((key) => ({ key, one })))
+const keysOf = (asked: readonly ReferenceKeys[], select: (owner: ReferenceKeys) => readonly string[]): Keys => {
+  const all = asked.flatMap((owner) => select(owner).map((key) => ({ key, owner })))
   return {
-    workspaces: all.map(({ one }) => one.workspaceId),
+    workspaces: all.map(({ owner }) => owner.workspaceId),
     keys: all.map(({ key }) => key),
-    of: all.map(({ one }) => one),
+    owners: all.map(({ owner }) => owner),
     taken: 0,
   }
 }
@@ -90,8 +87,8 @@ export type FeedbackPlace = { workspaceId: string; id: string }
 export type FeedbackReferences = { contactId: string | null; projectId: string | null }
 
 /**
- * The contact and the project of stored feedback, in the order of the places; undefined where there
- * is no such feedback.
+ * The contact and project of stored feedback, in the order of `places`; undefined for unknown
+ * feedback.
  */
 export const readFeedbackReferences = async (
   sql: Sql,
@@ -110,12 +107,10 @@ export const readFeedbackReferences = async (
   return places.map((_, at) => found.get(at + 1))
 }
 
-/**
- * How far a submission has come. `isUnmatched`: of a decided purge that found nothing to remove.
- */
+/** The progress of a submission. `isUnmatched`: a decided purge that found nothing to remove. */
 export type Progress = { id: string; state: SubmissionState; isUnmatched: boolean }
 
-/** The progress of those of the given submissions that have a receipt. */
+/** The progress of the given submissions that have a receipt. */
 export const findProgress = (
   sql: Sql,
   submissions: readonly { workspaceId: string; id: string }[],
@@ -133,7 +128,7 @@ export const findProgress = (
       from submission as s where s.workspace_id = k.workspace_id and s.id = k.id limit 1
     ) as s`.execute()
 
-/** What a purge asks for, as keys of epoch 0 and an email in canonical form. */
+/** The keys of a purge request in epoch 0, and its email in canonical form. */
 export type PurgeKeys = {
   externalKey: string | null
   email: string | null
@@ -142,8 +137,8 @@ export type PurgeKeys = {
 }
 
 /**
- * Whether a purge can match anything stored. It can say yes where the decision will find nothing,
- * and never says no where the decision would find something.
+ * Whether a purge can match stored data. It may return true for a purge that finds nothing, and
+ * never returns false for one that finds something.
  */
 export const canPurgeMatch = async (
   sql: Sql,

@@ -2,13 +2,13 @@ import type postgres from 'postgres'
 
 /**
  * The oids of one-dimensional array types (pg_type.typarray), which are the same in every
- * PostgreSQL, and how an element is read.
+ * PostgreSQL, and the parser of an element.
  */
 const ELEMENTS = {
   text: { oid: 1009, read: (text: string) => text },
   uuid: { oid: 2951, read: (text: string) => text },
   int4: { oid: 1007, read: Number },
-  // The driver, too, returns an int8 as text.
+  // The driver also returns an int8 as text.
   int8: { oid: 1016, read: (text: string) => text },
 } as const
 
@@ -32,9 +32,9 @@ const elementText = (element: Element): string =>
   element === null ? 'NULL' : `"${String(element).replace(/["\\]/g, '\\$&')}"`
 
 /**
- * The array types that our statements take and return. The driver would otherwise ask each new
- * connection for all array types, and nothing handles a failure of that query: a connection that
- * died meanwhile ended the process on Deno, with an unhandled rejection.
+ * The array types of the service's statements. Otherwise the driver asks each new connection for
+ * all array types and handles no failure of that query: a connection that died during it ended the
+ * process on Deno with an unhandled rejection.
  */
 export const ARRAY_TYPES: Readonly<Record<string, postgres.PostgresType>> = Object.fromEntries(
   Object.entries(ELEMENTS).map(([name, { oid, read }]) => [`${name}[]`, arrayType(oid, read)]),

@@ -1,25 +1,23 @@
 import type { JsonObject, JsonValue } from '../../contract/json.ts'
 import type { Sql } from '../connection/postgres.ts'
 
-/** How much a stride has to know of a contact or account that it names by a key. */
+/** The levels of a key: how much of its contact or account a stride needs. */
 export const KEY = 0
 /**
- * Of a contact or account by external id: which columns have a value, and its version. Other keys
- * always tell these.
+ * For a contact or account by external id: which columns have a value, and its version. All other
+ * keys return these always.
  */
 export const PROFILE = 1
-/**
- * Of a weak key: everything, if it means an anonymous contact or account, which may be absorbed.
- */
+/** For a weak key: everything about an anonymous contact or account, since it may be absorbed. */
 export const WHOLE_IF_ANONYMOUS = 1
 export const WHOLE = 2
 /**
- * Everything, however large. Otherwise the metadata of a large contact or account is left out, to
- * bound the memory of a stride.
+ * Everything, of any size. At lower levels, large metadata is left out to bound the memory of a
+ * stride.
  */
 export const WHOLE_IF_LARGE = 3
 
-/** Kinds of keys, in the order in which `load_keys` takes them. Those of text are not hashed. */
+/** Kinds of keys, in the order of the parameters of `load_keys`. Keys of text are not hashed. */
 const KINDS = [
   'contactKey',
   'email',
@@ -38,10 +36,10 @@ const KINDS = [
 export type KeyKind = (typeof KINDS)[number]
 const TEXT_KINDS: ReadonlySet<KeyKind> = new Set(['email', 'domain', 'accountName'])
 
-/** The keys of one workspace, by kind, each with how much is wanted of it. */
+/** The keys of one workspace by kind, each with its level. */
 export type WantedKeys = { readonly workspaceId: string } & { readonly [kind in KeyKind]: ReadonlyMap<string, number> }
 
-/** All that is stored of a contact or account. Columns without a value are absent. */
+/** All stored data of a contact or account. Columns without a value are absent. */
 export type WholeProfile = { first: number; columns: Readonly<Record<string, JsonValue>>; properties: JsonObject }
 
 /** Bits of `presence`: which columns of a contact or account have a value. */
@@ -55,7 +53,7 @@ export const PRESENCE: Readonly<Record<string, number>> = {
   account: 32,
 }
 
-/** A key and what it means. db/functions/load.sql says which columns a kind has. */
+/** A key and its meaning. db/functions/load.sql describes the columns of each kind. */
 export type LoadedRow = {
   kind:
     | 'contact_key'
@@ -84,7 +82,7 @@ export type LoadedRow = {
 }
 
 export type Loaded = {
-  /** The position; undefined if the workspace is deleted. */
+  /** The position of the workspace; undefined if it is deleted. */
   position: number | undefined
   hasMoves: boolean
   isRemoving: boolean
@@ -98,7 +96,7 @@ const ARRAYS = KINDS.flatMap((kind) => ['int', TEXT_KINDS.has(kind) ? 'text' : '
 const QUERY = `select kind, w, key, id, source, number::float8 as number, claimed, domain, presence, version, whole
   from load_keys(($1::text)::uuid[], ${ARRAYS.map((type, at) => `($${at + 2}::text)::${type}[]`).join(', ')})`
 
-/** What is stored about these keys, for each workspace in turn. */
+/** Loads the stored data of these keys, for each workspace in order. */
 export const load = async (sql: Sql, wanted: readonly WantedKeys[]): Promise<Loaded[]> => {
   const arrays = KINDS.flatMap((kind) => arraysOf(wanted, kind))
   const workspaces = literal(wanted.map(({ workspaceId }) => workspaceId))
@@ -130,8 +128,8 @@ const noteProgress = (loaded: Loaded, { number, presence }: { number: number; pr
 }
 
 /**
- * Array literals: the place of the workspace, the key, and how much is wanted. The driver's own
- * arrays cost more.
+ * Array literals: the index of the workspace, the key, and its level. The driver's own arrays cost
+ * more.
  */
 const arraysOf = (wanted: readonly WantedKeys[], kind: KeyKind): string[] => {
   const places: string[] = []

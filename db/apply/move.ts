@@ -1,9 +1,6 @@
 import type { Sql } from '../connection/postgres.ts'
 
-/**
- * Moves all records of absorbed contacts and accounts of a workspace that `save` has left, in
- * steps.
- */
+/** Moves the remaining records of absorbed contacts and accounts of a workspace, in steps. */
 export const moveRecords = async (sql: Sql, workspaceId: string): Promise<void> => {
   for (;;) {
     const [row] = await sql<{ is_more: boolean }[]>`select move_step(${workspaceId}) as is_more`

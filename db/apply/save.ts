@@ -3,8 +3,8 @@ import type { Operation } from '../../contract/submission.ts'
 import type { Sql } from '../connection/postgres.ts'
 
 /**
- * A row of what changes; `w` is the place of its workspace. Members without a value may be absent.
- * `later` is set by `save`: how many changes of the workspace come behind it in the change feed.
+ * A changed row; `w` is the index of its workspace. Members without a value may be absent. `save`
+ * sets `later`: how many changes of the workspace come behind it in the change feed.
  */
 type Row<Members> = { w: number; later?: number } & Members
 type Link = { id: string; target: string }
@@ -20,7 +20,7 @@ type ChangedProfile = {
   columns: Readonly<Record<string, JsonValue>>
   /** Metadata keys to set. */
   properties?: JsonObject | undefined
-  /** All metadata that there is from now on. */
+  /** All metadata, in place of the stored one. */
   all_properties?: JsonObject | undefined
   account?: string | undefined
   first_number: number
@@ -28,7 +28,7 @@ type ChangedProfile = {
 }
 type ReceiptRow = {
   id: string
-  /** With which it was accepted. */
+  /** The number at its acceptance. */
   number: number
   operation: Operation
   key?: string | undefined
@@ -36,7 +36,7 @@ type ReceiptRow = {
   subject?: string | undefined
 }
 
-/** What strides come to, as rows by table. db/functions/save.sql says what becomes of them. */
+/** The changes of strides, as rows by table. db/functions/save.sql describes their effects. */
 export type Changes = {
   account_new: Row<NewProfile & Record<string, unknown>>[]
   account_changed: Row<ChangedProfile>[]
@@ -110,7 +110,7 @@ export type MessageRow = {
   number: number
 }
 
-/** In the order in which `save` takes them. */
+/** The tables in the order of the parameters of `save`. */
 const TABLES = [
   'account_new',
   'account_changed',
@@ -140,7 +140,8 @@ const TABLES = [
 ] as const satisfies readonly (keyof Changes)[]
 
 /**
- * Those that the change feed has. What others refer to comes first, so that a reader has met it.
+ * The tables in the change feed. A record comes after the records that it refers to, so a reader
+ * knows them already.
  */
 const FEED_TABLES = [
   'account_new',
@@ -159,8 +160,7 @@ export const noChanges = (): Changes =>
   Object.fromEntries(TABLES.map((table) => [table, []])) as { [table in keyof Changes]: never[] }
 
 /**
- * How a workspace moves on: from the position that it is expected at, with how many submissions of
- * each state.
+ * The progress of a workspace: its expected position, its new one, and its submissions by state.
  */
 export type Progress = { w: number; expected: number; position: number; applied: number; superseded: number }
 
@@ -168,19 +168,16 @@ export type SaveRequest = {
   workspaceIds: readonly string[]
   progress: readonly Progress[]
   changes: Changes
-  /** Wait for another writer that has one of the workspaces. Otherwise it is busy. */
+  /** Wait for a writer that holds one of the workspaces. Otherwise the result is busy. */
   waits: boolean
 }
 
-/**
- * A contact or account that would have too many metadata keys, so that the fold has to know all of
- * it.
- */
+/** A contact or account that would have too many metadata keys, so the fold needs all of it. */
 export type TooMany = { kind: 'contact' | 'account'; w: number; id: string }
 
 export type Saved =
-  | { outcome: 'saved'; /** Places of workspaces with records that have to be moved. */ moves: number[] }
-  | { outcome: 'busy'; /** Places of workspaces that another writer has, or has moved on. */ busy: number[] }
+  | { outcome: 'saved'; /** Indices of workspaces with records to move. */ moves: number[] }
+  | { outcome: 'busy'; /** Indices of workspaces that another writer holds or has moved. */ busy: number[] }
   | { outcome: 'too-many'; profiles: TooMany[] }
 
 const QUERY = `select kind, w from save(($1::text)::uuid[], $2::boolean, ($3::text)::jsonb, ${TABLES.map(
@@ -205,7 +202,7 @@ export const save = async (sql: Sql, { workspaceIds, progress, changes, waits }:
   }
 }
 
-/** Sets `later` of all rows that the change feed has. Returns how many there are, by workspace. */
+/** Sets `later` in all rows of the change feed. Returns their number by workspace. */
 const numberChanges = (changes: Changes): Map<number, number> => {
   const counts = new Map<number, number>()
   for (const table of FEED_TABLES.toReversed()) {

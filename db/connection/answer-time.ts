@@ -5,9 +5,9 @@ import { withinTime } from '../../runtime/within-time.ts'
 const GIVE_UP_AFTER_MS = 5_000
 
 /**
- * Seconds until Postgres answered `select 1`: the wait for a free connection of this pool and one
- * round trip. The driver does not tell how many statements wait. Undefined when there was no answer
- * within 5 s.
+ * The seconds that `select 1` takes: the wait for a free connection of this pool and one round
+ * trip. The driver does not report how many statements wait. Undefined without an answer within 5
+ * s.
  */
 export const answerSeconds = async (sql: Sql): Promise<number | undefined> => {
   const asked = performance.now()
@@ -19,8 +19,8 @@ export const answerSeconds = async (sql: Sql): Promise<number | undefined> => {
   }
 }
 
-/** Tells how long Postgres took to answer when it was asked last. */
-export const tellAnswerTime = (metrics: ProcessMetrics, seconds: () => number | undefined): void =>
+/** Registers the metric of the last answer time. */
+export const registerAnswerTime = (metrics: ProcessMetrics, seconds: () => number | undefined): void =>
   metrics.gauge(
     {
       name: 'feedback_insights_postgres_answer_seconds',

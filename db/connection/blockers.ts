@@ -1,11 +1,14 @@
 import type { Sql } from './postgres.ts'
 
-/** A session of another program that holds locks for which statements of the service wait. */
+/** A session of another program whose locks delay statements of the service. */
 export type Blocker = { pid: number; role: string; program: string; waiting: number; seconds: number }
 
 const LONG_SECONDS = 2
 
-/** Those that have held statements up for seconds. The service itself holds no lock for so long. */
+/**
+ * The sessions that have delayed statements for seconds. The service itself holds no lock for this
+ * long.
+ */
 export const findBlockers = async (sql: Sql): Promise<readonly Blocker[]> => sql<Blocker[]>`
     select b.pid, b.usename as role, b.application_name as program, count(*)::int as waiting,
       max(extract(epoch from clock_timestamp() - w.query_start))::int as seconds

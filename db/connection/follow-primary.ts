@@ -3,22 +3,19 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { Sql } from 'postgres'
 import { withinTime } from '../../runtime/within-time.ts'
 
-const LOOK_EVERY_MS = 1_000
-const LOOK_AGAIN_MS = 100
+const CHECK_EVERY_MS = 1_000
+const CHECK_AGAIN_MS = 100
 const ANSWER_WITHIN_MS = 1_000
-/**
- * A primary that was silent for so many looks, each of which waits a second, has connections that
- * may never be answered.
- */
-const SILENT_LOOKS = 5
+/** After this many silent checks of a second each, connections to a primary may never answer. */
+const SILENT_CHECKS = 5
 const DEFAULT_PORT = 5_432
-/** With which the name of a file of the write-ahead log begins. */
+/** The digits of a timeline at the start of a WAL file name. */
 const TIMELINE_DIGITS = 8
 
 export type Followed = {
-  /** A connection to the primary that is known, for the driver's option `socket`. */
+  /** Connects to the known primary, for the driver's option `socket`. */
   socket: () => Promise<Socket>
-  /** The host of the primary that is known. */
+  /** The host of the known primary. */
   host: () => string
   stop: () => Promise<void>
 }
@@ -27,7 +24,7 @@ type Options = {
   /** Opens a pool of one connection to one server. */
   open: (url: string) => Sql
   isReader: boolean
-  /** Gets the host and port of each further primary. */
+  /** Called with the host and port of each further primary. */
   onPrimary: ((server: string) => void) | undefined
 }
 type Server = {
@@ -35,49 +32,49 @@ type Server = {
   port: number
   timeline: () => Promise<number>
   connect: () => Socket
-  /** Ends the connections that were given out. */
+  /** Ends all connections from `socket`. */
   cut: () => void
   stop: () => Promise<void>
 }
 
 /**
- * Looks every second which of the servers is the primary, and cuts the connections to every other
- * one when there is a new one. Left to itself, the driver takes hosts in turn: it asks a standby
- * without a pause until it is promoted, and stays with a primary that another one has replaced.
+ * Finds the primary among the servers every second. When it changes, this cuts the connections to
+ * every other server. The driver alone tries hosts in order: it asks a standby without a pause
+ * until its promotion, and stays with a primary that was replaced.
  *
- * The same when a primary answers again after seconds: where the network had parted, TCP would try
- * the former connections up to a minute later.
+ * Connections are also cut when a primary answers again after seconds: after a network partition,
+ * TCP would retry the old connections up to a minute later.
  *
- * Of several servers that take writes, the primary is the one with the highest timeline, which a
- * promotion raises. A server of a timeline below one that this process has seen is no primary any
- * more, even if it alone is there.
+ * If several servers take writes, the primary is the one with the highest timeline, which each
+ * promotion raises. A server with a lower timeline than this process has seen is not the primary,
+ * even if it is the only one.
  */
 export const followPrimary = (urls: readonly string[], options: Options): Followed => {
   const servers = urls.map((url) => serverAt(url, options))
-  const election = electionAmong(servers, options)
+  const election = createElection(servers, options)
   let isStopped = false
-  const look = async (): Promise<void> => {
-    const isLost = await election.look()
+  const check = async (): Promise<void> => {
+    const isLost = await election.check()
     for (const server of servers) if (isLost(server)) server.cut()
   }
-  /** A busy primary may be silent at the first look, where a standby answers. */
-  const lookForFirst = async (): Promise<void> => {
-    await look()
+  /** A busy primary may miss the first check that a standby answers. */
+  const findFirst = async (): Promise<void> => {
+    await check()
     if (election.primary() !== undefined || isStopped || election.isSilent()) return
-    await pause(LOOK_AGAIN_MS)
-    await lookForFirst()
+    await pause(CHECK_AGAIN_MS)
+    await findFirst()
   }
-  const first = lookForFirst()
-  const goOnLooking = async (): Promise<void> => {
+  const first = findFirst()
+  const checkRepeatedly = async (): Promise<void> => {
     await first
     for (;;) {
-      await pause(LOOK_EVERY_MS, undefined, { ref: false })
-      // A look after the end would open connections that nobody closes.
+      await pause(CHECK_EVERY_MS, undefined, { ref: false })
+      // A check after the end would open connections that stay open.
       if (isStopped) return
-      await look()
+      await check()
     }
   }
-  void goOnLooking()
+  void checkRepeatedly()
   const toUse = (): Server => election.primary() ?? servers[0]!
   return {
     socket: async () => {
@@ -92,21 +89,24 @@ export const followPrimary = (urls: readonly string[], options: Options): Follow
   }
 }
 
-/** Which of the servers is the primary, as of the last look. */
-const electionAmong = (servers: readonly Server[], { onPrimary }: Options) => {
+/** Elects the primary of the last check. */
+const createElection = (servers: readonly Server[], { onPrimary }: Options) => {
   let newest = 1
   let primary: Server | undefined
-  let silentLooks = 0
-  const isSilent = (): boolean => silentLooks >= SILENT_LOOKS
+  let silentChecks = 0
+  const isSilent = (): boolean => silentChecks >= SILENT_CHECKS
   return {
     primary: (): Server | undefined => primary,
     isSilent,
-    /** Returns which servers have connections that lead to no primary, or may never be answered. */
-    look: async (): Promise<(server: Server) => boolean> => {
+    /**
+     * Returns the servers whose connections have to be cut: they are not the primary, or may never
+     * answer.
+     */
+    check: async (): Promise<(server: Server) => boolean> => {
       const timelines = await Promise.all(servers.map((server) => server.timeline()))
       const highest = Math.max(...timelines)
       if (highest < newest) {
-        silentLooks++
+        silentChecks++
         return () => false
       }
       newest = highest
@@ -114,7 +114,7 @@ const electionAmong = (servers: readonly Server[], { onPrimary }: Options) => {
       if (primary !== undefined && found !== primary) onPrimary?.(`${found.host}:${found.port}`)
       primary = found
       const wasSilent = isSilent()
-      silentLooks = 0
+      silentChecks = 0
       return (server) => wasSilent || server !== found
     },
   }
@@ -136,7 +136,7 @@ const serverAt = (url: string, { open, isReader }: Options): Server => {
     port,
     timeline: async () => {
       sql ??= open(url)
-      // Where a server hangs or is another one now, the connection to it may never be answered.
+      // If a server hangs or was replaced, the connection to it may never answer.
       return withinTime(timelineOf(sql, isReader), ANSWER_WITHIN_MS).catch(() => (void stop(), 0))
     },
     connect: () => {
@@ -152,7 +152,7 @@ const serverAt = (url: string, { open, isReader }: Options): Server => {
 }
 
 /**
- * The timeline on which a server takes writes; 0 when it takes none. The role of a reader may not
+ * The timeline of a server that takes writes; 0 if it takes none. The role of a reader may not
  * write on any server.
  */
 const timelineOf = async (sql: Sql, isReader: boolean): Promise<number> => {

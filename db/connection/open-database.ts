@@ -1,5 +1,5 @@
 import type { HashKey } from '../../contract/identity/own-id.ts'
-import type { Log } from '../../runtime/log.ts'
+import type { Logger } from '../../runtime/logger.ts'
 import type { Settings } from '../../runtime/settings.ts'
 import { belongsToHashKey } from '../schema/installation.ts'
 import { isMigrated, readMigrations } from '../schema/migrate.ts'
@@ -7,11 +7,11 @@ import { connectPostgres, type Sql } from './postgres.ts'
 
 type DatabaseSettings = Settings<'DATABASE_URL' | 'DATABASE_SCHEMA' | 'DATABASE_POOLER' | 'DATABASE_CONNECTIONS'>
 
-type HowToOpen = { name: string; statementTimeoutMs: number; isReader?: boolean; log?: Log }
+type HowToOpen = { name: string; statementTimeoutMs: number; isReader?: boolean; log?: Logger }
 
 /**
- * The pool of a process, as its settings have it. A statement that takes longer than
- * `statementTimeoutMs` is cancelled.
+ * Opens the pool of a process from its settings. Postgres cancels a statement that takes longer
+ * than `statementTimeoutMs`.
  */
 export const openDatabase = (
   settings: DatabaseSettings,
@@ -22,21 +22,18 @@ export const openDatabase = (
     statementTimeoutMs,
     isReader,
     pooler: settings.DATABASE_POOLER,
-    onPrimary: (server) => log?.('warn', 'postgres-primary-changed', { server }),
+    onPrimary: (server) => log?.('warn', 'postgres_primary_changed', { server }),
     applicationName: `feedback-insights-${name}`,
     ...(settings.DATABASE_SCHEMA !== undefined && { schema: settings.DATABASE_SCHEMA }),
   })
 
-/**
- * Why this database must not be used, if there is a reason: it is of another version, or of another
- * hash key.
- */
+/** Why this database must not be used, or undefined: it has another version or another hash key. */
 export const whyNotThisDatabase = async (sql: Sql, hashKey: HashKey): Promise<string | undefined> => {
   if (!(await isMigrated(sql, await readMigrations()))) {
     return 'The database has not been migrated to this version. Run: npm run migrate'
   }
   if (!(await belongsToHashKey(sql, hashKey))) {
-    return 'HASH_KEY is not the one that this database was made with. Start with the former one.'
+    return 'HASH_KEY is not the one that this database was made with. Set it to that one.'
   }
   return undefined
 }

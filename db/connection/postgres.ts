@@ -8,7 +8,7 @@ import { withWholeResults } from './whole-results.ts'
 export type Sql = postgres.Sql
 
 export type PostgresOptions = {
-  /** The most connections that the pool opens. */
+  /** The most connections of the pool. */
   connections: number
   /** The server cancels a statement that takes longer. */
   statementTimeoutMs: number
@@ -17,14 +17,12 @@ export type PostgresOptions = {
   schema?: string
   /**
    * The mode of a pooler in between. In mode `transaction` each transaction gets another connection
-   * of the server: so nothing is prepared, and settings of a session have to be set for the role.
+   * of the server, so nothing is prepared, and the role has to set session settings.
    */
   pooler?: 'session' | 'transaction'
-  /**
-   * Who only reads looks at whole tables, and needs no plan that holds whatever a table grows to.
-   */
+  /** A reader scans whole tables, and needs no plans that suit tables of every size. */
   isReader?: boolean
-  /** Of several servers, another one has become the primary: its host and port. */
+  /** With several servers: called with host and port of a new primary. */
   onPrimary?: (server: string) => void
 }
 
@@ -34,21 +32,17 @@ const LOCK_TIMEOUT_MS = 20_000
 const FIRST_RECONNECT_SECONDS = 0.05
 const LONGEST_RECONNECT_SECONDS = 0.5
 
-/**
- * Left to itself, the driver waits up to 20 s before its next attempt, and every statement waits
- * with it.
- */
+/** The driver alone waits up to 20 s before its next attempt, and every statement waits with it. */
 const reconnectSeconds = (attempts: number): number =>
   Math.min(FIRST_RECONNECT_SECONDS * 2 ** Math.min(attempts, 10), LONGEST_RECONNECT_SECONDS)
 
-// The driver's types do not have this option. Without it, a statement that is handed to a
-// connection between the error and the close of its socket is never answered: killing backends
-// under four callers on Bun showed this.
+// The driver's types lack this option. Without it, a statement on a connection between its error
+// and its close is never answered, which happened when backends were killed under load on Bun.
 const ONE_AT_A_TIME = { max_pipeline: 0 }
 
 /**
- * Opens a pool of connections. The driver has no time-out for statements, so the server is told to
- * cancel them. Times are UTC. Errors of this driver carry `query` and `parameters`: log
+ * Opens a pool of connections. The driver has no statement time-out, so the server cancels
+ * statements. Times are in UTC. Errors of the driver carry `query` and `parameters`: log
  * `describeFault(error)`, never the error itself.
  */
 export const connectPostgres = (text: string, options: PostgresOptions): Sql => {
@@ -91,20 +85,20 @@ const openPool = (url: string, options: PostgresOptions, followed?: Followed): S
     }),
   )
 
-/** PgBouncer in mode `transaction` refuses a client that asks for these. */
+/** PgBouncer in mode `transaction` refuses a client with these. */
 const settingsOfSession = ({ statementTimeoutMs, schema, isReader = false }: PostgresOptions) => ({
   statement_timeout: statementTimeoutMs,
   lock_timeout: LOCK_TIMEOUT_MS,
   idle_in_transaction_session_timeout: statementTimeoutMs,
-  // A plan that was made while a table was empty reads the whole table when it has grown, until the
-  // next analyze: after a purge had left 100,000 fences, a look-up took up to 1.6 s.
+  // A plan that was made while a table was empty scans the whole table after it has grown, until
+  // the next analyze.
   ...(isReader ? { default_transaction_read_only: true } : { enable_seqscan: 'off' }),
   ...(schema !== undefined && { search_path: schema }),
 })
 
 /**
- * Host and port, or the socket: in a URL, the driver takes an IPv6 address for a name and its port.
- * It also takes lists, which its types do not have.
+ * Host and port, or the socket. In a URL, the driver takes an IPv6 address for a name and a port.
+ * It also takes lists, which its types lack.
  */
 const placeOf = (url: string): object => {
   const { hostname, port } = new URL(url)
@@ -115,9 +109,9 @@ const placeOf = (url: string): object => {
 }
 
 /**
- * Where the URL has an IP address, the driver gives TLS no name of a server. Deno then expects a
- * certificate for `localhost`, whatever the address is. Of several servers, the driver knows the
- * first address alone: it reads this one for each connection.
+ * If the URL has an IP address, the driver gives TLS no server name, and Deno then expects a
+ * certificate for `localhost`. With several servers, the driver knows only the first address: it
+ * reads this one for each connection.
  */
 const hostToVerify = (text: string, followed: Followed | undefined): { ssl?: { readonly host: string } } => {
   const { hostname, searchParams } = new URL(text)

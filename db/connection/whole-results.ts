@@ -3,9 +3,9 @@ import type { Sql } from 'postgres'
 type Query = { resolve: (result: unknown) => void }
 
 /**
- * Closes the holes at the beginning of results. The driver (3.4.9) counts the rows of a connection,
- * and does not begin again when the connection dies between two rows: the next result on it has a
- * hole for each row of the one that was cut off.
+ * Removes the holes at the beginning of results. The driver (3.4.9) counts the rows of a
+ * connection, and does not reset the count when the connection dies between two rows: the next
+ * result then has a hole for each of these rows.
  */
 export const withWholeResults = (sql: Sql): Sql =>
   new Proxy(sql, {
@@ -16,7 +16,7 @@ export const withWholeResults = (sql: Sql): Sql =>
         : (Reflect.get(target, name, receiver) as unknown),
   })
 
-/** A query hands its result over through `resolve`. Identifiers and lists have none. */
+/** A query passes its result to `resolve`. Identifiers and lists have none. */
 const withoutHoles = <Q>(query: Q): Q => {
   if (!isQuery(query)) return query
   const { resolve } = query

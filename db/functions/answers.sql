@@ -1,12 +1,12 @@
--- What the API asks before it answers: which contact or project a reference means, and whether a
--- purge can match anything. Both read what is stored. The API decides what may still change because
--- the log has entries.
+-- Queries of the API before it answers: which contact or project a reference means, and whether a
+-- purge can match anything. Both read stored data only. The API decides what the queued submissions
+-- may still change.
 
 -- Answers for the references of many feedback at once. Keys of one kind come as parallel arrays;
--- `place` is a key's place in them. A key that is not stored has no row.
+-- `place` is a key's index in them. A key that is not stored has no row.
 --   own       id: the contact that an own id means now
---   external  id: the contact of an external id; is_final: it has the id in the feedback's own source,
---             and no later submission changes that
+--   external  id: the contact of an external id; is_final: it has the id in the feedback's own
+--             source, and no later submission changes that
 --   email     id: the contact that an email means; is_final: no identify has claimed the email
 --   epoch     epoch: how often the key of a contact that may not be stored has been purged
 --   project   id: a project of this own id
@@ -71,10 +71,11 @@ begin
   end if;
 end $$;
 
--- Whether a purge can match anything stored: a contact by external id or email, a record that names
--- the unknown external id, or a dead submission. It may say yes too often, since its decision
--- counts, and never no too often. external_key and dead_keys have epoch 0. epoch: of external_key;
--- above 0, the caller has to ask `is_unresolved` with the key of that epoch.
+-- Whether a purge can match stored data: a contact by external id or email, a record that names the
+-- unknown external id, or a dead submission. It may return true for a purge that then finds
+-- nothing, since only the decision counts. It never returns false for a purge that finds something.
+-- external_key and dead_keys have epoch 0. epoch: of external_key; above 0, the caller has to call
+-- `is_unresolved` with the key of that epoch.
 create or replace function purge_matches(
   ws uuid, external_key uuid, wanted_email text, wanted_source text, dead_keys uuid[],
   out matches boolean, out epoch int
@@ -97,7 +98,7 @@ begin
     or exists (select from dead_submission as d where d.workspace_id = ws and d.keys && dead_keys);
 end $$;
 
--- Whether a record waits for a contact of this key.
+-- Whether a record waits for a contact with this key.
 create or replace function is_unresolved(ws uuid, unresolved_key uuid) returns boolean
   language sql stable
   set enable_seqscan = off

@@ -1,12 +1,12 @@
--- The change feed of a workspace: every readable record has a position, and each change gives it a
--- new one. What is gone leaves a tombstone.
+-- The change feed of a workspace. Every readable record has a position, and each change gives it a
+-- new one. A deleted record leaves a tombstone.
 --
--- Positions are given under the lock of the workspace's progress row, which is held until the
--- transaction ends. So they become visible in their order, and a reader that has seen one has seen
--- all below it. They are at least the time in microseconds: a standby that is promoted without the
--- last commits never gives a position again that a reader has seen.
+-- Positions are given under the lock of the workspace's progress row, until the transaction ends.
+-- So they become visible in their order, and a reader that has seen one has seen all lower ones.
+-- They are at least the time in microseconds: a standby that is promoted without the last commits
+-- never gives a position that a reader has seen.
 
--- Reserves `most` positions and returns the one before the first. The caller holds the lock.
+-- Reserves `most` positions and returns the position before the first. The caller holds the lock.
 create or replace function reserve_positions(ws uuid, most bigint) returns bigint
   language sql
   set enable_seqscan = off
@@ -30,7 +30,7 @@ begin
   select ws, before + i.place, of_kind, i.id from unnest(ids) with ordinality as i (id, place);
 end $$;
 
--- Deletes at most `most` tombstones that are older than a position. Returns how many.
+-- Deletes at most `most` tombstones below a position. Returns how many.
 create or replace function expire_tombstones(ws uuid, older_than bigint, most integer) returns integer
   language plpgsql
   set enable_seqscan = off

@@ -1,7 +1,7 @@
--- Dead submissions: those that can never be applied (table dead_submission).
+-- Dead submissions, which can never be applied (table dead_submission).
 
--- Sets a submission aside and moves the position on. False: the position is another one by now, or
--- the workspace is deleted. given: {id, number, originalNumber, operation, attempts, reason, keys,
+-- Sets a submission aside and moves the position. Returns false if the position has changed or the
+-- workspace is deleted. given: {id, number, originalNumber, operation, attempts, reason, keys,
 -- idempotencyKey, bodyHash}.
 create or replace function set_aside(ws uuid, expected bigint, given jsonb, dead_text text) returns boolean
   language plpgsql
@@ -14,8 +14,8 @@ begin
   update workspace_progress set applied_number = (given ->> 'number')::bigint
   where workspace_id = ws and applied_number = expected;
   if not found then return false; end if;
-  -- Of a replay, the receipt is there already, and keeps its number. One that is not queued any
-  -- more was taken back by a purge.
+  -- A replay has a receipt, which keeps its number. If it is not queued, a purge has taken the
+  -- replay back.
   is_known := exists (select from submission where workspace_id = ws and id = dead_id and state <> 'queued');
   if is_known then return true; end if;
   insert into submission as s (
@@ -34,9 +34,9 @@ begin
   return true;
 end $$;
 
--- Marks a dead submission as queued and returns its text, or says why it is not queued again. A
--- purge that is removing what belongs to a contact of it comes to it as well. A purge has a place
--- in the order: one that died has lost it, and would remove what was accepted since.
+-- Marks a dead submission as queued and returns its text, or says why it is not replayed. It stays
+-- dead while a purge of its contacts is being removed, since that purge also removes it. A dead
+-- purge has lost its place in the order, and would remove data that was accepted since.
 create or replace function replay_dead(ws uuid, dead_id uuid, out outcome text, out dead_text text)
   language plpgsql
   set enable_seqscan = off
@@ -68,9 +68,9 @@ begin
   end if;
 end $$;
 
--- What a purge leaves of a dead submission takes its place; if nothing is left, it is purged as a
--- whole. Of one that is queued again by now, nothing changes: it belongs to the time after the
--- purge. kept: {submission, keys} or null.
+-- Replaces a dead submission by what a purge leaves of it; if nothing is left, the whole submission
+-- is purged. A submission that is queued again stays unchanged: it comes after the purge. kept:
+-- {submission, keys} or null.
 create or replace function purge_dead(ws uuid, purge_id uuid, dead_id uuid, kept jsonb) returns void
   language plpgsql
   set enable_seqscan = off

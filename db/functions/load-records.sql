@@ -1,5 +1,5 @@
--- The part of `load_keys` for what is not a contact or an account. load.sql says what the columns
--- are.
+-- The part of `load_keys` for projects, records, epochs and receipts. load.sql describes the
+-- columns.
 
 create or replace function load_records(
   ws uuid[], project_w int[], project_id uuid[], feedback_w int[], feedback_id uuid[], conversation_w int[], conversation_id uuid[],
@@ -52,7 +52,7 @@ begin
         select x.epoch from purged_key as x where x.workspace_id = ws[k.w] and x.key_id = k.key limit 1
       ) as p;
   end if;
-  -- claimed: it is queued. A purge can have taken a replay back.
+  -- claimed: the receipt is queued. A purge can have taken a replay back.
   if cardinality(receipt_id) > 0 then
     return query
       select 'receipt', k.w, k.key::text, k.key, null::text, null::bigint, r.state = 'queued', null::text, null::integer,

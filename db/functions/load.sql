@@ -1,15 +1,15 @@
--- All that is stored about the keys that strides name, in one call for several workspaces. Keys
--- come as parallel arrays: the place of the workspace in ws, the key, and how much is wanted of it
--- (db/apply/load.ts has the levels).
+-- Loads the stored data of the keys that strides name, in one call for several workspaces. Keys
+-- come as parallel arrays: the index of the workspace in ws, the key, and its level
+-- (db/apply/load.ts).
 --
 -- Every look-up is `cross join lateral (... limit 1)` or `offset 0`, with the planner settings
--- below: a generic plan that was made while the tables were empty would otherwise read a whole
+-- below. Otherwise a generic plan that was made while the tables were empty would read a whole
 -- workspace for each key.
 
--- presence: bits of the columns that have a value, 1 name, 2 email or domain, 4 contract_value, 8
--- source_created_at, 16 source_updated_at, 32 account. whole: all that is stored of a profile.
--- version: its source_updated_at, a conversation's latest_version, a message's version. number: of
--- a key when it came up or was claimed, of a profile or record the last change.
+-- presence: bits of the columns with a value: 1 name, 2 email or domain, 4 contract_value, 8
+-- source_created_at, 16 source_updated_at, 32 account. whole: all stored data of a profile.
+-- version: source_updated_at of a profile, latest_version of a conversation, version of a message.
+-- number: for a key, when it appeared or was claimed; for a profile or record, its last change.
 --
 -- The functions that load_keys calls plan under its settings.
 
@@ -42,8 +42,8 @@ create or replace function load_keys(
   set plan_cache_mode = force_generic_plan
 as $$
 begin
-  -- The position comes before anything else: rows that are newer than the position are harmless,
-  -- older ones are not.
+  -- The position is read first: rows that are newer than the position are harmless, older ones are
+  -- not.
   return query select * from load_progress(ws);
   if cardinality(contact_key) + cardinality(emails) + cardinality(contact_id) > 0 then
     return query select * from load_contacts(
@@ -64,8 +64,8 @@ begin
   end if;
 end $$;
 
--- presence has the bits 1, records have to be moved, 2, a purge is being removed, 4, there were
--- purges. A deleted workspace has no row.
+-- presence has bits: 1 records have to be moved, 2 a purge is being removed, 4 there were purges. A
+-- deleted workspace has no row.
 create or replace function load_progress(ws uuid[]) returns table (
   kind text, w integer, key text, id uuid, source text, number bigint, claimed boolean, domain text, presence integer,
   version double precision, whole jsonb

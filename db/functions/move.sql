@@ -1,6 +1,6 @@
--- Records of an absorbed contact or account go to the one that absorbed it. `save` moves the first
--- ones; what is more than move_limit() is left to steps of their own, and nothing else of the
--- workspace is applied until they are done.
+-- Records of an absorbed contact or account move to the absorber. `save` moves the first
+-- move_limit() records. Further steps move the rest, and the workspace applies nothing else until
+-- then.
 
 create or replace function move_limit() returns integer
   language sql immutable parallel safe as 'select 1000';
@@ -39,7 +39,7 @@ begin
   return moved;
 end $$;
 
--- One step of what is left in a workspace. Returns whether more may be left.
+-- Moves one step of the remaining records of a workspace. Returns whether more may remain.
 create or replace function move_step(ws uuid) returns boolean
   language plpgsql
   set enable_seqscan = off

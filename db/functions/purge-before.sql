@@ -1,9 +1,8 @@
--- What a later stride is about to meet of a purge that is still being removed goes first
+-- Records of a purge under way that a later stride is about to touch are removed first
 -- (purge-remove.sql says why).
 
--- Removes what pending purges have left to remove of this feedback and these conversations. Called
--- before a stride is loaded that names them, it makes the stride find what it would have found
--- after the whole purge.
+-- Removes the records of pending purges among these feedback and conversations. Called before
+-- loading a stride that names them, so that the stride finds the state after the whole purge.
 create or replace function remove_before(ws uuid, feedback_ids uuid[], conversation_ids uuid[]) returns void
   language plpgsql
   set enable_seqscan = off
@@ -34,7 +33,7 @@ create or replace function is_waiting(ws uuid, key uuid, in_slot "char", record 
   )
 $$;
 
--- Removes all that a purge has left to remove in these conversations.
+-- Removes all remaining data of a purge in these conversations.
 create or replace function remove_in_conversations(ws uuid, p purge, conversation_ids uuid[]) returns void
   language plpgsql as $$
 declare
@@ -59,7 +58,7 @@ begin
   end loop;
 end $$;
 
--- The same for the conversations of messages that wait for these keys, before the messages get
+-- Does the same in the conversations of messages that wait for these keys, before the messages get
 -- their contact.
 create or replace function remove_before_linking(ws uuid, key_ids uuid[]) returns void
   language plpgsql

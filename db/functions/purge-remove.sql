@@ -1,21 +1,19 @@
--- The removal of what a decided purge has ended, in steps. Later submissions are applied in
--- between.
+-- Removes the records of a decided purge in steps. Later submissions are applied in between.
 --
--- A step finds records by contact: those of the purge's contacts, and those that wait for its
--- external id in its former epoch. No later submission makes such a record, since no key leads to a
--- purged contact and the external id has another epoch. So a step never removes too much. What is
--- to go can only change in three ways, and each is met by removing it first:
--- - A stride names the record itself, as the same feedback or conversation: remove_before, before
---   the stride is loaded.
--- - A stride gives a contact to messages that waited for another external id. With them, a
---   conversation in which no other contact was left would seem to have one: remove_before_linking,
---   in the statement that links them.
--- - Another purge touches the same conversation: each removes its own, and the one that leaves no
---   contact removes the rest.
+-- A step finds records by contact: records of the purge's contacts, and records that wait for its
+-- external id in the former epoch. No later submission creates such a record, since no key leads to
+-- a purged contact and the external id has another epoch. So a step never removes too much. The set
+-- of records can change in three ways only, and each is prevented by removing the records first:
+-- - A stride names the same feedback or conversation: remove_before, before the stride is loaded.
+-- - A stride links messages that waited for another external id to a contact, and so gives a contact
+--   to a conversation that the purge left without one: remove_before_linking, in the statement that
+--   links them.
+-- - Another purge affects the same conversation: each removes its own data, and the purge that
+--   leaves no contact removes the rest.
 --
 -- A step takes the lock of the workspace (lock_progress), as each save does.
 
--- One step: about `most` records. Returns how many it removed or changed; 0: nothing is left.
+-- Removes about `most` records. Returns how many it removed or changed; 0 if nothing is left.
 create or replace function purge_step(ws uuid, purge_id uuid, most int) returns int
   language plpgsql
   set enable_seqscan = off
@@ -67,7 +65,7 @@ create or replace function doomed_messages(ws uuid, p purge, most int) returns u
   )
 $$;
 
--- Conversations in which the contacts of a purge have a place.
+-- The conversations that have contacts of a purge.
 create or replace function doomed_places(ws uuid, p purge, most int) returns uuid[]
   language sql stable as $$
   select array(
@@ -79,8 +77,8 @@ create or replace function doomed_places(ws uuid, p purge, most int) returns uui
 $$;
 
 -- Removes feedback with its tags and its share of the tag memory. After the restore of a backup, a
--- purged contact can have feedback that was sent after the purge (raise_purged_keys): that stays
--- without a contact.
+-- purged contact can have feedback that was sent after the purge (raise_purged_keys): that feedback
+-- stays without a contact.
 create or replace function remove_feedback(ws uuid, p purge, doomed uuid[]) returns int
   language plpgsql as $$
 declare
@@ -103,9 +101,9 @@ begin
   return cardinality(doomed);
 end $$;
 
--- The records wait for nothing in this slot any more. Record by record: planned for an array, the
--- statement would read all that waits. The cast keeps the slot out of the choice of an index: the
--- primary key has it, too.
+-- Removes what the records wait for in this slot, record by record: planned for an array, the
+-- statement would read all waiting records. The cast stops the planner from choosing the primary
+-- key, which contains the slot.
 create or replace function forget_waiting(ws uuid, records uuid[], of_slot text) returns void
   language plpgsql
   set plan_cache_mode = force_generic_plan
@@ -118,9 +116,9 @@ begin
   end loop;
 end $$;
 
--- Removes the given messages and the places of a purge's contacts from conversations. A
--- conversation in which no other contact is left goes as a whole: first, in steps of `most`, its
--- other messages, so that those given still lead to it.
+-- Removes the given messages and the purge's contacts from conversations. A conversation without
+-- another contact is removed completely. Its other messages go first, in steps of `most`, so that
+-- the given messages still lead to it.
 create or replace function remove_from_conversations(ws uuid, p purge, conversations uuid[], doomed uuid[], most int) returns int
   language plpgsql as $$
 declare
@@ -154,9 +152,9 @@ begin
   return removed + places;
 end $$;
 
--- Those of the conversations in which a purge leaves no contact: none has a place, none wrote a
--- message, and nothing was sent after the purge. (A purge of an external id that is only waited for
--- has no contacts, and null differs from all of none.)
+-- The conversations that a purge leaves without a contact: none is listed, none wrote a message,
+-- and nothing was sent after the purge. (A purge of an external id that only records wait for has
+-- no contacts, and null differs from all of none.)
 create or replace function conversations_left_empty(ws uuid, p purge, conversations uuid[]) returns uuid[]
   language sql stable as $$
   select array(
@@ -175,9 +173,9 @@ create or replace function conversations_left_empty(ws uuid, p purge, conversati
   )
 $$;
 
--- Removes messages. Their conversations have another text from now on: their tags and their share
--- go, and they are tagged again when the purge is finished (db/tags/tag-shortened.ts). Messages
--- that are newer than the purge stay without a contact, as with feedback.
+-- Removes messages. Their conversations lose their tags and their share, since their text changes,
+-- and are tagged again when the purge is finished (db/tags/tag-shortened.ts). Messages that are
+-- newer than the purge stay without a contact, as with feedback.
 create or replace function remove_messages(ws uuid, p purge, doomed uuid[]) returns int
   language plpgsql as $$
 declare

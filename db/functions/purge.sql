@@ -1,10 +1,10 @@
--- The decision of a purge, in its place among the submissions of the workspace. It removes the
--- contacts with all their keys, so no later submission can reach them. Their records go afterwards,
--- in steps (purge-remove.sql).
+-- The decision of a purge, in its place in the log. It removes the contacts with all their keys, so
+-- no later submission can reach them. Their records are removed afterwards, in steps
+-- (purge-remove.sql).
 
 -- The contacts that a purge could match, with all their keys, the position of the workspace and the
--- epoch of the external id. One row with a contact that is null if there is none; no row if the
--- workspace is deleted.
+-- epoch of the external id. Without contacts it returns one row with a null contact; for a deleted
+-- workspace, no row.
 create or replace function load_purge(ws uuid, wanted_key uuid, wanted_email text)
 returns table ("position" bigint, epoch int, contact jsonb)
   language sql stable
@@ -56,12 +56,12 @@ create or replace function emails_of(ws uuid, contact uuid) returns jsonb
   from contact_email as m where m.workspace_id = ws and m.contact_id = contact
 $$;
 
--- Decides a purge and moves the position on. `busy`: the position is another one by now, or the
--- workspace is deleted. `nobody`: the purge found nothing, and its receipt says so. `decided`: the
--- purge found contacts, records that wait for the external id, or dead submissions, and all of them
--- are to be removed. purge: {id, number, identifiers, idempotencyKey, bodyHash}. contacts, ended,
--- keys and former: see PurgedContacts in contract/identity/choose-purged.ts. id_key: the external
--- id in all sources; waiting_key: the same in its epoch.
+-- Decides a purge and moves the position. `busy`: the position has changed, or the workspace is
+-- deleted. `unmatched`: the purge found nothing, and its receipt says so. `decided`: the purge
+-- found contacts, records that wait for the external id, or dead submissions, and all of them are
+-- to be removed. purge: {id, number, identifiers, idempotencyKey, bodyHash}. contacts, ended, keys
+-- and former: see PurgedContacts in contract/identity/choose-purged.ts. id_key: the external id in
+-- all sources; waiting_key: the same in its epoch.
 create or replace function decide_purge(
   ws uuid, expected bigint, purge jsonb, contacts uuid[], ended uuid[], keys uuid[], former uuid[], id_key uuid, waiting_key uuid
 ) returns text
@@ -86,7 +86,7 @@ begin
     select from dead_submission as d where d.workspace_id = ws and d.keys && decide_purge.keys
   );
   perform note_purge(ws, purge, is_matched);
-  if not is_matched then return 'nobody'; end if;
+  if not is_matched then return 'unmatched'; end if;
   perform purge_contacts(ws, contacts);
   perform raise_epochs(ws, ended || case when is_waited_for then id_key end, at);
   perform take_back_replays(ws, keys);
@@ -98,8 +98,8 @@ begin
   return 'decided';
 end $$;
 
--- Writes the receipt of a decided purge. One that found something stays queued until its records
--- are removed.
+-- Writes the receipt of a decided purge. A purge that matched stays queued until its records are
+-- removed.
 create or replace function note_purge(ws uuid, purge jsonb, is_matched boolean) returns void
   language plpgsql as $$
 begin
@@ -117,11 +117,11 @@ begin
   on conflict (workspace_id, id) do update set
     state = excluded.state, finished_at = excluded.finished_at, counts = excluded.counts, identifiers = excluded.identifiers,
     error = null;
-  -- It was dead, and this is its replay.
+  -- This is the replay of a dead purge.
   delete from dead_submission where workspace_id = ws and id = (purge ->> 'id')::uuid;
 end $$;
 
--- The rows that a purge removed, per table, as its receipt has them.
+-- The rows that a purge removed, by table, in the form of its receipt.
 create or replace function purge_counts(
   contacts bigint, feedback bigint, messages bigint, conversations bigint, dead_submissions bigint
 ) returns jsonb
@@ -131,7 +131,7 @@ create or replace function purge_counts(
     'deadSubmissions', dead_submissions)
 $$;
 
--- Removes contacts with everything that leads to them.
+-- Removes contacts with all keys and links to them.
 create or replace function purge_contacts(ws uuid, contacts uuid[]) returns void
   language plpgsql as $$
 begin
@@ -149,8 +149,8 @@ create or replace function raise_epochs(ws uuid, ended uuid[], at bigint) return
   on conflict (workspace_id, key_id) do update set epoch = p.epoch + 1, number = excluded.number
 $$;
 
--- Dead submissions that are queued again are dead again if the purge is to reach them. The worker
--- applies a replay only while its receipt says that it is queued.
+-- Makes replays dead again that the purge has to reach. The worker applies a replay only while its
+-- receipt is queued.
 create or replace function take_back_replays(ws uuid, purged_keys uuid[]) returns void
   language plpgsql as $$
 declare

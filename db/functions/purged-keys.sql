@@ -1,10 +1,9 @@
--- Purges that a database does not know, as after the restore of a backup that is older than they
--- are.
+-- Purges that a database lacks, as after the restore of an older backup.
 
--- Raises the epochs of those of the keys that are at a lower one, and ends the contacts whose own
--- id is a former id of such a key, if they were there before the purge. Returns the purges whose
--- records are to be removed then. They have no receipt. purged: [{workspaceId, keyId, epoch,
--- number, formerIds}].
+-- Raises the epochs of the given keys where the database has a lower one. Removes the contacts with
+-- a former own id of such a key, if they existed before the purge. Returns the purges whose records
+-- then have to be removed. They have no receipt. purged: [{workspaceId, keyId, epoch, number,
+-- formerIds}].
 create or replace function raise_purged_keys(purged jsonb) returns table (workspace_id uuid, purge_id uuid)
   language plpgsql
   set enable_seqscan = off

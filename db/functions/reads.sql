@@ -1,5 +1,5 @@
--- What people and programs read: single records, lists and the change feed. A record comes as JSON
--- text, so that each number stays as it is stored; members without a value are left out.
+-- Reads of people and programs: single records, lists and the change feed. A record is JSON text,
+-- so that each number keeps its stored form. Members without a value are left out.
 
 create or replace function json_time(at timestamptz) returns text
   language sql stable strict parallel safe as $$
@@ -83,9 +83,9 @@ create or replace function message_json(m message) returns text
   ), '}')
 $$;
 
--- The records of these kinds and ids, in their order, until they have more than `most` characters
--- together: the first one comes whatever its size. record: null where there is none. The cursor
--- makes one record at a time, since a single one can have megabytes.
+-- The records of these kinds and ids, in their order, up to `most` characters in total. The first
+-- record always comes, even if it is larger. record: null if the record does not exist. The cursor
+-- builds one record at a time, since one can have megabytes.
 create or replace function read_records(ws uuid, kinds text[], ids uuid[], most bigint)
 returns table (place bigint, record text)
   language plpgsql stable
@@ -119,7 +119,7 @@ begin
   end loop;
 end $$;
 
--- What an own id of a contact or account means now; the id itself if it was never merged.
+-- The contact or account that an own id means now; the id itself if it was never merged.
 create or replace function current_id(ws uuid, kind text, record uuid) returns uuid
   language sql stable
   set enable_seqscan = off
@@ -133,12 +133,11 @@ as $$
     record)
 $$;
 
--- The next ids of a list, the newest first or the oldest, behind a place in it: the time and id of
--- a record. `scope` narrows the list by an index, `condition` by looking at each record: at most
+-- The next ids of a list, newest or oldest first, behind a place in it: the time and id of a
+-- record. `scope` narrows the list by an index, `condition` by a look at each record, at most
 -- `most_looked` of them. Both are SQL of the caller over `r`, with `filters` for their values. The
--- last row can be one that does not match: that is where the caller goes on. The time is compared
--- with -infinity, since an index whose condition is a null test serves no query without a
--- comparison.
+-- last row may not match: it tells the caller where to go on. The time is compared with -infinity,
+-- since an index whose condition is a null test serves only a query with a comparison.
 create or replace function list_ids(
   ws uuid, of_table text, scope text, condition text, filters jsonb, after_at text, after_id uuid, is_oldest boolean,
   most integer, most_looked integer
@@ -171,10 +170,10 @@ begin
   using ws, filters, after_at, after_id, most, most_looked;
 end $$;
 
--- The next changes of a workspace behind a position, in order, with the records as they are now.
--- gone: the record is a tombstone. The records end before they have more than `most_characters`
--- together: the last row has none then, though it is not gone. The cursor makes one record at a
--- time, since a single one can have megabytes.
+-- The next changes of a workspace behind a position, in order, with the current records. gone: the
+-- record is a tombstone. The records end before they exceed `most_characters` in total: the last
+-- row then has no record, but is not gone. The cursor builds one record at a time, since one can
+-- have megabytes.
 create or replace function read_changes(ws uuid, after bigint, most integer, most_characters bigint)
 returns table ("position" bigint, kind text, id uuid, gone boolean, record text)
   language plpgsql stable

@@ -24,13 +24,13 @@ begin
   if coalesce(aliases, keys, emails) is not null then perform save_contact_keys(ws, aliases, keys, emails); end if;
 end $$;
 
--- About 9 bytes a key are the least: most objects need not be counted.
+-- A key takes at least about 9 bytes, so most objects need no count.
 create or replace function has_too_many_keys(properties jsonb) returns boolean
   language sql immutable parallel safe as $$
   select pg_column_size(properties) > 9000 and (select count(*) from jsonb_object_keys(properties)) > 1000
 $$;
 
--- over: what has too many metadata keys, as `kind place id`, one a line.
+-- over: profiles with too many metadata keys, as `kind place id`, one a line.
 create or replace function refuse_too_many(over text) returns void
   language plpgsql as $$
 begin
@@ -50,8 +50,8 @@ begin
     properties jsonb, first_number bigint, number bigint, later integer);
 end $$;
 
--- columns: those that change. properties: metadata keys to set; all_properties: what metadata there
--- is from now on.
+-- columns: the changed columns. properties: metadata keys to set; all_properties: all metadata, in
+-- place of the stored one.
 create or replace function change_accounts(ws uuid[], ends bigint[], changes jsonb) returns void
   language plpgsql as $$
 declare
@@ -88,7 +88,7 @@ begin
   perform refuse_too_many(over);
 end $$;
 
--- Accounts that others have absorbed. Their ids mean the absorber from now on.
+-- Removes absorbed accounts. Their ids mean the absorber from now on.
 create or replace function end_accounts(ws uuid[], gone jsonb) returns void
   language plpgsql as $$
 declare
@@ -187,7 +187,7 @@ begin
   perform refuse_too_many(over);
 end $$;
 
--- Contacts that were known by an email alone, and that the contact which the email was given to has
+-- Removes contacts that were known by an email alone, and that the contact which got the email has
 -- absorbed.
 create or replace function end_contacts(ws uuid[], gone jsonb, emails jsonb) returns void
   language plpgsql as $$

@@ -1,7 +1,7 @@
 -- The parts of `save` for feedback, conversations and messages. They plan under its settings.
 
--- Most feedback is new. Rows are read only if one conflicted, and those are replaced: what they
--- waited for and what their text has taught the tagger goes. first_number stays.
+-- Most feedback is new. Rows are read only if one conflicted, and these are replaced: what they
+-- waited for and the share of their text are removed. first_number stays.
 create or replace function save_feedback(ws uuid[], ends bigint[], records jsonb, uses jsonb) returns void
   language plpgsql as $$
 declare
@@ -73,8 +73,8 @@ begin
   end loop;
 end $$;
 
--- A category is there exactly while something carries the tag. counted: how many more or fewer, of
--- a title any number of times; `later` where the submission brings the tag.
+-- A category exists exactly while a record carries the tag. counted: how many more or fewer uses; a
+-- title may occur several times. `later` is set where the submission brings the tag.
 create or replace function count_uses(ws uuid[], ends bigint[], counted jsonb) returns void
   language plpgsql as $$
 declare
@@ -105,9 +105,9 @@ begin
   end loop;
 end $$;
 
--- records: conversations that are replaced or new. touched: those that an older submission only
--- adds to. The text of both changes, so no tagger has read it. Returns those that were there
--- before.
+-- records: conversations that are replaced or new. touched: conversations that an older submission
+-- only adds to. The text of both changes, so no tagger has read it. Returns the conversations that
+-- existed before.
 create or replace function save_conversations(ws uuid[], ends bigint[], records jsonb, touched jsonb, contacts jsonb) returns uuid[]
   language plpgsql as $$
 declare
@@ -150,7 +150,7 @@ begin
   return known;
 end $$;
 
--- known: conversations that were there before. A message that replaces another forgets what that
+-- known: conversations that existed before. A message that replaces another one removes what that
 -- one waited for.
 create or replace function save_messages(ws uuid[], ends bigint[], records jsonb, known uuid[]) returns void
   language plpgsql as $$
@@ -177,8 +177,8 @@ begin
     change_position = excluded.change_position;
 end $$;
 
--- Forgets what records wait for, in all slots. Record by record: planned for an array,
--- or with the slot, the statement would read all that waits in the workspace.
+-- Removes what records wait for, in all slots, record by record: planned for an array, or with the
+-- slot, the statement would read all waiting records of the workspace.
 create or replace function forget_unresolved(ws uuid, records uuid[]) returns void
   language plpgsql as $$
 declare

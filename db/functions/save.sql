@@ -1,17 +1,17 @@
--- Saves what the fold of strides came to, in one call for several workspaces: all of it, or
--- nothing. Each table is one jsonb parameter (an array of objects, or null); `w` is the place of
--- the workspace in ws. `later`: how many changes of the workspace come behind this one in the
--- change feed; `ends` has the position of the last one. db/apply/save.ts has the members.
+-- Saves the changes of folded strides in one call for several workspaces: all or nothing. Each
+-- table is one jsonb parameter (an array of objects, or null); `w` is the index of the workspace in
+-- ws. `later`: how many changes of the workspace come behind this one in the change feed; `ends`
+-- has the position of the last one. db/apply/save.ts has the members.
 --
--- A row `busy` comes back for each workspace whose position is not the expected one: another writer
--- was there first. Then nothing is saved. A row `moves` comes back for each workspace with records
+-- Returns a row `busy` for each workspace whose position is not the expected one, since another
+-- writer was first. Then nothing is saved. Returns a row `moves` for each workspace with records
 -- that still have to be moved. Raises P0999 if a contact or account would have too many metadata
--- keys; its detail names them. The fold then has to know them whole.
+-- keys; its detail names them, and the fold then needs all their metadata.
 --
 -- The functions that it calls plan under its settings. None of them updates or deletes by a join: a
--- plan that was made while the table was empty would begin with the table, and read a whole
+-- plan that was made while the table was empty would start with the table, and read a whole
 -- workspace later. So an update of many rows is an insert that always conflicts, over values that
--- are looked up; and what is rare goes workspace by workspace, by `id = any (...)`.
+-- are looked up. Rare changes go workspace by workspace, by `id = any (...)`.
 create or replace function save(
   ws uuid[], waits boolean, g_progress jsonb,
   g_account_new jsonb, g_account_changed jsonb, g_account_gone jsonb, g_account_alias jsonb, g_account_key jsonb, g_domain jsonb,
@@ -67,7 +67,8 @@ begin
 end $$;
 
 -- Locks the workspaces that are at the expected position, in the order of their ids, and returns
--- their places. waits: also for a writer that holds one at present; otherwise that one is left out.
+-- their indices. waits: wait for a writer that holds a workspace; otherwise that workspace is left
+-- out.
 create or replace function take_positions(ws uuid[], waits boolean, g_progress jsonb) returns integer[]
   language plpgsql as $$
 begin
@@ -89,7 +90,7 @@ begin
   );
 end $$;
 
--- Moves the positions on, and reserves those of the change feed. Returns the last ones of these.
+-- Moves the positions, and reserves positions of the change feed. Returns the last ones of these.
 create or replace function advance_positions(ws uuid[], g_progress jsonb) returns bigint[]
   language plpgsql as $$
 declare
@@ -109,9 +110,8 @@ begin
   return ends;
 end $$;
 
--- An external id has a contact or account that it had not: the records that wait for it are theirs.
--- Before that, a purge under way removes what it has to remove beside them (purge-remove.sql says
--- why).
+-- Links waiting records to a contact or account that got their external id. Before that, purges
+-- under way remove their records in the same conversations (purge-remove.sql says why).
 create or replace function link_resolved(ws uuid[], resolved jsonb) returns void
   language plpgsql as $$
 declare
@@ -139,8 +139,8 @@ begin
   end loop;
 end $$;
 
--- Gives records their contact (slots c and m) or account (a). Record by record: each has a position
--- of its own.
+-- Links records to their contact (slots c and m) or account (a), record by record, since each gets
+-- its own position.
 create or replace function link_records(ws uuid, slot "char", records uuid[], target uuid) returns void
   language plpgsql as $$
 declare
@@ -165,8 +165,8 @@ begin
   from jsonb_to_recordset(links) as r (w integer, key uuid, slot "char", record uuid);
 end $$;
 
--- Moves the first records of absorbed contacts and accounts, and notes for which of them more may
--- be left. Returns the places of their workspaces.
+-- Moves the first records of absorbed contacts and accounts, and notes which of them may have more.
+-- Returns the indices of their workspaces.
 create or replace function move_first(ws uuid[], contacts jsonb, accounts jsonb) returns setof integer
   language plpgsql as $$
 declare
@@ -193,8 +193,8 @@ begin
     w integer, id uuid, number bigint, operation text, key text, body_hash text, subject uuid);
 end $$;
 
--- Receipts of submissions that were dead or lost, and are applied now under a later number. One
--- that was dead has a receipt, which is queued. number: the one they were accepted with.
+-- Writes receipts of submissions that were dead or lost and are applied under a later number. A
+-- dead one has a receipt, which is queued. number: the number at its acceptance.
 create or replace function save_receipts_again(ws uuid[], receipts jsonb) returns void
   language plpgsql as $$
 declare
@@ -213,7 +213,7 @@ begin
   end loop;
 end $$;
 
--- The ids of rows, by the place of their workspace.
+-- The ids of rows, by the index of their workspace.
 create or replace function ids_by_place(given jsonb) returns table (place integer, ids uuid[])
   language sql immutable as $$
   select r.w, array_agg(r.id) from jsonb_to_recordset(given) as r (w integer, id uuid) group by r.w order by r.w

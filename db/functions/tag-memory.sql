@@ -1,6 +1,6 @@
--- What texts have taught the tagger. tag_memory, tag_term and tag_in_use are the sums of all shares
--- (table tag_share). A share and its sums change in the same call, under the lock of the
--- workspace's progress row. A change of a text and a removal of a record call take_out.
+-- The memory of the tagger. tag_memory, tag_term and tag_in_use are the sums of all shares (table
+-- tag_share). A share and its sums change in the same call, under the lock of the workspace's
+-- progress row. A change of a text and a removal of a record call take_out.
 
 -- Takes the shares of these records out of the memory.
 create or replace function take_out(ws uuid, records uuid[]) returns void
@@ -17,7 +17,7 @@ begin
   if gone is not null then perform count_shares(ws, gone, -1); end if;
 end $$;
 
--- Adds the shares of those tagged records (see store_tags) that are standing.
+-- Adds the shares of tagged records (see store_tags) that are standing.
 create or replace function add_shares(ws uuid, tagger integer, tagged jsonb, standing uuid[]) returns void
   language plpgsql as $$
 declare
@@ -37,8 +37,7 @@ begin
   if added is not null then perform count_shares(ws, added, 1); end if;
 end $$;
 
--- Adds shares to the sums (change 1), or subtracts them (change -1). Sums that come to nothing are
--- deleted.
+-- Adds shares to the sums (change 1), or subtracts them (change -1). Deletes sums that reach zero.
 create or replace function count_shares(ws uuid, shares tag_share[], change int) returns void
   language plpgsql as $$
 begin
@@ -98,7 +97,7 @@ begin
   end if;
 end $$;
 
--- Takes the oldest shares out, of texts that people tagged or of the others, until so many terms
+-- Takes the oldest shares out, of texts that people tagged or of the others, until `excess` terms
 -- are gone.
 create or replace function forget_oldest(ws uuid, of_people boolean, excess bigint) returns void
   language plpgsql as $$
@@ -108,8 +107,8 @@ begin
     select record_id from (
       select record_id, sum(terms) over (order by number, record_id) - terms as before
       from (
-        -- A share has a term or more, but for texts that say nothing: a bound to what one call
-        -- looks at.
+        -- A share has at least one term, except for texts without content: this bounds what one
+        -- call looks at.
         select record_id, number, terms from tag_share
         where workspace_id = ws and judged = of_people order by number, record_id limit least(excess, 10000)
       ) as oldest
@@ -118,7 +117,7 @@ begin
   ));
 end $$;
 
--- What the memory says about all texts, about terms, and about tags in use. The shares of some
+-- The counts of the memory for all texts, for terms, and for tags in use. The shares of some
 -- records do not count.
 create or replace function known_texts(ws uuid, except_records uuid[])
 returns table (texts bigint, judged bigint, given bigint)

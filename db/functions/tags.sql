@@ -1,7 +1,7 @@
 -- Tags of records, and the categories of a workspace: exactly the tags that its records carry.
 
--- The texts of those records that this tagger has not read yet. `again`: also those that it has
--- read, but not those that people tagged.
+-- The texts of records that this tagger has not tagged yet. `again`: also records that it has
+-- tagged, but not records that people tagged.
 create or replace function texts_to_read(ws uuid, feedback_ids uuid[], conversation_ids uuid[], tagger int, again boolean)
 returns table (record text, id uuid, number bigint, text_version text, tags text[], text text)
   language sql stable
@@ -26,9 +26,9 @@ returns table (record text, id uuid, number bigint, text_version text, tags text
   )
 $$;
 
--- The text of a conversation that tags are made from: its incoming messages with a paragraph
--- separator in between. `version` changes when a message comes, goes or is replaced. `offset 0`
--- keeps the order of ids out of the choice of an index: the primary key has it, of all messages.
+-- The text of a conversation for tags: its incoming messages with a paragraph separator in between.
+-- `version` changes when a message comes, goes or is replaced. `offset 0` stops the planner from
+-- choosing an index for the order of ids: the primary key has that order, for all messages.
 create or replace function conversation_text(ws uuid, conversation uuid, out version text, out content text)
   language sql stable as $$
   select md5(coalesce(string_agg(m.id || ' ' || m.number, ',' order by m.id), '')),
@@ -47,10 +47,10 @@ create or replace function conversation_version(ws uuid, conversation uuid) retu
   ) as m
 $$;
 
--- Keeps generated tags and what the texts have taught, for the records whose text is still the one
--- that was read. Tags that a tagger gave before are replaced, tags of people never. Doing it again
--- changes nothing. Returns how many records it kept. tagged: [{record, id, number, text_version,
--- tags, judged, given, hashes, traits, tag_hashes, titles}].
+-- Stores generated tags and shares for the records whose text is still the one that was read. They
+-- replace tags of the tagger, never tags of people. Repeating it changes nothing. Returns how many
+-- records it stored. tagged: [{record, id, number, text_version, tags, judged, given, hashes,
+-- traits, tag_hashes, titles}].
 create or replace function store_tags(ws uuid, tagger integer, tagged jsonb, most_terms bigint) returns integer
   language plpgsql
   set enable_seqscan = off
@@ -88,7 +88,7 @@ create or replace function standing_records(ws uuid, tagged jsonb) returns uuid[
   end
 $$;
 
--- Writes the generated tags and counts them. Record by record: a join could be planned to read all
+-- Writes the generated tags and counts them, record by record: the plan of a join could read all
 -- records of the workspace.
 create or replace function give_tags(ws uuid, tagger integer, tagged jsonb, standing uuid[]) returns void
   language plpgsql as $$
@@ -117,8 +117,8 @@ begin
   perform count_tags(ws, given, former);
 end $$;
 
--- Counts tags that records of the workspace carry from now on, and tags that they carry no more,
--- each as often as it is listed. A category whose last use goes is deleted.
+-- Counts the tags that records of the workspace gain and lose, each as often as it is listed.
+-- Deletes a category without uses.
 create or replace function count_tags(ws uuid, given text[], gone text[]) returns void
   language plpgsql
   set enable_seqscan = off

@@ -1,9 +1,9 @@
--- The lock of a workspace, and deleting one. Each function that changes rows of a workspace first
--- locks its row in workspace_progress, so one transaction at a time writes to a workspace. The row
--- goes when the deletion begins: nothing can be written from then on.
+-- The lock of a workspace, and its deletion. Each function that changes rows of a workspace first
+-- locks its row in workspace_progress, so one transaction at a time writes to a workspace. A
+-- deletion removes this row first: from then on nothing can be written.
 
--- Locks a workspace until the transaction ends. False: the workspace is deleted, and nothing may be
--- written.
+-- Locks a workspace until the transaction ends. Returns false if the workspace is deleted: nothing
+-- may be written then.
 create or replace function lock_progress(ws uuid) returns boolean
   language plpgsql
   set enable_seqscan = off
@@ -18,7 +18,7 @@ create or replace function is_deleted(ws uuid) returns boolean
   select exists (select from deleted_workspace where id = ws)
 $$;
 
--- Returns how many milliseconds ago the deletion began. It can be begun again.
+-- Begins a deletion, again if need be. Returns how many milliseconds ago it began.
 create or replace function begin_deletion(ws uuid) returns double precision
   language plpgsql
   set enable_seqscan = off
@@ -30,8 +30,8 @@ begin
   return (select extract(epoch from clock_timestamp() - deleted_at) * 1000 from deleted_workspace where id = ws);
 end $$;
 
--- One step: deletes at most `most` rows of a table whose primary key is (workspace_id, ...).
--- Returns how many.
+-- Deletes at most `most` rows of a table whose primary key is (workspace_id, ...). Returns how
+-- many.
 create or replace function delete_rows(of_table text, ws uuid, most int) returns int
   language plpgsql
   set enable_seqscan = off
@@ -41,8 +41,7 @@ declare
   key text := primary_key(of_table);
   deleted int;
 begin
-  -- Up to the last of the first keys: a range of the primary key, which no plan can turn into a
-  -- join.
+  -- The delete covers a range of the primary key, which no plan can turn into a join.
   execute format(
     'delete from %1$I where workspace_id = $1 and (%2$s) <= (
        select %2$s from (select %2$s from %1$I where workspace_id = $1 order by %2$s limit $2) as first_keys

@@ -2,13 +2,13 @@ import type { Realm } from '../../contract/identity/own-id.ts'
 import type { Sql } from '../connection/postgres.ts'
 import type { FoundContacts } from './find-contacts.ts'
 
-/** So many rows are in memory at a time. One can be as large as a conversation. */
+/** The most rows in memory. One row can be as large as a conversation. */
 const ROWS_AT_ONCE = 20
 
 /** A query, or a part of one. */
 type Rows = ReturnType<Sql>
 
-/** A dead submission: its JSON text, and a JSON object with what else is known about it. */
+/** A dead submission: its JSON text, and a JSON object with its circumstances. */
 export type DeadRow = { submission: string; about: string }
 
 /** All dead submissions of a workspace. */
@@ -20,16 +20,16 @@ export const deadOf = async function* (sql: Sql, workspaceId: string): AsyncGene
 }
 
 /**
- * The rows of each table as JSON texts. Conversations belong to others as well: only what
- * identifies them is among the rows.
+ * The rows of each table as JSON texts. Conversations belong to other contacts as well, so only
+ * their identifying columns are included.
  */
 export const storedRows = (
   sql: Sql,
   { workspaceId: ws }: Realm,
   { contactIds: ids, waitingKey }: FoundContacts,
 ): Readonly<Record<string, AsyncGenerator<string>>> => {
-  // Contact by contact, and two queries where records wait: `any` or `or` could be planned to read
-  // the whole workspace.
+  // Contact by contact, and two queries for records that wait: with `any` or `or`, the plan could
+  // read the whole workspace.
   const ofContacts = (table: string): Rows => sql`(
     select held.* from unnest(${ids}::uuid[]) as c (id) cross join lateral (
       select * from ${sql(table)} as k where k.workspace_id = ${ws} and k.contact_id = c.id offset 0
@@ -75,7 +75,7 @@ const accountsOf = (sql: Sql, ws: string, contactIds: readonly string[]): Rows =
     select id, name from account where workspace_id = ${ws} and id = c.account_id limit 1
   ) as a`
 
-/** Conversations that one of the tables names. */
+/** Conversations that either row source names. */
 const conversationsAmong = (sql: Sql, ws: string, [some, others]: readonly [Rows, Rows]): Rows => sql`
   select jsonb_build_object(
     'id', v.id, 'source', v.source, 'external_id', v.external_id, 'title', v.title, 'created_at', v.created_at) as item

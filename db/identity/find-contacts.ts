@@ -5,8 +5,8 @@ import type { Sql } from '../connection/postgres.ts'
 import { loadPurge } from '../purges/load-purge.ts'
 
 /**
- * The contacts that a purge of the same words would match. `waitingKey`: the key of the external id
- * that was asked for, if records wait for it. `keys`: the keys by which submissions name the
+ * The contacts that a purge with the same identifiers would match. `waitingKey`: the key of the
+ * requested external id, if records wait for it. `keys`: the keys by which submissions name the
  * contacts.
  */
 export type FoundContacts = { contactIds: string[]; waitingKey: string | null; keys: string[] }

@@ -1,6 +1,6 @@
--- Workspaces, who may do what in them, and how far each is applied.
+-- Workspaces, their tokens, and how far each is applied.
 --
--- The files 0001_* are the baseline of release 1.0.0: what a new database begins with. Every
+-- The files 0001_* are the baseline of release 1.0.0, with which a new database begins. Every
 -- primary key and index of a workspace's table begins with workspace_id, so that the tables can be
 -- distributed by it (docs/growing.md).
 
@@ -10,7 +10,7 @@ create table workspace (
   created_at timestamptz not null default now()
 );
 
--- Workspaces that an operator has deleted, or is deleting. Only the id stays.
+-- Workspaces that an operator has deleted, or is deleting. Only their ids stay.
 create table deleted_workspace (
   id uuid primary key,
   deleted_at timestamptz not null default now()
@@ -28,19 +28,19 @@ create table token (
   check (workspace_id is not null or scopes = array['operator'])
 );
 
--- One row says which hash key this database was made with. The key itself is never stored.
+-- One row identifies the hash key of this database. The key itself is never stored.
 create table installation (
   id boolean primary key default true check (id),
   hash_key_proof bytea not null
 );
 
--- The position of a workspace: everything accepted up to applied_number has been applied. It moves
--- in the same transaction as the rows, so no submission is applied twice. The counters say what
--- became of the submissions; receipts expire, these stay. purges: how many purges found something
--- to remove; while there were none, no key has an epoch. change_position: the last one that the
--- change feed gave (db/functions/changes.sql). forgotten_position: tombstones up to it have
--- expired. Each save updates this row: it is small, and half of each page stays free, so that
--- updates stay on their page.
+-- The position of a workspace: every submission up to applied_number is applied. It moves in the
+-- same transaction as the rows, so no submission is applied twice. The counters are the submissions
+-- by final state; they stay when receipts expire. purges: how many purges found something to
+-- remove; at 0, no key has an epoch. change_position: the last position of the change feed
+-- (db/functions/changes.sql). forgotten_position: tombstones up to it have expired. Each save
+-- updates this row: it is small, and half of each page stays free, so that updates stay on their
+-- page.
 create table workspace_progress (
   workspace_id uuid primary key,
   applied_number bigint not null default 0,

@@ -1,9 +1,8 @@
--- Who is who: contacts, accounts and projects, and the keys by which they are named.
+-- Contacts, accounts and projects, and the keys that name them.
 --
--- Indexes beside the primary key are partial, also where the condition always holds. A connection
--- that plans while a table is empty takes any index that begins with the workspace for as good as
--- the right one, and keeps that plan. A partial index can only serve a query that compares its
--- second column.
+-- Indexes beside the primary key are partial, even if their condition always holds. A connection
+-- that plans while a table is empty rates all indexes that begin with the workspace as equal, and
+-- keeps that plan. A partial index can only serve a query that compares its second column.
 
 -- Acceptance numbers are microseconds since 1970, so a number is also the time of acceptance.
 -- Generated columns depend on this function: a change of it needs a migration that writes them
@@ -12,8 +11,8 @@ create function acceptance_time(number bigint) returns timestamptz
   language sql immutable strict parallel safe
   return to_timestamp(number::double precision / 1000000);
 
--- first_number: the first submission that said something about the contact; number: the last one
--- that changed it. change_position, here and below: where the change feed has the record
+-- first_number: the first submission about the contact; number: the last one that changed it.
+-- change_position, here and below: the record's position in the change feed
 -- (db/functions/changes.sql).
 create table contact (
   workspace_id uuid not null,
@@ -32,16 +31,16 @@ create table contact (
   change_position bigint not null,
   primary key (workspace_id, id)
 );
--- Metadata is written whole at each change. Compressing 16 MB of it took most of the time of the
--- statement.
+-- Metadata is written whole at each change, and compressing large metadata would take most of the
+-- time of the statement.
 alter table contact alter column properties set storage external;
 create index contact_account on contact (workspace_id, account_id) where account_id is not null;
 create index contact_created on contact (workspace_id, created_at, id) where created_at is not null;
 create index contact_changed on contact (workspace_id, change_position) where change_position is not null;
 
--- key_id: the hash of the external id in all sources; an index row is too small for long ids.
--- number: when the id came up in this source. The oldest source of an id is the one with the least
--- number, then the first by name.
+-- key_id: the hash of the external id in all sources; long ids do not fit in an index row. number:
+-- when the id appeared in this source. The oldest source of an id has the least number, then the
+-- first name.
 create table contact_external_id (
   workspace_id uuid not null,
   key_id uuid not null,
@@ -53,9 +52,9 @@ create table contact_external_id (
 );
 create index contact_external_id_contact on contact_external_id (workspace_id, contact_id) where contact_id is not null;
 
--- Who has an email, in its canonical form. It means the contact with the highest number. claimed:
--- an identify gave it; otherwise the contact is known by the email alone. Number 0: another claim
--- of the same submission decides.
+-- The contacts with an email, in its canonical form. The email means the contact with the highest
+-- number. claimed: by an identify; otherwise the contact is known by the email alone. Number 0: the
+-- column has the email, but another contact claimed it.
 create table contact_email (
   workspace_id uuid not null,
   email text not null,
@@ -66,7 +65,7 @@ create table contact_email (
 );
 create index contact_email_contact on contact_email (workspace_id, contact_id) where contact_id is not null;
 
--- Own ids that were told or merged, and the contact that they mean now.
+-- Own ids that were answered or merged, and the contact that they mean now.
 create table contact_alias (
   workspace_id uuid not null,
   id uuid not null,
@@ -124,7 +123,7 @@ create table account_domain (
 );
 create index account_domain_account on account_domain (workspace_id, account_id) where account_id is not null;
 
--- A name means an account, or the account of the domain with which it came.
+-- A name means an account, or the account of the domain that it came with.
 create table account_name (
   workspace_id uuid not null,
   name text not null,
@@ -156,9 +155,9 @@ create table project (
 create index project_created on project (workspace_id, created_at, id) where created_at is not null;
 create index project_changed on project (workspace_id, change_position) where change_position is not null;
 
--- External ids that a record names and nobody has. slot: c, the contact of a feedback; m, of a
--- message; a, the account of a feedback. key_id: the own id of the external id in all sources, with
--- its epoch.
+-- External ids in records that no contact or account has. slot: c for the contact of a feedback, m
+-- of a message; a for the account of a feedback. key_id: the own id of the external id in all
+-- sources, with its epoch.
 create table unresolved (
   workspace_id uuid not null,
   key_id uuid not null,
@@ -168,8 +167,8 @@ create table unresolved (
 );
 create index unresolved_record on unresolved (workspace_id, record_id) where record_id is not null;
 
--- Records of an absorbed contact (kind c) or account (kind a) that still have to be moved to the
--- one that absorbed it. Until they are, nothing else of the workspace is applied.
+-- Absorbed contacts (kind c) and accounts (kind a) with records that still have to move to the
+-- absorber. Until then, nothing else of the workspace is applied.
 create table pending_move (
   workspace_id uuid not null,
   kind "char" not null,

@@ -1,4 +1,4 @@
--- What people have said.
+-- Feedback, conversations and their messages.
 
 create table feedback_category (
   workspace_id uuid not null,
@@ -12,8 +12,8 @@ create table feedback_category (
 create index feedback_category_created on feedback_category (workspace_id, created_at, id) where created_at is not null;
 create index feedback_category_changed on feedback_category (workspace_id, change_position) where change_position is not null;
 
--- number: the submission that the record stands for; first_number: the first one of the record.
--- tagger_version: the tagger that generated the tags; null when people gave them, or no tagger has
+-- number: the submission that the record shows; first_number: the first one of the record.
+-- tagger_version: the tagger that generated the tags; null if people gave them, or no tagger has
 -- read the record yet.
 create table feedback (
   workspace_id uuid not null,
@@ -47,8 +47,8 @@ create index feedback_created on feedback (workspace_id, created_at, id) where c
 create index feedback_source on feedback (workspace_id, source, created_at, id) where source is not null;
 create index feedback_changed on feedback (workspace_id, change_position) where change_position is not null;
 
--- latest_version: the greatest updatedAt that any submission of the conversation had.
--- purged_number: the last purge that took messages from it.
+-- latest_version: the greatest updatedAt of all submissions of the conversation. purged_number: the
+-- last purge that took messages from it.
 create table conversation (
   workspace_id uuid not null,
   id uuid not null,
@@ -100,7 +100,7 @@ create index message_contact on message (workspace_id, contact_id) where contact
 create index message_conversation on message (workspace_id, conversation_id, created_at, id) where conversation_id is not null;
 create index message_changed on message (workspace_id, change_position) where change_position is not null;
 
--- Records that are gone, for readers of the change feed. kind: as the feed names it.
+-- Deleted records, for readers of the change feed. kind: its name in the feed.
 create table tombstone (
   workspace_id uuid not null,
   position bigint not null,
@@ -109,8 +109,8 @@ create table tombstone (
   primary key (workspace_id, position)
 );
 
--- One row a feedback, for people who would rather not join. Without an account of its own it counts
--- to that of its contact.
+-- One row for each feedback, for queries without joins. Feedback without an account belongs to the
+-- account of its contact.
 create view feedback_view as
   select f.workspace_id, f.id, f.title, f.description, f.is_transcript, f.tags, f.tags_generated, f.rating,
     f.source, f.source_id, f.source_data, f.created_at, f.accepted_at, f.updated_at,
@@ -125,7 +125,7 @@ create view feedback_view as
 create view feedback_tag as
   select f.workspace_id, f.id as feedback_id, t.tag from feedback as f, unnest(f.tags) as t (tag);
 
--- Planner statistics would keep what people have said until the next analyze.
+-- Planner statistics would keep texts of people until the next analyze.
 alter table feedback_category alter title set statistics 0;
 alter table feedback alter description set statistics 0, alter title set statistics 0, alter tags set statistics 0,
   alter source_id set statistics 0, alter source_data set statistics 0;

@@ -1,10 +1,10 @@
--- What became of submissions, and what purges have left to do.
+-- The states of submissions, and the open work of purges.
 
--- Receipts. acceptance_number: as it was accepted, also of one that was replayed later.
--- identifiers: keyed hashes of what a purge asked for. idempotency_key and body_hash: keyed hashes.
--- subject_id: the contact or conversation that the submission was about, by whose purge the
--- idempotency key becomes free; only set beside an idempotency key. change_position: of a purge
--- that has ended; the change feed tells by then all that it removed.
+-- Receipts. acceptance_number: the first one, also for a submission that was replayed. identifiers:
+-- keyed hashes of the identifiers in a purge request. idempotency_key and body_hash: keyed hashes.
+-- subject_id: the contact or conversation of the submission, whose purge frees the idempotency key;
+-- only set beside an idempotency key. change_position: for a finished purge, the position of the
+-- change feed that covers all its removals.
 create table submission (
   workspace_id uuid not null,
   id uuid not null,
@@ -27,7 +27,7 @@ create index submission_key on submission (workspace_id, idempotency_key) where 
 create index submission_subject on submission (workspace_id, subject_id) where subject_id is not null;
 
 -- Submissions that can never be applied, kept for replay. submission: its JSON text; a jsonb would
--- refuse some of what was accepted. keys: all keys by which it names contacts
+-- refuse some accepted texts. keys: all keys by which it names contacts
 -- (contract/identity/named-keys.ts), so that a purge finds it. replayed_at: since when it is queued
 -- again; the row stays until the replay is applied.
 create table dead_submission (
@@ -41,11 +41,11 @@ create table dead_submission (
   primary key (workspace_id, id)
 );
 
--- Purges that are decided and whose records are being removed, with what was removed so far.
--- contact_ids: the purged contacts; no key leads to them any more, so every record that still has
--- one of them is to go. unresolved_key: the key in `unresolved` of records that name the purged
--- external id without a contact; they go as well. keys: the keys by which dead submissions are
--- found. subject_ids: further values of submission.subject_id that stand for the contacts.
+-- Decided purges whose records are being removed, with the counts so far. contact_ids: the purged
+-- contacts. No key leads to them, so every record that still has one of them is to be removed.
+-- unresolved_key: the key in `unresolved` of records that name the purged external id without a
+-- contact; they are removed as well. keys: the keys to look for in dead submissions. subject_ids:
+-- further values of submission.subject_id for the contacts.
 create table purge (
   workspace_id uuid not null,
   id uuid not null,

@@ -1,11 +1,11 @@
--- What a workspace's texts have taught the tagger. Every text has a share: its terms under keyed
--- hashes (db/tags/tag-hashes.ts) and the tags that it carries. The other tables are the sums of all
--- shares in whole numbers: a share that goes is taken out to the last count. Shares are never
--- updated, only replaced.
+-- The tag memory of a workspace. Every text has a share: its terms under keyed hashes
+-- (db/tags/tag-hashes.ts) and its tags. The other tables are the sums of all shares in whole
+-- numbers: a removed share is subtracted to the last count. Shares are never updated, only
+-- replaced.
 
--- number: by acceptance, since the oldest shares go first. text_version: of the text that was read.
--- judged: people tagged it; given: with how many tags. traits, for each hash: 1 after a determiner,
--- 2 by itself, 4 with praise or blame, 8 in a tag that people gave.
+-- number: the acceptance number, since the oldest shares are removed first. text_version: of the
+-- text that was read. judged: people tagged it; given: the number of their tags. traits, for each
+-- hash: 1 after a determiner, 2 by itself, 4 with praise or blame, 8 in a tag that people gave.
 create table tag_share (
   workspace_id uuid not null,
   record_id uuid not null,
@@ -45,7 +45,7 @@ create table tag_term (
   primary key (workspace_id, hash)
 );
 
--- title_id: titles can exceed what an index row holds.
+-- title_id: titles can exceed the size of an index row.
 create table tag_in_use (
   workspace_id uuid not null,
   hash bigint not null,

@@ -5,19 +5,19 @@ import { idOfEpoch, type Realm } from '../../contract/identity/own-id.ts'
 import type { PurgeRequest } from '../../contract/purge-request.ts'
 import type { Sql } from '../connection/postgres.ts'
 
-/** What a workspace has stored about a purge. */
+/** The stored data about a purge request. */
 export type LoadedPurge = {
   position: number
   candidates: PurgeCandidate[]
   /**
-   * The external id that the purge asks for, in all sources, and the same in its epoch: records
+   * The external id of the request in all sources. `waitingKey` is the same in its epoch: records
    * without a contact wait for it.
    */
   idKey: string | null
   waitingKey: string | null
 }
 
-/** Undefined for a deleted workspace. */
+/** Returns undefined for a deleted workspace. */
 export const loadPurge = async (
   sql: Sql,
   realm: Realm,

@@ -7,8 +7,8 @@ import type { Sql } from '../connection/postgres.ts'
 type Purge = { purgeId: string; keys: readonly string[] }
 
 /**
- * Removes what names the contacts of a purge from dead submissions: a whole submission, or the
- * contact's part of a conversation with others. Repeating it changes nothing.
+ * Removes the contacts of a purge from dead submissions: a whole submission, or the contact's part
+ * of a conversation with other contacts. Repeating it changes nothing.
  */
 export const purgeDead = async (sql: Sql, realm: Realm, { purgeId, keys }: Purge): Promise<void> => {
   const { workspaceId } = realm
@@ -24,7 +24,7 @@ export const purgeDead = async (sql: Sql, realm: Realm, { purgeId, keys }: Purge
   }
 }
 
-/** What is left of a submission. Undefined when nothing is left. */
+/** The rest of a submission. Undefined if nothing is left. */
 const withoutContacts = (realm: Realm, submission: Submission, gone: ReadonlySet<string>): Submission | undefined => {
   switch (submission.operation) {
     case 'submit_conversation':

@@ -5,18 +5,18 @@ import type { Sql } from '../connection/postgres.ts'
 import type { LoadedPurge } from './load-purge.ts'
 
 /**
- * The most records that one step removes. A step holds the workspace's lock, most of the time to
- * take out what the records taught the tagger.
+ * The most records of one step. A step holds the workspace's lock, mostly to take the records'
+ * shares out of the tag memory.
  */
 const RECORDS_PER_STEP = 250
 
-export type PurgeOutcome = 'decided' | 'nobody' | 'busy'
+export type PurgeOutcome = 'decided' | 'unmatched' | 'busy'
 
 type Decision = {
   workspaceId: string
   submissionId: string
   number: number
-  /** The number that it was accepted with: a replay has a later one. */
+  /** The number at its acceptance; a replay has a later one. */
   acceptanceNumber: number
   identifiers: PurgeIdentifiers
   idempotency: Idempotency | undefined
@@ -25,9 +25,9 @@ type Decision = {
 }
 
 /**
- * Decides a purge in its place: its contacts and their keys go, and the position moves on.
- * `decided`: the records are to be removed. `nobody`: it found nothing. `busy`: the position is not
- * the loaded one any more.
+ * Decides a purge in its place: removes its contacts and their keys, and moves the position.
+ * `decided`: records are to be removed. `unmatched`: it matched nothing. `busy`: the position has
+ * changed since it was loaded.
  */
 export const savePurge = async (sql: Sql, decision: Decision): Promise<PurgeOutcome> => {
   const { workspaceId, submissionId, number, acceptanceNumber, identifiers, idempotency, loaded, chosen } = decision
@@ -51,8 +51,8 @@ export const savePurge = async (sql: Sql, decision: Decision): Promise<PurgeOutc
 type Purge = { workspaceId: string; purgeId: string }
 
 /**
- * A decided purge. `keys`: the keys of dead submissions to look for; `subjectIds`: what its
- * submissions were about.
+ * A decided purge. `keys`: the keys to look for in dead submissions; `subjectIds`: the subjects of
+ * its submissions.
  */
 export type PurgeUnderWay = { number: number; keys: string[]; subjectIds: string[] }
 
@@ -66,7 +66,7 @@ export const findPurge = async (sql: Sql, { workspaceId, purgeId }: Purge): Prom
 
 /**
  * Removes the records of a decided purge in bounded steps, which can be repeated after a crash.
- * `onProgress` hears how many records are removed so far.
+ * `onProgress` gets the number of records removed so far.
  */
 export const removePurged = async (
   sql: Sql,
@@ -81,11 +81,12 @@ export const removePurged = async (
   }
 }
 
-/** How many rows a purge removed, per table. */
+/** The number of rows that a purge removed, by table. */
 export type PurgeCounts = Record<'contacts' | 'feedback' | 'messages' | 'conversations' | 'deadSubmissions', number>
 
 /**
- * Completes the receipt of a purge whose records are removed; undefined if it was complete before.
+ * Completes the receipt of a purge whose records are removed. Returns undefined if it was complete
+ * before.
  */
 export const finishPurge = async (
   sql: Sql,

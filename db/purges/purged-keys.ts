@@ -11,8 +11,8 @@ const purgedKey = v.object({
 })
 
 /**
- * A key that purges have removed. Without the hash key, nothing in it tells what the key was.
- * `number`: of the last purge.
+ * A key that purges have removed. It reveals nothing without the hash key. `number`: of the last
+ * purge.
  */
 export type PurgedKey = v.InferOutput<typeof purgedKey>
 
@@ -26,16 +26,15 @@ export const readPurgedKeys = async function* (sql: Sql): AsyncGenerator<PurgedK
   for await (const rows of keys.cursor(ROWS_AT_ONCE)) yield* rows
 }
 
-/** @throws when the line is not the JSON text of a purged key. */
+/** @throws if the line is not the JSON text of a purged key. */
 export const parsePurgedKey = (line: string): PurgedKey => v.parse(purgedKey, JSON.parse(line))
 
 type Raised = { workspaceId: string; purgeId: string }
 
 /**
- * Raises the epochs of keys that this database has at a lower one, as after the restore of a backup
- * that is older than their purges, and purges the contacts again that had the keys before. What was
- * sent since the purge stays. One call gets all keys of a purge. Returns how many contacts it
- * removed. Repeating it changes nothing.
+ * Raises the epochs of keys that are lower in this database, as after the restore of an old backup.
+ * Purges the contacts that have these keys again. Submissions since the purge stay. One call gets
+ * all keys of a purge. Returns how many contacts it removed. Repeating it changes nothing.
  */
 export const raisePurgedKeys = async (sql: Sql, keys: readonly PurgedKey[]): Promise<number> => {
   const formerIds = keys.map(({ keyId, epoch }) =>

@@ -2,8 +2,7 @@ import type { RemovalJob } from '../../contract/jobs.ts'
 import type { Sql } from '../connection/postgres.ts'
 
 /**
- * `underWay`: purges whose records are being removed. `purgedKeys`: keys that purges have removed,
- * once or more.
+ * `underWay`: purges whose records are being removed. `purgedKeys`: keys with at least one purge.
  */
 export type PurgesUnderWay = { underWay: number; purgedKeys: number }
 
@@ -20,7 +19,7 @@ export const listPurgesUnderWay = (sql: Sql, { olderThanMs }: { olderThanMs: num
     where p.number <= (extract(epoch from now()) * 1000000 - ${olderThanMs}::float8 * 1000)::bigint and not is_deleted(p.workspace_id)
     order by p.number`.execute()
 
-/** Those of these purges that are under way. */
+/** The given purges that are under way. */
 export const purgesUnderWayAmong = async (sql: Sql, workspaceId: string, ids: readonly string[]): Promise<string[]> => {
   const rows = await sql<{ id: string }[]>`
     select id from purge where workspace_id = ${workspaceId} and id = any (${[...ids]}::uuid[])`

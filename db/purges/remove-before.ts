@@ -4,9 +4,8 @@ import type { Sql } from '../connection/postgres.ts'
 export type NamedRecords = { feedbackIds: readonly string[]; conversationIds: readonly string[] }
 
 /**
- * Removes what pending purges have left to remove of this feedback and these conversations. It
- * comes before a stride is loaded that names them, so that the stride finds what it would have
- * found after the whole purge.
+ * Removes the records of pending purges among these feedback and conversations. Call it before
+ * loading a stride that names them, so that the stride finds the state after the whole purge.
  */
 export const removeBefore = async (
   sql: Sql,

@@ -4,12 +4,12 @@ import { RECORD_TABLES, readRecords, type RecordKind } from './records.ts'
 const RECORDS_AT_ONCE = 500
 const LEAST_ID = '00000000-0000-0000-0000-000000000000'
 
-/** `records`: JSON texts. `after`: the id to go on behind; undefined at the end. */
+/** `records`: JSON texts. `after`: the last id of the page; undefined at the end. */
 export type RecordsPage = { records: string[]; after: string | undefined }
 
 /**
- * The next records of a kind behind an id, in the order of their ids. Ids never change, so each
- * record that is there throughout comes once, also while others change.
+ * The next records of a kind behind an id, in the order of ids. Ids never change, so each record
+ * that exists during all pages comes once, even if others change.
  */
 export const readAllRecords = async (
   sql: Sql,

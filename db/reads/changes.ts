@@ -2,18 +2,18 @@ import type { Sql } from '../connection/postgres.ts'
 import { MOST_CHARACTERS, type NamedRecord } from './records.ts'
 
 /**
- * A change of a record, at its place in the order of the workspace's changes. `record`: its JSON
- * text; undefined of one that is gone. `mergedInto`: the id of the record that absorbed it.
+ * A change of a record, at its position in the workspace's feed. `record`: its JSON text; undefined
+ * for a deleted record. `mergedInto`: the id of the absorber.
  */
 export type Change = NamedRecord & { position: number; record: string | undefined; mergedInto: string | undefined }
 
 /**
- * How far a reader has come: it knows all changes up to `position`, or is on its first pass, which
+ * The place of a reader. It knows all changes up to `position`, or is on its first pass, which
  * began when the last position was `passSince`.
  */
 export type FeedPlace = { position: number; passSince: number | undefined }
 
-/** `passSince`: as the place of the reader has it while it reads the page. */
+/** `passSince`: of the reader's place while it reads the page. */
 export type ChangesPage = { changes: Change[]; next: FeedPlace; passSince: number | undefined } | 'expired'
 
 type Progress = { last: number; forgotten: number }
@@ -22,11 +22,11 @@ type ChangeRow = NamedRecord & { position: number; gone: boolean; merged_into: s
 type Row = Progress & (ChangeRow | { position: null })
 
 /**
- * The next changes behind a place, at most `limit`. `expired`: tombstones that the reader needs are
- * not kept any more.
+ * The next changes behind a place, at most `limit`. `expired`: tombstones that the reader needs
+ * have expired.
  *
- * One statement reads positions and records. Two could be answered by two standbys, of which the
- * second lacks what the first one told.
+ * One statement reads positions and records. Two statements could go to two standbys, and the
+ * second standby could lack records of the first.
  */
 export const readChanges = async (
   sql: Sql,
@@ -52,8 +52,8 @@ export const readChanges = async (
 }
 
 /**
- * The place of a reader that has come to a position. Its first pass ends where the feed ended when
- * it began.
+ * The place of a reader that has reached a position. Its first pass ends at the position where the
+ * feed ended when the pass began.
  */
 export const placeAt = (position: number, passSince: number | undefined): FeedPlace => ({
   position,

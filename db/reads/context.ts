@@ -2,22 +2,22 @@ import { canonicalDomain, canonicalName } from '../../contract/identity/canonica
 import type { Sql } from '../connection/postgres.ts'
 import { readRecords } from './records.ts'
 
-/** So much of an object is read. */
+/** The most characters of an object to read. */
 const MOST_JSON_CHARACTERS = 5_000
 
-/** Who a feedback comes from, and what it is about. Objects are JSON text. */
+/** The customer and account of a feedback, and its subject. Objects are JSON text. */
 export type FeedbackContext = {
   sourceId: string | null
   sourceData: string | null
   customer: { id: string; name: string | null; email: string | null; properties: string; feedback: number } | null
   account: AccountRow | null
   project: { id: string; name: string } | null
-  /** The latest other feedback of the customer, as JSON texts. */
+  /** Other recent feedback of the customer, as JSON texts. */
   others: string[]
 }
 export type AccountRow = { id: string; name: string | null; domain: string | null; properties: string }
 
-/** Undefined when there is no such feedback. */
+/** Returns undefined if the feedback does not exist. */
 export const readFeedbackContext = async (
   sql: Sql,
   workspaceId: string,
@@ -45,11 +45,12 @@ export const readFeedbackContext = async (
   return { ...context, others: await feedbackRecords(sql, workspaceId, otherIds) }
 }
 
-/** An account, how many customers it has, and its latest feedback as JSON texts. */
+/** An account, its number of customers, and its latest feedback as JSON texts. */
 export type AccountStory = AccountRow & { customers: number; latest: string[] }
 
 /**
- * Undefined when there is no such account. Feedback without an account is that of its customer's.
+ * Returns undefined if the account does not exist. Feedback without an account belongs to the
+ * account of its customer.
  */
 export const readAccountStory = async (
   sql: Sql,
@@ -81,7 +82,7 @@ const feedbackRecords = async (sql: Sql, workspaceId: string, ids: readonly stri
   return read.filter((record) => record !== undefined)
 }
 
-/** The id of the account that a name or a domain means, compared as submissions compare them. */
+/** The id of the account that a name or a domain means, compared in canonical form. */
 export const findAccount = async (sql: Sql, workspaceId: string, given: string): Promise<string | undefined> => {
   const [row] = await sql<{ id: string | null }[]>`
     select coalesce(

@@ -5,8 +5,8 @@ const MICROSECONDS_PER_DAY = 86_400_000_000
 const MICROSECONDS_PER_MS = 1_000
 
 /**
- * Deletes in steps the tombstones that are more than `days` old, and returns how many. Positions
- * are times, so the oldest ones come first.
+ * Deletes tombstones that are more than `days` old, in steps, and returns how many. Positions are
+ * times, so the oldest ones come first.
  */
 export const expireTombstones = async (sql: Sql, days: number): Promise<number> => {
   const before = Date.now() * MICROSECONDS_PER_MS - days * MICROSECONDS_PER_DAY

@@ -1,15 +1,15 @@
 import type { Sql } from '../connection/postgres.ts'
 import { conditionOf, type FeedbackFilters } from './lists.ts'
 
-/** Tables that a dimension needs beside the feedback `r`. */
+/** A join that a dimension needs beside the feedback `r`. */
 const TAGS = 'left join lateral unnest(r.tags) with ordinality as t (tag, place) on true'
 const CUSTOMER = `left join contact as c
   on c.workspace_id = r.workspace_id and c.id = r.contact_id and r.account_id is null`
 
 /**
- * What feedback is counted by. `key`: the value that groups. `join`: what it needs; only tags give a
- * feedback several rows, of which `first` is true for one. `text` and `name`: the key of a group `g`
- * as text, and what it stands for.
+ * The dimensions for counting feedback. `key`: the value that groups. `join`: the join for the key.
+ * Only tags give a feedback several rows, and `first` marks one of them. `text` and `name`: the key
+ * of a group `g` as text, and its name.
  */
 const DIMENSIONS = {
   tag: { join: TAGS, key: 't.tag', first: 'coalesce(t.place, 1) = 1', text: 'g.key', name: 'null::text' },
@@ -42,7 +42,7 @@ export const DIMENSION_NAMES = Object.keys(DIMENSIONS) as [Dimension, ...Dimensi
 
 type Asked = { workspaceId: string; by: Dimension; filters: FeedbackFilters; limit: number }
 
-/** `key`: null for feedback that has none. */
+/** `key`: null for feedback without a value. */
 export type Group = {
   key: string | null
   name: string | null
@@ -53,8 +53,8 @@ export type Group = {
 export type Counts = Omit<Group, 'key' | 'name'> & { groups: number; top: Group[] }
 
 /**
- * Counts feedback, in all and in groups: weeks with the latest first, all else with the largest
- * first. A feedback counts once for each of its tags.
+ * Counts feedback, in total and in groups: weeks with the latest first, all other groups with the
+ * largest first. A feedback counts once for each of its tags.
  */
 export const countFeedback = async (sql: Sql, { workspaceId, by, filters, limit }: Asked): Promise<Counts> => {
   const { first, text, name } = DIMENSIONS[by]
@@ -104,12 +104,12 @@ const groupOf = ({ key, name, feedback, rated, average }: CountRow): Group => ({
   averageRating: average,
 })
 
-/** The average rating of a group, or of all, with two decimals. */
+/** The average rating of a group or in total, with two decimals. */
 const average = (of: 'g' | 'w'): string => `round((${of}.total / nullif(${of}.rated, 0))::numeric, 2)::float8`
 
 /**
- * A row for each key of the feedback that matches, with these figures of it. The comparison with
- * null gives the filters their type where no condition uses them.
+ * A row for each key of the matching feedback, with these figures. The comparison with null gives
+ * the filters a type if no condition uses them.
  */
 const groupsOf = ({ by, filters }: Pick<Asked, 'by' | 'filters'>, figures: string): string => `
   select ${DIMENSIONS[by].key} as key, ${figures}
@@ -120,9 +120,7 @@ const groupsOf = ({ by, filters }: Pick<Asked, 'by' | 'filters'>, figures: strin
 export type Change = { key: string | null; name: string | null; before: number; after: number }
 export type Comparison = { before: number; after: number; grows: Change[]; falls: Change[] }
 
-/**
- * What has more feedback, and what less, from a time on than before it. `filters` bound both spans.
- */
+/** Compares the feedback of groups before and after a time. `filters` bound both spans. */
 export const compareSpans = async (
   sql: Sql,
   { workspaceId, by, filters, limit, splitAt }: Asked & { splitAt: string },
@@ -150,7 +148,7 @@ export const compareSpans = async (
     order by abs(g.after - g.before) desc, g.key`,
     [workspaceId, sql.json(filters), limit, splitAt],
   )
-  const changes = rows.map(({ key, name, before, after }) => ({ key, name, before, after }))
+  const changes = rows.map((row) => ({ key: row.key, name: row.name, before: row.before, after: row.after }))
   return {
     before: rows[0]!.all_before,
     after: rows[0]!.all_after,

@@ -1,28 +1,28 @@
 import type { Sql } from '../connection/postgres.ts'
 import { RECORD_TABLES, readRecords, type RecordKind } from './records.ts'
 
-/** What feedback is asked for. Each that is given narrows the list. */
+/** Filters for feedback. Each one narrows the list. */
 export type FeedbackFilters = {
   source?: string | undefined
-  /** All of them. */
+  /** Feedback with all of these tags. */
   tag?: readonly string[] | undefined
   customerId?: string | undefined
   accountId?: string | undefined
   projectId?: string | undefined
-  /** The account of the feedback or, where it names none, that of its customer. */
+  /** The account of the feedback, or of its customer if it names none. */
   ofAccountId?: string | undefined
   ratingMin?: number | undefined
   ratingMax?: number | undefined
   createdFrom?: string | undefined
   createdTo?: string | undefined
-  /** Words that all occur in the title or the description. */
+  /** Words that must all occur in the title or the description. */
   q?: readonly string[] | undefined
 }
 
 /** Messages of one conversation. */
 type MessageFilters = { conversationId?: string }
 
-/** A place in a list, between two records. `at`: UTC, with microseconds. */
+/** A place in a list, behind this record. `at`: UTC, with microseconds. */
 export type Place = { at: string; id: string }
 
 export type ListRequest = {
@@ -34,10 +34,10 @@ export type ListRequest = {
   limit: number
 }
 
-/** `records`: JSON texts. `next`: where the list goes on, if it does. */
+/** `records`: JSON texts. `next`: the place where the list goes on, if it does. */
 export type ListPage = { records: string[]; next: Place | undefined }
 
-/** Filters that an index serves. The first one that is given leads through the list. */
+/** Filters with an index. The first given one selects the index of the list. */
 const LEADING = {
   conversationId: `r.conversation_id = ($2 ->> 'conversationId')::uuid`,
   customerId: `r.contact_id = ($2 ->> 'customerId')::uuid`,
@@ -45,7 +45,7 @@ const LEADING = {
   projectId: `r.project_id = ($2 ->> 'projectId')::uuid`,
   source: `r.source = $2 ->> 'source'`,
 }
-/** Ranges of the order itself. */
+/** Ranges of the time that orders the list. */
 const RANGES = {
   createdFrom: `r.created_at >= ($2 ->> 'createdFrom')::timestamptz`,
   createdTo: `r.created_at < ($2 ->> 'createdTo')::timestamptz`,
@@ -61,21 +61,21 @@ const CONDITIONS = {
   ratingMin: `r.rating >= ($2 ->> 'ratingMin')::float8`,
   ratingMax: `r.rating <= ($2 ->> 'ratingMax')::float8`,
   tag: `r.tags @> array(select jsonb_array_elements_text($2 -> 'tag'))`,
-  // The patterns are made once, not for each record.
+  // The patterns are built once, not for each record.
   q: `lower(concat_ws(' ', r.title, r.description)) like all (array(
     select '%' || regexp_replace(lower(word), '([\\\\%_])', '\\\\\\1', 'g') || '%' from jsonb_array_elements_text($2 -> 'q') as word))`,
 }
 
-/** All filters as a condition of SQL over `r`, with the workspace as $1 and the filters as $2. */
+/** All filters as an SQL condition over `r`, with the workspace as $1 and the filters as $2. */
 export const conditionOf = (filters: FeedbackFilters): string =>
   conjunction([...given(CONDITIONS, filters), ...given(RANGES, filters)])
 
-/** One call looks through so many records. It answers with what it found, and where to go on. */
+/** The most records that one call looks at. It returns the matches and the place to go on. */
 const MOST_LOOKED = 20_000
 
 /**
- * A page of a list. It has at most `limit` records and 4 MiB, and can have fewer, or none, although
- * the list goes on.
+ * A page of a list, with at most `limit` records and 4 MiB. It can have fewer records, or none,
+ * although the list goes on.
  */
 export const readList = async (sql: Sql, request: ListRequest): Promise<ListPage> => {
   const { workspaceId, kind, filters, after, isOldest, limit } = request
@@ -98,7 +98,7 @@ export const readList = async (sql: Sql, request: ListRequest): Promise<ListPage
   return { records, next: last && { at: last.at, id: last.id } }
 }
 
-/** The last record that was looked at, if that was the most. */
+/** The last record that was looked at, if the call reached its bound. */
 const lookedThrough = <Row extends { is_match: boolean }>(found: readonly Row[]): Row | undefined => {
   const last = found.at(-1)
   return last?.is_match === false ? last : undefined

@@ -1,6 +1,6 @@
 import type { Sql } from '../connection/postgres.ts'
 
-/** What can be read, as the change feed names it, and the table that has it. */
+/** The readable kinds, with their names in the change feed, and their tables. */
 export const RECORD_TABLES = {
   feedback: 'feedback',
   customer: 'contact',
@@ -12,14 +12,14 @@ export const RECORD_TABLES = {
 } as const
 export type RecordKind = keyof typeof RECORD_TABLES
 
-/** An answer ends before a record that would bring it beyond so many characters. */
+/** The most characters of an answer. Only a first record alone may exceed them. */
 export const MOST_CHARACTERS = 4 * 1024 * 1024
 
 export type NamedRecord = { kind: RecordKind; id: string }
 
 /**
- * The records as JSON text, in the order of their names; undefined where there is none. It can end
- * early, since an answer is bounded: at least the first one is there.
+ * The records as JSON text, in the order of their names; undefined for a record that does not
+ * exist. The list can end early, since an answer is bounded, but has at least the first record.
  */
 export const readRecords = async (
   sql: Sql,
@@ -35,7 +35,7 @@ export const readRecords = async (
   return rows.map(({ record }) => record ?? undefined)
 }
 
-/** What the own id of a customer or account means now that others may have absorbed it. */
+/** The record that the own id of a customer or account means now. */
 export const currentId = async (sql: Sql, workspaceId: string, { kind, id }: NamedRecord): Promise<string> => {
   if (kind !== 'customer' && kind !== 'account') return id
   const [row] = await sql<[{ id: string }]>`select current_id(${workspaceId}::uuid, ${kind}, ${id}::uuid) as id`

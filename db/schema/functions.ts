@@ -12,8 +12,7 @@ const manifest = v.object({ version: v.pipe(v.string(), v.regex(/^\d+\.\d+\.\d+$
 export type Functions = { version: string; checksum: string; text: string }
 
 /**
- * Reads all files of db/functions. Their order means nothing: Postgres looks into bodies when they
- * run.
+ * Reads all files of db/functions, in any order: Postgres resolves function bodies when they run.
  */
 export const readFunctions = async (): Promise<Functions> => {
   const names = (await readdir(DIRECTORY)).filter((file) => file.endsWith('.sql')).toSorted()
@@ -24,8 +23,8 @@ export const readFunctions = async (): Promise<Functions> => {
 }
 
 /**
- * Notes which functions a database has. `catalogue`: a hash of their definitions after they were
- * applied.
+ * The table of the functions that a database has. `catalogue`: a hash of their definitions after
+ * they were applied.
  */
 export const FUNCTIONS_TABLE = `
   create table if not exists schema_functions (
@@ -35,7 +34,7 @@ export const FUNCTIONS_TABLE = `
     catalogue text not null
   );`
 
-/** Every function of the schema as it is defined at present. */
+/** The current definitions of all functions in the schema. */
 const CATALOGUE = `
   select coalesce(md5(string_agg(pg_get_functiondef(oid), '' order by proname, pg_get_function_identity_arguments(oid))), '')
   from pg_proc where pronamespace = current_schema()::regnamespace and prokind in ('f', 'p')`
@@ -43,9 +42,9 @@ const CATALOGUE = `
 type Noted = { version: string; checksum: string; isUntouched: boolean }
 
 /**
- * The statements that bring the functions of this release into the database; undefined if the
- * database has them already. They are also applied when a function was edited or dropped by hand.
- * Functions of a newer release stay: an older release that comes back runs with them.
+ * The statements that apply the functions of this release; undefined if the database has them
+ * already. They also repair functions that were edited or dropped by hand. Functions of a newer
+ * release stay: an older release that comes back runs with them.
  */
 export const whatToApply = async (sql: Sql, ours: Functions): Promise<string | undefined> => {
   const [noted] = await sql.unsafe<Noted[]>(
@@ -70,8 +69,8 @@ export const hasFunctions = async (sql: Sql, ours: Pick<Functions, 'version' | '
   return noted !== undefined && (noted.checksum === ours.checksum || isNewer(noted.version, ours.version))
 }
 
-const isNewer = (one: string, other: string): boolean => {
-  const [a, b] = [one.split('.').map(Number), other.split('.').map(Number)]
+const isNewer = (version: string, other: string): boolean => {
+  const [a, b] = [version.split('.').map(Number), other.split('.').map(Number)]
   const differing = a.findIndex((part, at) => part !== b[at])
   return differing !== -1 && a[differing]! > b[differing]!
 }

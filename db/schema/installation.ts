@@ -2,8 +2,8 @@ import { type HashKey, keyedHash } from '../../contract/identity/own-id.ts'
 import type { Sql } from '../connection/postgres.ts'
 
 /**
- * True when the database was made with this hash key. The first process that asks binds the
- * database to its key.
+ * True if the database was made with this hash key. The first process that asks binds the database
+ * to its key.
  */
 export const belongsToHashKey = async (sql: Sql, hashKey: HashKey): Promise<boolean> => {
   const proof = proofOf(hashKey)
@@ -14,7 +14,7 @@ export const belongsToHashKey = async (sql: Sql, hashKey: HashKey): Promise<bool
   return row!.same
 }
 
-/** The same without binding the database: false while no process has started on it. */
+/** The same without binding the database: false before the first process has started on it. */
 export const isMadeWith = async (sql: Sql, hashKey: HashKey): Promise<boolean> =>
   (await sql`select from installation where hash_key_proof = ${proofOf(hashKey)}`).count > 0
 

@@ -5,17 +5,17 @@ import { FUNCTIONS_TABLE, type Functions, hasFunctions, readFunctions, whatToApp
 import type { Sql } from '../connection/postgres.ts'
 
 const DIRECTORY = new URL('../migrations/', import.meta.url)
-/** A migration of several files has them numbered: 0001_1_workspaces.sql, 0001_2_identity.sql. */
+/** A migration of several files has numbered files: 0001_1_workspaces.sql, 0001_2_identity.sql. */
 const NAME = /^(\d{4})_(?:\d_)?[a-z0-9-]+\.sql$/
 const POLL_MS = 100
 const LONGEST_WAIT_MS = 600_000
 
-/** `name` has the files that it consists of. */
+/** `name` lists the files of the migration. */
 export type Migration = { number: number; name: string; text: string }
-/** An applied migration as the database notes it. `checksum` is of its text. */
+/** An applied migration in the database. `checksum` is of its text. */
 export type AppliedMigration = { number: number; name: string; checksum: string }
 
-/** A database that this version must leave alone; the message says what to do. */
+/** A database that this version must not change. The message says what to do. */
 export class MigrationRefused extends Error {
   override readonly name = 'MigrationRefused'
 }
@@ -23,7 +23,8 @@ export class MigrationRefused extends Error {
 export const readMigrations = async (): Promise<Migration[]> => {
   const names = (await readdir(DIRECTORY)).filter((file) => file.endsWith('.sql')).toSorted()
   const misnamed = names.find((file) => !NAME.test(file))
-  if (misnamed !== undefined) throw new Error(`${misnamed} is no name of a migration: 0001_lower-case.sql`)
+  if (misnamed !== undefined)
+    throw new Error(`${misnamed} is not a name for a migration: expected a name such as 0001_lower-case.sql.`)
   const byNumber = Map.groupBy(names, (name) => Number(NAME.exec(name)![1]))
   return Promise.all(
     [...byNumber].map(async ([number, files]) => ({
@@ -35,19 +36,18 @@ export const readMigrations = async (): Promise<Migration[]> => {
 }
 
 /**
- * Brings the database up to this version and returns the names of what was applied: missing
- * migrations, and all functions if the database has others. Any number of processes may call it at
- * once.
+ * Migrates the database to this version and returns the names of what it applied: missing
+ * migrations, and all functions if the database has others. Several processes may call it at the
+ * same time.
  *
- * Everything that is missing is one simple query, so Postgres applies all of it or nothing. The
- * query first takes the lock of `schema_migration`, for which a role needs rights on that table: an
- * advisory lock is open to every role that may connect. It does not wait in line for the lock, and
- * does nothing if the database has changed since it was looked at. In both cases the caller looks
- * again.
+ * All missing parts form one simple query, so Postgres applies all or nothing. The query first
+ * locks `schema_migration`, which needs rights on that table; an advisory lock would be open to
+ * every role that may connect. It does not wait for the lock, and does nothing if the database has
+ * changed since it was checked. In both cases the caller checks again.
  *
- * @throws {MigrationRefused} when a newer version has migrated the database, or an applied
+ * @throws {MigrationRefused} if a newer version has migrated the database, or if an applied
  * migration has another text.
- * @throws when a migration fails (it then left nothing behind).
+ * @throws if a migration fails. It then leaves no changes.
  */
 export const migrate = async (
   sql: Sql,
@@ -71,10 +71,10 @@ const NOTES = `
 const CHANGED = 'FI001'
 /**
  * unique_violation (in the catalogue) and duplicate_table: two processes create the same table at
- * once.
+ * the same time.
  */
 const WHEN_BOTH_CREATE: readonly unknown[] = ['23505', '42P07']
-/** lock_not_available, deadlock_detected, and our own. */
+/** lock_not_available, deadlock_detected, and CHANGED. */
 const WHEN_LOCKED_OR_CHANGED: readonly unknown[] = ['55P03', '40P01', CHANGED]
 
 const besideOthers = async <T>(step: () => Promise<T>, codes: readonly unknown[]): Promise<T> => {
@@ -110,7 +110,7 @@ const migrateOnce = async (sql: Sql, migrations: readonly Migration[], ours: Fun
   return [...missing.map(({ name }) => name), ...(functions === undefined ? [] : [`functions of ${ours.version}`])]
 }
 
-/** What the decision what to apply depends on. */
+/** The state that decides what to apply. */
 const STATE = `
   concat_ws(' ', (select count(*) from schema_migration), (select version || ' ' || checksum from schema_functions))`
 
@@ -123,13 +123,13 @@ const checksumOf = ({ text }: Migration): string => createHash('sha256').update(
 
 /** The migrations that a database notes as applied. */
 export const readApplied = async (sql: Sql): Promise<AppliedMigration[]> => {
-  // Releases before 1.0 noted no checksum.
+  // A table from before release 1.0 has no checksums.
   const rows = await sql<AppliedMigration[]>`
     select number, name, coalesce(to_jsonb(m) ->> 'checksum', '') as checksum from schema_migration as m order by number`
   return [...rows]
 }
 
-/** Why a database with these migrations is not for this version to migrate, and what to do. */
+/** Why this version must not migrate a database with these migrations, and what to do. */
 export const reasonToRefuse = (
   migrations: readonly Migration[],
   done: readonly AppliedMigration[],
@@ -144,14 +144,11 @@ export const reasonToRefuse = (
     done.some(({ number, checksum }) => number === migration.number && checksum !== checksumOf(migration)),
   )
   if (changed === undefined) return undefined
-  const found = `Migration ${changed.number} (${changed.name}) has another text than the one that this database was made with.`
+  const found = `The text of migration ${changed.number} (${changed.name}) differs from the one that this database was made with.`
   return { found, advice: 'Restore the text of the release, and write changes as a new migration.' }
 }
 
-/**
- * True when the database has every migration that this version knows, and its functions or those of
- * a newer one.
- */
+/** True if the database has every migration of this version, and its functions or newer ones. */
 export const isMigrated = async (sql: Sql, migrations: readonly Migration[]): Promise<boolean> => {
   const [found] = await sql<{ exists: boolean }[]>`select to_regclass('schema_migration') is not null as exists`
   if (!found!.exists) return false

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Sql } from '../connection/postgres.ts'
 
-/** The tables and views that people query. All others are internal. */
+/** The tables and views for people. All others are internal. */
 export const READABLE_TABLES = [
   'account',
   'account_external_id',
@@ -21,18 +21,18 @@ export const READABLE_TABLES = [
 
 const PASSWORD_BYTES = 24
 /**
- * A forgotten query keeps vacuum from clearing away the rows that purges removed. The role can lift
- * this for itself, as any role of Postgres can.
+ * A forgotten query stops vacuum from clearing the rows that purges removed. The role can raise
+ * this limit for itself, as any role of Postgres can.
  */
 const STATEMENT_TIMEOUT = '5min'
-/** The services need connections as well. */
+/** The most connections of a reader, so that the services keep theirs. */
 const MOST_CONNECTIONS = 10
 
 /**
- * Makes a login role that can only read those tables of this schema, and returns its password,
- * which is kept nowhere.
+ * Creates a login role that can only read these tables of this schema, and returns its password,
+ * which is stored nowhere.
  *
- * @throws when a role of this name exists, or when the user of DATABASE_URL may not make roles.
+ * @throws if a role of this name exists, or if the user of DATABASE_URL may not create roles.
  */
 export const createReader = async (sql: Sql, name: string): Promise<string> => {
   const password = randomBytes(PASSWORD_BYTES).toString('base64url')
@@ -40,7 +40,7 @@ export const createReader = async (sql: Sql, name: string): Promise<string> => {
     select concat_ws(E';\n',
       format('create role %I login password %L nosuperuser nocreatedb nocreaterole noinherit connection limit %s',
         ${name}::text, ${password}::text, ${MOST_CONNECTIONS}::text),
-      -- Temporary tables are for everybody unless the owner of the database says otherwise.
+      -- Every role may create temporary tables unless the owner of the database revokes that.
       (select format('revoke temporary on database %I from public', datname) from pg_database
        where datname = current_database() and pg_has_role(current_user, datdba, 'usage')),
       format('alter role %I set default_transaction_read_only = on', ${name}::text),
@@ -54,8 +54,8 @@ export const createReader = async (sql: Sql, name: string): Promise<string> => {
 }
 
 /**
- * Whether a role can store what it likes as large objects, as every role can unless a superuser has
- * ended that.
+ * Whether a role can store data as large objects, as every role can unless a superuser has revoked
+ * that right.
  */
 export const canMakeLargeObjects = async (sql: Sql, name: string): Promise<boolean> => {
   const [row] = await sql<{ can: boolean }[]>`
@@ -65,8 +65,8 @@ export const canMakeLargeObjects = async (sql: Sql, name: string): Promise<boole
 }
 
 /**
- * Drops the role and everything that it was granted here. Who made a role may administer it, and is
- * no member of it; only a member, or a superuser, drops what is granted to it.
+ * Drops the role and its grants in this database. The creator of a role may administer it without
+ * being its member; only a member or a superuser can drop its grants.
  */
 export const dropReader = async (sql: Sql, name: string): Promise<void> => {
   const [{ statements }] = await sql<[{ statements: string }]>`

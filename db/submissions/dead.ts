@@ -3,12 +3,12 @@ import type { HashKey } from '../../contract/identity/own-id.ts'
 import type { Operation, Submission } from '../../contract/submission.ts'
 import type { Sql } from '../connection/postgres.ts'
 
-/** `expected`: the position of the workspace, behind which the submission is the next. */
+/** `expected`: the position of the workspace just before the submission. */
 export type DeadSubmission = { submission: Submission; attempts: number; reason: string; expected: number }
 
 /**
- * Sets aside a submission that can never be applied, and moves the position on: its receipt gives
- * the reason, and it is kept for a replay. It does nothing when the position is another one by now.
+ * Sets aside a submission that can never be applied, and moves the position. Its receipt gives the
+ * reason, and it is kept for a replay. Does nothing if the position has changed.
  */
 export const setAside = async (
   sql: Sql,
@@ -32,8 +32,8 @@ export const setAside = async (
 }
 
 /**
- * Selects dead submissions by all members that are given. `reason` is one as it is listed, `since`
- * is the earliest time of death.
+ * Selects dead submissions by all given members. `reason` has the form in the list, `since` is the
+ * earliest time of death.
  */
 export type DeadFilter = {
   id?: string | undefined
@@ -43,7 +43,7 @@ export type DeadFilter = {
   since?: Date | undefined
 }
 
-/** A dead submission without its content. Since `replayedAt` it is queued again. */
+/** A dead submission without its content. If `replayedAt` is set, it is queued again since then. */
 export type DeadEntry = {
   id: string
   workspaceId: string
@@ -56,7 +56,7 @@ export type DeadEntry = {
   replayedAt: Date | null
 }
 
-/** How many dead submissions there are for each reason, the most frequent first. */
+/** The number of dead submissions for each reason, the most frequent first. */
 export const countDead = (sql: Sql, filter: DeadFilter): Promise<{ reason: string; submissions: number }[]> =>
   sql<{ reason: string; submissions: number }[]>`
     select d.reason, count(*)::int as submissions from ${matching(sql, filter)}
@@ -76,8 +76,8 @@ export const findDead = async (sql: Sql, id: string): Promise<(DeadEntry & { sub
 }
 
 /**
- * Deletes dead submissions for good and returns how many. Their receipts stay, and so do
- * submissions that are queued again.
+ * Deletes dead submissions for good and returns how many. It keeps their receipts, and submissions
+ * that are queued again.
  */
 export const dropDead = async (sql: Sql, filter: DeadFilter): Promise<number> =>
   (
@@ -105,8 +105,8 @@ const matching = (sql: Sql, { id, workspace, reason, operation, since }: DeadFil
 export type ReplayRefusal = 'unknown' | 'being-purged' | 'undecided-purge'
 
 /**
- * Marks a dead submission as queued again and returns it, for the caller to append it to the log;
- * or tells why it cannot be replayed. If it is queued again already, it is not returned.
+ * Marks a dead submission as queued and returns it, for the caller to append it to the log; or says
+ * why it cannot be replayed. If it is queued already, it is not returned.
  */
 export const markReplayed = async (
   sql: Sql,

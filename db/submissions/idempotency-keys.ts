@@ -5,9 +5,9 @@ import type { Sql } from '../connection/postgres.ts'
 export type HeldIdempotencyKey = { body: string; submissionId: string; number: number }
 
 /**
- * What is stored of each idempotency key that is asked for, in the same order; null where the key
- * is free, or has expired. Keys of older submissions stay in their receipts, so the latest one of
- * the last day counts. One query serves any number of workspaces.
+ * The stored record of each idempotency key, in the same order; null for a key that is free or has
+ * expired. Keys of older submissions stay in their receipts, so the latest one of the last day
+ * counts. One query serves any number of workspaces.
  */
 export const findIdempotencyKeys = async (
   sql: Sql,
@@ -29,14 +29,14 @@ export const findIdempotencyKeys = async (
   return asked.map((_, at) => held.get(at + 1) ?? null)
 }
 
-/** An idempotency key, and the submission that has it. */
+/** An idempotency key and its submission. */
 export type KeyToFree = { key: string; submissionId: string; number: number }
 
 type Wanted = { workspaceId: string; subjectIds: readonly string[]; number: number; limit: number }
 
 /**
- * At most `limit` keys of submissions that were about one of these subjects and were accepted
- * before `number`.
+ * At most `limit` keys of submissions that concern one of these subjects and were accepted before
+ * `number`.
  */
 export const findKeysToFree = (sql: Sql, { workspaceId, subjectIds, number, limit }: Wanted): Promise<KeyToFree[]> =>
   sql<KeyToFree[]>`
@@ -49,7 +49,7 @@ export const findKeysToFree = (sql: Sql, { workspaceId, subjectIds, number, limi
     where s.acceptance_number < ${number} and s.idempotency_key is not null
     limit ${limit}`.execute()
 
-/** Forgets the idempotency keys of these submissions. */
+/** Removes the idempotency keys of these submissions. */
 export const freeKeys = async (
   sql: Sql,
   { workspaceId, submissionIds }: { workspaceId: string; submissionIds: readonly string[] },

@@ -2,21 +2,21 @@ import type { Sql } from '../connection/postgres.ts'
 import { withinTime } from '../../runtime/within-time.ts'
 
 /**
- * While Postgres does not answer, the API goes on accepting submissions, and asks Postgres again
- * after this time.
+ * While Postgres is away, the API keeps accepting submissions, and asks Postgres again after this
+ * time.
  */
 const ASK_AGAIN_AFTER_MS = 5_000
 const ASK_TIMEOUT_MS = 500
 
 export type NumberFloor = {
   /**
-   * The position of a workspace, or 0 while Postgres does not answer. No acceptance number up to it
-   * may be given: the worker would take that submission for an applied one.
+   * The position of a workspace, or 0 while Postgres is away. Acceptance numbers must be above it:
+   * the worker would take a lower one for an applied submission.
    */
-  of: (workspaceId: string) => Promise<number>
+  get: (workspaceId: string) => Promise<number>
   /**
-   * Call it when Redis, or another server in its place, is connected to, before Redis is asked: it
-   * may have lost its data, or have another clock.
+   * Call it when Redis, or another server in its place, is connected, before Redis is asked: it may
+   * have lost its data, or have another clock.
    */
   forget: () => void
 }
@@ -24,10 +24,10 @@ export type NumberFloor = {
 type Asked = { floor: Promise<number>; until: number }
 
 /**
- * Postgres is asked once for each workspace: from then on Redis knows a higher number. Without the
- * floor, a Redis that lost its data and whose clock is behind would give numbers a second time.
+ * Asks Postgres once for each workspace: from then on Redis knows a higher number. Without the
+ * floor, a Redis that lost its data and has a clock behind would give numbers twice.
  */
-export const numberFloor = (sql: Sql, now: () => number): NumberFloor => {
+export const createNumberFloor = (sql: Sql, now: () => number): NumberFloor => {
   let asked = new Map<string, Asked>()
   const ask = async (workspaceId: string): Promise<number> => {
     const [row] = await withinTime(
@@ -51,14 +51,14 @@ export const numberFloor = (sql: Sql, now: () => number): NumberFloor => {
     asked.set(workspaceId, fresh)
     return fresh
   }
-  const floorOf: NumberFloor['of'] = async (workspaceId) => {
+  const floorOf: NumberFloor['get'] = async (workspaceId) => {
     const held = askedOf(workspaceId)
     const floor = await held.floor
     const isForgotten = asked.get(workspaceId) !== held
     return isForgotten ? floorOf(workspaceId) : floor
   }
   return {
-    of: floorOf,
+    get: floorOf,
     forget: () => {
       asked = new Map()
     },

@@ -1,8 +1,8 @@
 import type { Sql } from '../connection/postgres.ts'
 
 /**
- * The acceptance number up to which a workspace has been applied; undefined when the workspace was
- * deleted.
+ * The acceptance number up to which a workspace has been applied; undefined for a deleted
+ * workspace.
  */
 export const readPosition = async (sql: Sql, workspaceId: string): Promise<number | undefined> => {
   const [row] = await sql<{ position: string }[]>`

@@ -10,7 +10,7 @@ type Row = Omit<Receipt, 'acceptedAt' | 'finishedAt' | 'counts' | 'identifiers' 
 }
 
 /**
- * The receipt of a submission of this workspace; undefined until the submission is applied or set
+ * The receipt of a submission in this workspace; undefined until the submission is applied or set
  * aside.
  */
 export const findReceipt = async (sql: Sql, workspaceId: string, id: string): Promise<Receipt | undefined> => {
@@ -34,7 +34,7 @@ export const findReceipt = async (sql: Sql, workspaceId: string, id: string): Pr
   }
 }
 
-/** Those of these submissions that have no receipt. */
+/** The given submissions that have no receipt. */
 export const findMissingReceipts = async (sql: Sql, workspaceId: string, ids: readonly string[]): Promise<string[]> => {
   const rows = await sql<{ id: string }[]>`
     select id from submission where workspace_id = ${workspaceId} and id = any (${[...ids]}::uuid[])`

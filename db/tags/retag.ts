@@ -1,8 +1,8 @@
 import type { Sql } from '../connection/postgres.ts'
 
 /**
- * Selects the records to be tagged again; records that people tagged are never among them. `since`
- * and `until` are times of acceptance.
+ * Selects the records to tag again, without records that people tagged. `since` and `until` are
+ * times of acceptance.
  */
 export type Retag = {
   workspaceId: string | undefined
@@ -10,19 +10,19 @@ export type Retag = {
   since: Date | undefined
   until: Date | undefined
   /**
-   * Leaves out records that a tagger of this version or a newer one has read; undefined leaves out
-   * none.
+   * Leaves out records that a tagger of this version or a newer one has tagged; undefined includes
+   * all.
    */
   olderThanVersion: number | undefined
 }
 
-/** No id is smaller. */
+/** The smallest id. */
 const FIRST_ID = '00000000-0000-0000-0000-000000000000'
 
 const TABLES = ['feedback', 'conversation'] as const
 export type RetagTable = (typeof TABLES)[number]
 
-/** Of a conversation the acceptance of what stands, since no other is known. */
+/** For a conversation, the time of its current row, since no other is known. */
 const conditions = (sql: Sql, table: RetagTable, { workspaceId, source, since, until, olderThanVersion }: Retag) => {
   const acceptedAt = table === 'feedback' ? sql`accepted_at` : sql`acceptance_time(number)`
   return sql`
@@ -46,7 +46,7 @@ export const countRetag = async (sql: Sql, wanted: Retag): Promise<Record<RetagT
 export type RetagPage = { table: RetagTable; workspaceId: string; ids: string[] }
 
 /**
- * The ids of the selected records in pages. A page is of one workspace and table, and has at most
+ * The ids of the selected records in pages. A page is from one workspace and table, and has at most
  * `most` ids.
  */
 export const retagPages = async function* (sql: Sql, wanted: Retag, most: number): AsyncGenerator<RetagPage> {

@@ -6,10 +6,9 @@ const LOW = 0x1_0000_0000
 const HIGH_BITS = 0x1f_ffff
 
 /**
- * The form in which terms are stored: 53 bits of their hashes, encrypted under a key that follows
- * from the hash key and the workspace, so that nobody without the hash key can find out a word by
- * trying. One call of AES encrypts all of them: an HMAC for each term would take as long as
- * tagging.
+ * The stored form of terms: 53 bits of their hashes, encrypted under a key that is derived from the
+ * hash key and the workspace. Without the hash key, words cannot be guessed by trying. One call of
+ * AES encrypts all terms: an HMAC for each would take as long as tagging.
  */
 export const storedHashes = ({ hashKey, workspaceId }: Realm, hashes: readonly number[]): number[] => {
   const key = Buffer.from(keyedHash(hashKey, JSON.stringify([workspaceId, 'tag_term']), 'hex'), 'hex')
@@ -18,7 +17,7 @@ export const storedHashes = ({ hashKey, workspaceId }: Realm, hashes: readonly n
     blocks.writeUInt32BE(Math.floor(hash / LOW), at * BLOCK_BYTES)
     blocks.writeUInt32BE(hash % LOW, at * BLOCK_BYTES + 4)
   })
-  // ECB would show that blocks repeat, but none does: each block is another term.
+  // ECB shows equal blocks, but there are none: each block is another term.
   const cipher = createCipheriv('aes-256-ecb', key, null).setAutoPadding(false)
   const encrypted = Buffer.concat([cipher.update(blocks), cipher.final()])
   return hashes.map((_, at) => {

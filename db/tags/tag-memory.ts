@@ -2,9 +2,7 @@ import type { Realm } from '../../contract/identity/own-id.ts'
 import type { Sql } from '../connection/postgres.ts'
 import { storedHashes } from './tag-hashes.ts'
 
-/**
- * How many texts of a workspace had a term, and how they had it: the `TermCounts` of the tagger.
- */
+/** The number of a workspace's texts with a term, by kind: the `TermCounts` of the tagger. */
 export type KnownTerm = {
   hash: number
   texts: number
@@ -30,15 +28,13 @@ export type Recalled = {
 
 type RecallRequest = {
   hashes: readonly number[]
-  /**
-   * Records whose own shares do not count, so that they are measured by what other records taught.
-   */
+  /** Records whose own shares do not count, so that other records judge them. */
   except: readonly string[]
 }
 
 /**
- * Reads from a workspace's memory the counts of these terms, and the tags in use whose keys are
- * among them.
+ * Reads the counts of these terms from a workspace's memory, and the tags in use with keys among
+ * them.
  */
 export const recall = async (sql: Sql, realm: Realm, { hashes, except }: RecallRequest): Promise<Recalled> => {
   const stored = storedHashes(realm, hashes)

@@ -4,9 +4,9 @@ import type { Sql } from '../connection/postgres.ts'
 const CONVERSATIONS_PER_JOB = 500
 
 /**
- * Queues a tagging of the conversations that lost messages, and with these their tags, to the purge
- * of this number or to a later one. Returns how many they are. It can be repeated: a conversation
- * counts until it has tags again.
+ * Queues conversations for tagging that lost messages, and so their tags, to the purge of this
+ * number or a later one. Returns how many. It can be repeated: a conversation counts until it has
+ * tags again.
  */
 export const tagShortened = async (
   sql: Sql,

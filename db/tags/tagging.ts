@@ -3,20 +3,17 @@ import type { Realm } from '../../contract/identity/own-id.ts'
 import type { Sql } from '../connection/postgres.ts'
 import { storedHashes } from './tag-hashes.ts'
 
-/** The stored records that one statement reads. */
+/** The stored records of one statement. */
 export type WantedRecords = Pick<TaggingJob, 'feedbackIds' | 'conversationIds'> & {
   workspaceId: string
   taggerVersion: number
-  /**
-   * Read records again that this version of the tagger has read. The tags that people gave are then
-   * left alone.
-   */
+  /** Tag records again that this version of the tagger has tagged. Tags that people gave stay. */
   again: boolean
 }
 
 /**
- * A stored text. Its `textVersion` tells later whether the text was replaced meanwhile; `tags` are
- * those that people gave.
+ * A stored text. A later `textVersion` means that the text was replaced. `tags` are the tags that
+ * people gave.
  */
 export type StoredText = {
   record: 'feedback' | 'conversation'
@@ -28,9 +25,9 @@ export type StoredText = {
 }
 
 /**
- * The texts of the records that the tagger has not read yet. The text of a conversation is that of
- * its incoming messages. An empty list of tags teaches nothing: clients send it although nobody has
- * looked at the text.
+ * The texts of the records that the tagger has not tagged yet. The text of a conversation consists
+ * of its incoming messages. An empty list of tags teaches nothing: clients send it for texts that
+ * people have not read.
  */
 export const readTexts = async (
   sql: Sql,
@@ -43,12 +40,9 @@ export const readTexts = async (
   return rows.map((row) => ({ ...row, number: Number(row.number) }))
 }
 
-/**
- * What one text taught the memory: how each of its terms appears in it, and the tags that it
- * carries.
- */
+/** The share of one text in the memory: how each of its terms appears in it, and its tags. */
 export type Share = {
-  /** Whether people tagged it, and with how many tags. */
+  /** Whether people tagged it, and the number of their tags. */
   judged: boolean
   given: number
   terms: readonly { hash: number; determined: boolean; free: boolean; valued: boolean; given: boolean }[]
@@ -58,14 +52,14 @@ export type Share = {
 export type Tagged = Omit<StoredText, 'text' | 'tags'> & { tags: readonly string[]; share: Share }
 
 /**
- * How many terms of a workspace's latest texts are kept, each text counted by itself; as many again
- * of texts that people tagged.
+ * The terms that a workspace keeps, counted by text, from its latest texts; and as many again from
+ * texts that people tagged.
  */
 export const MAX_TERMS_OF_TEXTS = 250_000
 
 /**
- * Keeps generated tags with the tagger's version, counts them into the workspace's categories, and
- * learns the shares. Nothing is kept for a record that was replaced meanwhile. Repeating it changes
+ * Stores generated tags with the tagger's version, counts them into the workspace's categories, and
+ * learns the shares. Skips a record that was replaced in the meantime. Repeating it changes
  * nothing. Returns how many records got tags.
  */
 export const storeTags = async (
@@ -97,8 +91,8 @@ const hashesText = (realm: Realm, hashed: readonly { hash: number }[]): string =
 }
 
 /**
- * Numbers as Postgres writes an array. As JSON they would be parsed to numerics, written as text,
- * and parsed again.
+ * Numbers in the form of a Postgres array. As JSON, Postgres would parse them to numerics, write
+ * them as text, and parse them again.
  */
 const arrayText = (numbers: readonly number[]): string => `{${numbers.join()}}`
 

@@ -1,7 +1,7 @@
 import type { Sql } from '../connection/postgres.ts'
 
 /**
- * Tables whose rows belong to a workspace. Its row in workspace_progress goes when the deletion
+ * Tables with rows of a workspace. Its row in workspace_progress goes first, when the deletion
  * begins.
  */
 export const OWNED_TABLES = [
@@ -34,13 +34,13 @@ export const OWNED_TABLES = [
   'submission',
 ] as const
 
-/** Nothing else writes to the workspace by then, so a step holds nothing up. */
+/** No other writer uses the workspace by then, so a step delays nothing. */
 const ROWS_PER_STEP = 5_000
 
 /**
- * Begins a deletion: the progress row of the workspace goes, so that nothing can be saved any more,
- * and its tokens go. Returns how many milliseconds ago the deletion began, since it can be begun
- * again.
+ * Begins a deletion: removes the workspace's progress row, so that no statement can save anything
+ * for it, and its tokens. Returns how many milliseconds ago the deletion began, since it can be
+ * begun again.
  */
 export const beginDeletion = async (sql: Sql, workspaceId: string): Promise<number> => {
   const [row] = await sql<[{ ms: number }]>`select begin_deletion(${workspaceId}) as ms`
@@ -58,8 +58,8 @@ export const countOwnedRows = async (sql: Sql, workspaceId: string): Promise<num
 }
 
 /**
- * Deletes in bounded steps what is stored of a workspace whose deletion has begun. `onProgress`
- * hears how many rows are deleted so far.
+ * Deletes the rows of a workspace whose deletion has begun, in bounded steps. `onProgress` gets the
+ * number of rows deleted so far.
  */
 export const deleteOwnedRows = async (
   sql: Sql,
@@ -80,7 +80,7 @@ export const deleteOwnedRows = async (
   return deleted
 }
 
-/** The last step: from here on the name is free. */
+/** The last step. Afterwards the name is free. */
 export const endDeletion = async (sql: Sql, workspaceId: string): Promise<void> => {
   await sql`delete from workspace where id = ${workspaceId}`
 }

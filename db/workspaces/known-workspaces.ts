@@ -5,10 +5,10 @@ import { withinTime } from '../../runtime/within-time.ts'
 export type ListKnownWorkspaces = () => Promise<readonly Workspace[]>
 
 /**
- * Lists the workspaces, or while Postgres is away, those known last: what is queued grows then, and
- * has to be counted.
+ * Lists the workspaces. While Postgres is away it lists the last known ones, since their queued
+ * submissions grow and have to be counted.
  */
-export const knownWorkspaces = (sql: Sql, timeoutMs: number): ListKnownWorkspaces => {
+export const createKnownWorkspaces = (sql: Sql, timeoutMs: number): ListKnownWorkspaces => {
   let known: readonly Workspace[] = []
   return async () => {
     try {

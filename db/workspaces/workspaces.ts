@@ -5,7 +5,7 @@ export type Workspace = { id: string; name: string; createdAt: Date; isBeingDele
 /** The workspace that exists from the first start. */
 export const DEFAULT_WORKSPACE = 'default'
 
-/** Makes a workspace; undefined when the name is taken. */
+/** Creates a workspace. Returns undefined if the name is taken. */
 export const createWorkspace = async (sql: Sql, name: string): Promise<Workspace | undefined> => {
   const [row] = await sql<Workspace[]>`
     with made as (
@@ -25,7 +25,7 @@ export const listWorkspaces = (sql: Sql): Promise<Workspace[]> =>
     from workspace as w left join deleted_workspace as d on d.id = w.id
     order by w.created_at, w.name`.execute()
 
-/** Without those that are being deleted. */
+/** The ids of the workspaces that are not being deleted. */
 export const listWorkspaceIds = async (sql: Sql): Promise<string[]> => {
   const rows = await sql<{ id: string }[]>`
     select id from workspace where id not in (select id from deleted_workspace) order by id`

@@ -4,7 +4,9 @@ import type { Operation } from '../../contract/submission.ts'
 /** `tokens` submissions; a spent token comes back `windowMs` after it was spent. */
 export type RateLimit = { tokens: number; windowMs: number }
 
-/** What is left of a limit, and when the next spent token comes back; 0 when none is spent. */
+/**
+ * The remaining tokens of a limit, and when the next spent token comes back; 0 if none is spent.
+ */
 export type Bucket = { remaining: number; resetMs: number }
 
 export type AdmissionRequest = {
@@ -15,25 +17,25 @@ export type AdmissionRequest = {
   traceparent?: string | undefined
   limit?: RateLimit | undefined
   idempotency?: Idempotency | undefined
-  /** Refuse the submission while its workspace has more bytes waiting than these. */
+  /** Refuse the submission while its workspace has more waiting bytes than this. */
   mostBytes?: number
-  /** Refuse the submission. The limit is judged all the same, and not used up. */
+  /** Refuse the submission, but report the rate limit without using it up. */
   full?: boolean
-  /** Only look the idempotency key up. */
+  /** Only look up the idempotency key. */
   peek?: boolean
 }
 
-/** The log as it was before the submission. */
+/** The state of the log before the submission. */
 export type LogState = {
-  /** Everything before it was applied. */
+  /** All earlier submissions are applied. */
   isLogEmpty: boolean
-  /** An identify of a contact, or a conversation, before it was not applied. */
+  /** An earlier identify of a contact, or a conversation, is not applied. */
   isIdentifyWaiting: boolean
-  /** A purge before it was not applied. */
+  /** An earlier purge is not applied. */
   isPurgeWaiting: boolean
 }
 
-/** `bucket` is there for an operation with a limit. Only an admitted submission spends a token. */
+/** `bucket` is set for an operation with a limit. Only an admitted submission spends a token. */
 export type Admission =
   | ({
       outcome: 'admitted' | 'repeated'
@@ -43,14 +45,15 @@ export type Admission =
     } & LogState)
   | { outcome: 'rate-limited' | 'full' | 'other-body'; bucket: Bucket | undefined }
   /**
-   * It is in the log, but too few replicas have it: a failover can lose it, so do not confirm it.
+   * The submission is in the log, but on too few replicas. A failover can lose it, so do not
+   * confirm it.
    */
   | { outcome: 'unreplicated'; bucket: Bucket | undefined }
-  /** The answer to a peek: no submission had this key. */
+  /** The answer to a peek: the key is unused. */
   | ({ outcome: 'fresh' } & LogState)
 
 /**
- * Rejects when Redis does not answer. The submission may be in the log all the same, so confirm
- * nothing. Calls for one workspace within a turn of the event loop keep their order.
+ * Rejects if Redis does not answer. The submission may still be in the log, so confirm nothing.
+ * Calls for one workspace within a tick of the event loop keep their order.
  */
 export type Admit = (request: AdmissionRequest) => Promise<Admission>

@@ -7,29 +7,29 @@ import { createReplicatedSend } from '../redis/replicated.ts'
 import type { Wake } from '../jobs/wake.ts'
 
 type Dependencies = {
-  /** With `replicas`, for admissions alone. */
+  /** With `replicas`, a connection for admissions alone. */
   redis: RedisClient
   prefix: string
   wake: Pick<Wake, 'wake'>
-  /** No number at or below the floor of its workspace is given: the position in Postgres. */
+  /** The floor of a workspace, its position in Postgres. Acceptance numbers are above it. */
   floorOf?: (workspaceId: string) => Promise<number>
-  /** Nothing counts as admitted before so many replicas of its Redis have it. */
+  /** A submission is admitted once this many replicas of its Redis have it. */
   replicas?: number
   /**
-   * Finds an idempotency key that has left the book in Redis; null when there is none, undefined
-   * while Postgres cannot be asked.
+   * Finds an idempotency key that has left the book in Redis. Null if there is none, undefined
+   * while Postgres is away.
    */
   findStoredKey: (workspaceId: string, key: string) => Promise<IdempotencyRecord | null | undefined>
 }
 
-/** Once a book was found to lack keys of the last day, Postgres is asked first for so long. */
+/** After a book lacked keys of the last day, Postgres is asked first for this time. */
 const ASK_FIRST_MS = 60_000
 
 /**
- * Decides whether a submission enters, gives it its id and its acceptance number, appends it to the
- * log of its workspace, and wakes a worker unless one applies the log already. Once this resolves
- * with `admitted`, the submission is accepted. Numbers of a workspace increase strictly, whichever
- * process asks.
+ * Admits or refuses a submission. An admitted one gets its id and acceptance number, enters the log
+ * of its workspace, and wakes a worker unless a worker applies the log already. It is accepted once
+ * this resolves with `admitted`. Acceptance numbers of a workspace increase strictly across
+ * processes.
  */
 export const createAdmit = (dependencies: Dependencies): Admit => {
   const { findStoredKey } = dependencies
@@ -46,7 +46,8 @@ export const createAdmit = (dependencies: Dependencies): Admit => {
     if (asking.outcome !== 'unknown-key') return asking
     askFirstUntil.set(workspaceId, performance.now() + ASK_FIRST_MS)
     const second = await askInSteps(ask, { ...request, known: await findKnown(request) })
-    if (second.outcome === 'unknown-key') throw new Error('A known idempotency key is never unknown.')
+    if (second.outcome === 'unknown-key')
+      throw new Error('The script answered unknown-key to a request with a known key.')
     return second
   }
 }
@@ -54,7 +55,8 @@ export const createAdmit = (dependencies: Dependencies): Admit => {
 type Ask = (request: AskedRequest) => Promise<Asking>
 
 /**
- * A larger body is sent once its submission may enter, so that a refused one costs Redis little.
+ * A larger body is sent only after the script would admit it, so that a refused one costs Redis
+ * little.
  */
 const SENT_AT_ONCE_CHARACTERS = 64 * 1024
 
@@ -69,17 +71,17 @@ const CALL_WEIGHT = 1_000
 const WEIGHT_OF_ANY = 3
 const CHARACTERS_LIKE_A_KEY = 300
 
-/** A purge goes alone: it is an entry of its own. */
+/** A purge goes alone, since it is an entry of its own. */
 const weightOf = ({ operation, bodyText }: AdmissionRequest): number =>
   operation === 'purge_contact' ? CALL_WEIGHT : WEIGHT_OF_ANY + bodyText.length / CHARACTERS_LIKE_A_KEY
 
 /**
- * A call keeps Redis for a millisecond or two at most. A second call may be on its way, so that the
- * API reads requests while Redis admits others.
+ * A call blocks Redis for a millisecond or two at most. A second call may be on its way, so that
+ * the API reads requests while Redis admits.
  */
-const TOGETHER = { items: 64, weight: { most: CALL_WEIGHT, of: weightOf }, lanes: 2 }
+const TOGETHER = { items: 64, weight: { most: CALL_WEIGHT, weigh: weightOf }, concurrency: 2 }
 
-/** Requests of one workspace that are in flight together share a call, in their order. */
+/** Concurrent requests of one workspace share a call, in their order. */
 const createAsk = (dependencies: Dependencies): Ask => {
   const { redis, replicas = 0 } = dependencies
   const send = replicas === 0 ? createSendAdmit(redis) : createReplicatedSend(redis, replicas)
@@ -100,7 +102,7 @@ const askAndWake = async (
   workspaceId: string,
   requests: readonly AskedRequest[],
 ): Promise<Asking[]> => {
-  // Asked last, so that no failover can happen between the floor and the call.
+  // The floor is read last, so that no failover can happen between it and the call.
   const floor = (await floorOf?.(workspaceId)) ?? 0
   const { askings, entered, isDeep, isLeased } = await callAdmit({ prefix, send }, { workspaceId, floor }, requests)
   if (entered > 0 && !isLeased) void wake.wake(workspaceId, { submissions: entered, isDeep })

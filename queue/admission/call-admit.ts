@@ -9,13 +9,13 @@ import { compactId, keysOfScript, MICROSECONDS_PER_MS, readCompactId } from '../
 import { batchIdOf, itemText, type ItemParts, letterOf, placeOf, submissionIdIn } from '../log/log-entry.ts'
 import { luaScript } from '../redis/lua-script.ts'
 
-/** What Postgres knows about the idempotency key. */
+/** The record of the idempotency key in Postgres. */
 export type Known = IdempotencyRecord | 'nothing'
 export type AskedRequest = AdmissionRequest & Pick<ItemParts, 'again'> & { known?: Known | undefined }
-/** `unknown-key`: without `known` it cannot be told whether the idempotency key was used before. */
+/** `unknown-key`: only Postgres can tell whether the idempotency key was used before. */
 export type Asking = Admission | { outcome: 'unknown-key' }
 
-/** One for each request, and what is true of all of them. */
+/** One text for each request, then one about the log. */
 export type Answers = string[]
 /** `answers` is undefined if nothing was sent, since replicas are away. */
 export type Sent = { answers: Answers | undefined; isReplicated: boolean }
@@ -35,13 +35,16 @@ export const createSendAdmit = (redis: RedisClient): SendAdmit => {
 }
 
 /**
- * `entered`: how many submissions workers may apply now. `isLeased`: a worker applies the log, and
- * sees them when it takes its next stride.
+ * `entered`: how many submissions workers can apply. `isLeased`: a worker applies the log, and sees
+ * them when it takes its next stride.
  */
 type Called = { askings: Asking[]; entered: number; isDeep: boolean; isLeased: boolean }
 const NOT_ENTERED = { entered: 0, isDeep: false, isLeased: false }
 
-/** Calls admit.lua for requests of one workspace. The order is that of its KEYS and ARGV. */
+/**
+ * Calls admit.lua for requests of one workspace. KEYS and ARGV have the order that the script
+ * describes.
+ */
 export const callAdmit = async (
   { prefix, send }: { prefix: string; send: SendAdmit },
   { workspaceId, floor }: { workspaceId: string; floor: number },
@@ -70,13 +73,13 @@ export const callAdmit = async (
     }
     return asking
   })
-  // Without replicas, a failover would lose the entry from the log after it was applied.
+  // Workers must not apply it: without replicas, a failover would lose the entry from the log.
   if (!isReplicated) return { askings: askings.map(unreplicated), ...NOT_ENTERED }
   const entered = askings.filter(({ outcome }) => outcome === 'admitted').length
   return { askings, entered, isDeep: isDeep === 1, isLeased: isLeased === 1 }
 }
 
-/** Operations that can change which contact an external id or an email means. */
+/** Operations that can change the contact of an external id or an email. */
 const IDENTIFYING: ReadonlySet<Operation> = new Set(['identify_contact', 'submit_conversation'])
 
 const NO_BOUND = Number.MAX_SAFE_INTEGER
@@ -87,10 +90,10 @@ const unreplicated = (asking: Asking): Asking =>
     ? { outcome: 'unreplicated', bucket: asking.bucket }
     : asking
 
-/** A submission as the script is asked about it. JSON leaves out what is undefined. */
+/** A request in the form of the script. JSON leaves out undefined members. */
 const askedOf = (request: AskedRequest, batchId: string, place: number) => {
   const { operation, limit, idempotency, known } = request
-  // The script gives the number, and with it the time of the id. `readFormer` puts it in.
+  // The script assigns the number, and with it the time of the id. `readFormer` inserts the time.
   const submissionId = submissionIdIn({ batchId, first: 0 }, place)
   return {
     operation,
@@ -130,7 +133,7 @@ const readAnswer = (answer: string, submissionId: string, state: LogState): Aski
   }
 }
 
-/** The id of a former submission. One that came from the book has no time yet. */
+/** The id of a former submission. In the book of idempotency keys, the id lacks its time. */
 const readFormer = (id: string, number: number): string => {
   if (!id.startsWith(NO_TIME)) return id
   const place = placeOf(id)

@@ -7,8 +7,8 @@ import { compactId, MICROSECONDS_PER_MS, workspaceKeys } from '../keys.ts'
 import { letterOf } from '../log/log-entry.ts'
 import { luaScript } from '../redis/lua-script.ts'
 
-// 126 and 54 bits: without HASH_KEY, two texts with the same hash cannot be looked for. A body is
-// compared with one other.
+// 126 and 54 bits. Without HASH_KEY, collisions cannot be searched for. A body is compared with a
+// single other body.
 const KEY_CHARACTERS = 22
 const BODY_CHARACTERS = 9
 
@@ -24,17 +24,17 @@ export const idempotencyOf = (
   }
 }
 
-/** How the record of a key begins in the book: the hash of the body, and the submission. */
+/** The beginning of a key's record in the book: the hash of the body, and the submission. */
 export const recordBegin = ({ body, submissionId }: Omit<IdempotencyRecord, 'number'>): string =>
   body + compactId(submissionId)
 
-/** The record of a key in the book. lua/functions/idempotency-record.lua reads it. */
+/** The record of a key in the book, which lua/functions/idempotency-record.lua reads. */
 export const recordOf = (record: IdempotencyRecord): string => recordBegin(record) + record.number.toString(16)
 
 const FREE = luaScript('free-idempotency-keys', ['idempotency-record'])
 const TRIM = luaScript('trim-idempotency-keys', ['idempotency-record'])
 
-/** Frees idempotency keys as long as they lead to the submissions with these numbers. */
+/** Frees idempotency keys that still belong to the submissions with these numbers. */
 export const freeIdempotencyKeys = async (
   redis: RedisClient,
   prefix: string,
@@ -45,21 +45,23 @@ export const freeIdempotencyKeys = async (
   await redis.eval(FREE, 1, idempotency, ...keys.flatMap(({ key, number }) => [key, number]))
 }
 
-/** A key in the book and in the order, measured with jemalloc (`npm run bench -- keys`). */
+/**
+ * The memory of a key in the book and in the key order, with jemalloc (`npm run bench -- keys`).
+ */
 const BYTES_PER_KEY = 140
 const SHARE_OF_MEMORY = 0.1
-/** Where Redis has no bound of its own. */
+/** The bound for a Redis without `maxmemory`. */
 const MOST_WITHOUT_BOUND = 1_000_000
-/** A step of trimming, in keys, keeps Redis for a millisecond or two. */
+/** The keys of one step, which blocks Redis for a millisecond or two. */
 const KEYS_AT_ONCE = 500
 const STEPS_AT_ONCE = 1_000
 
 /**
- * Keeps the books of recent idempotency keys within a tenth of Redis's memory together. The largest
- * books give way first, and of a book its oldest keys: Postgres has them. Keys of submissions that
- * wait stay.
+ * Keeps all books of recent idempotency keys together within a tenth of Redis's memory. It shortens
+ * the largest books, and removes the oldest keys first: Postgres has them. Keys of waiting
+ * submissions stay.
  *
- * @param maxBytes `maxmemory`; 0 when there is no bound.
+ * @param maxBytes `maxmemory`; 0 if there is no bound.
  */
 export const trimIdempotencyKeys = async (
   redis: RedisClient,
@@ -82,7 +84,7 @@ export const trimIdempotencyKeys = async (
   )
 }
 
-/** The largest share with which all sizes, each cut to it, come to at most `most` together. */
+/** The largest share for which the sizes, each cut to it, sum up to at most `most`. */
 export const fairShare = (sizes: readonly number[], most: number): number => {
   let left = most
   const ascending = sizes.toSorted((a, b) => a - b)

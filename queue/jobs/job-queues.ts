@@ -3,7 +3,7 @@ import type { RemovalJob, TaggingJob, WebhookJob } from '../../contract/jobs.ts'
 import { QUEUE_NAMES, type QueueName } from '../../contract/queues.ts'
 import type { RedisClient } from '../redis/connect-redis.ts'
 
-/** Entries that a queue's event stream keeps, roughly; nothing reads it. */
+/** The approximate entries of a queue's event stream, which nothing reads. */
 const EVENTS_KEPT = 1_000
 /** How many finished jobs a queue keeps, and for how many seconds. */
 export const FINISHED_JOBS_KEPT = { count: 1_000, age: 3_600 } as const
@@ -22,7 +22,7 @@ export const queuePrefix = (prefix: string, queue: QueueName): string => `{${pre
 export type JobQueue = Queue
 export type JobQueues = Readonly<Record<QueueName, JobQueue>>
 
-/** The queues as producers and dashboards use them. The caller closes the connection. */
+/** The queues for producers and dashboards. The caller closes the connection. */
 export const openQueues = (connection: RedisClient, prefix: string, onError: (error: Error) => void): JobQueues => {
   const open = (name: QueueName): Queue => {
     const queue = new Queue(name, {
@@ -41,7 +41,7 @@ export const closeQueues = async (queues: JobQueues): Promise<void> => {
   await Promise.all(Object.values(queues).map((queue) => queue.close()))
 }
 
-/** Adds a job for each decided purge whose records are to be removed, unless it has one. */
+/** Adds a job for each decided purge with records to remove, unless it has one. */
 export const addRemovals = async (queues: JobQueues, removals: readonly RemovalJob[]): Promise<void> => {
   if (removals.length === 0) return
   await queues.removal.addBulk(
@@ -61,16 +61,16 @@ export const addDeliveries = async (queues: JobQueues, deliveries: readonly Webh
   )
 }
 
-/** Has a worker send a message that tests a webhook. Returns the id of the job. */
+/** Adds a job that sends a test message to a webhook. Returns the id of the job. */
 export const addWebhookTest = async (queues: JobQueues, named: Omit<WebhookJob, 'isTest'>): Promise<string> =>
   (await queues.webhook.add('test_webhook', { ...named, isTest: true })).id!
 
-/** How a test ended; undefined while it has not. */
+/** The outcome of a test; undefined while it runs. */
 export const webhookTestOutcome = async (queues: JobQueues, id: string): Promise<string | undefined> => {
   const job: Job<WebhookJob, string> | undefined = await queues.webhook.getJob(id)
   if (job === undefined || (await job.isFailed())) return 'the job failed'
   if (!(await job.isCompleted())) return undefined
-  // The job is read again, since it may have ended after the first reading.
+  // The job is read again, since it may have ended after the first read.
   const ended: Job<WebhookJob, string> | undefined = await queues.webhook.getJob(id)
   return ended?.returnvalue
 }
@@ -85,8 +85,8 @@ export const enqueueTagging = async (queues: JobQueues, jobs: readonly TaggingJo
 }
 
 /**
- * How a tagging job ended, and how many records it tagged; undefined while it has not ended. A job
- * that is gone ended well.
+ * The outcome of a tagging job with the number of tagged records; undefined while it runs. A
+ * removed job succeeded.
  */
 export const taggingOutcome = async (
   queues: JobQueues,
@@ -96,7 +96,7 @@ export const taggingOutcome = async (
   if (job === undefined) return { failed: false, kept: undefined }
   if (await job.isFailed()) return { failed: true, kept: 0 }
   if (!(await job.isCompleted())) return undefined
-  // The job is read again, since it may have ended after the first reading.
+  // The job is read again, since it may have ended after the first read.
   const ended: Job<TaggingJob, number> | undefined = await queues.tagging.getJob(id)
   return { failed: false, kept: ended?.returnvalue }
 }

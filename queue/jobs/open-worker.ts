@@ -3,27 +3,29 @@ import type { QueueName } from '../../contract/queues.ts'
 import type { RedisClient } from '../redis/connect-redis.ts'
 import { FINISHED_JOBS_KEPT, queuePrefix } from './job-queues.ts'
 
-// The jobs of a killed worker are delivered again within the sum of these two.
+// Jobs of a killed worker are delivered again within the sum of these two.
 const LOCK_MS = 8_000
 const LOOK_FOR_STALLED_EVERY_MS = 3_000
-/** After an outage of Redis. BullMQ's default is 15 s. */
+/** The pause after an outage of Redis. BullMQ's default is 15 s. */
 const TRY_AGAIN_AFTER_MS = 1_000
 
 /**
- * After so many deaths of workers a tagging job ends as failed: its text may be what kills them,
- * and is stored already.
+ * After this many deaths of workers a tagging job fails: its text may kill workers, and is stored
+ * already.
  */
 const MOST_DEATHS_IN_TAGGING = 20
 
 export type QueueWorker = Worker
-/** A job as a worker has it in hand. */
+/** A job in the hands of a worker. */
 export type DeliveredJob = Job
 type WorkerSettings = { connection: RedisClient; prefix: string; concurrency: number }
 
-/** An error after which a job is not tried again: it stays where operators see it. */
-export const hopeless = (why: string): Error => new UnrecoverableError(why)
+/**
+ * An error after which BullMQ does not retry a job, so that operators see it among the failed ones.
+ */
+export const unrecoverable = (why: string): Error => new UnrecoverableError(why)
 
-/** Begins to take jobs of a queue. */
+/** Starts taking jobs of a queue. */
 export const openWorker = (
   name: QueueName,
   process: (job: DeliveredJob) => Promise<unknown>,
@@ -34,9 +36,10 @@ export const openWorker = (
     prefix: queuePrefix(prefix, name),
     concurrency,
     removeOnComplete: FINISHED_JOBS_KEPT,
-    // Other jobs carry no data: maintenance adds them again. Operators look at failed tagging.
+    // Other jobs carry no data, and maintenance adds them again. Operators look at failed tagging
+    // jobs.
     ...(name !== 'tagging' && { removeOnFail: FINISHED_JOBS_KEPT }),
-    // The lease counts the deaths of workers that apply a log (lua/take.lua).
+    // Leases count the deaths of workers that apply a log (lua/take.lua).
     maxStalledCount: name === 'tagging' ? MOST_DEATHS_IN_TAGGING : Number.MAX_SAFE_INTEGER,
     lockDuration: LOCK_MS,
     stalledInterval: LOOK_FOR_STALLED_EVERY_MS,
@@ -44,8 +47,8 @@ export const openWorker = (
   })
 
 /**
- * Gives the deduplication key of a job back when it begins. A wake that came while the job ended
- * would otherwise be lost.
+ * Removes the deduplication key of a job when the job begins. Otherwise a wake would be lost that
+ * arrives while the job ends.
  */
 const letNextWait =
   (process: (job: DeliveredJob) => Promise<unknown>) =>

@@ -4,50 +4,48 @@ import type { RedisClient } from '../redis/connect-redis.ts'
 import { processKeys } from '../keys.ts'
 import { luaScript } from '../redis/lua-script.ts'
 
-/** The bounds between which a worker counts the times from acceptance to storage. */
+/** The bucket bounds of the time from acceptance to storage. */
 export const STORAGE_BOUNDS_SECONDS = [
   0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1_800, 3_600,
 ] as const
 
 /**
- * The time that applying took is told as it was lately: a second so long ago counts for 1/e of a
- * second now. Divided by this, it is how many workers were busy on average.
+ * The time constant of the fading time of applying: a second that is this old counts for 1/e. The
+ * sum divided by this is the average number of busy workers.
  */
 export const LATELY_SECONDS = 120
 
 const count = v.pipe(v.number(), v.minValue(0))
 const processReport = v.object({
-  /** New at each start of a process, since its counts begin at 0 again. */
+  /** A new id at each start of a process, since its counts then start at 0. */
   id: v.string(),
   kind: v.picklist(['api', 'worker']),
-  /** How long the process has been reporting. */
+  /** The time since the process started to report. */
   upSeconds: count,
-  /** Which queues a worker serves. */
+  /** The queues that a worker serves. */
   queues: v.array(v.string()),
   accepted: count,
   refused: count,
-  /** Attempts at jobs that failed, whether or not another one followed. */
+  /** Failed attempts at jobs, with or without a retry. */
   failed: count,
   tagged: count,
-  /** Submissions by the time until they were stored: a count for each bound, and one beyond. */
+  /** Submissions by their time until storage: a count for each bound, and one beyond. */
   stored: v.array(count),
-  /** Seconds that applying took lately, in all, and of the workspaces that took most. */
+  /** Recent seconds of applying, in all and for the workspaces that took most. */
   applying: v.object({ total: count, byWorkspace: v.record(v.string(), count) }),
   /**
-   * Bytes of bodies that an API process has in hand and may have, and how many submissions it
-   * refused since there were too many.
+   * Bytes of bodies that an API process has in hand, their bound, and the submissions refused for
+   * it.
    */
   bodies: v.object({ bytes: count, mostBytes: count, refused: count }),
   loopDelaySeconds: count,
   postgresSeconds: v.nullable(count),
 })
-/**
- * What a process of this installation says about itself: counts since its start, and its condition.
- */
+/** The report of a process: counts since its start, and its condition. */
 export type ProcessReport = v.InferOutput<typeof processReport>
 export type ProcessFigures = Partial<Omit<ProcessReport, 'id' | 'kind' | 'upSeconds'>>
 
-/** A process that has not reported for so long counts as gone. */
+/** A process without a report for this time counts as gone. */
 export const GONE_AFTER_MS = 10_000
 
 const REPORT = luaScript('report-process')
@@ -60,14 +58,14 @@ type WithReports = RedisClient & {
 
 export type ProcessReports = {
   report: (own: ProcessReport) => Promise<void>
-  /** Takes back the report of a process that ends. */
+  /** Removes the report of a process that ends. */
   withdraw: (id: string) => Promise<void>
-  /** The reports of the processes that are there. */
+  /** The reports of all living processes. */
   read: () => Promise<ProcessReport[]>
 }
 
-/** All processes of an installation report here, so that any of them can show all reports. */
-export const processReportsIn = (redis: RedisClient, prefix: string): ProcessReports => {
+/** All processes of an installation report here, so that each of them can show all reports. */
+export const createProcessReports = (redis: RedisClient, prefix: string): ProcessReports => {
   redis.defineCommand('reportProcess', { lua: REPORT })
   redis.defineCommand('readProcessReports', { lua: READ_REPORTS })
   const withReports = redis as WithReports
@@ -84,7 +82,7 @@ export const processReportsIn = (redis: RedisClient, prefix: string): ProcessRep
       const texts = await withReports.readProcessReports(keys.length, ...keys, GONE_AFTER_MS)
       return texts.flatMap((text) => {
         if (text === null) return []
-        // The report of another version may have another form. It is left out, and breaks nothing.
+        // A report of another version may have another form, and is skipped.
         const parsed = v.safeParse(processReport, JSON.parse(text))
         return parsed.success ? [parsed.output] : []
       })
@@ -96,7 +94,7 @@ const MS_PER_SECOND = 1_000
 const REPORT_EVERY_MS = 2_000
 const WITHDRAW_WITHIN_MS = 1_000
 
-/** Reports what `readFigures` gives, every `REPORT_EVERY_MS`, until it is stopped. */
+/** Reports the result of `readFigures` every `REPORT_EVERY_MS` until it is stopped. */
 export const startReporting = (
   reports: ProcessReports,
   { id, kind }: Pick<ProcessReport, 'id' | 'kind'>,
@@ -106,7 +104,7 @@ export const startReporting = (
   let stopped = false
   let busy = false
   const report = async (): Promise<void> => {
-    // While Redis is away, a worker's commands wait for it: one waiting report is enough.
+    // While Redis is away, commands of a worker wait for it. One waiting report is enough.
     if (busy) return
     busy = true
     try {
@@ -114,7 +112,7 @@ export const startReporting = (
       const own = { ...NOTHING, ...(await readFigures()), id, kind, upSeconds }
       if (!stopped) await reports.report(own)
     } catch {
-      // The next report brings the same counts and more.
+      // The next report has the same counts and more.
     } finally {
       busy = false
     }

@@ -4,29 +4,26 @@ import type { RedisClient } from '../redis/connect-redis.ts'
 const STATES = ['waiting', 'active', 'delayed', 'failed'] as const
 
 /**
- * What lies in a queue. `oldestSeconds` is the age of the oldest job that is neither finished nor
- * failed; 0 when there is none.
+ * The jobs of a queue by state. `oldestSeconds` is the age of the oldest job that is neither
+ * finished nor failed; 0 if there is none.
  */
 export type QueueDepth = { queue: string; oldestSeconds: number } & Record<(typeof STATES)[number], number>
 
-/**
- * Delayed jobs lie in the order in which they are due; the oldest one is searched among so many of
- * the first.
- */
+/** Delayed jobs are ordered by their due time. The oldest one is searched among this many. */
 const DELAYED_LOOKED_AT = 100
 
-/** A job's age goes by the clock of the API process that queued it. Payloads are not read. */
+/** A job's age is measured on the clock of the API process that added it. Payloads are not read. */
 export const readQueueDepths = (queues: readonly Queue[], redis: RedisClient, nowMs: number): Promise<QueueDepth[]> =>
   Promise.all(
     queues.map(async (queue) => {
       const [counts, oldest] = await Promise.all([queue.getJobCounts(...STATES), oldestOf(queue, redis)])
-      const of = (state: (typeof STATES)[number]): number => counts[state] ?? 0
+      const countOf = (state: (typeof STATES)[number]): number => counts[state] ?? 0
       return {
         queue: queue.name,
-        waiting: of('waiting'),
-        active: of('active'),
-        delayed: of('delayed'),
-        failed: of('failed'),
+        waiting: countOf('waiting'),
+        active: countOf('active'),
+        delayed: countOf('delayed'),
+        failed: countOf('failed'),
         oldestSeconds: oldest === undefined ? 0 : Math.max(0, nowMs - oldest) / 1_000,
       }
     }),
@@ -39,7 +36,7 @@ const oldestOf = async (queue: Queue, redis: RedisClient): Promise<number | unde
     queue.getRanges(['delayed'], 0, DELAYED_LOOKED_AT - 1, true),
   ])
   const times = await Promise.all(first.flat().map((id) => redis.hget(queue.toKey(id), 'timestamp')))
-  // A job that ended in between has no time any more.
+  // A job that ended in the meantime has no time.
   const known = times.flatMap((time) => (time == null ? [] : Number(time)))
   return known.length === 0 ? undefined : Math.min(...known)
 }

@@ -4,13 +4,13 @@ import { serversOf } from '../redis/redis-servers.ts'
 
 const MS_PER_SECOND = 1_000
 
-/** The name under which Redis knows the connection of a worker. */
+/** The name of a worker's connection in Redis. */
 export const workerConnection = (prefix: string, id: string): string => `${prefix}:worker:${id}`
 
 /**
- * How many workers are connected to Redis and have not reported lately: a worker that is frozen
- * keeps its connections. Those that have just come are not counted. Undefined when a server does
- * not tell who is connected, as some that are hosted.
+ * The number of workers that are connected to Redis and have not reported lately: a frozen worker
+ * keeps its connections. New connections do not count. Undefined if a server does not list its
+ * clients, as some hosted ones.
  */
 export const countSilent = async (
   redis: RedisClient,
@@ -27,7 +27,7 @@ const connectedWorkers = async (redis: RedisClient, prefix: string): Promise<Set
   const named = new RegExp(`\\bname=${workerConnection(prefix, '([0-9a-f-]{36})')} age=(\\d+) `, 'g')
   try {
     const servers = await serversOf(redis)
-    // Bun's types and Deno's differ about this command.
+    // The types of Bun and Deno differ for this command.
     const lists: unknown[] = await Promise.all(servers.map((server) => server.client('LIST', 'TYPE', 'NORMAL')))
     const found = lists.flatMap((list) => [...String(list).matchAll(named)])
     return new Set(found.filter(([, , age]) => Number(age) * MS_PER_SECOND > GONE_AFTER_MS).map(([, id]) => id!))

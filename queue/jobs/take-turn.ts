@@ -4,7 +4,7 @@ import { luaScript } from '../redis/lua-script.ts'
 
 const TAKE_TURN = luaScript('take-turn')
 
-/** Whether this process is the one that does something in this period: of all that ask, one is. */
+/** Whether this process gets the turn of this period. Of all processes that ask, one gets it. */
 export const takeTurn = async (
   redis: RedisClient,
   prefix: string,

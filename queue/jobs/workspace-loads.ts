@@ -2,16 +2,16 @@ import type { LogTotals } from '../../contract/ledger.ts'
 import { MICROSECONDS_PER_MS } from '../keys.ts'
 import { LATELY_SECONDS, type ProcessReport } from './process-reports.ts'
 
-/** What a workspace takes of the installation at one moment. Shares are between 0 and 1. */
+/** The load of a workspace on the installation. Shares are between 0 and 1. */
 export type WorkspaceLoad = {
   id: string
   name: string
-  /** Submissions that are queued, and their share of those of all workspaces. */
+  /** Waiting submissions, and their share of those of all workspaces. */
   waiting: number
   waitingShare: number
-  /** Age of the oldest that waits; 0 when none does. */
+  /** Age of the oldest waiting submission; 0 if none waits. */
   oldestSeconds: number
-  /** Of the time that applying took all workers lately; 0 while it took little. */
+  /** The share of the recent time that all workers spent on applying; 0 while that is little. */
   applyingShare: number
 }
 
@@ -22,16 +22,14 @@ type Sources = {
   nowMs: number
 }
 
-/** While fewer workers than this are busy on average, no workspace holds up another. */
+/** If fewer workers than this are busy on average, no workspace delays another. */
 const LEAST_BUSY = 0.05
-/** A workspace with nothing queued and a smaller share is not worth a line. */
+/** An idle workspace with a smaller share is left out. */
 const LEAST_SHARE = 0.01
 
-/**
- * The loads of the workspaces that have any, the heaviest first. Deleted workspaces are left out.
- */
+/** The loads of all workspaces with a load, the heaviest first. Deleted workspaces are left out. */
 export const workspaceLoads = ({ workspaces, logs, processes, nowMs }: Sources): WorkspaceLoad[] => {
-  const applyingShareOf = applyingShares(processes)
+  const applyingShareOf = createApplyingShares(processes)
   const logOf = new Map(logs.map((log) => [log.workspaceId, log]))
   const allWaiting = Math.max(1, sum(logs.map(({ queued }) => queued)))
   return workspaces
@@ -43,16 +41,17 @@ export const workspaceLoads = ({ workspaces, logs, processes, nowMs }: Sources):
         name,
         waiting: queued,
         waitingShare: queued / allWaiting,
-        // The number is a time of Redis's clock, which can be a little ahead of this machine's.
+        // The number is a time of Redis's clock, which can be a little ahead of this machine's
+        // clock.
         oldestSeconds: Math.max(0, nowMs - oldestMs) / 1_000,
         applyingShare: applyingShareOf(id),
       }
     })
     .filter(({ waiting, applyingShare }) => waiting > 0 || applyingShare >= LEAST_SHARE)
-    .toSorted((one, other) => shareOf(other) - shareOf(one) || other.waiting - one.waiting)
+    .toSorted((a, b) => shareOf(b) - shareOf(a) || b.waiting - a.waiting)
 }
 
-const applyingShares = (processes: readonly ProcessReport[]): ((workspaceId: string) => number) => {
+const createApplyingShares = (processes: readonly ProcessReport[]): ((workspaceId: string) => number) => {
   const total = sum(processes.map(({ applying }) => applying.total))
   if (total < LEAST_BUSY * LATELY_SECONDS) return () => 0
   return (workspaceId) => sum(processes.map(({ applying }) => applying.byWorkspace[workspaceId] ?? 0)) / total
@@ -64,14 +63,14 @@ const sum = (values: readonly number[]): number => values.reduce((all, value) =>
 
 const MOST = 0.5
 /**
- * Others are stored within milliseconds when all is well, and within two seconds beside the
- * heaviest.
+ * Other submissions are stored within milliseconds in a healthy installation, and within two
+ * seconds beside the heaviest workspace.
  */
 const OTHERS_WAIT_SECONDS = 10
 
 /**
- * A workspace that has most of what is queued, or takes most of the workers' time, while others
- * wait; and for how long the others have waited.
+ * A workspace that has most of the waiting submissions, or takes most of the workers' time, while
+ * other workspaces wait. `othersSeconds`: how long these have waited.
  */
 export type Crowding = WorkspaceLoad & { othersSeconds: number }
 
@@ -82,12 +81,12 @@ export const crowdingIn = ([heaviest, ...others]: readonly WorkspaceLoad[]): Cro
   return othersSeconds < OTHERS_WAIT_SECONDS ? undefined : { ...heaviest, othersSeconds }
 }
 
-/** What a workspace that crowds others takes most of. */
+/** Says what a crowding workspace takes most of. */
 export const takesMostOf = ({ waitingShare, applyingShare }: Crowding): string =>
   [
-    ...(waitingShare > MOST ? ['has most of what waits'] : []),
+    ...(waitingShare > MOST ? ['has most of the waiting submissions'] : []),
     ...(applyingShare > MOST ? ["takes most of the workers' time"] : []),
   ].join(' and ')
 
 export const AGAINST_CROWDING =
-  'More workers help the others, not this one. If it should not send so much, ask who does, set SUBMISSIONS_PER_MINUTE, or revoke its token (npm run token).'
+  'More workers help the other workspaces, not this one. If it sends too much, find the client, set SUBMISSIONS_PER_MINUTE, or revoke its token (npm run token).'

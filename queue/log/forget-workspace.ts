@@ -2,13 +2,12 @@ import type { RedisClient } from '../redis/connect-redis.ts'
 import { workspaceKeys } from '../keys.ts'
 import { scanKeys } from '../redis/redis-servers.ts'
 
-/** Names that one call of Redis looks at. It frees what is found in the background. */
+/** The keys that one call of Redis looks at. Redis frees them in the background. */
 const LOOKED_AT = 1_000
 
 /**
- * Removes all keys of a workspace that is deleted, and returns how many. A worker that applies its
- * log finds it empty. What is admitted meanwhile may be left: only a call that finds no keys says
- * that none are there.
+ * Removes all keys of a deleted workspace, and returns how many. A worker that applies the log then
+ * finds it empty. Keys of concurrent admissions may be left: call it until it removes none.
  */
 export const forgetWorkspace = async (redis: RedisClient, prefix: string, workspaceId: string): Promise<number> => {
   let forgotten = 0
@@ -19,9 +18,9 @@ export const forgetWorkspace = async (redis: RedisClient, prefix: string, worksp
 }
 
 /**
- * Removes what came of deleted workspaces after they were forgotten: a process that cannot ask
- * Postgres knows their tokens for a while. Each admission leaves one of the keys that are looked
- * for. Returns how many keys.
+ * Removes keys that appeared after their workspace was forgotten: a process that cannot reach
+ * Postgres accepts tokens of deleted workspaces for a while. Each admission leaves one of the keys
+ * checked here. Returns how many keys it removed.
  */
 export const forgetLeftOf = async (
   redis: RedisClient,

@@ -2,15 +2,15 @@ import type { Idempotency } from '../../contract/idempotency.ts'
 import { type Operation, OPERATIONS, type Submission } from '../../contract/submission.ts'
 import { compactId, MICROSECONDS_PER_MS, readCompactId } from '../keys.ts'
 
-// An entry of the log holds the submissions that one call admitted. Its id is `NUMBER-0`, with the
-// number of its last submission. Its value is
+// An entry of the log holds the submissions that one call admitted together. Its id is `NUMBER-0`,
+// with the number of its last submission. Its value is
 //   1 FIRST LETTERS BATCH APPENDED BYTES POSITION\n[items]
 // 1 is the version of this form. FIRST is the number of the first place, and LETTERS has a letter
 // for each place, `-` for a refused submission. BATCH is a compact UUIDv7 whose last 12 bits are 0.
 // APPENDED and BYTES say what was appended before the entry. POSITION is the position hint at the
 // admission. There is an item for each submission:
 //   [body, key, hash of the body, traceparent, submission id, original number]
-// with null for what is absent, and without nulls at its end. The last two are there for a
+// with null for an absent part, and without trailing nulls. The last two parts belong to a
 // submission that is appended again.
 
 const VERSION = '1'
@@ -25,7 +25,7 @@ const OPERATION_OF = new Map(OPERATIONS.map((operation) => [LETTERS[operation], 
 
 export const letterOf = (operation: Operation): string => LETTERS[operation]
 
-/** Places begin at 1 and fit in the last twelve bits of an id. */
+/** Places start at 1 and fit in the last twelve bits of an id. */
 const PLACE_DIGITS = 3
 
 /** `id` is any UUIDv7. */
@@ -35,8 +35,8 @@ const TIME = /^(.{8})-(.{4})/
 const TIME_DIGITS = 12
 
 /**
- * The id of the submission in a place, from 1. It ends with the place, and its time is that of its
- * entry's first number. So an id tells where in the log to look for its submission.
+ * The id of the submission at a place. It ends with the place, and its time is that of its entry's
+ * first number, so an id leads to its entry in the log.
  */
 export const submissionIdIn = ({ batchId, first }: { batchId: string; first: number }, place: number): string => {
   const time = Math.floor(first / MICROSECONDS_PER_MS)
@@ -46,10 +46,10 @@ export const submissionIdIn = ({ batchId, first }: { batchId: string; first: num
   return `${time.slice(0, 8)}-${time.slice(8)}${rest}${place.toString(16).padStart(PLACE_DIGITS, '0')}`
 }
 
-/** The place of a submission in its entry, as its id tells it. */
+/** The place of a submission in its entry, from its id. */
 export const placeOf = (submissionId: string): number => Number.parseInt(submissionId.slice(-PLACE_DIGITS), 16)
 
-/** The milliseconds since 1970 in which its entry was admitted. */
+/** The milliseconds since 1970 at which its entry was admitted. */
 export const admittedMs = (submissionId: string): number =>
   Number.parseInt(submissionId.replace(TIME, '$1$2').slice(0, TIME_DIGITS), 16)
 
@@ -58,7 +58,7 @@ export type ItemParts = {
   bodyText: string
   idempotency?: Idempotency | undefined
   traceparent?: string | undefined
-  /** Of a submission that is appended again. */
+  /** For a submission that is appended again. */
   again?: { submissionId: string; originalNumber: number; idempotency?: Idempotency | undefined } | undefined
 }
 
@@ -83,11 +83,12 @@ export type EntryHead = { first: number; letters: string; batchId: string; posit
 /** @param value an entry, or at least its first line. */
 export const readHead = (value: string): EntryHead => {
   const [version, first, letters, batch, , , position] = value.slice(0, value.indexOf('\n')).split(' ')
-  if (version !== VERSION || position === undefined) throw new Error('The log has an entry of another form.')
+  if (version !== VERSION || position === undefined)
+    throw new Error(`The log has an entry in an unknown form, of version ${version}.`)
   return { first: Number(first), letters: letters!, batchId: readCompactId(batch!), position: Number(position) }
 }
 
-/** The submissions of an entry, by number. */
+/** The submissions of an entry, in the order of their numbers. */
 export const readEntry = (workspaceId: string, value: string): Submission[] => {
   const head = readHead(value)
   const items = JSON.parse(value.slice(value.indexOf('\n') + 1)) as Item[]
@@ -113,7 +114,10 @@ const optionalParts = ([, key, body, traceparent]: Item) => ({
   ...(typeof traceparent === 'string' && { traceparent }),
 })
 
-/** What was answered to a submission that is appended again was told before its first admission. */
+/**
+ * A submission that is appended again was answered before its first admission, so it has no
+ * `seenPosition`.
+ */
 const idAndPosition = ([, , , , id, originalNumber]: Item, head: EntryHead, place: number) =>
   typeof id === 'string' && typeof originalNumber === 'number'
     ? { submissionId: readCompactId(id), originalNumber }

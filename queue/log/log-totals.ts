@@ -2,10 +2,13 @@ import type { LogTotals } from '../../contract/ledger.ts'
 import type { RedisClient } from '../redis/connect-redis.ts'
 import { workspaceKeys } from '../keys.ts'
 
-/** Admissions wait behind no more than these: for some milliseconds. */
+/** The workspaces of one pipeline. Admissions wait behind it for some milliseconds. */
 const ASKED_AT_ONCE = 500
 
-/** What the logs of these workspaces say: how much was accepted, and how much waits since when. */
+/**
+ * The totals of the logs of these workspaces: accepted submissions, and the waiting ones with their
+ * age.
+ */
 export const readLogTotals = async (
   redis: RedisClient,
   prefix: string,
@@ -35,7 +38,7 @@ const totalsOf = async (redis: RedisClient, prefix: string, workspaceId: string)
 const FIELDS = ['appended', 'again', 'done', 'bytes', 'doneBytes', 'oldest']
 type Six = [number, number, number, number, number, number]
 
-/** How many submissions of these workspaces wait. */
+/** The number of waiting submissions in these workspaces. */
 export const countQueued = async (
   redis: RedisClient,
   prefix: string,

@@ -10,24 +10,24 @@ import { createTake, type Taken, type TakeRequest, type TakeSettings } from './t
 /** The logs of all workspaces, as workers and commands use them. */
 export type Log = {
   take: (requests: readonly TakeRequest[], settings: TakeSettings) => Promise<Taken[]>
-  /** Gives the leases back that this worker has. */
+  /** Releases the leases of this worker. */
   release: (worker: string, workspaceIds: readonly string[]) => Promise<void>
-  /** Renews the leases that this worker has. A lease that ends counts as a death. */
+  /** Renews the leases of this worker. A lease that runs out counts as a death. */
   renew: (worker: string, workspaceIds: readonly string[], leaseMs: number) => Promise<void>
-  /** A quarantine begins: should the worker die now, its submission is the cause. */
+  /** Notes that a quarantine begins. If the worker dies in it, its submission is the cause. */
   noteAlone: (workspaceId: string) => Promise<void>
-  /** The quarantine ended, and the worker lives. */
+  /** Notes that the worker survived the quarantine. */
   noteSurvived: (workspaceId: string) => Promise<void>
   /**
-   * Appends submissions of one workspace again, with new numbers above `floor`: dead ones that are
-   * replayed, and those that a failover lost. Returns the last new number.
+   * Appends submissions of one workspace again, with new numbers above `floor`: replays, and
+   * submissions that a failover lost. Returns the last new number.
    */
   append: (submissions: readonly Submission[], floor?: number) => Promise<number>
-  /** Removes applied entries up to a number at once: a purge has ended. */
+  /** Removes applied entries up to a number at once. The end of a purge needs this. */
   trimThrough: (workspaceId: string, number: number) => Promise<void>
-  /** The submissions that are not applied, in order. */
+  /** The waiting submissions, in order. */
   readWaiting: (workspaceId: string) => AsyncGenerator<Submission>
-  /** The receipt of a submission that is not applied. Look here first, and then in Postgres. */
+  /** The receipt of a waiting submission. Look here first, and then in Postgres. */
   findQueued: (workspaceId: string, id: string) => Promise<Receipt | undefined>
 }
 
@@ -62,7 +62,7 @@ export const createLog = (redis: RedisClient, prefix: string): Log => {
   }
 }
 
-/** One entry each, so that a purge is alone. Few submissions come here. */
+/** Each submission is an entry of its own, so that a purge is alone. Few submissions come here. */
 const createAppend = (redis: RedisClient, prefix: string): Log['append'] => {
   const send = createSendAdmit(redis)
   return async (submissions, floor = 0) => {
@@ -71,14 +71,15 @@ const createAppend = (redis: RedisClient, prefix: string): Log['append'] => {
       const { workspaceId } = submission
       const { askings } = await callAdmit({ prefix, send }, { workspaceId, floor: last }, [requestAgain(submission)])
       const [asking] = askings
-      if (asking?.outcome !== 'admitted') throw new Error(`Redis answered ${asking?.outcome} to an append.`)
+      if (asking?.outcome !== 'admitted')
+        throw new Error(`Redis did not append a submission: it answered ${asking?.outcome}.`)
       last = asking.number
     }
     return last
   }
 }
 
-/** Its idempotency key leads to its first admission, and is not looked up again. */
+/** Its idempotency key belongs to its first admission, and is not looked up again. */
 const requestAgain = ({ operation, workspaceId, body, ...submission }: Submission) => ({
   operation,
   workspaceId,

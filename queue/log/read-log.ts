@@ -4,10 +4,10 @@ import type { RedisClient } from '../redis/connect-redis.ts'
 import { MICROSECONDS_PER_MS, workspaceKeys } from '../keys.ts'
 import { admittedMs, readEntry } from './log-entry.ts'
 
-/** An entry can be as large as a conversation. */
+/** One entry can be as large as a conversation. */
 const ENTRIES_AT_ONCE = 4
 
-/** The submissions of a workspace that are not applied, in order. */
+/** The waiting submissions of a workspace, in order. */
 export const readWaiting = async function* (
   redis: RedisClient,
   prefix: string,
@@ -29,12 +29,12 @@ export const readWaiting = async function* (
 const readApplied = async (redis: RedisClient, prefix: string, workspaceId: string): Promise<number> =>
   Number((await redis.hget(workspaceKeys(prefix, workspaceId).state, 'applied')) ?? 0)
 
-/** The places of an entry are numbered from the number of its first one. */
+/** Numbers of an entry exceed its first number by less than this. */
 const MOST_PLACES = 500
 
 /**
- * The receipt of a submission that is not applied. Its id tells in which millisecond its entry was
- * admitted. A submission that is appended again has a receipt in Postgres.
+ * The receipt of a waiting submission. Its id tells the millisecond of its admission, and so the
+ * range of its entry. A submission that is appended again has its receipt in Postgres.
  */
 export const findQueued = async (
   redis: RedisClient,

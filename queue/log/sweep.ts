@@ -4,20 +4,20 @@ import { defineWorkspaceScript } from '../redis/lua-script.ts'
 
 type Sweep = {
   workspaceIds: readonly string[]
-  /** A submission that has waited for so long, in a log without a lease, has missed its wake. */
+  /** A log without a lease whose oldest submission has waited this long has missed its wake. */
   waitedMs: number
   redoMs: number
   /**
-   * The position of workspaces in Postgres. A failover can have lost the last ones: the entries
-   * that were kept for this are then to be applied again.
+   * Positions in Postgres. A failover can lose the last commits: the kept entries then have to be
+   * applied again.
    */
   positions?: ReadonlyMap<string, number>
 }
 
-/** Maintenance sweeps all workspaces again and again, and few have entries. */
+/** Maintenance sweeps all workspaces often, and few of them have entries. */
 const WORKSPACES_AT_ONCE = 100
 
-/** Trims what was applied long ago, and finds the logs that no worker applies. */
+/** Trims entries that were applied long ago, and finds the logs that no worker applies. */
 export const sweepLogs = async (
   redis: RedisClient,
   prefix: string,
@@ -37,8 +37,7 @@ export const sweepLogs = async (
 
 /**
  * The noted positions of workspaces. Read them before the positions in Postgres: a position in
- * Postgres that is older than one noted before has lost commits; compared the other way round, it
- * may only be late.
+ * Postgres below an earlier noted one shows lost commits. In the other order, it may just be older.
  */
 export const readNotedPositions = async (
   redis: RedisClient,

@@ -5,14 +5,15 @@ import { defineWorkspaceScript } from '../redis/lua-script.ts'
 
 export type TakeRequest = {
   workspaceId: string
-  /** The position to note. Entries up to it are kept for `redoMs`, then trimmed. */
+  /** The position to note. Entries up to it are trimmed after `redoMs`. */
   applied?: number | undefined
   /**
-   * Read behind this number instead of behind the noted position: ahead of what is being applied,
-   * or, if Postgres is at an older position, from there. The latter moves the noted position back.
+   * Read behind this number instead of the noted position. A higher number reads ahead of the
+   * strides in work. A lower one moves the noted position back, since Postgres has an older
+   * position.
    */
   after?: number | undefined
-  /** The stride to note; Infinity for a full one. */
+  /** The bound of strides to note; Infinity for a full stride. */
   stride?: number | undefined
 }
 
@@ -32,25 +33,26 @@ export type Taken =
   /** Another worker has the lease. */
   | { outcome: 'leased' }
   /**
-   * Much waits, or strides are short, and this worker takes no deep logs: wake it as a deep one.
+   * Much waits, or strides are short, and this worker takes no deep logs. Wake the workspace as a
+   * deep one.
    */
   | { outcome: 'deep' }
   | {
       outcome: 'taken'
       submissions: Submission[]
-      /** The submissions were read behind this number. */
+      /** The number behind which the submissions were read. */
       after: number
       /** How many submissions a stride may have; Infinity for a full one. */
       stride: number
-      /** More waits behind these submissions. */
+      /** More submissions wait behind these. */
       isMore: boolean
       /** How many workers died of the first submission, alone in quarantine. */
       deathsAlone: number
     }
 
-/** The first death of a worker makes half of this of a full stride. */
+/** The first death of a worker halves this bound. */
 export const FULL_STRIDE = 500
-/** A call keeps Redis for milliseconds. */
+/** A call blocks Redis for milliseconds. */
 const WORKSPACES_AT_ONCE = 100
 
 type Answer =

@@ -1,18 +1,20 @@
--- Admits submissions of one workspace that come together, in one atomic step on Redis's clock. It
--- judges each as if it came alone: idempotency key, rate limit, room. Those that enter become one
--- entry of the log. The submission in place p gets the number of the first place plus p - 1.
+-- Admits submissions of one workspace that arrive together, in one atomic step on Redis's clock. It
+-- judges each one as if it were alone: idempotency key, rate limit, free memory. The admitted ones
+-- become one entry of the log. The submission at place p has the number of the first place plus
+-- p - 1.
 --
--- A missing idempotency key is unknown if it may have left the book. The caller then looks in
--- Postgres, and asks again with `known`: the record that it found, or an empty text.
+-- An idempotency key that is not in the book is unknown if it may have left the book. The caller
+-- then reads it from Postgres and calls again with `known`: the record, or an empty text.
 --
 -- KEYS state never
--- ARGV 1 how the keys begin, 2 floor, 3 seconds of idempotency, 4 batch, 5 bytes beyond which
---      nothing enters, 6 how many of the submissions were in the log before, 7 the submissions as
---      JSON (`askedOf` in call-admit.ts), then the item of each.
--- Returns for each `outcome remaining reset number former`, as far as these exist; and at the end
--- `first empty identify purge deep leased`: the number of the first place, then 1 or 0 each.
+-- ARGV 1 how the keys begin, 2 floor, 3 seconds of idempotency, 4 batch, 5 waiting bytes beyond
+--      which the log is full, 6 how many of the submissions were in the log before, 7 the requests
+--      as JSON (`askedOf` in call-admit.ts), then the item of each.
+-- Returns for each request `outcome remaining reset number former`, as far as they exist. The last
+-- text is `first empty identify purge deep leased`: the number of the first place, then 1 or 0
+-- each.
 local begin, floor, recordSeconds = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
-local asked = cjson.decode(ARGV[7])
+local requests = cjson.decode(ARGV[7])
 local call, format = redis.call, string.format
 local stateKey, book = begin .. 'state', begin .. 'idempotency'
 local state, now = readState(begin), nowMicroseconds()
@@ -30,12 +32,13 @@ local isFull = state.bytes - state.doneBytes > tonumber(ARGV[5])
 local oldestRecord = now - recordSeconds * 1000000
 
 local buckets = {}
-local function bucketOf(one)
-  if not one.tokens then return end
-  local bucket = buckets[one.operation]
+local function bucketOf(request)
+  if not request.tokens then return end
+  local bucket = buckets[request.operation]
   if bucket then return bucket end
-  local name, window = begin .. 'bucket:' .. one.operation, one.windowMs * 1000
-  -- Tokens spent before this clock went back are ahead of it, and would not come back in time.
+  local name, window = begin .. 'bucket:' .. request.operation, request.windowMs * 1000
+  -- Tokens that were spent before this clock went back are ahead of it, and would come back too
+  -- late.
   local newest = call('LINDEX', name, 0)
   while newest and newest + 0 > now do
     call('LPOP', name)
@@ -47,7 +50,7 @@ local function bucketOf(one)
     oldest = call('LINDEX', name, -1)
   end
   bucket = {name = name, window = window, oldest = oldest, spent = oldest and call('LLEN', name) or 0, new = {}}
-  buckets[one.operation] = bucket
+  buckets[request.operation] = bucket
   return bucket
 end
 
@@ -56,21 +59,21 @@ local function spend(bucket)
   bucket.spent, bucket.oldest = bucket.spent + 1, bucket.oldest or now
 end
 
-local function describe(bucket, one)
+local function describe(bucket, request)
   if not bucket then return '- -' end
-  return format('%d %.0f', one.tokens - bucket.spent, bucket.oldest and bucket.oldest + bucket.window - now or 0)
+  return format('%d %.0f', request.tokens - bucket.spent, bucket.oldest and bucket.oldest + bucket.window - now or 0)
 end
 
 local records, names, isBookWhole = {}, {}, true
-for _, one in ipairs(asked) do
-  if one.record then names[#names + 1] = one.record end
+for _, request in ipairs(requests) do
+  if request.record then names[#names + 1] = request.record end
 end
 if #names > 0 then
   for i, record in ipairs(call('HMGET', book, unpack(names))) do records[names[i]] = record end
   isBookWhole = (state.forgotten or 0) <= oldestRecord
 end
-local function formerOf(one)
-  local record = one.record and (records[one.record] or one.known)
+local function formerOf(request)
+  local record = request.record and (records[request.record] or request.known)
   if not record or record == '' then return end
   local body, submission, number = readRecord(record)
   if number > oldestRecord then return body, submission, whole(number) end
@@ -78,32 +81,32 @@ end
 
 local answers, letters, items, newKeys, newRecords = {}, {}, {}, {}, {}
 local oldest, last, identify, isPurge
-for i, one in ipairs(asked) do
-  local bucket = bucketOf(one)
-  local formerBody, former, formerNumber = formerOf(one)
+for i, request in ipairs(requests) do
+  local bucket = bucketOf(request)
+  local formerBody, former, formerNumber = formerOf(request)
   letters[i] = '-'
-  if former and formerBody ~= one.body then answers[i] = 'other-body ' .. describe(bucket, one)
+  if former and formerBody ~= request.body then answers[i] = 'other-body ' .. describe(bucket, request)
   elseif former then
-    answers[i] = 'repeated ' .. describe(bucket, one) .. ' ' .. formerNumber .. ' ' .. former
-    -- Changes nothing, but is a write: a WAIT behind it waits for the former admission as well.
-    if records[one.record] then call('HSET', book, one.record, records[one.record]) end
-  elseif one.record and not isBookWhole and not one.known then answers[i] = 'unknown-key - -'
-  elseif one.mode == 'peek' then answers[i] = 'fresh - -'
-  elseif bucket and bucket.spent >= one.tokens then answers[i] = 'rate-limited ' .. describe(bucket, one)
-  elseif isFull or one.mode == 'full' then answers[i] = 'full ' .. describe(bucket, one)
+    answers[i] = 'repeated ' .. describe(bucket, request) .. ' ' .. formerNumber .. ' ' .. former
+    -- A write that changes nothing: a WAIT behind it then covers the former admission, too.
+    if records[request.record] then call('HSET', book, request.record, records[request.record]) end
+  elseif request.record and not isBookWhole and not request.known then answers[i] = 'unknown-key - -'
+  elseif request.mode == 'peek' then answers[i] = 'fresh - -'
+  elseif bucket and bucket.spent >= request.tokens then answers[i] = 'rate-limited ' .. describe(bucket, request)
+  elseif isFull or request.mode == 'full' then answers[i] = 'full ' .. describe(bucket, request)
   else
     if bucket then spend(bucket) end
     last = first + i - 1
     oldest = oldest or last
-    answers[i] = 'admitted ' .. describe(bucket, one) .. ' ' .. whole(last)
-    letters[i], items[#items + 1] = one.letter, ARGV[7 + i]
-    isPurge = isPurge or one.letter == 'p'
-    if one.letter == 'i' or one.letter == 'c' then identify = last end
-    if one.record then
-      records[one.record] = one.begin .. format('%x', last)
-      newKeys[#newKeys + 1] = one.record
-      newRecords[#newRecords + 1] = one.record
-      newRecords[#newRecords + 1] = records[one.record]
+    answers[i] = 'admitted ' .. describe(bucket, request) .. ' ' .. whole(last)
+    letters[i], items[#items + 1] = request.letter, ARGV[7 + i]
+    isPurge = isPurge or request.letter == 'p'
+    if request.letter == 'i' or request.letter == 'c' then identify = last end
+    if request.record then
+      records[request.record] = request.begin .. format('%x', last)
+      newKeys[#newKeys + 1] = request.record
+      newRecords[#newRecords + 1] = request.record
+      newRecords[#newRecords + 1] = records[request.record]
     end
   end
 end

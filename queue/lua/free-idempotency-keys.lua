@@ -1,4 +1,4 @@
--- Frees idempotency keys as long as they lead to the submissions with these numbers.
+-- Frees idempotency keys that still belong to the submissions with these numbers.
 -- KEYS idempotency. ARGV key and number of each.
 for at = 1, #ARGV, 2 do
   local record = redis.call('HGET', KEYS[1], ARGV[at])

@@ -1,4 +1,4 @@
--- Renews or releases the leases that a worker has.
+-- Renews or releases the leases of a worker.
 -- KEYS state never, of the first workspace. ARGV 1 worker, 2 ms of a lease, 0 to release; then for
 -- each workspace how its keys begin.
 local untilMs = math.floor(nowMicroseconds() / 1000) + ARGV[2]

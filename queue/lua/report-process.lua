@@ -1,4 +1,4 @@
--- The clock is Redis's, since the clocks of several machines can differ.
+-- Times are from Redis's clock, since the clocks of several machines differ.
 -- KEYS figures seen. ARGV id report keepMs.
 local now = redis.call('TIME')
 local ms = now[1] * 1000 + math.floor(now[2] / 1000)
@@ -11,7 +11,7 @@ local function forget(from, to)
   end
 end
 forget('-inf', ms - ARGV[3])
--- Reported before this clock went back. A living process reports again.
+-- These reports are older than a step back of this clock. A living process reports again.
 forget('(' .. ms, '+inf')
 redis.call('PEXPIRE', KEYS[1], ARGV[3])
 redis.call('PEXPIRE', KEYS[2], ARGV[3])

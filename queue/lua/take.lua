@@ -1,13 +1,13 @@
--- For each workspace: notes what is applied, trims what was applied long ago, and then leases its
--- log and reads from it. The step that sees an empty log releases the lease, so that what is
--- admitted later finds the workspace free: no wake is lost.
+-- For each workspace: notes the position, trims entries that were applied long ago, leases the log,
+-- and reads from it. The step that sees an empty log also releases the lease, so that a later
+-- admission finds no lease and wakes a worker: no wake is lost.
 --
--- A lease that ended without release is the death of a worker. The next stride is half of what that
+-- A lease that ran out without a release is a death of a worker. It halves the stride that the
 -- worker took. At a stride of one, in quarantine, it is a death alone.
 --
 -- KEYS state never, of the first workspace. ARGV 1 worker, 2 ms of a lease, 3 submissions, 4 bytes,
--- 5 whether deep logs are taken, 6 ms for which applied entries are kept, 7 the full stride; then
--- for each workspace how its keys begin, and applied, after and stride, or empty texts.
+-- 5 whether to take deep logs, 6 ms for which applied entries are kept, 7 the full stride; then for
+-- each workspace how its keys begin, and applied, after and stride, or empty texts.
 -- Returns for each 0 (idle), 1 (leased), 2 (deep), or a list: after, stride or an empty text, last
 -- number of the log, deaths alone, then entries.
 local worker, leaseMs, submissions, mostBytes = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
@@ -16,7 +16,8 @@ local call = redis.call
 local nowMs = math.floor(nowMicroseconds() / 1000)
 local IDLE, LEASED, DEEP_LOG = 0, 1, 2
 local ENTRIES_AT_ONCE, LARGE_BYTES = 8, 100000
--- A worker holds many small logs when it dies. One death makes none of them deep.
+-- A worker that dies can hold many small logs. With this least number, one death makes none of them
+-- deep.
 local LEAST_HELD = 32
 
 local function noteDeath(key, state)
@@ -35,7 +36,7 @@ local function noteStride(key, state, stride)
   if state.stride then call('HSET', key, 'stride', stride) else call('HDEL', key, 'stride') end
 end
 
--- Places of an entry that hold a submission behind a number.
+-- Counts the submissions of an entry behind a number.
 local function countBehind(value, number)
   local first, letters = string.match(value, '^%d+ (%d+) (%S+)')
   local _, count = string.gsub(string.sub(letters, math.max(0, number - first + 1) + 1), '%a', '')

@@ -1,7 +1,7 @@
--- Takes the oldest keys of applied submissions out of the book: those that are too old, and as many
--- as are too many. Postgres has them.
--- KEYS idempotency keyOrder state. ARGV 1 how many may stay, 2 the number up to which keys are too
--- old, 3 how many keys to look at. Returns 1 if there may be more to take out.
+-- Removes the oldest keys of applied submissions from the book: expired keys, and keys beyond the
+-- bound. Postgres has them.
+-- KEYS idempotency keyOrder state. ARGV 1 how many keys may stay, 2 the number up to which keys are
+-- expired, 3 how many keys to look at. Returns 1 if there may be more to remove.
 local call = redis.call
 local left, looked = call('HLEN', KEYS[1]), 0
 local applied = tonumber(call('HGET', KEYS[3], 'applied') or '0')
@@ -14,7 +14,7 @@ while looked < tonumber(ARGV[3]) do
   call('LPOP', KEYS[2])
   for name in string.gmatch(names, ' (%S+)') do
     looked = looked + 1
-    -- A key that was freed may lead to a later submission.
+    -- A key that was freed can belong to a later submission.
     local record = call('HGET', KEYS[1], name)
     if record and select(3, readRecord(record)) <= highest then
       call('HDEL', KEYS[1], name)

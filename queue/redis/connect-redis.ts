@@ -1,7 +1,7 @@
 import { Cluster, type ClusterOptions, Redis, type RedisOptions, ReplyError } from 'ioredis'
 import { type RedisAccess, readRedisUrl } from '../../runtime/redis-address.ts'
 import { withinTime } from '../../runtime/within-time.ts'
-import { tendCluster } from './ioredis-cluster-fixes.ts'
+import { fixCluster } from './ioredis-cluster-fixes.ts'
 
 /** A connection to one server, to the master that sentinels name, or to all nodes of a cluster. */
 export type RedisClient = Redis | Cluster
@@ -11,34 +11,31 @@ const COMMAND_TIMEOUT_MS = 2_000
 /** A Redis that reads its append-only file answers later. */
 const COMMAND_CONNECTED_WITHIN_MS = 10_000
 /**
- * A connection on which commands wait and nothing comes for so long is given up for a new one.
- * After a network that parted for a minute, TCP itself tries again up to a minute later. A worker's
- * command may wait for jobs, 10 s at most.
+ * A connection with waiting commands that is silent for this time is replaced. After a network
+ * partition, TCP itself would try again up to a minute later. A worker's command may wait for jobs,
+ * 10 s at most.
  */
 const SILENT_MS = { answer: 4_000, work: 15_000 } as const
 /**
- * A master that was replaced and has not said so, or whose word was lost with the network, refuses
- * writes as a replica: the sentinels or the cluster know the new one. What it refused it has not
- * carried out.
+ * A replaced master refuses writes as a replica if it did not announce the change, or if the
+ * announcement was lost. The sentinels or the cluster know the new master. A refused command was
+ * not carried out.
  */
 const RECONNECT = { only: 1, andSendAgain: 2 } as const
 const isReplica = (error: Error): boolean => error.message.startsWith('READONLY')
 const LONGEST_RECONNECT_DELAY_MS = 2_000
 const SLOTS_REFRESHED_EVERY_MS = 2_000
-/**
- * A worker's command waits for its node of a cluster as long as it takes: for hours, with 100 ms
- * between attempts.
- */
+/** A worker's command waits for its node of a cluster for hours, with 100 ms between attempts. */
 const REDIRECTIONS_OF_WORK = 1_000_000
-/** With 100 ms between them, an answer still comes within three seconds. */
+/** With 100 ms between them, the command ends within three seconds. */
 const REDIRECTIONS_OF_ANSWER = 8
 
 const reconnectDelay = (times: number): number => Math.min(50 * 2 ** Math.min(times, 10), LONGEST_RECONNECT_DELAY_MS)
 
 /**
- * For processes that answer requests: a command fails within two seconds when Redis is away or
- * hangs, and at once when its connection breaks. A command that failed may have been carried out,
- * or may still be, but the client never sends it a second time.
+ * For processes that answer requests. A command fails within two seconds if Redis is away or hangs,
+ * and at once if its connection breaks. A failed command may have been carried out, or may be
+ * later, but the client never sends it twice.
  */
 export const connectToAnswer = (url: string): RedisClient =>
   connect(url, {
@@ -48,7 +45,7 @@ export const connectToAnswer = (url: string): RedisClient =>
     socketTimeout: SILENT_MS.answer,
     reconnectOnError: (error) => isReplica(error) && RECONNECT.only,
     connectTimeout: CONNECT_TIMEOUT_MS,
-    // Both keep ioredis from sending a command again whose connection broke, the first on one
+    // Both stop ioredis from sending a command again after its connection broke: the first on one
     // server, the second on a cluster.
     maxRetriesPerRequest: 0,
     retryDelayOnFailover: 0,
@@ -56,8 +53,8 @@ export const connectToAnswer = (url: string): RedisClient =>
   })
 
 /**
- * For workers: a command waits for its Redis as long as it takes, and is sent again when its answer
- * was lost with the connection. `name` is shown by CLIENT LIST.
+ * For workers. A command waits for its Redis without a limit, and is sent again if its answer was
+ * lost with the connection. CLIENT LIST shows `name`.
  */
 export const connectToWork = (url: string, name?: string): RedisClient =>
   connect(url, {
@@ -71,10 +68,10 @@ export const connectToWork = (url: string, name?: string): RedisClient =>
   })
 
 /**
- * For commands: the client is connected when this resolves, and does not connect again when the
- * connection ends.
+ * For command-line programs. The client is connected when this resolves, and does not reconnect
+ * when the connection ends.
  *
- * @throws the cause, at once when Redis cannot be reached, else when it has not answered in time.
+ * @throws the cause: at once if Redis is unreachable, else when it has not answered in time.
  */
 export const connectForCommand = async (url: string): Promise<RedisClient> => {
   const redis = connect(url, {
@@ -83,7 +80,7 @@ export const connectForCommand = async (url: string): Promise<RedisClient> => {
     connectTimeout: CONNECT_TIMEOUT_MS,
     retryStrategy: () => null,
   })
-  // The client rejects with the end of the connection. The cause of the end is an event.
+  // The client rejects with the end of the connection. Its cause comes as an event.
   let cause: unknown
   for (const event of ['error', 'node error']) redis.on(event, (error: unknown) => (cause ??= error))
   try {
@@ -97,7 +94,7 @@ export const connectForCommand = async (url: string): Promise<RedisClient> => {
 
 /**
  * Calls `listen` at each new connection, before commands are sent on it, and when another node of a
- * cluster may have taken a slot over.
+ * cluster may have taken over a slot.
  */
 export const onNewConnection = (redis: RedisClient, listen: () => void): void => {
   redis.on('connect', listen)
@@ -108,10 +105,10 @@ export const onNewConnection = (redis: RedisClient, listen: () => void): void =>
   redis.on('refresh', listen)
 }
 
-/** Whether Redis refused a command since it has no memory left. */
+/** Whether Redis refused a command because it has no memory left. */
 export const isFullRedis = (error: unknown): boolean => isRefusedByRedis(error) && error.message.startsWith('OOM ')
 
-/** Whether Redis itself answered with an error. */
+/** Whether Redis answered with an error. */
 export const isRefusedByRedis = (error: unknown): error is Error => error instanceof ReplyError
 
 type ConnectOptions = Pick<
@@ -129,7 +126,11 @@ type ConnectOptions = Pick<
     retryStrategy: (times: number) => number | null
   }
 
-/** This alone knows what a REDIS_URL names. @throws when the URL has none of its forms. */
+/**
+ * Connects to the target of a REDIS_URL, in any of its forms.
+ *
+ * @throws if the URL has none of its forms.
+ */
 const connect = (url: string, { maxRedirections, retryDelayOnFailover, ...options }: ConnectOptions): RedisClient => {
   const address = readRedisUrl(url)
   switch (address?.kind) {
@@ -142,8 +143,8 @@ const connect = (url: string, { maxRedirections, retryDelayOnFailover, ...option
         sentinels: [...address.sentinels],
         name: address.master,
         sentinelRetryStrategy: options.retryStrategy,
-        // Without the failoverDetector of ioredis 6.0.0: told of a new master while it connects, it
-        // ends the client for good.
+        // Not with the failoverDetector of ioredis 6.0.0: if it learns of a new master while it
+        // connects, it ends the client for good.
       })
     case 'cluster': {
       const { lazyConnect = false, enableOfflineQueue = true, retryStrategy, ...ofNode } = options
@@ -154,17 +155,17 @@ const connect = (url: string, { maxRedirections, retryDelayOnFailover, ...option
         ...(retryDelayOnFailover !== undefined && { retryDelayOnFailover }),
         clusterRetryStrategy: retryStrategy,
         slotsRefreshTimeout: CONNECT_TIMEOUT_MS,
-        // A node that was away is otherwise not known again before a command fails for want of it,
-        // and `serversOf` counts it as away.
+        // Without this, a node that comes back stays unknown until a command fails, and `serversOf`
+        // counts it as away.
         slotsRefreshInterval: SLOTS_REFRESHED_EVERY_MS,
-        // TLS gets the names as they are given, or no certificate would fit.
+        // TLS needs the given host names to verify certificates.
         dnsLookup: (name, callback) => callback(null, name),
         redisOptions: { ...ofNode, ...loginTo(address.access) },
       })
-      return tendCluster(cluster)
+      return fixCluster(cluster)
     }
     case undefined:
-      throw new Error('REDIS_URL has no form of one.')
+      throw new Error('REDIS_URL is not valid: expected a URL of a server, a cluster or sentinels.')
   }
 }
 

@@ -18,10 +18,10 @@ export type WorkspaceScript<Answer> = (
 ) => Promise<Answer[]>
 
 /**
- * A script that does the same for many workspaces, and answers for each. It gets the beginning of
- * the workspace's keys before the workspace's values.
+ * A script that handles many workspaces in one call and answers for each. It gets the beginning of
+ * a workspace's keys before the workspace's values.
  *
- * @param atOnce workspaces of one call, during which Redis answers no others
+ * @param atOnce workspaces of one call, during which Redis answers nothing else
  */
 export const defineWorkspaceScript = <Answer>(
   { redis, prefix }: { redis: RedisClient; prefix: string },
@@ -29,7 +29,7 @@ export const defineWorkspaceScript = <Answer>(
 ): WorkspaceScript<Answer> => {
   redis.defineCommand(name, { lua: luaScript(name, ['log']) })
   const call = (redis as unknown as Record<string, Defined>)[name]!.bind(redis)
-  // On a cluster, each workspace may be in another slot.
+  // On a cluster, workspaces can be in different slots.
   const portion = redis instanceof Cluster ? 1 : atOnce
   return async (settings, workspaces) => {
     const portions = Array.from({ length: Math.ceil(workspaces.length / portion) }, (_, at) =>

@@ -1,39 +1,38 @@
 import { describeFault } from '../../runtime/fault.ts'
-import type { Log } from '../../runtime/log.ts'
+import type { Logger } from '../../runtime/logger.ts'
 import type { RedisClient } from './connect-redis.ts'
 import { redisCondition, unfitness } from './redis-condition.ts'
 
 /**
- * Waits until a connection is ready. Logs once when Redis goes away, and once when it is back, also
- * while it waits.
+ * Waits until a connection is ready. Logs once when Redis goes away and once when it is back, also
+ * during this wait.
  */
-export const whenReady = async (redis: RedisClient, log: Log): Promise<RedisClient> => {
+export const whenReady = async (redis: RedisClient, log: Logger): Promise<RedisClient> => {
   logReachability(redis, log)
-  // BullMQ keeps the failure of its first command for ever, so nothing is opened on a connection
-  // that is not ready.
+  // BullMQ keeps the failure of its first command for ever, so its queues need a ready connection.
   await new Promise<void>((resolve) => (redis.status === 'ready' ? resolve() : redis.once('ready', resolve)))
   return redis
 }
 
 /**
- * Why this Redis must not be used, if there is a reason. What may cost accepted work, or is not
- * told, is logged.
+ * Why this Redis must not be used, or undefined. Logs a warning if a setting may lose accepted work
+ * or is not known.
  */
-export const whyNotThisRedis = async (redis: RedisClient, log: Log): Promise<string | undefined> => {
+export const whyNotThisRedis = async (redis: RedisClient, log: Logger): Promise<string | undefined> => {
   const condition = await redisCondition(redis)
   if (condition.appendOnly === false) log('warn', 'redis_without_append_only_file')
   if (condition.policy === undefined) log('warn', 'redis_policy_unknown')
   return unfitness(condition)
 }
 
-/** After so long without a failure, a cluster counts as whole. */
+/** After this time without a failure, a cluster counts as reachable. */
 const QUIET_MS = 5_000
 
 /**
- * The client emits errors many times a second; the log gets one line about an outage, and one about
- * its end.
+ * The client emits errors many times a second. The log gets one line for the start of an outage and
+ * one for its end.
  */
-const logReachability = (redis: RedisClient, log: Log): void => {
+const logReachability = (redis: RedisClient, log: Logger): void => {
   let reachable = true
   const away = (error: unknown): void => {
     if (reachable) log('warn', 'redis_unreachable', { fault: describeFault(error) })
@@ -46,8 +45,8 @@ const logReachability = (redis: RedisClient, log: Log): void => {
   }
   redis.on('ready', again)
   if (!redis.isCluster) return
-  // A cluster does not tell that a node is back. So it counts as back when nothing has failed for a
-  // while.
+  // ioredis reports no return of a cluster's node, so the cluster counts as reachable after a time
+  // without failures.
   let quiet: ReturnType<typeof setTimeout> | undefined
   redis.on('node error', (error: unknown) => {
     away(error)

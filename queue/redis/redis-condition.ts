@@ -2,8 +2,8 @@ import type { RedisClient } from './connect-redis.ts'
 import { type RedisServer, serversOf } from './redis-servers.ts'
 
 /**
- * `maxBytes` 0 means that the memory has no bound. Hosted servers may not tell their policy and
- * their append-only file, which are then undefined.
+ * `maxBytes` is 0 if the memory is unbounded. `policy` and `appendOnly` are undefined if a hosted
+ * server does not report them.
  */
 export type RedisCondition = {
   policy: string | undefined
@@ -13,12 +13,12 @@ export type RedisCondition = {
 }
 
 /**
- * What a Redis says about its memory and its append-only file; of a cluster, the memory of the node
- * that is fullest, and of the rest the worst.
+ * The memory and append-only file of a Redis. For a cluster: the memory of the fullest node, and
+ * the worst of the other values.
  */
 export const redisCondition = async (redis: RedisClient): Promise<RedisCondition> => {
   const each = await Promise.all((await serversOf(redis)).map(serverCondition))
-  const fullest = each.reduce((one, other) => (fullness(other) > fullness(one) ? other : one))
+  const fullest = each.reduce((a, b) => (fullness(b) > fullness(a) ? b : a))
   const unfit = each.find((server) => unfitness(server) !== undefined)
   const files = each.map(({ appendOnly }) => appendOnly)
   return {
@@ -30,7 +30,7 @@ export const redisCondition = async (redis: RedisClient): Promise<RedisCondition
 
 const fullness = ({ usedBytes, maxBytes }: RedisCondition): number => (maxBytes === 0 ? 0 : usedBytes / maxBytes)
 
-/** What one server says about its memory and its append-only file. */
+/** The memory and append-only file of one server. */
 export const serverCondition = async (server: RedisServer): Promise<RedisCondition> => {
   const info = await server.info()
   const field = (name: string): string => new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1] ?? ''
@@ -43,22 +43,22 @@ export const serverCondition = async (server: RedisServer): Promise<RedisConditi
   }
 }
 
-/** A setting of a server. Undefined where it does not tell, as hosted servers do. */
+/** A setting of a server. Undefined if the server does not report it, as hosted servers. */
 export const settingOf = (server: RedisServer, name: string): Promise<string | undefined> =>
   server.config('GET', name).then(
     (answer) => answer[1],
     () => undefined,
   )
 
-/** Whether a server writes snapshots to its disk; undefined where it does not tell. */
+/** Whether a server writes snapshots to its disk; undefined if it does not report that. */
 export const keepsSnapshots = async (server: RedisServer): Promise<boolean | undefined> => {
   const save = await settingOf(server, 'save')
   return save === undefined ? undefined : save !== ''
 }
 
 /**
- * The reason why this Redis must not be used, if there is one: with an eviction policy it would
- * drop accepted work.
+ * The reason why this Redis must not be used, or undefined. With an eviction policy it would drop
+ * accepted work.
  */
 export const unfitness = ({ policy }: RedisCondition): string | undefined =>
   policy === undefined || policy === 'noeviction'

@@ -5,11 +5,10 @@ import type { RedisClient } from './connect-redis.ts'
 export type RedisServer = Redis
 
 /**
- * The servers that hold keys: of a cluster, all that have slots. Commands without a key go to each
- * of them, or to any one.
+ * The servers that hold keys; for a cluster, all nodes with slots. A command without a key goes to
+ * each of them, or to any one.
  *
- * @throws when a cluster's node is not reached: without it, nobody could say that something is
- * nowhere.
+ * @throws if a node of a cluster is away: a search without it would be incomplete.
  */
 export const serversOf = async (redis: RedisClient): Promise<RedisServer[]> => {
   if (!(redis instanceof Cluster)) return [redis]
@@ -17,19 +16,19 @@ export const serversOf = async (redis: RedisClient): Promise<RedisServer[]> => {
   const expected = new Set(ranges.map(([, , master]) => `${master?.[0]}:${master?.[1]}`))
   const masters = redis.nodes('master')
   if (masters.length < expected.size) {
-    throw new Error(`${expected.size - masters.length} of ${expected.size} nodes of the cluster are away.`)
+    throw new Error(`${expected.size - masters.length} of ${expected.size} masters of the Redis cluster are away.`)
   }
   return masters
 }
 
-/** @throws when one of the servers does not answer. */
+/** @throws if a server does not answer. */
 export const pingRedis = async (redis: RedisClient): Promise<void> => {
   await Promise.all((await serversOf(redis)).map((server) => server.ping()))
 }
 
 /**
- * Names of keys that match, some at a time, from all servers. A key that comes, goes or moves
- * meanwhile may be missed or come twice.
+ * The names of matching keys from all servers, page by page. A key that appears, disappears or
+ * moves during the scan may be missed or come twice.
  */
 export const scanKeys = async function* (
   redis: RedisClient,

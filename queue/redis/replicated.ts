@@ -5,27 +5,27 @@ import { ADMIT, type Answers, KEYS_OF_ADMIT, type SendAdmit, type Sent } from '.
 import { isRefusedByRedis, onNewConnection, type RedisClient } from './connect-redis.ts'
 
 const ADMIT_SHA1 = createHash('sha1').update(ADMIT).digest('hex')
-/** All calls that wait at a time fit one after the other within the time of a command. */
+/** All concurrent calls, one after the other, fit within the time of a command. */
 const REPLICATED_WITHIN_MS = 500
-/** A call that waits for replicas holds up those behind it, and each of them waits as long. */
+/** A call that waits for replicas delays the calls behind it on the same connection. */
 const REPLICATED_AT_ONCE = 3
-/** Once too few replicas answered in time, nothing is sent for so long. */
+/** After too few replicas answered in time, nothing is sent for this time. */
 const ASK_AGAIN_AFTER_MS = 1_000
 
 /**
- * Sends calls of admit.lua, and waits until so many replicas have what they wrote.
+ * Sends calls of admit.lua, and waits until `replicas` replicas have their writes.
  *
- * @param redis for this alone: WAIT holds up what is sent behind it
+ * @param redis a connection for this alone: WAIT delays the commands behind it
  */
 export const createReplicatedSend = (redis: RedisClient, replicas: number): SendAdmit => {
   const send = createSend(redis, replicas)
   let askAgainAt = 0
-  const inTurn = coalesce(async ([call]: readonly (() => Promise<Sent>)[]) => [await call!()], {
+  const runLimited = coalesce(async ([call]: readonly (() => Promise<Sent>)[]) => [await call!()], {
     items: 1,
-    lanes: REPLICATED_AT_ONCE,
+    concurrency: REPLICATED_AT_ONCE,
   })
   return (keysAndArguments) =>
-    inTurn(async () => {
+    runLimited(async () => {
       if (performance.now() < askAgainAt) return { answers: undefined, isReplicated: false }
       const sent = await send(keysAndArguments)
       if (!sent.isReplicated) askAgainAt = performance.now() + ASK_AGAIN_AFTER_MS
@@ -33,7 +33,10 @@ export const createReplicatedSend = (redis: RedisClient, replicas: number): Send
     })
 }
 
-/** Knows whether the server knows the script: one that has just taken over does not. */
+/**
+ * Sends the hash of the script if the server has loaded the script, else its text. A server after a
+ * failover has not loaded it.
+ */
 const createSend = (redis: RedisClient, replicas: number): SendAdmit => {
   let isKnown = false
   onNewConnection(redis, () => {
@@ -54,9 +57,9 @@ const createSend = (redis: RedisClient, replicas: number): SendAdmit => {
 }
 
 /**
- * WAIT is sent behind the script on the same connection, so that one server carries out both. A
- * defined command would not do: ioredis sends that again, behind WAIT, to a server that does not
- * know the script.
+ * WAIT follows the script on the same connection, so that one server carries out both. Not with a
+ * defined command: if the server has not loaded the script, ioredis sends the script again behind
+ * WAIT.
  */
 const admitAndWait = async (
   admission: ChainableCommander,

@@ -8,7 +8,7 @@ import process from 'node:process'
 import { after, before, it } from 'node:test'
 import { QUEUE_NAMES } from '../../contract/queues.ts'
 import { createWorkspace } from '../../db/workspaces/workspaces.ts'
-import { LATELY_SECONDS, processReportsIn, startReporting } from '../../queue/jobs/process-reports.ts'
+import { LATELY_SECONDS, createProcessReports, startReporting } from '../../queue/jobs/process-reports.ts'
 import { feedbackBody, inject } from '../support/below-the-ingress.ts'
 import { type Browser, findChromium, type Page, startBrowser } from '../support/browser.ts'
 import { holdWork, resumeWork } from '../support/hold-work.ts'
@@ -202,7 +202,7 @@ describeWhere(
       const beside = await named('beside')
       const byWorkspace = { [heavy]: 0.62 * LATELY_SECONDS, [long]: 0.3 * LATELY_SECONDS }
       const reporting = startReporting(
-        processReportsIn(redis, redisPrefix),
+        createProcessReports(redis, redisPrefix),
         { id: 'busy', kind: 'worker' },
         async () => ({
           applying: { total: LATELY_SECONDS, byWorkspace },
@@ -234,7 +234,7 @@ describeWhere(
         const said: string = await page.evaluate(`document.getElementById('findings').textContent`)
         assert.match(
           said,
-          /The workspace acme has most of what waits and takes most of the workers' time, while others wait/,
+          /The workspace acme has most of the waiting submissions and takes most of the workers' time, while others wait/,
         )
         const hidden: number = await page.evaluate(
           `(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.querySelector('#workspaces-now .scroll'))`,

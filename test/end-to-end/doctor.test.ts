@@ -208,7 +208,7 @@ describe('the doctor', () => {
       const { code, stdout } = await run()
       assert.equal(code, 0, stdout)
       const said =
-        /^warning +The workspace crowding has most of what waits.*, while others wait\.\n +→ More workers help the others.*SUBMISSIONS_PER_MINUTE/m
+        /^warning +The workspace crowding has most of the waiting submissions.*, while others wait\.\n +→ More workers help the other workspaces.*SUBMISSIONS_PER_MINUTE/m
       assert.match(stdout, said)
       assert.match(stdout, /^well +4 submissions are accepted and not applied, the oldest for [3-9]\d s\./m)
     } finally {

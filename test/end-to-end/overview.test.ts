@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test'
 import type { Overview } from '../../api/operators/overview/overview.ts'
 import { beginDeletion } from '../../db/workspaces/delete-workspace.ts'
 import { createWorkspace } from '../../db/workspaces/workspaces.ts'
-import { LATELY_SECONDS, processReportsIn, startReporting } from '../../queue/jobs/process-reports.ts'
+import { LATELY_SECONDS, createProcessReports, startReporting } from '../../queue/jobs/process-reports.ts'
 import { feedbackBody, inject } from '../support/below-the-ingress.ts'
 import { holdWork, resumeWork } from '../support/hold-work.ts'
 import { type Answer, type Service, startService } from '../support/service.ts'
@@ -108,7 +108,7 @@ describe('the overview', () => {
     await beginDeletion(sql, gone.id)
     const byWorkspace = { [heavy.id]: 0.5 * LATELY_SECONDS, [gone.id]: 0.3 * LATELY_SECONDS }
     const reporting = startReporting(
-      processReportsIn(redis, redisPrefix),
+      createProcessReports(redis, redisPrefix),
       { id: 'busy', kind: 'worker' },
       async () => ({
         applying: { total: LATELY_SECONDS, byWorkspace },
@@ -125,7 +125,7 @@ describe('the overview', () => {
         (now) => now.findings.length > 0 && now.workspaces?.[0]?.applyingShare,
       )
       const [finding] = findings
-      assert.equal(finding?.what, 'The workspace heavy has most of what waits, while others wait.')
+      assert.equal(finding?.what, 'The workspace heavy has most of the waiting submissions, while others wait.')
       assert.match(finding.remedy, /SUBMISSIONS_PER_MINUTE/)
       const [first, second, ...others] = workspaces!
       assert.deepEqual([first?.id, first?.name, first?.waiting], [heavy.id, 'heavy', 2])

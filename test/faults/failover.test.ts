@@ -70,7 +70,7 @@ const promote = async (service: AtPair): Promise<void> => {
 const assertChangeLogged = async ({ pair, output, apiPids, workerPids }: AtPair): Promise<void> => {
   const [standby] = await pair.atStandby<[{ port: number }]>`select inet_server_port() as port`
   const lines = output().split('\n')
-  const changes = lines.filter((line) => line.includes('"postgres-primary-changed"'))
+  const changes = lines.filter((line) => line.includes('"postgres_primary_changed"'))
   assert.equal(changes.length, apiPids.length + workerPids.length, 'each process says it once')
   for (const line of changes)
     assert.match((JSON.parse(line) as { server: string }).server, new RegExp(`:${standby.port}$`))

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { findings } from '../../health/findings.ts'
+import { judge } from '../../health/findings.ts'
 import type { Point } from '../../health/point.ts'
 
 const MINUTE_MS = 60_000
@@ -59,13 +59,13 @@ const now = (point: Partial<Point>): Point[] => [...over({}), { ...WELL, ...poin
 
 describe('findings', () => {
   it('are none while all is well, nor before anything is known', () => {
-    assert.deepEqual(findings({ points: over({}), pressure: undefined }), [])
-    assert.deepEqual(findings({ points: [], pressure: undefined }), [])
+    assert.deepEqual(judge({ points: over({}), pressure: undefined }), [])
+    assert.deepEqual(judge({ points: [], pressure: undefined }), [])
   })
 
   it('tell of work that grows older, and not of a backlog that drains', () => {
-    const says = (points: Point[]): string[] => findings({ points, pressure: undefined }).map(({ what }) => what)
-    assert.deepEqual(says(aging(2, 7, 12.02)), ['The oldest work that waits grows older: no worker finishes it.'])
+    const says = (points: Point[]): string[] => judge({ points, pressure: undefined }).map(({ what }) => what)
+    assert.deepEqual(says(aging(2, 7, 12.02)), ['The oldest waiting work gets older: no worker finishes it.'])
     assert.deepEqual(says(aging(20, 23, 26)), [])
     assert.deepEqual(says(aging(2, 0.1, 5)), [])
     // Young work may just take its time.
@@ -93,25 +93,29 @@ describe('findings', () => {
     'bodies in hand': [over({ bytesShare: 0.5 }), 'attention', /^An API process has many bytes of bodies in hand/],
     'missing submissions while nothing is queued': [idle.slice(-3), 'attention', /nor finished: acme 2, b 1\.$/],
     'a slow Postgres': [over({ postgresSeconds: 1.5 }), 'attention', /^Postgres takes more than a second/],
-    'a busy process': [over({ loopDelaySeconds: 0.7 }), 'attention', /too busy/],
+    'a late event loop': [over({ loopDelaySeconds: 0.7 }), 'attention', /runs late/],
     'too many bytes in hand': [now({ refusedForBytesPerSecond: 0.5 }), 'attention', /too many bytes of bodies/],
     'old work': [now({ oldestSeconds: 61 }), 'attention', /more than a minute/],
     'a workspace that crowds others': [
       now({ crowding }),
       'attention',
-      /^The workspace acme has most of what waits, while/,
+      /^The workspace acme has most of the waiting submissions, while/,
     ],
     'a submission that died': [now({ dead: 4 }), 'attention', /^1 submission has died/],
     'jobs that failed': [now({ queues: failed }), 'attention', /^2 jobs have failed/],
     'a webhook that fails': [now({ webhooksFailing: 1 }), 'attention', /^1 webhook does not confirm/],
     'webhooks that have ended': [now({ webhooksEnded: 2 }), 'attention', /^2 webhooks have ended/],
     'a Redis that fills up': [now({ redisUsedBytes: 700 }), 'attention', /filling up/],
-    'work that no worker finishes': [aging(599, 604, 609), 'trouble', /^Work waits for more than ten minutes/],
+    'work that no worker finishes': [
+      aging(599, 604, 609),
+      'trouble',
+      /^Work has been waiting for more than ten minutes/,
+    ],
     'missing submissions beside a purge': [over({ difference: 2, purgesUnderWay: 1 }), 'attention', /nor finished/],
   }
   for (const [what, [points, level, says]] of Object.entries(cases)) {
     it(`${what}: says so, and what to do`, () => {
-      const [finding, ...others] = findings({ points, pressure: undefined })
+      const [finding, ...others] = judge({ points, pressure: undefined })
       assert.equal(finding?.level, level)
       assert.match(finding.what, says)
       assert.match(finding.remedy, /^[A-Z].{20,}\.$/)
@@ -121,7 +125,7 @@ describe('findings', () => {
 
   for (const pressure of ['redis-memory', 'backlog'] as const) {
     it(`refusing because of ${pressure}: says so, and what to do`, () => {
-      const [finding, ...others] = findings({ points: now({ redisUsedBytes: 900 }), pressure })
+      const [finding, ...others] = judge({ points: now({ redisUsedBytes: 900 }), pressure })
       assert.equal(finding?.level, 'trouble')
       assert.match(finding.what, /refused with 503/)
       assert.deepEqual(others, [])
@@ -129,17 +133,17 @@ describe('findings', () => {
   }
 
   it('a difference for a moment is not missing', () => {
-    assert.deepEqual(findings({ points: now({ difference: 5 }), pressure: undefined }), [])
+    assert.deepEqual(judge({ points: now({ difference: 5 }), pressure: undefined }), [])
   })
 
   it('what comes and goes is none: a slow moment, or workers that are being replaced', () => {
     const moment = now({ postgresSeconds: 1.5, loopDelaySeconds: 0.7, workers: 0 })
-    assert.deepEqual(findings({ points: moment, pressure: undefined }), [])
+    assert.deepEqual(judge({ points: moment, pressure: undefined }), [])
   })
 
   it('while there is no worker or no Postgres, no workspace is in the way of others', () => {
     for (const away of [{ workers: 0 }, { postgresUp: false }]) {
-      const found = findings({ points: over({ ...away, crowding }), pressure: undefined })
+      const found = judge({ points: over({ ...away, crowding }), pressure: undefined })
       assert.deepEqual(
         found.map(({ level }) => level),
         ['trouble'],
@@ -148,13 +152,13 @@ describe('findings', () => {
   })
 
   it('a Redis that is full does not make workers missing', () => {
-    const [finding, ...others] = findings({ points: over({ workers: 0 }), pressure: 'redis-memory' })
+    const [finding, ...others] = judge({ points: over({ workers: 0 }), pressure: 'redis-memory' })
     assert.match(finding?.what ?? '', /^Redis is nearly full/)
     assert.deepEqual(others, [])
   })
 
   it('trouble comes first', () => {
-    const found = findings({
+    const found = judge({
       points: over({ oldestSeconds: 99, loopDelaySeconds: 2, workers: 0 }),
       pressure: 'backlog',
     })

@@ -7,7 +7,7 @@ import { processKeys } from '../../queue/keys.ts'
 import {
   LATELY_SECONDS,
   type ProcessReport,
-  processReportsIn,
+  createProcessReports,
   type ProcessReports,
   startReporting,
 } from '../../queue/jobs/process-reports.ts'
@@ -41,7 +41,7 @@ describe('process reports', () => {
   let reports: ProcessReports
   before(() => {
     redis = new Redis(testServers().redisUrl)
-    reports = processReportsIn(redis, prefix)
+    reports = createProcessReports(redis, prefix)
   })
   after(async () => {
     await redis.unlink(figures, seen)
@@ -210,7 +210,7 @@ describe('crowding', () => {
   })
   const waitsFor = (oldestSeconds: number): WorkspaceLoad => load({ id: 'b', oldestSeconds })
 
-  it("is having most of what waits, or of the workers' time, while others wait", () => {
+  it("is having most of the waiting submissions, or of the workers' time, while others wait", () => {
     const said = [{ waitingShare: 0.6 }, { applyingShare: 0.6 }, { waitingShare: 0.9, applyingShare: 0.9 }].map(
       (shares) => {
         const found = crowdingIn([load(shares), waitsFor(3), waitsFor(11)])
@@ -220,9 +220,9 @@ describe('crowding', () => {
       },
     )
     assert.deepEqual(said, [
-      'has most of what waits',
+      'has most of the waiting submissions',
       "takes most of the workers' time",
-      "has most of what waits and takes most of the workers' time",
+      "has most of the waiting submissions and takes most of the workers' time",
     ])
   })
 

@@ -64,7 +64,7 @@ describe('what is coalesced', () => {
 
   it('goes with a second call while the first is on its way, and the rest when either is answered', async () => {
     const { calls, answers, call } = held()
-    const send = coalesce(call, { items: 10, lanes: 2 })
+    const send = coalesce(call, { items: 10, concurrency: 2 })
     const sent = [send(1)]
     await turn()
     sent.push(send(2), send(3))
@@ -82,7 +82,7 @@ describe('what is coalesced', () => {
 
   it('gathers for a while after a call began, and no longer than until it is full', async () => {
     const { calls, answers, call } = held()
-    const send = coalesce(call, { items: 3, lanes: 10, everyMs: 500 })
+    const send = coalesce(call, { items: 3, concurrency: 10, everyMs: 500 })
     const sent = [send(1)]
     await turn()
     assert.deepEqual(calls, [[1]])
@@ -105,7 +105,7 @@ describe('what is coalesced', () => {
 
   it('weighs no more than may go together, and goes alone where it weighs more', async () => {
     const { calls, answers, call } = held()
-    const send = coalesce(call, { items: 10, weight: { most: 5, of: (item) => item } })
+    const send = coalesce(call, { items: 10, weight: { most: 5, weigh: (item) => item } })
     const sent = Promise.all([9, 2, 3, 1, 9].map(send))
     for (let index = 0; index < 4; index++) {
       await turn()

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { type Figure, figureOf, openMetrics } from '../../runtime/metrics.ts'
+import { type Figure, figureOf, createProcessMetrics } from '../../runtime/metrics.ts'
 
 const linesOf = (text: string, name: string): string[] => text.split('\n').filter((line) => line.startsWith(name))
 
 describe('the metrics of a process', () => {
   it('tell what it is, what it takes, and what was counted', async () => {
-    const metrics = openMetrics('worker')
+    const metrics = createProcessMetrics('worker')
     const counter = metrics.counter({ name: 'n_total', help: 'N.', labels: ['a'] })
     counter.inc({ a: 'c"d\\e\nf' })
     const histogram = metrics.histogram({ name: 't_seconds', help: 'T.', buckets: [1, 2] })
@@ -25,7 +25,7 @@ describe('the metrics of a process', () => {
   })
 
   it('have no figure for what is not known, and none of what has gone', async () => {
-    const metrics = openMetrics('api')
+    const metrics = createProcessMetrics('api')
     const known: { depth?: number; taken: Figure[] } = { taken: [] }
     metrics.gauge({ name: 'depth', help: 'How deep.' }, () => figureOf(known.depth))
     metrics.counted({ name: 'taken_total', help: 'Taken.', labels: ['queue'] }, () => known.taken)

@@ -9,7 +9,7 @@ import { workspaceKeys } from '../../queue/keys.ts'
 import { createApplyLogs } from '../../worker/apply/apply-log.ts'
 import { createStrideSizes } from '../../worker/apply/stride-size.ts'
 import { createQuarantine } from '../../worker/quarantine.ts'
-import { learningPace } from '../../worker/tagging/learning-pace.ts'
+import { createLearningPace } from '../../worker/tagging/learning-pace.ts'
 import { hashKey } from './deliveries.ts'
 import { entered, openQueueRoom } from './queue-room.ts'
 import { freshSchema } from './schema.ts'
@@ -76,7 +76,7 @@ export const openApplyRig = async () => {
       strideSizes: createStrideSizes(),
       attempts: new Map(),
       purgedWorkspaces: new Set(),
-      pace: learningPace(() => 0),
+      pace: createLearningPace(() => 0),
       answerWithinMs: STATEMENT_TIMEOUT_MS,
       redoMs: () => REDO_MS,
       othersWait: async () => false,

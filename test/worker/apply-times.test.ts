@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import * as fc from 'fast-check'
 import { LATELY_SECONDS } from '../../queue/jobs/process-reports.ts'
-import { applyTimes } from '../../worker/apply-times.ts'
+import { createApplyTimes } from '../../worker/apply-times.ts'
 import { seeded } from '../support/property-seed.ts'
 
 const SECOND_MS = 1_000
@@ -11,7 +11,7 @@ const COUNTERS = 11
 /** Apply times on a clock that is set by hand. */
 const onClock = () => {
   const clock = { ms: 0 }
-  const times = applyTimes(() => clock.ms)
+  const times = createApplyTimes(() => clock.ms)
   const counters = (): Map<string, number> =>
     new Map(times.counted().map(({ labels, value }) => [labels!['workspace']!, value]))
   return { clock, ...times, counters }

@@ -15,18 +15,15 @@ import {
 import { applyBusy } from './busy-session.ts'
 import { type AppliedStride, followUp } from './follow-up.ts'
 import { FULL_STRIDE } from './stride-size.ts'
-import { tellBlockers } from './tell-blockers.ts'
+import { logBlockers } from './log-blockers.ts'
 
-/** So many deaths of workers that did nothing else end a submission. */
+/** A submission ends as dead after this many deaths of workers in quarantine. */
 const MOST_DEATHS_ALONE = 3
 
-/** Notes a position and reads on; undefined when the worker may not go on. */
+/** Notes a position and takes the next submissions. Undefined when the worker must stop. */
 type ReadAhead = (request: TakeRequest) => Promise<Taken | undefined>
 
-/**
- * Applies a stride of one workspace that has much to apply, or short strides, and what follows from
- * it.
- */
+/** Applies a stride of one deep workspace, and follows it up. */
 export const applyDeep = async (
   dependencies: StrideDependencies,
   stride: TakenStride,
@@ -48,8 +45,8 @@ export const applyDeep = async (
 }
 
 /**
- * Notes how long a stride took, adds the jobs that follow from it, and returns the bound of the
- * next one.
+ * Counts the time of a stride, adds the jobs that it needs, and returns the bound of the next
+ * stride.
  */
 const followDeep = async (
   dependencies: StrideDependencies,
@@ -71,13 +68,16 @@ const applyTimed = (
     const beganAt = performance.now()
     return { applied: await apply(dependencies, stride), ms: performance.now() - beganAt }
   }
-  // Only deaths make strides of one: the submission may be what kills workers.
+  // Only deaths make strides of one, so this submission may be the one that kills workers.
   return stride.stride === 1
     ? quarantine.exclusive(() => timed(applyAlone))
     : quarantine.shared(() => timed(applyHalving))
 }
 
-/** In quarantine. Only deaths of workers that did nothing else count against a submission. */
+/**
+ * Applies the first submission in quarantine. A death counts against a submission only if the
+ * worker did nothing else.
+ */
 const applyAlone = async (dependencies: StrideDependencies, stride: TakenStride): Promise<Applied> => {
   const { logs } = dependencies
   const { workspaceId, deathsAlone, submissions } = stride
@@ -93,7 +93,8 @@ const applyAlone = async (dependencies: StrideDependencies, stride: TakenStride)
 }
 
 /**
- * A purge ends a session, and short strides show that the workspace is slow: neither gains from it.
+ * A session is for full strides without purges: a purge would end it, and short strides mean that
+ * the workspace is slow.
  */
 const isBusy = ({ stride, submissions, isMore }: TakenStride): boolean =>
   stride === Infinity &&
@@ -102,8 +103,9 @@ const isBusy = ({ stride, submissions, isMore }: TakenStride): boolean =>
   submissions.every(({ operation }) => operation !== 'purge_contact')
 
 /**
- * Applies stride after stride, each while the one before it is being saved. Returns what to take
- * next; undefined when nothing was applied, since something needs a closer look.
+ * Applies strides one after the other. It reads the next stride while Postgres saves the one
+ * before. Returns the next request, or undefined if it applied nothing: the stride then has to be
+ * applied alone.
  */
 const applySession = async (
   dependencies: StrideDependencies,
@@ -130,7 +132,7 @@ const applySession = async (
     }
   }
   try {
-    await tellBlockers({ sql: dependencies.sql, log, workspaceIds: [workspaceId] }, () =>
+    await logBlockers({ sql: dependencies.sql, log, workspaceIds: [workspaceId] }, () =>
       quarantine.shared(() => whileItMoves(run, answerWithinMs)),
     )
   } catch (error) {

@@ -4,42 +4,42 @@ import type { Sql } from '../../db/connection/postgres.ts'
 import { setAside } from '../../db/submissions/dead.ts'
 import { readPosition } from '../../db/submissions/position.ts'
 import { describeFault, isPermanentFault, isUnavailable } from '../../runtime/fault.ts'
-import type { Log } from '../../runtime/log.ts'
+import type { Logger } from '../../runtime/logger.ts'
 import { withinTime } from '../../runtime/within-time.ts'
 import type { Ending } from '../trace-jobs.ts'
 import { applyStrides } from './apply-strides.ts'
 import type { Stride, StrideResult } from './stride.ts'
-import { tellBlockers } from './tell-blockers.ts'
+import { logBlockers } from './log-blockers.ts'
 import type { OnSettled } from './follow-up.ts'
 
-/** Attempts at a submission that fails alone with a fault that may pass. */
+/** The most attempts at a submission that fails alone with a fault that may pass. */
 export const MOST_ATTEMPTS = 8
 const FIRST_PAUSE_MS = 250
 
-/** The attempts of this process at the next submission of a workspace, where that fails alone. */
+/** By workspace, the attempts of this process at the next submission, if it fails alone. */
 export type Attempts = Map<string, { number: number; count: number }>
 
 export type FaultDependencies = {
   sql: Sql
   hashKey: HashKey
-  /** Workspaces that had purges, as far as this process knows. */
+  /** The workspaces that had purges, as far as this process knows. */
   purgedWorkspaces: Set<string>
-  log: Log
-  /** A stride that takes longer hangs with its connection, and is applied again on another one. */
+  log: Logger
+  /** A longer stride hangs with its connection, and is applied again on another one. */
   answerWithinMs: number
   onSettled: OnSettled
   attempts: Attempts
 }
 
 /**
- * `dead`: what was set aside, by submission id. `postponedMs`: a submission failed, and is to be
- * tried again after this time.
+ * `dead`: the submissions that were set aside, by id. `postponedMs`: a submission failed, and its
+ * next attempt comes after this time.
  */
 export type Applied = { results: StrideResult[]; dead: Map<string, Ending>; postponedMs?: number }
 
 /**
- * Applies strides of several workspaces. Where that fails, each workspace by itself, since only one
- * may be the reason. Those that fail by themselves come back as `failing`.
+ * Applies strides of several workspaces together. If that fails, it applies each workspace alone,
+ * since one of them may be the cause. Workspaces that fail alone are returned as `failing`.
  *
  * @throws when Postgres is away
  */
@@ -63,14 +63,14 @@ export const applyApart = async (
 }
 
 const apply = (dependencies: FaultDependencies, strides: readonly Stride[]): ReturnType<typeof applyStrides> =>
-  tellBlockers({ ...dependencies, workspaceIds: strides.map(({ workspaceId }) => workspaceId) }, () =>
+  logBlockers({ ...dependencies, workspaceIds: strides.map(({ workspaceId }) => workspaceId) }, () =>
     withinTime(applyStrides(dependencies, strides), dependencies.answerWithinMs),
   )
 
 /**
- * Applies a stride of one workspace. Where that fails, it halves the stride until the bad
- * submission is alone. That one is set aside as dead, or tried again later, and what follows it
- * goes on, in order.
+ * Applies a stride of one workspace. If that fails, it halves the stride until the bad submission
+ * is alone. It sets that submission aside as dead or postpones it. After a dead submission it goes
+ * on in order.
  *
  * @throws when Postgres is away
  */
@@ -111,7 +111,7 @@ const afterFaultAlone = async (dependencies: FaultDependencies, stride: Stride, 
   return giveUp(dependencies, stride, { attempts: count, reason })
 }
 
-/** Sets the only submission of a stride aside, where it is the next to be applied. */
+/** Sets the only submission of a stride aside, if it is the next one in the log. */
 export const giveUp = async (
   { sql, hashKey, log, onSettled }: FaultDependencies,
   { workspaceId, after, submissions }: Stride,

@@ -1,11 +1,11 @@
-// A workspace in the hands of this worker:
+// A job names workspaces, and takes their logs until nothing is left. Each take gives one of:
 //
-//   named by a job -> take -> idle     nothing to apply: given back; Redis has released the lease
-//   -> leased   another worker applies it, and sees the new entries: given back -> deep     much
-//   waits: woken through the queue `backlog`, and given back -> taken    a stride is applied ->
-//   take, which notes the new position
+//   idle     nothing to apply: Redis has released the lease, and the workspace is given back
+//   leased   another worker applies the log and sees the new entries: it is given back
+//   deep     the log has much to apply: it is woken through the queue `backlog` and given back
+//   taken    the stride is applied, and the next take notes the new position
 //
-// A job has a time budget. After it, what is left goes to the end of the line.
+// A job has a time budget. After it, the remaining workspaces are woken again.
 import type { RedisClient } from '../../queue/redis/connect-redis.ts'
 import { forgetWorkspace } from '../../queue/log/forget-workspace.ts'
 import type { Taken, TakeRequest } from '../../queue/log/take.ts'
@@ -19,7 +19,7 @@ import { createInHand, type Hand, type InHand } from './in-hand.ts'
 import { FULL_STRIDE } from './stride-size.ts'
 
 const BUDGET_MS = 250
-/** A worker that dies holds up its workspaces for so long. */
+/** A worker that dies delays its workspaces for this time. */
 const LEASE_MS = 5_000
 const RENEW_EVERY_MS = 1_250
 
@@ -27,7 +27,7 @@ export type ApplyDependencies = StrideDependencies & {
   redis: RedisClient
   prefix: string
   wake: Wake
-  /** The id of this worker, under which it holds leases. */
+  /** The id of this worker, the holder of its leases. */
   worker: string
   /** How long applied entries stay in the logs. */
   redoMs: () => number
@@ -39,8 +39,8 @@ export type ApplyDependencies = StrideDependencies & {
 
 type ApplyLogs = {
   /**
-   * Applies the logs of workspaces. What is left after the time budget is woken again. `isDeep`: of
-   * a workspace with much to apply.
+   * Applies the logs of workspaces. Workspaces with entries left after the time budget are woken
+   * again. `isDeep`: a workspace with much to apply.
    */
   apply: (workspaceIds: readonly string[], isDeep: boolean) => Promise<void>
   /** Ends the renewal of leases. */
@@ -64,10 +64,10 @@ export const createApplyLogs = (dependencies: ApplyDependencies): ApplyLogs => {
   }
 }
 
-/** A stride can take longer than a lease. Without its lease, the worker would count as dead. */
+/** A stride can take longer than a lease. Without a renewal, the worker would count as dead. */
 const renewLeases = ({ logs, worker }: ApplyDependencies, inHand: InHand): void => {
   const ids = inHand.ids()
-  // A renewal that fails is made again with the next one. A lease that ends early only costs work.
+  // The next renewal makes up for one that fails. A lease that ends early only costs work.
   if (ids.length > 0) logs.renew(worker, ids, LEASE_MS).catch(() => {})
 }
 
@@ -93,14 +93,14 @@ const applyLogs = async (job: Job): Promise<string[]> => {
   }
 }
 
-/** A backlog goes on as long as no other waits, and no operator has paused the queue. */
+/** A backlog goes on while no other workspace waits and no operator has paused the queue. */
 const mayGoOn = async ({ until, isDeep, stop, quarantine, othersWait, now }: Job): Promise<boolean> => {
   if (stop.aborted) return false
   if (now() < until) return true
   return isDeep && !quarantine.isWanted() && !(await othersWait())
 }
 
-/** While Postgres is away, no lease is held: one that ends by itself would count as a death. */
+/** Releases the leases while Postgres is away: a lease that runs out would count as a death. */
 const applyWhenAvailable = async (job: Job, requests: readonly TakeRequest[]): Promise<TakeRequest[]> => {
   const { hand, logs, worker, sql, stop, log } = job
   try {
@@ -116,7 +116,7 @@ const applyWhenAvailable = async (job: Job, requests: readonly TakeRequest[]): P
   }
 }
 
-/** Takes strides, applies them, and returns what to take next. */
+/** Takes strides and applies them. Returns the requests for the next take. */
 const applyRound = async (job: Job, requests: readonly TakeRequest[]): Promise<TakeRequest[]> => {
   const next: TakeRequest[] = []
   const strides: TakenStride[] = []
@@ -154,7 +154,7 @@ const deepOutcomes = async (job: Job, strides: readonly TakenStride[]): Promise<
   return outcomes
 }
 
-/** What to take next of a workspace; nothing when it leaves this worker's hands. */
+/** The next request for a workspace; none if this worker gives it back. */
 const afterStride = async (job: Job, outcome: ApplyOutcome): Promise<TakeRequest[]> => {
   const { workspaceId } = outcome
   switch (outcome.kind) {
@@ -188,7 +188,7 @@ const postpone = async (job: Job, { request, ms }: Extract<ApplyOutcome, { kind:
   setTimeout(() => void job.wake.wake(workspaceId, { submissions: 0, isDeep: true }), ms)
 }
 
-/** Notes the positions, releases the leases, and returns the workspaces that have more to apply. */
+/** Notes the positions and releases the leases. Returns the workspaces with more to apply. */
 const putBack = async (job: Job, requests: readonly TakeRequest[]): Promise<string[]> => {
   if (requests.length === 0) return []
   const taken = await take(job, requests, 0)

@@ -10,7 +10,7 @@ import {
 } from './apply-taken.ts'
 import { followUp } from './follow-up.ts'
 
-/** Applies strides of several workspaces together, and what follows from them. */
+/** Applies strides of several workspaces together, and follows them up. */
 export const applyShared = async (
   dependencies: StrideDependencies,
   strides: readonly TakenStride[],

@@ -3,30 +3,30 @@ import { moveRecords } from '../../db/apply/move.ts'
 import type { Sql } from '../../db/connection/postgres.ts'
 import { noChanges, save, type Progress } from '../../db/apply/save.ts'
 import type { FoldedSubmission } from '../fold/receipts.ts'
-import type { ApplyDependencies, Stride, StrideResult } from './stride.ts'
+import type { ApplyStores, Stride, StrideResult } from './stride.ts'
 import { type FoldedSegment, StrideWork } from './stride-work.ts'
 
 /**
- * Rounds without progress. More would mean that the fold asks for something that loading does not
- * give.
+ * The most rounds without progress. More mean that the fold asks for a key that loading does not
+ * return.
  */
 const MOST_ROUNDS = 100
 
 type Folded = { work: StrideWork; segment: FoldedSegment }
 
 /**
- * Applies one stride of each workspace: loads what the submissions name, folds them, and saves the
- * changes in one statement. What another writer is faster with is loaded again, and so is what the
- * fold has to know more about. Throws what `save` throws.
+ * Applies one stride of each workspace: loads the keys of the submissions, folds the submissions,
+ * and saves the changes in one statement. It loads a workspace again if another writer was faster,
+ * or if the fold needs more. Throws the errors of `save`.
  */
 export const applyStrides = async (
-  dependencies: ApplyDependencies,
+  dependencies: ApplyStores,
   strides: readonly Stride[],
 ): Promise<Map<string, StrideResult>> => {
   const works = strides.map((stride) => new StrideWork(dependencies, stride))
   let left = works
   for (let round = 0; left.length > 0; round++) {
-    if (round > MOST_ROUNDS) throw new Error('A stride comes to no end')
+    if (round > MOST_ROUNDS) throw new Error(`A stride made no progress in ${MOST_ROUNDS} rounds.`)
     const loaded = await load(
       dependencies.sql,
       left.map(({ keys }) => keys),
@@ -42,7 +42,10 @@ export const applyStrides = async (
   return new Map(works.map(({ stride, result }) => [stride.workspaceId, result!]))
 }
 
-/** Saves all folds in one statement. False if nothing was saved: all of it is loaded again. */
+/**
+ * Saves all folds in one statement. Returns false if it saved nothing: all of them are then loaded
+ * again.
+ */
 const saveAll = async (sql: Sql, folded: readonly Folded[]): Promise<boolean> => {
   const changes = noChanges()
   const progress: Progress[] = []

@@ -7,7 +7,7 @@ import type { StrideResult } from './stride.ts'
 import type { AppliedStride, FollowUpDependencies } from './follow-up.ts'
 import { type StrideSizes, weightOf } from './stride-size.ts'
 
-/** What applying a taken stride needs. */
+/** The dependencies of applying a taken stride. */
 export type StrideDependencies = FaultDependencies &
   FollowUpDependencies & {
     quarantine: Quarantine
@@ -19,9 +19,8 @@ export type StrideDependencies = FaultDependencies &
 export type TakenStride = Extract<Taken, { outcome: 'taken' }> & { workspaceId: string }
 
 /**
- * What applying a stride came to. `next`: the workspace goes on; `deleted`: it is gone; `failing`:
- * it fails by itself, and is a matter of the backlog; `postponed`: its next submission is tried
- * again later.
+ * The result of a stride. `next`: the workspace goes on; `deleted`: it is gone; `failing`: it fails
+ * alone, and moves to the backlog; `postponed`: its next submission is tried again later.
  */
 export type ApplyOutcome =
   | { kind: 'next'; workspaceId: string; request: TakeRequest }
@@ -31,15 +30,15 @@ export type ApplyOutcome =
 export const isApplied = (result: StrideResult): result is AppliedStride => result.outcome === 'applied'
 
 /**
- * What follows from the last result of a workspace. `stride`: the bound to note for its next
- * strides.
+ * The outcome of the last result of a workspace. `stride`: the bound to note for its next strides.
  */
 export const outcomeOf = (workspaceId: string, last: StrideResult | undefined, stride?: number): ApplyOutcome => {
   switch (last?.outcome) {
     case 'deleted':
       return { kind: 'deleted', workspaceId }
     case 'behind':
-      // Postgres has lost what it had applied (a standby was promoted). The log still has it.
+      // Postgres has lost applied submissions, since a standby was promoted. The log still has
+      // them.
       return { kind: 'next', workspaceId, request: { workspaceId, after: last.position } }
     case 'applied':
       return { kind: 'next', workspaceId, request: requestAt(workspaceId, last.position, stride) }
@@ -48,7 +47,7 @@ export const outcomeOf = (workspaceId: string, last: StrideResult | undefined, s
   }
 }
 
-/** Notes a position, and reads on behind it. */
+/** Requests the submissions behind a position, and notes the position. */
 export const requestAt = (workspaceId: string, position: number, stride?: number): TakeRequest => ({
   workspaceId,
   applied: position,
@@ -57,7 +56,7 @@ export const requestAt = (workspaceId: string, position: number, stride?: number
 })
 
 /**
- * Counts the time of strides that were applied together, and returns the bounds of the next ones.
+ * Counts the time of strides that were applied together. Returns the bounds of the next strides.
  */
 export const noteTimes = (
   { onApplyTime, strideSizes }: StrideDependencies,

@@ -7,28 +7,25 @@ import { Missing } from '../fold/missing.ts'
 import { countStates } from './apply-strides.ts'
 import type { AppliedStride } from './follow-up.ts'
 import { StrideKeys } from './keys.ts'
-import type { ApplyDependencies, Stride } from './stride.ts'
+import type { ApplyStores, Stride } from './stride.ts'
 
-/**
- * Beyond that many contacts, accounts and conversations the session begins again with an empty
- * memory.
- */
+/** With more contacts, accounts and conversations, the session starts again with an empty fold. */
 const MOST_PROFILES = 50_000
 
-/** A stride that is saved, and what it came to. */
+/** A saved stride and its result. */
 type Saved = { submissions: FoldableSubmission[]; result: AppliedStride }
 
 /**
- * Applies the log of one busy workspace: while Postgres saves a stride, the next one is read,
- * loaded and folded. What is loaded may be older than what was folded before, so the fold keeps
- * what it knows. Yields each stride once it is saved. `readNext` reads behind `after`.
+ * Applies the log of one busy workspace. While Postgres saves a stride, the worker reads, loads and
+ * folds the next one. Loaded rows may be older than the folded state, so the fold keeps its own.
+ * Yields each stride once it is saved. `readNext` reads behind `after`.
  *
- * Ends when nothing is left to read, and when anything special comes: a purge, a replay, records to
- * be moved or removed, another writer, or a fold that has to know more. applyStrides then goes on
- * from the position of the last stride that was yielded.
+ * The session ends at the end of the log. It also ends at a purge, a replay, records to move or
+ * remove, another writer, or a fold that needs more. `applyStrides` then goes on from the position
+ * of the last yielded stride.
  */
 export const applyBusy = async function* (
-  dependencies: ApplyDependencies,
+  dependencies: ApplyStores,
   first: Stride,
   readNext: (after: number) => Promise<Stride | undefined>,
 ): AsyncGenerator<Saved> {
@@ -36,25 +33,25 @@ export const applyBusy = async function* (
   for (let stride: Stride | undefined = first; stride !== undefined; stride = await readNext(session.after)) {
     if (session.isFull()) yield* session.forget()
     const folded = await session.fold(stride)
-    yield* session.settle()
+    yield* session.awaitSave()
     if (folded === undefined || session.isOver) return
     session.startSaving(folded)
   }
-  yield* session.settle()
+  yield* session.awaitSave()
 }
 
 class Session {
-  readonly #dependencies: ApplyDependencies
+  readonly #dependencies: ApplyStores
   readonly #realm: Realm
   #fold: Fold
-  /** A save under way. It comes to nothing if the stride has to be applied in another way. */
+  /** The save under way. Undefined if the stride has to be applied in another way. */
   #saving: Promise<(Saved & { isLast: boolean }) | undefined> | undefined
-  /** The end of what was folded. */
+  /** The number of the last folded submission. */
   after: number
-  /** A save came to nothing, or left records to be moved. */
+  /** A save failed, or left records to move. */
   isOver = false
 
-  constructor(dependencies: ApplyDependencies, { workspaceId, after }: Stride) {
+  constructor(dependencies: ApplyStores, { workspaceId, after }: Stride) {
     this.#dependencies = dependencies
     this.#realm = { hashKey: dependencies.hashKey, workspaceId }
     this.#fold = new Fold(this.#realm)
@@ -65,15 +62,18 @@ class Session {
     return this.#fold.size > MOST_PROFILES
   }
 
-  /** An empty fold has to load what is being saved. */
+  /**
+   * Starts with an empty fold. It has to load the rows of the save under way, so that save comes
+   * first.
+   */
   async *forget(): AsyncGenerator<Saved> {
-    yield* this.settle()
+    yield* this.awaitSave()
     this.#fold = new Fold(this.#realm)
   }
 
   /**
-   * Returns the submissions that were folded. Undefined where something special comes or is stored,
-   * or more has to be known: the session ends.
+   * Returns the folded submissions. Undefined ends the session: the stride is not for a session, or
+   * the fold needs more.
    */
   async fold({ submissions }: Stride): Promise<FoldableSubmission[] | undefined> {
     const { sql, purgedWorkspaces } = this.#dependencies
@@ -93,7 +93,7 @@ class Session {
   }
 
   /** Waits for the save under way. */
-  async *settle(): AsyncGenerator<Saved> {
+  async *awaitSave(): AsyncGenerator<Saved> {
     if (this.#saving === undefined) return
     const saved = await this.#saving
     this.#saving = undefined
@@ -113,9 +113,9 @@ class Session {
       const result: AppliedStride = { outcome: 'applied', position, applied, found: [], decided: [] }
       return { submissions, result, isLast: saved.moves.length > 0 }
     })
-    // A fault is thrown where the outcome is waited for.
+    // The fault is thrown where the outcome is awaited.
     this.#saving.catch(() => {})
-    this.#fold.settle()
+    this.#fold.beginNextStride()
     this.after = position
   }
 }

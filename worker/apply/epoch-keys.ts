@@ -6,7 +6,10 @@ import { contactIdKey, contactSourceKey, emailKey, recordContactKey } from '../.
 import type { Realm } from '../../contract/identity/own-id.ts'
 import type { Submission, SubmissionOf } from '../../contract/submission.ts'
 
-/** All keys by which a submission may name or create a contact, and that a purge may have ended. */
+/**
+ * All keys by which a submission may name or create a contact. A purge may have raised their
+ * epochs.
+ */
 export const epochKeysOf = (realm: Realm, submission: Submission): string[] => {
   switch (submission.operation) {
     case 'create_feedback':

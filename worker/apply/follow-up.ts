@@ -5,15 +5,15 @@ import type { Submission } from '../../contract/submission.ts'
 import type { Sql } from '../../db/connection/postgres.ts'
 import { purgesUnderWayAmong } from '../../db/purges/purges-under-way.ts'
 import { findMissingReceipts } from '../../db/submissions/receipts.ts'
-import type { Log } from '../../runtime/log.ts'
+import type { Logger } from '../../runtime/logger.ts'
 import { addRemovals, enqueueTagging, type JobQueues } from '../../queue/jobs/job-queues.ts'
-import type { Log as SubmissionLogs } from '../../queue/log/log.ts'
+import type { Log } from '../../queue/log/log.ts'
 import type { LearningPace } from '../tagging/learning-pace.ts'
 import { wantedTagging } from '../tagging/wanted-tagging.ts'
 import type { Ending, StrideSpans } from '../trace-jobs.ts'
 import type { StrideResult } from './stride.ts'
 
-/** Hears of a submission whose state is final. */
+/** Is called for each submission that has reached its final state. */
 export type OnSettled = (
   submission: Submission,
   state: SubmissionState,
@@ -23,9 +23,9 @@ export type OnSettled = (
 export type FollowUpDependencies = {
   sql: Sql
   hashKey: HashKey
-  logs: SubmissionLogs
+  logs: Log
   queues: JobQueues
-  log: Log
+  log: Logger
   pace: LearningPace
   onSettled: OnSettled
 }
@@ -34,9 +34,9 @@ export type AppliedStride = Extract<StrideResult, { outcome: 'applied' }>
 type Followed = { workspaceId: string; results: readonly AppliedStride[] }
 
 /**
- * Adds the jobs that applied submissions need, before their entries are trimmed. What this worker
- * finds applied may lack its jobs, because the worker that applied it died: they are added again,
- * which does no harm. Returns what became of the submissions, by id.
+ * Adds the jobs that applied submissions need, before their entries are trimmed. A submission that
+ * was applied before may lack its jobs, because its worker died. Its jobs are added again, which is
+ * harmless. Returns the endings of the submissions, by id.
  */
 export const followUp = async (
   dependencies: FollowUpDependencies,
@@ -68,8 +68,8 @@ export const followUp = async (
 }
 
 /**
- * Those of the found submissions that have a receipt. The others were admitted with a number at or
- * below the position, after Redis failed over: they are appended again, with a new number.
+ * The found submissions with a receipt. A found submission without one got a number at or below the
+ * position after a failover of Redis: it is appended again with a new number.
  */
 const withReceipts = async (
   { sql, logs, log }: FollowUpDependencies,

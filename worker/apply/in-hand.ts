@@ -1,24 +1,27 @@
-/** The workspaces that one job has in hand. */
+/** The workspaces of one job. */
 export type Hand = {
   ids: () => string[]
-  /** Removes the mark. Called before the log of the workspace is read. */
+  /** Removes the mark. Call it before reading the workspace's log. */
   unmark: (workspaceId: string) => void
-  /** Gives a workspace back, unless a job has named it since its log was read: then false. */
+  /**
+   * Gives a workspace back, unless a job has named it since its log was read. Then it returns
+   * false.
+   */
   giveBack: (workspaceId: string) => boolean
-  /** Gives workspaces back in any case. */
+  /** Gives workspaces back, marked or not. */
   drop: (...workspaceIds: readonly string[]) => void
 }
 
 export type InHand = {
-  /** Takes those workspaces that no job of this process has in hand, and marks the others. */
+  /** Takes the workspaces that no job of this process has, and marks the others. */
   begin: (workspaceIds: readonly string[]) => Hand
   ids: () => string[]
 }
 
 /**
- * The workspaces whose logs this process is applying. A job that names one of them only marks it,
- * so that the log is read once more before the workspace is given back: no entry is overlooked, and
- * no two jobs of one process apply the same log.
+ * The workspaces whose logs this process is applying. Another job that names one of them only marks
+ * it, and the log is read once more before the workspace is given back. So the process overlooks no
+ * entry, and never applies one log in two jobs.
  */
 export const createInHand = (): InHand => {
   const marked = new Map<string, boolean>()

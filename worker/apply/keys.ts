@@ -13,7 +13,7 @@ import { epochKeysOf } from './epoch-keys.ts'
 
 type Keys = { [kind in KeyKind]: Map<string, number> }
 
-/** The keys that submissions of one workspace name, and how much has to be known of each. */
+/** The keys in submissions of one workspace, each with the level to load. */
 export class StrideKeys implements WantedKeys, Keys {
   readonly contactKey = new Map<string, number>()
   readonly email = new Map<string, number>()
@@ -31,7 +31,7 @@ export class StrideKeys implements WantedKeys, Keys {
   readonly realm: Realm
   readonly submissions: readonly Submission[]
 
-  /** `hadPurges`: the workspace is known to have had purges, so that its keys may have epochs. */
+  /** `hadPurges`: the workspace had purges, so its keys may have epochs. */
   constructor(realm: Realm, submissions: readonly Submission[], hadPurges: boolean) {
     this.realm = realm
     this.submissions = submissions
@@ -43,7 +43,7 @@ export class StrideKeys implements WantedKeys, Keys {
     return this.realm.workspaceId
   }
 
-  /** Adds what a fold has turned out to need. */
+  /** Adds the keys that a fold misses. */
   addMissing(missing: MissingState, level = WHOLE): void {
     switch (missing.kind) {
       case 'contact':
@@ -128,7 +128,7 @@ export class StrideKeys implements WantedKeys, Keys {
     want(this.accountName, canonicalName(textIn(record.properties, '$name')), WHOLE_IF_ANONYMOUS)
   }
 
-  /** A submission that may be older than what is stored needs to know its version. */
+  /** A submission that may be older than the stored conversation needs its version. */
   #addConversation(submission: SubmissionOf<'submit_conversation'>): void {
     const { body, originalNumber } = submission
     for (const contact of sourcedContacts(body)) this.#addContact(contact, submission)
@@ -161,8 +161,8 @@ const want = (keys: Map<string, number>, key: string | undefined, level: number)
 }
 
 /**
- * Metadata fills what is absent, so that all keys have to be known; of columns it is always known
- * which have a value.
+ * Metadata fills absent keys, so all stored keys must be known. Loading always tells which columns
+ * have a value.
  */
 const levelFor = (sourceData: JsonObject | null | undefined): number => {
   for (const _ in sourceData) return WHOLE

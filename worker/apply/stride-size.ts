@@ -1,28 +1,28 @@
 import type { Submission } from '../../contract/submission.ts'
 import { FULL_STRIDE as FULL_STRIDE_SUBMISSIONS } from '../../queue/log/take.ts'
 
-/** How long a stride may take. */
+/** The time that a stride may take. */
 export const STRIDE_MS = 250
-/** The submissions of a full stride, and the bytes that are read for it. */
+/** The submissions of a full stride, and the most bytes to read for it. */
 export const FULL_STRIDE = { submissions: FULL_STRIDE_SUBMISSIONS, bytes: 8 * 1024 * 1024 }
 
 /**
- * A stride with fewer submissions may take longer by `PATIENCE`: the work of others can be the
- * reason.
+ * A stride with fewer submissions may take `PATIENCE` times as long: other workspaces can be the
+ * cause.
  */
 const FEW = 8
 const PATIENCE = 4
-/** A workspace with this share of a stride may be the reason why the stride was slow. */
+/** A workspace with at least this share of a slow stride may be the cause. */
 const SHARE = 1 / 4
 /** Only deaths make strides of one (quarantine.ts). */
 const LEAST = 2
-/** So many strides in time, one after the other, double the bound. */
+/** After this many strides in time in a row, the bound doubles. */
 const IN_TIME_BEFORE_GROWTH = 3
 
-/** A conversation costs as much as so many of its messages and contacts. */
+/** This many messages and contacts of a conversation cost as much as one feedback. */
 const PARTS_PER_WEIGHT = 5
 
-/** Roughly what a stride costs, compared with one feedback. */
+/** The rough cost of a stride, in units of one feedback. */
 export const weightOf = (submissions: readonly Submission[]): number =>
   submissions.reduce(
     (sum, { operation, body }) =>
@@ -33,21 +33,18 @@ export const weightOf = (submissions: readonly Submission[]): number =>
 const partsOf = (...lists: readonly (readonly unknown[])[]): number =>
   lists.reduce((sum, list) => sum + list.length / PARTS_PER_WEIGHT, 0)
 
-/**
- * A stride that was applied: its bound, its submissions, the time it took, its share of what took
- * the time.
- */
+/** An applied stride: its bound, its submissions, and the time of the call with its share in it. */
 type Applied = { workspaceId: string; stride: number; submissions: number; ms: number; share: number }
 
 export type StrideSizes = {
-  /** The bound of the workspace's next stride; undefined when it stays as it is. */
+  /** The bound of the workspace's next stride; undefined to keep the bound. */
   next: (applied: Applied) => number | undefined
 }
 
 /**
- * Decides how large the next stride of a workspace is: smaller in proportion after a slow one,
- * twice as large after some in time. A worker that dies forgets the count, so strides that deaths
- * have halved stay small until the submission that kills workers is passed.
+ * Bounds the next stride of a workspace: smaller in proportion after a slow one, twice as large
+ * after several in time. A worker that dies forgets the count, so strides stay halved until the
+ * submission that kills workers is behind.
  */
 export const createStrideSizes = (): StrideSizes => {
   const inTime = new Map<string, number>()

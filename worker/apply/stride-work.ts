@@ -8,38 +8,39 @@ import { Fold, type FoldableSubmission } from '../fold/fold.ts'
 import { Missing, type MissingState } from '../fold/missing.ts'
 import { decidePurge } from '../purge/decide-purge.ts'
 import { StrideKeys } from './keys.ts'
-import type { AppliedSubmission, ApplyDependencies, Stride, StrideResult } from './stride.ts'
+import type { AppliedSubmission, ApplyStores, Stride, StrideResult } from './stride.ts'
 
 /**
- * What a segment came to, and where it ends. `skipped`: replays that are applied already, or that a
- * purge has taken back.
+ * A folded segment and its end. `skipped`: replays that are applied already, or that a purge took
+ * back.
  */
 export type FoldedSegment = { fold: Fold; end: number; skipped: readonly Submission[] }
 
-/** `again`: it has to be loaded again, if the work has no result yet. */
+/** `again`: the keys have to be loaded again, unless the work has its result. */
 type Step = { kind: 'again' } | { kind: 'folded'; folded: FoldedSegment }
 const AGAIN: Step = { kind: 'again' }
 
 /**
- * How far the stride of one workspace is. It is cut at purges: each is decided alone, in its place.
+ * The progress of one workspace's stride. It is cut at purges, since each purge is decided alone in
+ * its place.
  */
 export class StrideWork {
   readonly stride: Stride
-  readonly #dependencies: ApplyDependencies
-  /** Another writer had the workspace: the next save waits for it. */
+  readonly #dependencies: ApplyStores
+  /** Another writer held the workspace, so the next save waits for it. */
   wasBusy = false
   position: number
   result: StrideResult | undefined
   keys: StrideKeys
-  /** What is to be applied, ascending. */
+  /** The submissions to apply, ascending. */
   #due: readonly Submission[]
   readonly #applied = new Map<number, AppliedSubmission>()
   readonly #found: Submission[] = []
   readonly #decided: SubmissionOf<'purge_contact'>[] = []
-  /** The position as of which pending purges have removed what the stride names. */
+  /** At this position, pending purges had removed the records that the stride names. */
   #removedAt: number | undefined
 
-  constructor(dependencies: ApplyDependencies, stride: Stride) {
+  constructor(dependencies: ApplyStores, stride: Stride) {
     this.stride = stride
     this.#dependencies = dependencies
     this.position = stride.after
@@ -47,7 +48,7 @@ export class StrideWork {
     this.keys = this.#keysOfSegment()
   }
 
-  /** Takes what was loaded about the keys, and comes one step further with it. */
+  /** Takes the loaded rows and goes one step further. */
   async takeStep(loaded: Loaded): Promise<Step> {
     const { position } = loaded
     if (position === undefined) return this.#end({ outcome: 'deleted' })
@@ -74,7 +75,7 @@ export class StrideWork {
     return this.#fold(loaded, segment as FoldableSubmission[])
   }
 
-  /** The fold of this segment is saved. */
+  /** Notes that the fold of a segment is saved. */
   noteSaved({ fold, end, skipped }: FoldedSegment): void {
     for (const { submission, state } of fold.folded) this.#applied.set(submission.number, { submission, state })
     this.#found.push(...skipped)
@@ -82,8 +83,9 @@ export class StrideWork {
   }
 
   /**
-   * A contact or account would get too many metadata keys: it has to be known whole. A large one is
-   * loaded for one submission only, which halving finds.
+   * Asks for a contact or account as a whole, since it would get too many metadata keys. A large
+   * one is loaded for a single submission, so this halves the segment until that submission is
+   * alone.
    */
   noteTooMany(state: MissingState): void {
     const { submissions } = this.keys
@@ -103,14 +105,14 @@ export class StrideWork {
     return this.#end({ outcome: 'applied', position, applied, found: this.#found, decided: this.#decided })
   }
 
-  /** What is at or below the position was applied by another writer, or was lost. */
+  /** A submission at or below the position was applied by another writer, or was lost. */
   #moveTo(position: number): void {
     this.position = position
     for (const submission of this.#due) if (submission.number <= position) this.#found.push(submission)
     this.#due = this.#due.filter(({ number }) => number > position)
   }
 
-  /** Up to here this call has applied it. */
+  /** This call has applied everything up to the position. */
   #goOn(position: number): void {
     this.position = position
     this.wasBusy = false
@@ -135,7 +137,7 @@ export class StrideWork {
     return AGAIN
   }
 
-  /** Records that pending purges remove must be gone before a later submission names them. */
+  /** A pending purge must remove its records before a later submission names them. */
   async #removeBefore(segment: readonly Submission[]): Promise<void> {
     const realm = { hashKey: this.#dependencies.hashKey, workspaceId: this.stride.workspaceId }
     const feedbackIds = new Set<string>()
@@ -162,7 +164,7 @@ export class StrideWork {
       const state = tryToTakeIn(fold, submission)
       if (state === undefined) continue
       if (this.#isLarge(state)) return this.#cutBefore(segment.slice(0, Math.max(1, at)), at === 0 ? state : undefined)
-      // The fold is of no use any more, but tells what else is missing.
+      // The fold is useless after this, but finds out what else is missing.
       missing.push(state)
     }
     if (missing.length === 0) return { kind: 'folded', folded: { fold, end: segment.at(-1)!.number, skipped } }
@@ -170,21 +172,21 @@ export class StrideWork {
     return AGAIN
   }
 
-  /** It was asked for, and left out for its size. */
+  /** The load left it out for its size. */
   #isLarge(state: MissingState): boolean {
     return (
       (state.kind === 'contact' || state.kind === 'account') && (this.keys[state.kind].get(state.id) ?? KEY) >= WHOLE
     )
   }
 
-  /** A submission that needs a large contact or account is applied by itself. */
+  /** Applies a submission that needs a large contact or account by itself. */
   #cutBefore(segment: readonly Submission[], large: MissingState | undefined): Step {
     this.keys = this.#keysOf(segment)
     if (large !== undefined) this.keys.addMissing(large, WHOLE_IF_LARGE)
     return AGAIN
   }
 
-  /** A purge alone, or all that is due up to the next purge. */
+  /** The keys of the next segment: one purge, or all submissions up to the next purge. */
   #keysOfSegment(): StrideKeys {
     const end = this.#due.findIndex(({ operation }) => operation === 'purge_contact')
     return this.#keysOf(end < 0 ? this.#due : this.#due.slice(0, Math.max(1, end)))
@@ -197,13 +199,11 @@ export class StrideWork {
   }
 }
 
-/**
- * Replays whose receipts are not queued: they are applied already, or a purge has taken them back.
- */
+/** Replays whose receipts are not queued: they are applied already, or a purge took them back. */
 const takenBack = ({ rows }: Loaded): Set<string> =>
   new Set(rows.flatMap(({ kind, key, claimed }) => (kind === 'receipt' && !claimed ? [key] : [])))
 
-/** What is missing, if anything is. */
+/** The missing state, if the fold misses any. */
 const tryToTakeIn = (fold: Fold, submission: FoldableSubmission): MissingState | undefined => {
   try {
     fold.takeIn(submission)

@@ -2,7 +2,7 @@ import type { HashKey } from '../../contract/identity/own-id.ts'
 import type { Submission, SubmissionOf } from '../../contract/submission.ts'
 import type { Sql } from '../../db/connection/postgres.ts'
 
-/** Submissions of one workspace, ascending, as they were read behind `after`. */
+/** Submissions of one workspace, ascending, read behind `after`. */
 export type Stride = { workspaceId: string; after: number; submissions: readonly Submission[] }
 export type AppliedSubmission = { submission: Submission; state: 'applied' | 'superseded' }
 export type StrideResult =
@@ -12,20 +12,20 @@ export type StrideResult =
   | {
       outcome: 'applied'
       position: number
-      /** What this call has applied, a purge that matched nobody included. */
+      /** The submissions that this call applied, with purges that matched no contact. */
       applied: AppliedSubmission[]
-      /** At or below the position when it was loaded: another writer applied it, or it was lost. */
+      /**
+       * Submissions at or below the position at loading: another writer applied them, or they were
+       * lost.
+       */
       found: Submission[]
-      /** Purges of somebody. Their records are still to be removed. */
+      /** Purges that matched contacts. Their records are still to be removed. */
       decided: SubmissionOf<'purge_contact'>[]
     }
 
-export type ApplyDependencies = {
+export type ApplyStores = {
   sql: Sql
   hashKey: HashKey
-  /**
-   * Remembers workspaces that had purges: their keys may have epochs, which are then loaded at
-   * once.
-   */
+  /** The workspaces that had purges. Epochs of their keys are loaded at once. */
   purgedWorkspaces?: Set<string>
 }

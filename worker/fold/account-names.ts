@@ -5,9 +5,12 @@ import type { Changes } from '../../db/apply/save.ts'
 import type { Profile } from './profile.ts'
 import type { Profiles } from './profiles.ts'
 
-/** Without a claim the account is anonymous: known by this domain or name alone. */
+/**
+ * The account that a domain means. Without a claim it is anonymous: known by this domain or a name
+ * alone.
+ */
 type DomainMeaning = { account: Profile; isClaimed: boolean }
-/** A name can also mean the account of the domain that it came with. */
+/** The account that a name means; `linked`: the account of the domain that it came with. */
 type NameMeaning = { kind: 'claimed' | 'anonymous'; account: Profile } | { kind: 'linked'; domain: string }
 type Claim = { account: Profile; isLate: boolean; number: number }
 
@@ -30,7 +33,10 @@ export class AccountNames {
     this.#domains.set(row.key, { account: this.profiles.learn(row), isClaimed: row.claimed })
   }
 
-  /** The row of a linked name has the account of its domain, and whether that is claimed. */
+  /**
+   * The row of a linked name has the account of its domain, and tells whether the domain is
+   * claimed.
+   */
   learnName(row: LoadedRow): void {
     if (this.#names.has(row.key)) return
     const account = this.profiles.learn(row)
@@ -42,8 +48,8 @@ export class AccountNames {
   }
 
   /**
-   * The latest claim holds. The first takes over the anonymous account of the domain. A late claim
-   * gives way to any other.
+   * The latest claim counts. The first claim absorbs the anonymous account of the domain. A late
+   * claim gives way to any other.
    */
   claimDomain(domain: string, { account, isLate, number }: Claim): void {
     const meaning = this.#domains.get(domain)
@@ -53,9 +59,7 @@ export class AccountNames {
     this.#changedDomains.add(domain)
   }
 
-  /**
-   * As for a domain. A name that was only linked to a domain has no anonymous account of its own.
-   */
+  /** Follows the rules of `claimDomain`. A linked name has no anonymous account to absorb. */
   claimName(name: string, { account, isLate, number }: Claim): void {
     const meaning = this.#names.get(name)
     if (meaning?.kind === 'claimed' && (isLate || meaning.account === account)) return
@@ -84,8 +88,8 @@ export class AccountNames {
   }
 
   /**
-   * A feedback gives both. The latest link holds until an account claims the name. The domain's
-   * account takes over the name's.
+   * Links the name of a feedback to its domain. The latest link counts until an account claims the
+   * name. The domain's account absorbs the anonymous account of the name.
    */
   link(name: string, domain: string, number: number): void {
     const meaning = this.#names.get(name)
@@ -107,7 +111,7 @@ export class AccountNames {
     }
   }
 
-  settle(): void {
+  beginNextStride(): void {
     this.#changedDomains.clear()
     this.#changedNames.clear()
   }

@@ -14,7 +14,7 @@ import { identifiedValues, textOf } from './profile-values.ts'
 import { Profiles } from './profiles.ts'
 import type { Unresolved } from './unresolved.ts'
 
-/** `source`: the one that the account is created in. */
+/** `source`: where the account is created. */
 type Identified = { record: AccountRecord; source: string; submission: Submission; claims: Claims }
 
 /** The accounts of a workspace and their external ids, which are the same in all sources. */
@@ -41,8 +41,8 @@ export class Accounts {
   }
 
   /**
-   * Sets what the record says, and claims its domain and name. An older record only fills what has
-   * no value.
+   * Sets the values of the record, and claims its domain and name. An older record only fills
+   * absent values.
    */
   identify(identified: Identified): Profile {
     const { record, submission, claims } = identified
@@ -60,7 +60,7 @@ export class Accounts {
     return account
   }
 
-  /** By domain, which a name given with it is linked to; else by name. */
+  /** Finds the account by domain, and links a given name to the domain; else by name. */
   findOrCreateFor(given: FeedbackRecord['account'], { number }: Submission): Profile | undefined {
     const domain = canonicalDomain(given?.domain ?? '')
     const name = canonicalName(given?.name ?? '')
@@ -83,9 +83,9 @@ export class Accounts {
       changes.account_key.push({ w, key, source, external_id: externalId, account: account.id })
   }
 
-  settle(): void {
-    this.profiles.settle()
-    this.names.settle()
+  beginNextStride(): void {
+    this.profiles.beginNextStride()
+    this.names.beginNextStride()
     this.#newKeys = []
   }
 

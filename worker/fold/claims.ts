@@ -1,14 +1,14 @@
 type Claim = {
-  /** The identify that claims is older than what is stored: it gives way to any other claim. */
+  /** The claiming identify is older than the stored values, so it gives way to any other claim. */
   isLate: boolean
   apply: () => void
-  /** Another claim of the same submission takes its place. */
+  /** Called when another claim of the same submission replaces this one. */
   displace?: () => void
 }
 
 /**
- * Claims of one submission, by what is claimed. They take effect at its end. Of several claims of
- * the same email, domain or name the last counts.
+ * The claims of one submission, by claimed email, domain or name. They take effect at the end of
+ * the submission. The last claim of a value counts.
  */
 export class Claims {
   readonly #claims = new Map<string, Claim>()
@@ -23,7 +23,7 @@ export class Claims {
     this.#claims.set(claimed, claim)
   }
 
-  settle(): void {
+  applyAll(): void {
     for (const { apply } of this.#claims.values()) apply()
   }
 }

@@ -19,8 +19,8 @@ import type { Unresolved } from './unresolved.ts'
 type SourceKey = { source: string; number: number; contact: Profile }
 type NewKey = SourceKey & { key: string; externalId: string }
 /**
- * A contact record of a submission, and the source in which the contact is created if the record
- * names none.
+ * A contact record of a submission. The contact is created in `defaultSource` if the record has no
+ * source.
  */
 export type Identified = { record: ContactRecord; defaultSource: string; submission: Submission; claims: Claims }
 
@@ -31,7 +31,7 @@ export class Contacts {
   readonly unresolved: Unresolved
   readonly profiles = new Profiles('contact')
   readonly emails: Emails
-  /** By the key of an external id in all sources, the oldest source first. */
+  /** By the key of an external id in all sources; the oldest source comes first. */
   readonly #byExternalId = new Map<string, SourceKey[]>()
   #newKeys: NewKey[] = []
 
@@ -42,7 +42,10 @@ export class Contacts {
     this.emails = new Emails(realm, epochs, this.profiles)
   }
 
-  /** Takes the sources of external ids. What a session knows of an id already may be newer. */
+  /**
+   * Takes the loaded sources of external ids. A session keeps the sources that it knows, since they
+   * may be newer.
+   */
   learnKeys(rows: readonly LoadedRow[]): void {
     const sources = Map.groupBy(
       rows.filter(({ kind, key }) => kind === 'contact_key' && !this.#byExternalId.has(key)),
@@ -55,8 +58,8 @@ export class Contacts {
   }
 
   /**
-   * The contact that a record means: in its source, or else the oldest of all sources. Created if
-   * there is none.
+   * The contact of a record: in its source, else the oldest of all sources. Creates it if there is
+   * none.
    */
   findOrCreate({ record, defaultSource, submission: { number } }: Omit<Identified, 'claims'>): Profile {
     const key = contactIdKey(this.realm, record.id)
@@ -74,8 +77,7 @@ export class Contacts {
   }
 
   /**
-   * Sets what the record says of the contact, and claims its email. An older record only fills what
-   * has no value.
+   * Sets the values of the record, and claims its email. An older record only fills absent values.
    */
   identify(identified: Identified): { contact: Profile; isLate: boolean } {
     const { record, submission, claims } = identified
@@ -97,7 +99,7 @@ export class Contacts {
     return (sources?.find(({ source }) => source === preferredSource) ?? sources?.[0])?.contact
   }
 
-  /** By email; with a name only, a contact that belongs to this feedback alone. */
+  /** Finds the contact by email. With a name alone, the contact belongs to this feedback only. */
   findOrCreateFor(given: FeedbackRecord['contact'], feedbackId: string, submission: Submission): Profile | undefined {
     const email = canonicalEmail(given?.email ?? '')
     const name = canonicalName(given?.name ?? '')
@@ -120,12 +122,11 @@ export class Contacts {
       changes.contact_key.push({ w, key, source, external_id: externalId, contact: contact.id, number })
   }
 
-  settle(): void {
-    this.profiles.settle()
-    this.emails.settle()
+  beginNextStride(): void {
+    this.profiles.beginNextStride()
+    this.emails.beginNextStride()
     this.#newKeys = []
   }
 }
 
-const byAge = (one: SourceKey, other: SourceKey): number =>
-  one.number - other.number || (one.source < other.source ? -1 : 1)
+const byAge = (a: SourceKey, b: SourceKey): number => a.number - b.number || (a.source < b.source ? -1 : 1)

@@ -14,16 +14,16 @@ import type { Unresolved } from './unresolved.ts'
 
 type ConversationSubmission = SubmissionOf<'submit_conversation'>
 type Conversation = {
-  /** It may be stored: what is not loaded of it is not known. */
+  /** The conversation may be stored, so its unloaded parts are unknown. */
   isStored: boolean
   /**
-   * The greatest `updatedAt` of all submissions, as far as it is loaded, and the submission that
-   * the row stands for.
+   * The greatest known `updatedAt` of all submissions, and the number of the submission that the
+   * row shows.
    */
   version: number | null
   number: number
   /**
-   * Of this stride: the submission that replaces the row, the greatest `updatedAt`, and the
+   * Changes of this stride: the submission that replaces the row, the greatest `updatedAt`, and the
    * contacts.
    */
   record: ConversationSubmission | undefined
@@ -45,7 +45,7 @@ export class Conversations {
     this.messages = new Messages(realm, contacts, unresolved)
   }
 
-  /** Conversations that were asked for, and the rows of those that there are. */
+  /** Takes the requested conversations and the rows of the stored ones. */
   learn(asked: ReadonlyMap<string, number>, rows: readonly LoadedRow[]): void {
     for (const id of asked.keys())
       if (!this.#conversations.has(id)) this.#conversations.set(id, openConversation({ isStored: false }))
@@ -59,8 +59,8 @@ export class Conversations {
   }
 
   /**
-   * Replaces the row, unless the submission is older than it, and each of its messages by the same
-   * rule. Contacts are added. A replay that writes neither the row nor a message is superseded.
+   * Replaces the row unless the submission is older, and each message by the same rule. Contacts
+   * are added. A replay that writes neither the row nor a message is superseded.
    */
   submit(
     submission: ConversationSubmission,
@@ -102,10 +102,10 @@ export class Conversations {
     this.messages.writeTo(changes, w)
   }
 
-  settle(): void {
+  beginNextStride(): void {
     for (const [id, conversation] of this.#conversations)
       if (conversation.isTouched) this.#conversations.set(id, openConversation({ ...conversation, isStored: true }))
-    this.messages.settle()
+    this.messages.beginNextStride()
   }
 
   get size(): number {
@@ -118,14 +118,17 @@ export class Conversations {
     return conversation
   }
 
-  /** The contacts by external id. Sources that come up in one submission are ordered by name. */
+  /**
+   * Identifies the contacts, and returns them by external id. New sources in one submission are
+   * ordered by name.
+   */
   #identifyContacts(
     submission: ConversationSubmission,
     { contacts }: Conversation,
     identify: (record: ContactRecord) => Profile,
   ): Map<string, Profile> {
     const records = namedContacts(submission.body)
-    for (const record of records.toSorted((one, other) => ((one.source ?? '') < (other.source ?? '') ? -1 : 1)))
+    for (const record of records.toSorted((a, b) => ((a.source ?? '') < (b.source ?? '') ? -1 : 1)))
       this.contacts.findOrCreate({ record, defaultSource: submission.body.source, submission })
     const senders = new Map<string, Profile>()
     for (const record of records) {
@@ -147,8 +150,8 @@ const openConversation = (known: { isStored: boolean; version?: number | null; n
   contacts: new Set(),
 })
 
-const latestOf = (one: number | null, other: number | null): number | null =>
-  one === null || other === null ? (one ?? other) : Math.max(one, other)
+const latestOf = (a: number | null, b: number | null): number | null =>
+  a === null || b === null ? (a ?? b) : Math.max(a, b)
 
 const versionOf = ({ updatedAt }: ConversationRecord): number | null =>
   updatedAt == null ? null : instantOf(storableDateTime(updatedAt))

@@ -10,9 +10,9 @@ import type { Profiles } from './profiles.ts'
 
 /** The contact that an email means. Without a claim it is anonymous: known by this email alone. */
 type Meaning = { contact: Profile; isClaimed: boolean; number: number }
-/** That a contact has an email: with the number of the claim. */
+/** The number of the claim by which a contact holds an email. */
 type Holding = { number: number; isClaimed: boolean }
-/** `isEmailFilled`: a late identify has filled the column. */
+/** `isEmailFilled`: a late identify filled the email column. */
 type Claim = {
   email: string
   contact: Profile
@@ -23,8 +23,8 @@ type Claim = {
 }
 
 /**
- * A contact whose column holds an email that means another contact: a purge by the email has to
- * find it.
+ * The number for a contact whose column holds an email that means another contact, so that a purge
+ * by the email finds it.
  */
 const HOLDS_ONLY = 0
 
@@ -34,7 +34,7 @@ export class Emails {
   readonly epochs: Epochs
   readonly profiles: Profiles
   readonly #meanings = new Map<string, Meaning>()
-  /** What changes in this stride, by email. */
+  /** Changes of this stride, by email. */
   readonly #held = new Map<string, Map<Profile, Holding>>()
   #gone: { email: string; contact: Profile }[] = []
 
@@ -50,7 +50,8 @@ export class Emails {
   }
 
   /**
-   * An identify gives an email to a contact. A late one only if no other contact has claimed it.
+   * An identify claims an email for a contact. A late identify claims it only if no other contact
+   * has.
    */
   claim({ email, contact, isLate, isEmailFilled, number, claims }: Claim): void {
     const holdOnly = (): void => {
@@ -63,7 +64,7 @@ export class Emails {
     claims.set(`email ${email}`, { isLate, apply, displace: holdOnly })
   }
 
-  /** The latest claim holds. The first takes over the anonymous contact of the email. */
+  /** The latest claim counts. The first claim absorbs the anonymous contact of the email. */
   #give(email: string, contact: Profile, number: number): void {
     const meaning = this.#meanings.get(email)
     if (meaning?.isClaimed === true && meaning.contact === contact) return
@@ -75,12 +76,12 @@ export class Emails {
     this.#note(email, contact, { number, isClaimed: true })
   }
 
-  /** A feedback names a contact by an email. */
+  /** The contact that a feedback names by an email. */
   findOrCreate(email: string, submission: Submission): Profile {
     const meaning = this.#meanings.get(email)
     if (meaning?.isClaimed === true) {
-      // Its answer may have told the own id of the email: the claim may not have been applied at
-      // that time.
+      // The answer to the submission may contain the own id of the email, if the claim was not
+      // applied then.
       if (meaning.number > seenBy(submission)) this.#addAlias(email, meaning.contact)
       return meaning.contact
     }
@@ -101,7 +102,7 @@ export class Emails {
       if (contact.isStored) changes.email_gone.push({ w, email, contact: contact.id })
   }
 
-  settle(): void {
+  beginNextStride(): void {
     this.#held.clear()
     this.#gone = []
   }
@@ -119,9 +120,6 @@ export class Emails {
   }
 }
 
-/**
- * The position up to which claims were known when the submission was answered. A replay was
- * answered long before.
- */
+/** The position when the submission was answered. A replay was answered long before. */
 const seenBy = ({ seenPosition = 0, originalNumber }: Submission): number =>
   originalNumber === undefined ? seenPosition : 0

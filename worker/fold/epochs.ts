@@ -2,7 +2,7 @@ import { idOfEpoch } from '../../contract/identity/own-id.ts'
 import type { Loaded, WantedKeys } from '../../db/apply/load.ts'
 import { Missing } from './missing.ts'
 
-/** How often keys were purged. While a workspace has had no purge, no key has an epoch. */
+/** The number of purges of each key. Without a purge in the workspace, no key has an epoch. */
 export class Epochs {
   readonly #epochs = new Map<string, number>()
   #hadPurges = false
@@ -13,7 +13,7 @@ export class Epochs {
     for (const row of rows) if (row.kind === 'epoch') this.#epochs.set(row.key, row.number)
   }
 
-  /** The own id of a key at present: each purge of the key gives it another one. */
+  /** The current own id of a key. Each purge of the key gives it another one. */
   idOf(key: string): string {
     if (!this.#hadPurges) return key
     const epoch = this.#epochs.get(key)

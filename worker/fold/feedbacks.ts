@@ -19,9 +19,9 @@ type Feedback = {
   project: string | undefined
   firstNumber: number
 }
-type Files = { contacts: Contacts; accounts: Accounts; projects: Projects; unresolved: Unresolved }
+type Registers = { contacts: Contacts; accounts: Accounts; projects: Projects; unresolved: Unresolved }
 
-/** How a feedback names its contact or its account. */
+/** The reference of a feedback to its contact or account. */
 type Reference = {
   ids: readonly (string | null | undefined)[]
   isExternal: boolean
@@ -29,21 +29,21 @@ type Reference = {
   findByKey: (key: string) => Profile | undefined
   findById: (id: string) => Profile | undefined
   findOrCreate: () => Profile | undefined
-  /** The key under which an unknown external id is remembered. */
+  /** The key under which an unknown external id waits. */
   unresolvedKeyOf: (key: string) => string
 }
 
 /** The feedback of a stride. */
 export class Feedbacks {
   readonly realm: Realm
-  readonly files: Files
+  readonly registers: Registers
   readonly #feedbacks = new Map<string, Feedback>()
-  /** The last submission of records that a replay names. */
+  /** The numbers of stored records that a replay names. */
   readonly #storedNumbers = new Map<string, number>()
 
-  constructor(realm: Realm, files: Files) {
+  constructor(realm: Realm, registers: Registers) {
     this.realm = realm
-    this.files = files
+    this.registers = registers
   }
 
   learn(row: LoadedRow): void {
@@ -51,8 +51,8 @@ export class Feedbacks {
   }
 
   /**
-   * The whole record is replaced. A replay leaves a record alone that a newer submission has
-   * replaced. Returns the contact.
+   * Replaces the whole record. A replay does not replace a record of a newer submission. Returns
+   * the contact.
    */
   create(submission: FeedbackSubmission): Link | 'superseded' {
     const { body, number, originalNumber } = submission
@@ -65,15 +65,15 @@ export class Feedbacks {
       submission,
       contact,
       account: this.#link(this.#accountReference(submission)),
-      project: this.files.projects.findOrCreate(body, number),
+      project: this.registers.projects.findOrCreate(body, number),
       firstNumber: former?.firstNumber ?? number,
     })
     return contact
   }
 
   /**
-   * The ids in turn, then what the reference says otherwise. Only if that is nothing, an unknown
-   * external id is remembered.
+   * Tries the ids in order, then the other values of the reference. An unknown external id waits
+   * only if there are no other values.
    */
   #link(reference: Reference): Link {
     const ids = reference.ids.filter((id) => id != null)
@@ -85,11 +85,11 @@ export class Feedbacks {
     }
     const created = reference.findOrCreate()
     if (created !== undefined || last === undefined) return linkTo(created)
-    return this.files.unresolved.wait(reference.unresolvedKeyOf(last))
+    return this.registers.unresolved.wait(reference.unresolvedKeyOf(last))
   }
 
   #contactReference(submission: FeedbackSubmission, id: string): Reference {
-    const { contacts } = this.files
+    const { contacts } = this.registers
     const { body } = submission
     return {
       ids: [body.contactId, body.contact?.id],
@@ -103,7 +103,7 @@ export class Feedbacks {
   }
 
   #accountReference(submission: FeedbackSubmission): Reference {
-    const { accounts } = this.files
+    const { accounts } = this.registers
     const { body } = submission
     return {
       ids: [body.accountId, body.account?.id],
@@ -146,15 +146,15 @@ export class Feedbacks {
     for (const [title, count] of uses) changes.uses.push({ w, title, uses: count })
   }
 
-  settle(): void {
+  beginNextStride(): void {
     this.#feedbacks.clear()
     this.#storedNumbers.clear()
   }
 }
 
 /**
- * Tags that people gave, as they wrote them: trimmed, without blanks and doubles. Undefined if they
- * are to be generated.
+ * Tags that people gave: trimmed, without blanks and duplicates. Undefined if the tagger is to
+ * generate them.
  */
 const givenTags = (tags: readonly string[] | null | undefined): string[] | undefined =>
   tags == null ? undefined : [...new Set(tags.map((tag) => tag.trim()).filter((tag) => tag !== ''))]

@@ -15,13 +15,13 @@ import { Projects } from './projects.ts'
 import { writeReceipt, type FoldedSubmission, type Subject } from './receipts.ts'
 import { Unresolved } from './unresolved.ts'
 
-/** A submission that the fold applies. A purge is decided by itself. */
+/** A submission that the fold applies. Purges are decided separately. */
 export type FoldableSubmission = Exclude<Submission, { operation: 'purge_contact' }>
 
 /**
- * The clerk of one workspace: applies submissions in their order to what is loaded about the keys
- * that they name. identity.md has the rules. Throws Missing where more has to be loaded; the fold
- * is then of no further use.
+ * Applies submissions of one workspace in their order to the loaded state of their keys.
+ * docs/integrate.md has the rules of references. Throws Missing if more has to be loaded; the fold
+ * is then useless.
  */
 export class Fold {
   readonly #epochs = new Epochs()
@@ -37,24 +37,24 @@ export class Fold {
     this.#contacts = new Contacts(realm, this.#epochs, this.#unresolved)
     this.#accounts = new Accounts(realm, this.#unresolved)
     this.#projects = new Projects(realm)
-    const files = {
+    const registers = {
       contacts: this.#contacts,
       accounts: this.#accounts,
       projects: this.#projects,
       unresolved: this.#unresolved,
     }
-    this.#feedbacks = new Feedbacks(realm, files)
+    this.#feedbacks = new Feedbacks(realm, registers)
     this.#conversations = new Conversations(realm, this.#contacts, this.#unresolved)
   }
 
-  /** How many contacts, accounts and conversations a session holds. */
+  /** The number of contacts, accounts and conversations in memory. */
   get size(): number {
     return this.#contacts.profiles.size + this.#accounts.profiles.size + this.#conversations.size
   }
 
   /**
-   * Takes what is stored about the keys of a stride. What a session knows already may be newer, and
-   * stays.
+   * Takes the loaded rows of a stride's keys. A session keeps the state that it knows, since it may
+   * be newer.
    */
   learn(loaded: Loaded, wanted: WantedKeys): void {
     this.#epochs.learn(loaded, wanted)
@@ -67,16 +67,16 @@ export class Fold {
   takeIn(submission: FoldableSubmission): void {
     const claims = new Claims()
     const { state, subject } = this.#apply(submission, claims)
-    claims.settle()
+    claims.applyAll()
     this.#folded.push({ submission, state, subject })
   }
 
-  /** What became of the submissions of this stride. */
+  /** The states of this stride's submissions. */
   get folded(): readonly FoldedSubmission[] {
     return this.#folded
   }
 
-  /** What the submissions of this stride come to. `w`: the place of the workspace. */
+  /** Writes the changes of this stride. `w`: the index of the workspace. */
   writeTo(changes: Changes, w: number): void {
     this.#accounts.writeTo(changes, w)
     this.#contacts.writeTo(changes, w)
@@ -87,14 +87,14 @@ export class Fold {
     for (const folded of this.#folded) writeReceipt(changes, w, folded)
   }
 
-  /** The stride is being saved. A session goes on with the next one. */
-  settle(): void {
-    this.#accounts.settle()
-    this.#contacts.settle()
-    this.#projects.settle()
-    this.#feedbacks.settle()
-    this.#conversations.settle()
-    this.#unresolved.settle()
+  /** Call it when the save of a stride begins. A session then folds the next stride. */
+  beginNextStride(): void {
+    this.#accounts.beginNextStride()
+    this.#contacts.beginNextStride()
+    this.#projects.beginNextStride()
+    this.#feedbacks.beginNextStride()
+    this.#conversations.beginNextStride()
+    this.#unresolved.beginNextStride()
     this.#folded = []
   }
 
@@ -122,8 +122,8 @@ export class Fold {
   }
 
   /**
-   * A contact with its nested account. Without one the link stays; an older record only links where
-   * there is none.
+   * Identifies a contact and its nested account. Without a nested account the link stays. An older
+   * record only sets a missing link.
    */
   #identify(identified: Identified): Profile {
     const { record, defaultSource, submission, claims } = identified
@@ -153,7 +153,7 @@ export class Fold {
         return this.#projects.learn(row.id)
       case 'feedback':
         return this.#feedbacks.learn(row)
-      // Taken together, before.
+      // `learn` takes these rows together.
       case 'contact_key':
       case 'conversation':
       case 'message':

@@ -25,8 +25,7 @@ type Message = {
 }
 type Stored = { number: number; version: number | null }
 /**
- * The messages of one submission. `isEach`: it is older than nothing, so that each of them is
- * written.
+ * The messages of one submission. `isEach`: no stored message can be newer, so each one is written.
  */
 export type Written = {
   id: string
@@ -42,7 +41,7 @@ export class Messages {
   readonly contacts: Contacts
   readonly unresolved: Unresolved
   readonly #messages = new Map<string, Message>()
-  /** Of the messages that were asked for; undefined for one that there is not. */
+  /** Stored messages among the requested ones; undefined for a message that is not stored. */
   readonly #stored = new Map<string, Stored | undefined>()
 
   constructor(realm: Realm, contacts: Contacts, unresolved: Unresolved) {
@@ -56,7 +55,7 @@ export class Messages {
     for (const { kind, id, number, version } of rows) if (kind === 'message') this.#stored.set(id, { number, version })
   }
 
-  /** Writes each message, unless a newer submission has brought it. Returns how many. */
+  /** Writes each message unless a newer submission has written it. Returns how many. */
   write(written: Written): number {
     const { id: conversation, submission, senders } = written
     const { body, number } = submission
@@ -94,7 +93,7 @@ export class Messages {
     }
   }
 
-  settle(): void {
+  beginNextStride(): void {
     this.#messages.clear()
     this.#stored.clear()
   }
@@ -116,8 +115,8 @@ export class Messages {
   }
 
   /**
-   * One of the conversation's contacts, else any contact with the id: in the conversation's source,
-   * or in the oldest.
+   * The sender: one of the conversation's contacts, else the contact with this id in the
+   * conversation's source, else in the oldest source.
    */
   #senderOf({ contactId }: MessageRecord, senders: ReadonlyMap<string, Profile>, source: string): Link {
     if (contactId === undefined || isPlaceholder(contactId)) return linkTo(undefined)

@@ -1,20 +1,20 @@
-/** What the fold has to know and was not loaded. */
+/** State that the fold needs and that was not loaded. */
 export type MissingState =
   | { kind: 'contact' | 'account'; id: string }
-  /** How often the keys that the stride names were purged. */
+  /** The epochs of all keys of the stride. */
   | { kind: 'epochs' }
-  /** Which messages of a conversation are newer than those of the stride. */
+  /** The numbers and versions of the stored messages of a conversation. */
   | { kind: 'messages'; conversationId: string }
 
 /**
- * Thrown where the fold needs what was not loaded: that is rare, and to load it always costs more.
- * It is loaded, and the fold begins again.
+ * Thrown when the fold needs state that was not loaded. That is rare, and always loading it would
+ * cost more. The worker loads it and folds again.
  */
 export class Missing extends Error {
   readonly state: MissingState
   override readonly name = 'Missing'
   constructor(state: MissingState) {
-    super(`The fold does not know ${state.kind}`)
+    super(`The fold needs state that was not loaded: ${state.kind}.`)
     this.state = state
   }
 }

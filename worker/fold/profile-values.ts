@@ -3,10 +3,10 @@ import { storableDateTime } from '../../contract/date-time.ts'
 import { setMember, type JsonObject, type JsonValue } from '../../contract/json.ts'
 import { unflattenIf } from '../../contract/unflatten.ts'
 
-/** Values of a contact or account: those that have a column, and metadata. */
+/** Values of a contact or account: columns and metadata. */
 export type Values = { columns: Readonly<Record<string, JsonValue>>; properties: JsonObject }
 
-/** The `$`-keys that the interface names. Any other is metadata. */
+/** The `$`-keys that have a column. All other keys are metadata. */
 const SHARED = {
   $name: 'name',
   $contractValue: 'contract_value',
@@ -18,7 +18,7 @@ const COLUMNS: Readonly<Record<'contact' | 'account', Readonly<Record<string, st
   account: { ...SHARED, $domain: 'domain' },
 }
 
-/** What an identify says. */
+/** The values of an identify. */
 export const identifiedValues = (kind: 'contact' | 'account', record: ContactRecord | AccountRecord): Values => {
   const given = unflattenIf(record.shouldUnflattenProperties, record.properties ?? {})
   const columns: Record<string, JsonValue> = {}
@@ -34,7 +34,7 @@ export const identifiedValues = (kind: 'contact' | 'account', record: ContactRec
 
 const isTime = (column: string): boolean => column === 'source_created_at' || column === 'source_updated_at'
 
-/** A column of text; empty when it has no value. */
+/** The text of a column; empty if the column has no value. */
 export const textOf = ({ columns }: Values, column: string): string => {
   const value = columns[column]
   return typeof value === 'string' ? value : ''

@@ -5,31 +5,31 @@ import { instantOf } from './instants.ts'
 import { Missing } from './missing.ts'
 import type { Values } from './profile-values.ts'
 
-/** Beyond that many metadata keys those of the latest identify stay, then the first by name. */
+/** The most metadata keys. Keys of the latest identify stay first, then the first keys by name. */
 const MOST_PROPERTIES = 1_000
 
 type Draft = { columns: Record<string, JsonValue>; properties: JsonObject; account: Profile | null }
 const emptyDraft = (): Draft => ({ columns: {}, properties: {}, account: null })
 
 /**
- * A contact or account. It has up to three layers, the later over the earlier: what is stored, as
- * far as that was loaded; what earlier strides of a session changed, which may not be stored yet
- * where the rest was loaded; and what this stride changes.
+ * A contact or account in up to three layers, the later over the earlier: the loaded rows; the
+ * changes of earlier strides of a session, which the loaded rows may lack; and the changes of this
+ * stride.
  */
 export class Profile {
   readonly kind: 'contact' | 'account'
   readonly id: string
   isStored: boolean
   absorbedBy: Profile | null = null
-  /** It was absorbed, and that is saved. */
+  /** The absorption is written. */
   isGone = false
   /** The first and the last submission of this stride that changed it; 0 for none. */
   firstNumber = 0
   lastNumber = 0
   draft = emptyDraft()
-  /** The draft has all metadata, and replaces what is stored. */
+  /** The draft has all metadata and replaces the stored metadata. */
   isTrimmed = false
-  /** The one before the last. */
+  /** The submission before the last one that changed it. */
   #priorNumber = 0
   #earlier = emptyDraft()
   #earlierNumber = 0
@@ -43,20 +43,20 @@ export class Profile {
     this.isStored = isStored
   }
 
-  /** Takes what is loaded of it. What is known already may be newer. */
+  /** Takes a loaded row. The known state stays, since it may be newer. */
   learn({ kind, presence, version, number, whole }: LoadedRow): void {
     this.#stored ??= { presence, version }
-    // The number of an email's row is that of its claim.
+    // The number in an email's row is that of the claim.
     if (kind === 'contact' || kind === 'account') this.#storedNumber ??= number
     this.#whole ??= whole ?? undefined
   }
 
-  /** What it is now that others may have absorbed it. */
+  /** The profile itself, or the one that has absorbed it. */
   current(): Profile {
     return this.absorbedBy === null ? this : this.absorbedBy.current()
   }
 
-  /** Each value that is given replaces the one there is; null clears a column. */
+  /** Sets all given values; null clears a column. */
   identify({ columns, properties }: Values, number: number): void {
     Object.assign(this.draft.columns, columns)
     const keys = Object.keys(properties)
@@ -68,18 +68,18 @@ export class Profile {
     this.#keepOnly([...keys.toSorted(), ...others.toSorted()].slice(0, MOST_PROPERTIES))
   }
 
-  /** Values only fill what has no value. A metadata key that is null has one. */
+  /** Fills absent values. A metadata key with the value null counts as present. */
   fillIn({ columns, properties }: Values, number: number): void {
     const free = Object.keys(columns).filter((column) => columns[column] !== null && !this.hasColumn(column))
     for (const column of free) this.draft.columns[column] = columns[column]!
     const keys = Object.keys(properties).filter((key) => !this.#hasProperty(key))
-    const room = keys.length === 0 ? 0 : Math.max(0, MOST_PROPERTIES - this.#countProperties())
-    const added = keys.toSorted().slice(0, room)
+    const slots = keys.length === 0 ? 0 : Math.max(0, MOST_PROPERTIES - this.#countProperties())
+    const added = keys.toSorted().slice(0, slots)
     for (const key of added) setMember(this.draft.properties, key, properties[key]!)
     if (free.length > 0 || added.length > 0 || (!this.isStored && this.firstNumber === 0)) this.#touch(number)
   }
 
-  /** Takes over a contact or account that was known by a weak key alone. */
+  /** Absorbs a contact or account that was known by a weak key alone. */
   absorb(other: Profile, number: number): void {
     if (other.isStored && other.#whole === undefined) throw other.#missing()
     const columns = { ...other.#whole?.columns, ...other.#earlier.columns, ...other.draft.columns }
@@ -91,8 +91,8 @@ export class Profile {
   }
 
   /**
-   * Whether an identify says something older than what there is: by its `$updatedAt`, if both have
-   * one, or because it is a replay and something newer than its original has changed this since.
+   * Whether an identify is older than the known state: by `$updatedAt` if both have one, or because
+   * it is a replay and a submission newer than its original has changed this profile.
    */
   isNewerThan({ columns }: Values, { number, originalNumber }: Submission): boolean {
     if (originalNumber !== undefined && this.#numberBefore(number) > originalNumber) return true
@@ -108,21 +108,19 @@ export class Profile {
     return this.isStored && (this.#loaded().presence & PRESENCE[column]!) !== 0
   }
 
-  /** Of a contact. */
+  /** For contacts only. */
   hasAccount(): boolean {
     if (this.draft.account !== null || this.#earlier.account !== null) return true
     return this.isStored && (this.#loaded().presence & PRESENCE['account']!) !== 0
   }
 
-  /** All metadata. What is stored of it has to be known. */
+  /** All metadata. The stored metadata must be loaded. */
   allProperties(): JsonObject {
     return { ...this.#whole?.properties, ...this.#earlier.properties, ...this.draft.properties }
   }
 
-  /**
-   * The stride is being saved: what it changed is what there is, for the next stride of a session.
-   */
-  settle(): void {
+  /** Turns the changes of this stride into the known state for the next stride of a session. */
+  beginNextStride(): void {
     if (this.lastNumber === 0) return
     if (!this.isStored) {
       this.#whole = { first: this.firstNumber, columns: {}, properties: {} }
@@ -145,7 +143,7 @@ export class Profile {
     return new Missing({ kind: this.kind, id: this.id })
   }
 
-  /** The account of a contact. */
+  /** Links a contact to an account. */
   linkAccount(account: Profile, number: number): void {
     this.draft.account = account
     this.#touch(number)
@@ -191,7 +189,7 @@ export class Profile {
     return Object.hasOwn(this.#whole.properties, key)
   }
 
-  /** 0 where what is stored is not known: saving tells if there are too many. */
+  /** 0 if the stored metadata is not loaded: `save` then reports if there are too many keys. */
   #countProperties(): number {
     return this.isStored && this.#whole === undefined ? 0 : Object.keys(this.allProperties()).length
   }

@@ -3,11 +3,11 @@ import type { LoadedRow } from '../../db/apply/load.ts'
 import type { Changes } from '../../db/apply/save.ts'
 import { Profile } from './profile.ts'
 
-/** The contacts, or the accounts, of a workspace by own id, as far as the strides name them. */
+/** The contacts or the accounts of a workspace that strides name, by own id. */
 export class Profiles {
   readonly kind: 'contact' | 'account'
   readonly #profiles = new Map<string, Profile>()
-  /** Own ids of others that mean them. */
+  /** Aliases: own ids of absorbed profiles. */
   readonly #aliases = new Map<string, Profile>()
   readonly #newAliases = new Map<string, Profile>()
 
@@ -19,7 +19,7 @@ export class Profiles {
     return this.#profiles.size
   }
 
-  /** Takes a loaded row that tells about a profile. */
+  /** Takes a loaded row about a profile. */
   learn(row: LoadedRow): Profile {
     let profile = this.#profiles.get(row.id)
     if (profile === undefined) this.#profiles.set(row.id, (profile = new Profile(this.kind, row.id, true)))
@@ -28,8 +28,8 @@ export class Profiles {
   }
 
   /**
-   * Takes a row that was asked for by own id, which may be an alias. A session may know something
-   * newer of it.
+   * Takes a row that was requested by own id, which may be an alias. A session keeps the profile
+   * that it knows.
    */
   learnById(row: LoadedRow): void {
     if (row.key !== row.id && this.#profiles.has(row.key)) return
@@ -37,7 +37,7 @@ export class Profiles {
     if (row.key !== row.id) this.#aliases.set(row.key, profile)
   }
 
-  /** What an own id means at present. */
+  /** The profile that an own id means now. */
   find(id: string): Profile | undefined {
     const own = asOwnId(id)
     return own === undefined ? undefined : (this.#profiles.get(own) ?? this.#aliases.get(own))?.current()
@@ -49,7 +49,7 @@ export class Profiles {
     return profile
   }
 
-  /** The id means this profile from now on, unless it means one already. */
+  /** Makes the id an alias of this profile, unless the id means a profile already. */
   addAlias(id: string, profile: Profile): void {
     if (this.#profiles.has(id) || this.#aliases.has(id)) return
     this.#aliases.set(id, profile)
@@ -65,8 +65,8 @@ export class Profiles {
       changes[`${this.kind}_alias`].push({ w, id, target: profile.current().id })
   }
 
-  settle(): void {
-    for (const profile of this.#profiles.values()) profile.settle()
+  beginNextStride(): void {
+    for (const profile of this.#profiles.values()) profile.beginNextStride()
     this.#newAliases.clear()
   }
 

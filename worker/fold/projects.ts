@@ -18,7 +18,7 @@ export class Projects {
     this.#ids.add(id)
   }
 
-  /** The project of a feedback: by own id, else by name. Created if there is none of the name. */
+  /** The project of a feedback: by own id, else by name. Creates it if no project has the name. */
   findOrCreate({ projectId, project }: FeedbackRecord, number: number): string | undefined {
     for (const given of [projectId, project?.id]) {
       const id = asOwnId(given ?? '')
@@ -36,7 +36,7 @@ export class Projects {
     for (const { id, name, number } of this.#added) changes.project.push({ w, id, name, first_number: number })
   }
 
-  settle(): void {
+  beginNextStride(): void {
     this.#added = []
   }
 }

@@ -3,9 +3,9 @@ import type { JsonObject } from '../../contract/json.ts'
 import { unflattenIf } from '../../contract/unflatten.ts'
 
 /**
- * A message's raw data: its own properties, and those of its conversation if it propagates them;
- * its own win. Both are unflattened first. `Object.assign` would take a key `__proto__` for the
- * prototype and lose it; spreading keeps it.
+ * The raw data of a message: its own properties over those of its conversation, if the conversation
+ * propagates them. Both are unflattened first. It spreads, since `Object.assign` would take a key
+ * `__proto__` for the prototype and lose it.
  */
 export const rawDataOf = (
   message: MessageRecord,

@@ -2,15 +2,12 @@ import type { Submission } from '../../contract/submission.ts'
 import type { Changes } from '../../db/apply/save.ts'
 import type { Link } from './unresolved.ts'
 
-/**
- * The contact or the conversation that a submission is about: by its purge an idempotency key
- * becomes free.
- */
+/** The contact or conversation of a submission. Its purge frees the idempotency key. */
 export type Subject = Link | string | null
 
 export type FoldedSubmission = { submission: Submission; state: 'applied' | 'superseded'; subject: Subject }
 
-/** A replay has a receipt already, and keeps the number that it was accepted with. */
+/** A replay has a receipt already, and keeps its first number. */
 export const writeReceipt = (changes: Changes, w: number, { submission, state, subject }: FoldedSubmission): void => {
   const { submissionId: id, operation, number, originalNumber, idempotency } = submission
   const receipt = {

@@ -1,20 +1,17 @@
 import type { Changes } from '../../db/apply/save.ts'
 import type { Profile } from './profile.ts'
 
-/**
- * The contact or account of a record: a profile, or the key of an external id that none has so far,
- * or neither.
- */
+/** The contact or account of a record: a profile, the key of an unknown external id, or neither. */
 export type Link = { profile: Profile | null; awaits: string | null }
 
 /** A link to a profile, or to none. */
 export const linkTo = (profile: Profile | undefined): Link => ({ profile: profile ?? null, awaits: null })
 
-/** External ids that records name before a contact or account has them. */
+/** External ids that records name and that no contact or account has yet. */
 export class Unresolved {
   /** Links of this stride, by the key that they wait for. */
   readonly #waiting = new Map<string, Link[]>()
-  /** Keys that a contact or account got in this stride: earlier records may wait for them. */
+  /** Keys that a contact or account got in this stride. Earlier records may wait for them. */
   readonly #resolved = new Map<string, Profile>()
 
   wait(key: string): Link {
@@ -38,7 +35,7 @@ export class Unresolved {
     for (const [key, profile] of this.#resolved) changes.resolved.push({ w, key, target: profile.current().id })
   }
 
-  settle(): void {
+  beginNextStride(): void {
     this.#waiting.clear()
     this.#resolved.clear()
   }

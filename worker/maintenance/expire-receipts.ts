@@ -1,7 +1,7 @@
 import { expireReceipts } from '../../db/submissions/expire-receipts.ts'
 import type { Service } from './service.ts'
 
-/** Removes receipts that are too old, and their idempotency keys with them. */
+/** Removes expired receipts with their idempotency keys. */
 export const expireOldReceipts: Service = {
   name: 'expire-receipts',
   everyMs: 20_000,

@@ -1,7 +1,7 @@
 import { expireTombstones } from '../../db/reads/expire-tombstones.ts'
 import type { Service } from './service.ts'
 
-/** Removes tombstones that are too old. A reader that has not seen them has to begin anew. */
+/** Removes expired tombstones. A reader that has not seen them has to start again. */
 export const expireOldTombstones: Service = {
   name: 'expire-tombstones',
   everyMs: 60_000,

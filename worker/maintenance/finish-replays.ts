@@ -4,12 +4,12 @@ import { createLog, type Log } from '../../queue/log/log.ts'
 import type { MaintenanceDependencies, Service } from './service.ts'
 
 const AFTER_MS = 30_000
-/** Replays that are looked at in one go, the oldest first. */
+/** The most replays of one run, the oldest first. */
 const LOOKED_AT = 20
 
 /**
- * Appends submissions whose replay was begun and that are not in the log: the process that began
- * the replay died before it appended them.
+ * Appends submissions whose replay has begun but that are not in the log: the process died before
+ * it appended them.
  */
 export const finishReplays: Service = {
   name: 'finish-replays',
@@ -19,7 +19,7 @@ export const finishReplays: Service = {
     const begun = await listBegun(dependencies)
     const workspaceIds = [...new Set(begun.map(({ workspaceId }) => workspaceId))]
     const waiting = new Set((await Promise.all(workspaceIds.map((id) => waitingIds(log, id)))).flat())
-    // Those that were applied while the logs were read are not in this second list.
+    // This second list leaves out replays that were applied while the logs were read.
     const left = begun.length === 0 ? [] : await listBegun(dependencies)
     const lost = left.filter(({ workspaceId, id }) => workspaceIds.includes(workspaceId) && !waiting.has(id))
     for (const { workspaceId, submission } of lost) {

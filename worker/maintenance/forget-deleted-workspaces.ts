@@ -4,12 +4,12 @@ import { forgetLeftOf } from '../../queue/log/forget-workspace.ts'
 import type { Service } from './service.ts'
 
 /**
- * By then no process knows a token of a workspace that was deleted, nor has a submission of it in
+ * After this time no process accepts a token of a deleted workspace or has a submission of it in
  * hand.
  */
 const FORGOTTEN_FOR_MS = 2 * TOKEN_USABLE_WITHOUT_POSTGRES_MS
 
-/** Removes what was admitted after its workspace was deleted. */
+/** Removes the keys of submissions that were admitted after their workspace was deleted. */
 export const forgetDeletedWorkspaces: Service = {
   name: 'forget-deleted-workspaces',
   everyMs: 20_000,

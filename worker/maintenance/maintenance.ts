@@ -23,17 +23,14 @@ const SERVICES: readonly Service[] = [
 
 /**
  * Runs the services until it is stopped. Workers take turns, since a service looks at all
- * workspaces. It does no harm when several run at once.
+ * workspaces. Several runs at once are harmless.
  */
 export const startMaintenance = (dependencies: MaintenanceDependencies): { stop: () => void } => {
   const timers = SERVICES.map((service) => repeat(service, dependencies))
   return { stop: () => timers.forEach(clearInterval) }
 }
 
-/**
- * A little less than the time between two runs, so that a worker which is alone gets its turn
- * again.
- */
+/** A bit less than the time between two runs, so that a lone worker gets every turn. */
 const TURN_SHARE = 0.9
 
 const repeat = (

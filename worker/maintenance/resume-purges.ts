@@ -2,10 +2,10 @@ import { listPurgesUnderWay } from '../../db/purges/purges-under-way.ts'
 import { addRemovals } from '../../queue/jobs/job-queues.ts'
 import type { Service } from './service.ts'
 
-/** A removal that is older may have lost its job, or failed for good. A second job does no harm. */
+/** An older removal may have lost its job or failed for good. A second job is harmless. */
 const OLDER_THAN_MS = 60_000
 
-/** Adds the jobs of decided purges again whose records are still being removed. */
+/** Adds jobs again for decided purges whose records are still being removed. */
 export const resumePurges: Service = {
   name: 'resume-purges',
   everyMs: 20_000,

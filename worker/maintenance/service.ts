@@ -1,4 +1,4 @@
-import type { Log } from '../../runtime/log.ts'
+import type { Logger } from '../../runtime/logger.ts'
 import type { Wake } from '../../queue/jobs/wake.ts'
 import type { WorkerStores } from '../dependencies.ts'
 
@@ -7,10 +7,10 @@ export type MaintenanceDependencies = WorkerStores & {
   redoMs: () => number
   receiptDays: number
   tombstoneDays: number
-  log: Log
+  log: Logger
 }
 
-/** One thing that maintenance looks after. `run` returns how much it did, by kind. */
+/** A task of maintenance. `run` returns its counts, by kind. */
 export type Service = {
   name: string
   everyMs: number

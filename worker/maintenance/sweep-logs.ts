@@ -3,18 +3,17 @@ import { listWorkspaceIds } from '../../db/workspaces/workspaces.ts'
 import { readNotedPositions, sweepLogs } from '../../queue/log/sweep.ts'
 import type { Service } from './service.ts'
 
-/** The wake that belongs to an entry has come by then, unless the process that admitted it died. */
+/** By then the wake of an entry has arrived, unless the process that admitted the entry died. */
 const WAITED_MS = 3_000
 /**
- * With so many wake jobs waiting, more of them would only pile up: each worker is busy, or the
- * queue is paused.
+ * With this many wake jobs waiting, more would only pile up: all workers are busy, or the queue is
+ * paused.
  */
 const MOST_WAITING_JOBS = 1_000
 
 /**
- * Wakes the workspaces whose entries wait and that no worker has in hand, and trims applied
- * entries. Where Postgres is behind what Redis knows, because a standby was promoted, its entries
- * wait again.
+ * Wakes workspaces with waiting entries that no worker applies, and trims applied entries. If
+ * Postgres is behind Redis, because a standby was promoted, the entries since then wait again.
  */
 export const sweepAllLogs: Service = {
   name: 'sweep-logs',

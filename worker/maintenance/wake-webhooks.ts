@@ -2,7 +2,7 @@ import { dueWebhooks } from '../../db/webhooks.ts'
 import { addDeliveries } from '../../queue/jobs/job-queues.ts'
 import type { Service } from './service.ts'
 
-/** Adds a job for each webhook that has changes to get, unless it has one. */
+/** Adds a job for each webhook with changes to deliver, unless it has one. */
 export const wakeWebhooks: Service = {
   name: 'wake-webhooks',
   everyMs: 1_000,

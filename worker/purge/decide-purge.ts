@@ -10,8 +10,9 @@ import { loadPurge } from '../../db/purges/load-purge.ts'
 import { type PurgeOutcome, savePurge } from '../../db/purges/purge.ts'
 
 /**
- * Decides a purge in its place in the log. Everything before it is applied, and records of merged
- * contacts are moved. `busy`: another worker has moved the position, or the workspace is deleted.
+ * Decides a purge in its place in the log. All earlier submissions are applied, and records of
+ * merged contacts are moved. `busy`: another worker has moved the position, or the workspace is
+ * deleted.
  */
 export const decidePurge = async (
   { sql, hashKey }: { sql: Sql; hashKey: HashKey },

@@ -11,10 +11,10 @@ import type { WorkerStores } from '../dependencies.ts'
 export type FinishedPurge = { number: number; counts: PurgeCounts }
 
 /**
- * Removes everything that a decided purge has ended: records in bounded steps, then what dead
- * submissions and idempotency keys have of the contacts, then the applied entries of the log up to
- * the purge. Conversations that lost messages are tagged again. The receipt comes last. Each step
- * can be repeated after a crash. `onProgress` hears how many records are removed so far.
+ * Removes the data of a decided purge: records in bounded steps, then its parts of dead submissions
+ * and idempotency keys, then the applied entries of the log up to the purge. Conversations that
+ * lost messages are tagged again. The receipt comes last. Each step can be repeated after a crash.
+ * `onProgress` gets the number of records removed so far.
  *
  * @returns undefined if the purge was finished before
  */
@@ -38,7 +38,8 @@ export const removePurgedRecords = async (
 const KEYS_AT_ONCE = 500
 
 /**
- * Frees idempotency keys, in Redis first: what is left in Postgres is found again after a crash.
+ * Frees idempotency keys, in Redis first: after a crash, the keys that Postgres still has lead to
+ * the rest.
  */
 const freeKeysOf = async (
   { sql, redis, prefix }: Pick<WorkerStores, 'sql' | 'redis' | 'prefix'>,

@@ -1,46 +1,44 @@
 /**
- * From so many texts with people's tags one worker learns at once, in one workspace, and from so
- * many a second afterwards.
+ * One worker learns from this many texts that people tagged at once, in one workspace, and then
+ * from this many a second.
  */
 export const LEARNED_AT_ONCE = 1_000
 export const LEARNED_PER_SECOND = 10
 /**
- * Fewer texts are not chosen out of more: learning from a single text takes five statements, too,
- * and the workspace's lock.
+ * With a smaller allowance, the worker skips a larger group of texts: learning takes several
+ * statements and the workspace's lock, even for a single text.
  */
 export const LEARNED_TOGETHER = 100
 /**
- * How often one worker learns, whatever the workspaces: at once, and in a second afterwards. Each
- * time is a job and five statements. Of 1,000 workspaces that send feedback with tags in turn, each
- * text came alone: its job cost more than all else about it.
+ * How often one worker learns, in all workspaces together: at once, and then per second. Each time
+ * costs a job and several statements, which matters when many workspaces send single texts with
+ * tags.
  */
 export const TIMES_AT_ONCE = 100
 export const TIMES_PER_SECOND = 5
 
 const MS_PER_SECOND = 1_000
-/** Workspaces whose pace is remembered; every other workspace begins anew. */
+/**
+ * The most workspaces whose pace is remembered. Any other workspace starts with a full allowance.
+ */
 const MOST_WORKSPACES = 10_000
 
 export type LearningPace = {
-  /**
-   * Chooses from texts that people tagged the ones to learn from, spread over all of them when they
-   * are too many.
-   */
+  /** Chooses the texts to learn from among texts that people tagged, spread over all of them. */
   choose: <T>(workspaceId: string, given: readonly T[]) => T[]
 }
 
-/** What may still be done, and when that was so. */
+/** The remaining allowance, and its time. */
 type Allowance = { left: number; at: number }
 type Pace = { atOnce: number; perSecond: number }
 const OF_WORKSPACE: Pace = { atOnce: LEARNED_AT_ONCE, perSecond: LEARNED_PER_SECOND }
 const OF_WORKER: Pace = { atOnce: TIMES_AT_ONCE, perSecond: TIMES_PER_SECOND }
 
 /**
- * Keeps learning from people's tags from taking the time that storing needs. Learning from a text
- * costs about 80 µs of the worker and 90 µs of Postgres, as much as storing it, and a workspace
- * that knows thousands of its texts gains little from one more.
+ * Bounds the time that learning from people's tags takes from storing. Learning from a text costs
+ * about as much as storing it, and a workspace with thousands of texts gains little from one more.
  */
-export const learningPace = (now: () => number): LearningPace => {
+export const createLearningPace = (now: () => number): LearningPace => {
   const allowances = new Map<string, Allowance>()
   let ofAll: Allowance = { left: TIMES_AT_ONCE, at: now() }
   const allowed = (former: Allowance | undefined, { atOnce, perSecond }: Pace): number =>
@@ -53,8 +51,8 @@ export const learningPace = (now: () => number): LearningPace => {
       const most = allowance >= Math.min(given.length, LEARNED_TOGETHER) ? Math.floor(allowance) : 0
       const count = Math.min(given.length, most)
       if (count > 0) ofAll = { left: times - 1, at: now() }
-      // Set anew, the workspace comes last: the first ones in the map are those that were quiet for
-      // the longest time.
+      // Setting the key again moves it to the end of the map, so the longest idle workspace is
+      // first.
       allowances.delete(workspaceId)
       allowances.set(workspaceId, { left: allowance - count, at: now() })
       if (allowances.size > MOST_WORKSPACES) allowances.delete(allowances.keys().next().value!)

@@ -7,9 +7,9 @@ import type { Delta, Memory } from '../../tagger/memory.ts'
 import { hashesOf, type ReadText } from '../../tagger/tag-batch.ts'
 
 /**
- * Puts into a memory what the workspace knows about the terms of texts and about tags in use among
- * these terms: it does not read the workspace's whole memory. A term that was asked for once is not
- * asked for again. `except`: ids of texts whose own share is left out.
+ * Loads into a memory the counts of the terms in these texts, and the tags in use among them,
+ * instead of the workspace's whole memory. It loads each term once. `except`: ids of texts whose
+ * own share does not count.
  */
 export const recallInto = (
   memory: Memory,
@@ -33,7 +33,7 @@ export const recallInto = (
   }
 }
 
-/** The store has only hashes of the keys of tags; the keys themselves are in the texts that ask. */
+/** Postgres has only hashes of tag keys; the keys are in the texts. */
 const keysOf = (read: readonly ReadText[]): Map<number, string> =>
   new Map(
     read.flatMap(({ analysis, learned }) => [
@@ -51,7 +51,7 @@ const putTags = (memory: Memory, keys: ReadonlyMap<number, string>, tags: Recall
   }
 }
 
-/** What a text adds to the memory, in the form in which it is stored. */
+/** The share of a text in its stored form. */
 export const toShare = ({ judged, given, terms, tags }: Delta): Share => ({
   judged: judged > 0,
   given,

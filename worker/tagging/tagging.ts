@@ -7,13 +7,12 @@ import { TAGGER_VERSION } from '../../contract/tagger-version.ts'
 import { newMemory } from '../../tagger/memory.ts'
 import { freeOwnWords, learnBatch, readBatch, tagRead } from '../../tagger/tag-batch.ts'
 
-/** Texts that are tagged together: storing what they have taught holds the workspace's lock. */
+/** The most texts of one part: storing their shares holds the workspace's lock. */
 const TEXTS_AT_ONCE = 100
 
 /**
- * Reads the texts of a job, generates tags for the texts that people did not tag, and stores these
- * tags with what all texts have taught. Doing it twice changes nothing. Returns for how many
- * records it stored something.
+ * Reads the texts of a job, generates tags for texts that people did not tag, and stores the tags
+ * with the shares of all texts. Repeating it changes nothing. Returns how many records it stored.
  */
 export const tag = async ({ sql, hashKey }: { sql: Sql; hashKey: HashKey }, job: TaggingJob): Promise<number> => {
   const { workspaceId } = job
@@ -42,7 +41,7 @@ const tagTogether = async (sql: Sql, realm: Realm, stored: readonly StoredText[]
   await recall(read)
   learnBatch(memory, read)
   const freed = freeOwnWords(memory, read)
-  // Words that turned out to be the workspace's own make phrases that were not asked for before.
+  // The workspace's own words form new phrases, which have to be recalled, too.
   await recall(freed)
   const { tags, shares } = tagRead(memory, freed)
   const tagged = stored.flatMap(({ record, id, number, textVersion }, at) => {

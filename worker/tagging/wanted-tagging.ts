@@ -13,8 +13,8 @@ type TaggingNeeds = {
 }
 
 /**
- * The tagging that applied submissions of one workspace need. The tagger also learns from some of
- * the feedback that people tagged, as the pace allows.
+ * The tagging job for applied submissions of one workspace. The tagger also learns from some of the
+ * feedback that people tagged, as the pace allows.
  */
 export const wantedTagging = (
   { hashKey, pace, traceparentOf }: TaggingNeeds,
@@ -37,7 +37,7 @@ export const wantedTagging = (
   }
 }
 
-/** A feedback with an empty list of tags needs none, and teaches nothing. */
+/** A feedback with an empty list of tags needs no tags and teaches nothing. */
 const wantedFor = (hashKey: HashKey, submission: Submission): Wanted | undefined => {
   const { workspaceId, submissionId, operation, body } = submission
   const realm = { hashKey, workspaceId }

@@ -11,15 +11,18 @@ import { post } from './post.ts'
 export type DeliveryDependencies = {
   sql: Sql
   hashKey: HashKey
-  /** Hosts that may have addresses which are not public. */
+  /** Hosts that may have addresses outside the public internet. */
   allowedHosts: readonly string[]
   stop: AbortSignal
 }
 
 const CHANGES_AT_ONCE = 50
-/** Changes of a page are of different records, so their order among each other does not matter. */
+/** Each change of a page has another record, so their order does not matter. */
 const POSTS_AT_ONCE = 8
-/** Then the job ends. Maintenance adds it again while there is more, so others get their turn. */
+/**
+ * The job ends after this time, so that other webhooks are served. Maintenance adds it again while
+ * there are changes.
+ */
 const BUDGET_MS = 20_000
 const FIRST_PAUSE_MS = 5_000
 const LONGEST_PAUSE_MS = 3_600_000
@@ -27,9 +30,9 @@ const GIVE_UP_AFTER_MS = 86_400_000
 const MS_PER_SECOND = 1_000
 
 /**
- * Delivers to a webhook what it has not confirmed, in the order of the feed. A change counts as
- * confirmed when all before it are; so after a crash some come again, and none is left out. Returns
- * how many it delivered.
+ * Delivers the unconfirmed changes of a webhook, in the order of the feed. A change counts as
+ * confirmed when all changes before it are. After a crash, some changes are delivered twice and
+ * none is left out. Returns how many were delivered.
  */
 export const deliver = async (
   dependencies: DeliveryDependencies,
@@ -51,19 +54,19 @@ export const deliver = async (
   return delivered
 }
 
-/** Sends a message that tells nothing. Returns `confirmed`, or what failed. */
+/** Sends a test message. Returns `confirmed`, or the failure. */
 export const deliverTest = async (
   dependencies: DeliveryDependencies,
   named: { workspaceId: string; id: string },
 ): Promise<string> => {
   const webhook = await findWebhook(dependencies.sql, named)
-  if (webhook === undefined) return 'there is no such webhook'
+  if (webhook === undefined) return 'the webhook does not exist'
   const text = JSON.stringify({ type: 'webhook.test', timestamp: new Date().toISOString(), data: {} })
   const failure = await send(dependencies, webhook, { id: `${webhook.id}_test_${randomUUID()}`, text })
   return failure?.fault ?? 'confirmed'
 }
 
-/** Returns how many changes of the page, from its beginning, are confirmed. */
+/** Returns how many changes from the start of the page are confirmed. */
 const deliverPage = async (
   dependencies: DeliveryDependencies,
   webhook: Webhook,
@@ -94,7 +97,7 @@ const deliverPage = async (
 
 type Failure = { fault: string; isGone: boolean; retryAfterMs: number | undefined }
 
-/** Undefined once the receiver has confirmed it. */
+/** Undefined if the receiver has confirmed the message. */
 const send = async (
   { hashKey, allowedHosts, stop }: DeliveryDependencies,
   webhook: Webhook,
@@ -110,7 +113,7 @@ const send = async (
   }
 }
 
-/** The headers of Standard Webhooks. While a secret is being rotated, both sign. */
+/** The headers of Standard Webhooks. During a rotation, both secrets sign. */
 const signed = (
   hashKey: HashKey,
   { id, secretVersion, isRotating }: Pick<Webhook, 'id' | 'secretVersion' | 'isRotating'>,
@@ -132,7 +135,7 @@ const signed = (
 
 const MICROSECONDS_PER_MS = 1_000
 
-/** The same change has the same id whenever it is sent. */
+/** Every delivery of a change has the same id. */
 const messageOf = (
   webhook: Webhook,
   { position, kind, id, record, mergedInto }: Change,
@@ -156,7 +159,7 @@ const noteFailure = async (sql: Sql, webhook: Webhook, failure: Failure): Promis
   })
 }
 
-/** Retry-After has seconds or a date (RFC 9110, 10.2.3). It is heeded up to a day. */
+/** Retry-After has seconds or a date (RFC 9110, 10.2.3). It counts up to a day. */
 const waitOf = (retryAfter: string | undefined): number | undefined => {
   if (!retryAfter) return undefined
   const ms = /^\d+$/.test(retryAfter) ? Number(retryAfter) * MS_PER_SECOND : Date.parse(retryAfter) - Date.now()

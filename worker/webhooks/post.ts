@@ -11,14 +11,14 @@ export type Sent = {
   stop: AbortSignal
 }
 
-/** `retryAfter`: the header, if the answer had one. */
+/** `retryAfter`: the header, if there is one. */
 export type PostAnswer = { status: number; retryAfter: string | undefined }
 
 /**
  * Posts a text to an address of the public internet, or to a host that is allowed by name, and
- * reads the head of the answer. No proxy is asked, and no redirect is followed.
+ * reads the head of the answer. It uses no proxy and follows no redirect.
  *
- * @throws with the code of what failed
+ * @throws with the code of the failure
  */
 export const post = (url: URL, { text, headers, allowedHosts, stop }: Sent): Promise<PostAnswer> =>
   new Promise((resolve, reject) => {
@@ -42,7 +42,10 @@ export const post = (url: URL, { text, headers, allowedHosts, stop }: Sent): Pro
       },
     )
     const late = setTimeout(
-      () => request.destroy(Object.assign(new Error('There was no answer in time.'), { code: 'NO_ANSWER' })),
+      () =>
+        request.destroy(
+          Object.assign(new Error(`The receiver did not answer within ${ANSWER_WITHIN_MS} ms.`), { code: 'NO_ANSWER' }),
+        ),
       ANSWER_WITHIN_MS,
     )
     request.on('error', (error) => {

@@ -3,7 +3,7 @@ import { PAGE_HEADERS } from '../../page-headers.ts'
 import { refusalResponse } from '../../refusal.ts'
 import type { Handler } from '../../serve.ts'
 import type { Finding, Judged } from '../../../health/finding.ts'
-import { findings } from '../../../health/findings.ts'
+import { judge } from '../../../health/findings.ts'
 import { SAMPLE_EVERY_SECONDS } from './history.ts'
 import type { Point } from '../../../health/point.ts'
 
@@ -52,7 +52,7 @@ export const createOverview =
 const POINTS_TO_JUDGE = 2
 
 const overviewOf = (state: Judged, since: number): Overview => {
-  const found = findings(state)
+  const found = judge(state)
   const latest = state.points.at(-1)
   const isKnown = state.points.length >= POINTS_TO_JUDGE
   return {

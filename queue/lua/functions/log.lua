@@ -1,4 +1,4 @@
--- What scripts share about the log of a workspace. keys.ts describes its state.
+-- Functions about the log of a workspace, shared by the scripts. keys.ts describes its state.
 local DEEP = {submissions = 250, bytes = 300000, stride = 16}
 local LONGEST_LEASE_MS = 60000
 
@@ -19,7 +19,7 @@ local function readState(begin)
   return state
 end
 
--- A lease that would last longer was taken before this clock went back.
+-- A lease with a longer time left was taken before this clock went back.
 local function isLeased(state, nowMs)
   return state.holder and state['until'] > nowMs and state['until'] <= nowMs + LONGEST_LEASE_MS
 end
@@ -29,7 +29,7 @@ local function isDeep(state)
     or (state.stride or DEEP.stride) < DEEP.stride
 end
 
--- Notes a position, and what was appended before the first submission behind it.
+-- Notes a position, and how much was appended before the first submission behind it.
 local function notePosition(begin, state, position)
   local entry = redis.call('XRANGE', begin .. 'log', '(' .. whole(position) .. '-0', '+', 'COUNT', 1)[1]
   if entry then
@@ -47,7 +47,7 @@ local function notePosition(begin, state, position)
     'doneBytes', state.doneBytes, 'oldest', whole(state.oldest or 0))
 end
 
--- Postgres is at an older position than the hint, so that entries kept for this are applied again.
+-- Postgres is at an older position than the hint, so the entries since then are applied again.
 local function rewind(begin, state, position)
   state.redoTo, state.redoAt = position, nil
   redis.call('HSET', begin .. 'state', 'redoTo', whole(position))
@@ -59,7 +59,7 @@ local function trimThrough(begin, number)
   redis.call('XTRIM', begin .. 'log', 'MINID', '=', whole(number + 1) .. '-0')
 end
 
--- Removes entries that were applied `redoMs` ago. `redoTo` without `redoAt` is trimmed already. An
+-- Removes entries that were applied `redoMs` ago. `redoTo` without `redoAt` is trimmed already. A
 -- `redoAt` ahead of the clock was noted before the clock went back.
 local function trimApplied(begin, state, nowMs, redoMs)
   if state.redoAt and (nowMs >= state.redoAt + redoMs or nowMs < state.redoAt) then

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { checkBlockers } from '../../../cli/doctor/check-blockers.ts'
 import { connectPostgres, type Sql } from '../../../db/connection/postgres.ts'
-import { tellBlockers } from '../../../worker/apply/tell-blockers.ts'
+import { logBlockers } from '../../../worker/apply/log-blockers.ts'
 import { createWorkspace } from '../../../db/workspaces/workspaces.ts'
 import { freshSchema, type TestSchema } from '../../support/schema.ts'
 import { testServers } from '../../support/servers.ts'
@@ -35,7 +35,7 @@ describe('the doctor and a worker', () => {
     const [{ pid }] = await other<[{ pid: number }]>`select pg_backend_pid() as pid`
     const logged: unknown[] = []
     const told = { sql: schema.sql, workspaceIds: [id], log: (...line: unknown[]) => void logged.push(line) }
-    const waiting = tellBlockers(told, async () => {
+    const waiting = logBlockers(told, async () => {
       await worker`select 1 from workspace_progress where workspace_id = ${id} for update`
     })
     const [finding] = await until('it is found', async () => {

@@ -106,7 +106,7 @@ const FILES: readonly Case[] = [
         `line 1: rating ${KEPT}`,
         'line 2: The body must be nested at most 64 levels deep',
         'line 3: the record has more than 512 KiB',
-        'line 4: nope is no member that is known here, and handling=strict ignores none',
+        'line 4: nope is not a known member, and handling=strict refuses unknown ones',
       ],
     },
   ],

@@ -83,7 +83,7 @@ describe('migrations', () => {
       migrate(sql, [{ ...baseline!, text: `${baseline!.text}\ncreate table more (id int);` }]),
       (error) =>
         error instanceof MigrationRefused &&
-        /^Migration 1 \(0001_1_workspaces\.sql, .* another text/.test(error.message),
+        /^The text of migration 1 \(0001_1_workspaces\.sql, .* differs/.test(error.message),
     )
   })
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import type { Sql } from '../../../db/connection/postgres.ts'
-import { numberFloor } from '../../../db/submissions/number-floor.ts'
+import { createNumberFloor } from '../../../db/submissions/number-floor.ts'
 import { type SharedService, sharedService } from '../../support/shared-service.ts'
 
 /** A number of the far future, as if Redis's clock had gone back since. */
@@ -34,13 +34,13 @@ describe('acceptance numbers', () => {
   })
 
   it('are asked for once, and again when Redis has been away', async () => {
-    const floor = numberFloor(service.sql, Date.now)
-    const highest = await floor.of(service.workspaceId)
+    const floor = createNumberFloor(service.sql, Date.now)
+    const highest = await floor.get(service.workspaceId)
     assert.equal(highest, FAR + 2)
     await service.submit('/feedbacks', { description: 'z' })
-    assert.equal(await floor.of(service.workspaceId), highest)
+    assert.equal(await floor.get(service.workspaceId), highest)
     floor.forget()
-    assert.equal(await floor.of(service.workspaceId), highest + 1)
+    assert.equal(await floor.get(service.workspaceId), highest + 1)
   })
 
   it('are asked for again when another Redis comes before the answer', async () => {
@@ -49,8 +49,8 @@ describe('acceptance numbers', () => {
       asked++
       return service.sql(...query)
     }) as unknown as Sql
-    const floor = numberFloor(counting, Date.now)
-    const answer = floor.of(service.workspaceId)
+    const floor = createNumberFloor(counting, Date.now)
+    const answer = floor.get(service.workspaceId)
     floor.forget()
     await answer
     assert.equal(asked, 2)

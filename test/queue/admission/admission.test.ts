@@ -5,7 +5,7 @@ import type { Admission, AdmissionRequest } from '../../../queue/admission/admis
 import { createAdmit } from '../../../queue/admission/admit.ts'
 import { MICROSECONDS_PER_MS, workspaceKeys } from '../../../queue/keys.ts'
 import { readLogTotals } from '../../../queue/log/log-totals.ts'
-import type { Load } from '../../../queue/jobs/wake.ts'
+import type { WakeSize } from '../../../queue/jobs/wake.ts'
 import { asked, entered, openQueueRoom, takeSettings } from '../../support/queue-room.ts'
 
 const TOKENS = 10
@@ -225,8 +225,8 @@ describe('submissions that are admitted together', () => {
 
   describe('wake', () => {
     const waking = () => {
-      const woken: Load[] = []
-      const wake = { wake: async (_: string, load: Load) => void woken.push(load) }
+      const woken: WakeSize[] = []
+      const wake = { wake: async (_: string, size: WakeSize) => void woken.push(size) }
       const { redis, prefix } = room
       return { woken, admit: createAdmit({ redis, prefix, wake, findStoredKey: async () => null }) }
     }

@@ -73,8 +73,8 @@ describe('an entry of the log', () => {
     })
   })
 
-  it('of another form is a fault', () => {
-    assert.throws(() => readHead(`2 ${entryOf('f').slice(2)}`), /another form/)
-    assert.throws(() => readHead('1 5 f\n[]'), /another form/)
+  it('in an unknown form is a fault', () => {
+    assert.throws(() => readHead(`2 ${entryOf('f').slice(2)}`), /unknown form/)
+    assert.throws(() => readHead('1 5 f\n[]'), /unknown form/)
   })
 })

@@ -4,7 +4,7 @@ import {
   LEARNED_AT_ONCE,
   LEARNED_PER_SECOND,
   LEARNED_TOGETHER,
-  learningPace,
+  createLearningPace,
   TIMES_AT_ONCE,
   TIMES_PER_SECOND,
 } from '../../../worker/tagging/learning-pace.ts'
@@ -13,7 +13,7 @@ const texts = (count: number): number[] => Array.from({ length: count }, (_, at)
 
 describe('the pace of learning from people', () => {
   it('takes what comes, until there is too much of it', () => {
-    const { choose } = learningPace(() => 0)
+    const { choose } = createLearningPace(() => 0)
     assert.deepEqual(choose('a', texts(500)), texts(500))
     assert.equal(choose('a', texts(LEARNED_AT_ONCE)).length, LEARNED_AT_ONCE - 500)
     assert.deepEqual(choose('a', texts(10)), [])
@@ -21,7 +21,7 @@ describe('the pace of learning from people', () => {
   })
 
   it('takes of too much a part that is spread over all of it', () => {
-    const { choose } = learningPace(() => 0)
+    const { choose } = createLearningPace(() => 0)
     const chosen = choose('a', texts(2 * LEARNED_AT_ONCE))
     assert.deepEqual(
       chosen,
@@ -31,7 +31,7 @@ describe('the pace of learning from people', () => {
 
   it('takes few of many no earlier than it can take a number of them together', () => {
     let now = 0
-    const { choose } = learningPace(() => now)
+    const { choose } = createLearningPace(() => now)
     choose('a', texts(LEARNED_AT_ONCE))
     const msForTogether = (LEARNED_TOGETHER / LEARNED_PER_SECOND) * 1_000
     now += msForTogether / 2
@@ -42,7 +42,7 @@ describe('the pace of learning from people', () => {
 
   it('goes on slowly, and after a pause as if nothing had been', () => {
     let now = 0
-    const { choose } = learningPace(() => now)
+    const { choose } = createLearningPace(() => now)
     choose('a', texts(LEARNED_AT_ONCE))
     now += 1_500
     assert.equal(choose('a', texts(15)).length, 1.5 * LEARNED_PER_SECOND)
@@ -52,7 +52,7 @@ describe('the pace of learning from people', () => {
 
   it('learns only so often, however many the workspaces, and goes on slowly', () => {
     let now = 0
-    const { choose } = learningPace(() => now)
+    const { choose } = createLearningPace(() => now)
     const learned = (workspaces: number): number =>
       Array.from({ length: workspaces }, (_, at) => choose(`${now} ${at}`, texts(1))).filter(({ length }) => length > 0)
         .length

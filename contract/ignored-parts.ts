@@ -3,25 +3,26 @@ import { isPlaceholder } from './identity/canonical.ts'
 import { isJsonObject, type JsonObject, type JsonValue } from './json.ts'
 import { MAX_REPORTED_PROBLEMS } from './limits.ts'
 
-/** What a body says in vain. `fault` completes a sentence that begins with the path. */
-export type Unheeded = { readonly path: string; readonly fault: string }
+/** A part of a body that has no effect. `fault` completes a sentence that begins with the path. */
+export type IgnoredPart = { readonly path: string; readonly fault: string }
 
 /**
- * What a body says in vain, no more of it than is told: members that its schema does not name,
- * metadata that looks like a misspelt column, and references that name nothing. Free objects take
- * any other member. The function is recursive: the body reader has bounded the depth.
+ * Parts of a body that have no effect, up to the number that a response reports: members that its
+ * schema does not name, metadata that looks like a misspelt column, and references that name
+ * nothing. Free objects take any other member. The body reader has bounded the depth of this
+ * recursion.
  */
-export const unheededIn = (schema: GenericSchema, body: JsonValue): Unheeded[] => {
-  const found: Unheeded[] = []
+export const findIgnoredParts = (schema: GenericSchema, body: JsonValue): IgnoredPart[] => {
+  const found: IgnoredPart[] = []
   find(schema, { value: body, path: [] }, found)
   return found
 }
 
-const UNKNOWN = 'is no member that is known here, and handling=strict ignores none'
+const UNKNOWN = 'is not a known member, and handling=strict refuses unknown ones'
 
 type Place = { value: JsonValue | undefined; path: readonly (string | number)[] }
 
-const find = (schema: GenericSchema, { value, path }: Place, found: Unheeded[]): void => {
+const find = (schema: GenericSchema, { value, path }: Place, found: IgnoredPart[]): void => {
   const { entries, item, columns, named } = known(schema)
   if (item && Array.isArray(value)) {
     for (let index = 0; index < value.length && found.length < MAX_REPORTED_PROBLEMS; index++) {
@@ -37,17 +38,17 @@ const find = (schema: GenericSchema, { value, path }: Place, found: Unheeded[]):
     if (entry) find(entry, { value: value[name], path: [...path, name] }, found)
     else found.push({ path: [...path, name].join('.'), fault: UNKNOWN })
   }
-  // A misspelt member may be the name.
+  // A misspelt member may have been meant as the name.
   if (named && found.length === before && !named.some((name) => isNaming(value[name]))) {
-    const fault = `names nothing, so nothing of it would be stored: it needs one of ${named.join(', ')}`
+    const fault = `names nothing and would not be stored: it needs one of ${named.join(', ')}`
     found.push({ path: path.join('.'), fault })
   }
 }
 
 const isNaming = (value: JsonValue | undefined): boolean => typeof value === 'string' && !isPlaceholder(value)
 
-/** `$Email` beside `$email`, and `email` without its `$`, which many contacts would lack then. */
-const misspeltColumns = (columns: readonly string[], value: JsonObject, path: Place['path']): Unheeded[] =>
+/** `$Email` instead of `$email`, and `email` without its `$`. */
+const misspeltColumns = (columns: readonly string[], value: JsonObject, path: Place['path']): IgnoredPart[] =>
   Object.keys(value).flatMap((name) => {
     const lower = name.toLowerCase()
     const meant = columns.find((column) => column.toLowerCase() === (lower === 'email' ? '$email' : lower))
@@ -56,8 +57,8 @@ const misspeltColumns = (columns: readonly string[], value: JsonObject, path: Pl
   })
 
 /**
- * What a schema knows of what is inside: `entries` of an object, the `item` of a list, the
- * `columns` of an open object, and by which members a reference can be `named`.
+ * Metadata of a schema about its parts: `entries` of an object, the `item` of a list, the `columns`
+ * of an open object, and the members by which a reference can be `named`.
  */
 type Known = {
   entries?: Readonly<Record<string, GenericSchema>>
@@ -66,7 +67,7 @@ type Known = {
   named?: readonly string[]
 }
 
-/** What the kinds of field (fields.ts) are made of. */
+/** The parts of the kinds of field in fields.ts. */
 type Part = BaseMetadata<unknown> & {
   entries?: Known['entries']
   wrapped?: GenericSchema

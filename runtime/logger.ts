@@ -2,21 +2,21 @@ export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const
 export type LogLevel = (typeof LOG_LEVELS)[number]
 
 /**
- * Logs an event with fields: ids, counts, durations, kinds of fault. A field never holds a payload
- * or the message of an error.
+ * Logs an event with fields: ids, counts, durations, kinds of fault. The event has a name in
+ * snake_case. A field never holds a payload or the message of an error.
  */
-export type Log = (
+export type Logger = (
   level: Exclude<LogLevel, 'silent'>,
   event: string,
   fields?: Readonly<Record<string, unknown>>,
 ) => void
 
 /** Writes one JSON line per event. */
-export const logTo = (
+export const createLogger = (
   write: (line: string) => void,
   least: LogLevel,
   constant: Readonly<Record<string, unknown>>,
-): Log => {
+): Logger => {
   const threshold = LOG_LEVELS.indexOf(least)
   return (level, event, fields) => {
     if (LOG_LEVELS.indexOf(level) < threshold) return

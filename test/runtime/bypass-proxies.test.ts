@@ -40,8 +40,8 @@ describe('where the environment names a proxy, a request to this machine', () =>
     it(`goes past it on ${runtime}`, async () => {
       const code = `
         import process from 'node:process'
-        import { goPastProxies } from './runtime/past-proxies.ts'
-        goPastProxies(process.env)
+        import { bypassProxies } from './runtime/bypass-proxies.ts'
+        bypassProxies(process.env)
         const ask = (host) => fetch('http://' + host + ':${port}/').then((answer) => answer.json()).then(({ submission }) => submission, String)
         console.log(JSON.stringify(await Promise.all(${JSON.stringify(HOSTS)}.map(ask))))`
       assert.deepEqual(

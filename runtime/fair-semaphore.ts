@@ -1,0 +1,125 @@
+/** The permits that a piece of work of a workspace needs. */
+type Demand = { workspaceId: string; permits: number }
+type Waiter = Demand & { admit: () => void }
+
+/**
+ * A semaphore that keeps permits free for other workspaces. Workspaces take turns in the order of
+ * their demands, and the demands of one workspace keep their order.
+ *
+ * A workspace that holds permits gets more only while at least as many as it then holds stay free.
+ * Until then it is skipped and delays no other workspace. A workspace that holds none waits until
+ * its demand fits, and the workspaces behind it wait too. A demand for more than all permits waits
+ * until none is held.
+ */
+export class FairSemaphore {
+  readonly #total: number
+  #used = 0
+  /** Held permits by workspace. */
+  readonly #held = new Map<string, number>()
+  /** Waiters by workspace. The next workspace to be admitted comes first. */
+  readonly #waiting = new Map<string, Waiter[]>()
+
+  constructor(total: number) {
+    this.#total = total
+  }
+
+  get used(): number {
+    return this.#used
+  }
+
+  /** Runs the work once it has its permits. */
+  async run<T>(demand: Demand, work: () => Promise<T>): Promise<T> {
+    await this.#acquire(demand, Infinity)
+    return this.#runAndRelease(demand, work)
+  }
+
+  /**
+   * Runs the work if it gets its permits within `patienceMs`. Otherwise it returns undefined, and
+   * does so at once if the workspace already waits for a quarter of all permits.
+   */
+  async tryRun<T>(demand: Demand, work: () => Promise<T>, patienceMs: number): Promise<T | undefined> {
+    return (await this.#acquire(demand, patienceMs)) ? this.#runAndRelease(demand, work) : undefined
+  }
+
+  /** Takes permits even if too few are free. The returned function releases them. */
+  take(demand: Demand): () => void {
+    this.#add(demand, 1)
+    return () => this.#release(demand)
+  }
+
+  async #runAndRelease<T>(demand: Demand, work: () => Promise<T>): Promise<T> {
+    try {
+      return await work()
+    } finally {
+      this.#release(demand)
+    }
+  }
+
+  #acquire(demand: Demand, patienceMs: number): Promise<boolean> {
+    return new Promise((resolve) => {
+      const waiter: Waiter = { ...demand, admit: () => resolve(true) }
+      const own = this.#waiting.get(demand.workspaceId) ?? []
+      own.push(waiter)
+      this.#waiting.set(demand.workspaceId, own)
+      this.#admitWaiters()
+      if (patienceMs === Infinity || !own.includes(waiter)) return
+      const late = setTimeout(
+        () => {
+          this.#remove(waiter)
+          this.#admitWaiters()
+          resolve(false)
+        },
+        isCrowded(own, this.#total) ? 0 : patienceMs,
+      )
+      waiter.admit = () => {
+        clearTimeout(late)
+        resolve(true)
+      }
+    })
+  }
+
+  #admitWaiters(): void {
+    // A workspace that is admitted moves to the end of the map, where this loop meets it again.
+    for (const [first] of this.#waiting.values()) {
+      if (!this.#isFair(first!)) continue
+      if (!this.#fits(first!)) return
+      this.#add(first!, 1)
+      this.#remove(first!)
+      first!.admit()
+    }
+  }
+
+  #isFair({ workspaceId, permits }: Demand): boolean {
+    const held = this.#held.get(workspaceId)
+    return held === undefined || held + 2 * permits <= this.#total - this.#used
+  }
+
+  #fits({ permits }: Demand): boolean {
+    return this.#used === 0 || this.#used + permits <= this.#total
+  }
+
+  #release(demand: Demand): void {
+    this.#add(demand, -1)
+    this.#admitWaiters()
+  }
+
+  #add({ workspaceId, permits }: Demand, sign: 1 | -1): void {
+    this.#used += sign * permits
+    const held = (this.#held.get(workspaceId) ?? 0) + sign * permits
+    if (held === 0) this.#held.delete(workspaceId)
+    else this.#held.set(workspaceId, held)
+  }
+
+  /** If the waiter was the first of its workspace, the workspace goes to the end of the line. */
+  #remove(waiter: Waiter): void {
+    const own = this.#waiting.get(waiter.workspaceId)!
+    const at = own.indexOf(waiter)
+    own.splice(at, 1)
+    if (at > 0) return
+    this.#waiting.delete(waiter.workspaceId)
+    if (own.length > 0) this.#waiting.set(waiter.workspaceId, own)
+  }
+}
+
+const isCrowded = (own: readonly Waiter[], total: number): boolean =>
+  own.reduce((sum, { permits }) => sum + permits, 0) > total / 4
