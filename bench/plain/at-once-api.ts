@@ -14,7 +14,7 @@ new Elysia()
     async ({ bearer: given, body, headers, status }) => {
       if (given !== config.token) return status(401, { error: 'Unknown token' })
       const taken = await takeAtOnce(sql, body, headers['idempotency-key'] ?? null)
-      if (taken.kind === 'key reused') return status(422, { error: 'This Idempotency-Key came with another body' })
+      if (taken.kind === 'key reused') return status(422, { error: 'This Idempotency-Key was used with another body' })
       return status(201, { feedback: { id: taken.feedbackId, ...body } })
     },
     { body: referringFeedback },

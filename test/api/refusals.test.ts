@@ -165,19 +165,19 @@ const SITUATIONS: Readonly<Record<string, readonly [given: Given, expected: Expe
   ],
   'the idempotency key came with another body': [
     admit('other-body'),
-    [422, 'This Idempotency-Key came with another body before. Use a new key for a new request.'],
+    [422, 'This Idempotency-Key was used with another body. Use a new key for a new request.'],
   ],
   'the workspace has too much waiting': [
     admit('full'),
-    unavailable('This workspace has as much waiting as there is room left for all. Nothing was accepted; retry later.'),
+    unavailable('Too many submissions of this workspace wait to be processed. Nothing was accepted; retry later.'),
   ],
   'all have too much waiting': [
     { intake: { ...admit('full').intake, pressure: () => 'backlog' } },
-    unavailable('Too much is waiting to be processed. Nothing was accepted; retry later.'),
+    unavailable('Too many submissions wait to be processed. Nothing was accepted; retry later.'),
   ],
   'too few replicas have it': [
     admit('unreplicated'),
-    unavailable('Too few copies of the queue have it yet. Nothing was confirmed; retry later with the same ids.'),
+    unavailable('Too few replicas of the queue have the submission yet. Nothing was confirmed; retry later with the same ids.'),
   ],
   'Redis does not answer': [{ intake: { admit: () => fails(new Error('timed out')) } }, QUEUE_SILENT],
   'Redis is full': [
@@ -187,7 +187,7 @@ const SITUATIONS: Readonly<Record<string, readonly [given: Given, expected: Expe
   'Redis takes nothing in': [
     { intake: { admit: () => fails(replyError('READONLY')) } },
     unavailable(
-      'The queue is there and takes nothing in at the moment. Nothing was confirmed; retry later with the same ids.',
+      'The queue refuses writes at the moment. Nothing was confirmed; retry later with the same ids.',
     ),
   ],
   'the process has as many bodies in hand as it may': [
@@ -202,17 +202,17 @@ const SITUATIONS: Readonly<Record<string, readonly [given: Given, expected: Expe
       },
     },
     unavailable(
-      'This server is reading as many request bodies as it can hold. Nothing was accepted; retry later, with smaller bodies if you can.',
+      'This server is reading as many request bodies as it can hold. Nothing was accepted; retry later, with smaller bodies if possible.',
     ),
   ],
   'Postgres does not know the token for being away': [
     { intake: { authenticate: async () => ({ refused: 'unavailable', why: 'postgres' }) } },
     DATABASE_AWAY,
   ],
-  'more came behind the body': [{ intake: { isWhole: async () => false } }, invalid('Nothing may follow the body')],
+  'more came behind the body': [{ intake: { isWhole: async () => false } }, invalid('Bytes follow the body: send nothing after it')],
   'a trailer is announced that is not read': [
     { readsTrailers: false },
-    invalid('A body with trailer fields cannot be read here; send it without', 'Trailer'),
+    invalid('A body with trailer fields cannot be read here: send it without them', 'Trailer'),
     { headers: { Trailer: 'X-Sum' } },
   ],
   'the purge matches nothing': [{ intake: { canPurgeMatch: async () => false } }, NO_CONTACT, purge],

@@ -57,7 +57,7 @@ describe('a line of the log says what it is about:', () => {
     const answer = await withText(state, () => post({ 'X-Request-Id': 'mine-1' }))
     await assertFound('admission_failed', answer)
     assert.equal((await lineOf('admission_failed'))['fault'], 'ReplyError WRONGTYPE')
-    assert.match(answer.body.error, /^The queue is there and takes nothing in/)
+    assert.match(answer.body.error, /^The queue refuses writes/)
   })
 
   it('a purge whose contact could not be looked up', async () => {
