@@ -1,6 +1,6 @@
 import { html, type Html } from './html.ts'
 
-/** One place on the horizontal axis; `value` is null where there is none. */
+/** One place on the horizontal axis. `value` is null for a gap. */
 export type Point = { readonly label: string; readonly value: number | null; readonly told: string }
 
 const WIDTH = 720
@@ -44,7 +44,7 @@ export const lineChart = (title: string, points: readonly Point[], ends: readonl
   return frame({ title, points, ends, drawn: html`<path class="line" d="${path}" /><g class="dots">${circles}</g>` })
 }
 
-/** A small one beside a name, from zero. */
+/** A small chart beside a name, from zero. */
 export const sparkline = (title: string, values: readonly number[]): Html => {
   const top = Math.max(...values, 1)
   const width = SPARK.width / Math.max(values.length, 1)

@@ -8,7 +8,7 @@ const MOST_SOURCES = 12
 const EXAMPLES = 3
 const TAGS_OF_ACCOUNT = 3
 
-/** `id` is the workspace that is asked for: every statement here has it. */
+/** `id` is the requested workspace. Every statement here filters by it. */
 type Asked = { readonly id: string; readonly period: Period }
 
 /** Reads a report from the tables and views that readers may read. */
@@ -101,8 +101,8 @@ const readTopics = (sql: Sql, { id, period: { before, since, until } }: Asked): 
     limit ${MOST_TOPICS}`.execute()
 
 /**
- * The last seven days beside the eight weeks before: what at least doubled, of three feedback or
- * more.
+ * Topics that at least doubled in the last seven days compared with the eight weeks before, with
+ * three feedback or more.
  */
 const readNews = (sql: Sql, { id, period: { until } }: Asked): Promise<Found<News>[]> =>
   sql<Found<News>[]>`

@@ -6,7 +6,7 @@ const MOST_CHARACTERS = 600
 const LOWEST_RATING = 1
 const SCALE = 5
 
-/** The whole page: one file, which loads nothing and runs nothing. */
+/** The whole page: one file without scripts that loads no other files. */
 export const reportPage = (report: Report, style: string, madeAt: Date): Html =>
   html`<!doctype html>
     <html lang="en">

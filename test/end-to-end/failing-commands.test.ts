@@ -159,7 +159,7 @@ describe('a command that cannot do its work says why in one line, and ends with 
 
     it('a command whose output goes to a file', async () => {
       const [code, stderr] = await ends(`exec "$@" >${FULL}`, 'cli/migrate-command.ts')
-      assert.match(stderr, /^What this prints cannot be written \(Error ENOSPC\)\.$/m)
+      assert.match(stderr, /^The output cannot be written \(Error ENOSPC\)\. Free some space/m)
       assert.equal(code, 1)
     })
   })

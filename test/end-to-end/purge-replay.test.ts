@@ -101,7 +101,7 @@ describe('after a backup was restored', () => {
     assert.equal(replayed.code, 0, replayed.stderr)
     assert.match(
       replayed.stdout,
-      /^\d+ purged keys read, 1 contacts purged again\.\n1 conversations wait to be tagged again\.\n$/,
+      /^\d+ purged keys read, 1 contacts purged again\.\n1 conversations wait for new tags\.\n$/,
     )
     await untilTagged('invoice')
     assert.deepEqual(await tablesWith(service, 'gazebo'), [])
@@ -119,7 +119,7 @@ describe('after a backup was restored', () => {
     assert.match(missing.stderr, /missing cannot be read/)
     writeFileSync(file, '\n{"a":1}\n')
     const bad = await command('cli/purge/replay-command.ts', file)
-    assert.match(bad.stderr, /Line 2 of .* is no purged key of purge:export/)
+    assert.match(bad.stderr, /Line 2 of .* is not a line of purge:export/)
     assert.equal((await command('cli/purge/replay-command.ts')).code, 1)
   })
 })

@@ -107,7 +107,7 @@ describe('npm run report', () => {
       [/usage/, []],
       [/no date/, ['--out', out, '--since', 'yesterday']],
       [/no date/, ['--out', out, '--since', '2026-02-30']],
-      [/^A report is about at most 100 years: name a later --since/, ['--out', out, '--since', '0001-01-01']],
+      [/^A report covers at most 100 years: give a later --since/, ['--out', out, '--since', '0001-01-01']],
       [/before --until/, ['--out', out, '--since', '2026-02-01', '--until', '2026-01-01']],
       [/no workspace of this name/, ['--out', out, '--workspace', 'nobody']],
       [/cannot be written/, ['--out', join(directory, 'nowhere', 'report.html')]],

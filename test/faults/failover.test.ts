@@ -184,7 +184,7 @@ const masterDies: Fault<AtReplicas> = {
   purges: false,
   idle: async (service) => {
     const { stdout } = await runCommand(service, 'cli/doctor/doctor-command.ts')
-    const has = 'Redis has 1 of 1 replicas that REDIS_REPLICAS_ACK asks for, and takes what they do not have'
+    const has = 'Redis has 1 of 1 replicas that REDIS_REPLICAS_ACK asks for, and accepts writes without them'
     assert.match(stdout, new RegExp(`warning .*${has}[^]*min-replicas-to-write 1`))
   },
   strike: async ({ failOver, bringBack, queues, redisPrefix }, { workspaceId }) => {

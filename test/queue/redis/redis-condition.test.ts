@@ -49,9 +49,9 @@ describe('a Redis that does not tell its policy', () => {
     const findings = await checkRedis(redis, 0)
     const warnings = findings.filter(({ state }) => state === 'warning').map(({ text }) => text)
     for (const said of [
-      /^Redis does not tell its maxmemory-policy/,
-      /^Redis does not tell whether it has an append-only file/,
-      /^Redis does not tell whether it keeps snapshots/,
+      /^Redis does not show its maxmemory-policy/,
+      /^Redis does not show whether it has an append-only file/,
+      /^Redis does not show whether it keeps snapshots/,
     ])
       assert.ok(
         warnings.some((text) => said.test(text)),
