@@ -2,14 +2,14 @@ import { decimalNumber, parseExactly, writtenNumber } from './exact-json.ts'
 import { isPlaceholder } from '../../contract/identity/canonical.ts'
 import type { Target } from './mapping.ts'
 
-/** Texts that may be an id, or a rating, though they are placeholders elsewhere. */
+/** Placeholders that can be valid ids or ratings. */
 const VALUES = /^(?:0|true|false)$/i
-/** Without a mark of its own a list has that one of these which prose has least. */
+/** The separators of a list without its own, the rarest in prose first. */
 const SEPARATORS = ['|', ';', ',']
 
 /**
- * The value of a cell, or of a member of JSON; undefined when there is none. A cell without the
- * form of its type stays text: the service says what it expected, and where.
+ * The value of a cell, or of a member of JSON; undefined when it is empty. A cell without the form
+ * of its type stays text, so that the service refuses it with the expected form and the place.
  */
 export const valueOf = (given: unknown, target: Target, isUtc: boolean): unknown => {
   if (given === undefined || (given === null && target.type !== 'any')) return undefined

@@ -72,7 +72,7 @@ describe('an import that is interrupted', () => {
       worker = await startProcess('worker/main.ts', 'working', { ...service.environment })
       await closed
       assert.equal(second.exitCode, 0, printed)
-      assert.match(printed, new RegExp(`^${ROWS} accepted, \\d+ of them before; 0 refused\\.$`, 'm'))
+      assert.match(printed, new RegExp(`^${ROWS} accepted, \\d+ of them by earlier runs; 0 refused\\.$`, 'm'))
       const stored = async () => {
         const [row] = await service.sql<{ all: number; texts: number }[]>`
         select count(*)::int as all, count(distinct description)::int as texts from feedback where source = 'many'`

@@ -80,7 +80,7 @@ describe('the import of a file', () => {
       '--set',
       'tags=imported',
     )
-    assert.match(again.stdout, /^300 accepted, 300 of them before; 3 refused\.$/m)
+    assert.match(again.stdout, /^300 accepted, 300 of them by earlier runs; 3 refused\.$/m)
     const otherwise = await run(path, ...map.flatMap((one) => ['--map', one]), '--set', 'source=other')
     assert.equal(otherwise.code, 1)
     assert.match(otherwise.stderr, /the mapping changed/)
@@ -159,7 +159,7 @@ describe('the import of a file', () => {
       ],
       [[path, '--nonsense'], /nonsense/],
       [[path, '--encoding', 'utf-7'], /--encoding must be a label/],
-      [[fileOf('text.txt', 'x')], /ends in none of/],
+      [[fileOf('text.txt', 'x')], /must end in \.csv/],
       [[fileOf('open.csv', '"never closed\n')], /malformed/],
     ]
     for (const [words, says] of cases) {
@@ -190,8 +190,8 @@ describe('the import of a file', () => {
       [
         [0, '3 accepted; 0 refused.', ''],
         [0, '4 accepted; 0 refused.', ''],
-        [0, '4 accepted, 3 of them before; 0 refused.', ''],
-        [0, '4 accepted, 4 of them before; 0 refused.', ''],
+        [0, '4 accepted, 3 of them by earlier runs; 0 refused.', ''],
+        [0, '4 accepted, 4 of them by earlier runs; 0 refused.', ''],
       ],
     )
     await until('all are stored', async () => (await count('play')) >= 5)

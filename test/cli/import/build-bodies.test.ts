@@ -4,9 +4,9 @@ import { type Imported, imported, type Words } from './imported.ts'
 
 type Case = readonly [title: string, name: string, content: string, words: Words, Partial<Imported>]
 
-const AGAIN = 'the id was there before: the later record replaces the earlier'
+const AGAIN = 'the id occurs twice: the later record replaces the earlier'
 const WITHOUT_SOURCE =
-  'an id without a source counts as one of the source API, where the same id of another system replaces it: say --set source=NAME'
+  'an id without a source belongs to the source API, where the same id from another system replaces the record: add --set source=NAME'
 const ROUNDED = 'an id looks like a number that a spreadsheet rounded, such as 1.18E+11: export the column as text'
 const KEPT = 'must be a number that double precision keeps: finite, and unchanged if it is an integer'
 const createdAt = '2026-01-01T10:00:00Z'
@@ -193,7 +193,7 @@ const FILES: readonly Case[] = [
     'x.csv',
     'id,message.id,contact.properties.$name\nc,m,Ada\n',
     { kind: 'conversations' },
-    { doubts: ['line 2: what is known of the contact, since it has no contact.id: properties'] },
+    { doubts: ['line 2: members of the contact are left out, since it has no contact.id: properties'] },
   ],
   [
     'know an author by a word in any case',
@@ -246,7 +246,7 @@ describe('records', () => {
     const cases: readonly (readonly [Words, RegExp])[] = [
       [{ map: ['x=title'] }, /a column that the file does not have: x/],
       [{ map: ['description=text'] }, /no field text in feedback/],
-      [{ map: ['description'] }, /has not the form/],
+      [{ map: ['description'] }, /does not have the form/],
       [{ set: ['constructor=1'] }, /no field constructor/],
       [{ layout: 'x' }, /--layout must be one of/],
       [{ layout: 'zendesk-users', kind: 'feedback' }, /zendesk-users has contacts, not feedback/],

@@ -41,7 +41,7 @@ describe('the journal of an import', () => {
     const other = { mappingHash: 'n', url: 'x' }
     assert.throws(() => openJournal(path, other), /the mapping and the service changed/)
     appendFileSync(join(folder, 'three'), 'something else\n')
-    assert.throws(() => openJournal(join(folder, 'three'), SUBJECT), /began otherwise/)
+    assert.throws(() => openJournal(join(folder, 'three'), SUBJECT), /is the journal of another import/)
     assert.throws(() => openJournal(join(folder, 'none', 'four'), SUBJECT), /cannot be written \(ENOENT\).*--state/)
     assert.throws(() => openJournal(folder, SUBJECT), /cannot be written \(EISDIR\).*--state/)
     assert.equal(readFileSync(path, 'utf8'), before)

@@ -4,8 +4,8 @@ import { type Imported, imported, type Words } from './imported.ts'
 
 type Case = readonly [title: string, name: string, content: string | Uint8Array, words: Words, Partial<Imported>]
 
-const MALFORMED = 'malformed quotes: a cell with quotes is in quotes, and each in it is doubled'
-const SWALLOWS = 'a cell has line breaks and as many delimiters as a row: does its quote close too late?'
+const MALFORMED = 'malformed quotes: put a cell with quotes in quotes, and double each quote in it'
+const SWALLOWS = 'a cell has line breaks and as many delimiters as a row: check where its quote closes'
 const described = (...texts: readonly string[]): { description: string }[] =>
   texts.map((description) => ({ description }))
 
@@ -139,7 +139,7 @@ const TABLES: readonly Case[] = [
         { description: 'First', title: 'X-1' },
         { description: 'Second, too', title: 'X-2' },
       ],
-      skipped: ['line 3: the header again'],
+      skipped: ['line 3: a repeated header'],
     },
   ],
   [
@@ -185,7 +185,7 @@ const RECORDS: readonly Case[] = [
     {
       texts: ['{"rating": 1.0, "description": "a]\\\\\\",{"}', '{"description":\n"b"}'],
       lines: ['line 2', 'lines 4–5'],
-      refused: ['line 5: this is no JSON object', 'line 6: this is not JSON'],
+      refused: ['line 5: the record is not a JSON object', 'line 6: the record is not JSON'],
     },
   ],
   [
@@ -193,7 +193,7 @@ const RECORDS: readonly Case[] = [
     'x.json',
     '{"description":"one"}\n\n{"description":"two"}\nnot json\n',
     {},
-    { bodies: described('one', 'two'), refused: ['line 4: this is not JSON'], skipped: ['line 2: blank'] },
+    { bodies: described('one', 'two'), refused: ['line 4: the record is not JSON'], skipped: ['line 2: blank'] },
   ],
   [
     'an array in a file that is called lines',
@@ -215,7 +215,7 @@ const RECORDS: readonly Case[] = [
     'x.ndjson',
     '\ufeff{"description":"a\u2028b"}\r\n\ufeff{"description":"c"}\r[1]\n',
     {},
-    { bodies: described('a\u2028b', 'c'), refused: ['line 3: this is no JSON object'] },
+    { bodies: described('a\u2028b', 'c'), refused: ['line 3: the record is not a JSON object'] },
   ],
 ]
 
