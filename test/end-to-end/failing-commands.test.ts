@@ -69,7 +69,7 @@ describe('a command that cannot do its work says why in one line, and ends with 
     }))
 
   it('npm start at a taken port', () =>
-    fails(/^PORT \d+ is taken on 127\.0\.0\.1: stop what listens there, or set another$/, {
+    fails(/^PORT \d+ is taken on 127\.0\.0\.1: stop the program that listens there, or set another port$/, {
       environment: { PORT: taken, DATA_DIR: join(folder, 'data') },
       program: 'cli/start/start.ts',
     }))

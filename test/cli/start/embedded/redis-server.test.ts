@@ -103,7 +103,7 @@ describe('the embedded Redis', () => {
     const failed: unknown = await startRedis({ dataDir }).catch((error: unknown) => error)
     assert.ok(failed instanceof Error)
     assert.ok(failed.message.startsWith(`Redis did not start: its append-only file is damaged, in ${folder}/`))
-    assert.match(failed.message, /loses for good what was accepted after the damage and is not stored yet/)
+    assert.match(failed.message, /loses for good all submissions after the damage that Postgres does not have yet/)
     const command = /^ {2}(.* --fix .*)$/m.exec(failed.message)?.[1]
     assert.ok(command)
     const mended = spawnSync('sh', ['-c', `echo y | ${command}`], { encoding: 'utf8' })

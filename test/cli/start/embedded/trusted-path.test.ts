@@ -41,7 +41,7 @@ describe('a DATA_DIR that another user prepared', () => {
     const elsewhere = join(parent, 'elsewhere')
     writeFileSync(elsewhere, 'BOOTSTRAP_ACCESS_TOKEN=a\nBOOTSTRAP_ADMIN_TOKEN=b\n', { mode: 0o600 })
     symlinkSync(elsewhere, join(dir, 'tokens.env'))
-    assert.throws(() => keptTokens(dir), /tokens.env is no regular file/)
+    assert.throws(() => keptTokens(dir), /tokens.env is not a regular file/)
   })
 
   it('gets no password through a link', async () => {
