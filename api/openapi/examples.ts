@@ -115,7 +115,7 @@ export const REQUEST_EXAMPLES = {
   },
   BatchRequest: {
     batch: {
-      summary: 'A contact, and what it said',
+      summary: 'A contact and its feedback',
       value: {
         items: [
           { operation: 'identify_contact', body: { id: 'user-1029', source: 'crm' } },

@@ -59,7 +59,7 @@ trailer fields that \`Trailer\` does not announce (with it, a 400 that says why)
 extension of a chunk beyond 16 KB; 431 for a head beyond 16 KB or about 200 headers; 505 for a version other than 1.0 and 1.1; a
 closed connection for an unknown method, a second request before the first is answered, and a body that is cut off. On Deno: 400 for a
 malformed head, length or version and for a head beyond 64 KB or 128 headers; a closed connection for a malformed chunk. One exception:
-on Bun, what follows a body in a later packet, when its submission has been accepted and is not yet answered, has the same effect
+on Bun, bytes that follow a body in a later packet, after the acceptance of its submission and before the answer, have the same effect
 although the submission is stored.
 `.trim()
 

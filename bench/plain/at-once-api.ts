@@ -4,7 +4,7 @@ import { referringFeedback, takeAtOnce } from './at-once.ts'
 import { readPlainConfig } from './config.ts'
 import { connectPlain } from './feedback-table.ts'
 
-// The handler that does the same work at once, without a queue.
+// The handler that does the same work directly, without a queue.
 const config = readPlainConfig()
 const sql = connectPlain(config)
 new Elysia()

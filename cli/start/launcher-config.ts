@@ -22,8 +22,8 @@ export type LauncherConfig = Partial<
   Settings<'HOST'> & { readonly DATA_DIR: string }
 
 /**
- * Checks every variable that is set, even those that only the API or the worker reads, so that a
- * bad value fails before the servers run. An unset variable stays absent, even if it has a default
+ * Checks every set variable, even variables that only the API or the worker reads, so that a bad
+ * value fails before the servers run. An unset variable stays absent, even if it has a default
  * elsewhere: the launcher makes its value.
  *
  * @throws BadSettings
