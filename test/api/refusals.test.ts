@@ -60,7 +60,7 @@ const send = (
     }),
   )
 
-/** Status, whole body, and all headers that have a meaning. */
+/** Status, whole body, and all significant headers. */
 const assertRefused = async (sent: Sent, [status, error, headers = {}]: Expected, given?: Given): Promise<void> => {
   const response = await send(sent, given)
   const named = ['WWW-Authenticate', 'Retry-After', 'Allow', 'Accept-Encoding', 'Submission-Id'].flatMap((name) => {
@@ -79,8 +79,8 @@ describe('every operation refuses', () => {
     const refused = (sent: Sent, expected: Expected) => assertRefused({ path, ...sent }, expected)
     const large = `{"id": "${'x'.repeat(mostBytes(operation))}`
 
-    it(`${operation}: what is wrong first, in the order of its steps`, async () => {
-      // Each has all faults from its own on.
+    it(`${operation}: for the first fault, in the order of its steps`, async () => {
+      // Each request has its own fault and all later ones.
       const text = { 'Content-Type': 'text/plain' }
       await refused({ token: null, body: large, headers: text }, UNAUTHENTICATED)
       await refused({ token: 'other', body: large, headers: text }, UNAUTHENTICATED)
@@ -95,14 +95,14 @@ describe('every operation refuses', () => {
       }
     })
 
-    it(`${operation}: a body of a byte more than it may have, and no smaller one`, async () => {
+    it(`${operation}: a body with one byte too many, and no smaller one`, async () => {
       const fill = mostBytes(operation) - least(operation, { unknown: '' }).length
       const response = await send({ path, body: least(operation, { unknown: 'x'.repeat(fill) }) })
       assert.ok(response.status < 300, await response.text())
       await refused({ body: least(operation, { unknown: 'x'.repeat(fill + 1) }) }, tooLarge(mostBytes(operation)))
     })
 
-    it(`${operation}: a body of 65 levels, and none of 64`, async () => {
+    it(`${operation}: a body of 65 levels, but not one of 64`, async () => {
       const nested = (levels: number): string => '{"a":'.repeat(levels - 1) + '{}' + '}'.repeat(levels - 1)
       const body = (levels: number): string => least(operation).replace(/}$/, `,"unknown":${nested(levels - 1)}}`)
       assert.ok((await send({ path, body: body(64) })).status < 300)
@@ -142,7 +142,7 @@ const DATABASE_AWAY = unavailable('The database cannot be reached. Nothing was a
 const purge: Sent = { path: `/api/v1${PURGE}`, body: '{"id":"x"}' }
 const receipt = (id: string): Sent => ({ method: 'GET', path: `/api/v1/submissions/${id}` })
 
-/** A conversation of 41 MB once its properties are those of each message, if they are to be. */
+/** A conversation of 41 MB once its properties are propagated to its messages, if requested. */
 const propagating = (propagatePropertiesToMessages: boolean): string => {
   const message = { incoming: true, content: '', createdAt: '2026-01-01T00:00:00Z' }
   const messages = Array.from({ length: 1_000 }, (_, index) => ({ ...message, id: `m${index}` }))
@@ -150,7 +150,7 @@ const propagating = (propagatePropertiesToMessages: boolean): string => {
   return least(CONVERSATION, { messages, properties, propagatePropertiesToMessages })
 }
 
-/** Situations in which a submission is refused for another reason than its body. */
+/** Reasons to refuse a submission other than its body. */
 const SITUATIONS: Readonly<Record<string, readonly [given: Given, expected: Expected, sent?: Sent]>> = {
   'the limit is used up': [admit('rate-limited'), LIMITED],
   'the bucket is known to be empty': [
@@ -161,17 +161,17 @@ const SITUATIONS: Readonly<Record<string, readonly [given: Given, expected: Expe
       },
     },
     LIMITED,
-    { body: 'not looked at' },
+    { body: 'not parsed' },
   ],
-  'the idempotency key came with another body': [
+  'the idempotency key was used with another body': [
     admit('other-body'),
     [422, 'This Idempotency-Key was used with another body. Use a new key for a new request.'],
   ],
-  'the workspace has too much waiting': [
+  'too many submissions of the workspace wait': [
     admit('full'),
     unavailable('Too many submissions of this workspace wait to be processed. Nothing was accepted; retry later.'),
   ],
-  'all have too much waiting': [
+  'too many submissions of all workspaces wait': [
     { intake: { ...admit('full').intake, pressure: () => 'backlog' } },
     unavailable('Too many submissions wait to be processed. Nothing was accepted; retry later.'),
   ],
@@ -184,7 +184,7 @@ const SITUATIONS: Readonly<Record<string, readonly [given: Given, expected: Expe
     { intake: { admit: () => fails(FULL_REDIS) } },
     unavailable('The queue is nearly full. Nothing was accepted; retry later.'),
   ],
-  'Redis takes nothing in': [
+  'Redis refuses writes': [
     { intake: { admit: () => fails(replyError('READONLY')) } },
     unavailable(
       'The queue refuses writes at the moment. Nothing was confirmed; retry later with the same ids.',
@@ -205,12 +205,12 @@ const SITUATIONS: Readonly<Record<string, readonly [given: Given, expected: Expe
       'This server is reading as many request bodies as it can hold. Nothing was accepted; retry later, with smaller bodies if possible.',
     ),
   ],
-  'Postgres does not know the token for being away': [
+  'Postgres is away, so that the token cannot be looked up': [
     { intake: { authenticate: async () => ({ refused: 'unavailable', why: 'postgres' }) } },
     DATABASE_AWAY,
   ],
-  'more came behind the body': [{ intake: { isWhole: async () => false } }, invalid('Bytes follow the body: send nothing after it')],
-  'a trailer is announced that is not read': [
+  'bytes follow the body': [{ intake: { isWhole: async () => false } }, invalid('Bytes follow the body: send nothing after it')],
+  'it announces a trailer that the runtime cannot read': [
     { readsTrailers: false },
     invalid('A body with trailer fields cannot be read here: send it without them', 'Trailer'),
     { headers: { Trailer: 'X-Sum' } },
@@ -226,7 +226,7 @@ const SITUATIONS: Readonly<Record<string, readonly [given: Given, expected: Expe
     DATABASE_AWAY,
     purge,
   ],
-  'an invalid purge might match nothing': [
+  'a purge is invalid, even if it would match nothing': [
     { intake: { canPurgeMatch: async () => false } },
     invalid('email must be a string', 'email'),
     { ...purge, body: '{"id":"x","email":5}' },
@@ -245,7 +245,7 @@ const SITUATIONS: Readonly<Record<string, readonly [given: Given, expected: Expe
     [404, 'There is no submission of this id in this workspace, or its receipt has expired.'],
     receipt(SUBMISSION),
   ],
-  'the id of a submission is none': [
+  'the id of a submission is malformed': [
     {},
     [404, 'There is no submission of this id in this workspace, or its receipt has expired.'],
     receipt('x'),
@@ -259,7 +259,7 @@ describe('a request is refused when', () => {
     )
   }
 
-  it('an unforeseen fault happens: the answer tells only the id of the request', async () => {
+  it('an unforeseen fault happens: the answer has only the id of the request', async () => {
     const fault: Given = { intake: { admit: () => fails(new TypeError('sEcReT')) } }
     const headers = { 'X-Request-Id': 'abc' }
     const told = 'Something went wrong on our side. Quote request abc when you report it.'
@@ -283,7 +283,7 @@ describe('a request is not refused', () => {
     assert.equal(response.status, 200)
   })
 
-  it('when its idempotency key is known: a purge is answered again, though it matches nothing any more', async () => {
+  it('when its idempotency key is known: a repeated purge gets its first answer, although it now matches nothing', async () => {
     const repeated = {
       outcome: 'repeated',
       submissionId: SUBMISSION,

@@ -22,7 +22,7 @@ type Results = { lines: { what: string }[]; measures: { measure: Measure; rounds
 describe('the benchmark', () => {
   const output = join(temporaryDirectory(), 'results.json')
 
-  it('takes the figures of a section, and prints their lines', async () => {
+  it('measures the figures of a section, and prints their lines', async () => {
     const child = spawn(process.execPath, ['bench/bench.ts', SECTION], {
       cwd: root,
       env: { ...process.env, ...TINY, BENCH_OUTPUT: output },
@@ -42,7 +42,7 @@ describe('the benchmark', () => {
     for (const { what } of lines) assert.ok(printed.includes(what), what)
   })
 
-  it('judges a line by the median of the ratios of its rounds, and only states it when nothing is beside it', () => {
+  it('judges a line by the median of the ratios of its rounds, and only prints a line without a comparison', () => {
     const verdictOf = (ours: readonly number[], plain: readonly number[]): string | undefined => {
       const measures = createMeasures(() => {})
       for (const value of ours) measures.add('end to end', value)

@@ -35,7 +35,7 @@ test('elsewhere it writes plain lines, each note once', () => {
   assert.deepEqual(written, ['Feedback: waiting 3 s\n', 'Feedback: 2/2\n'])
 })
 
-test('with a clock it tells the rate and the time that is left, without what was done before', () => {
+test('with a clock it shows the rate and the remaining time, without the work of earlier runs', () => {
   const { written, output } = captured(true)
   let clock = 0
   const bar = startProgressBar({ label: 'Feedback', total: 1_000, output, from: 400, now: () => clock })

@@ -20,7 +20,7 @@ const schemas = {
   conversations: conversationRecord,
 }
 for (const [kind, schema] of Object.entries(schemas)) {
-  test(`${kind} are what the service accepts`, () => {
+  test(`${kind} are valid for the service`, () => {
     for (const { body } of data[kind as keyof typeof schemas]) {
       const { issues } = v.safeParse(schema, body)
       assert.equal(issues, undefined)

@@ -11,8 +11,8 @@ type Keyword = (said: JsonValue, value: JsonValue, fits: (schema: JsonValue, val
 const characters = (text: string): number => [...text].length
 
 /**
- * What the document uses of JSON Schema. `items` and `properties` ask for nothing where the value
- * is something else.
+ * The part of JSON Schema that the document uses. `items` and `properties` do not apply to values
+ * of other types.
  */
 const KEYWORDS: Readonly<Record<string, Keyword>> = {
   type: (said, value) =>
@@ -43,14 +43,11 @@ const KEYWORDS: Readonly<Record<string, Keyword>> = {
   default: () => true,
 }
 
-/**
- * Whether a value is what a schema of the document describes. A keyword that is not known here is
- * an error.
- */
+/** Whether a value fits a schema of the document. An unknown keyword is an error. */
 export const fitsSchema = (resolve: (ref: string) => JsonValue, schema: JsonValue, value: JsonValue): boolean =>
   Object.entries(schema as JsonObject).every(([keyword, said]) => {
     if (keyword === '$ref') return fitsSchema(resolve, resolve(said as string), value)
     const holds = KEYWORDS[keyword]
-    if (!holds) throw new Error(`The keyword ${keyword} is not known here`)
+    if (!holds) throw new Error(`The keyword ${keyword} is unknown here`)
     return holds(said, value, (inner, part) => fitsSchema(resolve, inner, part))
   })

@@ -20,14 +20,14 @@ describe('a program that is kept', () => {
       say,
     })
 
-  it('is not started again when it ends before it was good', async () => {
+  it('is not started again if it ends before `keep`', async () => {
     const program = run('early', 'echo it broke >&2; exit 3', () => {})
     assert.equal(await program.earlyEnd, `early ended with 3; its log: ${join(directory, 'early.log')}`)
     await program.stop()
     assert.equal(readFileSync(join(directory, 'early.log'), 'utf8'), 'it broke\n')
   })
 
-  it('is started again when it ends later', async () => {
+  it('is started again if it ends later', async () => {
     const file = join(directory, 'turn')
     const { promise: secondTurn, resolve } = Promise.withResolvers<void>()
     const said: string[] = []
@@ -43,7 +43,7 @@ describe('a program that is kept', () => {
     assert.equal(program.pid(), undefined)
   })
 
-  it('shows its operator warnings, errors and crashes, and logs all', async () => {
+  it('shows the operator its warnings, errors and crashes, and logs all lines', async () => {
     const lines = [
       '{"level":"info","event":"a"}',
       '{"level":"warn","event":"b"}',

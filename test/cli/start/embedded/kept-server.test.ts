@@ -12,7 +12,7 @@ const fakeServer = (port: number, pid: number): Fake => {
 }
 
 describe('a server that is kept', () => {
-  it('is started again on its port when it ends, and again when that fails, until it is stopped', async () => {
+  it('is started again on its port when it ends, and again after a failed start, until it is stopped', async () => {
     const wanted: (number | undefined)[] = []
     const said: string[] = []
     const fakes = [fakeServer(4711, 1), undefined, fakeServer(4711, 2)]

@@ -19,7 +19,7 @@ describe('a DATA_DIR that another user prepared', () => {
     return dir
   }
 
-  it('is refused when others can write to it', () => {
+  it('is refused when other users can write to it', () => {
     const dir = newDir('open')
     chmodSync(dir, 0o777)
     assert.throws(
@@ -30,13 +30,13 @@ describe('a DATA_DIR that another user prepared', () => {
     lockDataDir(dir).release()
   })
 
-  it('is refused when it is theirs', { skip: !isRoot && 'only root can give a directory away' }, () => {
+  it('is refused when it belongs to that user', { skip: !isRoot && 'only root can give a directory away' }, () => {
     const dir = newDir('theirs')
     chownSync(dir, NOBODY, NOBODY)
     assert.throws(() => lockDataDir(dir), /belongs to another user.*Set DATA_DIR/)
   })
 
-  it('gives no tokens of theirs, and none through a link', () => {
+  it('gives no tokens of that user, and none through a link', () => {
     const dir = newDir('tokens')
     const elsewhere = join(parent, 'elsewhere')
     writeFileSync(elsewhere, 'BOOTSTRAP_ACCESS_TOKEN=a\nBOOTSTRAP_ADMIN_TOKEN=b\n', { mode: 0o600 })
