@@ -20,7 +20,7 @@ describe('agents', () => {
     await service?.stop()
   })
 
-  it('cannot call what is not there, give what is not asked for, or read with another token', async () => {
+  it('cannot call unknown tools, give unknown arguments, or read with another kind of token', async () => {
     await assert.rejects(agent.client.callTool({ name: 'delete_feedback', arguments: {} }), /not found/)
     await assert.rejects(agent.client.callTool({ name: '__proto__', arguments: {} }))
     const refused: [tool: string, args: Record<string, unknown>, problem: RegExp][] = [
@@ -54,7 +54,7 @@ describe('agents', () => {
     }
   })
 
-  it('reach the service through a child process as well, in both revisions of the protocol', async () => {
+  it('also reach the service through a child process, in both revisions of the protocol', async () => {
     const run = fileURLToPath(new URL('../../client/mcp-command.ts', import.meta.url))
     const isDeno = 'deno' in process.versions
     for (const mode of ['legacy', { pin: '2026-07-28' }] as const) {

@@ -17,7 +17,7 @@ describe('the answer to a feedback', () => {
   })
   after(() => service?.stop())
 
-  it('has what the interface lists, and nothing else', async () => {
+  it('has the members of the interface, and no others', async () => {
     const sent = {
       description: 'The export is slow',
       title: 'Export',
@@ -39,7 +39,7 @@ describe('the answer to a feedback', () => {
     assert.deepEqual(body, { feedback: { id, description, rating, sourceId, sourceData, customerId, projectId } })
   })
 
-  it('leaves out what has no value', async () => {
+  it('leaves out members without a value', async () => {
     const absent: JsonObject[] = [
       {},
       {
@@ -63,7 +63,7 @@ describe('the answer to a feedback', () => {
     assert.deepEqual([body.feedback.rating, body.feedback.sourceData], [0, {}])
   })
 
-  it('has the id of a submission, which the other operations give as well', async () => {
+  it('has the id of a submission, like the answers of other operations', async () => {
     const createdAt = '2026-01-01T00:00:00Z'
     const bodies: Record<string, JsonObject> = {
       '/feedbacks': { description: 'x' },
@@ -84,10 +84,10 @@ const CONTACTS = Number(process.env['READ_YOUR_WRITES'] ?? (process.env['TEST_SI
 const AT_ONCE = 16
 const DRAINED_WITHIN_MS = 240_000 + CONTACTS * 60
 
-/** A feedback that was answered, and the contact that the answer told. */
+/** An answered feedback, and the contact in the answer. */
 type Told = { id: string; customer: string | undefined; isNobody: boolean }
 
-describe('what was answered holds for the requests after it', () => {
+describe('the ids of an answer are valid for later requests', () => {
   let own: SharedService
   beforeEach(async () => {
     own = await sharedService()
@@ -101,8 +101,8 @@ describe('what was answered holds for the requests after it', () => {
   }
 
   /**
-   * Identifies a contact and refers to it in every way; every second one is purged, and every
-   * second one of those comes back.
+   * Identifies a contact and refers to it in every way. Every second contact is purged, and half of
+   * the purged contacts return.
    */
   const visit = async (index: number): Promise<Told[]> => {
     const told: Told[] = []
@@ -111,8 +111,8 @@ describe('what was answered holds for the requests after it', () => {
       told.push({ id: feedback.id, customer: feedback.customerId, isNobody })
       return feedback.customerId as string | undefined
     }
-    // An answer leaves out what it cannot tell in time.
-    const nameUntilTold = (body: object): Promise<string> => until('an answer tells the contact', () => name(body))
+    // An answer leaves out an id that it cannot determine in time.
+    const nameUntilTold = (body: object): Promise<string> => until('an answer has the contact', () => name(body))
     const [id, email] = [`contact-${index}`, `contact-${index}@example.com`]
     const identify = () => accepted('/contacts/identify', { id, properties: { $email: email } })
     const byId = { isExternalContactId: true, contactId: id }
@@ -126,10 +126,10 @@ describe('what was answered holds for the requests after it', () => {
 
     const purged = await own.post('/contacts/purge', index % 4 === 0 ? { id } : { email }, { token: own.adminToken })
     assert.equal(purged.status, 200, purged.text)
-    // What was told before the purge is gone with it.
+    // The purge removes the ids of earlier answers.
     told.length = 0
     const again = await own.post('/contacts/purge', { id }, { token: own.adminToken })
-    assert.equal(again.status, 404, 'it is purged already')
+    assert.equal(again.status, 404, 'it is already purged')
     await name({ contactId: anonymous }, true)
     const fresh = await nameUntilTold({ contact: { email } })
     assert.notEqual(fresh, anonymous, 'a purged id is never given again')
@@ -152,9 +152,9 @@ describe('what was answered holds for the requests after it', () => {
     return told
   }
 
-  /** Each id that was told means the contact that the stored record has. */
+  /** Each id of an answer means the contact of the stored record. */
   const assertHolds = async (told: readonly Told[]): Promise<void> => {
-    await until('nothing is queued', async () => (await readLedger(own)).queued === 0, DRAINED_WITHIN_MS)
+    await until('no submission is queued', async () => (await readLedger(own)).queued === 0, DRAINED_WITHIN_MS)
     const rows = await own.sql<{ id: string; contact: string | null; means: string | null }[]>`
       select f.id, f.contact_id as contact, coalesce(a.contact_id, c.id) as means
       from unnest(${told.map(({ id }) => id)}::uuid[], ${told.map(({ customer }) => customer ?? null)}::uuid[])
@@ -167,7 +167,7 @@ describe('what was answered holds for the requests after it', () => {
     for (const { id, customer, isNobody } of told) {
       const { contact, means } = stored.get(id)!
       assert.equal(contact === null, isNobody, 'the record has the contact that it names')
-      if (customer !== undefined) assert.equal(means, contact, 'the id that was told')
+      if (customer !== undefined) assert.equal(means, contact, 'the id of the answer')
     }
   }
 
@@ -175,7 +175,7 @@ describe('what was answered holds for the requests after it', () => {
     await assertHolds(await visitAll())
   })
 
-  it('while nothing is applied: what cannot be known yet is left out of the answer, not of the record', async () => {
+  it('while no submission is applied: an unknown id is left out of the answer, not of the record', async () => {
     await holdWork(own.queues)
     const told: Told[] = []
     try {
@@ -195,7 +195,7 @@ describe('what was answered holds for the requests after it', () => {
     await assertHolds(told)
   })
 
-  it('a project is known by its id at once', async () => {
+  it('a project can be named by its id at once', async () => {
     await holdWork(own.queues)
     try {
       const first = await accepted('/feedbacks', { description: 'x', project: { name: 'Reports' } })
@@ -205,7 +205,7 @@ describe('what was answered holds for the requests after it', () => {
     } finally {
       await resumeWork(own.queues)
     }
-    await until('nothing is queued', async () => (await readLedger(own)).queued === 0)
+    await until('no submission is queued', async () => (await readLedger(own)).queued === 0)
     const projects = await own.sql`
       select distinct project_id from feedback where workspace_id = ${own.workspaceId} and project_id is not null`
     const linked = await own.sql`

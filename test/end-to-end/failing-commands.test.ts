@@ -14,7 +14,7 @@ import { idleService, type SharedService } from '../support/shared-service.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
 
 const IMPORT = 'cli/import/import-command.ts'
-/** A device on which every write finds the disk full. */
+/** A device that refuses every write like a full disk. */
 const FULL = '/dev/full'
 
 describe('a command that cannot do its work says why in one line, and ends with another code than 0:', () => {
@@ -111,7 +111,7 @@ describe('a command that cannot do its work says why in one line, and ends with 
       'list',
     ],
     [
-      'that drops a reader who is not there',
+      'that drops a reader that does not exist',
       {},
       /^There is no role nobody_made_it\.$/,
       'cli/reader-command.ts',
@@ -165,8 +165,8 @@ describe('a command that cannot do its work says why in one line, and ends with 
   })
 
   it('the import, which cannot keep its journal', async () => {
-    // No file may grow, which to a program is what a full disk is. A journal on the device above
-    // would be read for ever.
+    // No file may grow, which looks like a full disk to a program. A journal on the device above
+    // could be read without end.
     const words = [fileOf('two.csv', 'description\nGood\n'), '--state', join(folder, 'journal')]
     const [code, stderr] = await ends(
       `trap '' XFSZ; ulimit -f 0; exec "$@"`,
@@ -178,7 +178,7 @@ describe('a command that cannot do its work says why in one line, and ends with 
     assert.equal(code, 1)
   })
 
-  /** Code and error output of a program that a shell runs as `$@`. */
+  /** The exit code and error output of a program that a shell runs as `$@`. */
   const ends = async (script: string, program: string, ...words: string[]): Promise<[number | null, string]> => {
     const child = spawn('sh', ['-c', script, 'sh', ...SERVICE_COMMAND, program, ...words], {
       cwd: fileURLToPath(new URL('../..', import.meta.url)),
