@@ -8,11 +8,11 @@ import { runCommand } from '../support/command.ts'
 import { type Answer, type RequestOptions, type Service, startService } from '../support/service.ts'
 import { until } from '../support/until.ts'
 
-/** In everything that is submitted here, and in nothing else. */
+/** This word is in all submissions of this test, and nowhere else. */
 const CANARY = `canary${randomBytes(6).toString('hex')}`
 const STATES = ['waiting', 'active', 'delayed', 'completed', 'failed'] as const
 
-describe('what was submitted', () => {
+describe('submitted content', () => {
   let service: Service
   const answers: { what: string; answer: Answer }[] = []
   before(async () => {
@@ -95,7 +95,7 @@ describe('what was submitted', () => {
     }
   })
 
-  it('is in no reason, log, metric, receipt or event, also when storing it fails in every way', async () => {
+  it('is in no reason, log, metric, receipt or event, even when its storage fails in every way', async () => {
     const ids: string[] = []
     for (const [path, body] of Object.entries(VALID)) {
       ids.push((await service.submit(path.replace('/api/v1', ''), body)).headers.get('Submission-Id')!)
@@ -105,21 +105,21 @@ describe('what was submitted', () => {
     })
     ids.push(dead.submissionId)
     await until(
-      'it is dead',
+      'the submission is dead',
       async () => (await service.sql`select from submission where id = ${dead.submissionId}`).count > 0,
     )
     const listed = await runCommand(service, 'cli/dead/dead-command.ts', 'list')
     const replayed = await runCommand(service, 'cli/dead/dead-command.ts', 'replay', 'all')
     assert.deepEqual([listed.code, replayed.code], [0, 0])
     await service.queues.wake.add('foreign', { [CANARY]: CANARY }, { jobId: 'foreign' })
-    // A fault that quotes the row, and that trying again may mend.
+    // A passing fault that quotes the row.
     await service.sql`
       create function quote() returns trigger language plpgsql as $$
       begin raise exception 'cannot keep %', new using detail = new::text, hint = new::text; end $$`
     await service.sql`create trigger quoting before insert on project for each row execute function quote()`
     const failing = await service.post('/feedbacks', { description: CANARY, project: { name: `${CANARY} 2` } })
     ids.push(failing.headers.get('Submission-Id')!)
-    await until('the fault is told', () => Promise.resolve(service.output().includes('P0001')))
+    await until('the fault is logged', () => Promise.resolve(service.output().includes('P0001')))
     const jobs = await until('a job has failed', async () => {
       const found = await jobsOf()
       return found.some(({ failedReason }) => failedReason) && found

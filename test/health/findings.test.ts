@@ -39,7 +39,7 @@ const WELL: Point = {
   webhooksFailing: 0,
   webhooksEnded: 0,
 }
-/** The same for twenty minutes until the last point. */
+/** The same point for twenty minutes until the last one. */
 const over = (point: Partial<Point>): Point[] =>
   Array.from({ length: 20 }, (_, minutes) => ({ ...WELL, ...point, at: WELL.at + minutes * MINUTE_MS }))
 /** Points five seconds apart, with these ages of the oldest work. */
@@ -58,17 +58,17 @@ const idle = over({ queued: 0, difference: 2, missing }).map((point, place) => (
 const now = (point: Partial<Point>): Point[] => [...over({}), { ...WELL, ...point, at: WELL.at + 20 * MINUTE_MS }]
 
 describe('findings', () => {
-  it('are none while all is well, nor before anything is known', () => {
+  it('are absent while all is well, and before the first point', () => {
     assert.deepEqual(findings({ points: over({}), pressure: undefined }), [])
     assert.deepEqual(findings({ points: [], pressure: undefined }), [])
   })
 
-  it('tell of work that grows older, and not of a backlog that drains', () => {
+  it('report work that grows older, but not a draining backlog', () => {
     const says = (points: Point[]): string[] => findings({ points, pressure: undefined }).map(({ what }) => what)
     assert.deepEqual(says(aging(2, 7, 12.02)), ['The oldest work that waits grows older: no worker finishes it.'])
     assert.deepEqual(says(aging(20, 23, 26)), [])
     assert.deepEqual(says(aging(2, 0.1, 5)), [])
-    // Young work may just take its time.
+    // Young work may only be slow.
     assert.deepEqual(says(aging(0.1, 4, 9)), [])
   })
 
@@ -110,7 +110,7 @@ describe('findings', () => {
     'missing submissions beside a purge': [over({ difference: 2, purgesUnderWay: 1 }), 'attention', /nor finished/],
   }
   for (const [what, [points, level, says]] of Object.entries(cases)) {
-    it(`${what}: says so, and what to do`, () => {
+    it(`report ${what}, with a remedy`, () => {
       const [finding, ...others] = findings({ points, pressure: undefined })
       assert.equal(finding?.level, level)
       assert.match(finding.what, says)
@@ -120,7 +120,7 @@ describe('findings', () => {
   }
 
   for (const pressure of ['redis-memory', 'backlog'] as const) {
-    it(`refusing because of ${pressure}: says so, and what to do`, () => {
+    it(`report refusals because of ${pressure}, with a remedy`, () => {
       const [finding, ...others] = findings({ points: now({ redisUsedBytes: 900 }), pressure })
       assert.equal(finding?.level, 'trouble')
       assert.match(finding.what, /refused with 503/)
@@ -128,16 +128,16 @@ describe('findings', () => {
     })
   }
 
-  it('a difference for a moment is not missing', () => {
+  it('do not count a momentary difference as missing', () => {
     assert.deepEqual(findings({ points: now({ difference: 5 }), pressure: undefined }), [])
   })
 
-  it('what comes and goes is none: a slow moment, or workers that are being replaced', () => {
+  it('ignore a slow moment, and workers that are being replaced', () => {
     const moment = now({ postgresSeconds: 1.5, loopDelaySeconds: 0.7, workers: 0 })
     assert.deepEqual(findings({ points: moment, pressure: undefined }), [])
   })
 
-  it('while there is no worker or no Postgres, no workspace is in the way of others', () => {
+  it('blame no workspace for crowding while no worker or no Postgres runs', () => {
     for (const away of [{ workers: 0 }, { postgresUp: false }]) {
       const found = findings({ points: over({ ...away, crowding }), pressure: undefined })
       assert.deepEqual(
@@ -147,13 +147,13 @@ describe('findings', () => {
     }
   })
 
-  it('a Redis that is full does not make workers missing', () => {
+  it('do not report missing workers because Redis is full', () => {
     const [finding, ...others] = findings({ points: over({ workers: 0 }), pressure: 'redis-memory' })
     assert.match(finding?.what ?? '', /^Redis is nearly full/)
     assert.deepEqual(others, [])
   })
 
-  it('trouble comes first', () => {
+  it('begin with trouble', () => {
     const found = findings({
       points: over({ oldestSeconds: 99, loopDelaySeconds: 2, workers: 0 }),
       pressure: 'backlog',

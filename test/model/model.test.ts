@@ -23,7 +23,7 @@ describe('workspaces', () => {
 })
 
 describe('any history', () => {
-  it('keeps every id resolving that an answer may have told', () => {
+  it('resolves every id that an answer may have had', () => {
     fc.assert(
       fc.property(submissionHistories({ hashKey, replays: true }), (history) => {
         const clerks = clerksAfter(hashKey, history)
@@ -39,8 +39,8 @@ describe('any history', () => {
 })
 
 /**
- * The contact that the answer to a feedback tells if it names an email and no id: as it was known
- * to be applied by then.
+ * The contact in the answer to a feedback with an email and no id: the state that was known as
+ * applied by then.
  */
 const toldContact = (history: readonly Submission[], submission: Submission): string | undefined => {
   if (submission.operation !== 'create_feedback' || submission.originalNumber !== undefined) return undefined

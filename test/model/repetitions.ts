@@ -1,6 +1,6 @@
 const REPEATED_FROM = 6
 
-/** About half of them say again what one of the few before them said. */
+/** About half of the submissions repeat one of the few before them. */
 export const withRepetitions = <Drawn>(drawn: readonly (readonly [Drawn, back: number | null])[]): Drawn[] => {
   const said: Drawn[] = []
   for (const [one, back] of drawn) {

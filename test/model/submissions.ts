@@ -18,8 +18,8 @@ export const Y = idOf('contact_external', 'API', 'y')
 export const ANN = idOf('contact_email', 'ann@example.org')
 
 /**
- * An operation and its body, as tests of the model write them. A replay has the number that it had
- * before it died.
+ * An operation and its body, in the form of the model's tests. A replay also has its original
+ * number.
  */
 export type Said = [operation: Submission['operation'], body: object, more?: Partial<Submission>]
 
@@ -39,7 +39,7 @@ export const message = (id: string, body: object = {}) => ({
   ...body,
 })
 
-/** The same, as a replay of a submission that had this number. */
+/** The same, as a replay of the submission with this number. */
 export const replayed = ([operation, body]: Said, originalNumber: number): Said => [operation, body, { originalNumber }]
 
 export const byEmail = (email: string, more: object = {}): Said => feedback({ contact: { email, ...more } })
@@ -48,15 +48,15 @@ export const byExternalId = (contactId: string, more: object = {}): Said =>
 export const claiming = (id: string, $email: string | null): Said => contact({ id, properties: { $email } })
 
 /**
- * The tables after these submissions, which were accepted in this order with the numbers from 1: as
- * the model has them, and the fold as well, which leaves purges to Postgres.
+ * The tables after these submissions, accepted in this order with the numbers from 1. The tables
+ * come from the model; the fold, which leaves purges to Postgres, must give the same.
  */
 export const after = (...said: Said[]): Tables => {
   const history = accepted(said)
   const tables = applyAll(hashKey, history)
   if (history.every(({ operation }) => operation !== 'purge_contact')) {
     const changes = changesOf(foldAll(hashKey, workspaceId, history))
-    assert.deepEqual(tablesOf(changes, workspaceId), tables, 'the fold comes to what the model has')
+    assert.deepEqual(tablesOf(changes, workspaceId), tables, 'the fold gives the tables of the model')
   }
   return tables
 }

@@ -5,7 +5,7 @@ import { type Figure, figureOf, openMetrics } from '../../runtime/metrics.ts'
 const linesOf = (text: string, name: string): string[] => text.split('\n').filter((line) => line.startsWith(name))
 
 describe('the metrics of a process', () => {
-  it('tell what it is, what it takes, and what was counted', async () => {
+  it('have its build, its resources, and its counts', async () => {
     const metrics = openMetrics('worker')
     const counter = metrics.counter({ name: 'n_total', help: 'N.', labels: ['a'] })
     counter.inc({ a: 'c"d\\e\nf' })
@@ -24,7 +24,7 @@ describe('the metrics of a process', () => {
     ])
   })
 
-  it('have no figure for what is not known, and none of what has gone', async () => {
+  it('have no series for unknown values, and none for removed ones', async () => {
     const metrics = openMetrics('api')
     const known: { depth?: number; taken: Figure[] } = { taken: [] }
     metrics.gauge({ name: 'depth', help: 'How deep.' }, () => figureOf(known.depth))

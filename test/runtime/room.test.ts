@@ -6,7 +6,7 @@ import { seeded } from '../support/property-seed.ts'
 
 const MOST = { submissions: 10, bytes: 1_000 }
 
-/** Works that go on until they are told to end. */
+/** Works that continue until the test ends them. */
 const worksIn = (room: Room) => {
   const begun: number[] = []
   return {
@@ -34,7 +34,7 @@ const worksIn = (room: Room) => {
 const soon = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
 describe('room in a process', () => {
-  it('is given in the order of asking, so that a large load is not overtaken for ever', async () => {
+  it('is given in the order of requests, so that a large load is not overtaken for ever', async () => {
     const { begun, enter } = worksIn(roomFor(MOST))
     const first = enter(1, 5)
     const [large, small] = [enter(2, 8), enter(3, 1)]
@@ -46,7 +46,7 @@ describe('room in a process', () => {
     await Promise.all([large.leave(), small.leave()])
   })
 
-  it('is never all taken by one workspace, and who waits for its own keeps nobody out', async () => {
+  it('is never all given to one workspace, and a load that waits for its workspace delays no other workspace', async () => {
     const { begun, enter } = worksIn(roomFor(MOST))
     const own = [1, 2, 3, 4, 5, 6].map((name) => enter(name, 1, { workspaceId: 'a' }))
     const other = enter(7, 3, { workspaceId: 'b' })
@@ -59,7 +59,7 @@ describe('room in a process', () => {
     await Promise.all(own.slice(1).map(({ leave }) => leave()))
   })
 
-  it('is not waited for any longer than patience lasts, and then kept for nobody', async () => {
+  it('is not waited for beyond the time limit, and then not reserved', async () => {
     const room = roomFor(MOST)
     const { enter } = worksIn(room)
     const first = enter(1, 9)
@@ -71,7 +71,7 @@ describe('room in a process', () => {
     assert.deepEqual(room.used(), { submissions: 0, bytes: 0 })
   })
 
-  it('is waited for by little of one workspace: what comes on top is turned away at once', async () => {
+  it('has a bounded queue for each workspace: loads beyond it are refused at once', async () => {
     const room = roomFor(MOST)
     const { enter } = worksIn(room)
     const inside = enter(1, 1, { workspaceId: 'a', bytes: 600 })
@@ -83,7 +83,7 @@ describe('room in a process', () => {
     await Promise.all(patient.map(({ leave }) => leave()))
   })
 
-  it('is there for who was kept back by others as soon as they have left', async () => {
+  it('is given to a delayed load as soon as the others have ended', async () => {
     const { begun, enter } = worksIn(roomFor(MOST))
     const [other, own] = [enter(1, 6, { workspaceId: 'b' }), enter(2, 2, { workspaceId: 'a' })]
     const kept = enter(3, 2, { workspaceId: 'a' })
@@ -95,7 +95,7 @@ describe('room in a process', () => {
     await Promise.all([own.leave(), kept.leave()])
   })
 
-  it('is given to workspaces in turn: what waits of one is no line for another', async () => {
+  it('is given to workspaces in turn: the queue of one does not delay another', async () => {
     const { begun, enter } = worksIn(roomFor(MOST))
     const all = enter(1, 10)
     const rest = [
@@ -108,7 +108,7 @@ describe('room in a process', () => {
     await Promise.all(rest.map(({ leave }) => leave()))
   })
 
-  it('is given to a workspace in its turn, also if a later load of its own has no more patience', async () => {
+  it('is given to a workspace in its turn, even if the time limit of its later load is over', async () => {
     const room = roomFor(MOST)
     const { begun, enter } = worksIn(room)
     const all = enter(1, 10)
@@ -122,14 +122,14 @@ describe('room in a process', () => {
     await Promise.all([own.leave(), other.leave()])
   })
 
-  it('is there again after a work that failed', async () => {
+  it('is free again after a failed work', async () => {
     const room = roomFor(MOST)
     const { enter } = worksIn(room)
     await enter(1, 10).fail()
     assert.equal(await room.enter({ workspaceId: 'a', submissions: 10, bytes: 0 }, async () => 'done'), 'done')
   })
 
-  it('is never exceeded but by a load alone, and everybody gets in', async () => {
+  it('is exceeded only by a single load, and every load gets in', async () => {
     const loads = fc.array(
       fc.record({
         workspaceId: fc.constantFrom('a', 'b', 'c'),
@@ -162,7 +162,7 @@ describe('room in a process', () => {
     )
   })
 
-  it('keeps nobody waiting who fits, leaves as much free, and is behind nobody who does not fit', async () => {
+  it('is given to every load that fits, keeps a reserve, and does not wait for a load that does not fit', async () => {
     const steps = fc.array(
       fc.oneof(
         fc.record({ workspaceId: fc.constantFrom('a', 'b', 'c', 'd'), submissions: fc.integer({ min: 1, max: 11 }) }),
@@ -188,7 +188,7 @@ describe('room in a process', () => {
             })
           }
           await soon()
-          assert.ok(areInOrder, 'a workspace has its own loads in the order of asking')
+          assert.ok(areInOrder, 'a workspace has its own loads in their order')
           const left = MOST.submissions - room.used().submissions
           const firsts = [...Map.groupBy(waiting, ({ workspaceId }) => workspaceId).values()].map(([first]) => first!)
           const has = (id: string): number =>

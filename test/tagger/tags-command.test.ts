@@ -30,7 +30,7 @@ const run = (runtime: string, words: readonly string[]): { status: number | null
   return { status, stderr }
 }
 
-test('tags texts with what the history of their workspace has taught, and keeps workspaces apart', () => {
+test('tags texts with the history of their workspace, and keeps workspaces apart', () => {
   const history = write(
     'history.jsonl',
     Array.from({ length: 8 }, () => ({ text: 'The wheel squeaks', workspace: 'one', tags: ['squeak'] })),
@@ -53,7 +53,7 @@ test('tags texts with what the history of their workspace has taught, and keeps 
   ])
 })
 
-test('says what is missing, and which line is wrong', () => {
+test('names a missing member, and the line of the fault', () => {
   assert.match(run('bun', []).stderr, /usage/)
   assert.equal(run('bun', []).status, 2)
   const texts = write('wrong.jsonl', [{ id: 'a', text: 'fine' }, { id: 'b' }])
