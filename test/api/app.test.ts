@@ -72,7 +72,7 @@ describe('a bearer token', () => {
   }
 
   it('is the password of Basic authentication for operators alone', async () => {
-    const basic = `Basic ${Buffer.from(`anybody:${TOKEN}`).toString('base64')}`
+    const basic = `Basic ${Buffer.from(`operator:${TOKEN}`).toString('base64')}`
     assert.equal(await found('/metrics', [basic]), TOKEN)
     assert.equal(await found('/api/v1/submissions/x', [basic]), undefined)
   })

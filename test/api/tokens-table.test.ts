@@ -27,10 +27,10 @@ const KINDS = [
 ] as const
 type Kind = (typeof KINDS)[number]
 
-const NOBODY = [401, 401, 401, 401, 401] as const
-const FOR_OPERATORS = [...NOBODY, 401, 401, 401, 200, 401]
-const FOR_READERS = [...NOBODY, 200, 403, 200, 403, 200]
-const NO_RECORD = [...NOBODY, 404, 403, 404, 403, 404]
+const UNAUTHENTICATED = [401, 401, 401, 401, 401] as const
+const FOR_OPERATORS = [...UNAUTHENTICATED, 401, 401, 401, 200, 401]
+const FOR_READERS = [...UNAUTHENTICATED, 200, 403, 200, 403, 200]
+const NO_RECORD = [...UNAUTHENTICATED, 404, 403, 404, 403, 404]
 const RECEIPT = `GET /api/v1/submissions/${SUBMISSION}`
 
 /**
@@ -38,13 +38,13 @@ const RECEIPT = `GET /api/v1/submissions/${SUBMISSION}`
  * submission belong to the workspace.
  */
 const TABLE: Readonly<Record<string, readonly number[]>> = {
-  'POST /api/v1/feedbacks': [...NOBODY, 201, 201, 201, 403, 403],
-  'POST /api/v1/contacts/identify': [...NOBODY, 201, 201, 201, 403, 403],
-  'POST /api/v1/accounts/identify': [...NOBODY, 201, 201, 201, 403, 403],
-  'POST /api/v1/conversations': [...NOBODY, 200, 200, 200, 403, 403],
-  'POST /api/v1/batch': [...NOBODY, 200, 200, 200, 403, 403],
-  'POST /api/v1/contacts/purge': [...NOBODY, 404, 403, 200, 403, 403],
-  [RECEIPT]: [...NOBODY, 404, 200, 200, 403, 403],
+  'POST /api/v1/feedbacks': [...UNAUTHENTICATED, 201, 201, 201, 403, 403],
+  'POST /api/v1/contacts/identify': [...UNAUTHENTICATED, 201, 201, 201, 403, 403],
+  'POST /api/v1/accounts/identify': [...UNAUTHENTICATED, 201, 201, 201, 403, 403],
+  'POST /api/v1/conversations': [...UNAUTHENTICATED, 200, 200, 200, 403, 403],
+  'POST /api/v1/batch': [...UNAUTHENTICATED, 200, 200, 200, 403, 403],
+  'POST /api/v1/contacts/purge': [...UNAUTHENTICATED, 404, 403, 200, 403, 403],
+  [RECEIPT]: [...UNAUTHENTICATED, 404, 200, 200, 403, 403],
   'GET /metrics': FOR_OPERATORS,
   'GET /admin': FOR_OPERATORS,
   'GET /admin/overview.js': FOR_OPERATORS,

@@ -29,8 +29,8 @@ const HISTORY: readonly Sent[] = [
   { body: { description: 'three', title: 'Third', sourceId: '3', ...ada, ...common, project: { name: 'Compiler' } } },
   { body: { description: 'one', sourceId: '1', ...ada, ...common }, key: 'first' },
   { body: { description: 'two, corrected', sourceId: '2', ...ada, ...common, rating: 5 } },
-  { body: { description: 'nobody', ...common } },
-  { body: { description: 'nobody', ...common }, key: 'second' },
+  { body: { description: 'no contact', ...common } },
+  { body: { description: 'no contact', ...common }, key: 'second' },
 ]
 const KEY_REUSED: Sent = { body: { description: 'another', ...common }, key: 'first' }
 
@@ -96,7 +96,7 @@ describe('the handler that does the same work directly', () => {
       [`${service.urls[0]}/api/v1/feedbacks`, service.accessToken],
     ] as const) {
       assert.equal(await send(url, token, KEY_REUSED), 422)
-      assert.equal(await send(url, 'nobody', HISTORY[0]!), 401)
+      assert.equal(await send(url, 'stranger', HISTORY[0]!), 401)
     }
   })
 })

@@ -188,7 +188,7 @@ describe('the client', () => {
     assert.match(invalid.message, /description must be/)
     assert.match(invalid.requestId ?? '', /^[\w-]+$/)
     assert.equal((await refused(client.purgeContact({ id: 'x' }))).status, 403)
-    const stranger = createClient({ url: between.url, token: 'nobody-has-this-token' })
+    const stranger = createClient({ url: between.url, token: 'stranger-has-this-token' })
     assert.equal((await refused(stranger.identifyContact({ id: 'x' }))).status, 401)
     const [id, idempotencyKey] = ['x', 'same']
     await client.identifyContact({ id }, { idempotencyKey })

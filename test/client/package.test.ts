@@ -45,7 +45,7 @@ const items: BatchItem[] = [{ operation: 'identify_contact', body: { id: source,
 const [result] = await client.submitBatch(items, { waitSeconds: 20 })
 const receipt = await client.getSubmission(submissionId)
 try {
-  await client.purgeContact({ id: 'nobody', email: 'nobody@x.example' })
+  await client.purgeContact({ id: 'stranger', email: 'stranger@x.example' })
 } catch (error) {
   if (!(error instanceof RequestError)) throw error
   const problems: readonly Problem[] = error.problems

@@ -33,7 +33,7 @@ describe('agents', () => {
       ['search_feedback', {}, /words/],
       ['search_feedback', { words: ' ' }, /words must be 1 to 20 words/],
       ['account_story', {}, /given by id or nameOrDomain/],
-      ['account_story', { nameOrDomain: 'Nobody' }, /no such record/],
+      ['account_story', { nameOrDomain: 'Stranger' }, /no such record/],
       ['get_feedback', { id: '21e220a7-39de-8ea2-adec-1b9ebe43cbbd' }, /no such record/],
     ]
     for (const [tool, args, problem] of refused) {

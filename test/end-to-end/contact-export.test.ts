@@ -131,7 +131,7 @@ describe('npm run contact:export', () => {
     for (const words of [
       ['--id', 'ada'],
       ['--id', 'ada', '--source', 'crm'],
-      ['--id', 'nobody', '--email', email],
+      ['--id', 'stranger', '--email', email],
     ]) {
       assert.deepEqual({ ...(await exported(...words)), exportedAt: '' }, { ...all, exportedAt: '' }, words.join(' '))
     }
@@ -221,8 +221,8 @@ describe('npm run contact:export', () => {
     await other.stop()
     await tell('/contacts/identify', { id: 'here', properties: { $email: 'here@example.com' } })
     const expected: [words: string[], says: RegExp][] = [
-      [['--id', 'nobody'], /^Nothing is held/],
-      [['--email', 'here@example.com', '--workspace', other.workspace], /^Nothing is held/],
+      [['--id', 'stranger'], /^The service holds no data about this contact/],
+      [['--email', 'here@example.com', '--workspace', other.workspace], /^The service holds no data about this contact/],
       [['--id', 'here', '--workspace', 'unknown'], /^There is no workspace/],
       [[], /^usage: /],
       [['--nothing'], /usage: /],

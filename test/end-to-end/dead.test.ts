@@ -80,7 +80,7 @@ describe('npm run dead', () => {
     for (const id of [...ids, contact]) assert.ok(all.includes(id), id)
     assert.ok(!all.includes('one'), 'a list has no submitted content')
     const none = [
-      ['--workspace', 'nobody'],
+      ['--workspace', 'stranger'],
       ['--operation', 'submit_conversation'],
       ['--reason', 'x'],
     ]

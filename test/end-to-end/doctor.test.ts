@@ -23,7 +23,7 @@ import { operatedService } from '../support/shared-service.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
 
 const PROGRAM = 'cli/doctor/doctor-command.ts'
-const AWAY = 'postgres://nobody:secret-word@127.0.0.1:1/none'
+const AWAY = 'postgres://stranger:secret-word@127.0.0.1:1/none'
 
 describe('the doctor', () => {
   const folder = temporaryDirectory()

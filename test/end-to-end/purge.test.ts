@@ -39,9 +39,9 @@ describe('purging a contact', () => {
       const id = unique()
       await identify({ id, source: 'Zendesk', properties: { $email: `${id}@example.com` } })
       const strangers = [
-        { id: 'nobody' },
-        { email: 'nobody@example.com' },
-        { id: 'nobody', email: 'nobody@example.com' },
+        { id: 'stranger' },
+        { email: 'stranger@example.com' },
+        { id: 'stranger', email: 'stranger@example.com' },
         { id, source: 'Intercom' },
         { email: `${id}@example.com`, source: 'Intercom' },
       ]

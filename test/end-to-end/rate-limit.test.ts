@@ -129,7 +129,7 @@ describe('the limit on conversations', () => {
     await addToken(service.all, { token: operator, workspace: null, scopes: ['operator'], expiresAt: null })
     const [none, unknown, forbidden] = [
       await submit({ token: null }),
-      await submit({ token: 'nobody-has-this-token' }),
+      await submit({ token: 'stranger-has-this-token' }),
       await submit({ token: operator }),
     ]
     assert.deepEqual([none, unknown, forbidden].map(said), [
@@ -153,7 +153,7 @@ describe('the limit on conversations', () => {
     const bad = { ...LEAST['/conversations']('bad'), createdAt: 'never' }
     const turnAway = async (): Promise<void> => {
       assert.equal((await service.post('/conversations', bad, { headers: withKey() })).status, 400)
-      assert.equal((await submit({ token: 'nobody-has-this-token' })).status, 401)
+      assert.equal((await submit({ token: 'stranger-has-this-token' })).status, 401)
       assert.equal((await submit({ headers: { 'Content-Type': 'text/plain' } })).status, 415)
     }
     for (let sent = 0; sent < TOKENS; sent++) await turnAway()
@@ -230,7 +230,7 @@ describe('a limit on the other operations', () => {
   after(() => service?.stop())
 
   it('is described in a 404 while no submission is queued', async () => {
-    const answer = await service.post('/contacts/purge', { id: 'nobody' }, { token: service.adminToken })
+    const answer = await service.post('/contacts/purge', { id: 'stranger' }, { token: service.adminToken })
     assert.deepEqual(said(answer), [404, '"purge_contact";q=3;w=60', null])
   })
 

@@ -109,7 +109,7 @@ describe('npm run report', () => {
       [/no date/, ['--out', out, '--since', '2026-02-30']],
       [/^A report covers at most 100 years: give a later --since/, ['--out', out, '--since', '0001-01-01']],
       [/before --until/, ['--out', out, '--since', '2026-02-01', '--until', '2026-01-01']],
-      [/no workspace of this name/, ['--out', out, '--workspace', 'nobody']],
+      [/no workspace with this name/, ['--out', out, '--workspace', 'stranger']],
       [/cannot be written/, ['--out', join(directory, 'nowhere', 'report.html')]],
     ]
     for (const [message, words] of wrong) {

@@ -32,7 +32,7 @@ const BODIES: readonly (readonly [what: string, times: number, path: string, bod
       source: 'tickets',
       sourceId: 'T-1',
       isExternalContactId: true,
-      contactId: 'nobody',
+      contactId: 'stranger',
       contact: { email: 'someone@example.org', name: 'Someone', sourceData: { seen: 1 } },
       account: { name: 'Initech', domain: 'initech.example', contractValue: 5 },
       project: { name: 'Exports' },

@@ -58,7 +58,7 @@ describe('the commands for workspaces and tokens', () => {
   it('create tokens of every scope, each with its permissions', async () => {
     const admin = await makeToken('--workspace', 'default', '--scope', 'admin')
     const operator = await makeToken('--scope', 'operator')
-    const purge = (token: string): Promise<Answer> => service.post('/contacts/purge', { id: 'nobody' }, { token })
+    const purge = (token: string): Promise<Answer> => service.post('/contacts/purge', { id: 'stranger' }, { token })
     const metrics = (token: string): Promise<Answer> => service.request('/metrics', undefined, { method: 'GET', token })
     assert.deepEqual([(await purge(admin.token)).status, (await metrics(admin.token)).status], [404, 401])
     assert.deepEqual([(await purge(operator.token)).status, (await metrics(operator.token)).status], [403, 200])

@@ -56,11 +56,11 @@ describe('own ids', () => {
   })
 
   it('without a record are skipped for the keys beside them', () => {
-    const NOBODY = submissionId(99)
+    const UNKNOWN = submissionId(99)
     const tables = after(
       contact({ id: 'x' }),
-      feedback({ contactId: NOBODY, accountId: NOBODY, projectId: NOBODY, contact: { email: 'ann@example.org' } }),
-      feedback({ contact: { id: 'nobody', email: 'ann@example.org' }, accountId: 'nobody', projectId: 'nobody' }),
+      feedback({ contactId: UNKNOWN, accountId: UNKNOWN, projectId: UNKNOWN, contact: { email: 'ann@example.org' } }),
+      feedback({ contact: { id: 'stranger', email: 'ann@example.org' }, accountId: 'stranger', projectId: 'stranger' }),
       feedback({ contactId: X, contact: { email: 'ann@example.org' } }),
     )
     assert.deepEqual(

@@ -92,7 +92,7 @@ const segment = (): unknown[] => {
       groupId: 'nameless',
       traits: { plan: at },
     })),
-    { ...rudder, messageId: 'nobody', userId: null, traits: { company: { ...company, id: 'company-B' } } },
+    { ...rudder, messageId: 'no-user', userId: null, traits: { company: { ...company, id: 'company-B' } } },
     documented.RUDDERSTACK_GROUP,
     documented.RUDDERSTACK_TRACK,
   ]

@@ -63,7 +63,7 @@ describe('receivers of deliveries without values', () => {
     const noRatings = [null, '', ' ', false, true, [], {}, '0x10', '1e3']
     await deliverAll('segment.ts', SIGNS['segment']!, [
       ...noRatings.map((rating, at) => review(`r-${at}`, { rating })),
-      { ...review('of-nobody', { rating: '4.5' }), userId: null },
+      { ...review('of-null', { rating: '4.5' }), userId: null },
       { ...review('of-empty', { rating: 4 }), userId: '' },
       { ...review('of-number', { rating: 4 }), userId: 4711 },
       { type: 'identify', messageId: 'i-null', userId: null, traits: { company: { id: 'co-1', name: 'Initech' } } },
@@ -84,7 +84,7 @@ describe('receivers of deliveries without values', () => {
     ])
     for (const id of ['of-first', 'of-second']) assert.equal((await feedback('app', id))['description'], 'words')
     for (const [at] of noRatings.entries()) assert.equal((await feedback('app', `r-${at}`))['rating'], null)
-    const ratings = { 'of-nobody': 4.5, 'of-empty': 4, 'of-number': 4 }
+    const ratings = { 'of-null': 4.5, 'of-empty': 4, 'of-number': 4 }
     for (const [id, rating] of Object.entries(ratings)) assert.equal((await feedback('app', id))['rating'], rating, id)
     await until('the feedback is linked', async () => (await feedback('app', 'of-number'))['contact'] === '4711')
     assert.deepEqual((await contact('app', 'u-co'))['properties'], { company: { name: 'No id' } })

@@ -11,8 +11,8 @@ import {
 } from './dearest-bodies.ts'
 
 /**
- * What a member is in the submissions of a family: left out, the same in all, another in each, or
- * now the one and now the other.
+ * The values of a member in the submissions of a family: absent, equal in all, different in each,
+ * or mixed.
  */
 const WAYS = ['none', 'same', 'each', 'turns'] as const
 type Way = (typeof WAYS)[number]
@@ -110,8 +110,8 @@ const maker: fc.Arbitrary<{ title: string; make: Maker }> = fc.oneof(
 )
 
 /**
- * Families of submissions about the same few or ever other people, accounts and records, of one
- * kind or of two that take turns or follow each other.
+ * Families of submissions about the same few or always new people, accounts and records, of one
+ * kind or of two that alternate or follow each other.
  */
 export const families: fc.Arbitrary<Dearest> = fc
   .tuple(maker, fc.option(maker), fc.boolean())

@@ -10,7 +10,7 @@ import type { Service } from './service.ts'
 const SUBMISSIONS = 40
 
 /**
- * Deletes a workspace, of which some is stored and some waits, by the command: nothing of it is
+ * Deletes a workspace with stored and waiting submissions by the command. Checks that no data is
  * left in Postgres or in any node of Redis.
  */
 export const deleteOneOf = async (service: Service): Promise<void> => {

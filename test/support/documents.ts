@@ -7,7 +7,7 @@ export type Document = { readonly path: string; readonly text: string }
 const TOP = ['README.md', 'SECURITY.md', 'CHANGELOG.md', 'CONTRIBUTING.md']
 const FOLDERS = ['docs', 'api', 'cli', 'client', 'contract', 'db', 'process', 'queue', 'test', 'worker']
 
-/** Whatever people read: the documents at the top, those of `docs/`, and those of the rooms. */
+/** All documents: at the top, in `docs/`, and in the rooms. */
 export const readDocuments = (root: string): Document[] => {
   const inFolders = FOLDERS.filter((folder) => existsSync(join(root, folder))).flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
@@ -20,6 +20,6 @@ export const readDocuments = (root: string): Document[] => {
   }))
 }
 
-/** The documents whose commands are run: the README, and what it leads to. */
+/** The documents whose commands are run: the README and its targets. */
 export const readManual = (root: string): Document[] =>
   readDocuments(root).filter(({ path }) => path === 'README.md' || path.startsWith('docs/'))

@@ -151,7 +151,7 @@ test('a conversation is tagged by its subject, not by small talk, also after a s
   const conversations: Record<string, string[]> = {
     'excel export': [
       'hello',
-      'is anybody there?',
+      'is someone there?',
       'so, the export to Excel fails',
       'no problem',
       'lovely weather by the way',

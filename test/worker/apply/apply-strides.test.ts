@@ -67,7 +67,7 @@ describe('applying a stride', () => {
       contact({ id: '1' }),
       { operation: 'purge_contact', body: { id: '1' } },
       contact({ id: '1' }),
-      { operation: 'purge_contact', body: { id: 'nobody' } },
+      { operation: 'purge_contact', body: { id: 'stranger' } },
       contact({ id: '2' }),
     ])
     const result = await applied(submissions)

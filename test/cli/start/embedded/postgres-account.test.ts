@@ -26,7 +26,7 @@ import { temporaryDirectory } from '../../../support/temporary-directory.ts'
 
 const isRoot = process.getuid?.() === 0
 const ROOT = 0
-const NOBODY = 65_534
+const UNPRIVILEGED = 65_534
 const INSUFFICIENT_PRIVILEGE = '42501'
 
 const withServer = async (dataDir: string, work: (sql: Sql, server: { pid: number; url: string }) => Promise<void>) => {
@@ -77,11 +77,11 @@ describe('the account of the embedded PostgreSQL, and the user of the printed co
     await withServer(dataDir, async (_sql, { pid }) => {
       if (process.platform !== 'linux') return
       const ids = /^Uid:\t(.*)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]?.split('\t')
-      assert.deepEqual(new Set(ids), new Set([String(isRoot ? NOBODY : process.getuid!())]))
+      assert.deepEqual(new Set(ids), new Set([String(isRoot ? UNPRIVILEGED : process.getuid!())]))
       if (isRoot) assert.match(readFileSync(`/proc/${pid}/status`, 'utf8'), /^CapEff:\t0+$/m)
     })
     for (const name of readdirSync(dataDir)) {
-      const expected = isRoot && name === 'cluster' ? NOBODY : process.getuid!()
+      const expected = isRoot && name === 'cluster' ? UNPRIVILEGED : process.getuid!()
       assert.equal(lstatSync(join(dataDir, name)).uid, expected, name)
     }
     for (const name of ['owner-password', 'superuser-password']) {
@@ -137,7 +137,7 @@ describe('the account of the embedded PostgreSQL, and the user of the printed co
 })
 
 describe('a data directory of another account', { skip: !isRoot }, () => {
-  for (const owner of [ROOT, NOBODY]) {
+  for (const owner of [ROOT, UNPRIVILEGED]) {
     const dataDir = join(temporaryDirectory(), 'postgres')
 
     it(`is taken over with its rows (user ${owner})`, async () => {

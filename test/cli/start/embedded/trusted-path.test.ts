@@ -8,7 +8,7 @@ import { keptTokens } from '../../../../cli/start/embedded/kept-secrets.ts'
 import { writeServiceFile } from '../../../../runtime/service-file.ts'
 import { temporaryDirectory } from '../../../support/temporary-directory.ts'
 
-const NOBODY = 65534
+const UNPRIVILEGED = 65534
 const isRoot = process.getuid?.() === 0
 
 describe('a DATA_DIR that another user prepared', () => {
@@ -32,7 +32,7 @@ describe('a DATA_DIR that another user prepared', () => {
 
   it('is refused when it belongs to that user', { skip: !isRoot && 'only root can give a directory away' }, () => {
     const dir = newDir('theirs')
-    chownSync(dir, NOBODY, NOBODY)
+    chownSync(dir, UNPRIVILEGED, UNPRIVILEGED)
     assert.throws(() => lockDataDir(dir), /belongs to another user.*Set DATA_DIR/)
   })
 
