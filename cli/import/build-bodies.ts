@@ -102,9 +102,9 @@ const entriesOf = (cells: Row['cells'], { fields, constants, utc }: Plan): Entry
 
 const together = (cells: Row['cells'], all: readonly Filled[], utc: boolean): unknown => {
   const values = all.map(({ column, target }) => valueOf(cellOf(cells, column), target, utc))
-  const said = values.filter((value) => value !== undefined && value !== '')
-  if (said.length < 2) return said[0] ?? values[0]
-  return all[0]!.target.type === 'words' ? said.flat() : said.join('\n')
+  const filled = values.filter((value) => value !== undefined && value !== '')
+  if (filled.length < 2) return filled[0] ?? values[0]
+  return all[0]!.target.type === 'words' ? filled.flat() : filled.join('\n')
 }
 
 /** A name with dots also means a nested member. */

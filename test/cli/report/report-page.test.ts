@@ -112,7 +112,7 @@ describe('the page of a report', () => {
 })
 
 describe('a chart', () => {
-  const pointsOf = (values: (number | null)[]) => values.map((value, at) => ({ label: String(at), value, told: '' }))
+  const pointsOf = (values: (number | null)[]) => values.map((value, at) => ({ label: String(at), value, tooltip: '' }))
 
   it('has a column for each value, within its frame', () => {
     fc.assert(
