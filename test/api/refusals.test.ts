@@ -262,8 +262,8 @@ describe('a request is refused when', () => {
   it('an unforeseen fault happens: the answer has only the id of the request', async () => {
     const fault: Given = { intake: { admit: () => fails(new TypeError('sEcReT')) } }
     const headers = { 'X-Request-Id': 'abc' }
-    const told = 'Something went wrong on our side. Quote request abc when you report it.'
-    await assertRefused({ body: '{"description":"x"}', headers }, [500, told], fault)
+    const report = 'Something went wrong on our side. Quote request abc when you report it.'
+    await assertRefused({ body: '{"description":"x"}', headers }, [500, report], fault)
   })
 
   it('its path does not exist, with any method', async () => {

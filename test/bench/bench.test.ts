@@ -29,11 +29,11 @@ describe('the benchmark', () => {
       stdio: ['ignore', 'pipe', 'pipe'],
     })
     let printed = ''
-    let said = ''
+    let errors = ''
     child.stdout.setEncoding('utf8').on('data', (text: string) => (printed += text))
-    child.stderr.setEncoding('utf8').on('data', (text: string) => (said += text))
+    child.stderr.setEncoding('utf8').on('data', (text: string) => (errors += text))
     await once(child, 'close')
-    assert.equal(child.exitCode, 0, said)
+    assert.equal(child.exitCode, 0, errors)
     const { measures, lines } = JSON.parse(readFileSync(output, 'utf8')) as Results
     assert.ok(measures.some(({ measure }) => measure === 'end to end'))
     for (const { measure, rounds } of measures)

@@ -231,9 +231,9 @@ describeWhere(
         assert.match(rows[0]!, new RegExp(`^acme\\s${heavy} \\| 3 \\| [\\d.]+ min \\| 6\\d %$`))
         assert.match(rows[1]!, new RegExp(`^A very long name.*\\s${long} \\| 0 \\| – \\| \\d\\d %$`))
         assert.match(rows[2]!, new RegExp(`^beside\\s${beside} \\| 1 \\| [\\d.]+ s \\| –$`))
-        const said: string = await page.evaluate(`document.getElementById('findings').textContent`)
+        const findings: string = await page.evaluate(`document.getElementById('findings').textContent`)
         assert.match(
-          said,
+          findings,
           /The workspace acme has most of what waits and takes most of the workers' time, while others wait/,
         )
         const hidden: number = await page.evaluate(

@@ -70,8 +70,8 @@ describe('positions of the change feed', () => {
       if (known?.position === position) assert.equal(record, known.record, `${name} changed and kept its position`)
       else assert.ok(position > former.last, `${name} is at ${position}, although a reader has been at ${former.last}`)
     }
-    const told = [...moment.tombstones].filter(([position]) => position > former.last)
-    const gone = new Map(told.map(([position, name]) => [name, position]))
+    const later = [...moment.tombstones].filter(([position]) => position > former.last)
+    const gone = new Map(later.map(([position, name]) => [name, position]))
     for (const name of former.records.keys())
       if (!moment.records.has(name)) assert.ok(gone.has(name), `${name} disappeared without a tombstone`)
     for (const [name, position] of gone) {

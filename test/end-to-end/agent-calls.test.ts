@@ -37,9 +37,9 @@ describe('agents', () => {
       ['get_feedback', { id: '21e220a7-39de-8ea2-adec-1b9ebe43cbbd' }, /no such record/],
     ]
     for (const [tool, args, problem] of refused) {
-      const said = await agent.refused(tool, args)
-      assert.match(said, problem, `${tool} ${JSON.stringify(args)}`)
-      assert.ok(!/yesterday|or true|select/.test(said), said)
+      const refusal = await agent.refused(tool, args)
+      assert.match(refusal, problem, `${tool} ${JSON.stringify(args)}`)
+      assert.ok(!/yesterday|or true|select/.test(refusal), refusal)
     }
     assert.equal((await agent.call('search_feedback', { words: 'a\u0000b' })).feedback.length, 0)
     const { tools } = await agent.client.listTools()

@@ -19,7 +19,7 @@ const SLOW_WITHIN_MS = 90_000
 type Expected = { readonly bun: string; readonly deno: string }
 type Case = { readonly send: readonly Piece[]; readonly ending?: Ending }
 
-const both = (said: string): Expected => ({ bun: said, deno: said })
+const both = (outcome: string): Expected => ({ bun: outcome, deno: outcome })
 const BROKEN = both('400 bare, closed')
 
 /** Pauses, so that a packet is sent alone: a client cannot know that one has been read. */
@@ -57,9 +57,9 @@ describe('HTTP that is broken, rare or cut off', () => {
 
   const sees = async ({ send, ending }: Case, expected: string): Promise<void> => {
     const acceptedBefore = await accepted()
-    const isEnough = (seen: Seen): boolean => said(seen) === expected
+    const isEnough = (seen: Seen): boolean => outcomeOf(seen) === expected
     const seen = await exchange(service.urls[0]!, { pieces: send, ending, isEnough, withinMs: WITHIN_MS })
-    assert.equal(said(seen), expected)
+    assert.equal(outcomeOf(seen), expected)
     // A following request is answered afterwards.
     await service.post('/feedbacks', BODY)
     const answered = seen.answers.filter(({ status }) => status === 201).length
@@ -121,7 +121,7 @@ describe('HTTP that is broken, rare or cut off', () => {
   }
 
   describe('a method', () => {
-    const other = (said: string): Expected => ({ bun: 'closed', deno: said })
+    const other = (outcome: string): Expected => ({ bun: 'closed', deno: outcome })
     table({
       'FOO with a body': [other('405'), () => whole().replace('POST', 'FOO')],
       'post in lower case': [other('405'), () => whole().replace('POST', 'post')],
@@ -145,7 +145,7 @@ describe('HTTP that is broken, rare or cut off', () => {
           isEnough: ({ answers }) => answers.length > 0,
           withinMs: WITHIN_MS,
         })
-        assert.equal(said(seen), '405')
+        assert.equal(outcomeOf(seen), '405')
         assert.match(seen.answers[0]!.head, new RegExp(`^allow: ${allow}\r?$`, 'im'))
       }
     })
@@ -216,7 +216,7 @@ describe('HTTP that is broken, rare or cut off', () => {
       isEnough: ({ isClosed }) => isClosed,
       withinMs: WITHIN_MS,
     })
-    assert.equal(said(seen), SERVICE_RUNTIME === 'bun' ? '400 bare, closed' : '201, 400 bare, closed')
+    assert.equal(outcomeOf(seen), SERVICE_RUNTIME === 'bun' ? '400 bare, closed' : '201, 400 bare, closed')
     assert.equal(await accepted(), acceptedBefore + 1)
   })
 
@@ -249,7 +249,7 @@ describe('HTTP that is broken, rare or cut off', () => {
           isEnough: ({ answers, isClosed }) => (SERVICE_RUNTIME === 'bun' ? isClosed : answers.length > 0),
           withinMs: SLOW_WITHIN_MS,
         })
-        assert.equal(said(seen), SERVICE_RUNTIME === 'bun' ? '408, closed' : '408')
+        assert.equal(outcomeOf(seen), SERVICE_RUNTIME === 'bun' ? '408, closed' : '408')
       })
     }
   })
@@ -263,7 +263,7 @@ describe('HTTP that is broken, rare or cut off', () => {
   })
 })
 
-const said = ({ answers, rest, isClosed }: Seen): string =>
+const outcomeOf = ({ answers, rest, isClosed }: Seen): string =>
   [
     ...answers.map(({ status, isOurs }) => (isOurs ? String(status) : `${status} bare`)),
     ...(rest === '' ? [] : ['rest']),

@@ -82,7 +82,7 @@ describe('the doctor', () => {
     // The directory is enough: its file has the other settings.
     const { code, stdout } = await runCommand({ environment: { ...DEAD_PROXY, DATA_DIR: folder } }, PROGRAM)
     assert.equal(code, 0, stdout)
-    for (const said of [
+    for (const pattern of [
       /^well +Runs on (?:Bun|Deno) /m,
       /^(?:well|warning) +\d+ MiB are free in DATA_DIR/m,
       /^well +The API at http:\/\/127\.0\.0\.1:\d+ is ready/m,
@@ -101,7 +101,7 @@ describe('the doctor', () => {
       /^well +0 submissions are accepted and not applied/m,
       /^0 wrong, /m,
     ]) {
-      assert.match(stdout, said)
+      assert.match(stdout, pattern)
     }
   })
 
@@ -207,9 +207,9 @@ describe('the doctor', () => {
       await inject(service, queues, { body: feedbackBody('waits too'), agoMs: 12_000 })
       const { code, stdout } = await run()
       assert.equal(code, 0, stdout)
-      const said =
+      const pattern =
         /^warning +The workspace crowding has most of what waits.*, while others wait\.\n +→ More workers help the others.*SUBMISSIONS_PER_MINUTE/m
-      assert.match(stdout, said)
+      assert.match(stdout, pattern)
       assert.match(stdout, /^well +4 submissions are accepted and not applied, the oldest for [3-9]\d s\./m)
     } finally {
       await resumeWork(queues)

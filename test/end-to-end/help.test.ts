@@ -39,8 +39,8 @@ describe('--help', () => {
       const { code, stdout, stderr } = await help(script)
       assert.deepEqual([code, stderr], [0, ''])
       const [usage = '', ...rest] = stdout.trimEnd().split('\n')
-      const said = SAID[name] ?? `npm run ${name}`
-      assert.ok(usage.replace(' --silent', '').startsWith(`usage: ${said}`), usage)
+      const expected = SAID[name] ?? `npm run ${name}`
+      assert.ok(usage.replace(' --silent', '').startsWith(`usage: ${expected}`), usage)
       assert.ok(rest.length > 0, 'it explains the command')
     })
   }

@@ -21,7 +21,7 @@ const NOT_ANSWERED_WITHIN_MS = 2_000
 const POLICY = `"submit_conversation";q=${TOKENS};w=${WINDOW_SECONDS}`
 
 /** Status, policy and remaining tokens. */
-const said = ({ status, headers }: Answer): [number, string | null, number | null] => {
+const limitOf = ({ status, headers }: Answer): [number, string | null, number | null] => {
   const [, remaining] = /;r=(\d+)/.exec(headers.get('ratelimit') ?? '') ?? []
   return [status, headers.get('ratelimit-policy'), remaining === undefined ? null : Number(remaining)]
 }
@@ -99,7 +99,7 @@ describe('the limit on conversations', () => {
     const notJson = await submit({ headers: { 'Content-Type': 'text/plain' } })
     const huge = { id: 'x'.repeat(TOO_LARGE_BYTES) }
     const tooLarge = await service.post('/conversations', huge, { headers: withKey() })
-    assert.deepEqual([bad, notJson, tooLarge].map(said), [
+    assert.deepEqual([bad, notJson, tooLarge].map(limitOf), [
       [400, POLICY, null],
       [415, POLICY, null],
       [413, POLICY, null],
@@ -115,7 +115,7 @@ describe('the limit on conversations', () => {
     const other = await service.post('/conversations', { ...body, title: 'other' }, { headers })
     await age(WINDOW_SECONDS)
     const later = await service.post('/conversations', body, { headers })
-    assert.deepEqual([first, again, other, later].map(said), [
+    assert.deepEqual([first, again, other, later].map(limitOf), [
       [200, POLICY, 9],
       [200, POLICY, 9],
       [422, POLICY, 9],
@@ -132,7 +132,7 @@ describe('the limit on conversations', () => {
       await submit({ token: 'stranger-has-this-token' }),
       await submit({ token: operator }),
     ]
-    assert.deepEqual([none, unknown, forbidden].map(said), [
+    assert.deepEqual([none, unknown, forbidden].map(limitOf), [
       [401, null, null],
       [401, null, null],
       [403, null, null],
@@ -206,7 +206,7 @@ describe('the limit on conversations', () => {
       }
     }
     const answer = await announce('', ANSWERED_WITHIN_MS)
-    assert.deepEqual(said(answer), [429, POLICY, 0])
+    assert.deepEqual(limitOf(answer), [429, POLICY, 0])
     assert.match(answer.headers.get('retry-after') ?? '', /^[1-9]\d?$/)
     await assert.rejects(announce('Idempotency-Key: first\r\n', NOT_ANSWERED_WITHIN_MS), /no answer within/)
   })
@@ -231,7 +231,7 @@ describe('a limit on the other operations', () => {
 
   it('is described in a 404 while no submission is queued', async () => {
     const answer = await service.post('/contacts/purge', { id: 'stranger' }, { token: service.adminToken })
-    assert.deepEqual(said(answer), [404, '"purge_contact";q=3;w=60', null])
+    assert.deepEqual(limitOf(answer), [404, '"purge_contact";q=3;w=60', null])
   })
 
   it('is counted for each of them, and named in the refusal', async () => {

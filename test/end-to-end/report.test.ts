@@ -27,8 +27,8 @@ describe('npm run report', () => {
     asReader = { environment: { ...service.environment, DATABASE_URL: url.href } }
     const account = { name: 'Acme', contractValue: 5_000 }
     for (let day = 1; day <= 6; day++) {
-      const said = { rating: 1, tags: ['battery drain', HOSTILE], account, contact: { email: `p${day}@acme.example` } }
-      await service.submit('/feedbacks', { ...said, description: `${HOSTILE} no ${day}`, createdAt: daysAgo(day) })
+      const body = { rating: 1, tags: ['battery drain', HOSTILE], account, contact: { email: `p${day}@acme.example` } }
+      await service.submit('/feedbacks', { ...body, description: `${HOSTILE} no ${day}`, createdAt: daysAgo(day) })
     }
     await service.submit('/feedbacks', { description: 'Fine', rating: 5, tags: ['praise'], createdAt: daysAgo(40) })
     await service.submit('/feedbacks', { description: 'Long ago', tags: ['ancient'], createdAt: daysAgo(900) })

@@ -71,7 +71,7 @@ describe('WORKER_QUEUES', () => {
     const [, frozen] = workers
     process.kill(frozen!.pid, 'SIGSTOP')
     try {
-      const said = await until(
+      const output = await until(
         'the doctor misses it',
         async () => {
           const { stdout } = await runCommand(service, 'cli/doctor/doctor-command.ts')
@@ -79,8 +79,8 @@ describe('WORKER_QUEUES', () => {
         },
         MISSED_WITHIN_MS,
       )
-      assert.match(said, /^warning +No worker serves removal, tagging, webhook\./m)
-      assert.doesNotMatch(said, /No worker is running/)
+      assert.match(output, /^warning +No worker serves removal, tagging, webhook\./m)
+      assert.doesNotMatch(output, /No worker is running/)
     } finally {
       process.kill(frozen!.pid, 'SIGCONT')
     }
@@ -93,11 +93,11 @@ describe('WORKER_QUEUES', () => {
   for (const bad of ['feedback', 'wake,contacts', 'all']) {
     it(`ends the start on ${bad}, and names the expected form`, async () => {
       const child = spawnProgram('worker/main.ts', [], { ...service.environment, WORKER_QUEUES: bad })
-      let said = ''
-      for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text) => (said += text))
+      let output = ''
+      for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text) => (output += text))
       await once(child, 'close')
-      assert.equal(child.exitCode, 1, said)
-      assert.match(said, /WORKER_QUEUES .*some of wake, backlog, removal, tagging, webhook, separated by commas/)
+      assert.equal(child.exitCode, 1, output)
+      assert.match(output, /WORKER_QUEUES .*some of wake, backlog, removal, tagging, webhook, separated by commas/)
     })
   }
 })

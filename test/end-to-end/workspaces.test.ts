@@ -121,8 +121,8 @@ describe('npm run workspace -- delete', () => {
   it('removes stored, waiting, dead and replayed submissions, and leaves another workspace unchanged', async () => {
     const { id, token } = await make('leaving')
     const text = 'Exporting a report takes ages'
-    const said = { description: text, contact: { email: 'leaving@x.example' }, account: { name: 'Leaving Ltd' } }
-    await service.submit('/feedbacks', said, { token })
+    const feedback = { description: text, contact: { email: 'leaving@x.example' }, account: { name: 'Leaving Ltd' } }
+    await service.submit('/feedbacks', feedback, { token })
     await service.submit('/contacts/identify', { id: 'left-1', properties: { $name: 'Ada' } }, { token })
     const stays = await service.submit('/feedbacks', { description: 'stays', contact: { email: 'stays@x.example' } })
     await die(id, text)
@@ -131,7 +131,7 @@ describe('npm run workspace -- delete', () => {
     await succeed(runCommand(service, 'cli/dead/dead-command.ts', 'replay', replayed))
     for (let waiting = 0; waiting < 5; waiting++) {
       const headers = { 'Idempotency-Key': `key-${waiting}` }
-      assert.equal((await service.post('/feedbacks', said, { token, headers })).status, 201)
+      assert.equal((await service.post('/feedbacks', feedback, { token, headers })).status, 201)
     }
     const purging = service.post('/contacts/purge', { id: 'left-1' }, { token })
 

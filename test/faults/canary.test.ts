@@ -80,12 +80,12 @@ describe('a purged contact', () => {
           await accepted('/feedbacks', { ...recorded, description: `${mark}${more}` })
       },
       alone: (place) => {
-        const told = { ...conversation, id: `${mark}-${place}`, title: mark }
-        return accepted('/conversations', { ...told, contacts: [contact], messages: [own] })
+        const base = { ...conversation, id: `${mark}-${place}`, title: mark }
+        return accepted('/conversations', { ...base, contacts: [contact], messages: [own] })
       },
       shared: (place) => {
-        const told = { ...conversation, id: `shared-${place}-${steps.length}` }
-        return accepted('/conversations', { ...told, contacts: [contact, { id: KEPT }], messages: [own, other] })
+        const base = { ...conversation, id: `shared-${place}-${steps.length}` }
+        return accepted('/conversations', { ...base, contacts: [contact, { id: KEPT }], messages: [own, other] })
       },
       // Postgres refuses it, so it becomes a dead submission.
       dead: async () =>

@@ -117,8 +117,8 @@ const assertDoctorTells = async ({ aheads, environment }: Rig): Promise<void> =>
 
 const submitNumbered = async ({ post, settled, sql }: Service): Promise<number> => {
   const answer = await until('it accepts', async () => {
-    const said = await post('/feedbacks', { description: 'numbered' })
-    return said.status === 201 && said
+    const accepted = await post('/feedbacks', { description: 'numbered' })
+    return accepted.status === 201 && accepted
   })
   assert.equal(await settled(answer), 'applied')
   const [row] = await sql<[{ number: string }]>`

@@ -20,13 +20,13 @@ describe('a process that cannot do its work ends with a reason:', () => {
    */
   const assertEnds = async (program: string, given: Record<string, string>, why: RegExp): Promise<void> => {
     const child = spawnProgram(program, [], { ...stack.environment, PORT: '0', ...given })
-    let said = ''
-    for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text) => (said += text))
+    let output = ''
+    for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text) => (output += text))
     const [code] = (await once(child, 'close', { signal: AbortSignal.timeout(20_000) }).finally(() =>
       child.kill('SIGKILL'),
     )) as [number | null]
-    assert.equal(code, 1, said)
-    assert.match(said, why)
+    assert.equal(code, 1, output)
+    assert.match(output, why)
   }
 
   for (const program of PROGRAMS) {

@@ -12,7 +12,7 @@ import {
   idOf,
   message,
   replayed,
-  type Said,
+  type Step,
   workspaceId,
 } from './submissions.ts'
 import type { Tables } from './tables.ts'
@@ -204,7 +204,7 @@ describe('a conversation', () => {
   it('that is replayed after a newer one is superseded unless it writes a message', () => {
     const newer = conversation({ title: 'new', messages: [message('1')] })
     const older = (...messages: object[]) => replayed(conversation({ title: 'old', messages }), 0)
-    const clerkAfter = (...said: Said[]) => clerksAfter(hashKey, accepted(said)).get(workspaceId)
+    const clerkAfter = (...history: Step[]) => clerksAfter(hashKey, accepted(history)).get(workspaceId)
     assert.equal(clerkAfter(newer, older(message('1')))?.superseded.size, 1)
     assert.equal(clerkAfter(newer, older(message('1'), message('2')))?.superseded.size, 0)
     assert.equal(after(newer, older(message('2'))).conversation[0]?.title, 'new')

@@ -29,8 +29,8 @@ describe('any history', () => {
         const clerks = clerksAfter(hashKey, history)
         for (const submission of history) {
           const clerk = clerks.get(submission.workspaceId)!
-          const told = toldContact(history, submission)
-          if (told !== undefined) assert.notEqual(resolveOwnId(clerk, 'contacts', told), undefined)
+          const answered = answeredContact(history, submission)
+          if (answered !== undefined) assert.notEqual(resolveOwnId(clerk, 'contacts', answered), undefined)
         }
       }),
       seeded(),
@@ -42,7 +42,7 @@ describe('any history', () => {
  * The contact in the answer to a feedback with an email and no id: the state that was known as
  * applied by then.
  */
-const toldContact = (history: readonly Submission[], submission: Submission): string | undefined => {
+const answeredContact = (history: readonly Submission[], submission: Submission): string | undefined => {
   if (submission.operation !== 'create_feedback' || submission.originalNumber !== undefined) return undefined
   const { body, workspaceId, seenPosition = 0 } = submission
   const email = canonicalEmail(body.contact?.email ?? '')

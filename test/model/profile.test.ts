@@ -84,12 +84,12 @@ describe('properties', () => {
   })
 
   it('of a replay only fill absent values if the profile has changed since the original', () => {
-    const said = contact({ id: 'x', properties: { $name: 'Old', plan: 1, seats: 1 }, account: { id: 'a' } })
+    const step = contact({ id: 'x', properties: { $name: 'Old', plan: 1, seats: 1 }, account: { id: 'a' } })
     const newer = contact({ id: 'x', properties: { $name: 'New', plan: 2 } })
-    const late = contactOf(after(newer, replayed(said, 0)), X)
+    const late = contactOf(after(newer, replayed(step, 0)), X)
     assert.deepEqual([late?.name, late?.properties], ['New', { plan: 2, seats: 1 }])
     assert.equal(late?.account_id, idOf('account_external', 'a'))
-    assert.equal(contactOf(after(newer, replayed(said, 1)), X)?.name, 'Old')
+    assert.equal(contactOf(after(newer, replayed(step, 1)), X)?.name, 'Old')
   })
 
   it('of a replay that names an account twice are late both times', () => {

@@ -49,10 +49,10 @@ describe('own ids', () => {
   it('of an email mean its claimant if an answer may have had them before the claim was applied', () => {
     const seeing = (seenPosition: number): Partial<Submission> => ({ seenPosition })
     const [operation, body] = byEmail('ann@example.org')
-    const said = (seenPosition: number) =>
+    const tablesAfter = (seenPosition: number) =>
       after(claiming('x', 'ann@example.org'), [operation, body, seeing(seenPosition)], feedback({ contactId: ANN }))
-    assert.deepEqual([contactIdOf(said(0), 2), contactIdOf(said(0), 3)], [X, X])
-    assert.deepEqual([contactIdOf(said(1), 2), contactIdOf(said(1), 3)], [X, null])
+    assert.deepEqual([contactIdOf(tablesAfter(0), 2), contactIdOf(tablesAfter(0), 3)], [X, X])
+    assert.deepEqual([contactIdOf(tablesAfter(1), 2), contactIdOf(tablesAfter(1), 3)], [X, null])
   })
 
   it('without a record are skipped for the keys beside them', () => {

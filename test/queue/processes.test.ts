@@ -211,7 +211,7 @@ describe('crowding', () => {
   const waitsFor = (oldestSeconds: number): WorkspaceLoad => load({ id: 'b', oldestSeconds })
 
   it("means to have most of the waiting submissions, or of the workers' time, while others wait", () => {
-    const said = [{ waitingShare: 0.6 }, { applyingShare: 0.6 }, { waitingShare: 0.9, applyingShare: 0.9 }].map(
+    const reasons = [{ waitingShare: 0.6 }, { applyingShare: 0.6 }, { waitingShare: 0.9, applyingShare: 0.9 }].map(
       (shares) => {
         const found = crowdingIn([load(shares), waitsFor(3), waitsFor(11)])
         assert.equal(found?.id, 'a')
@@ -219,7 +219,7 @@ describe('crowding', () => {
         return takesMostOf(found)
       },
     )
-    assert.deepEqual(said, [
+    assert.deepEqual(reasons, [
       'has most of what waits',
       "takes most of the workers' time",
       "has most of what waits and takes most of the workers' time",

@@ -120,10 +120,10 @@ describe('receivers of deliveries without values', () => {
       response('t-zero', { user_id: '0', user_signature: sign256(USER_SECRET, '0') }, 'p2@x.example'),
       response('t-none', null, 'p3@x.example'),
     ])
-    const said = `select source_id, email from feedback join contact on contact.id = contact_id where title = 'Survey' order by 1`
-    await until('all records are stored', async () => (await service.sql.unsafe(said)).length === 5)
+    const emailQuery = `select source_id, email from feedback join contact on contact.id = contact_id where title = 'Survey' order by 1`
+    await until('all records are stored', async () => (await service.sql.unsafe(emailQuery)).length === 5)
     assert.deepEqual(
-      (await service.sql.unsafe<{ email: string }[]>(said)).map(({ email }) => email),
+      (await service.sql.unsafe<{ email: string }[]>(emailQuery)).map(({ email }) => email),
       ['attacker@x.example', 'p1@x.example', 'attacker@x.example', 'p3@x.example', 'p2@x.example'],
     )
     assert.equal((await contact('app', 'victim'))['email'], 'v@x.example')
@@ -155,10 +155,10 @@ describe('receivers of deliveries without values', () => {
     const rated = { ...item, updated_at: 1767265200, conversation_rating: { rating: 5, remark: 'well done' } }
     const { conversation_rating: _, ...part } = { ...item, updated_at: 1767268800 }
     const { created_at: __, ...timeless } = item
-    const sent = [rated, item, part, timeless].map((told, at) => ({
+    const sent = [rated, item, part, timeless].map((delivered, at) => ({
       id: `n-41-${at}`,
       topic: 'x',
-      data: { item: told },
+      data: { item: delivered },
     }))
     await deliverAll('intercom.ts', SIGNS['intercom']!, sent)
     const conversation = `select rating::float8, updated_at from conversation where external_id = '41'`

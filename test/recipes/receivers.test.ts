@@ -172,11 +172,11 @@ describe('the receivers', () => {
   receiver('intercom.ts', 'Bun', async (deliver) => {
     await deliver(SIGNS['intercom']!, documented.INTERCOM_CREATED)
     await deliver(SIGNS['intercom']!, documented.INTERCOM_REPLIED)
-    const said = `select content, incoming, contact_external_id.external_id as contact, message.created_at
+    const messageQuery = `select content, incoming, contact_external_id.external_id as contact, message.created_at
       from message join conversation on conversation.id = conversation_id left join contact_external_id using (contact_id)
       where conversation.source = 'intercom' and conversation.external_id = '1911149811' order by message.external_id`
     const rows = await until('the messages and the remark are stored', async () => {
-      const found = await service.sql.unsafe<Record<string, unknown>[]>(said)
+      const found = await service.sql.unsafe<Record<string, unknown>[]>(messageQuery)
       return found.length === 3 && found.map((row) => ({ ...row }))
     })
     const contents = ['<p>Hi</p>', "<p>Hi Jane, it's all great thanks!</p>", 'quick']

@@ -89,10 +89,10 @@ describe('the forms of DATABASE_URL', () => {
       ['http://a/d', /^a URL such as/],
       ['', /^a URL such as/],
     ] as const) {
-      const said = readPostgresUrl(text)
-      assert.ok(typeof said === 'string', text)
-      assert.match(said, expected, text)
-      assert.doesNotMatch(said, /secret/)
+      const problem = readPostgresUrl(text)
+      assert.ok(typeof problem === 'string', text)
+      assert.match(problem, expected, text)
+      assert.doesNotMatch(problem, /secret/)
     }
   })
 })

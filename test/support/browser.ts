@@ -63,13 +63,13 @@ export const startBrowser = async (program: string): Promise<Browser> => {
 }
 
 const addressOf = async (child: ChildProcess): Promise<string> => {
-  const said: string[] = []
+  const output: string[] = []
   for await (const line of createInterface({ input: child.stderr! })) {
-    said.push(line)
+    output.push(line)
     const [, address] = /DevTools listening on (\S+)/.exec(line) ?? []
     if (address !== undefined) return address
   }
-  throw new Error(`Chromium ended: ${said.join('\n')}`)
+  throw new Error(`Chromium ended: ${output.join('\n')}`)
 }
 
 const protocolOver = (socket: WebSocket, listeners: ReadonlySet<(message: Message) => void>): Send => {

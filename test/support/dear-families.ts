@@ -21,10 +21,10 @@ const SOME = 10
 
 const way = fc.constantFrom(...WAYS)
 const some = fc.constantFrom<Way>('same', 'each', 'turns')
-const said = (how: Way, index: number): string | undefined =>
+const memberValue = (how: Way, index: number): string | undefined =>
   ({ none: undefined, same: 'a', each: `a${index}`, turns: `a${index % 2}` })[how]
 const named = (how: Way, name: string, index: number): string | undefined => {
-  const value = said(how, index)
+  const value = memberValue(how, index)
   return value === undefined ? undefined : `${name}-${value}`
 }
 const under = (top: string, value: string | undefined): string | undefined => value && `${value}${top}`

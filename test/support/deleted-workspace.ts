@@ -17,12 +17,12 @@ export const deleteOneOf = async (service: Service): Promise<void> => {
   const { id } = (await createWorkspace(service.sql, 'leaving'))!
   const token = makeToken()
   await addToken(service.sql, { token, workspace: 'leaving', scopes: ['submit'], expiresAt: null })
-  const said = (index: number) => ({ description: 'x', contact: { email: `c${index}@example.com` } })
-  await service.submit('/feedbacks', said(0), { token })
+  const feedbackOf = (index: number) => ({ description: 'x', contact: { email: `c${index}@example.com` } })
+  await service.submit('/feedbacks', feedbackOf(0), { token })
   await holdWork(service.queues)
   for (let index = 1; index <= SUBMISSIONS; index++) {
     const headers = { 'Idempotency-Key': `key-${index}` }
-    assert.equal((await service.post('/feedbacks', said(index), { token, headers })).status, 201)
+    assert.equal((await service.post('/feedbacks', feedbackOf(index), { token, headers })).status, 201)
   }
   const residue = () => residueOfWorkspace({ ...service, prefix: service.redisPrefix }, id)
   assert.ok((await residue()).keys >= 3, 'the log, its state and the idempotency keys')

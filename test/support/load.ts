@@ -78,14 +78,14 @@ export const submitOne = async (
       body: JSON.stringify(body),
       signal: AbortSignal.timeout(LATE_MS),
     })
-    const said = await answer.text()
+    const answered = await answer.text()
     const id = answer.headers.get('Submission-Id')
     if ((answer.status === 200 || answer.status === 201) && id !== null) {
       seen.accepted.set(id, text)
       return true
     }
     if (answer.status === 503 && Number(answer.headers.get('Retry-After')) > 0) seen.refused++
-    else seen.wrong.push(`${path} ${answer.status} ${said}`)
+    else seen.wrong.push(`${path} ${answer.status} ${answered}`)
   } catch (error) {
     seen.unknown++
     if (error instanceof Error && error.name === 'TimeoutError') seen.late++

@@ -88,7 +88,7 @@ const startReplicated = async (place: Place): Promise<SitesRedis> => {
   }))
   await Promise.all(clients.map(({ sentinel }) => shortenTilt(sentinel)))
   const master = async (): Promise<(typeof clients)[number] | undefined> => {
-    const said = await Promise.all(
+    const views = await Promise.all(
       clients.map(({ sentinel }) =>
         sentinel.call('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', MASTER).then(
           (answer) => (answer as [string])[0],
@@ -96,7 +96,7 @@ const startReplicated = async (place: Place): Promise<SitesRedis> => {
         ),
       ),
     )
-    return clients.find(({ address }) => said.filter((one) => one === address).length >= 2)
+    return clients.find(({ address }) => views.filter((one) => one === address).length >= 2)
   }
   const isWhole = () =>
     until(
@@ -152,8 +152,8 @@ const startClustered = async (place: Place): Promise<SitesRedis> => {
     until(
       'each master has its replica, and no node is missed',
       async () => {
-        const said = await Promise.all(nodes.map(({ redis }) => redis.cluster('NODES').then(String, () => 'fail')))
-        return !said.some((one) => one.includes('fail')) && (await Promise.all(pairs.map(isComplete))).every(Boolean)
+        const views = await Promise.all(nodes.map(({ redis }) => redis.cluster('NODES').then(String, () => 'fail')))
+        return !views.some((one) => one.includes('fail')) && (await Promise.all(pairs.map(isComplete))).every(Boolean)
       },
       WHOLE_WITHIN_MS,
     )

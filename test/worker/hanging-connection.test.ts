@@ -81,7 +81,7 @@ describe('a worker with a hanging connection to Postgres', () => {
         select state = 'idle' and query_start > ${hungUntil} as ended from pg_stat_activity where pid = ${hanging}`
       return activity === undefined || activity['ended'] === true
     })
-    const [told] = await sql`select count(*)::int as feedback from feedback`
-    assert.equal(told!['feedback'], 1 + 2 * CONNECTIONS)
+    const [counted] = await sql`select count(*)::int as feedback from feedback`
+    assert.equal(counted!['feedback'], 1 + 2 * CONNECTIONS)
   })
 })

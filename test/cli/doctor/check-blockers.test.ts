@@ -8,7 +8,7 @@ import { freshSchema, type TestSchema } from '../../support/schema.ts'
 import { testServers } from '../../support/servers.ts'
 import { until } from '../../support/until.ts'
 
-type Told = { seconds: number; role: string; workspaceIds: string[]; pid: number; program: string }
+type Blocked = { seconds: number; role: string; workspaceIds: string[]; pid: number; program: string }
 
 describe('the doctor and a worker', () => {
   let schema: TestSchema
@@ -34,8 +34,8 @@ describe('the doctor and a worker', () => {
     await other`select 1 from workspace_progress where workspace_id = ${id} for update`
     const [{ pid }] = await other<[{ pid: number }]>`select pg_backend_pid() as pid`
     const logged: unknown[] = []
-    const told = { sql: schema.sql, workspaceIds: [id], log: (...line: unknown[]) => void logged.push(line) }
-    const waiting = tellBlockers(told, async () => {
+    const dependencies = { sql: schema.sql, workspaceIds: [id], log: (...line: unknown[]) => void logged.push(line) }
+    const waiting = tellBlockers(dependencies, async () => {
       await worker`select 1 from workspace_progress where workspace_id = ${id} for update`
     })
     const [finding] = await until('the session is found', async () => {
@@ -51,7 +51,7 @@ describe('the doctor and a worker', () => {
     await other.unsafe('rollback')
     other.release()
     await waiting
-    const [[level, event, { seconds, role, ...details }], ...others] = logged as [[string, string, Told]]
+    const [[level, event, { seconds, role, ...details }], ...others] = logged as [[string, string, Blocked]]
     assert.deepEqual(
       [level, event, details, others],
       ['warn', 'waiting_for_lock', { workspaceIds: [id], pid, program: 'test' }, []],

@@ -14,7 +14,7 @@ const MESSAGES =
   'id,source,createdAt,title,rating,contact.id,contact.properties.$name,message.id,message.incoming,message.content,message.createdAt'
 const message = (id: string, own: string, author: string): string =>
   `${id},chat,${createdAt},${own},${author},true,Words,${createdAt}\n`
-const said = (id: string, contactId: string) => ({ id, contactId, incoming: true, content: 'Words', createdAt })
+const incomingFrom = (id: string, contactId: string) => ({ id, contactId, incoming: true, content: 'Words', createdAt })
 
 const FILES: readonly Case[] = [
   [
@@ -154,7 +154,7 @@ const FILES: readonly Case[] = [
           title: 'Title',
           rating: 2,
           contacts: [{ id: 'u1', properties: { $name: 'Ada' } }, { id: 'u2' }],
-          messages: [said('m1', 'u1'), said('m2', 'u2'), said('m3', 'u1')],
+          messages: [incomingFrom('m1', 'u1'), incomingFrom('m2', 'u2'), incomingFrom('m3', 'u1')],
         },
       ],
     },
@@ -174,7 +174,7 @@ const FILES: readonly Case[] = [
           title: 'A',
           rating: 1,
           contacts: [{ id: 'u1' }],
-          messages: [said('m1', 'u1'), said('m3', 'u1')],
+          messages: [incomingFrom('m1', 'u1'), incomingFrom('m3', 'u1')],
         },
         {
           id: 'b',
@@ -183,7 +183,7 @@ const FILES: readonly Case[] = [
           title: 'B',
           rating: 2,
           contacts: [{ id: 'u2' }],
-          messages: [said('m2', 'u2')],
+          messages: [incomingFrom('m2', 'u2')],
         },
       ],
     },

@@ -141,9 +141,9 @@ describe('deleting a workspace', () => {
       insert into purged_key (workspace_id, key_id, epoch, number)
       select w, gen_random_uuid(), 1, 1 from unnest(array[${workspaceId}, ${randomUUID()}]::uuid[]) as w, generate_series(1, 10001)`
     await beginDeletion(schema.sql, workspaceId)
-    const told = new Set<number>()
-    assert.equal(await deleteOwnedRows(schema.sql, workspaceId, (deleted) => told.add(deleted)), 10_001)
-    assert.deepEqual([...told], [0, 5_000, 10_000, 10_001])
+    const reported = new Set<number>()
+    assert.equal(await deleteOwnedRows(schema.sql, workspaceId, (deleted) => reported.add(deleted)), 10_001)
+    assert.deepEqual([...reported], [0, 5_000, 10_000, 10_001])
     assert.equal((await schema.sql`select from purged_key`).count, 10_001)
   })
 

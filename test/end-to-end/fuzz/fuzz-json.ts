@@ -95,42 +95,42 @@ const ONE_IN = 40
  * value, or none.
  */
 export const textOf = (schema: JsonValue, wobbly: boolean): Text => {
-  const said = resolved(schema as JsonObject)
-  const fitting = fittingTextOf(said, wobbly)
+  const definition = resolved(schema as JsonObject)
+  const fitting = fittingTextOf(definition, wobbly)
   return wobbly ? fc.oneof({ weight: ONE_IN, arbitrary: fitting }, { weight: 1, arbitrary: misplaced }) : fitting
 }
 
-const fittingTextOf = (said: JsonObject, wobbly: boolean): Text => {
-  if (Array.isArray(said['enum'])) return fc.constantFrom(...said['enum'].map((value) => JSON.stringify(value)))
+const fittingTextOf = (definition: JsonObject, wobbly: boolean): Text => {
+  if (Array.isArray(definition['enum'])) return fc.constantFrom(...definition['enum'].map((value) => JSON.stringify(value)))
   // A choice beside properties, as in a purge, is satisfied often enough by chance.
-  if (Array.isArray(said['anyOf']) && said['properties'] === undefined) {
-    return fc.oneof(...said['anyOf'].map((choice) => textOf(choice, wobbly)))
+  if (Array.isArray(definition['anyOf']) && definition['properties'] === undefined) {
+    return fc.oneof(...definition['anyOf'].map((choice) => textOf(choice, wobbly)))
   }
-  const types = [said['type'] ?? 'object'].flat() as string[]
-  return fc.oneof(...types.map((type) => (type === 'null' ? fc.constant('null') : textOfType(type, said, wobbly))))
+  const types = [definition['type'] ?? 'object'].flat() as string[]
+  return fc.oneof(...types.map((type) => (type === 'null' ? fc.constant('null') : textOfType(type, definition, wobbly))))
 }
 
-const textOfType = (type: string, said: JsonObject, wobbly: boolean): Text => {
+const textOfType = (type: string, definition: JsonObject, wobbly: boolean): Text => {
   switch (type) {
     case 'string':
-      if (said['format'] === 'date-time') return dateTime
-      return said['maxLength'] === undefined ? someText : shortText
+      if (definition['format'] === 'date-time') return dateTime
+      return definition['maxLength'] === undefined ? someText : shortText
     case 'number':
     case 'integer':
-      return said['maximum'] === undefined ? finiteNumber : amount
+      return definition['maximum'] === undefined ? finiteNumber : amount
     case 'boolean':
       return fc.constantFrom('true', 'false')
     case 'array':
-      return fc.array(textOf(said['items'] ?? {}, wobbly), { maxLength: 4 }).map((items) => `[${items.join()}]`)
+      return fc.array(textOf(definition['items'] ?? {}, wobbly), { maxLength: 4 }).map((items) => `[${items.join()}]`)
     case 'object':
-      return isJsonObject(said['properties']) ? membersOf(said, said['properties'], wobbly) : anyObject
+      return isJsonObject(definition['properties']) ? membersOf(definition, definition['properties'], wobbly) : anyObject
     default:
       throw new Error(`The type ${type} is unknown here`)
   }
 }
 
-const membersOf = (said: JsonObject, properties: JsonObject, wobbly: boolean): Text => {
-  const required = new Set((said['required'] ?? []) as string[])
+const membersOf = (definition: JsonObject, properties: JsonObject, wobbly: boolean): Text => {
+  const required = new Set((definition['required'] ?? []) as string[])
   const members = Object.entries(properties).map(([name, schema]) => {
     const member = textOf(schema, wobbly).map((text): [string, string][] => [[name, text]])
     const none = fc.constant<[string, string][]>([])
@@ -138,7 +138,7 @@ const membersOf = (said: JsonObject, properties: JsonObject, wobbly: boolean): T
     return wobbly ? fc.oneof({ weight: ONE_IN, arbitrary: member }, { weight: 1, arbitrary: none }) : member
   })
   const more = fc.array(fc.tuple(fc.constantFrom(...KEYS), anything), { maxLength: 2 })
-  const open = said['additionalProperties'] === true || wobbly ? fc.oneof(fc.constant([]), more) : fc.constant([])
+  const open = definition['additionalProperties'] === true || wobbly ? fc.oneof(fc.constant([]), more) : fc.constant([])
   // Last, so that a known member may come twice, as JSON allows.
   return fc
     .tuple(open, fc.tuple(...members))

@@ -29,8 +29,8 @@ const LARGEST_SEED = 2 ** 30
 const MOST_GROWTH_BYTES = 100_000_000
 const BY_THE_RUNTIME = [400, 413, 431, 505]
 
-type Told = { readonly script: Script; readonly seen: Seen }
-type Outcome = Told & { readonly plan: Plan }
+type Exchange = { readonly script: Script; readonly seen: Seen }
+type Outcome = Exchange & { readonly plan: Plan }
 type Count = (what: string) => void
 
 describe('any bytes', () => {
@@ -114,7 +114,7 @@ const judge = (outcomes: readonly Outcome[], stored: ReadonlySet<string>, count:
   assert.deepEqual(faults.slice(0, 10), [], `${faults.length} faults`)
 }
 
-const faultsOfAnswers = ({ script, seen: { answers, isClosed, hasGoneFirst } }: Told, count: Count): string[] => {
+const faultsOfAnswers = ({ script, seen: { answers, isClosed, hasGoneFirst } }: Exchange, count: Count): string[] => {
   for (const { status, isOurs } of answers) count(`${status}${isOurs ? '' : ' bare'}`)
   if (answers.length === 0) count('no answer')
   const isOver = isClosed || answers.length === script.answers
@@ -130,7 +130,7 @@ const faultsOfAnswers = ({ script, seen: { answers, isClosed, hasGoneFirst } }: 
   ]
 }
 
-const faultsOfStored = ({ script, seen }: Told, stored: ReadonlySet<string>, count: Count): string[] => {
+const faultsOfStored = ({ script, seen }: Exchange, stored: ReadonlySet<string>, count: Count): string[] => {
   const { answers } = seen
   const accepted = answers.flatMap(({ status, body }) =>
     status === 201 ? [(JSON.parse(body) as { feedback: { sourceId: string } }).feedback.sourceId] : [],
@@ -154,7 +154,7 @@ const faultsOfStored = ({ script, seen }: Told, stored: ReadonlySet<string>, cou
 }
 
 /** The documented reason why a client did not learn of a stored submission (docs/integrate.md). */
-const excuseOf = ({ script, seen }: Told, id: string, status: number | undefined): string | undefined => {
+const excuseOf = ({ script, seen }: Exchange, id: string, status: number | undefined): string | undefined => {
   if (ON_BUN && script.followed.has(id)) return 'more bytes came in a later packet'
   if (status !== undefined && status >= 400) return undefined
   if (seen.hasGoneFirst) return 'the client had ended the connection'

@@ -48,14 +48,14 @@ describe('a Redis that does not show its policy', () => {
   it('gets a warning of the doctor, as do its other hidden settings', async () => {
     const findings = await checkRedis(redis, 0)
     const warnings = findings.filter(({ state }) => state === 'warning').map(({ text }) => text)
-    for (const said of [
+    for (const pattern of [
       /^Redis does not show its maxmemory-policy/,
       /^Redis does not show whether it has an append-only file/,
       /^Redis does not show whether it keeps snapshots/,
     ])
       assert.ok(
-        warnings.some((text) => said.test(text)),
-        `${said} is not in ${warnings.join('\n')}`,
+        warnings.some((text) => pattern.test(text)),
+        `${pattern} is not in ${warnings.join('\n')}`,
       )
     assert.ok(findings.every(({ state }) => state !== 'wrong'))
   })

@@ -30,16 +30,16 @@ describe('a program that is kept', () => {
   it('is started again if it ends later', async () => {
     const file = join(directory, 'turn')
     const { promise: secondTurn, resolve } = Promise.withResolvers<void>()
-    const said: string[] = []
+    const shown: string[] = []
     const program = run('later', `echo x >>'${file}'; wc -l <'${file}' | tr -d ' '; exec sleep 60`, (line) => {
-      said.push(line)
+      shown.push(line)
       if (line === '[later] 1') process.kill(program.pid() ?? 0, 'SIGKILL')
       if (line === '[later] 2') resolve()
     })
     program.keep()
     await secondTurn
     await program.stop()
-    assert.deepEqual(said, ['[later] 1', 'later ended with SIGKILL; it is started again in 0.5 s', '[later] 2'])
+    assert.deepEqual(shown, ['[later] 1', 'later ended with SIGKILL; it is started again in 0.5 s', '[later] 2'])
     assert.equal(program.pid(), undefined)
   })
 
@@ -50,13 +50,13 @@ describe('a program that is kept', () => {
       '{"level":"error","event":"c"}',
       'crash',
     ]
-    const said: string[] = []
+    const shown: string[] = []
     const program = run('talks', `printf '%s\\n' ${lines.map((line) => `'${line}'`).join(' ')}`, (line) =>
-      said.push(line),
+      shown.push(line),
     )
     await program.earlyEnd
     await program.stop()
-    assert.deepEqual(said, [`[talks] ${lines[1]}`, `[talks] ${lines[2]}`, '[talks] crash'])
+    assert.deepEqual(shown, [`[talks] ${lines[1]}`, `[talks] ${lines[2]}`, '[talks] crash'])
     assert.equal(readFileSync(join(directory, 'talks.log'), 'utf8'), `${lines.join('\n')}\n`)
   })
 })
