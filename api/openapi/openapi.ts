@@ -25,42 +25,54 @@ const KIB = 1024
 const MIB = 1024 * KIB
 
 const DESCRIPTION = `
-Accepts customer feedback and conversations, with the contacts and accounts behind them. The service processes them in the background
-and stores them in tables that people query.
+Accepts customer feedback and conversations, with the contacts and accounts behind them. The service
+processes them in the background and stores them in tables that people query.
 
-**Tokens.** Operations require \`Authorization: Bearer <ACCESS_TOKEN>\`. A token belongs to one workspace, and sees and changes only
-that workspace. Reading requires a token of scope \`read\` or an admin token, and purging an admin token.
+**Tokens.** Operations require \`Authorization: Bearer <ACCESS_TOKEN>\`. A token belongs to one
+workspace, and sees and changes only that workspace. Reading requires a token of scope \`read\` or
+an admin token, and purging an admin token.
 
-**Acceptance.** A 2xx answer to a POST means that the submission is kept and will be processed. Its \`Submission-Id\` leads to a
-receipt with its state; with \`Prefer: wait=N\` the answer waits for that state. With an \`Idempotency-Key\` a request can be
-repeated without being applied twice. The submissions of a workspace take effect one after the other, in the order in which they were
+**Acceptance.** A 2xx answer to a POST means that the submission is kept and will be processed. Its
+\`Submission-Id\` leads to a receipt with its state; with \`Prefer: wait=N\` the answer waits for
+that state. With an \`Idempotency-Key\` a request can be repeated without being applied twice. The
+submissions of a workspace take effect one after the other, in the order in which they were
 accepted: a purge finds a contact that was identified just before it.
 
-**Keys** of contacts, accounts and projects are compared in a canonical form, and stored as they were sent. External
-ids and sources are compared exactly. An email is the bare address, without format characters and white space around it, in
-lower case if it has an \`@\`. A name has its white space reduced to single spaces, and keeps its case. A domain is the host of an
-address, without \`www.\`, in lower case. All are in Unicode NFC. A key that is blank or a placeholder counts as absent. A placeholder as the
-external id of a contact or account that is identified, purged or named by a feedback is a 400. Placeholders, in any case: ${PLACEHOLDERS.map((text) => `\`${text}\``).join(', ')}.
+**Keys** of contacts, accounts and projects are compared in a canonical form, and stored as they
+were sent. External ids and sources are compared exactly. An email is the bare address, without
+format characters and white space around it, in lower case if it has an \`@\`. A name has its white
+space reduced to single spaces, and keeps its case. A domain is the host of an address, without
+\`www.\`, in lower case. All are in Unicode NFC. A key that is blank or a placeholder counts as
+absent. A placeholder as the external id of a contact or account that is identified, purged or named
+by a feedback is a 400. Placeholders, in any case:
+${PLACEHOLDERS.map((text) => `\`${text}\``).join(', ')}.
 
-**Bodies** are JSON in UTF-8, plain or gzip, at most ${MAX_BODY_BYTES / KIB} KiB (conversations ${MAX_CONVERSATION_BODY_BYTES / MIB} MiB, batches ${MAX_BATCH_BODY_BYTES / MIB} MiB) unless configured
-otherwise, counted after decompression, and nested at most ${MAX_DEPTH_LEVELS} levels. A conversation has at most
-${MAX_CONVERSATION_MESSAGES.toLocaleString('en')} messages and ${MAX_CONVERSATION_CONTACTS.toLocaleString('en')} contacts. Identifiers, sources, emails, domains and the names of accounts and projects have at most
-${MAX_IDENTIFIER_CHARACTERS} characters. In \`properties\` and \`sourceData\` no object has more than ${MAX_OBJECT_MEMBERS.toLocaleString('en')} members, at any depth, before
-and after unflattening. There a contact or account has at most ${MAX_METADATA_MEMBER_BYTES / KIB} KiB of JSON for each member with its
-name. Members that are not described here are ignored, except where the description says that any key is stored; with
+**Bodies** are JSON in UTF-8, plain or gzip, at most ${MAX_BODY_BYTES / KIB} KiB (conversations
+${MAX_CONVERSATION_BODY_BYTES / MIB} MiB, batches ${MAX_BATCH_BODY_BYTES / MIB} MiB) unless
+configured otherwise, counted after decompression, and nested at most ${MAX_DEPTH_LEVELS} levels. A
+conversation has at most ${MAX_CONVERSATION_MESSAGES.toLocaleString('en')} messages and
+${MAX_CONVERSATION_CONTACTS.toLocaleString('en')} contacts. Identifiers, sources, emails, domains
+and the names of accounts and projects have at most ${MAX_IDENTIFIER_CHARACTERS} characters. In
+\`properties\` and \`sourceData\` no object has more than ${MAX_OBJECT_MEMBERS.toLocaleString('en')}
+members, at any depth, before and after unflattening. There a contact or account has at most
+${MAX_METADATA_MEMBER_BYTES / KIB} KiB of JSON for each member with its name. Members that are not
+described here are ignored, except where the description says that any key is stored; with
 \`Prefer: handling=strict\` they are refused.
 
-**Errors** are JSON as well: \`{"error": string}\`, and for a 400 an array of every problem, each with \`message\` and \`path\`. A path
-that does not exist is answered with 404. Each answer of the service carries \`X-Request-Id\`.
+**Errors** are JSON as well: \`{"error": string}\`, and for a 400 an array of every problem, each
+with \`message\` and \`path\`. A path that does not exist is answered with 404. Each answer of the
+service carries \`X-Request-Id\`.
 
-**Answers of the runtime.** The runtime itself answers a request that it cannot read as HTTP, without JSON and without
-\`X-Request-Id\`, or closes the connection. Nothing of such a request is accepted. On Bun: 400 for a malformed head, length or chunk, for
-trailer fields that \`Trailer\` does not announce (with it, a 400 that says why) and for anything else behind a body; 413 for an
-extension of a chunk beyond 16 KB; 431 for a head beyond 16 KB or about 200 headers; 505 for a version other than 1.0 and 1.1; a
-closed connection for an unknown method, a second request before the first is answered, and a body that is cut off. On Deno: 400 for a
-malformed head, length or version and for a head beyond 64 KB or 128 headers; a closed connection for a malformed chunk. One exception:
-on Bun, bytes that follow a body in a later packet, after the acceptance of its submission and before the answer, have the same effect
-although the submission is stored.
+**Answers of the runtime.** The runtime itself answers a request that it cannot read as HTTP,
+without JSON and without \`X-Request-Id\`, or closes the connection. Nothing of such a request is
+accepted. On Bun: 400 for a malformed head, length or chunk, for trailer fields that \`Trailer\`
+does not announce (with it, a 400 that says why) and for anything else behind a body; 413 for an
+extension of a chunk beyond 16 KB; 431 for a head beyond 16 KB or about 200 headers; 505 for a
+version other than 1.0 and 1.1; a closed connection for an unknown method, a second request before
+the first is answered, and a body that is cut off. On Deno: 400 for a malformed head, length or
+version and for a head beyond 64 KB or 128 headers; a closed connection for a malformed chunk. One
+exception: on Bun, bytes that follow a body in a later packet, after the acceptance of its
+submission and before the answer, have the same effect although the submission is stored.
 `.trim()
 
 /** One path can have operations of both kinds. */

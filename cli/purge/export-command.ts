@@ -5,8 +5,8 @@ import { print, runCommand } from '../run-command.ts'
 const USAGE = `usage: npm run --silent purge:export > purged-keys.ndjson
 
 Writes a line for each purged key: its keyed hash, how often it was purged, and an acceptance number. A line has no
-personal data. Store the file with your backups, and write it after each backup. When you have restored a backup,
-purge:replay repeats the purges in the file that the backup lacks.`
+personal data. Store the file with your backups, and write it often: it has to be newer than the backup that you restore.
+After the restore, purge:replay repeats the purges in the file that the backup lacks.`
 
 await runCommand({
   usage: USAGE,

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Installs the packages of package-lock.json, with npm or with Bun alone, and makes sure that both runtimes run.
-# Prints nothing if all packages are installed.
+# Installs the packages of package-lock.json, with npm or with Bun alone, and makes sure that both
+# runtimes run. Prints nothing if all packages are installed.
 set -eu
 cd "$(dirname "$0")/../.."
 
@@ -40,11 +40,12 @@ install_packages() {
     export HOME
     borrowed_home=$HOME
   fi
-  # The tools are development dependencies, which NODE_ENV=production or a setting of the user would leave out.
+  # The tools are development dependencies, which NODE_ENV=production or a setting of the user would
+  # leave out.
   if command -v npm >/dev/null 2>&1; then
-    # `npm ci` refuses a lock file without the packages for other platforms. This command takes the same versions from
-    # the file, and does not change it. No package's own script runs: repair_runtime does the work of the runtimes'
-    # scripts, and the start makes PostgreSQL's links.
+    # `npm ci` refuses a lock file without the packages for other platforms. This command takes the
+    # same versions from the file, and does not change it. No package's own script runs:
+    # repair_runtime does the work of the runtimes' scripts, and the start makes PostgreSQL's links.
     set -- npm install --ignore-scripts --no-save --no-audit --no-fund --include=dev --include=optional --loglevel=error
   elif command -v bun >/dev/null 2>&1; then
     # Bun reads package-lock.json if it finds no lock file of its own, and must not write one.
@@ -59,14 +60,16 @@ install_packages() {
   rm -f "$log"
 }
 
-# The install scripts of both runtimes put the real programs in place, and npm and Bun may skip these scripts.
+# The install scripts of both runtimes put the real programs in place, and npm and Bun may skip
+# these scripts.
 repair_runtime() {
   runs "$1" && return
   if command -v node >/dev/null 2>&1; then node "$2" >/dev/null 2>&1 || :; else bun "$2" >/dev/null 2>&1 || :; fi
   runs "$1" || fail "$1 does not run: delete node_modules and start again"
 }
 
-# Only one process can make a directory. The lock names its owner, so that the lock of a killed process can be recognised.
+# Only one process can make a directory. The lock names its owner, so that the lock of a killed
+# process can be recognised.
 take_lock() {
   empty_for=0
   until mkdir "$lock" 2>/dev/null; do
@@ -89,7 +92,8 @@ is_alive() {
   kill -0 "$1" 2>/dev/null || [ -d "/proc/$1" ]
 }
 
-# Only one process can rename the lock. If it has moved the fresh lock of a faster process, it puts the lock back.
+# Only one process can rename the lock. If it has moved the fresh lock of a faster process, it puts
+# the lock back.
 remove_stale_lock() {
   aside="$lock.$$"
   mv "$lock" "$aside" 2>/dev/null || return 0
