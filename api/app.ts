@@ -218,8 +218,8 @@ const emptyApp = (log: Log) =>
       log('error', 'unforeseen', { requestId: requestIdOf(request), code, fault: nameOf(error) })
       return unforeseenResponse(requestIdOf(request))
     })
-    // The plugin knows only the spelling `Bearer`, and takes all text behind the seventh character
-    // for the token.
+    // The plugin knows only the spelling `Bearer`, and treats all text after the seventh character
+    // as the token.
     .derive({ as: 'global' }, ({ headers }) => {
       const token = bearerToken(headers['authorization'] ?? '')
       headers['authorization'] = token && `Bearer ${token}`

@@ -5,7 +5,7 @@ export type Listening = { port: number; stop(): Promise<void> }
 
 /**
  * Bun closes a connection on which no whole head of a request arrives for this long. Deno's server
- * has no such bound. On Deno node:http has one, but it is several times slower.
+ * has no such bound. On Deno node:http has one, but it is much slower.
  */
 const HEAD_SECONDS = 10
 /**

@@ -50,7 +50,7 @@ const submit = async (submission: Submission, deps: SubmitDeps): Promise<void> =
     deps.onWait(seconds, response.status === 429 ? 'rate limit' : 'service is busy')
     await deps.wait(seconds)
   }
-  throw new Refused(`POST /api/v1/${submission.path} was put off ${MAX_WAITS} times`)
+  throw new Refused(`POST /api/v1/${submission.path} was put off ${MAX_WAITS} times. Run the demo again later.`)
 }
 
 const post = async ({ path, body }: Submission, { service, fetch }: SubmitDeps): Promise<Response> => {

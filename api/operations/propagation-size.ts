@@ -12,9 +12,9 @@ export type Propagation = {
 /**
  * The maximum number of bytes of JSON that a conversation has once each message has its properties.
  *
- * The bound is the same for all messages. A merge adds at most the properties to a message, and
- * less where the message has a key itself. The comma between two objects takes the place of a pair
- * of braces.
+ * The bound does not depend on the content of messages. A merge adds at most the properties to a
+ * message, and less where the message has a key itself. The comma between two objects takes the
+ * place of a pair of braces.
  */
 export const propagatedSizeBytes = ({ conversationBytes, propertiesBytes, messageCount }: Propagation): number =>
   conversationBytes + propertiesBytes * messageCount

@@ -9,8 +9,8 @@ const MS_PER_SECOND = 1_000
 export type AcceptedAnswer = Answer & { submissionId: string; waited?: { state: SubmissionState | undefined } }
 
 /**
- * The answer to an accepted submission. The same request again, with the same idempotency key, gets
- * it again.
+ * The answer to an accepted submission. A repeated request with the same idempotency key gets the
+ * same answer.
  */
 export const answer = async (
   dependencies: IntakeDependencies,

@@ -7,7 +7,7 @@ import { withinTime } from '../../runtime/within-time.ts'
 type FindStoredKey = (workspaceId: string, key: string) => Promise<IdempotencyRecord | null | undefined>
 
 /**
- * Finds idempotency keys that are no more in Redis; undefined while Postgres does not answer.
+ * Finds idempotency keys that have left Redis; undefined while Postgres does not answer.
  * Simultaneous requests share a query.
  */
 export const createFindStoredKey = (sql: Sql, timeoutMs: number): FindStoredKey => {

@@ -121,7 +121,7 @@ const replayAll = async ({ sql, openQueues }: Context, wanted: DeadFilter): Prom
   await stores.wake.ended()
   for (const [outcome, count] of outcomes) print(`${count} ${DESCRIBED[outcome]}`)
   const left = found.length - (outcomes.get('queued') ?? 0) - (outcomes.get('unknown') ?? 0)
-  if (left > 0) throw new CommandError(`${left} of ${found.length} are still dead.`)
+  if (left > 0) throw new CommandError(`${left} of ${found.length} are still dead, for the reasons above.`)
 }
 
 const isNearlyFull = async (redis: RedisClient): Promise<boolean> => {

@@ -31,7 +31,7 @@ const verifyWorkspace = async ({ sql, openRedis }: Pick<CommandContext, 'sql' | 
   if (keys > 0) lines.push(`  Redis: ${keys}`)
   print(lines.length === 0 ? 'workspace: found nowhere' : 'workspace:')
   for (const line of lines) print(line)
-  if (lines.length > 0) throw new CommandError('Something was found.')
+  if (lines.length > 0) throw new CommandError('Data of the workspace was found, in the places above.')
 }
 
 await runCommand({
@@ -58,7 +58,7 @@ await runCommand({
     // Redis is searched first: submissions move from Redis to Postgres, and not back.
     const inRedis = await residueInRedis(redis, prefix, sought)
     const inPostgres = await residueInPostgres(sql, sought)
-    if (inPostgres.tables === 0) throw new CommandError('The database has no tables. Is DATABASE_SCHEMA right?')
+    if (inPostgres.tables === 0) throw new CommandError('The database has no tables in this schema. Check DATABASE_URL and DATABASE_SCHEMA.')
     const found = [
       ...inPostgres.residue.map(({ text, place, count }) => ({ text, line: `  ${place}: ${rows(count)}` })),
       ...inRedis.residue.map(({ text, place, count }) => ({ text, line: `  Redis ${place}: ${count}` })),
@@ -71,6 +71,6 @@ await runCommand({
     const areKept = await Promise.all((await serversOf(redis)).map(keepsSnapshots))
     print(`searched: ${inPostgres.tables} tables, and ${inRedis.keys} keys under ${prefix}`)
     if (areKept.some((kept) => kept !== false)) print(SNAPSHOTS)
-    if (found.length > 0) throw new CommandError('Something was found.')
+    if (found.length > 0) throw new CommandError('At least one string was found, in the places above.')
   },
 })

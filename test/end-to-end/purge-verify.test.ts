@@ -203,7 +203,7 @@ describe('npm run purge:verify', () => {
     await service.submit('/contacts/identify', { id, source: 'crm', properties: { $email: email } })
     const { code, stdout, stderr } = await verify('--email', email.toLowerCase(), '--id', id, '--text', randomUUID())
     assert.equal(code, 1)
-    assert.equal(stderr, 'Something was found.\n')
+    assert.equal(stderr, 'At least one string was found, in the places above.\n')
     assert.deepEqual(stdout.split('\n').slice(0, -2), [
       'id 1:',
       '  contact_external_id.external_id: 1 row',
