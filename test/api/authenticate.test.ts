@@ -8,7 +8,7 @@ import { freshSchema, type TestSchema } from '../support/schema.ts'
 
 const TOKENS = 1_200
 
-describe('looking tokens up', () => {
+describe('a look-up of tokens', () => {
   let schema: TestSchema
   before(async () => {
     schema = await freshSchema()

@@ -79,7 +79,7 @@ describe('every operation refuses', () => {
     const refused = (sent: Sent, expected: Expected) => assertRefused({ path, ...sent }, expected)
     const large = `{"id": "${'x'.repeat(mostBytes(operation))}`
 
-    it(`${operation}: for the first fault, in the order of its steps`, async () => {
+    it(`${operation}: a request for its first fault, in the order of the steps`, async () => {
       // Each request has its own fault and all later ones.
       const text = { 'Content-Type': 'text/plain' }
       await refused({ token: null, body: large, headers: text }, UNAUTHENTICATED)

@@ -76,7 +76,7 @@ describe('on a Redis Cluster of three nodes', () => {
     'trimmed and taken': ({ log }, workspaceId) => log.take([{ workspaceId, applied: FIRST_NUMBER }], takeSettings()),
   }
   for (const [what, carryOut] of Object.entries(changes))
-    it(`does not change a log that is ${what} while its slot moves`, async () => {
+    it(`a log that is ${what} does not change while its slot moves`, async () => {
       const workspaceId = randomUUID()
       const admit = admitWith(async () => FIRST_NUMBER - 1)
       for (const key of ['one', 'two']) await admit(asked({ workspaceId, idempotency: { key, body: 'b' } }))

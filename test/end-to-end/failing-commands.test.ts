@@ -17,7 +17,7 @@ const IMPORT = 'cli/import/import-command.ts'
 /** A device that refuses every write like a full disk. */
 const FULL = '/dev/full'
 
-describe('a command that cannot do its work says why in one line, and ends with another code than 0:', () => {
+describe('a command that cannot do its work says why in one line, and ends with a code other than 0:', () => {
   const folder = temporaryDirectory()
   let service: SharedService
   let occupied: Server

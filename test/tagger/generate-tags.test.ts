@@ -27,7 +27,7 @@ const unified: Record<string, string[]> = {
 }
 for (const [tag, texts] of Object.entries(unified)) {
   for (const text of texts) {
-    test(`${tag}: ${text}`, () => {
+    test(`a text gets the tag ${tag}: ${text}`, () => {
       assert.equal(generateTags(text)[0], tag)
     })
   }
@@ -40,7 +40,7 @@ const subjects: Record<string, string> = {
   'The month view is far too crowded on a phone': 'month view',
 }
 for (const [text, tag] of Object.entries(subjects)) {
-  test(`the subject of: ${text}`, () => {
+  test(`the first tag is the subject: ${text}`, () => {
     assert.equal(generateTags(text)[0], tag)
   })
 }
@@ -66,7 +66,7 @@ const languages: Record<string, string> = {
   'التطبيق بطيء جدا': 'تطبيق',
 }
 for (const [text, tag] of Object.entries(languages)) {
-  test(`first tag of: ${text}`, () => {
+  test(`the first tag is in the language of the text: ${text}`, () => {
     assert.equal(generateTags(text)[0], tag)
   })
 }
@@ -124,7 +124,7 @@ const noise = [
   'Kind regards,\nJohn Smith\nHead of Marketing\nPhone 020 1234 5678',
 ]
 for (const text of noise) {
-  test(`no tags for noise: ${JSON.stringify(text)}`, () => {
+  test(`noise gets no tags: ${JSON.stringify(text)}`, () => {
     assert.deepEqual(generateTags(text), [])
   })
 }
@@ -266,7 +266,7 @@ const hostile: Record<string, string> = {
   hyphens: 'a-'.repeat(size / 2),
 }
 for (const [what, text] of Object.entries(hostile)) {
-  test(`linear time: ${what}`, () => {
+  test(`tagging takes linear time: ${what}`, () => {
     const before = performance.now()
     generateTags(text)
     const milliseconds = performance.now() - before

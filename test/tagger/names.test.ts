@@ -24,7 +24,7 @@ const hidden: Record<string, string> = {
   'Меня зовут Тольван Бризель, заказ не пришел': 'меня зовут * * | заказ не пришел',
 }
 for (const [text, tokens] of Object.entries(hidden)) {
-  test(`hides what may be a name: ${text}`, () => {
+  test(`the reader hides possible names: ${text}`, () => {
     assert.equal(shown(analyse(text)), tokens)
   })
 }

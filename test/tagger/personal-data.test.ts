@@ -45,7 +45,7 @@ const personal: Record<string, RegExp> = {
   'the password hunter2 and the address 192.168.1.10 do not work': /hunter|\d/,
 }
 for (const [text, data] of Object.entries(personal)) {
-  test(`no personal data: ${text}`, () => {
+  test(`tags have no personal data: ${text}`, () => {
     const tags = generateTags(text).join(' | ')
     assert.doesNotMatch(tags, data)
     const memory = newMemory()
