@@ -30,7 +30,7 @@ export const BODIES = {
 export type BodyName = keyof typeof BODIES
 
 /**
- * The bodies as JSON Schema 2020-12, which OpenAPI 3.1 takes as it is, with a description of each
+ * The bodies as JSON Schema 2020-12, which OpenAPI 3.1 uses unchanged, with a description of each
  * member.
  */
 export const bodySchemas = (): JsonObject => {
@@ -65,7 +65,7 @@ const purgeSchemas = ({ description, ...purge }: JsonObject): JsonObject => {
 
 const ref = (name: string): { $ref: string } => ({ $ref: `#/components/schemas/${name}` })
 
-/** Each kind of item has a type of its own; its operation tells which. */
+/** Each kind of item has its own type, named by its operation. */
 const batchSchemas = (): JsonObject => {
   const operations = Object.keys(ITEM_BODIES) as Batchable[]
   return {

@@ -101,7 +101,7 @@ const receive = async (request: Request, encoding: Encoding, limits: BodyLimits)
   return received
 }
 
-/** A late read goes on in the background; the race handles its rejection. */
+/** A late read continues in the background; the race handles its rejection. */
 const within = async (timeoutMs: number, reading: Promise<ReceivedBody>): Promise<ReceivedBody> => {
   let timer: ReturnType<typeof setTimeout> | undefined
   const late = new Promise<ReceivedBody>((resolve) => {

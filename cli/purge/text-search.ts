@@ -17,7 +17,7 @@ export const soughtOf = (texts: readonly string[]): Sought[] =>
     .filter((text) => comparable(text).trim() !== '')
     .map((text) => ({ text, forms: formsOf(text) }))
 
-/** A string as it is, and in JSON, which writes letters for control characters. */
+/** A string unchanged, and in JSON, which writes letters for control characters. */
 const formsOf = (text: string): string[] => [
   ...new Set([text, JSON.stringify(text).slice(1, -1)].map((form) => comparable(form))),
 ]

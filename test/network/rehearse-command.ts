@@ -71,9 +71,9 @@ const rehearseRestore = async (): Promise<number> => {
       const traces = await findTraces(served, Object.values(PURGED))
       console.log(
         `  of ${stored.before.size} stored before that moment ${lost} lost, ${doubled} doubled; of ${confirmed.size} confirmed in all ` +
-          `${confirmed.difference(held).size} are gone, as npm run doctor tells; ${traces.length} traces of purged contacts`,
+          `${confirmed.difference(held).size} are lost, as npm run doctor reports; ${traces.length} traces of purged contacts`,
       )
-      console.log(`  restored in ${restoredMs} ms, goes on after ${goesOnMs} ms`)
+      console.log(`  restored in ${restoredMs} ms, continues after ${goesOnMs} ms`)
       return lost + doubled + traces.length === 0 ? 0 : 1
     } finally {
       await served.end()
