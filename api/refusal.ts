@@ -85,7 +85,10 @@ const NOT_JSON = 'The body must be JSON in UTF-8, plain or gzip: send Content-Ty
 
 /** Refusals with a fixed status and text. */
 const FIXED = {
-  origin: [403, 'Pages of this origin may not send requests to this service. Its operators can permit the origin: CORS_ORIGINS.'],
+  origin: [
+    403,
+    'Pages of this origin may not send requests to this service. Its operators can permit the origin: CORS_ORIGINS.',
+  ],
   'no-such-contact': [404, NO_SUCH_CONTACT],
   'no-such-submission': [404, 'There is no submission of this id in this workspace, or its receipt has expired.'],
   'no-such-record': [404, 'There is no such record in this workspace.'],
@@ -105,9 +108,9 @@ const isFixed = (refusal: Refusal): refusal is Extract<Refusal, { refused: keyof
 
 const UNAVAILABLE: Readonly<Record<Unavailable['why'], string>> = {
   redis: 'The queue did not answer in time. Nothing was confirmed; retry later with the same ids.',
-  'redis-refuses':
-    'The queue refuses writes at the moment. Nothing was confirmed; retry later with the same ids.',
-  'redis-replicas': 'Too few replicas of the queue have the submission yet. Nothing was confirmed; retry later with the same ids.',
+  'redis-refuses': 'The queue refuses writes at the moment. Nothing was confirmed; retry later with the same ids.',
+  'redis-replicas':
+    'Too few replicas of the queue have the submission yet. Nothing was confirmed; retry later with the same ids.',
   'redis-memory': 'The queue is nearly full. Nothing was accepted; retry later.',
   backlog: 'Too many submissions wait to be processed. Nothing was accepted; retry later.',
   'workspace-backlog':

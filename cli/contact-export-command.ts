@@ -47,7 +47,10 @@ await runCommand({
     const workspace = await findWorkspace(sql, values['workspace'] ?? DEFAULT_WORKSPACE)
     const stores = { sql, ...(await openRedis()), hashKey }
     const pieces = await exportContacts(stores, { workspace, wanted: wanted.output, at: new Date() })
-    if (!pieces) throw new CommandError('The service holds no data about this contact in this workspace. Check --id, --email, --source and --workspace.')
+    if (!pieces)
+      throw new CommandError(
+        'The service holds no data about this contact in this workspace. Check --id, --email, --source and --workspace.',
+      )
     await writeOut(pieces)
   },
 })

@@ -28,7 +28,9 @@ await runCommand({
     if (name === undefined || !NAME.test(name)) throw new CommandError(USAGE)
     switch (action) {
       case 'create': {
-        const password = await createReader(sql, name).catch(unless('42710', `The role ${name} exists already. Choose another name.`))
+        const password = await createReader(sql, name).catch(
+          unless('42710', `The role ${name} exists already. Choose another name.`),
+        )
         process.stderr.write(`password of ${name}, shown this once:\n`)
         print(password)
         if (await canMakeLargeObjects(sql, name)) process.stderr.write(LARGE_OBJECTS)

@@ -120,7 +120,9 @@ const runConnected = async (command: Command, values: ParsedValues, words: strin
     readHashKey: async () => {
       const hashKey = hashKeyFrom(read(['HASH_KEY']).HASH_KEY)
       if (await isMadeWith(sql, hashKey)) return hashKey
-      throw new CommandError('HASH_KEY is not the one that this database was made with. Set the key from hash.key in DATA_DIR or from your store of secrets.')
+      throw new CommandError(
+        'HASH_KEY is not the one that this database was made with. Set the key from hash.key in DATA_DIR or from your store of secrets.',
+      )
     },
     openRedis,
     openQueues: async () => {
@@ -172,4 +174,5 @@ const explain = (error: unknown, usage: string): string => {
 
 const inOneLine = ({ what, remedy }: Explained): string => `${what} ${remedy}`
 
-const cannotPrint = (error: unknown): string => `The output cannot be written (${describeFault(error)}). Free some space, or redirect the output to another disk.`
+const cannotPrint = (error: unknown): string =>
+  `The output cannot be written (${describeFault(error)}). Free some space, or redirect the output to another disk.`

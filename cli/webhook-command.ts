@@ -33,14 +33,17 @@ const LOOK_EVERY_MS = 100
 
 const positionOf = (text: string | undefined): number | undefined => {
   if (text === undefined) return undefined
-  if (!/^\d{1,16}$/.test(text)) throw new CommandError('--from must be a position of the change feed (a whole number), or 0.')
+  if (!/^\d{1,16}$/.test(text))
+    throw new CommandError('--from must be a position of the change feed (a whole number), or 0.')
   return Number(text)
 }
 
 const urlOf = (text: string | undefined): string => {
   const url = text !== undefined && URL.canParse(text) ? new URL(text) : undefined
   if (url === undefined || !['http:', 'https:'].includes(url.protocol) || url.username !== '')
-    throw new CommandError('--url must be an address such as https://example.com/hooks, without a user name and password.')
+    throw new CommandError(
+      '--url must be an address such as https://example.com/hooks, without a user name and password.',
+    )
   return url.href
 }
 
@@ -74,7 +77,8 @@ const test = async ({ sql, openQueues }: CommandContext, id: string): Promise<vo
     const outcome = await webhookTestOutcome(queues, job)
     if (outcome === 'confirmed') return print('The receiver has confirmed the test.')
     if (outcome !== undefined) throw new CommandError(`The receiver has not confirmed the test: ${outcome}.`)
-    if (performance.now() > until) throw new CommandError('No worker has sent the test within 30 s. Check that a worker runs: npm run doctor')
+    if (performance.now() > until)
+      throw new CommandError('No worker has sent the test within 30 s. Check that a worker runs: npm run doctor')
     await pause(LOOK_EVERY_MS)
   }
 }

@@ -85,7 +85,8 @@ export const createClient = (connection: Connection): Client => {
 const submitOne = async (connection: Connection, sent: Sent): Promise<Accepted<object>> => {
   const { body, headers } = await send(connection, sent, patienceOf(connection))
   const submissionId = headers.get('submission-id')
-  if (submissionId === undefined) throw new RequestError('The answer has no Submission-Id. Check the address of the service.')
+  if (submissionId === undefined)
+    throw new RequestError('The answer has no Submission-Id. Check the address of the service.')
   return { ...(body as object), submissionId, state: headers.get('submission-state') as Receipt['state'] | undefined }
 }
 

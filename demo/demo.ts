@@ -76,7 +76,9 @@ const untilProcessed = async (sql: Sql, { feedback, conversations }: DemoData): 
     if (now !== done) lastProgress = Date.now()
     if (Date.now() - lastProgress > MAX_STANDSTILL_MS) {
       bar.end()
-      throw new Refused(`No submission has been processed for ${MAX_STANDSTILL_MS / 1_000} s. Check that a worker runs: npm run doctor`)
+      throw new Refused(
+        `No submission has been processed for ${MAX_STANDSTILL_MS / 1_000} s. Check that a worker runs: npm run doctor`,
+      )
     }
     done = now
     bar.set(done)

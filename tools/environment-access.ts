@@ -18,7 +18,9 @@ export const findEnvironmentAccess = (files: readonly SourceFile[]): string[] =>
       text.split('\n').flatMap((line, index) => {
         const isComment = /^\s*(?:\/\/|\/?\*)/.test(line)
         const reads = !isComment && ACCESS.some((pattern) => pattern.test(line))
-        return reads ? [`${path}:${index + 1} reads the environment: take the setting from the configuration of the process`] : []
+        return reads
+          ? [`${path}:${index + 1} reads the environment: take the setting from the configuration of the process`]
+          : []
       }),
     )
 }

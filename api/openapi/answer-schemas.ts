@@ -16,8 +16,7 @@ const OPERATIONS: Readonly<Record<Operation, string>> = {
 const STATES: Readonly<Record<SubmissionState, string>> = {
   queued: 'waits to be applied, or is a purge whose records are being removed',
   applied: 'is stored',
-  superseded:
-    'replayed after it was dead, and left without effect because a newer submission had replaced its record',
+  superseded: 'replayed after it was dead, and left without effect because a newer submission had replaced its record',
   purged: 'removed before it was applied, by a purge or with its workspace',
   dead: 'set aside with a reason; operators can have it processed again',
 }

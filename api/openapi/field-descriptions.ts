@@ -26,9 +26,9 @@ export const FIELD_DESCRIPTIONS: Readonly<Record<string, string>> = {
     'How `accountId` and `account.id` are read: true means the id that your system gave the account, false, as when ' +
     'it is absent, the id that this service gave it.',
   'FeedbackSubmission.account': 'The account of the customer. Used when `accountId` is absent or unknown.',
-  'FeedbackSubmission.accountId': 'The account of the customer, by id. Unknown ids are treated like those in `contactId`.',
-  'FeedbackSubmission.project':
-    'The project that the feedback is about. Used when `projectId` is absent or unknown.',
+  'FeedbackSubmission.accountId':
+    'The account of the customer, by id. Unknown ids are treated like those in `contactId`.',
+  'FeedbackSubmission.project': 'The project that the feedback is about. Used when `projectId` is absent or unknown.',
   'FeedbackSubmission.projectId': 'The project that the feedback is about, by the id that this service gave it.',
   'FeedbackSubmission.source': 'The system that the feedback comes from. If absent or null, `API`.',
   'FeedbackSubmission.sourceId':
@@ -126,8 +126,7 @@ export const FIELD_DESCRIPTIONS: Readonly<Record<string, string>> = {
 
   Message: 'One message, or one turn of a spoken conversation.',
   'Message.id': 'Id of the message, unique in its conversation. The same id again replaces the message.',
-  'Message.incoming':
-    'True when a customer or another outsider wrote it, false when a member of your team wrote it.',
+  'Message.incoming': 'True when a customer or another outsider wrote it, false when a member of your team wrote it.',
   'Message.contactId':
     'The external id of the contact who sent it. Looked up first in `contacts`, then in the source of the conversation, then in ' +
     'all sources. The contact need not exist yet.',

@@ -5,12 +5,17 @@ const header = (description: string, schema: JsonObject = { type: 'string' }): J
 
 /** Descriptions of the answer headers. */
 export const RESPONSE_HEADERS = {
-  'X-Request-Id': header('Id of the request: the `X-Request-Id` of the request if it has a valid form, else a new one.'),
+  'X-Request-Id': header(
+    'Id of the request: the `X-Request-Id` of the request if it has a valid form, else a new one.',
+  ),
   'Submission-Id': header('Id of the accepted submission, good for `GET /submissions/{id}`.', {
     type: 'string',
     format: 'uuid',
   }),
-  'Submission-State': header('Sent if the request asked to wait: the state at the time of the answer.', submissionState),
+  'Submission-State': header(
+    'Sent if the request asked to wait: the state at the time of the answer.',
+    submissionState,
+  ),
   'Preference-Applied': header(
     'The preferences that the service followed: `wait` when the submission finished in time, `handling=strict` whenever it ' +
       'was asked for. An answer with changes that it waited for has `wait`.',
@@ -63,13 +68,9 @@ export const PARAMETERS = {
   ContentEncoding: requestHeader('Content-Encoding', 'Set to `gzip` when the body is compressed.', {
     enum: ['gzip', 'identity'],
   }),
-  RequestId: requestHeader(
-    'X-Request-Id',
-    'Your id for the request, which the answer and our logs carry.',
-    {
-      pattern: '^[A-Za-z0-9._:-]{1,128}$',
-    },
-  ),
+  RequestId: requestHeader('X-Request-Id', 'Your id for the request, which the answer and our logs carry.', {
+    pattern: '^[A-Za-z0-9._:-]{1,128}$',
+  }),
   PreferWait: requestHeader(
     'Prefer',
     'With `wait=N` an answer that would be empty waits for changes, at most N seconds (30 at most).',

@@ -89,8 +89,7 @@ export const PATHS_OF_SUBMISSIONS: Readonly<Record<string, JsonObject>> = {
   '/contacts/identify': submission({
     operationId: 'identifyContact',
     summary: 'Identify a contact',
-    description:
-      'Creates or updates a contact, and links its account if one is given.',
+    description: 'Creates or updates a contact, and links its account if one is given.',
     body: 'ContactRecord',
     answer: { status: 201, of: 'Success', description: 'Accepted.' },
     refusals: ['MayNotSubmit', 'TooLarge'],

@@ -41,7 +41,9 @@ const PARAMETER_TEXTS: Readonly<Record<keyof typeof FEEDBACK_PARAMETERS, Paramet
 }
 
 const CHANGES_TEXTS: Readonly<Record<keyof typeof CHANGES_PARAMETERS, ParameterText>> = {
-  after: text('The `next` of the previous answer, or a position. Without it the feed begins with all existing records.'),
+  after: text(
+    'The `next` of the previous answer, or a position. Without it the feed begins with all existing records.',
+  ),
   limit: PARAMETER_TEXTS.limit,
 }
 

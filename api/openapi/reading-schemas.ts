@@ -9,7 +9,10 @@ const texts = (description: string): JsonObject => ({ type: 'array', items: { ty
 
 const EXTERNAL_IDS: JsonObject = {
   type: 'array',
-  items: object('An id in a source system.', { source: text('The source system.'), id: text('The id in that system.') }),
+  items: object('An id in a source system.', {
+    source: text('The source system.'),
+    id: text('The id in that system.'),
+  }),
   description: 'The external ids of the record.',
 }
 const PROPERTIES = anyObject('Metadata.')
@@ -120,7 +123,10 @@ export const RECORD_OF: Readonly<Record<Path, RecordName>> = {
 export const pageOf = (path: Path): string => `${RECORD_OF[path]}Page`
 export const foundOf = (path: Path): string => `${RECORD_OF[path]}Found`
 
-const next: JsonObject = { type: ['string', 'null'], description: 'The `next` for the following page; null at the end of the list.' }
+const next: JsonObject = {
+  type: ['string', 'null'],
+  description: 'The `next` for the following page; null at the end of the list.',
+}
 const listOf = (name: string, description: string): JsonObject => ({
   type: 'array',
   items: reference(name),
@@ -154,7 +160,11 @@ export const READING_SCHEMAS: JsonObject = {
   Change: object(
     'A record that changed, or a tombstone of one that is gone.',
     {
-      position: { type: 'integer', minimum: 1, description: 'The position of the change. Grows strictly in a workspace.' },
+      position: {
+        type: 'integer',
+        minimum: 1,
+        description: 'The position of the change. Grows strictly in a workspace.',
+      },
       kind: text('The kind of the record.', {
         enum: ['feedback', 'customer', 'account', 'project', 'feedback_category', 'conversation', 'message'],
       }),

@@ -75,9 +75,13 @@ export const createBoard = ({ queues, basePath, overviewPath, onFault }: BoardOp
     const response = await answer(board, request).catch((error: unknown) => {
       // The router and Bull Board's own operations throw this when they decode a malformed percent
       // escape.
-      if (error instanceof URIError) return Response.json({ error: 'The address has a malformed percent escape.' }, { status: 400 })
+      if (error instanceof URIError)
+        return Response.json({ error: 'The address has a malformed percent escape.' }, { status: 400 })
       onFault(error, request)
-      return Response.json({ error: 'The queues cannot be shown at the moment. Check with npm run doctor whether Redis answers.' }, { status: 500 })
+      return Response.json(
+        { error: 'The queues cannot be shown at the moment. Check with npm run doctor whether Redis answers.' },
+        { status: 500 },
+      )
     })
     for (const [name, value] of Object.entries(DEFAULT_HEADERS)) {
       if (!response.headers.has(name)) response.headers.set(name, value)

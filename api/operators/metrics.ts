@@ -143,7 +143,11 @@ const ALONE: readonly (readonly [name: string, help: string, value: (condition: 
     ({ silent }) => silent,
   ],
   ['feedback_insights_redis_memory_used_bytes', 'Memory that Redis uses.', ({ redis }) => redis?.usedBytes],
-  ['feedback_insights_redis_memory_max_bytes', 'Memory that Redis may use; 0 means no limit.', ({ redis }) => redis?.maxBytes],
+  [
+    'feedback_insights_redis_memory_max_bytes',
+    'Memory that Redis may use; 0 means no limit.',
+    ({ redis }) => redis?.maxBytes,
+  ],
   ['feedback_insights_purges_under_way', 'Purges whose records are being removed.', ({ purges }) => purges?.underWay],
   ['feedback_insights_purged_keys', 'Keys that purges have ended.', ({ purges }) => purges?.purgedKeys],
   [

@@ -113,7 +113,9 @@ const replayAll = async ({ sql, openQueues }: Context, wanted: DeadFilter): Prom
   const outcomes = new Map<ReplayOutcome, number>()
   for (const [index, dead] of found.entries()) {
     if (index % LOOK_AT_MEMORY_EVERY === 0 && (await isNearlyFull(redis))) {
-      throw new CommandError(`Redis is nearly full. ${index} of ${found.length} were replayed. Run the same command again later.`)
+      throw new CommandError(
+        `Redis is nearly full. ${index} of ${found.length} were replayed. Run the same command again later.`,
+      )
     }
     const outcome = await replay(stores, dead)
     outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1)

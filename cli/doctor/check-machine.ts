@@ -53,19 +53,22 @@ export const checkApi = async (api: { url: string | undefined; host: string; por
     case 'ready':
       return well(`The API at ${url} is ready.`)
     case 'not ready':
-      return wrong(`The API at ${url} answers and is not ready.`, 'Redis or Postgres is away, or the API is stopping: see the other findings.')
+      return wrong(
+        `The API at ${url} answers and is not ready.`,
+        'Redis or Postgres is away, or the API is stopping: see the other findings.',
+      )
     case 'another':
       return wrong(`Another program listens at ${url}.`, 'Stop that program, or set PORT to a free port.')
     case 'none':
       if (api.url !== undefined) {
-        return wrong(
-          `No API answers at ${url}, where it should run.`,
-          'Read the end of its log, and start it again.',
-        )
+        return wrong(`No API answers at ${url}, where it should run.`, 'Read the end of its log, and start it again.')
       }
       return (await isPortFree(api.port, api.host))
         ? warning(`No API runs at ${url}.`, 'Start it: npm start, or npm run api')
-        : wrong(`Port ${api.port} on ${api.host} is taken by a program that does not answer.`, 'Stop that program, or set PORT to a free port.')
+        : wrong(
+            `Port ${api.port} on ${api.host} is taken by a program that does not answer.`,
+            'Stop that program, or set PORT to a free port.',
+          )
   }
 }
 

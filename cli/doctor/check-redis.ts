@@ -132,10 +132,7 @@ const checkSnapshots = async (redis: RedisServer, lastStatus: string): Promise<F
   }
   return [
     areKept
-      ? warning(
-          'Redis keeps snapshots: purged data stays in them, and a failed snapshot stops all writes.',
-          remedy,
-        )
+      ? warning('Redis keeps snapshots: purged data stays in them, and a failed snapshot stops all writes.', remedy)
       : warning(
           'Redis does not show whether it keeps snapshots. Purged data would stay in them.',
           'Ask its provider how long snapshots and backups are kept.',
@@ -158,7 +155,8 @@ const checkSlowLog = async (redis: RedisServer): Promise<Finding[]> => {
 
 const checkReplicas = async (redis: RedisServer, wanted: number, connected: number): Promise<Finding> => {
   const state = `Redis has ${connected} of ${wanted} replicas that REDIS_REPLICAS_ACK asks for`
-  if (connected < wanted) return wrong(`${state}: no submission is confirmed.`, 'Start the replicas, or read their logs.')
+  if (connected < wanted)
+    return wrong(`${state}: no submission is confirmed.`, 'Start the replicas, or read their logs.')
   const required = Number((await settingOf(redis, 'min-replicas-to-write')) ?? wanted)
   return required < wanted
     ? warning(

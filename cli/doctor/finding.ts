@@ -28,8 +28,7 @@ export const judgeClock = (server: string, { serverMs, askedMs, answeredMs }: Cl
   const differenceMs = Math.round(serverMs - (askedMs + uncertainMs))
   const certainMs = Math.max(0, Math.abs(differenceMs) - uncertainMs)
   const text = `The clock of ${server} is ${Math.abs(differenceMs)} ms ${differenceMs < 0 ? 'behind' : 'ahead of'} this one.`
-  const remedy =
-    'Synchronise the clocks of all machines (NTP): times of acceptance, limits and expiry depend on them.'
+  const remedy = 'Synchronise the clocks of all machines (NTP): times of acceptance, limits and expiry depend on them.'
   if (certainMs >= WRONG_CLOCK_MS) return wrong(text, remedy)
   return certainMs >= WARN_CLOCK_MS ? warning(text, remedy) : well(text)
 }

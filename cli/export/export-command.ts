@@ -122,7 +122,9 @@ await runCommand({
       print(`${values['out']}: ${records} records`)
     } catch (error) {
       if (!isOfFile(error)) throw error
-      throw new CommandError(`${out} cannot be written (${describeFault(error)}). Name another file with --out, or make this one writable.`)
+      throw new CommandError(
+        `${out} cannot be written (${describeFault(error)}). Name another file with --out, or make this one writable.`,
+      )
     }
   },
 })

@@ -141,7 +141,8 @@ const serviceOf = async ({ url, token }: Values): Promise<Service> => {
   if (!/^https?:\/\//.test(found.url) || !URL.canParse(found.url)) {
     throw new ImportError('--url must be an address such as https://feedback.example.com')
   }
-  if (found.token === undefined) throw new ImportError('A token is missing: give one of scope submit or admin with --token or FEEDBACK_TOKEN.')
+  if (found.token === undefined)
+    throw new ImportError('A token is missing: give one of scope submit or admin with --token or FEEDBACK_TOKEN.')
   return { url: found.url, token: found.token }
 }
 

@@ -31,7 +31,9 @@ const rowOf = ({ lines, text }: Piece): Row | Unsent => {
   if (text.trim() === '') return { lines: [lines], reasons: ['blank'], isSkipped: true }
   const value = parsed(text)
   if (value === undefined) return { lines: [lines], reasons: ['the record is not JSON'] }
-  return isObject(value) ? { lines, cells: value, text } : { lines: [lines], reasons: ['the record is not a JSON object'] }
+  return isObject(value)
+    ? { lines, cells: value, text }
+    : { lines: [lines], reasons: ['the record is not a JSON object'] }
 }
 
 const piecesOf = (path: string, text: string): { form: string; pieces: () => Iterable<Piece> } => {
@@ -79,7 +81,9 @@ const ofObject = (path: string, text: string, whole: Readonly<Record<string, unk
     return Array.isArray(value) && value.length > 0 && value.every(isObject) && !OWN_ARRAYS.includes(member)
   })
   if (arrays.length > 1)
-    throw new ImportError(`${path} has several arrays: ${arrays.join(', ')}. Make a file with the records of one of them.`)
+    throw new ImportError(
+      `${path} has several arrays: ${arrays.join(', ')}. Make a file with the records of one of them.`,
+    )
   const [member] = arrays
   const at = member === undefined ? -1 : startOfMember(text, member)
   const elements = at === -1 ? undefined : elementsOf(text, at)

@@ -130,6 +130,9 @@ const namedLayout = (name: string, kind: Kind | undefined): Layout => {
   const known = LAYOUTS.find((layout) => layout.name === name)
   if (known === undefined)
     throw new ImportError(`--layout must be one of ${LAYOUTS.map((layout) => layout.name).join(', ')}, none.`)
-  if (kind !== undefined && kind !== known.kind) throw new ImportError(`The layout ${name} is for ${known.kind}, not for ${kind}. Leave out --kind, or use --layout none.`)
+  if (kind !== undefined && kind !== known.kind)
+    throw new ImportError(
+      `The layout ${name} is for ${known.kind}, not for ${kind}. Leave out --kind, or use --layout none.`,
+    )
   return known
 }

@@ -72,7 +72,9 @@ export const describeSummary = ({
   ].join('; ') + '.',
   ...(acceptedLines.length === 0 ? [] : [`  accepted: ${describeLines(acceptedLines)}`]),
   ...(before > 0 && accepted === before && left === 0
-    ? [`All records were sent earlier, as the journal ${journalPath} says. Delete the journal to import the file again.`]
+    ? [
+        `All records were sent earlier, as the journal ${journalPath} says. Delete the journal to import the file again.`,
+      ]
     : []),
   ...describeSkipped(skipped),
   ...describeUnsent(refused, 'refused'),

@@ -104,9 +104,7 @@ const unreachable = ({ url }: Service, cause: string): ImportError => {
   const again = 'Then run the same command again: it continues where it stopped.'
   if (OF_TLS.test(cause))
     return new ImportError(`The TLS connection to ${url} failed: ${cause}. Correct the certificate or --url. ${again}`)
-  return new ImportError(
-    `${url} does not answer (${cause}). Check --url, and that the service runs there. ${again}`,
-  )
+  return new ImportError(`${url} does not answer (${cause}). Check --url, and that the service runs there. ${again}`)
 }
 
 const notPermitted = ({ status, error, text }: Answer): ImportError => {

@@ -31,7 +31,10 @@ const NAMES: Readonly<Record<string, string>> = { '\t': 'tabs', ',': 'commas', '
 
 /** @throws ImportError when the file does not exist or cannot be read */
 export const openSource = (path: string, options: SourceOptions): SourceFile => {
-  if (!ENDING.test(path)) throw new ImportError(`The name ${path} must end in .csv, .tsv, .json, .ndjson or .jsonl. Rename the file, or convert it.`)
+  if (!ENDING.test(path))
+    throw new ImportError(
+      `The name ${path} must end in .csv, .tsv, .json, .ndjson or .jsonl. Rename the file, or convert it.`,
+    )
   return openText(path, readBytes(path, options.folder), options)
 }
 
@@ -71,6 +74,7 @@ const readBytes = (path: string, folder: string): Uint8Array => {
 const whyNot = (path: string, code = 'unknown error'): string => {
   if (code === 'ENOENT' || code === 'ENOTDIR') return `There is no file ${path}. Check the path.`
   if (code === 'EISDIR') return `${path} is a folder: name a file in it.`
-  const hint = code === 'EACCES' ? 'Make it readable for this user.' : 'A file may have at most 2 GiB: split a larger one.'
+  const hint =
+    code === 'EACCES' ? 'Make it readable for this user.' : 'A file may have at most 2 GiB: split a larger one.'
   return `${path} cannot be read (${code}). ${hint}`
 }

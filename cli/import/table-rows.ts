@@ -57,7 +57,10 @@ const rowOf = (record: CsvRecord, number: number, rest: Rest): Row | Unsent => {
   if (isBlank(record)) return skipped(lines, 'blank')
   if (further.has(start)) return skipped(lines, 'a further row of the header')
   if (problem !== undefined)
-    return { lines: [lines], reasons: ['malformed quotes: put a cell with quotes in quotes, and double each quote in it'] }
+    return {
+      lines: [lines],
+      reasons: ['malformed quotes: put a cell with quotes in quotes, and double each quote in it'],
+    }
   if (cells.length === names.length && cells.every((cell, at) => cell.trim() === header.cells[at]!.trim()))
     return skipped(lines, 'a repeated header')
   if (!fitsHeader(record, names.length))

@@ -37,7 +37,9 @@ const keysIn = async function* (file: string): AsyncGenerator<PurgedKey> {
   // The reader of lines does not pass on the stream's error about a missing file.
   await new Promise<void>((resolve, reject) => {
     input.once('open', () => resolve())
-    input.once('error', () => reject(new CommandError(`${file} cannot be read. Name a file that purge:export has written.`)))
+    input.once('error', () =>
+      reject(new CommandError(`${file} cannot be read. Name a file that purge:export has written.`)),
+    )
   })
   let line = 0
   for await (const text of createInterface({ input })) {
@@ -46,7 +48,9 @@ const keysIn = async function* (file: string): AsyncGenerator<PurgedKey> {
     try {
       yield parsePurgedKey(text)
     } catch {
-      throw new CommandError(`Line ${line} of ${file} is not a line of purge:export. Write the file again with npm run --silent purge:export.`)
+      throw new CommandError(
+        `Line ${line} of ${file} is not a line of purge:export. Write the file again with npm run --silent purge:export.`,
+      )
     }
   }
 }

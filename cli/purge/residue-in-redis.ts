@@ -85,7 +85,9 @@ const valuesOf = async function* (redis: RedisClient, name: string): AsyncGenera
       yield* entriesOf(redis, name)
       return
     default:
-      throw new CommandError(`Redis has a key of type ${type}, which this command cannot search. It is not from this service: check REDIS_PREFIX.`)
+      throw new CommandError(
+        `Redis has a key of type ${type}, which this command cannot search. It is not from this service: check REDIS_PREFIX.`,
+      )
   }
 }
 

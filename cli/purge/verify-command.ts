@@ -25,7 +25,8 @@ const rows = (count: number): string => (count === 1 ? '1 row' : `${count} rows`
 
 const verifyWorkspace = async ({ sql, openRedis }: Pick<CommandContext, 'sql' | 'openRedis'>, word: string) => {
   const workspaceId = asOwnId(word)
-  if (workspaceId === undefined) throw new CommandError('The id of a workspace must be a UUID, as npm run workspace -- list and -- delete print it.')
+  if (workspaceId === undefined)
+    throw new CommandError('The id of a workspace must be a UUID, as npm run workspace -- list and -- delete print it.')
   const { rows: found, keys } = await residueOfWorkspace({ sql, ...(await openRedis()) }, workspaceId)
   const lines = found.map(({ table, count }) => `  ${table}: ${rows(count)}`)
   if (keys > 0) lines.push(`  Redis: ${keys}`)
@@ -58,7 +59,8 @@ await runCommand({
     // Redis is searched first: submissions move from Redis to Postgres, and not back.
     const inRedis = await residueInRedis(redis, prefix, sought)
     const inPostgres = await residueInPostgres(sql, sought)
-    if (inPostgres.tables === 0) throw new CommandError('The database has no tables in this schema. Check DATABASE_URL and DATABASE_SCHEMA.')
+    if (inPostgres.tables === 0)
+      throw new CommandError('The database has no tables in this schema. Check DATABASE_URL and DATABASE_SCHEMA.')
     const found = [
       ...inPostgres.residue.map(({ text, place, count }) => ({ text, line: `  ${place}: ${rows(count)}` })),
       ...inRedis.residue.map(({ text, place, count }) => ({ text, line: `  Redis ${place}: ${count}` })),

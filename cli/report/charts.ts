@@ -39,7 +39,8 @@ export const lineChart = (title: string, points: readonly Point[], ends: readonl
     .map(({ at, x, y }, index) => `${dots[index - 1]?.at === at - 1 ? 'L' : 'M'}${x.toFixed(1)} ${y.toFixed(1)}`)
     .join('')
   const circles = dots.map(
-    ({ x, y, tooltip }) => html`<circle cx="${x.toFixed(1)}" cy="${y.toFixed(1)}" r="3.5"><title>${tooltip}</title></circle>`,
+    ({ x, y, tooltip }) =>
+      html`<circle cx="${x.toFixed(1)}" cy="${y.toFixed(1)}" r="3.5"><title>${tooltip}</title></circle>`,
   )
   return frame({ title, points, ends, drawn: html`<path class="line" d="${path}" /><g class="dots">${circles}</g>` })
 }

@@ -66,7 +66,9 @@ await runCommand({
     const report = await readReport(sql, workspace, periodOf(since, until))
     const style = await readFile(new URL('./report.css', import.meta.url), 'utf8')
     await replaceFile(out, reportPage(report, style, now).html).catch((error: unknown) => {
-      throw new CommandError(`${out} cannot be written (${describeFault(error)}). Name another file with --out, or make this one writable.`)
+      throw new CommandError(
+        `${out} cannot be written (${describeFault(error)}). Name another file with --out, or make this one writable.`,
+      )
     })
     process.stdout.write(`${values['out']}: ${report.now.feedback} feedback, ${report.topics.length} topics\n`)
   },

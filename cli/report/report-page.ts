@@ -39,8 +39,8 @@ export const reportPage = (report: Report, style: string, madeAt: Date): Html =>
         </main>
         <footer>
           <p>
-            Made ${day(madeAt)} by <code>npm run report</code>. This file has names and texts of customers. A
-            purge does not remove it, so delete it after reading.
+            Made ${day(madeAt)} by <code>npm run report</code>. This file has names and texts of customers. A purge does
+            not remove it, so delete it after reading.
           </p>
         </footer>
       </body>

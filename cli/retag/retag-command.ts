@@ -47,6 +47,9 @@ await runCommand({
     print(`checked: ${feedback} feedback, ${conversation} conversations, in ${workspaces} workspaces`)
     print(`tagged by version ${TAGGER_VERSION}: ${kept}`)
     print(`replaced, removed or tagged meanwhile: ${done - kept - failed}`)
-    if (failed > 0) throw new CommandError(`failed: ${failed}. /admin/queues of the API shows the failed jobs of the queue tagging and their reasons.`)
+    if (failed > 0)
+      throw new CommandError(
+        `failed: ${failed}. /admin/queues of the API shows the failed jobs of the queue tagging and their reasons.`,
+      )
   },
 })

@@ -177,7 +177,9 @@ const SITUATIONS: Readonly<Record<string, readonly [given: Given, expected: Expe
   ],
   'too few replicas have it': [
     admit('unreplicated'),
-    unavailable('Too few replicas of the queue have the submission yet. Nothing was confirmed; retry later with the same ids.'),
+    unavailable(
+      'Too few replicas of the queue have the submission yet. Nothing was confirmed; retry later with the same ids.',
+    ),
   ],
   'Redis does not answer': [{ intake: { admit: () => fails(new Error('timed out')) } }, QUEUE_SILENT],
   'Redis is full': [
@@ -186,9 +188,7 @@ const SITUATIONS: Readonly<Record<string, readonly [given: Given, expected: Expe
   ],
   'Redis refuses writes': [
     { intake: { admit: () => fails(replyError('READONLY')) } },
-    unavailable(
-      'The queue refuses writes at the moment. Nothing was confirmed; retry later with the same ids.',
-    ),
+    unavailable('The queue refuses writes at the moment. Nothing was confirmed; retry later with the same ids.'),
   ],
   'the process has as many bodies in hand as it may': [
     {
@@ -209,7 +209,10 @@ const SITUATIONS: Readonly<Record<string, readonly [given: Given, expected: Expe
     { intake: { authenticate: async () => ({ refused: 'unavailable', why: 'postgres' }) } },
     DATABASE_AWAY,
   ],
-  'bytes follow the body': [{ intake: { isWhole: async () => false } }, invalid('Bytes follow the body: send nothing after it')],
+  'bytes follow the body': [
+    { intake: { isWhole: async () => false } },
+    invalid('Bytes follow the body: send nothing after it'),
+  ],
   'it announces a trailer that the runtime cannot read': [
     { readsTrailers: false },
     invalid('A body with trailer fields cannot be read here: send it without them', 'Trailer'),

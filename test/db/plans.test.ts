@@ -264,8 +264,7 @@ describe(`with ${STORED_FEEDBACK} feedback stored`, { timeout: TIMEOUT_MS }, () 
         const most = ENTRIES_PER_SUBMISSION * submissions
         if (entries > most) tooMuch.push(`${name}: reads ${entries} index entries of ${table}, more than ${most}`)
         const mostPages = GROWTH * whenSmall.get(name)!.reads.get(table)!.pages + PAGES_MORE
-        if (pages > mostPages)
-          tooMuch.push(`${name}: reads ${pages} index pages of ${table}, more than ${mostPages}`)
+        if (pages > mostPages) tooMuch.push(`${name}: reads ${pages} index pages of ${table}, more than ${mostPages}`)
       }
     }
     assert.deepEqual(tooMuch, [])

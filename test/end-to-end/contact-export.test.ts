@@ -222,7 +222,10 @@ describe('npm run contact:export', () => {
     await tell('/contacts/identify', { id: 'here', properties: { $email: 'here@example.com' } })
     const expected: [words: string[], says: RegExp][] = [
       [['--id', 'stranger'], /^The service holds no data about this contact/],
-      [['--email', 'here@example.com', '--workspace', other.workspace], /^The service holds no data about this contact/],
+      [
+        ['--email', 'here@example.com', '--workspace', other.workspace],
+        /^The service holds no data about this contact/,
+      ],
       [['--id', 'here', '--workspace', 'unknown'], /^There is no workspace/],
       [[], /^usage: /],
       [['--nothing'], /usage: /],

@@ -34,54 +34,47 @@ describe('an import that is interrupted', () => {
     await service.stop()
   })
 
-  it(
-    'continues after a kill or a full service, and creates no duplicates',
-    { timeout: SLOW_MS },
-    async () => {
-      const path = join(folder, 'many.csv')
-      // Rows without ids: only the journal and the keys prevent duplicates.
-      writeFileSync(
-        path,
-        `description,source\n${Array.from({ length: ROWS }, (_, at) => `Text ${at},many\n`).join('')}`,
-      )
-      const words = [path, '--url', service.urls[0]!, '--token', service.accessToken]
-      const first = spawnProgram(PROGRAM, words, { ...service.environment })
-      const journal = `${path}.import`
-      const settled = (): number => (existsSync(journal) ? readFileSync(journal, 'utf8').split('\n').length - 2 : 0)
-      await until('some rows are settled', async () => settled() >= SOME, SLOW_MS)
-      const ended = once(first, 'exit')
-      first.kill('SIGKILL')
-      await ended
-      assert.ok(settled() < ROWS, `${settled()} were settled`)
-      // No worker takes the accepted submissions.
-      await until(
-        'the service has no room',
-        async () => (await service.post('/feedbacks', { description: 'x' })).status === 503,
-      )
-      const conversation = { id: 'c', source: 's', createdAt: '2024-01-01T10:00:00Z', contacts: [], messages: [] }
-      for (let sent = 0; sent < 2; sent++) {
-        const { status, headers } = await service.post('/conversations', conversation)
-        assert.deepEqual([status, headers.get('ratelimit')], [503, '"submit_conversation";r=10'], 'no token is spent')
-      }
+  it('continues after a kill or a full service, and creates no duplicates', { timeout: SLOW_MS }, async () => {
+    const path = join(folder, 'many.csv')
+    // Rows without ids: only the journal and the keys prevent duplicates.
+    writeFileSync(path, `description,source\n${Array.from({ length: ROWS }, (_, at) => `Text ${at},many\n`).join('')}`)
+    const words = [path, '--url', service.urls[0]!, '--token', service.accessToken]
+    const first = spawnProgram(PROGRAM, words, { ...service.environment })
+    const journal = `${path}.import`
+    const settled = (): number => (existsSync(journal) ? readFileSync(journal, 'utf8').split('\n').length - 2 : 0)
+    await until('some rows are settled', async () => settled() >= SOME, SLOW_MS)
+    const ended = once(first, 'exit')
+    first.kill('SIGKILL')
+    await ended
+    assert.ok(settled() < ROWS, `${settled()} were settled`)
+    // No worker takes the accepted submissions.
+    await until(
+      'the service has no room',
+      async () => (await service.post('/feedbacks', { description: 'x' })).status === 503,
+    )
+    const conversation = { id: 'c', source: 's', createdAt: '2024-01-01T10:00:00Z', contacts: [], messages: [] }
+    for (let sent = 0; sent < 2; sent++) {
+      const { status, headers } = await service.post('/conversations', conversation)
+      assert.deepEqual([status, headers.get('ratelimit')], [503, '"submit_conversation";r=10'], 'no token is spent')
+    }
 
-      const second = spawnProgram(PROGRAM, words, { ...service.environment })
-      let printed = ''
-      second.stdout.setEncoding('utf8').on('data', (text: string) => (printed += text))
-      const closed = once(second, 'close')
-      await until('the import waits', async () => printed.includes('the service is busy: waiting'), SLOW_MS)
-      worker = await startProcess('worker/main.ts', 'working', { ...service.environment })
-      await closed
-      assert.equal(second.exitCode, 0, printed)
-      assert.match(printed, new RegExp(`^${ROWS} accepted, \\d+ of them by earlier runs; 0 refused\\.$`, 'm'))
-      const stored = async () => {
-        const [row] = await service.sql<{ all: number; texts: number }[]>`
+    const second = spawnProgram(PROGRAM, words, { ...service.environment })
+    let printed = ''
+    second.stdout.setEncoding('utf8').on('data', (text: string) => (printed += text))
+    const closed = once(second, 'close')
+    await until('the import waits', async () => printed.includes('the service is busy: waiting'), SLOW_MS)
+    worker = await startProcess('worker/main.ts', 'working', { ...service.environment })
+    await closed
+    assert.equal(second.exitCode, 0, printed)
+    assert.match(printed, new RegExp(`^${ROWS} accepted, \\d+ of them by earlier runs; 0 refused\\.$`, 'm'))
+    const stored = async () => {
+      const [row] = await service.sql<{ all: number; texts: number }[]>`
         select count(*)::int as all, count(distinct description)::int as texts from feedback where source = 'many'`
-        return row!
-      }
-      await until('all rows are stored', async () => (await stored()).texts === ROWS)
-      assert.deepEqual({ ...(await stored()) }, { all: ROWS, texts: ROWS })
-    },
-  )
+      return row!
+    }
+    await until('all rows are stored', async () => (await stored()).texts === ROWS)
+    assert.deepEqual({ ...(await stored()) }, { all: ROWS, texts: ROWS })
+  })
 
   it('waits as long as the rate limit asks, and continues', { timeout: SLOW_MS }, async () => {
     const limited = await idleService()

@@ -84,7 +84,10 @@ describe('the import of a file', () => {
     const otherwise = await run(path, ...map.flatMap((one) => ['--map', one]), '--set', 'source=other')
     assert.equal(otherwise.code, 1)
     assert.match(otherwise.stderr, /the mapping changed/)
-    assert.ok(!readFileSync(`${path}.import`, 'utf8').includes('example'), 'the journal must not have content of the file')
+    assert.ok(
+      !readFileSync(`${path}.import`, 'utf8').includes('example'),
+      'the journal must not have content of the file',
+    )
   })
 
   it('shows refusals in a dry run, and sends nothing', async () => {

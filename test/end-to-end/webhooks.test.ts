@@ -115,7 +115,9 @@ describe('webhooks', () => {
     assert.match(await statusOf(id), / {2}paused {2}/)
     await command('replay', id, '--from', '0')
     await until('all changes are delivered again', async () => received.length > 2 * earlier)
-    await until('the new change is delivered as well', async () => received.some(({ message }) => message.data.id === own))
+    await until('the new change is delivered as well', async () =>
+      received.some(({ message }) => message.data.id === own),
+    )
     await command('delete', id)
     stop()
   })

@@ -94,7 +94,8 @@ describe('WORKER_QUEUES', () => {
     it(`ends the start on ${bad}, and names the expected form`, async () => {
       const child = spawnProgram('worker/main.ts', [], { ...service.environment, WORKER_QUEUES: bad })
       let output = ''
-      for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text) => (output += text))
+      for (const stream of [child.stdout, child.stderr])
+        stream.setEncoding('utf8').on('data', (text) => (output += text))
       await once(child, 'close')
       assert.equal(child.exitCode, 1, output)
       assert.match(output, /WORKER_QUEUES .*some of wake, backlog, removal, tagging, webhook, separated by commas/)

@@ -57,7 +57,11 @@ const storedAt = async (sql: Sql, { redisPrefix }: Service): Promise<Set<string>
   return new Set(rows.map(({ id }) => id))
 }
 const holdsMore = (sql: Sql, service: Service, than: number) =>
-  until('more submissions are stored', async () => (await storedAt(sql, service).catch(() => new Set())).size > than, WITHIN_MS)
+  until(
+    'more submissions are stored',
+    async () => (await storedAt(sql, service).catch(() => new Set())).size > than,
+    WITHIN_MS,
+  )
 
 /** Promotes the standby, and waits until workers store there. */
 const promote = async (service: AtPair): Promise<void> => {

@@ -95,6 +95,8 @@ describe('a standby of Postgres', () => {
     const { stdout } = await runCommand(asked, 'cli/doctor/doctor-command.ts')
     assert.match(stdout, /warning +Postgres at 127\.0\.0\.1:1 cannot be reached/)
     await pair.promote()
-    await until('there are two primaries', async () => / all accept writes: they are independent primaries\./.test(await doctor()))
+    await until('there are two primaries', async () =>
+      / all accept writes: they are independent primaries\./.test(await doctor()),
+    )
   })
 })

@@ -87,7 +87,9 @@ describe('process reports', () => {
   it('are sent regularly, and end when they are stopped', async () => {
     let tagged = 0
     const reporting = startReporting(reports, { id: 'c', kind: 'worker' }, async () => ({ tagged: ++tagged }))
-    await until('the process has reported again', async () => (await reports.read()).some((one) => one.id === 'c' && one.tagged > 1))
+    await until('the process has reported again', async () =>
+      (await reports.read()).some((one) => one.id === 'c' && one.tagged > 1),
+    )
     await reporting.stop()
     assert.deepEqual(await ids(), [])
   })

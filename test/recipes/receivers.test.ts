@@ -166,7 +166,10 @@ describe('the receivers', () => {
     const { name, email } = await contact('zendesk', detail.requester_id)
     assert.deepEqual([name, email], ['Ada Byron', 'ada@acme.example'])
     // The ticket of the event has the same requester, who was unknown at that time.
-    await until('the feedback is linked', async () => (await feedback('zendesk', '5158'))['contact'] === detail.requester_id)
+    await until(
+      'the feedback is linked',
+      async () => (await feedback('zendesk', '5158'))['contact'] === detail.requester_id,
+    )
   })
 
   receiver('intercom.ts', 'Bun', async (deliver) => {

@@ -184,7 +184,8 @@ const showFacts = (point) => {
     'Worker processes': point.workers,
     Redis: point.redisUp ? 'answers' : 'does not answer',
     Postgres: point.postgresUp ? 'answers' : 'does not answer',
-    'Memory that Redis may use': point.redisMaxBytes === 0 ? 'no limit' : point.redisMaxBytes && bytes(point.redisMaxBytes),
+    'Memory that Redis may use':
+      point.redisMaxBytes === 0 ? 'no limit' : point.redisMaxBytes && bytes(point.redisMaxBytes),
     'Keys ended by purges': point.purgedKeys,
     'Webhooks that fail': point.webhooksFailing,
     'Webhooks that have ended': point.webhooksEnded,

@@ -74,7 +74,13 @@ const bind = (port: number, host: string): Promise<ReservedPort | undefined> =>
     const server = createServer((socket) => socket.destroy())
     server.once('error', (error: NodeJS.ErrnoException) => {
       if (error.code === 'EADDRINUSE') resolve(undefined)
-      else reject(new Error(`cannot listen on ${host}:${port} (${error.code}): set HOST and PORT to an address of this machine`, { cause: error }))
+      else
+        reject(
+          new Error(
+            `cannot listen on ${host}:${port} (${error.code}): set HOST and PORT to an address of this machine`,
+            { cause: error },
+          ),
+        )
     })
     server.listen({ port, host, exclusive: true }, () => {
       const address = server.address()

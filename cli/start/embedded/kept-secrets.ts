@@ -25,7 +25,8 @@ export const keptTokens = (dataDir: string): Tokens => {
   const content = keptFile(file, () => TOKEN_NAMES.map((name) => `${name}=${makeToken()}`).join('\n'))
   const read = (name: (typeof TOKEN_NAMES)[number]): string => {
     const token = new RegExp(`^${name}=(\\S+)$`, 'm').exec(content)?.[1]
-    if (token === undefined) throw new Error(`${file} has no ${name}: delete the file, and the next start makes new tokens`)
+    if (token === undefined)
+      throw new Error(`${file} has no ${name}: delete the file, and the next start makes new tokens`)
     return token
   }
   return {

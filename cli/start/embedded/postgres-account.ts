@@ -32,7 +32,14 @@ const byItsPath = (cluster: string) => ({ cwd: '/', path: cluster })
 const STARTING_USER: PostgresAccount = { prefix: [], place: byItsPath }
 
 const UNPRIVILEGED_ON_LINUX: PostgresAccount = {
-  prefix: ['setpriv', `--reuid=${UNPRIVILEGED}`, `--regid=${UNPRIVILEGED}`, '--clear-groups', '--inh-caps=-all', '--no-new-privs'],
+  prefix: [
+    'setpriv',
+    `--reuid=${UNPRIVILEGED}`,
+    `--regid=${UNPRIVILEGED}`,
+    '--clear-groups',
+    '--inh-caps=-all',
+    '--no-new-privs',
+  ],
   owner: UNPRIVILEGED,
   // The path of the cluster may lead through a private home, which other users cannot enter. Root
   // enters the directory before it changes the user, and this path leads to the current folder.

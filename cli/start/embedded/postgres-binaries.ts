@@ -41,9 +41,12 @@ const packageRoot = (name: string): string => {
   try {
     return dirname(dirname(createRequire(import.meta.url).resolve(name)))
   } catch (cause) {
-    throw new Error(`there is no embedded PostgreSQL, since the package ${name} is not installed: run npm run setup, or set DATABASE_URL to a server of your own`, {
-      cause,
-    })
+    throw new Error(
+      `there is no embedded PostgreSQL, since the package ${name} is not installed: run npm run setup, or set DATABASE_URL to a server of your own`,
+      {
+        cause,
+      },
+    )
   }
 }
 

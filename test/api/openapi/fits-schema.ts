@@ -6,7 +6,11 @@ const typeOf = (value: JsonValue): string => {
   return Array.isArray(value) ? 'array' : typeof value
 }
 
-type Keyword = (expected: JsonValue, value: JsonValue, fits: (schema: JsonValue, value: JsonValue) => boolean) => boolean
+type Keyword = (
+  expected: JsonValue,
+  value: JsonValue,
+  fits: (schema: JsonValue, value: JsonValue) => boolean,
+) => boolean
 
 const characters = (text: string): number => [...text].length
 
@@ -29,8 +33,10 @@ const KEYWORDS: Readonly<Record<string, Keyword>> = {
   maximum: (expected, value) => typeof value !== 'number' || value <= Number(expected),
   pattern: (expected, value) => typeof value !== 'string' || new RegExp(expected as string, 'u').test(value),
   // Other formats are notes for people.
-  format: (expected, value) => expected !== 'date-time' || typeof value !== 'string' || (isDateTime(value) && !isUnset(value)),
-  required: (expected, value) => !isJsonObject(value) || (expected as string[]).every((name) => Object.hasOwn(value, name)),
+  format: (expected, value) =>
+    expected !== 'date-time' || typeof value !== 'string' || (isDateTime(value) && !isUnset(value)),
+  required: (expected, value) =>
+    !isJsonObject(value) || (expected as string[]).every((name) => Object.hasOwn(value, name)),
   properties: (expected, value, fits) =>
     !isJsonObject(value) ||
     Object.entries(expected as JsonObject).every(([name, schema]) => {

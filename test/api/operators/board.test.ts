@@ -252,7 +252,9 @@ describe('the board', () => {
       const response = await of(new Request(`${ORIGIN}${BASE}/api/queues`))
 
       assert.equal(response.status, 500)
-      assert.deepEqual(await response.json(), { error: 'The queues cannot be shown at the moment. Check with npm run doctor whether Redis answers.' })
+      assert.deepEqual(await response.json(), {
+        error: 'The queues cannot be shown at the moment. Check with npm run doctor whether Redis answers.',
+      })
       assert.equal(faults.length, 1)
       away.disconnect()
     })

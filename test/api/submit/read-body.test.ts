@@ -252,7 +252,10 @@ describe('a body that is malformed', () => {
     it(`is cut off by the connection, ${how}`, async () => {
       const lost = () => Promise.reject(new Error('connection lost'))
       const start = how === 'plain' ? Buffer.from('{') : gzipSync('{}').subarray(0, 12)
-      assert.equal(messageOf(await read(inParts([start, lost], headers))), 'The body was cut off: send it again as a whole')
+      assert.equal(
+        messageOf(await read(inParts([start, lost], headers))),
+        'The body was cut off: send it again as a whole',
+      )
     })
   }
 

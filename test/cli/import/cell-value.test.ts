@@ -68,7 +68,12 @@ describe('cells', () => {
         ['["a, b","c"]', { tags: ['a, b', 'c'] }],
       ],
     ],
-    ['are tags, split at the requested separator', 'Labels', { map: ['labels=tags:spaces'] }, [['a b', { tags: ['a', 'b'] }]]],
+    [
+      'are tags, split at the requested separator',
+      'Labels',
+      { map: ['labels=tags:spaces'] },
+      [['a b', { tags: ['a', 'b'] }]],
+    ],
     [
       'are times with an offset in any form',
       'createdAt',
@@ -96,7 +101,12 @@ describe('cells', () => {
         ['2024-03-31 02:30:00+02', { createdAt: '2024-03-31T02:30:00+02:00' }],
       ],
     ],
-    ['have the values that --map-value gives them', 'rating', { 'map-value': ['rating Good=5'] }, [[' Good ', { rating: 5 }]]],
+    [
+      'have the values that --map-value gives them',
+      'rating',
+      { 'map-value': ['rating Good=5'] },
+      [[' Good ', { rating: 5 }]],
+    ],
     [
       'are objects of JSON',
       'meta',

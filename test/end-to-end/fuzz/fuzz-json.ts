@@ -101,13 +101,16 @@ export const textOf = (schema: JsonValue, wobbly: boolean): Text => {
 }
 
 const fittingTextOf = (definition: JsonObject, wobbly: boolean): Text => {
-  if (Array.isArray(definition['enum'])) return fc.constantFrom(...definition['enum'].map((value) => JSON.stringify(value)))
+  if (Array.isArray(definition['enum']))
+    return fc.constantFrom(...definition['enum'].map((value) => JSON.stringify(value)))
   // A choice beside properties, as in a purge, is satisfied often enough by chance.
   if (Array.isArray(definition['anyOf']) && definition['properties'] === undefined) {
     return fc.oneof(...definition['anyOf'].map((choice) => textOf(choice, wobbly)))
   }
   const types = [definition['type'] ?? 'object'].flat() as string[]
-  return fc.oneof(...types.map((type) => (type === 'null' ? fc.constant('null') : textOfType(type, definition, wobbly))))
+  return fc.oneof(
+    ...types.map((type) => (type === 'null' ? fc.constant('null') : textOfType(type, definition, wobbly))),
+  )
 }
 
 const textOfType = (type: string, definition: JsonObject, wobbly: boolean): Text => {
@@ -123,7 +126,9 @@ const textOfType = (type: string, definition: JsonObject, wobbly: boolean): Text
     case 'array':
       return fc.array(textOf(definition['items'] ?? {}, wobbly), { maxLength: 4 }).map((items) => `[${items.join()}]`)
     case 'object':
-      return isJsonObject(definition['properties']) ? membersOf(definition, definition['properties'], wobbly) : anyObject
+      return isJsonObject(definition['properties'])
+        ? membersOf(definition, definition['properties'], wobbly)
+        : anyObject
     default:
       throw new Error(`The type ${type} is unknown here`)
   }

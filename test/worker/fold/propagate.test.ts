@@ -14,7 +14,7 @@ const propagate = (conversation: JsonObject, own: JsonObject): JsonObject =>
   )
 
 describe('properties that a conversation propagates', () => {
-  it("give a message the keys that it lacks; a key of the message wins", () => {
+  it('give a message the keys that it lacks; a key of the message wins', () => {
     assert.deepEqual(propagate({ a: 1, b: 2 }, { b: 3, c: 4 }), { a: 1, b: 3, c: 4 })
   })
 

@@ -207,7 +207,10 @@ describe('maintenance', () => {
       throw new Error('away')
     }) as unknown as TestSchema['sql']
     const failing = startMaintenance({ ...dependencies, sql })
-    await until('all faults are logged', async () => lines.filter(([event]) => event === 'maintenance_failed').length >= 6)
+    await until(
+      'all faults are logged',
+      async () => lines.filter(([event]) => event === 'maintenance_failed').length >= 6,
+    )
     failing.stop()
   })
 
