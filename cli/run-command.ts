@@ -91,6 +91,9 @@ export const runCommand = async (command: Command): Promise<never> => {
   }
 }
 
+const OTHER_KEY =
+  'HASH_KEY is not the one that this database was made with. Set the key from hash.key in DATA_DIR or from your store of secrets.'
+
 const runConnected = async (command: Command, values: ParsedValues, words: string[]): Promise<void> => {
   const environment = await environmentOfService()
   const read: CommandContext['read'] = (names) => readSettings(names, environment)
@@ -120,9 +123,7 @@ const runConnected = async (command: Command, values: ParsedValues, words: strin
     readHashKey: async () => {
       const hashKey = hashKeyFrom(read(['HASH_KEY']).HASH_KEY)
       if (await isMadeWith(sql, hashKey)) return hashKey
-      throw new CommandError(
-        'HASH_KEY is not the one that this database was made with. Set the key from hash.key in DATA_DIR or from your store of secrets.',
-      )
+      throw new CommandError(OTHER_KEY)
     },
     openRedis,
     openQueues: async () => {
