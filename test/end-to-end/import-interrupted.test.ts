@@ -122,7 +122,7 @@ describe('an import that is interrupted', () => {
       process.kill(child.pid!, 'SIGINT')
       await ended
       assert.equal(child.exitCode, 1)
-      assert.match(printed, /^0 accepted; 0 refused\.\nStopped: 2 are left\./m)
+      assert.match(printed, /^0 accepted; 0 refused\.\nStopped: 2 records are left\./m)
     } finally {
       server.close()
     }

@@ -249,7 +249,7 @@ describe('records', () => {
       [{ map: ['description'] }, /does not have the form/],
       [{ set: ['constructor=1'] }, /no field constructor/],
       [{ layout: 'x' }, /--layout must be one of/],
-      [{ layout: 'zendesk-users', kind: 'feedback' }, /zendesk-users has contacts, not feedback/],
+      [{ layout: 'zendesk-users', kind: 'feedback' }, /zendesk-users is for contacts, not for feedback/],
       [{ kind: 'x' }, /--kind must be one of/],
       [{ map: ['Stars=rating', 'Score=rating'] }, /Several columns become rating: Stars, Score\. .*--map 'Score='/],
     ]

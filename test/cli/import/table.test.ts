@@ -239,9 +239,9 @@ describe('the rows of a file', () => {
     ['x.csv', ' \n,,\n', {}, /no header/],
     ['x.csv', 'a\n1\n', { skipRows: 'two' }, /--skip-rows must be a number of rows/],
     ['x.csv', 'a\n1\n', { delimiter: '"' }, /--delimiter must be one character/],
-    ['x.json', '[{"description":"one"}', {}, /no whole JSON/],
-    ['x.json', '[{"description":"one"}] [2]', {}, /no whole JSON/],
-    ['x.json', '', {}, /no whole JSON/],
+    ['x.json', '[{"description":"one"}', {}, /is not complete JSON/],
+    ['x.json', '[{"description":"one"}] [2]', {}, /is not complete JSON/],
+    ['x.json', '', {}, /is not complete JSON/],
     ['x.json', '{"tickets":[{}],"users":[{}]}', {}, /several arrays: tickets, users/],
   ]
   it('are refused if they do not fit: the message names the option that helps', () => {
