@@ -113,10 +113,10 @@ describe('a command that cannot do its work says why in one line, and ends with 
     [
       'that drops a reader that does not exist',
       {},
-      /^There is no role nobody_made_it\.$/,
+      /^There is no role unmade\. Check the name\.$/,
       'cli/reader-command.ts',
       'drop',
-      'nobody_made_it',
+      'unmade',
     ],
     [
       'whose Redis is away',
