@@ -63,8 +63,8 @@ export type AppDependencies = {
   log: Logger
 }
 
-// A token in an address would end up in logs, so the name under which the plugin looks for one
-// there cannot be guessed.
+// A token in an address would end up in logs. The plugin looks for one under this name, which no
+// caller can guess.
 const NO_QUERY_TOKEN = crypto.randomUUID()
 
 const SECURITY_HEADERS = {
@@ -74,8 +74,8 @@ const SECURITY_HEADERS = {
 }
 
 /**
- * The whole service behind HTTP: every answer, foreseen or not, is JSON and carries the request's
- * id.
+ * The whole service behind HTTP. Every answer carries the request's id; every error is JSON, an
+ * unforeseen one too.
  */
 export const createApp = (dependencies: AppDependencies): { handle: Handler } => {
   const { tracing, corsOrigins, log, readsTrailers } = dependencies
@@ -87,7 +87,8 @@ export const createApp = (dependencies: AppDependencies): { handle: Handler } =>
     handle: async (request) => {
       let response: Response
       try {
-        // Without a wait before it, so that it is sent before the runtime comes to the trailer.
+        // No await may come before this: the refusal has to leave before the runtime reads the
+        // trailer.
         const refused = refusedHead(request, readsTrailers)
         response = refused ? refusalResponse(refused) : await answer(request)
       } catch (error) {
@@ -110,11 +111,11 @@ const refusedHead = (request: Request, readsTrailers: boolean): Refusal | undefi
 
 const NO_TRAILER: Refusal = {
   refused: 'invalid',
-  problems: [{ message: 'A body with trailer fields cannot be read here; send it without', path: 'Trailer' }],
+  problems: [{ message: 'A body with trailer fields cannot be read here: send it without them', path: 'Trailer' }],
 }
 
-// `readBody` reads the bodies: it bounds time, bytes and depth, and its refusals are those of the
-// interface.
+// `readBody` reads the bodies instead: it bounds time, bytes and depth, and it refuses in the words
+// of the interface.
 const UNPARSED = { parse: 'none' } as const
 
 const BATCH_KINDS = {
@@ -124,7 +125,7 @@ const BATCH_KINDS = {
   submit_conversation: submitConversation,
 }
 
-/** The routes. They open nothing: every store, clock and page is handed in. */
+/** The routes. They open nothing: the caller hands in every store, clock and page. */
 const createRoutes = (dependencies: AppDependencies) => {
   const { intake, receipts, isReady, board, overview, metrics, tracing, log } = dependencies
   const timed = timedBy(dependencies.answered, tracing)
@@ -164,7 +165,7 @@ const createRoutes = (dependencies: AppDependencies) => {
     .all(`${BOARD_PATH}/*`, forOperators(board), UNPARSED)
 }
 
-/** What programs and agents read. */
+/** The routes that read records, for programs and for agents. */
 const withReads = (
   app: ReturnType<typeof emptyApp>,
   { reads, mcp }: Pick<AppDependencies, 'reads' | 'mcp'>,
@@ -189,8 +190,8 @@ type RouteContext = {
 const timedBy =
   (answered: Metrics['answered'], tracing: Tracing | undefined) =>
   (handle: (arrival: Arrival, params: RouteContext['params']) => Promise<Response>) =>
-  // It names the parts of the context that it takes. If it handed the context on whole, Elysia
-  // would make every part of it, cookies too, and every answer a second time.
+  // Destructuring is deliberate. For a handler that takes the whole context, Elysia builds every
+  // part of it, cookies too, and builds every answer twice.
   async ({ request, bearer: token, route, params }: RouteContext): Promise<Response> => {
     const beganAt = performance.now()
     const span = tracing && spanOf(request)
@@ -217,8 +218,8 @@ const emptyApp = (log: Logger) =>
       log('error', 'unforeseen', { requestId: requestIdOf(request), code, fault: nameOf(error) })
       return unforeseenResponse(requestIdOf(request))
     })
-    // The plugin takes all that stands behind the first seven characters for a token, and the
-    // scheme in one spelling only.
+    // The plugin knows only the spelling `Bearer`, and treats all text after the seventh character
+    // as the token.
     .derive({ as: 'global' }, ({ headers }) => {
       const token = bearerToken(headers['authorization'] ?? '')
       headers['authorization'] = token && `Bearer ${token}`
@@ -232,7 +233,9 @@ const readyAnswer = async (isReady: AppDependencies['isReady']): Promise<Respons
   return Response.json({ ready }, { status: ready ? 200 : 503 })
 }
 
-/** The board decides about methods itself. Without this, a wrong one would be a 404. */
+/**
+ * Answers a wrong method with 405; Elysia would answer 404. The board checks its methods itself.
+ */
 const refuseOtherMethods = (routes: ReturnType<typeof createRoutes>): void => {
   const paths = Map.groupBy(
     routes.routes.filter(({ method }) => method !== 'ALL'),

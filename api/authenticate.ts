@@ -7,8 +7,8 @@ import { isRefusal, type Refusal } from './refusal.ts'
 
 const MAX_REMEMBERED_TOKENS = 20_000
 /**
- * A look-up takes tokens along that are in use and whose turn would come soon, so that each of a
- * thousand does not ask by itself.
+ * A look-up also renews tokens that are in use and expire soon, so that a thousand tokens do not
+ * need a thousand look-ups.
  */
 const TAKEN_ALONG = 1_000
 const TAKEN_ALONG_FROM_MS = TOKEN_REMEMBERED_MS / 2
@@ -16,12 +16,14 @@ const TAKEN_ALONG_FROM_MS = TOKEN_REMEMBERED_MS / 2
 const LOOK_UPS = { items: TAKEN_ALONG, concurrency: 2 }
 
 /**
- * A token ends by the clock; how long ago Postgres was asked is measured, since clocks are set
- * back.
+ * `now` judges the expiry of a token. `steadily` measures the age of an answer from Postgres, since
+ * the clock of a machine can be set back.
  */
 type Clocks = { readonly now: () => number; readonly steadily: () => number }
 
-/** `askedAt`: when Postgres was asked last, whether it answered or not. */
+/**
+ * `at`: when Postgres answered. `askedAt`: when Postgres was last asked, with or without an answer.
+ */
 type Remembered = { holder: TokenHolder | undefined; at: number; askedAt: number }
 
 export type Authenticate = (token: string | undefined) => Promise<TokenHolder | Refusal>
@@ -29,8 +31,8 @@ export type Authenticate = (token: string | undefined) => Promise<TokenHolder | 
 type FindHolders = (hashes: readonly string[]) => Promise<ReadonlyMap<string, TokenHolder>>
 
 /**
- * Finds the holder of a bearer token through `find` and remembers the answer for seconds, also that
- * a token is unknown. Requests that come at once share a look-up.
+ * Finds the holder of a bearer token through `find` and remembers the answer for seconds, even that
+ * a token is unknown. Simultaneous requests share a look-up.
  */
 export const createAuthenticate = (find: FindHolders, { now, steadily }: Clocks): Authenticate => {
   const tokens = rememberTokens(find, steadily)
@@ -59,7 +61,7 @@ export const createAuthenticate = (find: FindHolders, { now, steadily }: Clocks)
   }
 }
 
-/** What Postgres told of tokens, by their hashes. */
+/** The answers of Postgres about tokens, by the hash of the token. */
 const rememberTokens = (find: FindHolders, steadily: Clocks['steadily']) => {
   const remembered = new Map<string, Remembered>()
   const soonDue = new Set<string>()
@@ -86,7 +88,7 @@ const rememberTokens = (find: FindHolders, steadily: Clocks['steadily']) => {
       for (const hash of all) remember(hash, holders.get(hash))
       return hashes.map((hash) => holders.get(hash))
     }, LOOK_UPS),
-    /** Puts the next look-up off: while Postgres hangs, not every request shall wait for it. */
+    /** Postpones the next look-up, so that not every request waits while Postgres hangs. */
     lastHolder: (hash: string): TokenHolder | undefined => {
       const known = remembered.get(hash)
       if (!known?.holder || steadily() - known.at >= TOKEN_USABLE_WITHOUT_POSTGRES_MS) return undefined
@@ -100,19 +102,19 @@ const holderOrRefusal = (holder: TokenHolder | undefined, now: number): TokenHol
   holder && (holder.expiresAt === null || holder.expiresAt.getTime() > now) ? holder : { refused: 'unauthenticated' }
 
 /**
- * The token of a header `Authorization: Bearer TOKEN`, or undefined if anything is wrong with it.
- * RFC 6750 has fewer characters in a token, but one that the environment gives may have any that is
- * visible; a second header `Authorization` brings a space.
+ * The token of a header `Authorization: Bearer TOKEN`; undefined if the header is malformed. RFC
+ * 6750 allows fewer characters, but a token from the environment may have any visible one. A second
+ * header `Authorization` adds a space, which no token has.
  */
 export const bearerToken = (authorization: string): string | undefined =>
   /^bearer +([\x21-\x7e]+)[ \t]*$/i.exec(authorization)?.[1]
 
-/** Who asks for something in a workspace. */
+/** The workspace that the token of a request belongs to. */
 export type Caller = { workspaceId: string }
 
 /**
- * The caller, if the token permits submitting or reading (an admin token does both) or, for
- * `admin`, purging.
+ * The caller, if the token has the scope that the operation needs; an admin token may submit and
+ * read as well.
  */
 export const callerOf = async (
   authenticate: Authenticate,

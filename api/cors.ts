@@ -1,22 +1,22 @@
 import type { Handler } from './serve.ts'
 
 export type CorsOptions = {
-  /** Origins whose pages may ask. If the list is empty, no page of another origin may. */
+  /** Origins whose pages may send requests. An empty list allows no other origin. */
   readonly origins: readonly string[]
-  /** What is not below this path is closed to the pages of all other origins. */
+  /** Pages of other origins may use only paths below this one. */
   readonly basePath: string
 }
 
-/** Headers of requests that the interface knows and a page may not send unasked. */
+/** Request headers of the interface that a browser sends only with permission. */
 const ALLOWED_HEADERS =
   'Authorization, Content-Type, Content-Encoding, Idempotency-Key, Prefer, X-Request-Id, traceparent'
-/** Headers of answers that a script would not see otherwise. */
+/** Answer headers that a browser hides from scripts without permission. */
 const EXPOSED_HEADERS =
   'Submission-Id, Submission-State, Preference-Applied, RateLimit-Policy, RateLimit, Retry-After, X-Request-Id'
 const PREFLIGHT_SECONDS = 600
 
 /**
- * Lets pages of these origins use what is below the base path (CORS). It never asks for credentials
+ * Lets pages of these origins use the paths below the base path (CORS). It never allows credentials
  * of the browser: a page sends its token itself.
  */
 export const forOrigins = ({ origins, basePath }: CorsOptions, handle: Handler): Handler => {
@@ -27,8 +27,8 @@ export const forOrigins = ({ origins, basePath }: CorsOptions, handle: Handler):
     const origin = request.headers.get('origin')
     const isAllowed = origin !== null && allowed.has(origin)
     const response = isAllowed && isPreflight(request) ? preflightAnswer() : await handle(request)
-    // Set for every origin, so that no cache gives an answer without permission to a page that has
-    // it.
+    // Set for every origin. Otherwise a cache could serve an answer without permission to a page of
+    // a permitted origin.
     response.headers.append('Vary', 'Origin')
     if (!isAllowed) return response
     response.headers.set('Access-Control-Allow-Origin', origin)

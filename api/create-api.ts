@@ -35,18 +35,21 @@ import { countBacklog } from './submit/count-backlog.ts'
 import type { IntakeDependencies } from './submit/intake-dependencies.ts'
 import { type Pressure, watchPressure } from './submit/pressure.ts'
 
-/** A page is answered within 3 s also when Redis or Postgres hangs. */
+/** A page answers within seconds even when Redis or Postgres hangs. */
 const ANSWER_TIMEOUT_MS = 2_000
 
 export type Api = {
   handle: Handler
-  /** The process is to end: it counts as not ready, and no request waits any longer. */
+  /**
+   * Prepares the end of the process: it counts as not ready, and requests stop waiting for
+   * submissions.
+   */
   drain: () => void
-  /** Ends what runs beside the requests. To be called when they are answered. */
+  /** Ends the background work. Call it when all requests are answered. */
   stop: () => Promise<void>
 }
 
-/** The API, with everything that it is made of. */
+/** Builds the API from its parts. */
 export const createApi = async (resources: Resources): Promise<Api> => {
   const { config, log, sql, redis } = resources
   const prefix = config.REDIS_PREFIX
@@ -94,7 +97,7 @@ const pressureOf = (stores: Parameters<typeof countBacklog>[0], mostWaiting: num
     return { usedBytes, maxBytes, waiting }
   }, mostWaiting)
 
-/** A statement is cancelled by then: the answer waits a little longer. */
+/** The answer waits longer than a statement may take, so that it sees the cancellation. */
 const READ_TIMEOUT_MS = 6_000
 
 const readsIn = (
@@ -123,7 +126,7 @@ const readsIn = (
   }
 }
 
-/** What agents need, and how often they may ask. */
+/** The dependencies of calls by agents, with the limit on their number. */
 const agentsIn = ({ config, log, readingSql: sql }: Resources): Omit<AppDependencies['mcp'], 'reads' | 'called'> => {
   const agentReads: AgentReads = {
     count: (asked) => withinTime(countFeedback(sql, asked), READ_TIMEOUT_MS),
@@ -145,7 +148,7 @@ const boardOf = (queues: JobQueues, onFault: OnFault): Handler =>
     onFault: (error, request) => onFault('board_failed', error, { requestId: requestIdOf(request) }),
   })
 
-/** What this process counts, reports to the others and shows to operators. */
+/** The metrics of this process, its reports to the other processes and its pages for operators. */
 const observe = (
   { config, sql, redis }: Resources,
   readCondition: ReadCondition,

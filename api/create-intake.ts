@@ -23,25 +23,25 @@ import type { IntakeDependencies } from './submit/intake-dependencies.ts'
 import type { Pressure } from './submit/pressure.ts'
 import { createFindStoredKey } from './submit/stored-key-finder.ts'
 
-// A request may wait for its token and then for a look-up; it is answered within 3 s also when
-// Redis or Postgres hangs.
+// A request may wait for its token and then for a look-up. Together both stay within seconds even
+// when Redis or Postgres hangs.
 export const TOKEN_TIMEOUT_MS = 750
 export const LOOK_UP_TIMEOUT_MS = 1_250
 const MINUTE_MS = 60_000
 
-/** Goes on evenly when the clock of the machine is set. */
+/** A steady clock: setting the clock of the machine does not change it. */
 const steadily = (): number => performance.now()
 
-/** What the process has opened. It closes the connections itself, after `stop`. */
+/** The connections of the process, which closes them itself after `stop`. */
 export type Resources = {
   config: ApiConfig
   log: Logger
   hashKey: HashKey
   sql: Sql
-  /** A pool for reads of its own, so that they take no connection from submissions. */
+  /** A separate pool for reads, so that they take no connection from submissions. */
   readingSql: Sql
   redis: RedisClient
-  /** Another connection for admissions that wait for replicas; else the same one. */
+  /** A separate connection if admissions wait for replicas; else the same one. */
   admitting: RedisClient
   tracing: Tracing | undefined
 }
@@ -52,7 +52,7 @@ type Circumstances = Pick<IntakeDependencies, 'bodies' | 'onFault' | 'count'> & 
   pressure: Pressure
 }
 
-/** Everything that a submission meets on its way from the handler to the answer. */
+/** The dependencies of a submission, from the handler to the answer. */
 export const createIntake = (resources: Resources, circumstances: Circumstances): IntakeDependencies => {
   const { config, sql, hashKey } = resources
   const { wake, stop, pressure, ...handed } = circumstances
@@ -75,7 +75,7 @@ export const createIntake = (resources: Resources, circumstances: Circumstances)
   }
 }
 
-/** Admits with the bytes that are left for a workspace, and counts what was added. */
+/** Admits within the bytes that a workspace may still queue, and counts the bytes that it adds. */
 const admitUnderPressure = (
   { config, sql, redis, admitting }: Resources,
   wake: Pick<Wake, 'wake'>,
@@ -105,7 +105,7 @@ const limitOf = (config: ApiConfig, operation: Operation): RateLimit | undefined
 }
 
 /**
- * Two bodies have to fit, or one that is as large as it may be would wait until nothing else is in
+ * Two of the largest bodies have to fit. Otherwise such a body would wait until no other is in
  * hand.
  */
 export const mostBytesInHand = (config: ApiConfig): number => {

@@ -12,7 +12,7 @@ export type ReceiptSources = {
   onFault: OnFault
 }
 
-/** GET /submissions/{id}: what became of a submission of the caller's workspace. */
+/** GET /submissions/{id}: the receipt of a submission of the caller's workspace. */
 export const readReceipt = async (sources: ReceiptSources, arrival: Arrival, id: string): Promise<Response> => {
   const found = await findReceipt(sources, arrival, id)
   if (!isRefusal(found)) return Response.json({ submission: found })
@@ -32,8 +32,7 @@ const findReceipt = async (
   const { workspaceId } = caller
   arrival.span?.set({ 'feedback_insights.submission.id': submissionId })
   try {
-    // A submission that is applied between the first two looks is in neither of them, but in the
-    // third.
+    // The first two look-ups miss a submission that is applied between them; the third finds it.
     const receipt =
       (await findStored(workspaceId, submissionId)) ??
       (await findQueued(workspaceId, submissionId)) ??

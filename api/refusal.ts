@@ -1,9 +1,6 @@
 import type { Problem } from '../contract/problem.ts'
 
-/**
- * Every way in which a request is turned away. `refusalResponse` alone decides what a client sees
- * of each.
- */
+/** The reasons to refuse a request. Only `refusalResponse` decides what the client sees. */
 export type Refusal =
   | { refused: 'unauthenticated' }
   | { refused: 'forbidden'; needs: 'submit' | 'read' | 'admin' | 'operator' }
@@ -43,7 +40,7 @@ export const isRefusal = (value: object): value is Refusal => 'refused' in value
 
 const RETRY_UNAVAILABLE_SECONDS = 5
 
-/** Also of a purge that was accepted and then decided to match nothing. */
+/** Also the answer to an accepted purge that turned out to match nothing. */
 export const NO_SUCH_CONTACT = 'No contact matches the given id or email.'
 
 /** The answer to a refused request: JSON with `error`, the status and headers of the interface. */
@@ -86,9 +83,12 @@ export const refusalResponse = (refusal: Refusal): Response => {
 
 const NOT_JSON = 'The body must be JSON in UTF-8, plain or gzip: send Content-Type: application/json.'
 
-/** Refusals whose status and text are always the same. */
+/** Refusals with a fixed status and text. */
 const FIXED = {
-  origin: [403, 'Pages of this origin may not ask here.'],
+  origin: [
+    403,
+    'Pages of this origin may not send requests to this service. Its operators can permit the origin: CORS_ORIGINS.',
+  ],
   'no-such-contact': [404, NO_SUCH_CONTACT],
   'no-such-submission': [404, 'There is no submission of this id in this workspace, or its receipt has expired.'],
   'no-such-record': [404, 'There is no such record in this workspace.'],
@@ -98,7 +98,7 @@ const FIXED = {
   ],
   'idempotency-key-of-other-body': [
     422,
-    'This Idempotency-Key came with another body before. Use a new key for a new request.',
+    'This Idempotency-Key was used with another body. Use a new key for a new request.',
   ],
   'not-found': [404, 'There is nothing at this path.'],
 } satisfies Record<string, [status: number, error: string]>
@@ -108,18 +108,18 @@ const isFixed = (refusal: Refusal): refusal is Extract<Refusal, { refused: keyof
 
 const UNAVAILABLE: Readonly<Record<Unavailable['why'], string>> = {
   redis: 'The queue did not answer in time. Nothing was confirmed; retry later with the same ids.',
-  'redis-refuses':
-    'The queue is there and takes nothing in at the moment. Nothing was confirmed; retry later with the same ids.',
-  'redis-replicas': 'Too few copies of the queue have it yet. Nothing was confirmed; retry later with the same ids.',
+  'redis-refuses': 'The queue refuses writes at the moment. Nothing was confirmed; retry later with the same ids.',
+  'redis-replicas':
+    'Too few replicas of the queue have the submission yet. Nothing was confirmed; retry later with the same ids.',
   'redis-memory': 'The queue is nearly full. Nothing was accepted; retry later.',
-  backlog: 'Too much is waiting to be processed. Nothing was accepted; retry later.',
+  backlog: 'Too many submissions wait to be processed. Nothing was accepted; retry later.',
   'workspace-backlog':
-    'This workspace has as much waiting as there is room left for all. Nothing was accepted; retry later.',
+    'Too many submissions of this workspace wait to be processed. Nothing was accepted; retry later.',
   'bodies-in-hand':
-    'This server is reading as many request bodies as it can hold. Nothing was accepted; retry later, with smaller bodies if you can.',
+    'This server is reading as many request bodies as it can hold. Nothing was accepted; retry later, with smaller bodies if possible.',
   stores: 'Redis or Postgres cannot be reached. Retry later.',
   reads: 'The database did not answer in time. Retry later.',
-  'reads-at-once': 'As many reads of this workspace are under way as may be at a time. Retry later.',
+  'reads-at-once': 'Too many reads of this workspace are under way. Retry later.',
   postgres: 'The database cannot be reached. Nothing was accepted; retry later.',
 }
 
@@ -131,6 +131,6 @@ const answer = (
   headers: Readonly<Record<string, string>> = {},
 ): Response => Response.json({ error }, { status, headers: { ...headers } })
 
-/** The answer to an unforeseen fault: the client gets nothing but the request id to quote. */
+/** The answer to an unforeseen fault. It has only a request id, which the client can quote. */
 export const unforeseenResponse = (requestId: string): Response =>
   answer(500, `Something went wrong on our side. Quote request ${requestId} when you report it.`)

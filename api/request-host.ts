@@ -1,9 +1,6 @@
 import type { Refusal } from './refusal.ts'
 
-/**
- * A name or an address, with or without a port, as in RFC 3986, but without percent escapes, which
- * no name needs.
- */
+/** A name or an address, with or without a port, as in RFC 3986, but without percent escapes. */
 const HOST = /^(?:[A-Za-z0-9._~!$&'()*+,;=-]+|\[[0-9A-Fa-f:.]+\])(?::\d{0,5})?$/
 
 export const NO_HOST: Refusal = {
@@ -12,9 +9,9 @@ export const NO_HOST: Refusal = {
 }
 
 /**
- * Whether the header `Host` of a request, if there is one, is a host. The runtimes put it in front
- * of the path without a look: on Deno `Host: x/api/v1/feedbacks?` turns every path into another
- * route, on Bun the address is lost if it is no host.
+ * Whether the header `Host` of a request, if present, is a host. The runtimes put it before the
+ * path unchecked. On Deno `Host: x/api/v1/feedbacks?` turns every path into another route; on Bun a
+ * malformed host loses the address.
  */
 export const hasHost = ({ headers, url }: Request): boolean => {
   const host = headers.get('host')

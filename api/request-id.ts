@@ -5,7 +5,7 @@ const SANE = /^[A-Za-z0-9._:-]{1,128}$/
 const ids = new WeakMap<Request, string>()
 
 /**
- * The id of a request: the caller's `X-Request-Id` if it is sane, else a new one. Every call for a
+ * The id of a request: the caller's `X-Request-Id` if it is valid, else a new one. Every call for a
  * request gives the same id.
  */
 export const requestIdOf = (request: Request): string => {

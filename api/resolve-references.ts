@@ -17,7 +17,7 @@ import { withinTime } from '../runtime/within-time.ts'
 import type { LogState } from '../queue/admission/admission.ts'
 import type { AwaitProgress } from './submit/await-progress.ts'
 
-/** A feedback that was admitted with this number, and how the log was then. */
+/** An admitted feedback, its acceptance number, and the state of the log at its admission. */
 export type ReferenceQuestion = {
   realm: Realm
   submissionId: string
@@ -28,26 +28,25 @@ export type ReferenceQuestion = {
 }
 
 /**
- * The own ids that an answer tells; null for what the feedback does not name, and for what cannot
- * be told now.
+ * The own ids for the answer. Null if the feedback names none, or if the id cannot be determined in
+ * time.
  */
 export type ResolvedReferences = { contactId: string | null; projectId: string | null }
 export type ResolveReferences = (question: ReferenceQuestion) => Promise<ResolvedReferences>
 
 const TOGETHER = { items: 500 }
-/** An answer waits so long for its feedback to be applied. */
+/** How long an answer waits for its feedback to be applied. */
 const APPLIED_WITHIN_MS = 300
 
 type Dependencies = { sql: Sql; timeoutMs: number; awaitProgress: AwaitProgress }
 
 /**
- * Tells the contact and the project of a feedback by what is stored. Where unapplied submissions
- * may change the answer, it waits for the feedback to be applied, and reads it. What cannot be told
- * in time, or without Postgres, is left out. Requests that ask at once share a query.
+ * Finds the own ids of a feedback's contact and project. Where unapplied submissions may change the
+ * answer, it waits until the feedback is applied, and reads it. It leaves an id out when the time
+ * is over or Postgres is away. Simultaneous requests share a query.
  */
 export const createResolveReferences = ({ sql, timeoutMs, awaitProgress }: Dependencies): ResolveReferences => {
-  // Each call has a time-out of its own too: one on a hanging connection must not hold up later
-  // ones.
+  // Each call has its own time-out, so that a hanging connection does not delay later calls.
   const find = coalesce(
     (asked: readonly ReferenceKeys[]) => withinTime(findReferences(sql, asked), timeoutMs),
     TOGETHER,
@@ -74,7 +73,7 @@ export const createResolveReferences = ({ sql, timeoutMs, awaitProgress }: Depen
   }
   return async (question) => {
     const keys = keysOf(question)
-    // The id of a project that is named follows from its name: no purge changes it.
+    // The id of a named project follows from its name; no purge changes it.
     const unasked = { contactId: null, projectId: keys.projectIds.length === 0 ? (keys.namedProjectId ?? null) : null }
     const isAsked = keys.contact.ids.length > 0 || keys.contact.weakKey !== undefined || keys.projectIds.length > 0
     if (!isAsked) return unasked
@@ -85,8 +84,8 @@ export const createResolveReferences = ({ sql, timeoutMs, awaitProgress }: Depen
 type Keys = ReferenceKeys & { namedProjectId: string | undefined }
 
 /**
- * The keys of a feedback's contact and project: ids count first, in their order, then what is found
- * or created.
+ * The keys of a feedback's contact and project. Ids count first, in their order, then the email or
+ * name.
  */
 const keysOf = ({ realm, record, feedbackId }: ReferenceQuestion): Keys => {
   const { contact, project, isExternalContactId: areExternal } = record
@@ -118,7 +117,7 @@ const contactOf = ({ contact }: Keys, stored: StoredReferences, { number, log }:
   const { ids, weakKey } = contact
   const isNamed = ids.length > 0 || weakKey !== undefined
   if (isNamed && log.isPurgeWaiting) return UNSURE
-  // An unapplied feedback can bring an own id; only an identify brings an external one.
+  // Any unapplied submission can create an own id; only an identify adds an external id.
   const mayComeUp = contact.areExternal ? log.isIdentifyWaiting : !log.isLogEmpty
   const byId = firstOf(stored.contacts, { number, log, mayComeUp })
   if (byId) return byId
@@ -138,7 +137,7 @@ const UNSURE: Resolved = { id: null, isSure: false }
 
 type Moment = Pick<ReferenceQuestion, 'number' | 'log'>
 
-/** The first id that is stored. An id before it that is not stored may be in the log. */
+/** The first stored id. An earlier id that is not stored may still be in the log. */
 const firstOf = (
   stored: readonly (StoredReference | undefined)[],
   { mayComeUp, ...moment }: Moment & { mayComeUp: boolean },
@@ -149,8 +148,8 @@ const firstOf = (
 }
 
 /**
- * What became stored after the feedback was accepted does not count for it, and what is not final
- * may change before it.
+ * A reference that was stored after the acceptance of the feedback does not count. One that is not
+ * final may change before the feedback is applied.
  */
 const judge = ({ id, number, isFinal }: StoredReference, moment: Moment): Resolved =>
   number > moment.number || (!isFinal && moment.log.isIdentifyWaiting) ? UNSURE : { id, isSure: true }

@@ -5,13 +5,12 @@ export type Listening = { port: number; stop(): Promise<void> }
 
 /**
  * Bun closes a connection on which no whole head of a request arrives for this long. Deno's server
- * has no such bound; node:http has one on Deno as well, but answered 14,000 requests a second
- * there, and Deno's server 39,000.
+ * has no such bound. On Deno node:http has one, but it is much slower.
  */
 const HEAD_SECONDS = 10
 /**
  * Bounds the rest of a request. The body (`readBody`) and an answer that waits (`Prefer: wait`)
- * have bounds of their own, below this.
+ * have their own, lower bounds.
  */
 const REQUEST_SECONDS = 70
 
@@ -42,14 +41,13 @@ type DenoGlobal = {
 }
 
 /**
- * Listens on Bun or on Deno; no other file knows which runtime it is on. Each by the server of its
- * own: node:http reads trailers, lets the next request wait and answers a broken head in words of
- * ours on Bun, too, but took 80 µs of processor time for a small request there, and Bun's server 25
- * (on Deno 105 and 45).
+ * Listens on Bun or on Deno; no other file knows the runtime. Each runtime uses its own server. On
+ * both, node:http would read trailers and let us answer a broken head, but it takes more than twice
+ * the processor time for a small request.
  *
  * `stop` takes no new connections and resolves when the requests in flight are answered.
  *
- * @throws when the address is taken. Bun would share the port without `reusePort: false`.
+ * @throws when the address is taken. `reusePort: false` keeps Bun from sharing the port.
  */
 export const serve = ({ port, hostname, fetch }: { port: number; hostname: string; fetch: Handler }): Listening => {
   const failed = () => Response.json({ error: 'Something went wrong on our side.' }, { status: 500 })
@@ -62,7 +60,7 @@ export const serve = ({ port, hostname, fetch }: { port: number; hostname: strin
         return fetch(request)
       },
       idleTimeout: HEAD_SECONDS,
-      // `readBody` judges the size, with an answer that says so; the runtime's own 413 has no body.
+      // `readBody` bounds the size and explains the refusal; the runtime's own 413 has no body.
       maxRequestBodySize: Number.MAX_SAFE_INTEGER,
       reusePort: false,
       error: failed,
@@ -73,16 +71,16 @@ export const serve = ({ port, hostname, fetch }: { port: number; hostname: strin
     const server = globals.Deno.serve({ port, hostname, onListen: () => {}, onError: failed }, fetch)
     return { port: server.addr.port, stop: () => server.shutdown() }
   }
-  throw new Error(`This runs on Bun and Deno, not on ${process.title}.`)
+  throw new Error(`The API runs on Bun or Deno, not on ${process.title}.`)
 }
 
 /**
- * Whether a request whose body has arrived may be admitted. Bun hands a body over before it looks
- * at what follows: at a trailer, or at anything in the same packet behind the body, it answers 400
- * by itself or closes, and the client cannot be told of an acceptance. By the next turn of the
- * event loop it has read all of that packet and aborted the request. What follows in a later
- * packet, while the request is being admitted, comes too late for this. Deno reads trailers and
- * lets the next request wait; its signal must not be touched, since it aborts on success as well.
+ * Whether a request whose body has arrived may be admitted. Bun hands over a body before it reads
+ * the rest of the packet. At a trailer, or at any other bytes after the body, it answers 400 by
+ * itself or closes: the client would never learn of an acceptance. By the next turn of the event
+ * loop Bun has read the packet and aborted the request. This check does not see bytes in a later
+ * packet. Deno reads trailers and lets the next request wait. Its signal must not be used, since it
+ * aborts on success as well.
  */
 export const isWhole = async (request: Request): Promise<boolean> => {
   if (!globals.Bun) return true
@@ -90,8 +88,5 @@ export const isWhole = async (request: Request): Promise<boolean> => {
   return !request.signal.aborted
 }
 
-/**
- * What this runtime cannot read, of what a head announces: at a trailer field Bun answers 400 by
- * itself, without a word why.
- */
+/** Whether this runtime reads trailer fields. Bun answers them with a 400 that does not say why. */
 export const READS_TRAILERS = !globals.Bun

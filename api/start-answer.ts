@@ -1,6 +1,6 @@
 /**
- * Browsers go to the reference, and others are told where things are. Like all addresses in pages
- * it is relative: a proxy may have the service below a path of its own.
+ * Sends browsers to the reference, and answers other clients with the addresses. The redirect is
+ * relative, like all addresses in pages: a proxy may have the service below a path.
  */
 export const startAnswer = (
   { headers }: Request,

@@ -9,8 +9,8 @@ import { withinTime } from '../runtime/within-time.ts'
 export type CanPurgeMatch = (workspaceId: string, wanted: PurgeRequest) => Promise<boolean>
 
 /**
- * Tells whether a purge can concern anything that is stored: a contact, a record that names the
- * unknown external id, or a dead submission.
+ * Tells whether a purge can match stored data: a contact, a record that names the unknown external
+ * id, or a dead submission.
  *
  * @throws when Postgres does not answer in time.
  */

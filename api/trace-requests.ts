@@ -8,7 +8,7 @@ const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS']
 
 const spans = new WeakMap<Request, Span>()
 
-/** The span of a request that is traced. */
+/** The span of a traced request. */
 export const spanOf = (request: Request): Span | undefined => spans.get(request)
 
 /**
@@ -21,7 +21,7 @@ export const traceRequests =
     const { pathname } = new URL(request.url)
     if (!paths.some((path) => pathname.startsWith(path))) return handle(request)
     const given = v.safeParse(traceparent, request.headers.get('traceparent'))
-    // A method that is not among these is text of the caller's, which has no place in a trace.
+    // An unknown method is text of the caller, which does not belong in a trace.
     const method = METHODS.includes(request.method) ? request.method : '_OTHER'
     const parent = given.success ? given.output : undefined
     const span = tracing.begin({ kind: 'server', name: method, parent, attributes: { 'http.request.method': method } })

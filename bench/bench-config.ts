@@ -1,32 +1,29 @@
 /** Requests a second while a contact is purged. */
 export const STEADY_PER_SECOND = 500
 
-/**
- * How large and how long a run is. It is printed with the table, because every figure depends on
- * it.
- */
+/** The size and length of a run. Printed with the table, because every figure depends on it. */
 export type BenchConfig = {
   readonly rounds: number
   /** How long each load lasts. */
   readonly seconds: number
   readonly connections: number
-  /** Feedback that is stored already in the service of the lines about size and purge. */
+  /** Feedback stored in advance, for the lines about size and purge. */
   readonly storedFeedback: number
-  /** People that feedback comes from. */
+  /** The number of people who give feedback. */
   readonly storedContacts: number
-  /** Submissions that wait already in the service of the line about the backlog. */
+  /** Submissions queued in advance, for the line about the backlog. */
   readonly backlog: number
   /** Feedback of each contact that is purged. One contact is purged in each round. */
   readonly purgedFeedback: number
   /** Workspaces whose tokens take turns. */
   readonly workspaces: number
-  /** Submissions that wait while Redis is weighed. */
+  /** Submissions that wait while the memory of Redis is measured. */
   readonly waiting: number
   /** Submissions of one kind whose processor time is measured. */
   readonly ofKind: number
-  /** Submissions that come one by one, in all rounds together. */
+  /** Submissions sent one by one, in all rounds together. */
   readonly lone: number
-  /** Feedback that is stored already where reads are measured. */
+  /** Feedback stored in advance, for the lines about reads. */
   readonly readFeedback: number
   readonly output: string
 }
@@ -51,7 +48,7 @@ const SECONDS = /^\d{1,3}(?:\.\d{1,3})?$/
 const DEFAULT_SECONDS = 2
 const DEFAULT_OUTPUT = 'bench-results.json'
 
-/** @throws when a variable is no number */
+/** @throws when a variable is not a number */
 export const readBenchConfig = (environment: Readonly<Record<string, string | undefined>>): BenchConfig => {
   const number = (name: keyof typeof DEFAULTS): number => {
     const given = environment[name]

@@ -12,17 +12,20 @@ import { judgeLines } from './figures/lines.ts'
 import { describeKinds, describeLines, describeProcessorTime } from './figures/report.ts'
 import { ONLY_WHEN_NAMED, runBench, SECTIONS, type SectionName, type Servers } from './run-bench.ts'
 
-/** A backlog of a million submissions fits. The service refuses new ones from 80 % on. */
+/**
+ * Room for a backlog of a million submissions, since the service refuses new ones when Redis is
+ * nearly full.
+ */
 const REDIS_MEMORY_BYTES = 6 * 1024 ** 3
 const say = (line: string): void => console.error(line)
 const startedAt = new Date()
 const running = new AsyncDisposableStack()
 
-/** Runs the sections that are named, or all that need not be named. */
+/** Runs the named sections, or by default all that need no name. */
 const main = async (words: readonly string[]): Promise<number> => {
   const unknown = words.filter((word) => !(word in SECTIONS))
   if (unknown.length > 0) {
-    say(`There is no section ${unknown.join(' or ')}: ${Object.keys(SECTIONS).join(', ')}`)
+    say(`There is no section ${unknown.join(' or ')}. The sections are: ${Object.keys(SECTIONS).join(', ')}`)
     return 1
   }
   const config = readBenchConfig(process.env)
@@ -61,9 +64,9 @@ const startServers = async (): Promise<Servers> => {
 }
 
 printHelp(`usage: npm run bench -- [SECTION]…
-Compares this service with plain variants of itself, with servers of its own. Sections: ${Object.keys(SECTIONS).join(', ')}.
-Of these, ${[...ONLY_WHEN_NAMED].join(', ')} run only when they are named.
-Its environment is in docs/benchmark.md.`)
+Compares this service with plain variants of itself. It starts its own servers. Sections: ${Object.keys(SECTIONS).join(', ')}.
+The sections ${[...ONLY_WHEN_NAMED].join(', ')} run only when they are named.
+docs/benchmark.md has the variables that it reads.`)
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.once(signal, () => void running.disposeAsync().finally(() => process.exit(130)))
 }

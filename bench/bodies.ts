@@ -1,7 +1,7 @@
 import type { ContactRecord } from '../contract/contact-record.ts'
 import type { ConversationRecord } from '../contract/conversation-record.ts'
 
-/** The people that the feedback of the benchmark comes from, ten in each company. */
+/** The people who give the feedback of the benchmark, ten in each company. */
 export type Crowd = { readonly people: number }
 
 const PEOPLE_PER_COMPANY = 10
@@ -12,16 +12,16 @@ const SENTENCES = [
   'Exporting the monthly report takes ages and then ends with an error.',
   'Search finds nothing as soon as a word is misspelled by one letter.',
   'The invoice shows last year although we changed the plan in March.',
-  'Importing contacts drops every second row without telling anybody.',
+  'Importing contacts drops every second row without an error message.',
 ] as const
 
 /**
- * A prime: people take turns in an order that is not theirs, and all have a turn before one comes
- * again.
+ * A prime step through the people: their order looks random, and everyone has a turn before the
+ * first repeats.
  */
 const STRIDE = 7_919
 
-/** About 350 bytes of JSON with a contact, an account and tags. No two have the same `sourceId`. */
+/** A feedback of usual size with a contact, an account and tags. Each has its own `sourceId`. */
 export const feedbackBody = (index: number, { people }: Crowd) => {
   const person = personOf(index, { people })
   return {
@@ -34,10 +34,10 @@ export const feedbackBody = (index: number, { people }: Crowd) => {
   }
 }
 
-/** The person whose feedback has a number. */
+/** The person who gives the feedback with this number. */
 const personOf = (index: number, { people }: Crowd): number => (index * STRIDE) % people
 
-/** The contact and the account that a person's feedback names. */
+/** The contact and the account in a person's feedback. */
 const referencesOfPerson = (person: number) => {
   const company = Math.floor(person / PEOPLE_PER_COMPANY)
   return {
@@ -64,7 +64,7 @@ const contactBody = (index: number): ContactRecord => ({
   },
 })
 
-/** Two contacts and 20 messages, every second one incoming. */
+/** A conversation with two contacts and 20 messages, every second one incoming. */
 const conversationBody = (index: number): ConversationRecord => ({
   id: `chat-${index}`,
   source: 'chat',
@@ -85,12 +85,12 @@ const conversationBody = (index: number): ConversationRecord => ({
 /** The bodies of a load. No two numbers give the same body. */
 export const BODIES = {
   feedback: feedbackBody,
-  /** All of the person after the crowd. */
+  /** All feedback is from one person outside the crowd. */
   'feedback of one person': (index: number, { people }: Crowd) => ({
     ...feedbackBody(index, { people }),
     ...referencesOfPerson(people),
   }),
-  /** The person with the number. */
+  /** Each number is a person. */
   'feedback of a person each': (index: number, crowd: Crowd) => ({
     ...feedbackBody(index, crowd),
     ...referencesOfPerson(index),

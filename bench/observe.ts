@@ -14,14 +14,14 @@ export type Outcome<Name extends string> = {
 type Observed<Name extends string> = {
   readonly target: LoadTarget
   readonly how?: LoadHow
-  /** Waits until all that was accepted is applied, where that comes later. */
+  /** Waits until all accepted submissions are applied, if the target applies them later. */
   readonly until?: () => Promise<void>
   readonly pids: Readonly<Record<Name, number>>
 }
 
 /**
- * Loads a target for long enough to see which rate it can keep up, waits until everything is
- * applied, and returns the processor time of each process per submission.
+ * Loads a target long enough to see its sustainable rate, waits until all submissions are applied,
+ * and returns the processor time of each process per submission.
  */
 export const observe = async <Name extends string>(
   rig: Rig,

@@ -23,12 +23,12 @@ export type ServiceName =
 
 export type ServiceNeeds = {
   readonly runtime?: Runtime
-  /** With a bound of memory the service has a Redis of its own. */
+  /** With a bound of memory the service has its own Redis. */
   readonly redisMemoryBytes?: number
   readonly replicasAck?: number
 }
 
-/** The things that all sections of the benchmark work with. */
+/** The services, loads and measurements that the sections of the benchmark share. */
 export type Rig = {
   readonly config: BenchConfig
   readonly measures: Measures
@@ -36,24 +36,24 @@ export type Rig = {
   /** Started by the first call. */
   readonly plain: () => Promise<PlainVariants>
   readonly urls: ServerUrls
-  /** Addresses whose processes have had a load. */
+  /** Addresses of processes that have had a load. */
   readonly warm: Set<string>
-  /** How many requests each service has accepted, by its origin. */
+  /** The number of accepted requests of each service, by origin. */
   readonly accepted: Map<string, number>
   readonly serverPids: { readonly Redis: number; readonly Postgres: number }
   /** Started by the first call for a name. */
   readonly service: (name: ServiceName, needs?: ServiceNeeds) => Promise<Service>
-  /** Starts a Redis that follows the one of a service. */
+  /** Starts a replica of a service's Redis. */
   readonly startReplica: (service: Service) => Promise<void>
   readonly say: (line: string) => void
-  /** The first of so many numbers that no body has had yet. */
+  /** Reserves this many unused numbers for bodies, and returns the first. */
   readonly takeNumbers: (count: number) => number
 }
 
-/** A part of the benchmark. Creating it prepares its services, and each round adds its figures. */
+/** A part of the benchmark. Its creation prepares the services, and each round adds figures. */
 export type Section = {
   readonly round: () => Promise<void>
-  /** A text that is printed below the table, after all rounds. */
+  /** A text for the end of the output, after all rounds. */
   readonly report?: () => string
 }
 export type CreateSection = (rig: Rig) => Promise<Section>
@@ -76,7 +76,7 @@ export const plainTarget = ({ token }: PlainVariants, port: number): LoadTarget 
 
 export type LoadHow = Partial<Omit<LoadOrder, keyof LoadTarget | 'connections'>>
 
-/** Sends bodies that were not sent before, unless `how` names numbers. */
+/** Sends new bodies, unless `how` has numbers. */
 export const loadWith = async (rig: Rig, target: LoadTarget, how: LoadHow = {}): Promise<LoadResult> => {
   const result = await rig.load.run(orderFor(rig, target, how))
   const { origin } = new URL(target.url)
@@ -84,16 +84,13 @@ export const loadWith = async (rig: Rig, target: LoadTarget, how: LoadHow = {}):
   return result
 }
 
-/** Waits until a service has finished all that its loads have brought. */
+/** Waits until a service has finished all submissions of its loads. */
 export const untilAllFinished = (rig: Rig, service: Service): Promise<void> =>
   untilFinished(service, rig.accepted.get(new URL(service.url).origin) ?? 0)
 
 const WARM_LOADS = 3
 
-/**
- * A process that was just started takes twice the time for a request that it takes once its code is
- * compiled.
- */
+/** A new process is slower until its code is compiled. */
 export const warmUp = async (rig: Rig, targets: readonly LoadTarget[]): Promise<void> => {
   for (const target of targets.filter(({ url }) => !rig.warm.has(url))) {
     await loadWith(rig, target, { seconds: WARM_LOADS * rig.config.seconds, idempotencyKeys: true })
@@ -102,14 +99,14 @@ export const warmUp = async (rig: Rig, targets: readonly LoadTarget[]): Promise<
 }
 
 /**
- * A load of so many loads shows which rate can be kept up. After a pause a process compiles its
- * code again: JavaScriptCore drops code that has not run for 15 to 60 s.
- * Source: https://github.com/WebKit/WebKit/blob/main/Source/JavaScriptCore/bytecode/CodeBlock.cpp
+ * A load of this many loads shows the sustainable rate. After a pause a process compiles its code
+ * again, since JavaScriptCore drops code that has not run for some time. Source:
+ * https://github.com/WebKit/WebKit/blob/main/Source/JavaScriptCore/bytecode/CodeBlock.cpp
  * (timeToLive)
  */
 export const SUSTAINED_LOADS = 4
 
-/** For a load that ends by its number of requests. */
+/** The time limit of a load that ends by its number of requests. */
 export const LONGEST_LOAD_SECONDS = 600
 
 const orderFor = ({ config, takeNumbers }: Rig, target: LoadTarget, how: LoadHow): LoadOrder => ({
@@ -123,13 +120,13 @@ const orderFor = ({ config, takeNumbers }: Rig, target: LoadTarget, how: LoadHow
   ...how,
 })
 
-/** So many numbers at most that no body has had yet. */
+/** A range of unused numbers, at most this many. */
 export const newNumbers = (takeNumbers: Rig['takeNumbers'], most: number): Numbers & { from: number } => ({
   from: takeNumbers(most),
   most,
 })
 
-/** A load of exactly so many requests. */
+/** A load of exactly this many requests. */
 export const loadOf = (numbers: Numbers, how: LoadHow = {}): LoadHow => ({
   numbers,
   seconds: LONGEST_LOAD_SECONDS,

@@ -8,8 +8,8 @@ import { createMeasures, type Measures } from './figures/measures.ts'
 import type { CreateSection, Rig } from './rig.ts'
 
 /**
- * The sections in the order in which each round runs them. Purges come last, since they remove
- * stored feedback. A section is loaded when it runs.
+ * The sections in their order within a round. Purges come last, since they remove stored feedback.
+ * A section is loaded when it runs.
  */
 export const SECTIONS = {
   ingress: async () => (await import('./sections/ingress.ts')).ingress,
@@ -29,7 +29,7 @@ const REPLICA_MEMORY_BYTES = 512 * 1024 ** 2
 
 export type SectionName = keyof typeof SECTIONS
 
-/** These take minutes of their own, and run only when they are named. */
+/** These sections take minutes, and run only when they are named. */
 export const ONLY_WHEN_NAMED: ReadonlySet<string> = new Set<SectionName>([
   'workspaces',
   'parts',
@@ -41,13 +41,13 @@ export const ONLY_WHEN_NAMED: ReadonlySet<string> = new Set<SectionName>([
 export type Servers = {
   readonly postgres: EmbeddedServer
   readonly redis: EmbeddedServer
-  /** Starts another Redis. It ends together with the first servers. */
+  /** Starts another Redis, which ends together with the first servers. */
   readonly startRedis: (name: string, maxMemoryBytes: number) => Promise<EmbeddedServer>
 }
 
 /**
- * Takes the figures of the given sections round by round, so that a disturbance of the machine
- * meets all alike.
+ * Measures the given sections round by round, so that a disturbance of the machine affects all of
+ * them.
  */
 export const runBench = async (
   servers: Servers,
@@ -120,7 +120,7 @@ const startRig = async (options: {
   }
 }
 
-/** Makes a thing at the first call for a name, and returns the same one to later calls. */
+/** Makes a value at the first call for a name, and returns the same value to later calls. */
 const once = <Name, Rest extends readonly unknown[], Made>(
   make: (name: Name, ...rest: Rest) => Promise<Made>,
 ): ((name: Name, ...rest: Rest) => Promise<Made>) => {

@@ -8,14 +8,15 @@ import { CommandError, runCommand } from './run-command.ts'
 
 const USAGE = `usage: npm run --silent contact:export -- [--id ID] [--email EMAIL] [--source SOURCE] [--workspace NAME]
 
-Writes all that is held about a contact to stdout, as one JSON document. It finds the contact as a purge finds it: by
-external id in SOURCE or in all sources, by email, or both. Without --workspace it looks in ${DEFAULT_WORKSPACE}.
-Ends with 1 when nothing is held. Without --silent npm writes lines of its own before the document.`
+Writes all data about a contact to stdout, as one JSON document. It finds the contact like a purge: by external id in
+SOURCE or in all sources, by email, or both. Without --workspace it searches ${DEFAULT_WORKSPACE}.
+Without --silent npm writes lines of its own before the document.
+Exit code 0: the document is written. 1: the service holds no data about the contact, or the command failed.`
 
 const CHARACTERS_AT_ONCE = 64 * 1024
 
 /**
- * Waits for the reader of stdout, so that nothing piles up and nothing is lost when the process
+ * Waits for the reader of stdout, so that no output piles up in memory or is lost when the process
  * ends.
  */
 const writeOut = async (pieces: AsyncIterable<string>): Promise<void> => {
@@ -46,7 +47,10 @@ await runCommand({
     const workspace = await findWorkspace(sql, values['workspace'] ?? DEFAULT_WORKSPACE)
     const stores = { sql, ...(await openRedis()), hashKey }
     const pieces = await exportContacts(stores, { workspace, wanted: wanted.output, at: new Date() })
-    if (!pieces) throw new CommandError('Nothing is held about such a contact in this workspace.')
+    if (!pieces)
+      throw new CommandError(
+        'The service holds no data about this contact in this workspace. Check --id, --email, --source and --workspace.',
+      )
     await writeOut(pieces)
   },
 })

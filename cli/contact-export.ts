@@ -11,14 +11,16 @@ import { createLog } from '../queue/log/log.ts'
 export type Stores = { sql: Sql; redis: RedisClient; prefix: string; hashKey: HashKey }
 export type ExportRequest = { workspace: { id: string; name: string }; wanted: PurgeRequest; at: Date }
 
-/** `keys`: the keys by which submissions name the contacts that were found, and those asked for. */
+/**
+ * `keys`: the keys by which submissions name the contacts, both the requested keys and the keys of
+ * the found contacts.
+ */
 type Person = { realm: Realm; found: FoundContacts; keys: ReadonlySet<string> }
 
 /**
- * Everything that is held about the contacts that a purge of the same words would match, as one
- * JSON document in pieces. Only a few records are in memory at a time. Undefined when nothing is
- * held. Logs are read before tables, so a submission that is applied in between appears twice
- * rather than never.
+ * All data about the contacts that a purge with the same options would match, as one JSON document
+ * in pieces. Undefined when there is no data. Memory holds only a few records at a time. Logs are
+ * read before tables, so a submission that is applied in between appears twice rather than never.
  */
 export const exportContacts = async (
   stores: Stores,

@@ -11,17 +11,17 @@ type Stores = { sql: Sql; redis: RedisClient; prefix: string }
 export type DeletionProgress = Pick<ProgressBar, 'note' | 'set'>
 
 /**
- * A request whose token was looked up in time is admitted within this time, unless its body comes
- * slowly.
+ * Within this time every request is admitted whose token was looked up before the deletion, unless
+ * its body arrives slowly.
  */
 const UNDER_WAY_MS = 2_000
 
 /**
- * Deletes a workspace with its tokens, its rows and its keys in Redis, and returns how many rows
- * and keys went. The first step removes the position of the workspace: from then on no worker can
- * save anything of it. Each step can be repeated, so a deletion that was interrupted goes on when
- * it is started again. The row of the workspace goes last: until nothing is left, its name leads
- * here.
+ * Deletes a workspace with its tokens, its rows and its keys in Redis. Returns the numbers of
+ * deleted rows and keys. The first step removes the position of the workspace: from then on no
+ * worker can save rows for it. Each step can be repeated, so an interrupted deletion continues when
+ * it is started again. The row of the workspace is deleted last, so that its name can be given
+ * again until then.
  *
  * @param startProgress gets the number of rows.
  */
@@ -33,9 +33,9 @@ export const deleteWorkspace = async (
   const ms = await beginDeletion(sql, workspaceId)
   const tokensForgottenAt = performance.now() + TOKEN_REMEMBERED_MS + UNDER_WAY_MS - ms
   const progress = startProgress(await countOwnedRows(sql, workspaceId))
-  progress.note('removes what waits')
+  progress.note('removes queued submissions')
   let keys = await forgetWorkspace(redis, prefix, workspaceId)
-  progress.note('removes what is stored')
+  progress.note('removes stored records')
   const rows = await deleteOwnedRows(sql, workspaceId, progress.set)
   progress.note('waits until no API process knows its tokens')
   await wait(Math.max(0, tokensForgottenAt - performance.now()))

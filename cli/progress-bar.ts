@@ -15,14 +15,14 @@ type Progress = {
   readonly label: string
   readonly total: number
   readonly output: ProgressOutput
-  /** How much was done before; it does not count for the rate. */
+  /** The part that earlier runs did. It does not count for the rate. */
   readonly from?: number
-  /** The clock in milliseconds; with a clock the bar shows the rate and the time that is left. */
+  /** A clock in milliseconds. With a clock the bar shows the rate and the remaining time. */
   readonly now?: () => number
 }
 
 /**
- * On a terminal, one line that fills up; elsewhere, a plain line for each note and one at the end.
+ * On a terminal, one line that fills up. Elsewhere, a plain line for each note and one at the end.
  */
 export const startProgressBar = ({ label, total, output, from = 0, now }: Progress): ProgressBar => {
   const started = now?.() ?? 0
@@ -35,7 +35,7 @@ export const startProgressBar = ({ label, total, output, from = 0, now }: Progre
     const bar = '█'.repeat(filled).padEnd(BAR_CHARACTERS, '░')
     return `${label.padEnd(LABEL_CHARACTERS)} ${bar} ${done}/${total}${pace()}${note && `  ${note}`}`
   }
-  // Clears to the end of the line, since a note may have been longer.
+  // Clears the rest of the line, since an earlier note may have been longer.
   const draw = () => output.isTTY === true && output.write(`\r${line()}\u001b[K`)
   draw()
   return {

@@ -6,9 +6,9 @@ import { CommandError, print, runCommand } from './run-command.ts'
 const USAGE = `usage: npm run reader -- create NAME
        npm run reader -- drop NAME
 
-create  makes a role of the database that can read the tables of docs/queries.md, and nothing else; prints its password once
-drop    takes it away
-NAME is in lower case. The user of DATABASE_URL has to be allowed to make roles.`
+create  makes a database role that can read only the tables of docs/queries.md; prints its password once
+drop    removes the role
+NAME is in lower case. The user of DATABASE_URL has to have the right to create roles.`
 
 const LARGE_OBJECTS =
   'It can also fill the disk with large objects, as every role can: docs/queries.md says how a superuser ends that.\n'
@@ -28,14 +28,16 @@ await runCommand({
     if (name === undefined || !NAME.test(name)) throw new CommandError(USAGE)
     switch (action) {
       case 'create': {
-        const password = await createReader(sql, name).catch(unless('42710', `There is a role ${name} already.`))
+        const password = await createReader(sql, name).catch(
+          unless('42710', `The role ${name} exists already. Choose another name.`),
+        )
         process.stderr.write(`password of ${name}, shown this once:\n`)
         print(password)
         if (await canMakeLargeObjects(sql, name)) process.stderr.write(LARGE_OBJECTS)
         return
       }
       case 'drop':
-        await dropReader(sql, name).catch(unless('42704', `There is no role ${name}.`))
+        await dropReader(sql, name).catch(unless('42704', `There is no role ${name}. Check the name.`))
         return print('dropped')
       case undefined:
       default:

@@ -16,17 +16,21 @@ import { connectForCommand, isRefusedByRedis, type RedisClient } from '../queue/
 
 type OpenRedis = { redis: RedisClient; prefix: string }
 
-/** The arguments and connections of a command. The connections are closed when it ends well. */
+/** The arguments and connections of a command. The connections close when it ends well. */
 export type CommandContext = {
   sql: Sql
-  /** The words of the command line that are no options. */
+  /** The words of the command line that are not options. */
   words: string[]
   values: Readonly<Record<string, string | undefined>>
   /** Every value of an option that may be repeated. */
   valuesOf: (option: string) => readonly string[]
   /** Settings of the service, from the environment or those of a running `npm start`. */
   read: <const Names extends readonly SettingName[]>(names: Names) => Settings<Names[number]>
-  /** HASH_KEY. @throws CommandError when the database was made with another one. */
+  /**
+   * HASH_KEY.
+   *
+   * @throws CommandError when the database was made with another key
+   */
   readHashKey: () => Promise<HashKey>
   openRedis: () => Promise<OpenRedis>
   openQueues: () => Promise<OpenRedis & { queues: JobQueues }>
@@ -35,16 +39,14 @@ export type CommandContext = {
 export type Command = {
   usage: string
   options: NonNullable<ParseArgsConfig['options']>
-  /**
-   * The command only reads what the role of `npm run reader` may read, and looks at whole tables.
-   */
+  /** The command reads only tables of the role of `npm run reader`, and reads whole tables. */
   isReader?: boolean
   run: (context: CommandContext) => Promise<void>
 }
 
 /**
- * A command was called in a wrong way, or asked for something that is not there. The message says
- * what to do.
+ * A wrong call of a command, or a call about an object that does not exist. The message says what
+ * to do.
  */
 export class CommandError extends Error {
   override readonly name = 'CommandError'
@@ -56,13 +58,16 @@ const STATEMENT_TIMEOUT_MS = 60 * 60 * 1_000
 
 export const print = (line: string): void => void process.stdout.write(`${printable(line)}\n`)
 
-/** The path of a file that the caller named: npm starts programs in the folder of the package. */
+/**
+ * The path of a file that the caller named. npm starts programs in the folder of the package, not
+ * in the caller's.
+ */
 export const pathOfCaller = (path: string): string => resolvePath(process.env['INIT_CWD'] ?? '.', path)
 
 /**
- * Runs a command of an operator: parses its words, connects to Postgres at DATABASE_URL (or that of
- * a running `npm start`) and to Redis if asked. Exits with 0, or with 1 and one line on what went
- * wrong. `--help` prints the usage.
+ * Runs a command of an operator: parses its words, and connects to Postgres at DATABASE_URL (or to
+ * that of a running `npm start`) and, if the command needs it, to Redis. Exits with 0, or with 1
+ * and a line that explains the error. `--help` prints the usage.
  */
 export const runCommand = async (command: Command): Promise<never> => {
   const fail = (error: unknown): never => {
@@ -77,14 +82,17 @@ export const runCommand = async (command: Command): Promise<never> => {
     })
     if (values['help'] === true) print(command.usage)
     else await runConnected(command, values as ParsedValues, positionals)
-    // The command ends well once its output is written. On a full disk this waits, and the event
-    // above ends the process.
+    // The command ends well only once its output is written. On a full disk this waits, and the
+    // event above ends the process.
     await new Promise((resolve) => process.stdout.write('', (error) => error || resolve(undefined)))
     return process.exit(0)
   } catch (error) {
     return fail(error)
   }
 }
+
+const OTHER_KEY =
+  'HASH_KEY is not the one that this database was made with. Set the key from hash.key in DATA_DIR or from your store of secrets.'
 
 const runConnected = async (command: Command, values: ParsedValues, words: string[]): Promise<void> => {
   const environment = await environmentOfService()
@@ -115,7 +123,7 @@ const runConnected = async (command: Command, values: ParsedValues, words: strin
     readHashKey: async () => {
       const hashKey = hashKeyFrom(read(['HASH_KEY']).HASH_KEY)
       if (await isMadeWith(sql, hashKey)) return hashKey
-      throw new CommandError('HASH_KEY is not the one that this database was made with.')
+      throw new CommandError(OTHER_KEY)
     },
     openRedis,
     openQueues: async () => {
@@ -129,10 +137,10 @@ const runConnected = async (command: Command, values: ParsedValues, words: strin
   await opened.disposeAsync()
 }
 
-/** SQLSTATEs of a table, function, column or schema that is not there. */
+/** SQLSTATEs for a missing table, function, column or schema. */
 const MISSING = ['42P01', '42883', '42703', '3F000']
 
-/** @throws the error, or what to do where a migration would help. */
+/** @throws the error, or a CommandError that asks for a migration if one would help. */
 const explainUnlessMigrated = async (sql: Sql, error: unknown): Promise<never> => {
   const isMissing = MISSING.includes(codeOf(error) ?? '')
   if (!isMissing || (await isMigrated(sql, await readMigrations()))) throw error
@@ -154,17 +162,18 @@ export const openForCommand = (
   how: { name: string; statementTimeoutMs: number; isReader?: boolean },
 ): Sql => openDatabase({ ...settings, DATABASE_CONNECTIONS: 1 }, how)
 
-/** The message for each kind of error. An error that no line knows came from Postgres. */
+/** The message for each kind of error. All other errors come from Postgres. */
 const explain = (error: unknown, usage: string): string => {
   if (error instanceof CommandError || error instanceof BadSettings || error instanceof MigrationRefused) {
     return error.message
   }
   if (error instanceof TypeError && 'code' in error) return `${error.message}\n\n${usage}`
-  // Deno throws it where something is printed; Bun makes it an event of the output.
+  // Deno throws it from the print; Bun makes it an event of the output.
   if (error instanceof Error && 'code' in error && error.code === 'ENOSPC') return cannotPrint(error)
   return inOneLine(isRefusedByRedis(error) ? explainRedis(error) : explainPostgres(error))
 }
 
 const inOneLine = ({ what, remedy }: Explained): string => `${what} ${remedy}`
 
-const cannotPrint = (error: unknown): string => `What this prints cannot be written (${describeFault(error)}).`
+const cannotPrint = (error: unknown): string =>
+  `The output cannot be written (${describeFault(error)}). Free some space, or redirect the output to another disk.`

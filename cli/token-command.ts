@@ -9,14 +9,14 @@ const USAGE = `usage: npm run token -- create --workspace NAME --scope submit|re
        npm run token -- list
        npm run token -- revoke ID
 
-submit         submissions of the workspace
-read           reading over HTTP, nothing else; agents (/mcp) see no personal data
-read:personal  the same, and agents see personal data
-admin          submissions, reading and purges of the workspace
-operator       dashboard, metrics and /admin of the whole installation
-The token itself is printed once and never kept: only its hash is. --days ends it after N days.`
+submit         submit to the workspace
+read           read the workspace; agents (/mcp) see no personal data
+read:personal  read the workspace; agents see personal data as well
+admin          submit to the workspace, read it and purge in it
+operator       see the dashboard, metrics and /admin of the whole installation
+The command prints the token once, and the service keeps only its hash. With --days the token expires after N days.`
 
-/** What --scope takes, and the scopes that the token has. */
+/** The values of --scope, and the scopes of the token. */
 const SCOPES = {
   submit: ['submit'],
   read: ['read'],

@@ -22,10 +22,10 @@ const USAGE = `usage: npm run webhook -- create --workspace NAME --url URL [--fr
        npm run webhook -- rotate ID
        npm run webhook -- delete ID
 
-A webhook gets every change of a workspace that GET /changes tells, signed as Standard Webhooks.
-It begins with what changes from now on, or behind POSITION: 0 is everything that there is.
-create and rotate print the secret. After rotate the former one signs as well for a day.
-Addresses that are not public are refused unless WEBHOOK_ALLOWED_HOSTS of the workers names the host.`
+A webhook receives the changes of a workspace, as in GET /changes, signed in the form of Standard Webhooks.
+It begins with the next change, or with the changes after POSITION. 0 delivers all existing records first.
+create and rotate print the secret. For a day after rotate, deliveries are also signed with the former secret.
+Workers refuse addresses that are not public, unless their WEBHOOK_ALLOWED_HOSTS names the host.`
 
 const NO_SUCH_WEBHOOK = 'There is no webhook with this id. See: npm run webhook -- list'
 const TEST_WITHIN_MS = 30_000
@@ -33,14 +33,17 @@ const LOOK_EVERY_MS = 100
 
 const positionOf = (text: string | undefined): number | undefined => {
   if (text === undefined) return undefined
-  if (!/^\d{1,16}$/.test(text)) throw new CommandError('--from must be a position of the change feed, or 0.')
+  if (!/^\d{1,16}$/.test(text))
+    throw new CommandError('--from must be a position of the change feed (a whole number), or 0.')
   return Number(text)
 }
 
 const urlOf = (text: string | undefined): string => {
   const url = text !== undefined && URL.canParse(text) ? new URL(text) : undefined
   if (url === undefined || !['http:', 'https:'].includes(url.protocol) || url.username !== '')
-    throw new CommandError('--url must be an address such as https://example.com/hooks, without a user.')
+    throw new CommandError(
+      '--url must be an address such as https://example.com/hooks, without a user name and password.',
+    )
   return url.href
 }
 
@@ -74,7 +77,8 @@ const test = async ({ sql, openQueues }: CommandContext, id: string): Promise<vo
     const outcome = await webhookTestOutcome(queues, job)
     if (outcome === 'confirmed') return print('The receiver has confirmed the test.')
     if (outcome !== undefined) throw new CommandError(`The receiver has not confirmed the test: ${outcome}.`)
-    if (performance.now() > until) throw new CommandError('No worker has sent the test within 30 s. Do workers run?')
+    if (performance.now() > until)
+      throw new CommandError('No worker has sent the test within 30 s. Check that a worker runs: npm run doctor')
     await pause(LOOK_EVERY_MS)
   }
 }
@@ -93,7 +97,7 @@ const rotate = async ({ sql, readHashKey }: CommandContext, id: string): Promise
   const hashKey = await readHashKey()
   const version = await rotateWebhookSecret(sql, id)
   if (version === undefined) throw new CommandError(NO_SUCH_WEBHOOK)
-  print('The new secret. The former one signs as well for a day.')
+  print('This is the new secret. For a day deliveries are also signed with the former one.')
   print(webhookSecret(hashKey, id, version))
 }
 
@@ -101,7 +105,7 @@ const replay = async ({ sql, values }: CommandContext, id: string): Promise<void
   const from = positionOf(values['from'])
   if (from === undefined) throw new CommandError('--from POSITION is required.')
   mustExist(await setWebhookState(sql, id, { state: 'active', from }))
-  print('active; everything behind the position is delivered again')
+  print('active; all changes after the position are delivered again')
 }
 
 await runCommand({
@@ -120,10 +124,10 @@ await runCommand({
         return test(context, idOf(words))
       case 'pause':
         mustExist(await setWebhookState(sql, idOf(words), { state: 'paused' }))
-        return print('paused; it keeps its place')
+        return print('paused; it keeps its position')
       case 'resume':
         mustExist(await setWebhookState(sql, idOf(words), { state: 'active' }))
-        return print('active; it goes on where it was')
+        return print('active; it continues at its position')
       case 'replay':
         return replay(context, idOf(words))
       case 'rotate':

@@ -11,8 +11,8 @@ const USAGE = `usage: npm run workspace -- create NAME
        npm run workspace -- delete NAME --yes
 
 A workspace is one customer of the service; all data belongs to exactly one.
-delete ends its tokens and removes everything in it: records, queued and dead submissions, receipts. --yes confirms that.
-You can stop it and run it again. The list says that a workspace is being deleted.`
+delete revokes its tokens and removes all its data: records, queued and dead submissions, receipts. --yes confirms that.
+You can stop delete and run it again. list shows which workspaces are being deleted.`
 
 const NAME = /^[\w][\w .-]{0,99}$/
 
@@ -22,8 +22,8 @@ const lineOf = ({ id, createdAt, name, isBeingDeleted }: Workspace): string =>
 const whyTaken = async (sql: Sql, name: string): Promise<string> => {
   const { isBeingDeleted } = await findWorkspace(sql, name)
   return isBeingDeleted
-    ? 'A workspace of this name is being deleted. Run delete again to finish that.'
-    : 'There is a workspace of this name already.'
+    ? 'A workspace with this name is being deleted. Run delete again to finish.'
+    : 'A workspace with this name exists already. See: npm run workspace -- list'
 }
 
 const remove = async ({ sql, openRedis }: Pick<CommandContext, 'sql' | 'openRedis'>, { id, name }: Workspace) => {
@@ -35,7 +35,7 @@ const remove = async ({ sql, openRedis }: Pick<CommandContext, 'sql' | 'openRedi
   })
   bar?.end()
   print(`deleted ${name}, with ${rows} rows and ${keys} keys in Redis`)
-  print(`To see that nothing is left: npm run purge:verify -- --workspace ${id}`)
+  print(`To check that no data is left: npm run purge:verify -- --workspace ${id}`)
 }
 
 await runCommand({
@@ -45,7 +45,7 @@ await runCommand({
     const named = (): string => {
       if (name === undefined || rest.length > 0) throw new CommandError(USAGE)
       if (!NAME.test(name))
-        throw new CommandError('A name has 1 to 100 letters, digits, spaces, dots, hyphens and underscores.')
+        throw new CommandError('NAME must have 1 to 100 letters, digits, spaces, dots, hyphens and underscores.')
       return name
     }
     switch (action) {
@@ -60,7 +60,7 @@ await runCommand({
       }
       case 'delete': {
         if (!values['yes'])
-          throw new CommandError('This removes the workspace with everything in it. Add --yes to confirm.')
+          throw new CommandError('This removes the workspace with all its data. Add --yes to confirm.')
         return remove({ sql, openRedis }, await findWorkspace(sql, named()))
       }
       case undefined:

@@ -19,19 +19,21 @@ export type * from './types.ts'
 export type { ChangesQuery, FeedbackQuery, ListQuery, Reads } from './reads.ts'
 export { type Connection, RequestError } from './send.ts'
 
-/** An answer with its headers `Submission-Id` and, if it waited, `Submission-State`. */
+/**
+ * The body of an answer, with its headers `Submission-Id` and, after a wait, `Submission-State`.
+ */
 export type Accepted<Body> = Body & { readonly submissionId: string; readonly state: Receipt['state'] | undefined }
 
 export type CallOptions = {
   /**
-   * The same key counts once within 24 hours. Each call makes one of its own, which its attempts
-   * share; give one that is made of the thing that is sent, if the program may end and send it
-   * again.
+   * Requests with the same key count once within 24 hours. By default each call makes a key, which
+   * its attempts share. If your program may restart and send the same record again, derive the key
+   * from the record.
    */
   readonly idempotencyKey?: string | undefined
   /**
-   * Waits for the answer until the submission is processed, at most so many seconds (30), and says
-   * in `state` how it ended.
+   * Waits until the submission is processed, at most this many seconds (30 at most). `state` then
+   * has the outcome.
    */
   readonly waitSeconds?: number | undefined
 }
@@ -39,20 +41,20 @@ export type CallOptions = {
 type Submit<Body, Answered> = (body: Body, options?: CallOptions) => Promise<Accepted<Answered>>
 
 /**
- * Each call is sent again until it is accepted or refused for good, and rejects with a
- * `RequestError` otherwise.
+ * Each call repeats its request until it is accepted or finally refused. In all other cases it
+ * rejects with a `RequestError`.
  */
 export type Client = Reads & {
   readonly createFeedback: Submit<FeedbackSubmission, FeedbackCreated>
   readonly identifyContact: Submit<ContactRecord, Success>
   readonly identifyAccount: Submit<AccountRecord, Success>
   readonly submitConversation: Submit<Conversation, Success>
-  /** Needs a token that may purge. 404: no contact matches. */
+  /** Requires an admin token. 404: no contact matches. */
   readonly purgeContact: Submit<PurgeRequest, Success>
   /**
-   * Up to 500 submissions; one result for each, in their order. Only those that may be accepted
-   * later are sent again, so those are accepted after the others. A refusal for good is in its
-   * result, and no error.
+   * Up to 500 submissions, with one result for each, in their order. Repeats only items that may be
+   * accepted later, so these are accepted after the others. A final refusal is a result, not an
+   * error.
    */
   readonly submitBatch: (
     items: readonly BatchItem[],
@@ -83,7 +85,8 @@ export const createClient = (connection: Connection): Client => {
 const submitOne = async (connection: Connection, sent: Sent): Promise<Accepted<object>> => {
   const { body, headers } = await send(connection, sent, patienceOf(connection))
   const submissionId = headers.get('submission-id')
-  if (submissionId === undefined) throw new RequestError('The answer has no Submission-Id. Is this the service?')
+  if (submissionId === undefined)
+    throw new RequestError('The answer has no Submission-Id. Check the address of the service.')
   return { ...(body as object), submissionId, state: headers.get('submission-state') as Receipt['state'] | undefined }
 }
 

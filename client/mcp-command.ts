@@ -1,10 +1,10 @@
 #!/usr/bin/env node
 /**
- * For programs that speak the Model Context Protocol to a child process: each line goes to the
+ * For programs that speak the Model Context Protocol to a child process. Sends each line to the
  * service.
  */
 
-/** What Node.js, Bun and Deno share of it; the package has no types of any of them. */
+/** The members that Node.js, Bun and Deno share. The package has no types of these runtimes. */
 type Host = {
   readonly env: Readonly<Record<string, string | undefined>>
   readonly stdin: AsyncIterable<Uint8Array>
@@ -30,7 +30,7 @@ const ANSWER_TIMEOUT_MS = 60_000
 const VERSION_MEMBER = 'io.modelcontextprotocol/protocolVersion'
 const SERVER_ERROR = -32_000
 
-/** What `initialize` agreed on; requests of later revisions carry theirs with them. */
+/** The revision that `initialize` agreed on. Requests of later revisions name their own. */
 let agreedVersion: string | undefined
 
 const run = async (): Promise<void> => {
@@ -60,7 +60,7 @@ const passOn = async (line: string): Promise<void> => {
       method: 'POST',
       headers: headersOf(message),
       body: line,
-      // Who follows a redirection would hand the token on.
+      // Following a redirection would send the token to another host.
       redirect: 'manual',
       signal: AbortSignal.timeout(ANSWER_TIMEOUT_MS),
     })
@@ -69,7 +69,7 @@ const passOn = async (line: string): Promise<void> => {
     if (isProtocol) for (const text of texts) write(text, message)
     else if (!response.ok) fail(message, `The service answered ${response.status}: ${texts.join(' ').slice(0, 300)}`)
   } catch {
-    fail(message, 'The service did not answer')
+    fail(message, 'The service did not answer. Check FEEDBACK_URL, and that the service runs.')
   }
 }
 
@@ -81,7 +81,7 @@ const messageOf = (text: string): Message => {
   }
 }
 
-/** Proxies and the service look at these instead of the body. */
+/** Proxies and the service read these headers instead of the body. */
 const headersOf = ({ method, params }: Message): Record<string, string> => {
   const own = params?._meta?.[VERSION_MEMBER]
   const name = params?.name ?? params?.uri
@@ -96,7 +96,7 @@ const headersOf = ({ method, params }: Message): Record<string, string> => {
   }
 }
 
-/** The messages of an answer, each on one line. */
+/** The messages of an answer, one a line. */
 const answersIn = (text: string, type: string): string[] => {
   const texts = type.startsWith('text/event-stream')
     ? text.split('\n').flatMap((line) => (line.startsWith('data:') ? [line.slice('data:'.length)] : []))

@@ -15,14 +15,14 @@ import type {
   StoredConversationPage,
 } from './types.ts'
 
-/** `next`: that of the page before; null or absent begins the list. */
+/** `next` of the previous page; null or absent begins the list. */
 export type ListQuery = {
   readonly limit?: number | undefined
   readonly order?: 'newest' | 'oldest' | undefined
   readonly next?: string | null | undefined
 }
 
-/** Each filter narrows the list. Of several tags, feedback has to carry all. */
+/** Each filter narrows the list. With several tags, feedback has to carry all of them. */
 export type FeedbackQuery = ListQuery & {
   readonly source?: string | undefined
   readonly tag?: string | readonly string[] | undefined
@@ -38,15 +38,15 @@ export type FeedbackQuery = ListQuery & {
 }
 
 export type ChangesQuery = {
-  /** `next` of the answer before; without it the feed begins with all that there is. */
+  /** `next` of the previous answer; without it the feed begins with all existing records. */
   readonly after?: string | number | null | undefined
   readonly limit?: number | undefined
-  /** Waits for a change, at most so many seconds (30). */
+  /** Waits for a change, at most this many seconds (30 at most). */
   readonly waitSeconds?: number | undefined
 }
 
 /**
- * Reads, with a token of scope `read` or `admin`. A page can be short although the list goes on.
+ * Reads, with a token of scope `read` or `admin`. A page can be short before the end of the list.
  */
 export type Reads = {
   readonly listFeedbacks: (query?: FeedbackQuery) => Promise<FeedbackPage>

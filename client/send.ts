@@ -5,13 +5,13 @@ export type Connection = {
   readonly url: string
   readonly token: string
   /**
-   * How long a call may wait for its next attempts, in milliseconds; 5 minutes if not given. 0: one
+   * How long a call may wait for further attempts, in milliseconds; by default 5 minutes. 0: one
    * attempt.
    */
   readonly patienceMs?: number | undefined
-  /** Refuses unknown members (`Prefer: handling=strict`), such as misspelt ones. */
+  /** Refuses unknown members, such as misspelt ones (`Prefer: handling=strict`). */
   readonly strict?: boolean | undefined
-  /** Called before each wait. `status` is undefined when there was no answer. */
+  /** Called before each wait. `status` is undefined if no answer came. */
   readonly onWait?: ((wait: { readonly ms: number; readonly status: number | undefined }) => void) | undefined
 }
 
@@ -26,14 +26,14 @@ export type Sent = {
 export type Answer = { readonly body: unknown; readonly headers: ReadonlyMap<string, string> }
 
 /**
- * The request was not accepted, or there was no answer: then `status` is undefined, and sending it
- * again with the same key is harmless.
+ * The request was not accepted, or no answer came. Without an answer `status` is undefined, and
+ * repeating the request with the same key is harmless.
  */
 export class RequestError extends Error {
   override readonly name = 'RequestError'
-  /** Of the last answer; undefined when there was none. */
+  /** The status of the last answer; undefined without an answer. */
   readonly status: number | undefined
-  /** What is wrong with the body, of an answer 400. */
+  /** The problems of the body, from an answer 400. */
   readonly problems: readonly Problem[]
   readonly requestId: string | undefined
 
@@ -45,15 +45,14 @@ export class RequestError extends Error {
   }
 }
 
-/** Waits before the next attempt; false when the call has waited for as long as it may. */
+/** Waits before the next attempt; false if the call has used up its waiting time. */
 export type Patience = (failed: {
   readonly status?: number | undefined
   retryAfterMs?: number | undefined
 }) => Promise<boolean>
 
 /**
- * What ends by itself: too slow a connection, a limit, and a service or a proxy before it in
- * trouble.
+ * Passing faults: a slow connection, a limit, and a fault of the service or of a proxy before it.
  */
 export const PASSING: readonly number[] = [408, 429, 500, 502, 503, 504]
 
@@ -66,8 +65,8 @@ const MS_PER_SECOND = 1_000
 const MOST_QUOTED_CHARACTERS = 300
 
 /**
- * One call's patience: it waits as long as the service asks, else longer each time, by chance, so
- * that callers do not come back together.
+ * The waits of one call. A wait is as long as the service asks, else random and longer each time,
+ * so that callers do not return together.
  */
 export const patienceOf = ({ patienceMs = DEFAULT_PATIENCE_MS, onWait }: Connection): Patience => {
   let left = patienceMs
@@ -84,7 +83,7 @@ export const patienceOf = ({ patienceMs = DEFAULT_PATIENCE_MS, onWait }: Connect
 }
 
 /**
- * Sends a request until it is accepted or refused for good.
+ * Sends a request until it is accepted or finally refused.
  *
  * @throws RequestError
  */
@@ -121,7 +120,7 @@ const attempt = async (
         ...(preferences.length > 0 && { Prefer: preferences.join(', ') }),
       },
       body: body === undefined ? null : JSON.stringify(body),
-      // Who follows a redirection makes a GET of a POST.
+      // Following a redirection would turn a POST into a GET.
       redirect: 'manual',
       ...(isOfThisMachine(url) && { proxy: false }),
       signal: AbortSignal.timeout(ATTEMPT_TIMEOUT_MS + (waitSeconds ?? 0) * MS_PER_SECOND),
@@ -138,8 +137,8 @@ const attempt = async (
 }
 
 /**
- * Bun sends a request through the proxy of HTTP_PROXY, with the token and the body, unless it is
- * told not to. Node.js takes no proxy by itself.
+ * By default Bun sends requests, with the token and the body, through the proxy of HTTP_PROXY.
+ * Node.js uses no proxy by default.
  */
 const isOfThisMachine = (url: string): boolean =>
   URL.canParse(url) && /^(?:127(?:\.\d+){3}|0\.0\.0\.0|\[::1\]|(?:.+\.)?localhost)$/.test(new URL(url).hostname)
@@ -161,17 +160,20 @@ const errorOf = (failed: Failed, { url }: Connection): RequestError => {
     const problems = error as Problem[]
     return new RequestError(`400: ${problems.map(({ message }) => message).join('; ')}`, { ...failed, problems })
   }
-  const said = typeof error === 'string' ? error : failed.text.slice(0, MOST_QUOTED_CHARACTERS)
-  return new RequestError(`${failed.status}: ${said || 'this does not look like the service'}`, failed)
+  const reason = typeof error === 'string' ? error : failed.text.slice(0, MOST_QUOTED_CHARACTERS)
+  return new RequestError(`${failed.status}: ${reason || 'this does not look like the service'}`, failed)
 }
 
-/** Such as ECONNREFUSED: Bun has it in the error, Node.js in its cause, and Deno in words alone. */
+/**
+ * A code such as ECONNREFUSED. Bun has it in the error, Node.js in its cause, and Deno only in the
+ * message.
+ */
 const codeOf = ({ cause }: Failed): string | undefined =>
   causesOf(cause)
     .map((error) => ('code' in error ? error.code : undefined))
     .find((code) => typeof code === 'string')
 
-/** The certificate of the service does not become a better one by waiting. */
+/** Waiting does not mend a bad certificate. */
 const isUntrusted = (failed: Failed): boolean =>
   /CERT|LEAF_SIGNATURE/.test(codeOf(failed) ?? '') ||
   causesOf(failed.cause).some(({ message }) => /certificate/i.test(message))

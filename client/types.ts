@@ -1,106 +1,64 @@
 // Made of api/openapi/openapi.json by `npm run client`.
 
-/** One piece of customer feedback and, if known, whom it comes from and what it is about. */
+/** One piece of customer feedback and, if known, its contact, account and project. */
 export type FeedbackSubmission = {
-  /** What was said: plain text or simple HTML. May be empty. */
+  /** The words of the customer: plain text or simple HTML. May be empty. */
   readonly description: string
   /** A heading for the feedback. */
   readonly title?: string | null | undefined
   /** Whether the text is the transcript of something spoken. */
   readonly isTranscript?: boolean | null | undefined
-  /**
-   * Tags of your own, kept as written after trimming, doubles left out. An empty array means no
-   * tags. Absent or null, tags are made from title and description a little later.
-   */
+  /** Your own tags, stored as written, trimmed and without duplicates. An empty array means no tags. If absent or null, the service generates tags from title and description a little later. */
   readonly tags?: readonly string[] | null | undefined
-  /**
-   * How `contactId` and `contact.id` are read: true means the id that your system gave the contact,
-   * false, as when it is absent, the id that this service gave it.
-   */
+  /** How `contactId` and `contact.id` are read: true means the id that your system gave the contact; false, the default, it is absent, the id that this service gave it. */
   readonly isExternalContactId?: boolean | undefined
-  /** Who gave the feedback, described. Used when `contactId` is absent or unknown. */
+  /** The contact who gave the feedback. Used when `contactId` is absent or unknown. */
   readonly contact?: ContactReference | null | undefined
-  /**
-   * Who gave the feedback, by id. An own id that no contact has is dropped; an unknown external id
-   * is remembered, and the feedback is linked once that contact is identified. As an external id, a
-   * placeholder is refused.
-   */
+  /** The contact who gave the feedback, by id. An own id that no contact has is dropped. An unknown external id is remembered, and the feedback is linked once that contact is identified. A placeholder is refused as an external id. */
   readonly contactId?: string | null | undefined
-  /**
-   * How `accountId` and `account.id` are read: true means the id that your system gave the account,
-   * false, as when it is absent, the id that this service gave it.
-   */
+  /** How `accountId` and `account.id` are read: true means the id that your system gave the account, false, as when it is absent, the id that this service gave it. */
   readonly isExternalAccountId?: boolean | undefined
-  /** The company concerned, described. Used when `accountId` is absent or names none. */
+  /** The account of the customer. Used when `accountId` is absent or unknown. */
   readonly account?: AccountReference | null | undefined
-  /** The company concerned, by id. Unknown ids are treated as those of contacts are. */
+  /** The account of the customer, by id. Unknown ids are treated like those in `contactId`. */
   readonly accountId?: string | null | undefined
-  /**
-   * The project that the feedback is about, described. Used when `projectId` is absent or names
-   * none.
-   */
+  /** The project that the feedback is about. Used when `projectId` is absent or unknown. */
   readonly project?: ProjectReference | null | undefined
   /** The project that the feedback is about, by the id that this service gave it. */
   readonly projectId?: string | null | undefined
-  /** The system that the feedback comes from. Absent or null, it is `API`. */
+  /** The system that the feedback comes from. If absent or null, `API`. */
   readonly source?: string | null | undefined
-  /**
-   * What the record is called in its source, such as the key of a ticket. The same source and
-   * `sourceId` again replace the record, whose id stays. Without it every submission is a record of
-   * its own.
-   */
+  /** The id of the record in its source, such as the key of a ticket. The same source and `sourceId` again replace the record, which keeps its own id. Without `sourceId` every submission creates a record. */
   readonly sourceId?: string | null | undefined
-  /**
-   * When true, top-level keys with dots become nested objects before storing: `a.b` turns into `b`
-   * inside `a`. A key that finds no place stays as it was. Concerns `sourceData`.
-   */
+  /** When true, top-level keys with dots become nested objects before storing: `a.b` turns into `b` inside `a`. A key that cannot be nested stays as it was. Concerns `sourceData`. */
   readonly shouldUnflattenSourceData?: boolean | null | undefined
-  /** Anything else worth keeping, such as an address that leads back to the original. */
+  /** Any further data, such as the address of the original. */
   readonly sourceData?: FreeObject | null | undefined
   /** A score that came with the feedback, commonly a whole number. Fractions are accepted. */
   readonly rating?: number | null | undefined
-  /**
-   * When the customer gave it: RFC 3339 with an offset, years 1 to 9999. Kept as UTC. Absent or
-   * null, it is the time at which the feedback was accepted.
-   */
+  /** When the customer gave it: RFC 3339 with an offset, years 1 to 9999. Kept as UTC. If absent or null, the time at which the feedback was accepted. */
   readonly createdAt?: string | null | undefined
 }
 
-/**
- * A contact that exists, by `id`, or one to be found by `email` and created if there is none. `id`
- * wins if it resolves.
- */
+/** A contact, by `id` or by `email`. An `id` that resolves wins. An email that no contact has creates one. */
 export type ContactReference = {
   /** Id of an existing contact, read as `isExternalContactId` says. */
   readonly id?: string | undefined
-  /** Name for the contact. Fills in only what no identify call has set. */
+  /** Name of the contact. It does not replace a name that an identify call has set. */
   readonly name?: string | undefined
-  /**
-   * What tells contacts apart here: an email address, or any other text that is unique in your
-   * system. Compared in canonical form; blank or a placeholder, it counts as absent.
-   */
+  /** The key of the contact: an email address, or any other text that is unique in your system. Compared in canonical form; a blank or a placeholder counts as absent. */
   readonly email?: string | undefined
   /** Further facts about the contact, stored as its metadata. */
   readonly sourceData?: FreeObject | null | undefined
 }
 
-/**
- * An account that exists, by `id`, or one to be found by `domain` or `name` and created if there is
- * none. `id` wins if it resolves; where domain and name point to different accounts, the domain
- * decides.
- */
+/** An account, by `id`, or by `domain` or `name`, which create one if no account has them. An `id` that resolves wins. Where domain and name belong to different accounts, the domain decides. */
 export type AccountReference = {
   /** Id of an existing account, read as `isExternalAccountId` says. */
   readonly id?: string | undefined
-  /**
-   * Name of the account, or any other text that is unique in your system. Compared in canonical
-   * form; blank or a placeholder, it counts as absent.
-   */
+  /** Name of the account, or any other text that is unique in your system. Compared in canonical form; a blank or a placeholder counts as absent. */
   readonly name?: string | undefined
-  /**
-   * Domain of the account, or any other text that is unique in your system. Compared in canonical
-   * form; blank or a placeholder, it counts as absent.
-   */
+  /** Domain of the account, or any other text that is unique in your system. Compared in canonical form; a blank or a placeholder counts as absent. */
   readonly domain?: string | undefined
   /** What the contract with the account is worth. */
   readonly contractValue?: number | null | undefined
@@ -108,101 +66,59 @@ export type AccountReference = {
   readonly sourceData?: FreeObject | null | undefined
 }
 
-/** A project that exists, by `id`, or one to be found by `name` and created if there is none. */
+/** A project, by `id`, or by `name`, which creates one if no project has it. */
 export type ProjectReference = {
   /** The id that this service gave the project. */
   readonly id?: string | undefined
-  /**
-   * Name of the project. Compared in canonical form; two projects never share one. Blank or a
-   * placeholder, it counts as absent.
-   */
+  /** Name of the project. Compared in canonical form; two projects never share one. A blank or a placeholder counts as absent. */
   readonly name?: string | undefined
 }
 
-/** What is known about a person in one source system. */
+/** The facts about a person in one source system. */
 export type ContactRecord = {
   /** The id that the source system gave the contact. A placeholder is refused. */
   readonly id: string
-  /**
-   * When true, top-level keys with dots become nested objects before storing: `a.b` turns into `b`
-   * inside `a`. A key that finds no place stays as it was. Concerns `properties`; keys that begin
-   * with `$` are left alone.
-   */
+  /** When true, top-level keys with dots become nested objects before storing: `a.b` turns into `b` inside `a`. A key that cannot be nested stays as it was. Concerns `properties`; keys that begin with `$` are left alone. */
   readonly shouldUnflattenProperties?: boolean | null | undefined
-  /** Facts about the contact. Keys that are absent keep their value. */
+  /** Facts about the contact. Absent keys keep their value. */
   readonly properties?: ContactProperties | null | undefined
-  /**
-   * The account that the contact belongs to, identified along with it. Absent or null changes
-   * nothing.
-   */
+  /** The account that the contact belongs to, identified along with it. Absent or null changes nothing. */
   readonly account?: AccountRecord | null | undefined
-  /**
-   * Limits search and change to contacts of this source system. Without it all sources are
-   * searched, and a contact that has to be created belongs to `API`, or in a conversation to its
-   * source.
-   */
+  /** Only contacts of this source system are searched and changed. Without it all sources are searched, and a contact that has to be created belongs to `API`, or to the source of the conversation. */
   readonly source?: string | null | undefined
 }
 
-/**
- * Facts about a contact. The `$`-keys below have columns of their own, in which null clears; every
- * other key is stored as metadata.
- */
+/** Facts about a contact. The `$`-keys below have columns of their own, and null clears them. Every other key is stored as metadata. */
 export type ContactProperties = {
-  /**
-   * Email address. It means this contact from now on, also if another one had it. A contact known
-   * by the email alone becomes one with this contact; contacts with different ids are never merged.
-   * Blank or a placeholder, it means no one.
-   */
+  /** Email address. From then on it means this contact, even if another one had it. A contact known by the email alone becomes one with this contact; contacts with different ids are never merged. A blank or a placeholder means no contact. */
   readonly $email?: string | null | undefined
   /** Name to show. */
   readonly $name?: string | null | undefined
-  /**
-   * When the contact was created in the system that the record comes from: RFC 3339 with an offset,
-   * years 1 to 9999. Kept as UTC.
-   */
+  /** When the contact was created in the system that the record comes from: RFC 3339 with an offset, years 1 to 9999. Kept as UTC. */
   readonly $createdAt?: string | null | undefined
-  /**
-   * When the contact last changed in the system that the record comes from: RFC 3339 with an
-   * offset, years 1 to 9999. Kept as UTC. If what is stored is newer, the record only fills what
-   * has no value.
-   */
+  /** When the contact last changed in the system that the record comes from: RFC 3339 with an offset, years 1 to 9999. Kept as UTC. If the stored time is newer, the record only fills members without a value. */
   readonly $updatedAt?: string | null | undefined
   /** What the contract with the contact is worth. */
   readonly $contractValue?: number | null | undefined
   readonly [key: string]: unknown
 }
 
-/** What is known about a company. */
+/** The facts about a company. */
 export type AccountRecord = {
   /** The id that your system gave the account. A placeholder is refused. */
   readonly id: string
-  /**
-   * When true, top-level keys with dots become nested objects before storing: `a.b` turns into `b`
-   * inside `a`. A key that finds no place stays as it was. Concerns `properties`; keys that begin
-   * with `$` are left alone.
-   */
+  /** When true, top-level keys with dots become nested objects before storing: `a.b` turns into `b` inside `a`. A key that cannot be nested stays as it was. Concerns `properties`; keys that begin with `$` are left alone. */
   readonly shouldUnflattenProperties?: boolean | null | undefined
-  /**
-   * Facts about the account, which have to include its name and domain. Keys that are absent keep
-   * their value; keys other than those below are stored as metadata.
-   */
+  /** Facts about the account. Its name and domain are required. Absent keys keep their value; keys other than those below are stored as metadata. */
   readonly properties?:
     | {
         /** Name of the account. */
         readonly $name: string
         /** Domain of the account. */
         readonly $domain: string
-        /**
-         * When the account was created in the system that the record comes from: RFC 3339 with an
-         * offset, years 1 to 9999. Kept as UTC.
-         */
+        /** When the account was created in the system that the record comes from: RFC 3339 with an offset, years 1 to 9999. Kept as UTC. */
         readonly $createdAt?: string | null | undefined
-        /**
-         * When the account last changed in the system that the record comes from: RFC 3339 with an
-         * offset, years 1 to 9999. Kept as UTC. If what is stored is newer, the record only fills
-         * what has no value.
-         */
+        /** When the account last changed in the system that the record comes from: RFC 3339 with an offset, years 1 to 9999. Kept as UTC. If the stored time is newer, the record only fills members without a value. */
         readonly $updatedAt?: string | null | undefined
         /** What the contract with the account is worth. */
         readonly $contractValue?: number | null | undefined
@@ -211,74 +127,47 @@ export type AccountRecord = {
     | undefined
 }
 
-/** A call, an email thread or a chat: who took part and what was said. */
+/** A call, an email thread or a chat: its contacts and its messages. */
 export type Conversation = {
-  /**
-   * The id that the source gave the conversation. The same source and id again replace it, unless
-   * `updatedAt` is older than the stored one; messages and contacts that are not sent again stay.
-   */
+  /** The id that the source gave the conversation. The same source and id again replace the conversation, unless `updatedAt` is older than the stored one. Messages and contacts that are not sent again stay. */
   readonly id: string
   /** A heading for the conversation. */
   readonly title?: string | null | undefined
   /** The system that the conversation comes from. */
   readonly source: string
-  /**
-   * When the conversation began in the system that the record comes from: RFC 3339 with an offset,
-   * years 1 to 9999. Kept as UTC.
-   */
+  /** When the conversation began in the system that the record comes from: RFC 3339 with an offset, years 1 to 9999. Kept as UTC. */
   readonly createdAt: string
-  /**
-   * When the conversation last changed in the system that the record comes from: RFC 3339 with an
-   * offset, years 1 to 9999. Kept as UTC. What is stored with a newer one is not replaced.
-   */
+  /** When the conversation last changed in the system that the record comes from: RFC 3339 with an offset, years 1 to 9999. Kept as UTC. A stored conversation with a newer time is not replaced. */
   readonly updatedAt?: string | null | undefined
   /** Contacts who took part. Each is identified as if by a call of its own. May be empty. */
   readonly contacts: readonly ContactRecord[]
-  /** What was said, message by message. May be empty. */
+  /** The messages. May be empty. */
   readonly messages: readonly Message[]
   /** A score that the conversation was given, commonly a whole number. Fractions are accepted. */
   readonly rating?: number | null | undefined
-  /**
-   * When true, top-level keys with dots become nested objects before storing: `a.b` turns into `b`
-   * inside `a`. A key that finds no place stays as it was. Concerns `properties`.
-   */
+  /** When true, top-level keys with dots become nested objects before storing: `a.b` turns into `b` inside `a`. A key that cannot be nested stays as it was. Concerns `properties`. */
   readonly shouldUnflattenProperties?: boolean | null | undefined
-  /**
-   * When true, `properties` are stored with every message as well; where both have a key, the
-   * message keeps its own. Absent or null means false.
-   */
+  /** When true, `properties` are also stored with every message. A key that the message has itself keeps its value. Absent or null means false. */
   readonly propagatePropertiesToMessages?: boolean | null | undefined
-  /** Anything else worth keeping about the conversation. */
+  /** Any further data about the conversation. */
   readonly properties?: FreeObject | undefined
 }
 
 /** One message, or one turn of a spoken conversation. */
 export type Message = {
-  /** Id of the message, unique in its conversation. Sent again, it replaces the former one. */
+  /** Id of the message, unique in its conversation. The same id again replaces the message. */
   readonly id: string
-  /**
-   * True when it came from a customer or another outsider, false when a member of your team wrote
-   * it.
-   */
+  /** True when a customer or another outsider wrote it, false when a member of your team wrote it. */
   readonly incoming: boolean
-  /**
-   * The external id of the contact who sent it. Looked up among `contacts` first, then in the
-   * source of the conversation, then everywhere; need not be known yet.
-   */
+  /** The external id of the contact who sent it. Looked up first in `contacts`, then in the source of the conversation, then in all sources. The contact need not exist yet. */
   readonly contactId?: string | undefined
   /** Text of the message. May be empty. */
   readonly content: string
-  /**
-   * When it was sent in the system that the record comes from: RFC 3339 with an offset, years 1 to
-   * 9999. Kept as UTC.
-   */
+  /** When it was sent in the system that the record comes from: RFC 3339 with an offset, years 1 to 9999. Kept as UTC. */
   readonly createdAt: string
-  /**
-   * When true, top-level keys with dots become nested objects before storing: `a.b` turns into `b`
-   * inside `a`. A key that finds no place stays as it was. Concerns `properties`.
-   */
+  /** When true, top-level keys with dots become nested objects before storing: `a.b` turns into `b` inside `a`. A key that cannot be nested stays as it was. Concerns `properties`. */
   readonly shouldUnflattenProperties?: boolean | null | undefined
-  /** Anything else worth keeping about the message. */
+  /** Any further data about the message. */
   readonly properties?: FreeObject | undefined
   /** Address of the original message. */
   readonly sourceUrl?: string | null | undefined
@@ -289,38 +178,32 @@ export type FreeObject = {
   readonly [key: string]: unknown
 }
 
-/**
- * Which contacts to delete: by id, by email, or all that match either of them. One of the two is
- * needed; an email that is blank or a placeholder is none.
- */
+/** Which contacts to delete: by id, by email, or all that match either of them. One of the two is required; an email that is blank or a placeholder does not count. */
 export type PurgeRequest = PurgeById | PurgeByEmail
 
-/**
- * Which contacts to delete: by the id that a source system gave the contact, and by the other
- * member if it is there as well.
- */
+/** Which contacts to delete: by the id that a source system gave the contact, and by the other member if it is present. */
 export type PurgeById = {
   /** The id that a source system gave the contact. A placeholder is refused. */
   readonly id: string
   /** Email address of the contact, compared in canonical form. */
   readonly email?: string | null | undefined
-  /** Limits the search to this source system; absent or null, all are searched. */
+  /** Limits the search to this source system. If absent or null, all are searched. */
   readonly source?: string | null | undefined
 }
 
-/** Which contacts to delete: by email, and by the other member if it is there as well. */
+/** Which contacts to delete: by email, and by the other member if it is present. */
 export type PurgeByEmail = {
   /** The id that a source system gave the contact. A placeholder is refused. */
   readonly id?: string | null | undefined
   /** Email address of the contact, compared in canonical form. */
   readonly email: string
-  /** Limits the search to this source system; absent or null, all are searched. */
+  /** Limits the search to this source system. If absent or null, all are searched. */
   readonly source?: string | null | undefined
 }
 
-/** Submissions that are sent together. There are no purges among them. */
+/** Submissions that are sent together. A purge cannot be one of them. */
 export type BatchRequest = {
-  /** They are accepted in this order. */
+  /** The service accepts them in this order. */
   readonly items: readonly BatchItem[]
 }
 
@@ -333,7 +216,7 @@ export type FeedbackItem = {
   readonly operation: 'create_feedback'
   /** The body of the operation. */
   readonly body: FeedbackSubmission
-  /** As the header `Idempotency-Key` of the operation by itself, with which it shares its keys. */
+  /** The same as the header `Idempotency-Key` of the operation, and the same set of keys. */
   readonly idempotencyKey?: string | undefined
 }
 
@@ -343,7 +226,7 @@ export type ContactItem = {
   readonly operation: 'identify_contact'
   /** The body of the operation. */
   readonly body: ContactRecord
-  /** As the header `Idempotency-Key` of the operation by itself, with which it shares its keys. */
+  /** The same as the header `Idempotency-Key` of the operation, and the same set of keys. */
   readonly idempotencyKey?: string | undefined
 }
 
@@ -353,7 +236,7 @@ export type AccountItem = {
   readonly operation: 'identify_account'
   /** The body of the operation. */
   readonly body: AccountRecord
-  /** As the header `Idempotency-Key` of the operation by itself, with which it shares its keys. */
+  /** The same as the header `Idempotency-Key` of the operation, and the same set of keys. */
   readonly idempotencyKey?: string | undefined
 }
 
@@ -363,7 +246,7 @@ export type ConversationItem = {
   readonly operation: 'submit_conversation'
   /** The body of the operation. */
   readonly body: Conversation
-  /** As the header `Idempotency-Key` of the operation by itself, with which it shares its keys. */
+  /** The same as the header `Idempotency-Key` of the operation, and the same set of keys. */
   readonly idempotencyKey?: string | undefined
 }
 
@@ -373,22 +256,15 @@ export type FeedbackCreated = {
   readonly feedback: Feedback
 }
 
-/**
- * A feedback record. Members without a value are left out; those behind `sourceData` are there
- * where it is read.
- */
+/** A feedback record. Members without a value are left out. The members after `sourceData` are present only where the record is read. */
 export type Feedback = {
   /** Id of the record; the same whenever the same source and `sourceId` are submitted. */
   readonly id: string
   /** The text as it was submitted. */
   readonly description: string
-  /**
-   * Own id of the contact who gave the feedback. It keeps resolving to this contact until that is
-   * purged. Left out when it cannot be told in time: while the database is away, or while much is
-   * queued that may decide it.
-   */
+  /** Own id of the contact who gave the feedback. It resolves to this contact until a purge removes the contact. Left out when it cannot be determined in time: while the database is away, or while many queued submissions may decide it. */
   readonly customerId?: string | undefined
-  /** Own id of the project that it is about. Left out when it cannot be told in time. */
+  /** Own id of the project that it is about. Left out when it cannot be determined in time. */
   readonly projectId?: string | undefined
   /** The score as it was submitted. */
   readonly rating?: number | undefined
@@ -404,19 +280,19 @@ export type Feedback = {
   readonly title?: string | undefined
   /** Whether the text is a transcript. */
   readonly isTranscript?: boolean | undefined
-  /** Tags of people, or generated ones once there are any. */
+  /** The tags that were submitted, else generated ones once they exist. */
   readonly tags?: readonly string[] | undefined
   /** Whether the tags are generated. */
   readonly tagsGenerated?: boolean | undefined
-  /** The system that it comes from. */
+  /** The system that the feedback comes from. */
   readonly source?: string | undefined
   /** Own id of the account. */
   readonly accountId?: string | undefined
   /** When the customer gave it. */
   readonly createdAt?: string | undefined
-  /** When it was accepted first. */
+  /** When it was first accepted. */
   readonly acceptedAt?: string | undefined
-  /** When it was accepted last. */
+  /** When it was last accepted. */
   readonly updatedAt?: string | undefined
 }
 
@@ -426,25 +302,19 @@ export type Success = {
   readonly success: boolean
 }
 
-/** What each item came to. */
+/** The result of each item. */
 export type BatchAnswered = {
   /** One for each item, in the order of the items. */
   readonly results: readonly BatchResult[]
 }
 
-/** What the operation by itself would have answered. */
+/** The answer that the operation alone would have given. */
 export type BatchResult = {
   /** The status of the answer. */
   readonly status: number
   /** Id of the accepted submission, good for `GET /submissions/{id}`. */
   readonly submissionId?: string | undefined
-  /**
-   * What became of the submission. `queued`: waits to be applied, or is a purge whose records are
-   * being removed; `applied`: is stored; `superseded`: processed again after it was dead, when a
-   * newer submission had replaced its record, which stays as it was; `purged`: removed, by a purge
-   * or with its workspace, before it was applied; `dead`: set aside with a reason; operators can
-   * have it processed again.
-   */
+  /** What became of the submission. `queued`: waits to be applied, or is a purge whose records are being removed; `applied`: is stored; `superseded`: replayed after it was dead, and left without effect because a newer submission had replaced its record; `purged`: removed before it was applied, by a purge or with its workspace; `dead`: set aside with a reason; operators can have it processed again. */
   readonly state?: 'queued' | 'applied' | 'superseded' | 'purged' | 'dead' | undefined
   /** Whole seconds after which to send the item again. */
   readonly retryAfter?: number | undefined
@@ -464,39 +334,26 @@ export type SubmissionFound = {
 export type Receipt = {
   /** The id that came in `Submission-Id`. */
   readonly id: string
-  /**
-   * Which operation it was. `create_feedback`: POST /feedbacks; `identify_contact`: POST
-   * /contacts/identify; `identify_account`: POST /accounts/identify; `submit_conversation`: POST
-   * /conversations; `purge_contact`: POST /contacts/purge.
-   */
+  /** The operation of the submission. `create_feedback`: POST /feedbacks; `identify_contact`: POST /contacts/identify; `identify_account`: POST /accounts/identify; `submit_conversation`: POST /conversations; `purge_contact`: POST /contacts/purge. */
   readonly operation:
     'create_feedback' | 'identify_contact' | 'identify_account' | 'submit_conversation' | 'purge_contact'
-  /**
-   * What became of the submission. `queued`: waits to be applied, or is a purge whose records are
-   * being removed; `applied`: is stored; `superseded`: processed again after it was dead, when a
-   * newer submission had replaced its record, which stays as it was; `purged`: removed, by a purge
-   * or with its workspace, before it was applied; `dead`: set aside with a reason; operators can
-   * have it processed again.
-   */
+  /** What became of the submission. `queued`: waits to be applied, or is a purge whose records are being removed; `applied`: is stored; `superseded`: replayed after it was dead, and left without effect because a newer submission had replaced its record; `purged`: removed before it was applied, by a purge or with its workspace; `dead`: set aside with a reason; operators can have it processed again. */
   readonly state: 'queued' | 'applied' | 'superseded' | 'purged' | 'dead'
   /** How often processing was begun. */
   readonly attempts: number
   /** When it was accepted. */
   readonly acceptedAt: string
-  /** When it came to its end; null while it is queued. */
+  /** When it reached its final state; null while it is queued. */
   readonly finishedAt: string | null
   /** Why it is dead, without personal data; null otherwise. */
   readonly error: string | null
-  /** Of a purge that has ended: what it removed, by kind. */
+  /** Of a purge that has ended: the number of removed records, by kind. */
   readonly counts?:
     | {
         readonly [key: string]: number
       }
     | undefined
-  /**
-   * Of a purge that has ended: the webhooks of the workspace, and how many have confirmed all that
-   * it removed.
-   */
+  /** Of a purge that has ended: the webhooks of the workspace, and how many have confirmed all that it removed. */
   readonly consumers?:
     | {
         /** How many. */
@@ -515,27 +372,21 @@ export type Receipt = {
 
 /** Why the request was turned away. */
 export type Error = {
-  /** A sentence for people; programs go by the status. */
+  /** A sentence for people. Programs should decide by the status. */
   readonly error: string
 }
 
 /** Everything that is wrong with the request. */
 export type ValidationError = {
-  /**
-   * All problems at once, up to 100. The items of a batch share this number, and each refused item
-   * tells at least one.
-   */
+  /** All problems at once, up to 100. The items of a batch share this number, and each refused item tells at least one. */
   readonly error: readonly Problem[]
 }
 
 /** One thing that is wrong. */
 export type Problem = {
-  /** Where it is and what was expected there. Never repeats the value. */
+  /** Where the problem is and what the service expected there. Never repeats the value. */
   readonly message: string
-  /**
-   * Members that lead there, with dots between, such as `messages.0.createdAt`; the name of a
-   * header if it is one; empty for the body as a whole.
-   */
+  /** The members that lead to the problem, joined by dots, such as `messages.0.createdAt`; the name of a header; or empty for the body as a whole. */
   readonly path: string
 }
 
@@ -551,11 +402,11 @@ export type Customer = {
   readonly accountId?: string | undefined
   /** `$contractValue`. */
   readonly contractValue?: number | undefined
-  /** Its ids in your systems. */
+  /** The external ids of the record. */
   readonly externalIds: readonly {
-    /** The source. */
+    /** The source system. */
     readonly source: string
-    /** The id in it. */
+    /** The id in that system. */
     readonly id: string
   }[]
   /** Metadata. */
@@ -566,9 +417,9 @@ export type Customer = {
   readonly sourceCreatedAt?: string | undefined
   /** `$updatedAt` as it was sent. */
   readonly sourceUpdatedAt?: string | undefined
-  /** When it was accepted first. */
+  /** When it was first accepted. */
   readonly createdAt: string
-  /** When it was changed last. */
+  /** When it was last changed. */
   readonly updatedAt: string
 }
 
@@ -582,11 +433,11 @@ export type Account = {
   readonly domain?: string | undefined
   /** `$contractValue`. */
   readonly contractValue?: number | undefined
-  /** Its ids in your systems. */
+  /** The external ids of the record. */
   readonly externalIds: readonly {
-    /** The source. */
+    /** The source system. */
     readonly source: string
-    /** The id in it. */
+    /** The id in that system. */
     readonly id: string
   }[]
   /** Metadata. */
@@ -597,9 +448,9 @@ export type Account = {
   readonly sourceCreatedAt?: string | undefined
   /** `$updatedAt` as it was sent. */
   readonly sourceUpdatedAt?: string | undefined
-  /** When it was accepted first. */
+  /** When it was first accepted. */
   readonly createdAt: string
-  /** When it was changed last. */
+  /** When it was last changed. */
   readonly updatedAt: string
 }
 
@@ -611,11 +462,11 @@ export type Project = {
   readonly name: string
   /** A description. */
   readonly description?: string | undefined
-  /** When it was named first. */
+  /** When a submission first named it. */
   readonly createdAt: string
 }
 
-/** A tag that something carries. */
+/** A tag of a feedback or conversation. */
 export type FeedbackCategory = {
   /** Own id. */
   readonly id: string
@@ -635,9 +486,9 @@ export type StoredConversation = {
   readonly externalId: string
   /** The score. */
   readonly rating?: number | undefined
-  /** Tags from its incoming messages, once there are any. */
+  /** Tags generated from its incoming messages, once they exist. */
   readonly tags?: readonly string[] | undefined
-  /** Own ids of the contacts that took part. */
+  /** Own ids of its contacts. */
   readonly customerIds: readonly string[]
   /** Metadata. */
   readonly properties: {
@@ -663,9 +514,9 @@ export type StoredMessage = {
   readonly customerId?: string | undefined
   /** The text. */
   readonly content: string
-  /** Where it comes from. */
+  /** Address of the original message. */
   readonly sourceUrl?: string | undefined
-  /** Its properties, with those of the conversation if they were propagated. */
+  /** Its properties, including propagated properties of the conversation. */
   readonly rawData: {
     readonly [key: string]: unknown
   }
@@ -677,7 +528,7 @@ export type StoredMessage = {
 export type FeedbackPage = {
   /** The records of this page; it can be empty. */
   readonly feedbacks: readonly Feedback[]
-  /** Where the list goes on; null at its end. */
+  /** The `next` for the following page; null at the end of the list. */
   readonly next: string | null
 }
 
@@ -691,7 +542,7 @@ export type FeedbackFound = {
 export type CustomerPage = {
   /** The records of this page; it can be empty. */
   readonly customers: readonly Customer[]
-  /** Where the list goes on; null at its end. */
+  /** The `next` for the following page; null at the end of the list. */
   readonly next: string | null
 }
 
@@ -705,7 +556,7 @@ export type CustomerFound = {
 export type AccountPage = {
   /** The records of this page; it can be empty. */
   readonly accounts: readonly Account[]
-  /** Where the list goes on; null at its end. */
+  /** The `next` for the following page; null at the end of the list. */
   readonly next: string | null
 }
 
@@ -719,7 +570,7 @@ export type AccountFound = {
 export type ProjectPage = {
   /** The records of this page; it can be empty. */
   readonly projects: readonly Project[]
-  /** Where the list goes on; null at its end. */
+  /** The `next` for the following page; null at the end of the list. */
   readonly next: string | null
 }
 
@@ -733,7 +584,7 @@ export type ProjectFound = {
 export type FeedbackCategoryPage = {
   /** The records of this page; it can be empty. */
   readonly feedbackCategories: readonly FeedbackCategory[]
-  /** Where the list goes on; null at its end. */
+  /** The `next` for the following page; null at the end of the list. */
   readonly next: string | null
 }
 
@@ -747,7 +598,7 @@ export type FeedbackCategoryFound = {
 export type StoredConversationPage = {
   /** The records of this page; it can be empty. */
   readonly conversations: readonly StoredConversation[]
-  /** Where the list goes on; null at its end. */
+  /** The `next` for the following page; null at the end of the list. */
   readonly next: string | null
 }
 
@@ -757,7 +608,7 @@ export type StoredConversationFound = {
   readonly conversation: StoredConversation
   /** The messages of this page. */
   readonly messages: readonly StoredMessage[]
-  /** Where the list goes on; null at its end. */
+  /** The `next` for the following page; null at the end of the list. */
   readonly next: string | null
 }
 
@@ -765,27 +616,27 @@ export type StoredConversationFound = {
 export type ChangesPage = {
   /** The changes of this page. */
   readonly changes: readonly Change[]
-  /** What to send as `after` next. */
+  /** The value of `after` for the next request. */
   readonly next: string
 }
 
 /** A record that changed, or a tombstone of one that is gone. */
 export type Change = {
-  /** Its place in the order. Grows strictly in a workspace. */
+  /** The position of the change. Grows strictly in a workspace. */
   readonly position: number
-  /** What it is. */
+  /** The kind of the record. */
   readonly kind: 'feedback' | 'customer' | 'account' | 'project' | 'feedback_category' | 'conversation' | 'message'
   /** Own id of the record. */
   readonly id: string
   /** True if the record is gone. */
   readonly deleted: boolean
-  /** The record as it is now, with the members that its list has. */
+  /** The record in its latest state, with the members that it has in lists. */
   readonly record?:
     | {
         readonly [key: string]: unknown
       }
     | undefined
-  /** Of a customer or account that another one absorbed: the own id of that one. */
+  /** Own id of the record that absorbed this one. Only for a merged customer or account. */
   readonly mergedInto?: string | undefined
 }
 

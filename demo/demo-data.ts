@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { ratingOf } from './rating-of.ts'
 import { RELEASE_PRODUCT, releaseStory } from './release-story.ts'
 
-/** Everything that the demo submits carries this source. */
+/** The source of all records of the demo. */
 export const DEMO_SOURCE = 'demo'
 
 export type Review = { readonly id: string; readonly text: string }
@@ -17,7 +17,7 @@ export type DemoData = {
   readonly conversations: readonly Submission[]
 }
 
-/** A text of a customer, so many days before now. */
+/** A text of a customer, and its age in days. */
 type Given = { readonly id: string; readonly text: string; readonly product: string; readonly daysAgo: number }
 
 type Company = { readonly id: string; readonly name: string; readonly domain: string }
@@ -28,7 +28,7 @@ const CONVERSATIONS = 8
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 /**
- * Over so many days feedback is spread; STEP has no divisor in common with it, so that every day
+ * Feedback is spread over this many days. STEP has no common divisor with it, so that every day
  * gets its share.
  */
 const DAYS = 182
@@ -98,8 +98,8 @@ export const readReviews = (): Review[] => {
 }
 
 /**
- * The same submissions each time, so that a second run gives the same records, given up to `now`.
- * First comes what people say about a release that broke something.
+ * The submissions of the demo, dated up to `now`. They are always the same, so that a second run
+ * gives the same records. Feedback about a broken release comes first.
  */
 export const createDemoData = (reviews: readonly Review[], now: Date): DemoData => {
   const companies = COMPANY_NAMES.map(toCompany)
@@ -108,7 +108,7 @@ export const createDemoData = (reviews: readonly Review[], now: Date): DemoData 
     return { id, text, product: productOf(id), daysAgo: (at * STEP) % DAYS }
   }
   const story = releaseStory().map((piece, at) => ({ ...piece, id: `release:${at + 1}`, product: RELEASE_PRODUCT }))
-  // The release strikes those who pay most.
+  // The release affects the accounts with the highest contract values.
   const struck = people.filter(({ company }) => companies.indexOf(company) >= companies.length - STRUCK_COMPANIES)
   const texts = reviews
     .flatMap(({ id, text }) => [
@@ -134,7 +134,7 @@ const toCompany = (name: string, at: number): Company => {
   return { id: `acct-${twoDigits(at + 1)}`, name, domain: `${host}.example.com` }
 }
 
-/** 12 and 10 names: the pairs begin to repeat only after 60. */
+/** 12 given names and 10 family names: the pairs repeat only after 60. */
 const toPerson = (at: number, company: Company): Person => {
   const given = pick(GIVEN_NAMES, at)
   const family = pick(FAMILY_NAMES, at)
@@ -146,7 +146,7 @@ const identifyAccount = (company: Company, at: number): Submission => {
   const properties = {
     $name: company.name,
     $domain: company.domain,
-    // From a shop's to a bank's: 1,200 and then two fifths more each time.
+    // From the value of a shop to that of a bank: 1,200, then two fifths more each time.
     $contractValue: Math.round(12 * 1.4 ** at) * 100,
     plan: pick(PLANS, at),
     'address.city': pick(CITIES, at),
@@ -171,7 +171,7 @@ const identifyContact = (person: Person, at: number): Submission => {
   return { path: 'contacts/identify', body }
 }
 
-/** Contacts and accounts are named in turn by external id and by what identifies them otherwise. */
+/** Names contacts and accounts by turns: by external id, and by email, domain or name. */
 const submitFeedback = (
   { id, text, product, daysAgo }: Given,
   at: number,
@@ -234,8 +234,8 @@ const submitConversation = (
 }
 
 /**
- * The first pieces of whole sentences, of the size of a usual feedback; none when the text is no
- * longer than one.
+ * The first pieces of a text, in whole sentences and of the size of a usual feedback. None if the
+ * text is only as long as one piece.
  */
 const cutIntoPieces = (text: string): string[] => {
   const pieces: string[] = []

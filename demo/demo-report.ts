@@ -23,18 +23,18 @@ export type FeedbackInFull = {
 
 const MAX_TAGS = 10
 
-/** How much of a source's feedback and conversations is stored and tagged by now. */
+/** The numbers of a source's stored and tagged feedback and conversations. */
 export const storedSoFar = async (sql: Sql, source: string): Promise<StoredSoFar> => {
   const [row] = await sql<StoredSoFar[]>`
     select
       (select count(*)::int from feedback where source = ${source}) as feedback,
       (select count(*)::int from feedback where source = ${source} and tags is not null) as tagged,
       (select count(*)::int from conversation where source = ${source}) as conversations`
-  if (row === undefined) throw new Error('a select without from gave no row')
+  if (row === undefined) throw new Error('A select without from gave no row.')
   return row
 }
 
-/** The records of the workspaces that have feedback from the source. */
+/** The numbers of records in the workspaces with feedback from the source. */
 export const demoReport = async (sql: Sql, source: string): Promise<DemoReport> => {
   const [tables, tags, example] = await Promise.all([
     countRows(sql, source),
@@ -78,7 +78,7 @@ const mostFrequentTags = (sql: Sql, source: string): Promise<DemoReport['tags']>
     limit ${MAX_TAGS}`
 }
 
-/** Short enough to be read, with as many of its parts as there are. */
+/** One short feedback with as many of its parts as possible. */
 const shortestFullFeedback = async (sql: Sql, source: string): Promise<FeedbackInFull | undefined> => {
   const [row] = await sql<FeedbackInFull[]>`
     select

@@ -17,11 +17,11 @@ import { Refused, submitAll, Unreachable } from './submit.ts'
 const NOT_RUNNING =
   'The service is not running. Start it in another terminal with `npm start`, then run the demo again.'
 const POLL_MS = 250
-/** Processing that makes no progress for so long has stopped. */
+/** Without progress for this long, processing has stopped. */
 const MAX_STANDSTILL_MS = 60_000
 const STATEMENT_TIMEOUT_MS = 30_000
 
-/** Fills a running service with feedback and shows what it made of it; the exit code. */
+/** Fills a running service with feedback and shows the stored records. Returns the exit code. */
 const runDemo = async (): Promise<number> => {
   const service = findService(process.env)
   if (service === undefined || !(await answers(service))) throw new Unreachable()
@@ -38,14 +38,14 @@ const runDemo = async (): Promise<number> => {
   try {
     await untilProcessed(sql, data)
     console.log(`\n${describeReport(await demoReport(sql, DEMO_SOURCE))}`)
-    console.log('\nSee who says what, and what has changed: npm run report -- --out report.html')
+    console.log('\nFor a report about topics, accounts and changes: npm run report -- --out report.html')
   } finally {
     await sql.end()
   }
   return 0
 }
 
-/** Any answer will do: whether it is well shows soon enough. */
+/** Any answer shows that the service runs; the submissions show whether it works. */
 const answers = ({ url }: Service): Promise<boolean> => {
   return fetch(`${url}/healthz`).then(
     () => true,
@@ -76,7 +76,9 @@ const untilProcessed = async (sql: Sql, { feedback, conversations }: DemoData): 
     if (now !== done) lastProgress = Date.now()
     if (Date.now() - lastProgress > MAX_STANDSTILL_MS) {
       bar.end()
-      throw new Refused(`Nothing has been processed for ${MAX_STANDSTILL_MS / 1_000} s. Is a worker running?`)
+      throw new Refused(
+        `No submission has been processed for ${MAX_STANDSTILL_MS / 1_000} s. Check that a worker runs: npm run doctor`,
+      )
     }
     done = now
     bar.set(done)

@@ -16,7 +16,7 @@ export const describeReport = ({ tables, tags, example }: DemoReport): string =>
   ].join('\n')
 }
 
-/** Names to the left, numbers to the right. */
+/** Aligns names to the left and numbers to the right. */
 const align = (rows: readonly [string, string][]): string[] => {
   const left = Math.max(...rows.map(([name]) => name.length), 0)
   const right = Math.max(...rows.map(([, value]) => value.length), 0)
@@ -32,7 +32,7 @@ const describeFeedback = (feedback: FeedbackInFull): string[] => {
   )
 }
 
-/** Nested members under their dotted names. */
+/** Nested members with dotted names. */
 const flatten = (prefix: string, value: object): [string, string][] => {
   return Object.entries(value).flatMap(([key, member]: [string, unknown]): [string, string][] => {
     if (typeof member === 'object' && member !== null) return flatten(`${prefix}${key}.`, member)

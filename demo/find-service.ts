@@ -4,10 +4,10 @@ import { parseEnv } from 'node:util'
 
 export type Service = { readonly url: string; readonly databaseUrl: string; readonly accessToken: string }
 
-/** Where a running service is, and the token for it; undefined when there is no sign of one. */
+/** The address of a running service and its token; undefined if there is no sign of one. */
 export const findService = (env: Readonly<Record<string, string | undefined>>): Service | undefined => {
   const dataDir = env['DATA_DIR'] || '.data'
-  // What the launcher leaves while it runs.
+  // The file that the launcher keeps while it runs.
   const running = JSON.parse(read(join(dataDir, 'service.json')) ?? '{}') as { url?: string; databaseUrl?: string }
   const tokens = parseEnv(read(join(dataDir, 'tokens.env')) ?? '')
   const url = env['FEEDBACK_URL'] || running.url

@@ -24,13 +24,10 @@ const NEGATION = new Set([
   "won't",
   "wasn't",
 ])
-/** A negation turns what follows within so many words. */
+/** A negation reverses the words after it, up to this distance. */
 const REACH = 3
 
-/**
- * The rating from 1 to 5 that a person may have given with this text: praise and blame in it, by
- * words.
- */
+/** A plausible rating from 1 to 5 for a text, by its words of praise and blame. */
 export const ratingOf = (text: string): number => {
   const words = text.toLowerCase().match(/[a-z][a-z'-]*/g) ?? []
   let [praise, blame] = [0, 0]
@@ -38,7 +35,7 @@ export const ratingOf = (text: string): number => {
     const isTurned = words.slice(Math.max(0, at - REACH), at).some((before) => NEGATION.has(before))
     if (PRAISE.has(word) && !isTurned) praise++
     if (PRAISE.has(word) && isTurned) blame++
-    // "No problems" says little, "problem" much.
+    // "No problems" counts for little, "problem" for much.
     if (BLAME.has(word) && !isTurned) blame++
   })
   if (praise + blame === 0) return 3

@@ -1,10 +1,7 @@
-/**
- * What people say about a release that broke something: of their own words, each about as many days
- * ago.
- */
+/** Feedback about a broken release, each with its age in days. */
 export type StoryPiece = { readonly daysAgo: number; readonly text: string }
 
-/** The release came so many days ago. */
+/** The age of the release in days. */
 export const RELEASED_DAYS_AGO = 10
 export const RELEASE_PRODUCT = 'MP3 player'
 

@@ -5,26 +5,23 @@ export type SubmitDeps = {
   readonly service: Pick<Service, 'url' | 'accessToken'>
   readonly fetch: (url: string, init: RequestInit) => Promise<Response>
   readonly wait: (seconds: number) => Promise<void>
-  /** Told before each wait. */
+  /** Called before each wait. */
   readonly onWait: (seconds: number, reason: string) => void
   readonly onDone: () => void
 }
 
 const AT_ONCE = 16
-/** Without Retry-After. */
+/** The wait without a Retry-After. */
 const DEFAULT_WAIT_SECONDS = 5
-/** Of one request; the conversation limit alone never needs more than a few. */
+/** The most waits for one request. The limit for conversations needs only a few. */
 const MAX_WAITS = 20
 
-/** The service cannot be reached: nothing listens, or it went away. */
+/** The service cannot be reached: it is not running, or it ended. */
 export class Unreachable extends Error {}
-/** The service answered, and will not take this however often it is sent. */
+/** The service answered and will not accept the submission, even if it is repeated. */
 export class Refused extends Error {}
 
-/**
- * Sends all in their order, some at a time. After a failure
- * nothing more is sent.
- */
+/** Sends the submissions in their order, several at a time. Stops after a failure. */
 export const submitAll = async (submissions: readonly Submission[], deps: SubmitDeps): Promise<void> => {
   const waiting = [...submissions]
   const send = async () => {
@@ -40,10 +37,7 @@ export const submitAll = async (submissions: readonly Submission[], deps: Submit
   await Promise.all(Array.from({ length: AT_ONCE }, () => send().catch(stop)))
 }
 
-/**
- * Repeating is harmless, since every record has its own id; so 429 and 503 are only a matter of
- * time.
- */
+/** Repeats after 429 and 503. That is harmless, since every record has its own id. */
 const submit = async (submission: Submission, deps: SubmitDeps): Promise<void> => {
   for (let waits = 0; waits <= MAX_WAITS; waits++) {
     const response = await post(submission, deps)
@@ -56,7 +50,7 @@ const submit = async (submission: Submission, deps: SubmitDeps): Promise<void> =
     deps.onWait(seconds, response.status === 429 ? 'rate limit' : 'service is busy')
     await deps.wait(seconds)
   }
-  throw new Refused(`POST /api/v1/${submission.path} was put off ${MAX_WAITS} times`)
+  throw new Refused(`POST /api/v1/${submission.path} was put off ${MAX_WAITS} times. Run the demo again later.`)
 }
 
 const post = async ({ path, body }: Submission, { service, fetch }: SubmitDeps): Promise<Response> => {

@@ -72,18 +72,18 @@ describe('the Compose file', () => {
       }
     })
 
-    it(`bounds what ${name} takes of the machine, and what it logs`, () => {
-      // Redis is bounded by its maxmemory. A second bound that is not raised with it would kill it.
+    it(`bounds the resources and the log output of ${name}`, () => {
+      // Redis has its maxmemory. A second bound that is not raised with it would kill Redis.
       if (name !== 'redis') {
         assert.match(each.mem_limit ?? '', /^\$\{[A-Z]+_MEMORY:-\d+[mg]\}$/)
-        // Docker refuses more processors than the machine has, so only no bound fits all machines.
+        // Docker refuses more processors than the machine has, so no bound fits all machines.
         assert.match(each.cpus ?? '', /^\$\{[A-Z]+_PROCESSORS:-0\}$/)
       }
       assert.ok(each.pids_limit! > 0)
       assert.deepEqual(Object.keys(each.logging?.options ?? {}).toSorted(), ['max-file', 'max-size'])
     })
 
-    it(`lets ${name} end in peace and start again`, () => {
+    it(`lets ${name} end cleanly and start again`, () => {
       assert.match(each.stop_grace_period ?? '', /^\d{2,}s$/)
       assert.equal(each.restart, name === 'migrate' ? 'no' : 'unless-stopped')
     })
@@ -92,16 +92,16 @@ describe('the Compose file', () => {
       assert.match(each.image, PINNED)
     })
 
-    it(`asks ${name} whether it is well, unless it ends by itself`, () => {
+    it(`checks the health of ${name}, unless it ends by itself`, () => {
       assert.equal(each.healthcheck !== undefined, name !== 'migrate')
     })
 
-    it(`can run ${name} more than once where that makes sense`, () => {
+    it(`can run ${name} more than once if that makes sense`, () => {
       assert.ok(!('container_name' in each))
       assert.equal(each.ports !== undefined, name === 'api')
     })
 
-    it(`takes the secrets of ${name} from outside and says which is missing`, () => {
+    it(`takes the secrets of ${name} from outside and names a missing one`, () => {
       for (const [variable, value] of Object.entries(each.environment)) {
         const secret = /PASSWORD|TOKEN|KEY|_URL$/.test(variable)
         if (!secret) continue
@@ -111,7 +111,7 @@ describe('the Compose file', () => {
     })
   }
 
-  it('starts each program of ours from a file that exists', () => {
+  it('starts each of our programs from an existing file', () => {
     for (const each of Object.values(services).filter(({ build }) => build !== undefined)) {
       const [program, file = '', ...rest] = each.command ?? []
       assert.equal(program, 'bun')
@@ -121,7 +121,7 @@ describe('the Compose file', () => {
     }
   })
 
-  it('sets no variable that the programs do not know', () => {
+  it('sets only variables that the programs know', () => {
     const known = readSourceFiles(root)
       .filter(({ path }) => /^(?:api|worker|db)\//.test(path))
       .map((file) => file.text)
@@ -129,7 +129,7 @@ describe('the Compose file', () => {
       .join('\n')
     const ours = Object.values(services).filter(({ build }) => build !== undefined)
     const variables = new Set(ours.flatMap(({ environment }) => Object.keys(environment)))
-    // Read by the packages, not by us.
+    // Variables of the packages, which our code does not read.
     variables.delete('NODE_ENV')
     const unknown = [...variables].filter((variable) => !new RegExp(`\\b${variable}\\b`).test(known))
     assert.deepEqual(unknown, [])
@@ -146,13 +146,13 @@ describe('the Compose file', () => {
     for (const name of ['api', 'worker', 'migrate']) assert.equal(service(name).environment['NODE_ENV'], 'production')
   })
 
-  it('opens the servers to the programs alone, and the API to this machine alone', () => {
+  it('opens the servers only to the programs, and the API only to this machine', () => {
     for (const name of ['postgres', 'redis', 'worker', 'migrate']) assert.deepEqual(service(name).networks, ['data'])
     assert.equal(networks['data']?.internal, true)
     assert.deepEqual(service('api').ports, ['${API_ADDRESS:-127.0.0.1:3000}:3000'])
   })
 
-  it('starts what serves only when what it needs is ready', () => {
+  it('starts each service only when its dependencies are ready', () => {
     assert.deepEqual(service('migrate').depends_on, { postgres: { condition: 'service_healthy' } })
     for (const name of ['api', 'worker']) {
       assert.deepEqual(service(name).depends_on, {
@@ -163,24 +163,24 @@ describe('the Compose file', () => {
     }
   })
 
-  it('keeps what the servers store', () => {
+  it('keeps the data of the servers', () => {
     assert.deepEqual(service('postgres').volumes, ['postgres:/var/lib/postgresql'])
     assert.deepEqual(service('redis').volumes, ['redis:/data'])
     assert.match(service('postgres').image, /^postgres:18\./)
   })
 
-  it('makes the programs owners of their database, and superusers of nothing', () => {
+  it('makes the programs owners of their database, but not superusers', () => {
     const [, user] = /\/\/(\w+):/.exec(service('api').environment['DATABASE_URL']!)!
     const script = configs['owner']!.content.replaceAll('$$', '$')
     const statements = runWithStub('psql', ['sh', '-c', script], { POSTGRES_PASSWORD: 'p4ss' })
     assert.match(statements, new RegExp(`create role ${user} login nosuperuser .* password :'password';`))
     assert.match(statements, new RegExp(`alter database feedback owner to ${user};`))
-    // The image gives its superuser the same password.
+    // The superuser of the image has the same password.
     assert.match(statements, /alter role postgres password null;/)
     assert.equal(service('postgres').environment['POSTGRES_USER'], undefined)
   })
 
-  it('lets Redis neither evict nor forget nor log what was submitted, and hides its password', () => {
+  it('keeps Redis from evicting, losing or logging submitted content, and hides its password', () => {
     const settings = runWithStub('redis-server', service('redis').command ?? [], {
       REDIS_MAXMEMORY: '64mb',
       REDIS_PASSWORD: 'p4ss',
@@ -206,7 +206,7 @@ describe('the Compose file', () => {
     ['worker', 'WORKER_PORT', '/healthz'],
   ]
   for (const [name, variable, path] of probes) {
-    it(`takes ${name} for well just as long as ${path} says so`, async () => {
+    it(`counts ${name} as healthy exactly while ${path} says so`, async () => {
       const { environment, healthcheck } = service(name)
       const [kind, program, option, script = ''] = healthcheck?.test ?? []
       assert.deepEqual([kind, program, option], ['CMD', 'bun', '-e'])
@@ -236,25 +236,25 @@ describe('the image', () => {
   const stages = [...dockerfile.matchAll(/^FROM (\S+)(?: AS \w+)?$/gm)].map(([, image = '']) => image)
   const last = dockerfile.slice(dockerfile.lastIndexOf('FROM '))
 
-  it('is built from pinned images, with the Bun that everything is tested on', () => {
+  it('is built from pinned images, with the tested version of Bun', () => {
     assert.equal(stages.length, 2)
     for (const image of stages) assert.match(image, PINNED)
     assert.equal(stages.at(-1), `oven/bun:${devDependencies.bun}-slim`)
   })
 
-  it('installs what the lock says and nothing for development', () => {
+  it('installs the packages of the lock file, and none for development', () => {
     assert.match(
       dockerfile,
       /^COPY package\.json package-lock\.json \.\/\n(?:#.*\n)*RUN npm install --no-save --omit=dev --omit=optional /m,
     )
   })
 
-  it('runs as another user than root, in production mode', () => {
+  it('runs as a user other than root, in production mode', () => {
     assert.match(last, /^USER bun$/m)
     assert.match(last, /^ENV NODE_ENV=production$/m)
   })
 
-  it('copies what exists and nothing that could hold a secret', () => {
+  it('copies only existing files, and none that could hold a secret', () => {
     const copied = [...dockerfile.matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(([, names = '']) => names.split(' '))
     for (const name of copied) assert.ok(existsSync(join(root, name)), name)
     const [first, ...sent] = read('.dockerignore')
@@ -266,8 +266,8 @@ describe('the image', () => {
 })
 
 /**
- * What a program of that name gets on its standard input when the command runs, after its first
- * argument.
+ * The first argument and the standard input that a program with this name gets when the command
+ * runs.
  */
 const runWithStub = (name: string, command: readonly string[], environment: Record<string, string>): string => {
   const folder = mkdtempSync(join(tmpdir(), 'compose-'))

@@ -16,13 +16,13 @@ const manual = readManual(root)
 const commands = manual.flatMap(({ text }) => readmeCommands(text))
 
 describe('the documents', () => {
-  it('have every setting with its default, and no other', () => {
+  it('have every setting with its default, and no others', () => {
     const documented = Object.fromEntries(settingRows().map(([name, value]) => [name, value]))
     const settings = Object.entries(SETTINGS).map(([name, { schema }]) => [name, defaultOf(schema)])
     assert.deepEqual(documented, { ...Object.fromEntries(settings), DATA_DIR: '.data' })
   })
 
-  it('say which process reads a setting', () => {
+  it('name the processes that read a setting', () => {
     const given = { DATABASE_URL: 'postgres://h/d', REDIS_URL: 'redis://h', HASH_KEY: '0'.repeat(64) }
     const readBy = (reader: string): string[] =>
       settingRows().flatMap(([name = '', , , processes = '']) => (processes.split(', ').includes(reader) ? [name] : []))
@@ -30,7 +30,7 @@ describe('the documents', () => {
     assert.deepEqual(readBy('worker').toSorted(), Object.keys(readWorkerConfig(given)).toSorted())
   })
 
-  it('have every variable of the Compose file with its default, and no other', () => {
+  it('have every variable of the Compose file with its default, and no others', () => {
     const compose = readFileSync(join(root, 'compose.yaml'), 'utf8')
     const used = [...compose.matchAll(/\$\{(\w+):([-?])([^}]*)\}/g)].map(([, name, mark, rest]) => [
       name,
@@ -43,7 +43,7 @@ describe('the documents', () => {
     assert.deepEqual(Object.fromEntries(documented), Object.fromEntries(used))
   })
 
-  it('name no command that no test runs', () => {
+  it('name only commands that a test runs', () => {
     const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
       scripts: Record<string, string>
     }
@@ -62,7 +62,7 @@ describe('the documents', () => {
         isShown || tests.some(({ text }) => text.includes(`'${program}'`) || text.includes(`/${basename(program)}'`))
       )
     }
-    // These run the tests and the checks themselves, and those of docs/tags.md measure for minutes
+    // These commands run the tests and the checks. The commands of docs/tags.md measure for minutes
     // or write files of the repository.
     const exempt = ['test', 'test:long', 'check', 'fix', 'bench:tags', 'fit:tags', 'tags:examples']
     const others = [...named].filter((name) => !exempt.includes(name))

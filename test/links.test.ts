@@ -11,10 +11,7 @@ const documents = readDocuments(root)
 
 const withoutBlocks = (markdown: string): string => markdown.replaceAll(/^```[\s\S]*?^```$/gm, '')
 
-/**
- * The names under which the headings of a document can be linked to, as GitHub and others make
- * them.
- */
+/** The anchors of the headings of a document, in the form of GitHub. */
 const anchorsOf = (markdown: string): Set<string> => {
   const anchors = new Set<string>()
   for (const [, heading = ''] of withoutBlocks(markdown).matchAll(/^#{1,6} +(.+)$/gm)) {
@@ -32,7 +29,7 @@ const linksIn = (markdown: string): string[] =>
     .map(([, target = '']) => target)
     .filter((target) => !/^[a-z]+:/.test(target))
 
-/** Why a link of a document leads nowhere. */
+/** Why a link of a document has no target. */
 const fault = (from: string, link: string): string | undefined => {
   const [file = '', anchor] = link.split('#')
   const path = file === '' ? from : posix.join(posix.dirname(from), file)
@@ -40,19 +37,19 @@ const fault = (from: string, link: string): string | undefined => {
   if (!existsSync(join(root, path))) return 'there is no such file'
   if (anchor === undefined) return undefined
   const target = documents.find((document) => document.path === path)
-  if (target === undefined) return 'has an anchor into what is no document'
+  if (target === undefined) return 'has an anchor into a file that is not a document'
   return anchorsOf(target.text).has(anchor) ? undefined : 'there is no such heading'
 }
 
 /**
- * A file or folder of ours by its path from the top. Names without one of these folders are not
- * looked at.
+ * A file or folder of the repository by its path from the top. Names without one of these folders
+ * are ignored.
  */
 const OUR_PATH =
   /^(?:api|bench|cli|client|contract|db|demo|docs|health|queue|runtime|tagger|test|tools|worker)\/[\w./-]*(?:\.[a-z]+|\/)$/
 
 describe('the documents', () => {
-  it('are all there', () => {
+  it('all exist', () => {
     for (const path of ['README.md', 'SECURITY.md', 'CHANGELOG.md', 'docs/operate.md']) {
       assert.ok(
         documents.some((document) => document.path === path),
@@ -61,13 +58,13 @@ describe('the documents', () => {
     }
   })
 
-  it('name anchors as they are named where people read them', () => {
+  it('have the anchors of the sites where people read them', () => {
     const anchors = anchorsOf('# A `b` & c\n## Who may: reach it?\n## A b  c\n```sh\n# no\n```\n## Über')
     assert.deepEqual([...anchors], ['a-b--c', 'who-may-reach-it', 'a-b--c-1', 'über'])
   })
 
   for (const { path, text } of documents) {
-    it(`have links in ${path} that lead somewhere`, () => {
+    it(`have targets for all links in ${path}`, () => {
       const faults = linksIn(text).flatMap((link) => {
         const why = fault(path, link)
         return why === undefined ? [] : [`${link}: ${why}`]
@@ -76,9 +73,9 @@ describe('the documents', () => {
     })
   }
 
-  // What changed may be a file that is there no more.
+  // The changelog may name removed files.
   for (const { path, text } of documents.filter((document) => document.path !== 'CHANGELOG.md')) {
-    it(`name files in ${path} that exist`, () => {
+    it(`name only existing files in ${path}`, () => {
       const named = [...withoutBlocks(text).matchAll(/`([^`\n]+)`/g)].map(([, quoted = '']) => quoted)
       assert.deepEqual(
         named.filter((name) => OUR_PATH.test(name) && !existsSync(join(root, name))),
@@ -87,7 +84,7 @@ describe('the documents', () => {
     })
   }
 
-  it('exist where the code names them', () => {
+  it('exist if the code names them', () => {
     const named = readSourceFiles(root).flatMap(({ path, text }) =>
       [...text.matchAll(/\bdocs\/[\w-]+\.md\b/g)].map(([name]) => ({ path, name })),
     )
@@ -98,7 +95,7 @@ describe('the documents', () => {
     )
   })
 
-  it('have no part with a number any more, so nothing names one', () => {
+  it('have no numbered parts, so no file names one', () => {
     const files = [...readSourceFiles(root), ...documents]
     assert.deepEqual(
       files.filter(({ text }) => /\bpart \d+ of the README|README,? part \d/i.test(text)).map(({ path }) => path),

@@ -18,7 +18,7 @@ type Outcome =
   | { readonly kind: 'warned'; readonly about: string }
   | { readonly kind: 'failed'; readonly output: string }
 
-/** It may only shrink. */
+/** This number may only shrink. */
 const MOST_VAGUE_WORDS = 530
 const AUDIT_TIMEOUT_MS = 60_000
 
@@ -45,7 +45,7 @@ const CHECKS: Readonly<Record<string, () => Outcome>> = {
   lint: () => runTool('oxlint', ['--type-aware', '--report-unused-disable-directives', ...sources]),
   'types (TypeScript)': () => runTool('typescript', ['--project', 'tsconfig.json'], 'tsc'),
   'types (Deno)': () => runTool('deno', ['check', '--quiet', ...sources]),
-  'nothing of one machine in the files': () => fromFindings(findUnportableText(readTrackedFiles(root))),
+  'files fit any machine': () => fromFindings(findUnportableText(readTrackedFiles(root))),
   'environment read in one place': () => fromFindings(findEnvironmentAccess(readSourceFiles(root))),
   'imports between rooms': () => fromFindings(findImportViolations(readSourceFiles(root))),
   'READMEs of the rooms': () => fromFindings(findReadmeFaults(readFolders(root))),
@@ -54,7 +54,7 @@ const CHECKS: Readonly<Record<string, () => Outcome>> = {
   'known faults of dependencies': auditDependencies,
 }
 
-// Each check runs whatever the others found, so that one run shows everything there is to mend.
+// Each check runs even after another has failed, so that one run shows all faults.
 const main = (): void => {
   const failures: string[] = []
   for (const [name, check] of Object.entries(CHECKS)) {
@@ -87,10 +87,7 @@ const describe = (outcome: Outcome): string => {
   }
 }
 
-/**
- * Runs the program of an installed package on this very runtime, since there may be no `node` to
- * start it.
- */
+/** Runs the program of an installed package on the current runtime, since `node` may be missing. */
 const runTool = (name: string, options: readonly string[], program = name): Outcome => {
   const folder = join(root, 'node_modules', name)
   const { bin } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
@@ -107,5 +104,5 @@ const fromFindings = (findings: readonly string[]): Outcome => {
 }
 
 printHelp(`usage: npm run check
-Format, lint, types, and the rules of this repository. It changes nothing; npm run fix mends what can be mended.`)
+Checks format, lint, types, and the rules of this repository. It changes nothing; npm run fix mends simple faults.`)
 main()

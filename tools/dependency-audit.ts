@@ -10,8 +10,8 @@ type Report = {
 }
 
 /**
- * What `npm audit --json` printed. Without a network, or with a registry that has no such service,
- * there is no report and nothing is known: that is no finding.
+ * Reads the output of `npm audit --json`. Without a network, or with a registry without audits,
+ * there is no report: this does not count as a finding.
  */
 export const readAudit = (printed: string): Audit => {
   const answer = parse(printed)

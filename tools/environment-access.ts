@@ -1,6 +1,6 @@
 import type { SourceFile } from './source-files.ts'
 
-/** Each process reads its environment once, in one checked place: these files are the places. */
+/** Each process reads and checks its environment once, in one of these files. */
 const MAY_READ = /^(?:(?:bench|demo|test|docs\/recipes)\/.*|(?:.*\/)?(?:[\w-]*config|main|start|[\w-]+-command)\.ts)$/
 
 const ACCESS = [
@@ -10,7 +10,7 @@ const ACCESS = [
   /\{[^}]*\benv\b[^}]*\}\s*(?:=\s*process\b|from\s*['"](?:node:)?process['"])/,
 ]
 
-/** One sentence for each line that reads the environment elsewhere. */
+/** One sentence for each line in another file that reads the environment. */
 export const findEnvironmentAccess = (files: readonly SourceFile[]): string[] => {
   return files
     .filter(({ path }) => !MAY_READ.test(path))
@@ -18,7 +18,9 @@ export const findEnvironmentAccess = (files: readonly SourceFile[]): string[] =>
       text.split('\n').flatMap((line, index) => {
         const isComment = /^\s*(?:\/\/|\/?\*)/.test(line)
         const reads = !isComment && ACCESS.some((pattern) => pattern.test(line))
-        return reads ? [`${path}:${index + 1} reads the environment, which is read once in the configuration`] : []
+        return reads
+          ? [`${path}:${index + 1} reads the environment: take the setting from the configuration of the process`]
+          : []
       }),
     )
 }

@@ -6,7 +6,7 @@ import { printHelp } from '../runtime/print-help.ts'
 import { SOURCES } from './source-files.ts'
 
 printHelp(`usage: npm run fix
-Mends what the linter can mend, and formats all files.`)
+Mends faults that the linter can mend, and formats all files.`)
 const root = fileURLToPath(new URL('..', import.meta.url))
 const run = (tool: string, ...words: readonly string[]): number | null =>
   spawnSync(join(root, 'node_modules', '.bin', tool), words, { cwd: root, stdio: 'inherit' }).status

@@ -18,38 +18,36 @@ const ALL_ROOMS = [
 ]
 
 /**
- * Which room may import which, beside itself. A folder that has a line of its own is a room of its
- * own.
+ * The rooms that each room may import, in addition to itself. A folder with its own line is a room.
  */
 export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   contract: [],
-  // It becomes a package of its own, which has nothing else of ours.
+  // It becomes a package, which contains no other code of ours.
   client: [],
-  // Each is copied and changed by somebody, and knows the client as that package.
+  // Users copy and change these programs, and import the client as that package.
   'docs/recipes': [],
   runtime: ['contract'],
   queue: ['contract', 'runtime'],
   db: ['contract', 'runtime'],
   health: ['contract', 'runtime', 'queue', 'db'],
   api: ['contract', 'runtime', 'queue', 'db', 'health'],
-  // Text and memory in, tags out: it knows neither Postgres nor Redis.
+  // It makes tags from text and memory, without Postgres and Redis.
   tagger: ['contract', 'runtime'],
   worker: ['contract', 'runtime', 'queue', 'db', 'tagger'],
   cli: ['contract', 'runtime', 'queue', 'db', 'health', 'cli/progress-bar.ts', 'cli/start'],
   'cli/progress-bar.ts': [],
-  // It is started before there is a server to talk to, and leaves that to the programs that it
-  // starts.
+  // It starts before the servers run, so only the programs that it starts connect to them.
   'cli/start': ['contract', 'runtime'],
-  // A client: it speaks HTTP, and reaches neither Postgres nor Redis.
+  // A client: it uses HTTP, without Postgres and Redis.
   'cli/import': ['contract', 'runtime', 'cli/progress-bar.ts'],
-  // They look at the whole, and no room imports them.
+  // They may import all rooms, and no room imports them.
   bench: [...ALL_ROOMS, 'test'],
   demo: ALL_ROOMS,
   tools: ['runtime'],
   test: [...ALL_ROOMS, 'bench', 'demo', 'docs/recipes', 'tools'],
 }
 
-/** Packages that belong to one room. What looks at the whole may import them all. */
+/** Packages that belong to one room. Rooms that may import all rooms may import all packages. */
 export const ONLY_IN: Readonly<Record<string, string>> = {
   '@bull-board/api': 'api',
   '@modelcontextprotocol/server': 'api',
@@ -69,20 +67,18 @@ type Import = {
   readonly specifier: string
 }
 
-/**
- * One sentence for each import that the tables above do not allow, and for each circle of imports.
- */
+/** One sentence for each import that the tables above forbid, and for each circle of imports. */
 export const findImportViolations = (files: readonly SourceFile[]): string[] => {
   const imports = files.flatMap(readImports)
   return [...imports.flatMap(judge), ...findCircles(imports)]
 }
 
 const readImports = ({ path, text }: SourceFile): Import[] => {
-  // Blanked rather than cut, so that positions stay true.
+  // Blanked instead of removed, so that positions stay valid.
   const code = text.replaceAll(/^\s*(?:\/\/|\/?\*).*$/gm, (comment) => comment.replaceAll(/./g, ' '))
   const forms = [
-    // What is imported can only be a name, a star or names in braces: an exported declaration never
-    // looks like this.
+    // An import has a name, a star or names in braces. An exported declaration never looks like
+    // this.
     /^[ \t]*(?:import|export)\s+(?:type\s+)?(?:[\w$]+\s*,?\s*)?(?:\*(?:\s*as\s+[\w$]+)?|\{[^}]*\})?\s*from\s*(['"])(?<specifier>[^'"]+)\1/gm,
     /^[ \t]*import\s*(['"])(?<specifier>[^'"]+)\1/gm,
     /\b(?:import|require)\s*\(\s*(['"`])(?<specifier>[^'"`$]+)\1/g,
@@ -111,7 +107,7 @@ const judge = (found: Import): string[] => {
 }
 
 const roomOf = (path: string): string | undefined => {
-  // The longest name comes first, so that cli/import is not taken for cli.
+  // Longest name first, so that cli/import does not match cli.
   return Object.keys(MAY_IMPORT)
     .toSorted((one, other) => other.length - one.length)
     .find((room) => path === room || path.startsWith(`${room}/`))
@@ -128,10 +124,7 @@ const resolve = ({ from, specifier }: Import): string => {
   return posix.join(posix.dirname(from), specifier)
 }
 
-/**
- * Each circle once, whichever file it is entered by. Circles of types count: they are as hard to
- * read.
- */
+/** Each circle once, from any of its files. Circles of types count: they are as hard to read. */
 const findCircles = (imports: readonly Import[]): string[] => {
   const targets = new Map<string, string[]>()
   for (const found of imports) {

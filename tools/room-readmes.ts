@@ -2,10 +2,10 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join, sep } from 'node:path'
 import { MAY_IMPORT } from './import-rule.ts'
 
-/** A folder at the top of the repository. */
+/** A top folder of the repository. */
 export type Folder = {
   readonly name: string
-  /** The files in it, from its top and with slashes. */
+  /** The paths of its files, relative to it and with slashes. */
   readonly paths: readonly string[]
   /** The text of each README.md in it, by path. */
   readonly readmes: ReadonlyMap<string, string>
@@ -17,8 +17,8 @@ const NO_ROOMS = ['docs', 'node_modules']
 const ROOMS = Object.keys(MAY_IMPORT).filter((room) => !room.includes('/'))
 
 /**
- * The folders that have to be rooms, found without git so that tests run from an unpacked archive
- * too.
+ * The folders that must be rooms. Found without git, so that tests also run from an unpacked
+ * archive.
  */
 export const readFolders = (root: string): Folder[] =>
   readdirSync(root, { withFileTypes: true })
@@ -41,9 +41,8 @@ export const readFolders = (root: string): Folder[] =>
     })
 
 /**
- * One sentence for each folder that is no room, and for each thing that the README.md of a room
- * lacks: a room says what it is, what it may import, which words are its own, and what each of its
- * files is about.
+ * One sentence for each folder that is not a room, and for each missing part of a room's README.md:
+ * its purpose, its imports, its words, and its files.
  */
 export const findReadmeFaults = (folders: readonly Folder[]): string[] => [
   ...ROOMS.filter((room) => !folders.some(({ name }) => name === room)).map((room) => `There is no room ${room}`),
@@ -62,7 +61,7 @@ const faultsOfRoom = ({ name }: Folder, readme: string): string[] => {
   const others = (MAY_IMPORT[name] ?? []).filter((room) => ROOMS.includes(room))
   return [
     ...(lines > MOST_LINES ? [`has ${lines} lines, which is more than ${MOST_LINES}`] : []),
-    ...(/^# .+\n+[^#\s]/.test(about) ? [] : ['does not begin with a title and what the room is']),
+    ...(/^# .+\n+[^#\s]/.test(about) ? [] : ['does not begin with a title and a sentence about the room']),
     ...others
       .filter((room) => !new RegExp(`\\b${room}\\b`).test(about))
       .map((room) => `does not say that the room may import ${room}`),
@@ -73,7 +72,7 @@ const faultsOfRoom = ({ name }: Folder, readme: string): string[] => {
   ].map((fault) => `${name}/${README} ${fault}`)
 }
 
-/** `about` is everything else, the beginning of the text among it. */
+/** `about` is the rest of the text, including its beginning. */
 const partsOf = (readme: string): { about: string; words: string; files: string } => {
   const parts = readme.split(/^(?=## )/m)
   const named = (heading: string): string => parts.find((part) => part.startsWith(`## ${heading}`)) ?? ''
@@ -81,21 +80,21 @@ const partsOf = (readme: string): { about: string; words: string; files: string 
   return { about: parts.filter((part) => part !== words && part !== files).join(''), words, files }
 }
 
-/** The items of a list, numbered or not, each with the lines that belong to it. */
+/** The items of a list, numbered or not, each with all its lines. */
 const itemsOf = (part: string): string[] =>
   part
     .split(/\n(?=(?:- |\d+\. |\n|#))/)
     .map((item) => item.trim())
     .filter((item) => /^(?:- |\d+\. )/.test(item))
 
-/** An item can define further words in passing; they are bold as well. */
+/** An item can define further words, which are also bold. */
 const wordsOf = (item: string): string[] =>
   /^- \*\*[^*]+\*\*: \S/.test(item)
     ? [...item.matchAll(/\*\*([^*]+)\*\*/g)].map(([, word = '']) => word.toLowerCase())
     : []
 
 /**
- * Every README.md with "## Files" names what lies beside it once, and nothing that is not there.
+ * Every README.md with "## Files" names each file and folder beside it exactly once, and no other.
  */
 const faultsOfFiles = (folder: Folder, folders: readonly Folder[]): string[] =>
   [...folder.readmes].flatMap(([path, readme]) => {
@@ -118,14 +117,16 @@ const faultsOfFiles = (folder: Folder, folders: readonly Folder[]): string[] =>
         .map((entry) => `names ${entry} more than once under "## Files"`),
       ...named
         .filter((name) => isPath(name) && !name.startsWith('docs/') && !isThere(folder, folders, name))
-        .map((name) => `names ${name}, which is not there`),
+        .map((name) => `names ${name}, which does not exist`),
     ].map((fault) => `${folder.name}/${path} ${fault}`)
   })
 
 const isPath = (name: string): boolean =>
   /^[\w./-]+(?:\/|\.(?:[jt]s|sql|lua|jsonl?|ya?ml|sh|md|txt|css|html))$/.test(name)
 
-/** Anywhere in the room, by the end of its path, or in another room by its whole path. */
+/**
+ * A path may end the path of a file in the room, or be the whole path of a file in another room.
+ */
 const isThere = (folder: Folder, folders: readonly Folder[], named: string): boolean => {
   const name = named.replace(/\/$/, '')
   return (

@@ -2,12 +2,12 @@ import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join, sep } from 'node:path'
 
 export type SourceFile = {
-  /** From the top of the project, with slashes. */
+  /** The path from the top of the project, with slashes. */
   readonly path: string
   readonly text: string
 }
 
-/** Where our own code is. */
+/** The folders with our code. */
 export const SOURCES = [
   'api',
   'bench',
@@ -26,9 +26,7 @@ export const SOURCES = [
   'worker',
 ] as const
 
-/**
- * Every TypeScript file of ours, found without git so that tests run from an unpacked archive too.
- */
+/** All our TypeScript files. Found without git, so that tests also run from an unpacked archive. */
 export const readSourceFiles = (root: string): SourceFile[] => {
   return SOURCES.filter((name) => existsSync(join(root, name)))
     .flatMap((name) => (statSync(join(root, name)).isDirectory() ? listFolder(root, name) : [name]))

@@ -1,10 +1,10 @@
 import type { SourceFile } from './source-files.ts'
 
-/** The bounds that the linter sets for TypeScript. In a function, lines of comment do not count. */
+/** The same bounds as the linter's for TypeScript. Comment lines in a function do not count. */
 const MOST_FILE_LINES = 300
 const MOST_FUNCTION_LINES = 60
 
-/** One sentence for each SQL file and each SQL function that is too long to be read at once. */
+/** One sentence for each SQL file and SQL function that is too long. */
 export const findLongSql = (files: readonly SourceFile[]): string[] =>
   files
     .filter(({ path }) => path.endsWith('.sql'))
@@ -24,7 +24,7 @@ const functionsIn = (text: string): { name: string; lines: number }[] =>
       .filter((line) => !/^\s*--/.test(line)).length,
   }))
 
-/** Up to the semicolon that ends it; those between dollar quotes belong to the body. */
+/** A function up to its last semicolon; semicolons between dollar quotes belong to the body. */
 const statementFrom = (text: string): string => {
   const outside = text.replace(/\$(\w*)\$[\s\S]*?\$\1\$/, (body) => body.replaceAll(';', ' '))
   const end = outside.indexOf(';')

@@ -3,9 +3,9 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { SourceFile } from './source-files.ts'
 
-/** Every text file that is committed or would be by the next `git add`. */
+/** Every text file that is committed or that `git add` would add. */
 export const readTrackedFiles = (root: string): SourceFile[] => {
-  // Root may look at a clone that belongs to someone else, which git refuses unless told.
+  // By default git refuses to let root read a clone of another user.
   const command = ['-c', 'safe.directory=*', 'ls-files', '-z', '--cached', '--others', '--exclude-standard']
   const { status, stdout, stderr, error } = spawnSync('git', command, { cwd: root, encoding: 'utf8' })
   if (status !== 0) throw new Error(`git could not list the files: ${error?.message ?? stderr}`)

@@ -1,17 +1,16 @@
 import type { SourceFile } from './source-files.ts'
 
 const UNPORTABLE: Readonly<Record<string, RegExp>> = {
-  // A path that exists on one machine only. Not within a longer path or an address, as in
+  // A path that exists only on one machine. Not a part of a longer path or an address, such as
   // `/admin/work/`.
   'a path of one machine': /(?<![\w.:/}~-])\/(?:work|root|(?:home|Users|tmp)\/[\w.-]+)\/[\w.-]*/,
-  // Packages come from the registry that each machine is set to; an address here would go around
-  // it.
+  // Each machine configures its registry for packages, and an address here would bypass it.
   'the address of a registry':
     /\bregistry\.[a-z0-9-]+\.[a-z]{2,}|\b(?:npm\.pkg\.github|deb\.debian|security\.debian)\.[a-z]+/i,
   'a download address in the lock': /"resolved": *"(?:https?|git)[+:]/,
 }
 
-/** One sentence for each line that would be wrong on another machine. */
+/** One sentence for each line that is wrong on another machine. */
 export const findUnportableText = (files: readonly SourceFile[]): string[] => {
   return files.flatMap(({ path, text }) =>
     text.split('\n').flatMap((line, index) =>

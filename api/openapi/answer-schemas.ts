@@ -16,13 +16,12 @@ const OPERATIONS: Readonly<Record<Operation, string>> = {
 const STATES: Readonly<Record<SubmissionState, string>> = {
   queued: 'waits to be applied, or is a purge whose records are being removed',
   applied: 'is stored',
-  superseded:
-    'processed again after it was dead, when a newer submission had replaced its record, which stays as it was',
-  purged: 'removed, by a purge or with its workspace, before it was applied',
+  superseded: 'replayed after it was dead, and left without effect because a newer submission had replaced its record',
+  purged: 'removed before it was applied, by a purge or with its workspace',
   dead: 'set aside with a reason; operators can have it processed again',
 }
 
-/** An enumeration whose description says what each value means. */
+/** An enumeration whose description explains each value. */
 const enumeration = (about: string, meanings: Readonly<Record<string, string>>): JsonObject => ({
   type: 'string',
   enum: Object.keys(meanings),
@@ -36,23 +35,23 @@ export const submissionState = enumeration('What became of the submission.', STA
 const OF_PURGES: readonly string[] = ['counts', 'identifiers', 'consumers']
 const CONSUMER_COUNT = { type: 'integer', minimum: 0, description: 'How many.' }
 
-/** The type makes the compiler miss a member that is new in a receipt. */
+/** The type makes the compiler complain when a new member of a receipt has no description. */
 const RECEIPT: Readonly<Record<keyof Receipt, JsonValue>> = {
   id: text('The id that came in `Submission-Id`.', { format: 'uuid' }),
-  operation: enumeration('Which operation it was.', OPERATIONS),
+  operation: enumeration('The operation of the submission.', OPERATIONS),
   state: submissionState,
   attempts: { type: 'integer', minimum: 0, description: 'How often processing was begun.' },
   acceptedAt: text('When it was accepted.', { format: 'date-time' }),
   finishedAt: {
     type: ['string', 'null'],
     format: 'date-time',
-    description: 'When it came to its end; null while it is queued.',
+    description: 'When it reached its final state; null while it is queued.',
   },
   error: { type: ['string', 'null'], description: 'Why it is dead, without personal data; null otherwise.' },
   counts: {
     type: 'object',
     additionalProperties: { type: 'integer', minimum: 0 },
-    description: 'Of a purge that has ended: what it removed, by kind.',
+    description: 'Of a purge that has ended: the number of removed records, by kind.',
   },
   consumers: {
     ...object('', { total: CONSUMER_COUNT, confirmed: CONSUMER_COUNT }),
@@ -66,23 +65,21 @@ const RECEIPT: Readonly<Record<keyof Receipt, JsonValue>> = {
   },
 }
 
-/**
- * The schemas of answers, by name. Those of bodies are made from the schemas that validate them.
- */
+/** The schemas of answers, by name. The schemas of bodies are made from their validators. */
 export const ANSWER_SCHEMAS: JsonObject = {
   FeedbackCreated: object('The feedback as it will be stored.', {
     feedback: { ...reference('Feedback'), description: 'The record.' },
   }),
   Feedback: object(
-    'A feedback record. Members without a value are left out; those behind `sourceData` are there where it is read.',
+    'A feedback record. Members without a value are left out. The members after `sourceData` are present only where the record is read.',
     {
       id: text('Id of the record; the same whenever the same source and `sourceId` are submitted.'),
       description: text('The text as it was submitted.'),
       customerId: text(
-        'Own id of the contact who gave the feedback. It keeps resolving to this contact until that is purged. Left out when it ' +
-          'cannot be told in time: while the database is away, or while much is queued that may decide it.',
+        'Own id of the contact who gave the feedback. It resolves to this contact until a purge removes the contact. Left out when it ' +
+          'cannot be determined in time: while the database is away, or while many queued submissions may decide it.',
       ),
-      projectId: text('Own id of the project that it is about. Left out when it cannot be told in time.'),
+      projectId: text('Own id of the project that it is about. Left out when it cannot be determined in time.'),
       rating: { type: 'number', description: 'The score as it was submitted.' },
       sourceId: text('What the record is called in its source.'),
       sourceData: {
@@ -97,7 +94,7 @@ export const ANSWER_SCHEMAS: JsonObject = {
   Success: object('The submission was accepted.', {
     success: { type: 'boolean', description: 'Always true: a submission that is not accepted has another status.' },
   }),
-  BatchAnswered: object('What each item came to.', {
+  BatchAnswered: object('The result of each item.', {
     results: {
       type: 'array',
       items: reference('BatchResult'),
@@ -105,7 +102,7 @@ export const ANSWER_SCHEMAS: JsonObject = {
     },
   }),
   BatchResult: object(
-    'What the operation by itself would have answered.',
+    'The answer that the operation alone would have given.',
     {
       status: { type: 'integer', description: 'The status of the answer.' },
       submissionId: text('Id of the accepted submission, good for `GET /submissions/{id}`.', { format: 'uuid' }),
@@ -124,7 +121,7 @@ export const ANSWER_SCHEMAS: JsonObject = {
     Object.keys(RECEIPT).filter((name) => !OF_PURGES.includes(name)),
   ),
   Error: object('Why the request was turned away.', {
-    error: text('A sentence for people; programs go by the status.'),
+    error: text('A sentence for people. Programs should decide by the status.'),
   }),
   ValidationError: object('Everything that is wrong with the request.', {
     error: {
@@ -136,9 +133,9 @@ export const ANSWER_SCHEMAS: JsonObject = {
     },
   }),
   Problem: object('One thing that is wrong.', {
-    message: text('Where it is and what was expected there. Never repeats the value.'),
+    message: text('Where the problem is and what the service expected there. Never repeats the value.'),
     path: text(
-      'Members that lead there, with dots between, such as `messages.0.createdAt`; the name of a header if it is one; empty ' +
+      'The members that lead to the problem, joined by dots, such as `messages.0.createdAt`; the name of a header; or empty ' +
         'for the body as a whole.',
     ),
   }),

@@ -13,10 +13,7 @@ import { FIELD_DESCRIPTIONS } from './field-descriptions.ts'
 const feedback = feedbackRecord.pipe[2].entries
 const contact = contactRecord.pipe[2].entries
 
-/**
- * The schemas that validate request bodies, and those of their parts that deserve a name of their
- * own.
- */
+/** The schemas that validate request bodies, and the schemas of their named parts. */
 export const BODIES = {
   FeedbackSubmission: feedbackRecord,
   ContactReference: feedback.contact.wrapped,
@@ -33,7 +30,7 @@ export const BODIES = {
 export type BodyName = keyof typeof BODIES
 
 /**
- * The bodies as JSON Schema 2020-12, which OpenAPI 3.1 takes as it is, with a description of each
+ * The bodies as JSON Schema 2020-12, which OpenAPI 3.1 uses unchanged, with a description of each
  * member.
  */
 export const bodySchemas = (): JsonObject => {
@@ -45,13 +42,13 @@ export const bodySchemas = (): JsonObject => {
 }
 
 /**
- * The only check that spans members: one of two is needed. Each alternative has all members, since
- * generators of clients make a type of each, and one that had lost `source` would purge too much.
+ * A purge needs one of two members. Each alternative lists all members, since generators of clients
+ * make a type of each: a type without `source` would purge too much.
  */
 const purgeSchemas = ({ description, ...purge }: JsonObject): JsonObject => {
   const properties = purge['properties'] as Record<string, JsonObject>
   const needing = (name: string, by: string, more?: JsonObject): JsonObject => ({
-    description: `Which contacts to delete: by ${by}, and by the other member if it is there as well.`,
+    description: `Which contacts to delete: by ${by}, and by the other member if it is present.`,
     ...purge,
     required: [name],
     properties: { ...properties, [name]: { ...properties[name], type: 'string', ...more } },
@@ -68,19 +65,19 @@ const purgeSchemas = ({ description, ...purge }: JsonObject): JsonObject => {
 
 const ref = (name: string): { $ref: string } => ({ $ref: `#/components/schemas/${name}` })
 
-/** Each item is a type of its own, told apart by its operation. */
+/** Each kind of item has its own type, named by its operation. */
 const batchSchemas = (): JsonObject => {
   const operations = Object.keys(ITEM_BODIES) as Batchable[]
   return {
     BatchRequest: {
       type: 'object',
-      description: 'Submissions that are sent together. There are no purges among them.',
+      description: 'Submissions that are sent together. A purge cannot be one of them.',
       required: ['items'],
       properties: {
         items: {
           type: 'array',
           maxItems: MAX_BATCH_ITEMS,
-          description: 'They are accepted in this order.',
+          description: 'The service accepts them in this order.',
           items: ref('BatchItem'),
         },
       },
@@ -107,7 +104,7 @@ const itemSchema = (operation: Batchable): JsonObject => ({
     idempotencyKey: {
       type: 'string',
       pattern: IDEMPOTENCY_KEY.source,
-      description: 'As the header `Idempotency-Key` of the operation by itself, with which it shares its keys.',
+      description: 'The same as the header `Idempotency-Key` of the operation, and the same set of keys.',
     },
   },
 })
@@ -120,9 +117,8 @@ const ITEM_BODIES: Readonly<Record<Batchable, { item: string; body: BodyName }>>
 }
 
 /**
- * A kind of field that cannot be converted throws, so none is added unnoticed. For an ignored
- * action there is metadata beside it (`fields.ts`), except for `finite`, since JSON has no infinite
- * numbers.
+ * The conversion throws for an unknown kind of field, so none is added unnoticed. Metadata
+ * (`fields.ts`) describes each ignored action but `finite`: JSON has no infinite numbers.
  */
 const CONVERSION: ConversionConfig = {
   target: 'draft-2020-12',
@@ -134,7 +130,7 @@ const CONVERSION: ConversionConfig = {
   overrideRef: ({ referenceId }) => ref(referenceId).$ref,
   overrideSchema: ({ valibotSchema, jsonSchema }) => {
     if (valibotSchema === freeObject) return { type: 'object', ...ANY_MEMBERS }
-    // Generators of types take a member with a default for one that has to be there.
+    // Generators of types treat a member with a default as required.
     if (valibotSchema.type === 'optional') return withoutDefault(jsonSchema)
     return valibotSchema.type === 'nullish' ? nullable(jsonSchema) : undefined
   },
@@ -151,10 +147,7 @@ const ANY_MEMBERS = { additionalProperties: true, maxProperties: MAX_OBJECT_MEMB
 
 type Converted = ReturnType<typeof toJsonSchema>
 
-/**
- * `[type, 'null']` is shorter than a choice between the two, and code generators understand it
- * best.
- */
+/** `[type, 'null']` is shorter than a choice, and code generators understand it best. */
 const nullable = (choice: Converted): Converted | undefined => {
   const [inner] = choice.anyOf ?? []
   if (typeof inner !== 'object' || typeof inner.type !== 'string') return undefined
@@ -163,10 +156,10 @@ const nullable = (choice: Converted): Converted | undefined => {
 
 const withoutDefault = ({ default: _, ...others }: Converted): Converted => others
 
-/** What lists have by name. */
+/** The items of lists that have a name of their own. */
 const ITEMS = { ContactRecord: contactRecord, Message: messageRecord }
 
-/** What `openObject` and `list` (`fields.ts`) check by themselves. */
+/** The metadata of `openObject` and `list` (`fields.ts`), which check their members themselves. */
 type Described = { known?: v.GenericSchema; array?: v.GenericSchema; named?: readonly string[] }
 
 const converted = (schema: v.GenericSchema, definitions?: Record<string, v.GenericSchema>): Converted => {

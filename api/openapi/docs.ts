@@ -21,7 +21,10 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
   '.png': 'image/png',
 }
 
-/** The API reference for everybody, as a page that asks nothing of other hosts. Takes GET. */
+/**
+ * The API reference, open without a token, as a page that loads nothing from other hosts. Takes
+ * GET.
+ */
 export const createDocs = ({ basePath, documentPath }: DocsOptions): Handler => {
   const made: Readonly<Record<string, () => Response>> = {
     '': () => page(`${basePath.slice(1)}/`),
@@ -39,7 +42,7 @@ export const createDocs = ({ basePath, documentPath }: DocsOptions): Handler => 
   }
 }
 
-/** `folder`: where the files of the page are, seen from its address. */
+/** `folder`: the path of the page's files, relative to its address. */
 const page = (folder: string): Response =>
   new Response(
     `<!doctype html>
@@ -65,9 +68,8 @@ const page = (folder: string): Response =>
 
 /**
  * The page keeps no token in the browser, and asks no validator on the internet about the document.
- * It asks for the document at its whole address: its own may have a token in it
- * (http://op:TOKEN@host/), and nothing relative to such a one is fetched. The path is seen from
- * that of this script.
+ * It fetches the document by a whole address: the address of the page may contain a token
+ * (http://op:TOKEN@host/), and browsers fetch nothing relative to such an address.
  */
 const startScript = (documentPath: string): string => `const dark = matchMedia('(prefers-color-scheme: dark)')
 const follow = () => document.documentElement.classList.toggle('dark-mode', dark.matches)
@@ -85,9 +87,9 @@ SwaggerUIBundle({
 `
 
 /**
- * In the dark, Swagger UI leaves some names as dark as what is behind them. On a phone, refusals
- * have their status and reason, and what is in columns comes one below the other: the examples of
- * all refusals, and columns of one word's width, are thousands of pixels.
+ * In dark mode, Swagger UI leaves some names as dark as their background. On a phone, the page
+ * hides the examples of refusals and stacks columns: otherwise it would be thousands of pixels
+ * high.
  */
 const STYLE = `body {
   margin: 0;

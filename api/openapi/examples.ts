@@ -6,11 +6,11 @@ export type Examples = Readonly<Record<string, Example>>
 
 const SUBMISSION_ID = '019b1c6e-0f3a-7c52-8d4e-6a2b9f1c7d35'
 
-/** Bodies to send. A reader sees the first of each operation first. */
+/** Bodies to send. The reference shows the first example of each operation. */
 export const REQUEST_EXAMPLES = {
   FeedbackSubmission: {
     ticket: {
-      summary: 'A ticket of a known system, its customer by email',
+      summary: 'A ticket of a source system, with the email of its customer',
       value: {
         description: 'The export stops at 1,000 rows, and nothing says so.',
         title: 'Export is cut off',
@@ -25,7 +25,7 @@ export const REQUEST_EXAMPLES = {
       },
     },
     external: {
-      summary: 'By ids of your own system, with tags of your own',
+      summary: 'With the ids of your system and your own tags',
       value: {
         description: '<p>Dark mode at last. <b>Thank you!</b></p>',
         isExternalContactId: true,
@@ -35,7 +35,7 @@ export const REQUEST_EXAMPLES = {
         tags: ['dark mode', 'praise'],
       },
     },
-    least: { summary: 'As little as possible', value: { description: 'Love the new search.' } },
+    least: { summary: 'The smallest body', value: { description: 'Love the new search.' } },
   },
   ContactRecord: {
     known: {
@@ -55,7 +55,7 @@ export const REQUEST_EXAMPLES = {
         account: { id: 'org-77', properties: { $name: 'Harbour Freight Lines', $domain: 'harbour.example' } },
       },
     },
-    least: { summary: 'As little as possible', value: { id: 'user-1029' } },
+    least: { summary: 'The smallest body', value: { id: 'user-1029' } },
   },
   AccountRecord: {
     known: {
@@ -71,11 +71,11 @@ export const REQUEST_EXAMPLES = {
         },
       },
     },
-    least: { summary: 'As little as possible', value: { id: 'org-77' } },
+    least: { summary: 'The smallest body', value: { id: 'org-77' } },
   },
   PurgeRequest: {
     byId: { summary: 'By the id in one source system', value: { id: 'user-1029', source: 'crm' } },
-    byEmail: { summary: 'By email, wherever it is from', value: { email: 'mira@harbour.example' } },
+    byEmail: { summary: 'By email, in all sources', value: { email: 'mira@harbour.example' } },
   },
   Conversation: {
     chat: {
@@ -109,13 +109,13 @@ export const REQUEST_EXAMPLES = {
       },
     },
     least: {
-      summary: 'As little as possible',
+      summary: 'The smallest body',
       value: { id: 'chat-89', source: 'livechat', createdAt: '2026-01-31T10:00:00Z', contacts: [], messages: [] },
     },
   },
   BatchRequest: {
     batch: {
-      summary: 'A contact, and what it said',
+      summary: 'A contact and its feedback',
       value: {
         items: [
           { operation: 'identify_contact', body: { id: 'user-1029', source: 'crm' } },
@@ -160,7 +160,7 @@ export const ANSWER_EXAMPLES = {
   Success: { accepted: { summary: 'Accepted', value: { success: true } } },
   BatchAnswered: {
     batch: {
-      summary: 'One accepted, one not',
+      summary: 'One item accepted, one refused',
       value: {
         results: [
           { status: 201, submissionId: SUBMISSION_ID, body: { success: true } },

@@ -3,25 +3,30 @@ import { submissionState } from './answer-schemas.ts'
 
 const header = (description: string, schema: JsonObject = { type: 'string' }): JsonObject => ({ description, schema })
 
-/** Headers of answers, each described once. */
+/** Descriptions of the answer headers. */
 export const RESPONSE_HEADERS = {
-  'X-Request-Id': header('Id of the request: the one that it came with, if that has a sane form, else a new one.'),
+  'X-Request-Id': header(
+    'Id of the request: the `X-Request-Id` of the request if it has a valid form, else a new one.',
+  ),
   'Submission-Id': header('Id of the accepted submission, good for `GET /submissions/{id}`.', {
     type: 'string',
     format: 'uuid',
   }),
-  'Submission-State': header('Sent when waiting was asked for: the state at the time of the answer.', submissionState),
+  'Submission-State': header(
+    'Sent if the request asked to wait: the state at the time of the answer.',
+    submissionState,
+  ),
   'Preference-Applied': header(
-    'Which preferences were heeded: `wait` when the submission was finished before the time was over, `handling=strict` whenever it ' +
-      'was asked for. Changes that were waited for come with `wait`.',
+    'The preferences that the service followed: `wait` when the submission finished in time, `handling=strict` whenever it ' +
+      'was asked for. An answer with changes that it waited for has `wait`.',
   ),
   'RateLimit-Policy': header(
-    'Sent where a limit holds, to callers who may use the operation: its name, how many submissions it allows (`q`) and in how ' +
+    'Sent to permitted callers where a limit holds: the name of the operation, how many submissions it allows (`q`) and in how ' +
       'many seconds (`w`), such as `"submit_conversation";q=10;w=60`.',
   ),
   RateLimit: header(
-    'Sent where a limit holds and what is left of it was looked at: how many submissions remain (`r`) and, unless that is all, ' +
-      'in how many seconds the next one comes back (`t`), such as `"submit_conversation";r=9;t=60`.',
+    'Sent where a limit was counted: how many submissions remain (`r`) and, unless the limit is unused, ' +
+      'in how many seconds the next one returns (`t`), such as `"submit_conversation";r=9;t=60`.',
   ),
   'Retry-After': header('Whole seconds after which to try again.', { type: 'integer', minimum: 1 }),
   'WWW-Authenticate': header('How to authenticate.'),
@@ -43,36 +48,32 @@ const requestHeader = (name: string, description: string, schema: JsonObject): J
   schema: { type: 'string', ...schema },
 })
 
-// They have no examples: a page that lets people try requests would send the examples along.
+// No examples: a page that lets people try requests would send the examples.
 export const PARAMETERS = {
   IdempotencyKey: requestHeader(
     'Idempotency-Key',
-    'Makes repeating harmless: for 24 hours the same key with the same body gets the first answer again, without being ' +
+    'Makes a repeated request harmless. For 24 hours the same key with the same body gets the first answer again, without being ' +
       'applied twice or counted against a limit. Keys belong to a workspace and an operation. While the database is away, only ' +
       'recent keys are recognised.',
     { pattern: '^[\\x21-\\x7e]{1,255}$' },
   ),
   Prefer: requestHeader(
     'Prefer',
-    'With `wait=N` the answer comes when the submission is finished or N seconds, at most 30, are over; the status stays the ' +
-      'same, and `Submission-State` tells which. Generated tags are not waited for. With `handling=strict` a 400 names ' +
-      'what would be ignored otherwise: a member that is not described here, a key of `properties` such as `$Email` that would be metadata by ' +
-      'mistake, and a contact, account or project that nothing names. Other preferences are ignored.',
+    'With `wait=N` the answer comes when the submission is finished, or after N seconds (at most 30). The status stays the ' +
+      'same, and `Submission-State` has the state. The answer does not wait for generated tags. With `handling=strict` a 400 names ' +
+      'content that would otherwise be ignored: a member that is not described here, a key of `properties` such as `$Email` that would be metadata by ' +
+      'mistake, and a contact, account or project without a key. Other preferences are ignored.',
     {},
   ),
   ContentEncoding: requestHeader('Content-Encoding', 'Set to `gzip` when the body is compressed.', {
     enum: ['gzip', 'identity'],
   }),
-  RequestId: requestHeader(
-    'X-Request-Id',
-    'An id of yours for the request, which the answer and our logs will carry.',
-    {
-      pattern: '^[A-Za-z0-9._:-]{1,128}$',
-    },
-  ),
+  RequestId: requestHeader('X-Request-Id', 'Your id for the request, which the answer and our logs carry.', {
+    pattern: '^[A-Za-z0-9._:-]{1,128}$',
+  }),
   PreferWait: requestHeader(
     'Prefer',
-    'With `wait=N` an answer that would be empty waits, at most N seconds and 30.',
+    'With `wait=N` an answer that would be empty waits for changes, at most N seconds (30 at most).',
     {},
   ),
   RecordId: {

@@ -18,52 +18,64 @@ import { PATHS_OF_SUBMISSIONS, PATHS_OUTSIDE } from './paths.ts'
 import { PATHS_OF_READS } from './reading-paths.ts'
 import { refusalComponents } from './refusals.ts'
 
-/** The version of the interface; its first number is that of the base path, `v1`. */
+/** The version of the interface. Its first number is the one in the base path, `v1`. */
 const INTERFACE_VERSION = '1.0.5'
 
 const KIB = 1024
 const MIB = 1024 * KIB
 
 const DESCRIPTION = `
-Takes in what customers say: single pieces of feedback and whole conversations, with the contacts and accounts behind them. It is
-processed in the background and stored in tables that people query.
+Accepts customer feedback and conversations, with the contacts and accounts behind them. The service
+processes them in the background and stores them in tables that people query.
 
-**Tokens.** Operations want \`Authorization: Bearer <ACCESS_TOKEN>\`. A token belongs to one workspace, and all that it can see or
-change is in there. Reading wants a token of scope \`read\` or an admin token, purging an admin token.
+**Tokens.** Operations require \`Authorization: Bearer <ACCESS_TOKEN>\`. A token belongs to one
+workspace, and sees and changes only that workspace. Reading requires a token of scope \`read\` or
+an admin token, and purging an admin token.
 
-**Acceptance.** A 2xx answer to a POST means that the submission is kept and will be processed. Its \`Submission-Id\` leads to a
-receipt that tells what became of it; with \`Prefer: wait=N\` the answer waits for that. With an \`Idempotency-Key\` a request can be
-repeated without being applied twice. The submissions of a workspace take effect one after the other, in the order in which they were
+**Acceptance.** A 2xx answer to a POST means that the submission is kept and will be processed. Its
+\`Submission-Id\` leads to a receipt with its state; with \`Prefer: wait=N\` the answer waits for
+that state. With an \`Idempotency-Key\` a request can be repeated without being applied twice. The
+submissions of a workspace take effect one after the other, in the order in which they were
 accepted: a purge finds a contact that was identified just before it.
 
-**Keys** by which contacts, accounts and projects are found are compared in a canonical form, and stored as they were sent. External
-ids and sources are compared exactly. An email is the bare address, without format characters and white space around it, in
-lower case if it has an \`@\`. A name has its white space reduced to single spaces, and keeps its case. A domain is the host of an
-address, without \`www.\`, in lower case. All are in Unicode NFC. A key that is blank or a placeholder counts as absent; as the external id of
-a contact or an account that is identified, purged or named by a feedback, a placeholder is a 400. Placeholders, in any case: ${PLACEHOLDERS.map((text) => `\`${text}\``).join(', ')}.
+**Keys** of contacts, accounts and projects are compared in a canonical form, and stored as they
+were sent. External ids and sources are compared exactly. An email is the bare address, without
+format characters and white space around it, in lower case if it has an \`@\`. A name has its white
+space reduced to single spaces, and keeps its case. A domain is the host of an address, without
+\`www.\`, in lower case. All are in Unicode NFC. A key that is blank or a placeholder counts as
+absent. A placeholder as the external id of a contact or account that is identified, purged or named
+by a feedback is a 400. Placeholders, in any case:
+${PLACEHOLDERS.map((text) => `\`${text}\``).join(', ')}.
 
-**Bodies** are JSON in UTF-8, plain or gzip, at most ${MAX_BODY_BYTES / KIB} KiB (conversations ${MAX_CONVERSATION_BODY_BYTES / MIB} MiB, batches ${MAX_BATCH_BODY_BYTES / MIB} MiB) unless configured
-otherwise, counted after decompression, and nested at most ${MAX_DEPTH_LEVELS} levels. A conversation has at most
-${MAX_CONVERSATION_MESSAGES.toLocaleString('en')} messages and ${MAX_CONVERSATION_CONTACTS.toLocaleString('en')} contacts. Identifiers, sources, emails, domains and the names of accounts and projects have at most
-${MAX_IDENTIFIER_CHARACTERS} characters. In \`properties\` and \`sourceData\` no object has more than ${MAX_OBJECT_MEMBERS.toLocaleString('en')} members, however deep it lies and
-also once it is unflattened; what a contact or account is given there has at most ${MAX_METADATA_MEMBER_BYTES / KIB} KiB of JSON for each member with its
-name. Members that are not described here are ignored, except where any key is said to be stored; with
+**Bodies** are JSON in UTF-8, plain or gzip, at most ${MAX_BODY_BYTES / KIB} KiB (conversations
+${MAX_CONVERSATION_BODY_BYTES / MIB} MiB, batches ${MAX_BATCH_BODY_BYTES / MIB} MiB) unless
+configured otherwise, counted after decompression, and nested at most ${MAX_DEPTH_LEVELS} levels. A
+conversation has at most ${MAX_CONVERSATION_MESSAGES.toLocaleString('en')} messages and
+${MAX_CONVERSATION_CONTACTS.toLocaleString('en')} contacts. Identifiers, sources, emails, domains
+and the names of accounts and projects have at most ${MAX_IDENTIFIER_CHARACTERS} characters. In
+\`properties\` and \`sourceData\` no object has more than ${MAX_OBJECT_MEMBERS.toLocaleString('en')}
+members, at any depth, before and after unflattening. There a contact or account has at most
+${MAX_METADATA_MEMBER_BYTES / KIB} KiB of JSON for each member with its name. Members that are not
+described here are ignored, except where the description says that any key is stored; with
 \`Prefer: handling=strict\` they are refused.
 
-**Errors** are JSON as well: \`{"error": string}\`, and for a 400 an array of every problem, each with \`message\` and \`path\`. A path
-that does not exist is answered with 404. Each answer of the service carries \`X-Request-Id\`.
+**Errors** are JSON as well: \`{"error": string}\`, and for a 400 an array of every problem, each
+with \`message\` and \`path\`. A path that does not exist is answered with 404. Each answer of the
+service carries \`X-Request-Id\`.
 
-**Answers of the runtime.** What the runtime under the service cannot read as HTTP it answers by itself, without JSON and without
-\`X-Request-Id\`, or closes the connection, and nothing of it is accepted. On Bun: 400 for a malformed head, length or chunk, for
-trailer fields that \`Trailer\` does not announce (with it, a 400 that says why) and for anything else behind a body; 413 for an
-extension of a chunk beyond 16 KB; 431 for a head beyond 16 KB or about 200 headers; 505 for a version other than 1.0 and 1.1; a
-closed connection for an unknown method, a second request before the first is answered, and a body that is cut off. On Deno: 400 for a
-malformed head, length or version and for a head beyond 64 KB or 128 headers; a closed connection for a malformed chunk. One exception:
-on Bun, what follows a body in a later packet, when its submission has been accepted and is not yet answered, has the same effect
-although the submission is stored.
+**Answers of the runtime.** The runtime itself answers a request that it cannot read as HTTP,
+without JSON and without \`X-Request-Id\`, or closes the connection. Nothing of such a request is
+accepted. On Bun: 400 for a malformed head, length or chunk, for trailer fields that \`Trailer\`
+does not announce (with it, a 400 that says why) and for anything else behind a body; 413 for an
+extension of a chunk beyond 16 KB; 431 for a head beyond 16 KB or about 200 headers; 505 for a
+version other than 1.0 and 1.1; a closed connection for an unknown method, a second request before
+the first is answered, and a body that is cut off. On Deno: 400 for a malformed head, length or
+version and for a head beyond 64 KB or 128 headers; a closed connection for a malformed chunk. One
+exception: on Bun, bytes that follow a body in a later packet, after the acceptance of its
+submission and before the answer, have the same effect although the submission is stored.
 `.trim()
 
-/** A path can take submissions and be read as well. */
+/** One path can have operations of both kinds. */
 const allPaths = (): JsonObject => {
   const paths: Record<string, JsonObject> = { ...PATHS_OF_SUBMISSIONS }
   for (const [path, operations] of Object.entries(PATHS_OF_READS)) paths[path] = { ...paths[path], ...operations }
@@ -87,11 +99,12 @@ export const openApiDocument = async (basePath: string): Promise<JsonObject> => 
   servers: [{ url: './', description: 'The service that this document comes from.' }],
   security: [{ bearer: [] }],
   tags: [
-    { name: 'Submissions', description: 'What goes in, and what became of it.' },
-    { name: 'Reading', description: 'What came in, and every change of it.' },
+    { name: 'Submissions', description: 'Submit records, and look up their receipts.' },
+    { name: 'Reading', description: 'Read records, and follow their changes.' },
     { name: 'Operators', description: 'For the operators of the service.' },
   ],
-  // In full, since many generators of clients know no other server for some of the paths.
+  // Each path repeats the base path, since many generators of clients ignore a `servers` entry of a
+  // path.
   paths: { ...below(basePath, allPaths()), ...PATHS_OUTSIDE },
   components: {
     securitySchemes: {
@@ -109,10 +122,7 @@ export const openApiDocument = async (basePath: string): Promise<JsonObject> => 
   },
 })
 
-/**
- * GET /openapi.json. The document is made for the first request, since most processes never get
- * one.
- */
+/** GET /openapi.json. The first request makes the document, since most processes never get one. */
 export const openApiPage = (basePath: string): (() => Promise<Response>) => {
   let text: Promise<string> | undefined
   return async () => {

@@ -14,7 +14,7 @@ type SubmissionText = {
   description: string
   body: keyof typeof REQUEST_EXAMPLES
   answer: { status: 200 | 201; of: AnswerName; description: string }
-  /** Refusals that this operation has beside those of every submission. */
+  /** Refusals of this operation, in addition to the refusals of every submission. */
   refusals: readonly TurnedAway[]
 }
 
@@ -83,14 +83,13 @@ export const PATHS_OF_SUBMISSIONS: Readonly<Record<string, JsonObject>> = {
       'Stores one piece of feedback, linked to a contact, an account and a project if they are named. The same `source` and ' +
       '`sourceId` again replace the record.',
     body: 'FeedbackSubmission',
-    answer: { status: 201, of: 'FeedbackCreated', description: 'Accepted; the record as it will be stored.' },
+    answer: { status: 201, of: 'FeedbackCreated', description: 'Accepted, with the record as it will be stored.' },
     refusals: ['MayNotSubmit', 'TooLarge'],
   }),
   '/contacts/identify': submission({
     operationId: 'identifyContact',
     summary: 'Identify a contact',
-    description:
-      'Creates a contact or brings what is known about it up to date, and links its account if one is given.',
+    description: 'Creates or updates a contact, and links its account if one is given.',
     body: 'ContactRecord',
     answer: { status: 201, of: 'Success', description: 'Accepted.' },
     refusals: ['MayNotSubmit', 'TooLarge'],
@@ -99,11 +98,11 @@ export const PATHS_OF_SUBMISSIONS: Readonly<Record<string, JsonObject>> = {
     operationId: 'purgeContact',
     summary: 'Delete a contact for good',
     description:
-      'Removes every contact that matches, with its feedback, its messages and all that was made from them; a conversation in ' +
-      'which no other contact is left goes as a whole. Accounts and projects stay. It cannot be undone, and wants an admin token. ' +
-      'It takes effect in its place among the submissions: all that was accepted before it goes with the contact, and what is ' +
-      'accepted later starts a new one. The answer comes when it is decided which contacts match, after 10 seconds at the latest; ' +
-      'the receipt tells when all is removed.',
+      'Removes every contact that matches, with its feedback, its messages and all data derived from them. A conversation in ' +
+      'which no other contact is left is removed as a whole. Accounts and projects stay. It cannot be undone, and requires an admin token. ' +
+      'It takes effect in its place among the submissions. Submissions of the contact that were accepted before it are removed, and a ' +
+      'later one creates a new contact. The answer comes when the service has decided which contacts match, after 10 seconds at the latest. ' +
+      'The receipt is `applied` when all is removed.',
     body: 'PurgeRequest',
     answer: { status: 200, of: 'Success', description: 'Accepted: the purge has been initiated and will finish.' },
     refusals: ['MayNotPurge', 'NoSuchContact', 'TooLarge'],
@@ -111,7 +110,7 @@ export const PATHS_OF_SUBMISSIONS: Readonly<Record<string, JsonObject>> = {
   '/accounts/identify': submission({
     operationId: 'identifyAccount',
     summary: 'Identify an account',
-    description: 'Creates an account or brings what is known about it up to date.',
+    description: 'Creates or updates an account.',
     body: 'AccountRecord',
     answer: { status: 201, of: 'Success', description: 'Accepted.' },
     refusals: ['MayNotSubmit', 'TooLarge'],
@@ -120,9 +119,9 @@ export const PATHS_OF_SUBMISSIONS: Readonly<Record<string, JsonObject>> = {
     operationId: 'submitConversation',
     summary: 'Submit a conversation',
     description:
-      'Stores a call transcript, an email thread or a chat, and identifies the contacts who took part. The same `source` and ' +
-      `\`id\` again replace it. Unless configured otherwise a workspace may submit ${CONVERSATIONS_PER_MINUTE} a minute; each ` +
-      'is given back a minute after it was used.',
+      'Stores a call transcript, an email thread or a chat, and identifies its contacts. The same `source` and ' +
+      `\`id\` again replace it. By default a workspace may submit ${CONVERSATIONS_PER_MINUTE} a minute; each ` +
+      'returns a minute after it was used.',
     body: 'Conversation',
     answer: { status: 200, of: 'Success', description: 'Accepted.' },
     refusals: ['MayNotSubmit', 'ConversationTooLarge'],
@@ -133,8 +132,8 @@ export const PATHS_OF_SUBMISSIONS: Readonly<Record<string, JsonObject>> = {
       operationId: 'submitBatch',
       summary: 'Submit many at once',
       description:
-        `Up to ${MAX_BATCH_ITEMS} submissions of any operation but purges, accepted in their order. Each is answered as its operation by itself ` +
-        'would answer, limits included: what is wrong with one item is told in its result and harms no other. With `Prefer: wait=N` the ' +
+        `Up to ${MAX_BATCH_ITEMS} submissions of any operation but purges, accepted in their order. Each result is the answer of the operation ` +
+        'alone, limits included: a refused item has its problems in its result and affects no other item. With `Prefer: wait=N` the ' +
         'answer waits for all of them.',
       parameters: parametersOf(['Prefer', 'ContentEncoding', 'RequestId']),
       requestBody: {
@@ -149,7 +148,7 @@ export const PATHS_OF_SUBMISSIONS: Readonly<Record<string, JsonObject>> = {
       responses: {
         200: succeeded({
           of: 'BatchAnswered',
-          description: 'The items were looked at; each result says what it came to.',
+          description: 'The items were judged one by one; each has its result.',
           headers: ['Preference-Applied'],
         }),
         ...refusalsOf([
@@ -170,9 +169,9 @@ export const PATHS_OF_SUBMISSIONS: Readonly<Record<string, JsonObject>> = {
     get: {
       tags: ['Submissions'],
       operationId: 'getSubmission',
-      summary: 'Look up what became of a submission',
+      summary: 'Read the receipt of a submission',
       description:
-        'The receipt of an accepted submission of this workspace. Receipts are kept for a time that can be configured.',
+        'The receipt of an accepted submission of this workspace. Operators configure how long receipts are kept.',
       parameters: parametersOf(['SubmissionId', 'RequestId']),
       responses: {
         200: succeeded({ of: 'SubmissionFound', description: 'The receipt.' }),
@@ -197,7 +196,7 @@ export const PATHS_OUTSIDE: JsonObject = {
   '/healthz': outside({
     operationId: 'getHealth',
     summary: 'Whether the process runs',
-    description: 'Asks no store: an API that cannot reach Redis runs all the same.',
+    description: 'Independent of the stores: a process that cannot reach Redis still runs.',
     security: [],
     responses: {
       200: succeeded({ of: 'Alive', description: 'It does.' }),
@@ -207,7 +206,7 @@ export const PATHS_OUTSIDE: JsonObject = {
   '/readyz': outside({
     operationId: 'getReadiness',
     summary: 'Whether requests can be served',
-    description: 'Asks Redis and Postgres. A balancer sends requests where the answer is 200.',
+    description: 'Asks Redis and Postgres. A balancer sends requests to processes that answer 200.',
     security: [],
     responses: {
       200: succeeded({ of: 'Ready', description: 'They can.' }),
@@ -224,7 +223,7 @@ export const PATHS_OUTSIDE: JsonObject = {
   '/metrics': outside({
     operationId: 'getMetrics',
     summary: 'Counts and times for Prometheus',
-    description: 'Wants an operator token.',
+    description: 'Requires an operator token.',
     security: [{ bearer: [] }, { operator: [] }],
     responses: {
       200: {

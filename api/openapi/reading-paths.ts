@@ -15,33 +15,35 @@ const ownId = (description: string): ParameterText => text(description, { format
 const time = (description: string): ParameterText => text(description, { format: 'date-time' })
 const rating = (description: string): ParameterText => ({ description, schema: { type: 'number' } })
 
-/** By the type, no parameter can be forgotten here. */
+/** The type requires an entry for each parameter. */
 const PARAMETER_TEXTS: Readonly<Record<keyof typeof FEEDBACK_PARAMETERS, ParameterText>> = {
   limit: {
-    description: 'The most records of a page.',
+    description: 'The maximum number of records in a page.',
     schema: { type: 'integer', minimum: 1, maximum: 500, default: DEFAULT_LIMIT },
   },
   order: text('By `createdAt`, ties by id. Lists begin with the newest, messages with the oldest.', {
     enum: ['newest', 'oldest'],
   }),
-  next: text('The `next` of the page before, with the same filters and order.'),
-  source: text('Of this source.'),
+  next: text('The `next` of the previous page, with the same filters and order.'),
+  source: text('Records of this source.'),
   tag: {
-    description: 'That carry this tag. Given several times, those that carry all of them.',
+    description: 'Records that carry this tag. Given several times, records that carry all of the tags.',
     schema: { type: 'array', items: { type: 'string' } },
   },
-  customerId: ownId('Of this contact. An id that was merged stands for the contact that it means now.'),
-  accountId: ownId('Of this account, by the same rule.'),
-  projectId: ownId('About this project.'),
-  ratingMin: rating('With at least this rating.'),
-  ratingMax: rating('With at most this rating.'),
-  createdFrom: time('Given at this time or later.'),
-  createdTo: time('Given before this time.'),
+  customerId: ownId('Records of this contact. An id that was merged stands for the contact that absorbed it.'),
+  accountId: ownId('Records of this account. An id that was merged stands for the account that absorbed it.'),
+  projectId: ownId('Records about this project.'),
+  ratingMin: rating('Records with at least this rating.'),
+  ratingMax: rating('Records with at most this rating.'),
+  createdFrom: time('Records given at this time or later.'),
+  createdTo: time('Records given before this time.'),
   q: text('Words that all occur in the title or the description, in any case. Parts of words count.'),
 }
 
 const CHANGES_TEXTS: Readonly<Record<keyof typeof CHANGES_PARAMETERS, ParameterText>> = {
-  after: text('The `next` of the answer before, or a position. Without it the feed begins with all that there is.'),
+  after: text(
+    'The `next` of the previous answer, or a position. Without it the feed begins with all existing records.',
+  ),
   limit: PARAMETER_TEXTS.limit,
 }
 
@@ -69,7 +71,7 @@ const reading = ({ schema, headers = [], refusals, parameters, ...about }: ReadT
     parameters: [...parameters, ...parametersOf(['RequestId'])],
     responses: {
       200: {
-        description: 'What was asked for.',
+        description: 'The requested records.',
         headers: headersOf(headers),
         content: {
           'application/json': {
@@ -91,8 +93,8 @@ const listOf = ({ path, many }: (typeof RESOURCES)[number]): JsonObject =>
     operationId: `list${capital(many)}`,
     summary: `List ${words(many)}`,
     description:
-      'A page of the list. `next` leads to the next one, and stays valid while records come and go: none that is there throughout is ' +
-      'skipped or repeated. A page can be shorter than `limit` although the list goes on: one call reads at most 4 MiB and, with a ' +
+      'A page of the list. `next` leads to the next one, and stays valid while records come and go: a record that stays is never ' +
+      'skipped or repeated. A page can be shorter than `limit` before the end of the list: one call reads at most 4 MiB and, with a ' +
       'filter that no index serves, looks at 20,000 records at most.',
     parameters: inQuery(PARAMETER_TEXTS, path === 'feedbacks' ? FEEDBACK_PARAMETERS : LIST_PARAMETERS),
     schema: pageOf(path),
@@ -106,7 +108,7 @@ const oneOf = ({ path, one }: (typeof RESOURCES)[number]): JsonObject =>
     description:
       path === 'conversations'
         ? 'The conversation with a page of its messages.'
-        : 'The record of an own id. An id that was merged is answered with the record that it means now.',
+        : 'The record of an own id. An id that was merged leads to the record that absorbed it.',
     parameters: [
       ...parametersOf(['RecordId']),
       ...(path === 'conversations' ? inQuery(PARAMETER_TEXTS, LIST_PARAMETERS) : []),
@@ -119,8 +121,8 @@ const CHANGES = reading({
   operationId: 'listChanges',
   summary: 'Follow all changes',
   description:
-    'Everything that can be read and what becomes of it, in one order: positions grow strictly, and a reader that has read up to one ' +
-    'has missed nothing before it. A record that changed several times comes once, as it is now. A record that is gone leaves a ' +
+    'All readable records and their changes, in one order. Positions grow strictly, and a reader that has read up to a position ' +
+    'has missed nothing before it. A record that changed several times appears once, in its latest state. A removed record leaves a ' +
     'tombstone with its id. Send `next` as `after`. An answer that would be empty waits with `Prefer: wait=N`.',
   parameters: [...inQuery(CHANGES_TEXTS, CHANGES_PARAMETERS), ...parametersOf(['PreferWait'])],
   schema: 'ChangesPage',

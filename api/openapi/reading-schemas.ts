@@ -9,8 +9,11 @@ const texts = (description: string): JsonObject => ({ type: 'array', items: { ty
 
 const EXTERNAL_IDS: JsonObject = {
   type: 'array',
-  items: object('An id in a source system.', { source: text('The source.'), id: text('The id in it.') }),
-  description: 'Its ids in your systems.',
+  items: object('An id in a source system.', {
+    source: text('The source system.'),
+    id: text('The id in that system.'),
+  }),
+  description: 'The external ids of the record.',
 }
 const PROPERTIES = anyObject('Metadata.')
 const ABOUT = {
@@ -18,21 +21,21 @@ const ABOUT = {
   properties: PROPERTIES,
   sourceCreatedAt: time('`$createdAt` as it was sent.'),
   sourceUpdatedAt: time('`$updatedAt` as it was sent.'),
-  createdAt: time('When it was accepted first.'),
-  updatedAt: time('When it was changed last.'),
+  createdAt: time('When it was first accepted.'),
+  updatedAt: time('When it was last changed.'),
 }
 
-/** What feedback has beside the members of the interface, where it is read. */
+/** Members that a feedback has only where it is read. */
 export const READ_FEEDBACK: JsonObject = {
   title: text('The heading.'),
   isTranscript: { type: 'boolean', description: 'Whether the text is a transcript.' },
-  tags: texts('Tags of people, or generated ones once there are any.'),
+  tags: texts('The tags that were submitted, else generated ones once they exist.'),
   tagsGenerated: { type: 'boolean', description: 'Whether the tags are generated.' },
-  source: text('The system that it comes from.'),
+  source: text('The system that the feedback comes from.'),
   accountId: text('Own id of the account.'),
   createdAt: time('When the customer gave it.'),
-  acceptedAt: time('When it was accepted first.'),
-  updatedAt: time('When it was accepted last.'),
+  acceptedAt: time('When it was first accepted.'),
+  updatedAt: time('When it was last accepted.'),
 }
 
 const RECORDS = {
@@ -65,11 +68,11 @@ const RECORDS = {
       id: text('Own id.'),
       name: text('The name.'),
       description: text('A description.'),
-      createdAt: time('When it was named first.'),
+      createdAt: time('When a submission first named it.'),
     },
     ['id', 'name', 'createdAt'],
   ),
-  FeedbackCategory: object('A tag that something carries.', { id: text('Own id.'), title: text('The tag.') }),
+  FeedbackCategory: object('A tag of a feedback or conversation.', { id: text('Own id.'), title: text('The tag.') }),
   StoredConversation: object(
     'A conversation without its messages.',
     {
@@ -78,8 +81,8 @@ const RECORDS = {
       source: text('Its source.'),
       externalId: text('Its id in the source.'),
       rating: amount('The score.'),
-      tags: texts('Tags from its incoming messages, once there are any.'),
-      customerIds: texts('Own ids of the contacts that took part.'),
+      tags: texts('Tags generated from its incoming messages, once they exist.'),
+      customerIds: texts('Own ids of its contacts.'),
       properties: PROPERTIES,
       createdAt: time('As it was sent.'),
       updatedAt: time('As it was sent.'),
@@ -95,8 +98,8 @@ const RECORDS = {
       incoming: { type: 'boolean', description: 'True if it came from a customer.' },
       customerId: text('Own id of the contact that sent it.'),
       content: text('The text.'),
-      sourceUrl: text('Where it comes from.'),
-      rawData: anyObject('Its properties, with those of the conversation if they were propagated.'),
+      sourceUrl: text('Address of the original message.'),
+      rawData: anyObject('Its properties, including propagated properties of the conversation.'),
       createdAt: time('As it was sent.'),
     },
     ['id', 'conversationId', 'externalId', 'incoming', 'content', 'rawData', 'createdAt'],
@@ -120,7 +123,10 @@ export const RECORD_OF: Readonly<Record<Path, RecordName>> = {
 export const pageOf = (path: Path): string => `${RECORD_OF[path]}Page`
 export const foundOf = (path: Path): string => `${RECORD_OF[path]}Found`
 
-const next: JsonObject = { type: ['string', 'null'], description: 'Where the list goes on; null at its end.' }
+const next: JsonObject = {
+  type: ['string', 'null'],
+  description: 'The `next` for the following page; null at the end of the list.',
+}
 const listOf = (name: string, description: string): JsonObject => ({
   type: 'array',
   items: reference(name),
@@ -149,19 +155,23 @@ export const READING_SCHEMAS: JsonObject = {
   ...ANSWERS,
   ChangesPage: object('Changes in their order.', {
     changes: listOf('Change', 'The changes of this page.'),
-    next: text('What to send as `after` next.'),
+    next: text('The value of `after` for the next request.'),
   }),
   Change: object(
     'A record that changed, or a tombstone of one that is gone.',
     {
-      position: { type: 'integer', minimum: 1, description: 'Its place in the order. Grows strictly in a workspace.' },
-      kind: text('What it is.', {
+      position: {
+        type: 'integer',
+        minimum: 1,
+        description: 'The position of the change. Grows strictly in a workspace.',
+      },
+      kind: text('The kind of the record.', {
         enum: ['feedback', 'customer', 'account', 'project', 'feedback_category', 'conversation', 'message'],
       }),
       id: text('Own id of the record.'),
       deleted: { type: 'boolean', description: 'True if the record is gone.' },
-      record: anyObject('The record as it is now, with the members that its list has.'),
-      mergedInto: text('Of a customer or account that another one absorbed: the own id of that one.'),
+      record: anyObject('The record in its latest state, with the members that it has in lists.'),
+      mergedInto: text('Own id of the record that absorbed this one. Only for a merged customer or account.'),
     },
     ['position', 'kind', 'id', 'deleted'],
   ),

@@ -10,9 +10,9 @@ import { headersOf, RESPONSE_HEADERS, type ResponseHeader } from './headers.ts'
 
 type Described = {
   description: string
-  /** The refusals that come to this answer, by the name of their example. */
+  /** The refusals that have this answer, by the name of their example. */
   examples: Readonly<Record<string, Refusal>>
-  /** Headers that are sent with it sometimes, beside those of `refusalResponse`. */
+  /** Optional headers, in addition to the headers of `refusalResponse`. */
   also?: readonly ResponseHeader[]
 }
 
@@ -29,7 +29,7 @@ const TURNED_AWAY = {
     description:
       'The body, or one of the headers `Idempotency-Key`, `Host` and (on Bun) `Trailer`, is not valid. Every problem is listed.',
     examples: {
-      'members that are not valid': {
+      'invalid members': {
         refused: 'invalid',
         problems: [
           invalid('id is required', 'id'),
@@ -40,7 +40,7 @@ const TURNED_AWAY = {
           ),
         ],
       },
-      'a header that is not valid': {
+      'an invalid header': {
         refused: 'invalid',
         problems: [invalid('The header Idempotency-Key must be 1 to 255 visible ASCII characters', 'Idempotency-Key')],
       },
@@ -52,19 +52,19 @@ const TURNED_AWAY = {
     examples: { 'no valid token': { refused: 'unauthenticated' } },
   },
   MayNotSubmit: {
-    description: 'The token is valid, but not made for submissions.',
+    description: 'The token is valid, but lacks the scope for submissions.',
     examples: { 'another scope': { refused: 'forbidden', needs: 'submit' } },
   },
   MayNotRead: {
-    description: 'The token is valid, but not made for reading.',
+    description: 'The token is valid, but lacks the scope for reading.',
     examples: { 'another scope': { refused: 'forbidden', needs: 'read' } },
   },
   MayNotPurge: {
-    description: 'The token is valid, but not an admin token. Decided before the body is looked at.',
+    description: 'The token is valid, but not an admin token. Checked before the body.',
     examples: { 'no admin': { refused: 'forbidden', needs: 'admin' } },
   },
   NoSuchContact: {
-    description: 'No contact matches, nor anything else that the purge would remove.',
+    description: 'No contact matches, nor any other record that the purge would remove.',
     examples: { 'no match': { refused: 'no-such-contact' } },
     also: ['Submission-Id', 'Submission-State', 'Preference-Applied', 'RateLimit-Policy', 'RateLimit'],
   },
@@ -77,18 +77,18 @@ const TURNED_AWAY = {
     examples: { 'no record': { refused: 'no-such-record' } },
   },
   PositionExpired: {
-    description: 'Tombstones behind this position are not kept any more, so what has gone since could not be told.',
+    description: 'Tombstones after this position have expired, so the feed could miss removed records.',
     examples: { expired: { refused: 'position-expired' } },
   },
   WrongMethod: {
-    description: 'The path was asked with a method that it does not take.',
+    description: 'The path does not take this method.',
     examples: {
       'POST only': { refused: 'wrong-method', allow: 'POST' },
       'GET and POST': { refused: 'wrong-method', allow: 'GET, POST' },
     },
   },
   OnlyGet: {
-    description: 'The path was asked with a method that it does not take.',
+    description: 'The path does not take this method.',
     examples: { 'GET only': { refused: 'wrong-method', allow: 'GET' } },
   },
   TooSlow: {
@@ -103,7 +103,7 @@ const TURNED_AWAY = {
   },
   ConversationTooLarge: {
     description:
-      'The body is larger than the limit, which is counted after decompression, or the conversation would become so by ' +
+      'The body is larger than the limit, which is counted after decompression. Or the conversation would exceed it by ' +
       'propagation.',
     examples: {
       'too large': tooLarge(MAX_CONVERSATION_BODY_BYTES),
@@ -121,12 +121,12 @@ const TURNED_AWAY = {
     also: ['RateLimit-Policy'],
   },
   KeyOfOtherBody: {
-    description: 'The `Idempotency-Key` came with another body within the last 24 hours.',
+    description: 'The `Idempotency-Key` was used with another body within the last 24 hours.',
     examples: { 'another body': { refused: 'idempotency-key-of-other-body' } },
     also: ['RateLimit-Policy', 'RateLimit'],
   },
   RateLimited: {
-    description: 'The rate limit is exceeded. A request that is turned away does not count against it.',
+    description: 'The rate limit is exceeded. A refused request does not count against it.',
     examples: {
       'limit exceeded': { refused: 'rate-limited', tokens: 10, windowSeconds: 60, retryAfterSeconds: 37 },
     },
@@ -134,15 +134,15 @@ const TURNED_AWAY = {
   },
   Unavailable: {
     description:
-      'The service cannot take the submission in at this moment. Nothing is confirmed, and repeating it with the same ' +
+      'The service cannot accept the submission at the moment. Nothing is confirmed. Repeating it with the same ' +
       '`sourceId`, `id` or `Idempotency-Key` is harmless.',
     examples: {
       'queue away': unavailable('redis'),
-      'queue taking nothing in': unavailable('redis-refuses'),
-      'queue without its copies': unavailable('redis-replicas'),
+      'queue refuses writes': unavailable('redis-refuses'),
+      'queue lacks replicas': unavailable('redis-replicas'),
       'queue nearly full': unavailable('redis-memory'),
-      'too much waiting': unavailable('backlog'),
-      'too much of this workspace waiting': unavailable('workspace-backlog'),
+      'too many submissions waiting': unavailable('backlog'),
+      'too many submissions of this workspace waiting': unavailable('workspace-backlog'),
       'too many bytes in hand': unavailable('bodies-in-hand'),
       'database away': unavailable('postgres'),
     },
@@ -157,7 +157,7 @@ const TURNED_AWAY = {
     },
   },
   CannotLookUp: {
-    description: 'What was asked for cannot be looked up at this moment.',
+    description: 'The receipt cannot be looked up at the moment.',
     examples: { 'database away': unavailable('postgres') },
   },
 } as const satisfies Readonly<Record<string, Described>>
@@ -165,14 +165,14 @@ export type TurnedAway = keyof typeof TURNED_AWAY | 'Unforeseen'
 
 const UNFORESEEN_REQUEST_ID = '3f0c8b1e-7d52-4c0a-9a43-5e1f6b2d8c90'
 
-/** Every answer to a request that is turned away, as components of the document. */
+/** The answers to refused requests, as components of the document. */
 export const refusalComponents = async (): Promise<JsonObject> => {
   const refused = Object.entries(TURNED_AWAY).map(async ([name, { examples, ...about }]) => [
     name,
     await component(about, Object.fromEntries(Object.entries(examples).map(asResponse))),
   ])
   const unforeseen = await component(
-    { description: 'Something failed that was not foreseen. Quote the request id when you report it.' },
+    { description: 'An unforeseen fault of the service. Quote the request id when you report it.' },
     { unforeseen: unforeseenResponse(UNFORESEEN_REQUEST_ID) },
   )
   return Object.fromEntries([...(await Promise.all(refused)), ['Unforeseen', unforeseen]]) as JsonObject

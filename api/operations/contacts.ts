@@ -13,8 +13,8 @@ export const identifyContact: SubmissionKind<'identify_contact'> = {
 }
 
 /**
- * A purge is decided in its place in the log. With much before it, the answer comes first: it has
- * been initiated.
+ * A purge is decided in its place in the log. If the log is long, the answer does not wait for the
+ * decision and confirms only that the purge was accepted.
  */
 const DECIDED_WITHIN_MS = 10_000
 
@@ -28,7 +28,7 @@ export const purgeContact: SubmissionKind<'purge_contact'> = {
   schema: purgeRequest,
   checkStored: async ({ canPurgeMatch, onFault }, { request, workspaceId, body }, { isLogEmpty }) => {
     try {
-      // Asked also when the log decides, since a purge is not accepted while Postgres is away.
+      // Asked even when the log decides, since a purge is not accepted while Postgres is away.
       const canMatch = await canPurgeMatch(workspaceId, body)
       return canMatch || !isLogEmpty ? undefined : { refused: 'no-such-contact' }
     } catch (error) {

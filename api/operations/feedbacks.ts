@@ -14,7 +14,9 @@ export const createFeedback: SubmissionKind<'create_feedback'> = {
   }),
 }
 
-/** A feedback as the answer has it: as it will be stored, members without a value left out. */
+/**
+ * A feedback in the form of the answer: as it will be stored, without members that have no value.
+ */
 export type Feedback = {
   id: string
   description: string

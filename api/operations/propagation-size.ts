@@ -2,7 +2,7 @@ export type Propagation = {
   /** The conversation as it is queued: UTF-8 bytes of its JSON. */
   readonly conversationBytes: number
   /**
-   * The conversation's properties after unflattening, which makes them longer: UTF-8 bytes of their
+   * The conversation's properties after unflattening, which lengthens them: UTF-8 bytes of their
    * JSON.
    */
   readonly propertiesBytes: number
@@ -10,12 +10,11 @@ export type Propagation = {
 }
 
 /**
- * How many bytes of JSON a conversation has at most once its properties are in each of its
- * messages.
+ * The maximum number of bytes of JSON that a conversation has once each message has its properties.
  *
- * The bound needs no look at the messages: a merge adds the properties at most to a message, and
- * less where the message has a key itself. An empty object merges to no more bytes than the two
- * objects have, since one pair of braces makes room for the comma.
+ * The bound does not depend on the content of messages. A merge adds at most the properties to a
+ * message, and less where the message has a key itself. The comma between two objects takes the
+ * place of a pair of braces.
  */
 export const propagatedSizeBytes = ({ conversationBytes, propertiesBytes, messageCount }: Propagation): number =>
   conversationBytes + propertiesBytes * messageCount

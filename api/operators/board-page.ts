@@ -2,16 +2,13 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 /**
- * The page without its links to other hosts: it has to work without the internet, and tells no
- * other host that it is open.
+ * Removes the links to other hosts: the page has to work without the internet, and must not tell
+ * other hosts that it is open.
  */
 export const readTemplate = (folder: string): string =>
   readFileSync(join(folder, 'index.ejs'), 'utf8').replaceAll(/<link\b[^>]*\bhref="(?:https?:)?\/\/[^>]*>/gi, '')
 
-/**
- * A link that every page shows at every width. Bull Board has a place for links of others in a menu
- * alone.
- */
+/** A link on every page, at every width. Bull Board shows custom links only in a menu. */
 export const withWayBack = (template: string, { basePath, overviewPath }: Paths): string => {
   // The base of the page is the folder of the board.
   const way = '../'.repeat(basePath.split('/').length - 1) + overviewPath.slice(1)
@@ -27,11 +24,11 @@ const WAY_BACK_STYLE =
   'position:fixed;right:1rem;bottom:1rem;z-index:9;padding:.4rem .9rem;border-radius:1rem;background:#0b57b0;color:#fff;font:14px system-ui,sans-serif'
 
 /**
- * Bull Board takes the address of its folder from the page as it is written there, and cannot use a
- * relative one. The browser knows the whole, also behind a proxy that has the service below a path.
+ * Bull Board takes the address of its folder from the page, and cannot use a relative one. Only the
+ * browser knows the whole address, since a proxy may have the service below a path.
  *
- * An address may have the token in it (http://op:TOKEN@host/). Browsers fetch nothing from such a
- * page, but know the token from then on.
+ * An address may contain the token (http://op:TOKEN@host/). Browsers fetch nothing relative to such
+ * an address, but remember the token.
  */
 export const FIRST_SCRIPT = {
   name: 'first.js',
@@ -44,7 +41,7 @@ try {
 `,
 } as const
 
-/** The folder of the board, seen from a page in it or from its own address without a slash. */
+/** The folder of the board, relative to a page in it or to its own address without a slash. */
 export const wayTo = (basePath: string, pathname: string): string => {
   const depth = pathname.slice(basePath.length).split('/').length - 2
   return depth < 0 ? basePath.slice(basePath.lastIndexOf('/') + 1) : './' + '../'.repeat(depth)

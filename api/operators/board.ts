@@ -21,13 +21,13 @@ export type BoardOptions = {
   queues: readonly BoardQueue[]
   /** Where the board is mounted: a path without a trailing slash, such as `/admin/queues`. */
   basePath: string
-  /** Where a link on each of its pages leads back to. */
+  /** The target of the link back, which each page has. */
   overviewPath: string
-  /** Hears of each fault behind a 500, whose answer does not say what failed. */
+  /** Receives each fault that is answered with 500; the answer does not name it. */
   onFault: (error: unknown, request: Request) => void
 }
 
-/** What Bull Board hands its server adapter, once, while the board is created. */
+/** The parts that Bull Board hands to its server adapter, once, at the creation of the board. */
 type Parts = {
   queues: BullBoardQueues
   uiConfig: UIConfig
@@ -39,7 +39,7 @@ type Parts = {
 
 type Board = Parts & { basePath: string }
 
-/** Sent with every answer that has no such header of its own. */
+/** Defaults: an answer with such a header keeps its own. */
 const DEFAULT_HEADERS = {
   'Cache-Control': 'no-store',
   'X-Content-Type-Options': 'nosniff',
@@ -61,12 +61,12 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
 }
 
 /**
- * Bull Board as one function from a request to its answer. The caller decides beforehand who may
- * ask. The board changes nothing: it takes GET and HEAD only.
+ * Bull Board as one function from a request to its answer. The caller checks the permission. The
+ * board changes nothing: it takes GET and HEAD only.
  *
- * It shows jobs whole: they name batches and records by their ids and count them, and hold nothing
- * that was submitted. A refusal is `{"error": string}`; where Bull Board's own operations refuse,
- * `error` is the key of a text that its page has in every language.
+ * It shows whole jobs: they have ids and counts of batches and records, and no submitted content. A
+ * refusal is `{"error": string}`. In a refusal of Bull Board itself, `error` is the key of a text
+ * that its page translates.
  */
 export const createBoard = ({ queues, basePath, overviewPath, onFault }: BoardOptions): Handler => {
   const parts = assemble(queues)
@@ -75,9 +75,13 @@ export const createBoard = ({ queues, basePath, overviewPath, onFault }: BoardOp
     const response = await answer(board, request).catch((error: unknown) => {
       // The router and Bull Board's own operations throw this when they decode a malformed percent
       // escape.
-      if (error instanceof URIError) return Response.json({ error: 'The address is not well-formed' }, { status: 400 })
+      if (error instanceof URIError)
+        return Response.json({ error: 'The address has a malformed percent escape.' }, { status: 400 })
       onFault(error, request)
-      return Response.json({ error: 'The queues cannot be shown at the moment' }, { status: 500 })
+      return Response.json(
+        { error: 'The queues cannot be shown at the moment. Check with npm run doctor whether Redis answers.' },
+        { status: 500 },
+      )
     })
     for (const [name, value] of Object.entries(DEFAULT_HEADERS)) {
       if (!response.headers.has(name)) response.headers.set(name, value)
@@ -121,7 +125,7 @@ const isComplete = (handed: Partial<Parts>): handed is Parts => {
   return parts.every((part) => handed[part] !== undefined)
 }
 
-/** Every file by the path at which it is served. A path that is not in this map does not exist. */
+/** The files by the path at which they are served. No other file is served. */
 const listFiles = (route: string, folder: string): ReadonlyMap<string, string> =>
   new Map(
     readdirSync(folder, { recursive: true, withFileTypes: true })
@@ -155,8 +159,7 @@ const show = async (board: Board, request: Request, url: URL): Promise<Response>
 }
 
 const sendFile = async (file: string): Promise<Response> => {
-  // A name with a hash in it never gets other content; the other files may change with the next
-  // version.
+  // A file with a hash in its name never changes; other files may change with the next version.
   const lifetime = /\.[0-9a-f]{10}\.(?:css|js)$/.test(file) ? 'max-age=31536000, immutable' : 'max-age=3600'
   return new Response(await readFile(file), {
     headers: {
@@ -168,7 +171,7 @@ const sendFile = async (file: string): Promise<Response> => {
 
 const sendPage = ({ entry, template, basePath, uiConfig }: Board, pathname: string): Response => {
   const { params } = entry.handler({ basePath: wayTo(basePath, pathname), uiConfig })
-  // `<%-` writes a value as it is and `<%=` escapes it; nothing else of EJS occurs in the template.
+  // `<%-` writes a value unescaped, and `<%=` escapes it. The template uses no other syntax of EJS.
   const page = template.replaceAll(/<%([-=])\s*(\w+)\s*%>/g, (_whole, mark: string, name: string) => {
     const value = params[name] ?? ''
     return mark === '-' ? value : escapeHtml(value)
@@ -180,7 +183,7 @@ const escapeHtml = (text: string): string => text.replaceAll(/[&<>"']/g, (charac
 
 type Call = { request: Request; url: URL; path: string }
 
-/** The answer of the operation of Bull Board that reads what `path` names; 404 where none does. */
+/** The answer of Bull Board's operation for `path`; 404 if there is none. */
 const callOperation = async (board: Board, { request, url, path }: Call): Promise<Response> => {
   for (const route of board.routes) {
     if (![route.method].flat().includes('get')) continue

@@ -11,24 +11,21 @@ import type { IntakeDependencies } from '../submit/intake-dependencies.ts'
 
 export type Metrics = {
   count: IntakeDependencies['count']
-  /**
-   * Counts a request that was answered, and how long that took. `route` is the route's own text,
-   * not the path.
-   */
+  /** Counts an answered request and its time. `route` is the pattern of the route, not the path. */
   answered: (request: { method: string; route: string; status: number; seconds: number }) => void
-  /** Counts a call of an agent, and the records that its answer is about. */
+  /** Counts a call of an agent, and the records in its answer. */
   called: (call: { workspaceId: string; tool: string; result: string; records: number }) => void
-  /** As Prometheus text. */
+  /** The metrics in the text format of Prometheus. */
   render: () => Promise<string>
-  /** What this process reports of itself to all processes. */
+  /** The report of this process to the other processes. */
   figures: (postgresSeconds: number | undefined) => ProcessFigures
 }
 
 const REQUEST_BOUNDS_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30] as const
 
 /**
- * Counts what this process accepts and refuses, and tells that, its own state and the condition of
- * the installation.
+ * Counts the accepted and refused submissions of this process. Shows the counts, the state of the
+ * process and the condition of the installation.
  */
 export const createMetrics = (
   readCondition: ReadCondition,
@@ -83,7 +80,7 @@ const countersIn = ({ counter, histogram }: ProcessMetrics) => ({
   }),
   calls: counter({
     name: 'feedback_insights_agent_calls_total',
-    help: 'Calls of agents by workspace, tool and result: answered, or why not.',
+    help: 'Calls of agents by workspace, tool and result: answered, or why refused.',
     labels: ['workspace', 'tool', 'result'],
   }),
   records: counter({
@@ -99,7 +96,7 @@ const countersIn = ({ counter, histogram }: ProcessMetrics) => ({
   }),
 })
 
-/** The condition of the installation as it was read for a scrape, and what each workspace takes. */
+/** The condition of the installation at the scrape, and the share of each workspace. */
 type Latest = { condition: Condition; loads: readonly WorkspaceLoad[] }
 
 const tellCondition = (metrics: ProcessMetrics, latest: () => Latest): void => {
@@ -146,7 +143,11 @@ const ALONE: readonly (readonly [name: string, help: string, value: (condition: 
     ({ silent }) => silent,
   ],
   ['feedback_insights_redis_memory_used_bytes', 'Memory that Redis uses.', ({ redis }) => redis?.usedBytes],
-  ['feedback_insights_redis_memory_max_bytes', 'Memory that Redis may use; 0 is any.', ({ redis }) => redis?.maxBytes],
+  [
+    'feedback_insights_redis_memory_max_bytes',
+    'Memory that Redis may use; 0 means no limit.',
+    ({ redis }) => redis?.maxBytes,
+  ],
   ['feedback_insights_purges_under_way', 'Purges whose records are being removed.', ({ purges }) => purges?.underWay],
   ['feedback_insights_purged_keys', 'Keys that purges have ended.', ({ purges }) => purges?.purgedKeys],
   [
@@ -188,7 +189,9 @@ const tellQueues = ({ gauge }: ProcessMetrics, queues: () => readonly QueueDepth
   )
 }
 
-/** A thousand workspaces have few figures here, and the same few as long as they wait. */
+/**
+ * Few series, even with a thousand workspaces; a workspace keeps its series as long as it waits.
+ */
 const WAITING_SHOWN = 10
 
 const tellWaiting = ({ gauge }: ProcessMetrics, loads: () => readonly WorkspaceLoad[]): void => {
@@ -222,7 +225,7 @@ const tellLedgers = ({ gauge }: ProcessMetrics, ledgers: () => readonly Ledger[]
   gauge(
     {
       name: 'feedback_insights_ledger',
-      help: 'Submissions of a workspace: accepted, and what became of them.',
+      help: 'Submissions of a workspace: accepted, and by state.',
       labels: ['workspace', 'state'],
     },
     () =>

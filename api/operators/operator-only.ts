@@ -4,7 +4,7 @@ import type { Handler } from '../serve.ts'
 
 /**
  * Answers with `page` if the request has an operator token, as a bearer or as the password of Basic
- * authentication, which browsers ask for; else with 401, also if the token permits other things.
+ * authentication, which browsers ask for. Any other token gets 401.
  */
 export const operatorOnly = async (authenticate: Authenticate, request: Request, page: Handler): Promise<Response> => {
   const holder = await authenticate(tokenOf(request.headers.get('authorization') ?? ''))

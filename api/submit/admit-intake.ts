@@ -8,8 +8,8 @@ import type { IntakeDependencies } from './intake-dependencies.ts'
 import { wholeSeconds } from './limit-headers.ts'
 
 /**
- * Before a body is read for nothing: is the bucket known to be empty? A key may be that of a
- * request which is answered again.
+ * Refuses a request before its body is read, if its bucket is known to be empty. A request with a
+ * key passes, since it may repeat an accepted one.
  */
 export const refuseByEmptyBucket = (
   dependencies: IntakeDependencies,
@@ -21,10 +21,9 @@ export const refuseByEmptyBucket = (
 }
 
 /**
- * The steps between validation and admission: what the body and the stores say against it. With
- * `lookUpKeyFirst` the idempotency key is looked up before admission; operations with a
- * `checkStored` always do, since that would refuse to repeat what was accepted: a repeated purge
- * finds nothing any more.
+ * The checks between validation and admission. With `lookUpKeyFirst` the idempotency key is looked
+ * up before admission. Operations with a `checkStored` always look it up first: a repeated purge
+ * finds no contact, and `checkStored` would refuse it.
  */
 export const check = async (
   dependencies: IntakeDependencies,
@@ -41,13 +40,13 @@ export const check = async (
   return refusalByStored ? { refusal: refusalByStored } : { ...intake, former: undefined }
 }
 
-/** Redis takes the steps from the idempotency key to the log in one. */
+/** Checks the idempotency key and the limits and appends to the log, in one script in Redis. */
 export const admit = async (
   dependencies: IntakeDependencies,
   intake: Intake<Valid | 'former'>,
 ): Promise<Intake<Valid | 'admitted'> | Refused> => {
   const outcome = intake.former ?? (await ask(dependencies, intake, { peek: false }))
-  if (isFresh(outcome)) throw new Error('Only a peek is answered so.')
+  if (isFresh(outcome)) throw new Error('An admission was answered like a peek.')
   dependencies.emptyBuckets.seen(intake.workspaceId, intake.kind.operation, outcome.bucket)
   return isRefused(outcome) ? outcome : { ...intake, admitted: outcome }
 }
@@ -83,7 +82,7 @@ const ask = async (
   }
 }
 
-/** Nothing is full or away when these are thrown. */
+/** Errors of our own code, which do not mean that Redis is away or full. */
 const OUR_OWN = [TypeError, RangeError, ReferenceError]
 
 const whyUnavailable = (error: unknown): Unavailable['why'] => {

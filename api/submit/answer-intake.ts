@@ -9,8 +9,8 @@ const MS_PER_SECOND = 1_000
 export type AcceptedAnswer = Answer & { submissionId: string; waited?: { state: SubmissionState | undefined } }
 
 /**
- * The answer to an accepted submission, or once more to one that was accepted before under the same
- * idempotency key.
+ * The answer to an accepted submission. A repeated request with the same idempotency key gets the
+ * same answer.
  */
 export const answer = async (
   dependencies: IntakeDependencies,
@@ -19,7 +19,7 @@ export const answer = async (
   const { request, kind, workspaceId, admitted } = intake
   const { submissionId } = admitted
   const seconds = waitSeconds(request.headers)
-  // Both wait at once, so that the request ends in time: a purge waits for its decision.
+  // Both wait at the same time, so that the request ends in time: a purge waits for its decision.
   const [made, finished] = await Promise.all([
     kind.answer(dependencies, intake),
     seconds !== undefined &&
@@ -28,7 +28,7 @@ export const answer = async (
   return { ...made, submissionId, ...(finished !== false && { waited: { state: finished?.state } }) }
 }
 
-/** What metrics know of an operation that was asked for. */
+/** The outcome of a requested operation, for the metrics. */
 export const outcomeOf = (operation: IntakeOutcome['operation'], outcome: object): IntakeOutcome => {
   const refusal = isRefused(outcome) ? outcome.refusal : undefined
   return {
@@ -38,7 +38,7 @@ export const outcomeOf = (operation: IntakeOutcome['operation'], outcome: object
   }
 }
 
-/** What a trace knows of a request that was turned away. */
+/** The reason of a refusal, for the trace. */
 export const refusedAttribute = (outcome: object): Record<string, string> => {
   const refusal = isRefused(outcome) ? outcome.refusal : undefined
   if (refusal === undefined) return {}

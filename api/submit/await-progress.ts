@@ -6,8 +6,8 @@ export type AwaitedSubmission = { workspaceId: string; id: string }
 export type FindProgress = (submissions: readonly AwaitedSubmission[]) => Promise<Progress[]>
 
 /**
- * `decided`: it has a receipt, so a purge knows what it removes. `finished`: it is not queued any
- * more.
+ * `decided`: it has a receipt, so a purge knows which records it removes. `finished`: its state is
+ * final.
  */
 export type Milestone = 'decided' | 'finished'
 export type AwaitProgress = (
@@ -22,10 +22,10 @@ type Waiting = AwaitedSubmission & {
 }
 
 /**
- * Waits until a submission has come so far, or until its time is over (undefined). All requests
- * that wait share one query at a time, which is repeated while any of them waits; several may wait
- * for the same submission. A query that fails counts as one that found nothing. When `stop` is
- * aborted, since the process is to end, all that wait are answered at once.
+ * Waits until a submission reaches the milestone, or until the time is over (undefined). All
+ * waiting requests share one query, which repeats while any of them waits. A failed query counts as
+ * one that found nothing. When the process ends and aborts `stop`, all waiting requests are
+ * answered at once.
  */
 export const createAwaitProgress = (find: FindProgress, now: () => number, stop: AbortSignal): AwaitProgress => {
   const waiting = new Set<Waiting>()
@@ -61,7 +61,7 @@ export const createAwaitProgress = (find: FindProgress, now: () => number, stop:
     })
 }
 
-/** Answers those whose submission has come so far, or whose time is over. */
+/** Answers the requests whose submission reached the milestone or whose time is over. */
 const lookOnce = async (find: FindProgress, waiting: ReadonlySet<Waiting>, now: () => number): Promise<void> => {
   const asked = [...waiting]
   const submissions = new Map(asked.map(({ workspaceId, id }) => [id, { workspaceId, id }]))

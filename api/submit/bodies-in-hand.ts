@@ -6,8 +6,8 @@ export type BodyFigures = ProcessReport['bodies']
 type Body = { workspaceId: string; bytes: number }
 
 /**
- * Bodies that are being read, parsed, validated and sent to Redis, and large answers that are being
- * written.
+ * The bodies that the process reads, parses, validates and sends to Redis, and the large answers
+ * that it writes.
  */
 export type BodiesInHand = {
   /**
@@ -16,8 +16,8 @@ export type BodiesInHand = {
    */
   hold: <T>(body: Body, work: () => Promise<T>) => Promise<T | undefined>
   /**
-   * Does the work with a body that has arrived: with one large body after the other, since this
-   * process is one thread.
+   * Does the work with an arrived body, one large body after the other, since this process has one
+   * thread.
    */
   inTurn: <T>(body: Body, work: () => Promise<T>) => Promise<T>
   /**
@@ -29,7 +29,7 @@ export type BodiesInHand = {
 }
 
 const PATIENCE_MS = 2_000
-/** To parse and validate so much takes about a millisecond; 4 MB take a tenth of a second. */
+/** Smaller bodies are parsed and validated fast enough to need no turn. */
 const LARGE_BYTES = 64 * 1024
 const LONG_MS = 20
 const LONGEST_PAUSE_MS = 500
@@ -56,7 +56,8 @@ export const createBodiesInHand = (mostBytes: number): BodiesInHand => {
               const beganAt = performance.now()
               const done = work()
               done.then(resolve, reject)
-              // A Redis that hangs keeps one body for seconds, and must not keep all behind it.
+              // A hanging Redis holds one body for seconds, and must not hold up the bodies after
+              // it.
               await Promise.race([done.catch(() => {}), after(LONGEST_TURN_MS)])
               await othersTurn(performance.now() - beganAt)
             })
@@ -69,8 +70,8 @@ export const createBodiesInHand = (mostBytes: number): BodiesInHand => {
 const demandOf = ({ workspaceId, bytes }: Body) => ({ workspaceId, permits: bytes })
 
 /**
- * Others have the process for as long as one large body had it, or at least until what has arrived
- * meanwhile is begun.
+ * After a large body, other work gets the process for the same time, or at least until the waiting
+ * events are handled.
  */
 const othersTurn = (ms: number): Promise<void> =>
   new Promise((resolve) => {

@@ -1,8 +1,7 @@
 export type Encoding = 'identity' | 'gzip'
 
 /**
- * Each name counts once: a proxy may add a header that is there already. `x-gzip` is `gzip` (RFC
- * 9110, 8.4.1.3).
+ * Each name counts once, since a proxy may repeat a header. `x-gzip` is `gzip` (RFC 9110, 8.4.1.3).
  */
 export const readEncoding = (headers: Headers): Encoding | undefined => {
   const given = headers.get('content-encoding')
@@ -15,7 +14,7 @@ export const readEncoding = (headers: Headers): Encoding | undefined => {
 
 const GZIP_NAMES = new Set(['gzip', 'x-gzip'])
 
-/** Of a header that comes several times, each has to say JSON. */
+/** If the header occurs several times, each has to say JSON. */
 export const isJsonType = (contentType: string | null): boolean => {
   if (contentType === 'application/json') return true
   return (contentType ?? '').toLowerCase().split(',').every(isOneJsonType)
@@ -27,8 +26,7 @@ const isOneJsonType = (contentType: string): boolean => {
 }
 
 /**
- * RFC 8259 knows no parameters for JSON. The only one that matters is a charset: we would misread
- * every other than UTF-8.
+ * RFC 8259 defines no parameters for JSON. Only a charset matters: we would misread any but UTF-8.
  */
 const keepsUtf8 = (parameter: string): boolean => {
   const charset = /^\s*charset\s*=\s*(.*)$/.exec(parameter)?.[1]

@@ -3,15 +3,15 @@ import type { RedisClient } from '../../queue/redis/connect-redis.ts'
 import type { JobQueues } from '../../queue/jobs/job-queues.ts'
 import { countQueued } from '../../queue/log/log-totals.ts'
 
-/** A wake job is added every few milliseconds and is seldom about more submissions than this. */
+/** A wake job, added every few milliseconds, rarely concerns more submissions than this. */
 const SUBMISSIONS_OF_A_WAKE_JOB = 250
 const UNFINISHED = ['waiting', 'active', 'delayed'] as const
 
 type Sources = { redis: RedisClient; prefix: string; queues: JobQueues; listWorkspaces: ListKnownWorkspaces }
 
 /**
- * Counts the submissions that are not applied. While no workspace has much waiting and there are
- * few wake jobs, the jobs are counted instead, which is cheap and comes nowhere near the bound.
+ * Counts the unapplied submissions. While no workspace has a long queue and there are few wake
+ * jobs, it counts the jobs instead: that is cheap, and far below the bound.
  */
 export const countBacklog = async (
   { redis, prefix, queues, listWorkspaces }: Sources,

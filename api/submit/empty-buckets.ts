@@ -2,18 +2,15 @@ import type { Operation } from '../../contract/submission.ts'
 import type { Bucket } from '../../queue/admission/admission.ts'
 
 export type EmptyBuckets = {
-  /**
-   * The bucket of a workspace and operation, while it is known that no token is in it; undefined
-   * when this process does not know.
-   */
+  /** The bucket of a workspace and operation if it is known to be empty, else undefined. */
   find: (workspaceId: string, operation: Operation) => Bucket | undefined
-  /** Tells what a bucket was found to be. */
+  /** Records the state of a bucket. */
   seen: (workspaceId: string, operation: Operation, bucket: Bucket | undefined) => void
 }
 
 /**
- * Remembers which buckets are empty, so that no body is read for nothing. A token comes back when
- * its time is over and never before, whichever process gave it.
+ * Remembers empty buckets, so that the API reads no body in vain. A token returns at its time and
+ * never earlier, for all processes alike.
  */
 export const createEmptyBuckets = (now: () => number): EmptyBuckets => {
   const emptyUntil = new Map<string, number>()

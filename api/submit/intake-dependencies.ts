@@ -12,12 +12,11 @@ import type { EmptyBuckets } from './empty-buckets.ts'
 import type { Pressure } from './pressure.ts'
 
 /**
- * What taking in a submission needs. Everything that has a clock, a store or randomness is handed
- * in.
+ * The dependencies of the intake. The caller hands in every clock, store and source of randomness.
  */
 export type IntakeDependencies = {
   authenticate: Authenticate
-  /** Asked when the body has arrived: whether the runtime still lets the request be answered. */
+  /** Called when the body has arrived: whether the runtime can still answer the request. */
   isWhole: (request: Request) => Promise<boolean>
   admit: Admit
   resolveReferences: ResolveReferences

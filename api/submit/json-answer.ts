@@ -1,11 +1,9 @@
 import type { BodiesInHand } from './bodies-in-hand.ts'
 
-/** Smaller answers fit the buffers of a connection. */
+/** Smaller answers fit into the buffers of a connection. */
 const LARGE_CHARACTERS = 64 * 1024
 const CHUNK_BYTES = 64 * 1024
-/**
- * A client that reads more slowly is cut off. What it sent is accepted, and its receipt tells so.
- */
+/** Cuts off slower clients. Their submissions are accepted and have receipts. */
 const WRITTEN_WITHIN_MS = 60_000
 
 type Options = { workspaceId: string; status: number; headers?: Readonly<Record<string, string>> }
@@ -25,7 +23,8 @@ export const jsonAnswer = (
 }
 
 /**
- * The bytes as they are asked for. `ended` is called once, when all are read or the client is gone.
+ * Sends the bytes as the client reads them. It calls `ended` once, after the last byte or when the
+ * client is gone.
  */
 const inChunks = (bytes: Uint8Array<ArrayBuffer>, ended: () => void): ReadableStream => {
   let at = 0

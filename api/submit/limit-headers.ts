@@ -1,13 +1,13 @@
 import type { Bucket, RateLimit } from '../../queue/admission/admission.ts'
 import type { Operation } from '../../contract/submission.ts'
 
-/** A time as a header has it that says how long to wait: rounded up, and a second at least. */
+/** A waiting time for a header: rounded up, and at least a second. */
 export const wholeSeconds = (ms: number): number => Math.max(1, Math.ceil(ms / 1_000))
 
 /**
- * Sets the headers of the IETF draft draft-ietf-httpapi-ratelimit-headers: RateLimit-Policy has the
- * quota and its window. RateLimit is set where the bucket was looked at, and has what remains and,
- * if a token is spent, in how many seconds it is back.
+ * Sets the headers of the IETF draft draft-ietf-httpapi-ratelimit-headers. RateLimit-Policy has the
+ * quota and its window. RateLimit, set if the bucket was read, has the rest and, if a token is
+ * spent, the seconds until one returns.
  */
 export const describeLimit = (
   headers: Headers,

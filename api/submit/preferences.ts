@@ -7,14 +7,14 @@ import type { Refusal } from '../refusal.ts'
 
 const MAX_WAIT_SECONDS = 30
 
-/** The members of a list of RFC 9110. It takes any text, and never tries a character twice. */
+/** The members of a list of RFC 9110. It accepts any text and never backtracks. */
 const LIST_MEMBERS = /(?:"(?:[^"\\]+|\\.?)*"?|[^",]+)+/g
 const IS_WAIT = /^[ \t]*wait[ \t]*(?:[=;]|$)/i
 const SECONDS = /^[^=;]*=[ \t]*("?)(\d+)\1[ \t]*(?:;|$)/
 const IS_HANDLING = /^[ \t]*handling[ \t]*(?:[=;]|$)/i
 const IS_STRICT = /^[^=;]*=[ \t]*("?)strict\1[ \t]*(?:;|$)/i
 
-/** Of several of one name the first counts (RFC 7240). */
+/** The first preference of a name counts (RFC 7240). */
 const firstPreference = (headers: Headers, name: RegExp): string | undefined =>
   headers
     .get('prefer')

@@ -4,24 +4,23 @@ const SAMPLE_EVERY_MS = 250
 
 export type PressureSample = { usedBytes: number; maxBytes: number; waiting: number }
 export type Pressure = {
-  /** Why nothing may be taken in at this moment; undefined when it may. */
+  /** Why the service accepts no submissions at the moment; undefined if it accepts them. */
   current: () => 'redis-memory' | 'backlog' | undefined
   /**
-   * How many bytes one workspace may have waiting: as many as are left for all, so that no
-   * workspace takes the last of them.
+   * How many bytes one workspace may queue: as many as are left for all, so that no workspace takes
+   * the last of them.
    */
   bytesLeft: () => number
   /**
-   * Counts the bytes of what was queued since the last sample: large bodies can fill Redis between
-   * two samples.
+   * Counts the bytes queued since the last sample: large bodies can fill Redis between two samples.
    */
   added: (bytes: number) => void
   stop: () => void
 }
 
 /**
- * Watches whether Redis is nearly full or too much is waiting. A sample that fails leaves the last
- * one in force.
+ * Watches whether Redis is nearly full or too many submissions wait. After a failed sample the last
+ * one stays valid.
  */
 export const watchPressure = (sample: () => Promise<PressureSample>, maxWaiting: number): Pressure => {
   let last: PressureSample = { usedBytes: 0, maxBytes: 0, waiting: 0 }
@@ -35,7 +34,7 @@ export const watchPressure = (sample: () => Promise<PressureSample>, maxWaiting:
       last = await sample()
       addedBytes -= known
     } catch {
-      // Redis is away. Admission finds that out by itself and refuses.
+      // Redis is away. The admission notices this itself and refuses.
     } finally {
       looking = false
     }

@@ -12,14 +12,15 @@ import { isRefusal, type Refusal } from '../refusal.ts'
 
 const BODY_TIMEOUT_MS = 30_000
 
-/** The bytes of a submission, or what is wrong with its size or its content type. */
+/** The bytes of a submission, or a refusal for its size or its content type. */
 export const receiveSubmission = async (request: Request, maxBytes: number): Promise<Uint8Array | Refusal> => {
   const received = await receiveBody(request, { maxBytes, timeoutMs: BODY_TIMEOUT_MS })
   return received.ok ? received.bytes : refusalOfBody(received, maxBytes)
 }
 
 /**
- * The JSON of a body. `levelsAround`: how many levels it may have beyond those of one submission.
+ * The JSON of a body. `levelsAround`: how many levels it may have in addition to those of a
+ * submission.
  */
 export const parseSubmission = (
   bytes: Uint8Array,
@@ -29,7 +30,7 @@ export const parseSubmission = (
   return read.ok ? { value: read.value } : refusalOfBody(read, maxBytes)
 }
 
-/** `key`: the idempotency key that came with it. */
+/** `key`: the idempotency key of the submission. */
 type Expected<S> = {
   schema: S
   operation: Operation
@@ -39,7 +40,10 @@ type Expected<S> = {
   hashKey: HashKey
 }
 
-/** A submission as it can be stored, or what is wrong with it: validation → idempotency key. */
+/**
+ * A valid submission, or a refusal with its problems. Checks first the body, then the idempotency
+ * key.
+ */
 export const readSubmission = <S extends GenericSchema>(
   value: JsonValue,
   { schema, operation, key, isStrict, mostProblems, hashKey }: Expected<S>,

@@ -7,8 +7,8 @@ import { withinTime } from '../../runtime/within-time.ts'
 type FindStoredKey = (workspaceId: string, key: string) => Promise<IdempotencyRecord | null | undefined>
 
 /**
- * Finds idempotency keys that have left Redis; undefined while Postgres does not answer. Requests
- * that ask at once share a query.
+ * Finds idempotency keys that have left Redis; undefined while Postgres does not answer.
+ * Simultaneous requests share a query.
  */
 export const createFindStoredKey = (sql: Sql, timeoutMs: number): FindStoredKey => {
   const find = coalesce(

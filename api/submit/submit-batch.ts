@@ -16,8 +16,8 @@ import { parseSubmission, receiveSubmission } from './read-submission.ts'
 import { BROKEN_OFF, validate } from './submit.ts'
 
 /**
- * What an operation by itself would have answered. `submissionId` and `retryAfter` (seconds) would
- * be in its headers, `state` as well, if the caller asked to wait.
+ * The answer that the operation alone would have given. There, headers have `submissionId`,
+ * `retryAfter` (seconds) and, if the caller asked to wait, `state`.
  */
 export type BatchResult = {
   status: number
@@ -30,13 +30,14 @@ export type BatchAnswer = { results: BatchResult[] }
 
 export type BatchKinds = Readonly<Record<Batchable, AnySubmissionKind>>
 /**
- * `problemsLeft`: of those that one answer has room for. Beyond them, each refused item tells one.
+ * `problemsLeft`: how many more problems the answer has room for. Without room, a refused item
+ * reports one.
  */
 type Batch = Arrival & Caller & { kinds: BatchKinds; problemsLeft: number }
 type Outcome = Intake<Valid | 'admitted'> | Refused
 
 /**
- * POST /batch: each item goes the way of its operation. They are accepted in their order, and
+ * POST /batch. Each item is handled like its operation. The items are accepted in their order and
  * answered together.
  */
 export const submitBatch = async (
@@ -76,7 +77,7 @@ const accept = async (dependencies: IntakeDependencies, batch: Batch): Promise<O
   return decided ?? { refusal: { refused: 'unavailable', why: 'bodies-in-hand' } }
 }
 
-/** A batch, its items and an item are around a body. */
+/** The batch, its `items` and the item enclose a body. */
 const LEVELS_AROUND = 3
 
 const acceptItems = async (
@@ -104,13 +105,13 @@ const KEY_OF_BATCH: Refusal = {
   refused: 'invalid',
   problems: [
     {
-      message: 'Idempotency-Key is for one submission: give each item an idempotencyKey instead',
+      message: 'The header Idempotency-Key does not apply to a batch: give each item an idempotencyKey instead',
       path: 'Idempotency-Key',
     },
   ],
 }
 
-/** Others get the process so often while a large batch is checked. */
+/** While a large batch is checked, other requests get the process this often. */
 const LONGEST_TURN_MS = 10
 
 const checkItems = async (
@@ -122,7 +123,7 @@ const checkItems = async (
   let beganAt = performance.now()
   for (const item of items) {
     const checking = checkItem(dependencies, batch, item)
-    // A fault is thrown where all are waited for.
+    // Promise.all below throws the fault.
     checking.catch(() => {})
     checks.push(checking)
     if (performance.now() - beganAt < LONGEST_TURN_MS) continue
@@ -132,9 +133,7 @@ const checkItems = async (
   return Promise.all(checks)
 }
 
-/**
- * What an item came to before admission. The operation is undefined where the item does not say it.
- */
+/** An item before its admission. `operation` is undefined if the item does not name one. */
 type Item = { operation: Batchable | undefined; bytes: number; checked: Intake<Valid | 'former'> | Refused }
 
 const checkItem = async (dependencies: IntakeDependencies, batch: Batch, item: JsonValue): Promise<Item> => {
@@ -150,14 +149,13 @@ const checkItem = async (dependencies: IntakeDependencies, batch: Batch, item: J
   const intake = { ...caller, kind: kinds[operation], key, value, mostProblems }
   const valid = validateItem(dependencies, intake, bytes)
   if (isRefused(valid)) return { operation, bytes, checked: tell(batch, valid) }
-  // A key that is found first has not to be looked up between two items, where a later one would
-  // overtake.
+  // Keys are looked up before the admissions. A look-up between two admissions would let the later
+  // item overtake.
   return { operation, bytes, checked: await check(dependencies, valid, { lookUpKeyFirst: true }) }
 }
 
 /**
- * Counts the problems that the answer tells. One answer has room for as many as that of one
- * submission.
+ * Counts the problems in the answer, which has room for as many as the answer to one submission.
  */
 const tell = (batch: Batch, outcome: Refused): Refused => {
   const { refusal } = outcome
@@ -178,12 +176,12 @@ const validateItem = (
   return validate(dependencies, intake)
 }
 
-/** A larger item is sent in several steps, and what comes behind it would overtake it. */
+/** A larger item is sent to Redis in several steps, and later items would overtake it. */
 const SENT_TOGETHER_BYTES = 4 * 1024
 
 /**
- * Items that follow one another and keep their order when they are admitted at once. A large one is
- * admitted alone.
+ * Groups of successive items that keep their order when they are admitted at the same time. A large
+ * item is a group of its own.
  */
 const groupsOf = (items: readonly Item[]): Item[][] => {
   const groups: Item[][] = []

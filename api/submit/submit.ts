@@ -28,7 +28,7 @@ export const submit = async (
   dependencies.count(outcomeOf(kind.operation, outcome))
   arrival.span?.set({ 'feedback_insights.operation': kind.operation, ...refusedAttribute(outcome) })
   const response = isRefused(outcome) ? refusalResponse(outcome.refusal) : await acceptedResponse(dependencies, outcome)
-  // Only a caller learns what the limits are.
+  // Only a permitted caller learns the limits.
   if (isRefused(permitted)) return response
   const limit = dependencies.limitOf(kind.operation)
   const { bucket } = isRefused(outcome) ? outcome : outcome.admitted
@@ -46,8 +46,8 @@ const permit = async (
 }
 
 /**
- * The steps after permission. Until the body is in Redis it counts as in hand; an answer that waits
- * does not.
+ * The steps after permission. The body counts as in hand until it is in Redis, but not while the
+ * answer waits.
  */
 const accept = async (dependencies: IntakeDependencies, intake: Intake<'workspaceId'>): Promise<Accepted | Refused> => {
   const { maxBytes, bodies } = dependencies
@@ -80,7 +80,7 @@ const acceptBody = async (
   return (await dependencies.isWhole(intake.request)) ? admit(dependencies, checked) : { refusal: BROKEN_OFF }
 }
 
-/** Whether the parsed body and the idempotency key are as they have to be. */
+/** Validates the parsed body and the idempotency key. */
 export const validate = (
   { hashKey }: IntakeDependencies,
   intake: Intake<'workspaceId' | 'value'>,
@@ -92,10 +92,10 @@ export const validate = (
   return isRefusal(read) ? { refusal: read } : { ...intake, ...read }
 }
 
-/** No client gets this answer: the runtime has given its own, or none. */
+/** No client gets this answer: the runtime has sent its own answer or closed the connection. */
 export const BROKEN_OFF: Refusal = {
   refused: 'invalid',
-  problems: [{ message: 'Nothing may follow the body', path: '' }],
+  problems: [{ message: 'Bytes follow the body: send nothing after it', path: '' }],
 }
 
 const acceptedResponse = async (dependencies: IntakeDependencies, accepted: Accepted): Promise<Response> => {

@@ -2,15 +2,12 @@ import { type BenchConfig, STEADY_PER_SECOND } from '../bench-config.ts'
 import type { Measure, Measures } from './measures.ts'
 import { type Summary, summarise } from './statistics.ts'
 
-/**
- * One line of the table: our figure beside the one that it is compared with, taken in the same
- * rounds.
- */
+/** One line of the table: our figure beside the compared one, from the same rounds. */
 export type Line = {
   readonly what: string
   readonly ours: Measure
   readonly besides?: Measure
-  /** Whether our figure itself is judged, or its ratio to the other one. */
+  /** Whether the figure itself is judged, or its ratio to the compared one. */
   readonly judged: 'figure' | 'ratio'
   readonly good: 'more' | 'less'
   readonly atLeast?: number
@@ -21,7 +18,7 @@ export type Verdict = 'aim reached' | 'enough' | 'falls short' | 'stated'
 export type JudgedLine = Line & {
   readonly figure: Summary
   readonly beside?: Summary
-  /** The ratio of the figures of each round. A disturbance of one round cancels out. */
+  /** A ratio within each round, so that a disturbance of a round cancels out. */
   readonly ratio?: Summary
   readonly verdict: Verdict
 }
@@ -144,7 +141,7 @@ const readLines = ({ readFeedback }: BenchConfig): readonly Line[] => [
   figure('accepted of 1,000 a second, ten readers', ['accepted of 1,000 a second, ten readers']),
   less(
     ratio(
-      'p99 at 1,000 a second, ten readers / nobody reads',
+      'p99 at 1,000 a second, ten readers / no readers',
       ['p99 at 1,000 a second, ten readers', 'p99 at 1,000 a second, nobody reads'],
       { atLeast: 1.2 },
     ),

@@ -16,7 +16,7 @@ export type KindOfSubmission = (typeof KINDS)[number]
 export const PROCESSES = ['api', 'worker', 'Redis', 'Postgres'] as const
 export type ProcessName = (typeof PROCESSES)[number]
 
-/** The figures of a run that concern no single kind, each with its unit. */
+/** The figures of a run that do not depend on a kind, each with its unit. */
 const UNITS_OF_ALL = {
   'plain handler with queue.add, accepted': '/s',
   'accepted, everything on': '/s',
@@ -83,7 +83,7 @@ const UNITS_OF_ALL = {
 export type Measure =
   keyof typeof UNITS_OF_ALL | `${KindOfSubmission}: ${'end to end' | 'processor time' | ProcessName}`
 
-/** Every figure that a run takes, with its unit. */
+/** Every figure of a run, with its unit. */
 export const UNITS: Readonly<Record<Measure, string>> = {
   ...UNITS_OF_ALL,
   ...(Object.fromEntries(
@@ -96,7 +96,7 @@ export const UNITS: Readonly<Record<Measure, string>> = {
 
 export type Measures = {
   readonly add: (measure: Measure, value: number) => void
-  /** The values in the order of the rounds; empty when it was not taken. */
+  /** The values of a figure in the order of the rounds; empty if it was not measured. */
   readonly of: (measure: Measure) => readonly number[]
   readonly summaries: () => { measure: Measure; unit: string; rounds: readonly number[]; summary: Summary }[]
 }
@@ -114,7 +114,7 @@ export const createMeasures = (say: (line: string) => void): Measures => {
   }
 }
 
-/** A figure with its unit, with no more digits than it deserves. */
+/** A figure with its unit, rounded to its precision. */
 export const describeFigure = (value: number, unit: string): string => {
   const digits = value >= 100 ? 0 : value >= 10 ? 1 : 2
   const number = value.toLocaleString('en', { maximumFractionDigits: digits })

@@ -19,7 +19,7 @@ export const describeLines = (config: BenchConfig, lines: readonly JudgedLine[])
   const { rounds, connections, seconds } = config
   return [
     `Medians of ${rounds} rounds (least–most); ${connections} connections, ${seconds} s a load.`,
-    'A ratio is that of each round, then the median. All servers, processes and the load share this machine.',
+    'A ratio is the median of the ratios of the rounds. All servers, processes and the load share this machine.',
     '',
     ...text,
   ].join('\n')
@@ -61,7 +61,7 @@ const bare = (value: number): string => describeFigure(value, '').trimEnd()
 
 /**
  * Processor time per submission by process, ours beside the plain pipeline's. Empty if it was not
- * taken.
+ * measured.
  */
 export const describeProcessorTime = (measures: Measures): string => {
   const rows = PROCESSES.flatMap((process) => {
@@ -73,7 +73,7 @@ export const describeProcessorTime = (measures: Measures): string => {
   return ['Processor time per submission, end to end: ours, then the plain pipeline', ...rows].join('\n')
 }
 
-/** Processor time per submission by kind and process. Empty if it was not taken. */
+/** Processor time per submission by kind and process. Empty if it was not measured. */
 export const describeKinds = (measures: Measures): string => {
   const rows = KINDS.flatMap((kind) => {
     const all = measures.of(`${kind}: processor time`)

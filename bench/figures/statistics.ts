@@ -1,7 +1,7 @@
-/** Several rounds of one figure. */
+/** One figure over several rounds. */
 export type Summary = { readonly median: number; readonly least: number; readonly most: number }
 
-/** @throws when there is nothing to sum up. */
+/** @throws when there are no values. */
 export const summarise = (values: readonly number[]): Summary => {
   if (values.length === 0) throw new Error('There are no values to sum up')
   const sorted = values.toSorted((a, b) => a - b)
@@ -10,7 +10,7 @@ export const summarise = (values: readonly number[]): Summary => {
   return { median, least: sorted[0]!, most: sorted.at(-1)! }
 }
 
-/** The value below which the given share of sorted values lies; 0 of none. */
+/** The value below which the given share of the sorted values lies; 0 without values. */
 export const percentile = (sorted: ArrayLike<number>, share: number): number => {
   return sorted.length === 0 ? 0 : sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))]!
 }

@@ -3,25 +3,22 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 
 /**
- * The use of a process and all its descendants so far, also of those that ended, and the
- * memory that they hold now.
+ * The processor time of a process and all its descendants, even ended ones, and the memory of the
+ * running ones.
  */
 export type Usage = { readonly cpuSeconds: number; readonly memoryBytes: number }
 
 type Entry = { pid: number; parent: number; cpuSeconds: number; memoryBytes: number }
 
-/**
- * Linux counts in these (`getconf CLK_TCK`), on every architecture that the embedded servers exist
- * for.
- */
+/** The unit of Linux (`getconf CLK_TCK`), on every architecture of the embedded servers. */
 const TICKS_PER_SECOND = 100
 const SAMPLE_EVERY_MS = 200
-/** Of a processor, all of them together, for so long. */
+/** Less than this share of a processor, over all processes and for this long, counts as idle. */
 const QUIET_SHARE = 0.15
 const QUIET_FOR_MS = 400
 const QUIET_WITHIN_MS = 10_000
 
-/** Usage of process trees, by name. */
+/** The usage of process trees, by name. */
 export const usageOf = <Name extends string>(roots: Readonly<Record<Name, number>>): Record<Name, Usage> => {
   const entries = existsSync('/proc/self/stat') ? fromProc() : fromPs()
   const used = (Object.entries(roots) as [Name, number][]).map(([name, pid]) => [name, sum(treeOf(pid, entries))])
@@ -29,8 +26,8 @@ export const usageOf = <Name extends string>(roots: Readonly<Record<Name, number
 }
 
 /**
- * Waits until these processes have finished earlier work, such as tags of earlier feedback;
- * not for ever, since servers tidy up.
+ * Waits until the processes have finished earlier work, such as tags of earlier feedback. The wait
+ * is bounded, since servers also do maintenance.
  */
 export const untilQuiet = async (roots: Readonly<Record<string, number>>): Promise<void> => {
   const giveUpAt = performance.now() + QUIET_WITHIN_MS
@@ -46,7 +43,7 @@ export const untilQuiet = async (roots: Readonly<Record<string, number>>): Promi
 const usedBy = (roots: Readonly<Record<string, number>>): number =>
   Object.values(usageOf(roots)).reduce((total, { cpuSeconds }) => total + cpuSeconds, 0)
 
-/** Runs work and tells the most memory that each process tree held meanwhile, in bytes. */
+/** Runs the work and returns the highest memory of each process tree meanwhile, in bytes. */
 export const peakMemory = async <Name extends string>(
   roots: Readonly<Record<Name, number>>,
   work: () => Promise<void>,
@@ -85,14 +82,15 @@ const fromProc = (): Entry[] => {
       try {
         return [fromStat(Number(name), readFileSync(`/proc/${name}/stat`, 'utf8'), name)]
       } catch {
-        // It ended in between.
+        // The process has ended meanwhile.
         return []
       }
     })
 }
 
 /**
- * Fields as proc(5) numbers them, from the third on: the second is a name that may hold anything.
+ * Fields by their numbers in proc(5), from the third on: the second is a name with arbitrary
+ * characters.
  */
 const fromStat = (pid: number, stat: string, name: string): Entry => {
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
@@ -101,7 +99,7 @@ const fromStat = (pid: number, stat: string, name: string): Entry => {
   return {
     pid,
     parent: field(4),
-    // Own time in user and system mode, and that of children that ended.
+    // Time in user and system mode, of the process and of its ended children.
     cpuSeconds: (field(14) + field(15) + field(16) + field(17)) / TICKS_PER_SECOND,
     memoryBytes: Number(resident) * 1024,
   }

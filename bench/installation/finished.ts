@@ -2,14 +2,14 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { Service } from './service.ts'
 
 const LOOK_EVERY_MS = 20
-/** Submissions that make no progress for so long are stuck. */
+/** Without progress for this long, submissions are stuck. */
 const STANDSTILL_MS = 60_000
 
 type Stored = Pick<Service, 'sql'>
 
 /**
- * How many submissions of all workspaces are finished. The receipts themselves are too many to
- * count often.
+ * The number of finished submissions in all workspaces. There are too many receipts to count them
+ * often.
  */
 export const countFinished = async ({ sql }: Stored): Promise<number> => {
   const [row] = await sql<{ finished: string }[]>`
@@ -17,7 +17,7 @@ export const countFinished = async ({ sql }: Stored): Promise<number> => {
   return Number(row!.finished)
 }
 
-/** Waits until so many submissions are finished. */
+/** Waits until this many submissions are finished. */
 export const untilFinished = async (service: Stored, count: number): Promise<void> => {
   let former = -1
   let progressAt = performance.now()

@@ -3,7 +3,7 @@ import type { Sql } from '../../db/connection/postgres.ts'
 import { addToken } from '../../db/tokens.ts'
 import { createWorkspace } from '../../db/workspaces/workspaces.ts'
 
-/** The tokens of that many new workspaces, in a database that has none of these yet. */
+/** Makes new workspaces in a database without them, and returns their tokens. */
 export const makeWorkspaces = async (sql: Sql, count: number): Promise<string[]> => {
   const tokens = Array.from({ length: count }, makeToken)
   for (const [place, token] of tokens.entries()) {

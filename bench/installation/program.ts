@@ -9,7 +9,7 @@ export type Runtime = 'bun' | 'deno'
 
 export type Program = {
   readonly pid: number
-  /** Where it listens; 0 when it does not. */
+  /** The port of the program; 0 if it does not listen. */
   readonly port: number
   readonly stdin: Writable
   readonly stdout: Readable
@@ -19,8 +19,7 @@ export type Program = {
 const READY_WITHIN_MS = 60_000
 const STOPPED_WITHIN_MS = 20_000
 /**
- * The line by which a program reports that it is ready, in the form in which the service's
- * processes log it.
+ * The line with which a program reports that it is ready, in the form of the service's processes.
  */
 const READY = /^.*"event":"(?:listening|working)".*$/m
 
@@ -65,7 +64,7 @@ const commandOf = (runtime: Runtime): [string, ...string[]] => {
   return runtime === 'deno' ? [program, 'run', '--allow-all', '--no-check'] : [program]
 }
 
-/** No setting of the service may come from the machine. */
+/** The environment of a program, without settings of the service on this machine. */
 const inherited = (): Record<string, string> => {
   const given = INHERITED.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]]))
   return { ...(Object.fromEntries(given) as Record<string, string>), NODE_ENV: 'production' }
@@ -88,7 +87,7 @@ const untilReady = (child: ReturnType<typeof spawn>, file: string): Promise<numb
       resolve((JSON.parse(line) as { port?: number }).port ?? 0)
     }
     child.stdout?.setEncoding('utf8').on('data', listen)
-    // Later output is not read, and must not fill the pipe.
+    // Reads later output, so that the pipe does not fill.
     child.stderr?.setEncoding('utf8').on('data', (text: string) => (output = `${output}${text}`.slice(-10_000)))
     child.once('error', (error) => fail(error.message))
     child.once('exit', (code) => fail(`ended with ${code}`))

@@ -3,9 +3,7 @@ import type { Service } from './service.ts'
 
 const LOOK_EVERY_MS = 20
 
-/**
- * Purges a contact and returns the seconds from the request until the receipt says that it is done.
- */
+/** Purges a contact and returns the seconds from the request until its receipt is final. */
 export const purgeContact = async (
   { url, token, sql }: Pick<Service, 'url' | 'token' | 'sql'>,
   email: string,

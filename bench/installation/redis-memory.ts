@@ -8,8 +8,8 @@ export const usedBytes = async (redis: Redis): Promise<number> =>
   Number(/^used_memory:(\d+)/m.exec(await redis.info('memory'))![1])
 
 /**
- * The memory of Redis once it has stopped falling: buffers, and memory that is yet to be given
- * back, come and go.
+ * The memory of Redis once it has stopped falling, since it also has passing buffers and freed
+ * memory.
  */
 export const restingBytes = async (redis: Redis, lookForMs: number): Promise<number> => {
   for (let former = Infinity; ;) {

@@ -4,19 +4,19 @@ import { migrate, readMigrations } from '../../db/schema/migrate.ts'
 import { connectPostgres, type Sql } from '../../db/connection/postgres.ts'
 import { type Program, type Runtime, startProgram } from './program.ts'
 
-/** One API process and one worker, with a schema and a Redis prefix of their own. */
+/** One API process and one worker, with their own schema and Redis prefix. */
 export type Service = {
   readonly url: string
-  /** May submit to the default workspace, purge in it, and operate. */
+  /** A token that may submit to the default workspace, purge in it, and operate. */
   readonly token: string
   readonly workspaceId: string
   readonly prefix: string
   readonly sql: Sql
   readonly redis: Redis
   readonly pids: () => { readonly api: number; readonly worker: number }
-  /** Ends the worker process. It finishes its work in hand. */
+  /** Ends the worker process, which finishes its current work. */
   readonly stopWorker: () => Promise<void>
-  /** Starts another one, if there is none. */
+  /** Starts a worker process, if there is none. */
   readonly startWorker: () => Promise<void>
   readonly stop: () => Promise<void>
 }
@@ -43,9 +43,9 @@ export const startService = async (
     REDIS_PREFIX: prefix,
     ...(replicasAck > 0 && { REDIS_REPLICAS_ACK: String(replicasAck) }),
     HASH_KEY: randomBytes(32).toString('hex'),
-    // `backlog` has more waiting than is accepted by default.
+    // The section `backlog` queues more submissions than the default bound.
     MAX_BACKLOG: String(MOST_WAITING),
-    // `parts` sends more than ten.
+    // The section `parts` sends more conversations than the default limit.
     CONVERSATIONS_PER_MINUTE: '1000000',
     AGENT_CALLS_PER_MINUTE: '1000000',
     BOOTSTRAP_ADMIN_TOKEN: token,

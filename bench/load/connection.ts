@@ -5,8 +5,7 @@ type OnAnswer = (status: number, answer: string) => void
 /** A kept-alive HTTP/1.1 connection that carries one request at a time. */
 export type Connection = {
   /**
-   * Sends the bytes of a request; `onAnswer` hears the status and the text once the whole answer is
-   * there.
+   * Sends the bytes of a request. `onAnswer` receives the status and the text of the whole answer.
    */
   readonly send: (request: string, onAnswer: OnAnswer) => void
   readonly close: () => void
@@ -17,8 +16,8 @@ const HEAD_END = '\r\n\r\n'
 const STATUS_AT = 9
 
 /**
- * Just enough of HTTP for answers with a `Content-Length`: a full client costs as much processor
- * time as the server that it is to measure. `onFault` hears of anything else.
+ * Reads only answers with a `Content-Length`: a full HTTP client takes as much processor time as
+ * the measured server. `onFault` receives any other answer.
  */
 export const openConnection = (
   { hostname, port }: { hostname: string; port: number },

@@ -4,11 +4,14 @@ import type { LoadOrder, LoadResult } from './order.ts'
 
 export type LoadGenerator = {
   readonly pid: number
-  /** One order at a time. Rejects when a connection breaks, or when anything was not accepted. */
+  /**
+   * Sends one order at a time. Rejects when a connection breaks, or when a request was not
+   * accepted.
+   */
   readonly run: (order: LoadOrder) => Promise<LoadResult>
-  /** The same for an order whose requests may be refused. */
+  /** The same, for an order with requests that may be refused. */
   readonly attempt: (order: LoadOrder) => Promise<LoadResult>
-  /** Ends the order that runs before its time is over. */
+  /** Ends the running order before its time. */
   readonly cutShort: () => void
   readonly stop: Program['stop']
 }

@@ -1,28 +1,28 @@
 import type { BodyKind } from '../bodies.ts'
 
 /**
- * A load that the load generator is asked to send. `closed`: every connection sends its next
- * request when it has its answer. `open`: requests are due at a steady rate that does not depend on
- * the answers, and the time of each counts from when it was due.
+ * A load for the load generator. Closed: every connection sends its next request when it has its
+ * answer. Open: requests are due at a steady rate, independent of the answers, and the time of each
+ * counts from its due time.
  */
 export type LoadOrder = {
   readonly url: string
-  /** Requests take them in turn. */
+  /** Requests use the tokens in turn. */
   readonly tokens: readonly string[]
   readonly connections: number
   readonly seconds: number
-  /** Requests a second; closed when absent. */
+  /** Requests a second of an open load; absent for a closed load. */
   readonly perSecond?: number
   readonly kind: BodyKind
   readonly people: number
   readonly numbers: Numbers
-  /** Whether each request carries an `Idempotency-Key` of its own, which is that of its number. */
+  /** Whether each request has its own `Idempotency-Key`, made from its number. */
   readonly idempotencyKeys: boolean
-  /** The numbers whose answers are returned. */
+  /** The numbers of the requests whose answers are returned. */
   readonly remembered?: readonly number[]
 }
 
-/** The numbers of the bodies: from the first on, so many at most, or just these. */
+/** The numbers of the bodies: a range from the first on, or a list. */
 export type Numbers = { readonly from: number; readonly most: number } | readonly number[]
 
 export type Answer = {
@@ -35,9 +35,9 @@ export type Answer = {
 export type LoadResult = {
   readonly accepted: number
   readonly refused: number
-  /** Of all bodies that were sent. */
+  /** The bytes of all sent bodies. */
   readonly bodyBytes: number
-  /** From the first request to the last answer. */
+  /** The time from the first request to the last answer. */
   readonly seconds: number
   readonly p50Ms: number
   readonly p99Ms: number

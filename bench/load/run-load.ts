@@ -16,8 +16,8 @@ type Run = {
 }
 
 /**
- * Carries out an order until it is done, its time is over or `stop` says so, then waits for the
- * answers that are missing.
+ * Carries out an order until it is done, its time is over or `stop` ends it. Then waits for the
+ * missing answers.
  */
 export const runLoad = async (order: LoadOrder, stop: AbortSignal): Promise<LoadResult> => {
   const broken = Promise.withResolvers<never>()
@@ -36,7 +36,7 @@ export const runLoad = async (order: LoadOrder, stop: AbortSignal): Promise<Load
     const body = JSON.stringify(BODIES[order.kind](number, { people: order.people }))
     const head = headOf(order, pathname, { place: sent, number })
     sent++
-    // The body is ASCII, so its length is its bytes.
+    // The body is ASCII, so its length is the number of its bytes.
     bodyBytes += body.length
     connection.send(`${head}Content-Length: ${body.length}\r\n\r\n${body}`, (status, answer) => {
       if (status === 200 || status === 201) latenciesMs.push(performance.now() - dueAt)
@@ -80,7 +80,7 @@ const runClosed = ({ connections, isOver, send }: Run): Promise<unknown> => {
   )
 }
 
-/** A request that is due while no connection is free waits for one, and its waiting counts. */
+/** A due request without a free connection waits for one, and its waiting counts. */
 const runOpen = ({ connections, isOver, most, send }: Run, perSecond: number): Promise<void> => {
   const free = [...connections]
   const startedAt = performance.now()
@@ -110,7 +110,7 @@ const runOpen = ({ connections, isOver, most, send }: Run, perSecond: number): P
 const numberAt = ({ numbers }: LoadOrder, place: number): number =>
   'from' in numbers ? numbers.from + place : numbers[place]!
 
-/** All but the length of the body, which comes last. */
+/** The head of a request except the length of the body, which comes last. */
 const headOf = (
   { tokens, idempotencyKeys }: LoadOrder,
   path: string,

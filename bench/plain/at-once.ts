@@ -6,7 +6,7 @@ import { plainFeedback } from './feedback-table.ts'
 
 const name = v.optional(v.nullable(v.string()))
 
-/** The checks of a plain handler that also finds out who gave the feedback. */
+/** The checks of a plain handler that also resolves contact, account and project. */
 export const referringFeedback = v.object({
   ...plainFeedback.entries,
   contact: v.optional(v.nullable(v.object({ email: v.string(), name }))),
@@ -52,8 +52,8 @@ export const createAtOnceTables = async (sql: postgres.Sql): Promise<void> => {
 
 /**
  * Finds or creates contact, account and project, replaces the feedback with the same `sourceId`,
- * and writes receipt and idempotency key: one statement, and so one transaction and one way to
- * Postgres and back. A row is written only where none is found.
+ * and writes receipt and idempotency key. One statement is one transaction and one round trip. It
+ * writes a row only if none exists.
  */
 export const takeAtOnce = async (
   sql: postgres.Sql,

@@ -1,6 +1,6 @@
 import process from 'node:process'
 
-/** What the plain variants are told. */
+/** The settings of the plain variants. */
 export type PlainConfig = { databaseUrl: string; schema: string; redisUrl: string; prefix: string; token: string }
 
 export const PLAIN_QUEUE = 'plain'

@@ -38,7 +38,7 @@ const CONNECTIONS = 20
 export const connectPlain = ({ databaseUrl, schema }: PlainConfig): postgres.Sql =>
   postgres(databaseUrl, { max: CONNECTIONS, onnotice: () => {}, connection: { search_path: schema } })
 
-/** One row for each call; one that is delivered again changes nothing. */
+/** Inserts one row for each call. A repeated delivery changes nothing. */
 export const insertFeedback = async (sql: postgres.Sql, id: string, feedback: PlainFeedback): Promise<void> => {
   const { description, title, tags, contact, account, source, sourceId, rating } = feedback
   await sql`

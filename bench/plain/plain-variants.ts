@@ -18,7 +18,7 @@ export type PlainVariants = {
   readonly insertWorker: Program
   /** The queue of the handler with `queue.add` and of the plain worker. */
   readonly queue: Queue
-  /** Removes everything that is stored and queued. No worker may be busy. */
+  /** Removes all stored and queued data. No worker may be busy. */
   readonly empty: () => Promise<void>
   readonly stop: () => Promise<void>
 }
@@ -71,7 +71,7 @@ export const startPlainVariants = async ({ databaseUrl, redisUrl }: ServerUrls):
 
 const LOOK_EVERY_MS = 10
 
-/** Waits until the plain worker has stored all that was queued. */
+/** Waits until the plain worker has stored all queued feedback. */
 export const untilStored = async ({ queue }: PlainVariants): Promise<void> => {
   while ((await queue.getJobCountByTypes('waiting', 'active', 'delayed')) > 0) await pause(LOOK_EVERY_MS)
 }

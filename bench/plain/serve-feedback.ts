@@ -4,7 +4,7 @@ import { v7 as newId } from 'uuid'
 import { type PlainFeedback, plainFeedback } from './feedback-table.ts'
 
 /**
- * Listens on any free port for POST /feedbacks: checks token and body, hands the feedback over, and
+ * Listens on a free port for POST /feedbacks. Checks token and body, passes the feedback on, and
  * answers 201.
  */
 export const serveFeedback = (token: string, take: (id: string, feedback: PlainFeedback) => Promise<void>): void => {

@@ -1,7 +1,7 @@
 import { type CreateSection, feedbackTarget, loadOf, loadWith, newNumbers } from '../rig.ts'
 
 /**
- * The rate at which requests are accepted while much is waiting. No worker runs, so that it stays.
+ * The rate of accepted requests with a large backlog. No worker runs, so that the backlog stays.
  */
 export const backlog: CreateSection = async (rig) => {
   const { config, measures, takeNumbers } = rig

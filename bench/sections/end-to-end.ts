@@ -12,8 +12,8 @@ import {
 } from '../rig.ts'
 
 /**
- * From the first request until the last submission is applied, with everything on the same
- * processors.
+ * The time from the first request until the last submission is applied, with all processes on the
+ * same processors.
  */
 export const endToEnd: CreateSection = async (rig) => {
   const plain = await rig.plain()
@@ -81,7 +81,7 @@ const observeOurs = async (rig: Rig, idempotencyKeys: boolean) => {
   })
 }
 
-/** As much as the handler that does the same at once. */
+/** The same work as the handler that does it directly. */
 const measureEverythingOn = async (rig: Rig): Promise<void> => {
   const { measures } = rig
   const { perSecond, totalMicroseconds } = await observeOurs(rig, true)

@@ -1,9 +1,6 @@
 import { type CreateSection, feedbackTarget, loadWith, plainTarget, untilAllFinished, warmUp } from '../rig.ts'
 
-/**
- * The rate at which requests are accepted while no worker runs, and the latency at half of that
- * rate.
- */
+/** The rate of accepted requests while no worker runs, and the latency at half of that rate. */
 export const ingress: CreateSection = async (rig) => {
   const { measures } = rig
   const plain = await rig.plain()
@@ -36,7 +33,7 @@ export const ingress: CreateSection = async (rig) => {
       measures.add('plain handler with queue.add, p99 at the same rate', plainSteady.p99Ms)
       await plain.empty()
       await main.startWorker()
-      // The submissions that waited warm the new worker up.
+      // The queued submissions warm up the new worker.
       await untilAllFinished(rig, main)
       const busy = await loadWith(rig, ours, { perSecond, idempotencyKeys })
       measures.add('p99 at half of the highest rate, workers at work', busy.p99Ms)

@@ -6,10 +6,13 @@ import { type CreateSection, feedbackTarget, loadWith, untilAllFinished } from '
 
 const PAUSE_MS = 50
 const LOOK_EVERY_MS = 1
-/** One in so many is watched. Asking Postgres all the time keeps the machine from being idle. */
+/**
+ * Polls Postgres for one submission in this many, since constant polling would keep the machine
+ * busy.
+ */
 const WATCHED_EVERY = 4
 
-/** One submission after another. Each finds the machine idle. */
+/** One submission after another, each on an idle machine. */
 export const lone: CreateSection = async (rig) => {
   const { config, measures, takeNumbers } = rig
   const service = await rig.service('lone')
@@ -18,7 +21,7 @@ export const lone: CreateSection = async (rig) => {
   await untilAllFinished(rig, service)
   const submitNext = () => submit(service, { number: takeNumbers(1), people: config.storedContacts })
 
-  /** By the clocks of Redis and Postgres, which are that of this machine. */
+  /** Measured by the clocks of Redis and Postgres, which run on this machine. */
   const appliedAfter = async (): Promise<number> => {
     const id = await submitNext()
     do await pause(PAUSE_MS)
@@ -27,7 +30,7 @@ export const lone: CreateSection = async (rig) => {
       select extract(epoch from finished_at - accepted_at) * 1000 as ms from submission where id = ${id}`
     return Number(row!.ms)
   }
-  /** From before it is sent, by the clock of this process. */
+  /** Measured from before the request, by the clock of this process. */
   const seenAfter = async (): Promise<number> => {
     const startedAt = performance.now()
     const id = await submitNext()
@@ -49,7 +52,7 @@ export const lone: CreateSection = async (rig) => {
   }
 }
 
-/** The id of the submission, which is accepted. */
+/** Sends a submission and returns its id. */
 const submit = async (
   { url, token }: Service,
   { number, people }: { number: number; people: number },

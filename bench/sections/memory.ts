@@ -1,10 +1,10 @@
 import { restingBytes } from '../installation/redis-memory.ts'
 import { type CreateSection, feedbackTarget, loadOf, loadWith, newNumbers, untilAllFinished } from '../rig.ts'
 
-/** Redis is looked at for a part of the time that a load has. */
+/** The share of a load's time in which Redis is measured. */
 const LOOKS_PER_LOAD = 4
 
-/** The memory that waiting submissions take in Redis beyond their bodies as JSON. */
+/** The memory of waiting submissions in Redis, without their bodies as JSON. */
 export const memory: CreateSection = async (rig) => {
   const { config, measures, takeNumbers } = rig
   const service = await rig.service('memory')

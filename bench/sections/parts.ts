@@ -15,9 +15,9 @@ import {
   untilAllFinished,
 } from '../rig.ts'
 
-/** More people than a run has requests: each body names a new person. */
+/** More people than requests in a run, so that each body names a new person. */
 const MANY_PEOPLE = 1_000_000_007
-/** Few enough that the load before has made all of them known. */
+/** Few people, so that the load before has identified all of them. */
 const KNOWN_PEOPLE = 1_000
 const MESSAGES = 20
 
@@ -29,7 +29,7 @@ const CONVERSATION: Load = { path: '/conversations', kind: 'new conversation', s
 type Load = { path: string; kind: BodyKind; people?: number; share?: number; workspaces?: true }
 type Part = {
   readonly name: KindOfSubmission
-  /** Sent before, unobserved, with the same numbers. */
+  /** A load with the same numbers that is sent first and not measured. */
   readonly before?: Load
   readonly load: Load
 }
@@ -53,11 +53,11 @@ const PARTS: readonly Part[] = [
   { name: 'feedback of many workspaces', load: { ...FEEDBACK, workspaces: true } },
 ]
 
-/** The processor time of a submission by kind and process, from the request until it is applied. */
+/** The processor time per submission by kind and process, from the request until it is applied. */
 export const parts: CreateSection = async (rig) => {
   const service = await rig.service('kinds')
   const tokens = await makeWorkspaces(service.sql, rig.config.workspaces)
-  // A process that was just started takes twice the time.
+  // A new process is slower until its code is compiled.
   for (const { load } of PARTS) await send(rig, { service, tokens, load, numbers: numbersFor(rig, load) })
   return {
     round: async () => {
@@ -81,7 +81,7 @@ const targetFor = ({ service, tokens, load }: Omit<Sent, 'numbers'>): LoadTarget
   ...(load.workspaces && { tokens }),
 })
 
-/** Idempotency keys go by number, and the bodies of one number differ from load to load. */
+/** Idempotency keys are made from numbers, and the bodies of a number differ between loads. */
 const howOf = ({ kind, people }: Load, numbers: Numbers, idempotencyKeys: boolean) =>
   loadOf(numbers, { kind, idempotencyKeys, ...(people !== undefined && { people }) })
 

@@ -6,7 +6,7 @@ import { storedService } from './size.ts'
 
 const LONGEST_PURGE_SECONDS = 600
 
-/** In each round a contact with much feedback is purged while others go on submitting. */
+/** Purges a contact with much feedback in each round, while other contacts submit. */
 export const purge: CreateSection = async (rig) => {
   const { config, measures, load, takeNumbers } = rig
   const stored = await storedService(rig)

@@ -3,8 +3,8 @@ import { type CreateSection, feedbackTarget, loadWith, warmUp } from '../rig.ts'
 const REDIS_MEMORY_BYTES = 512 * 1024 ** 2
 
 /**
- * The price of REDIS_REPLICAS_ACK: two services, each on a Redis with a replica. One waits for the
- * replica before it confirms.
+ * The cost of REDIS_REPLICAS_ACK. Two services have a Redis with a replica each, and one waits for
+ * the replica before it confirms.
  */
 export const replicas: CreateSection = async (rig) => {
   const { measures } = rig

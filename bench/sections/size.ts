@@ -3,7 +3,7 @@ import type { Service } from '../installation/service.ts'
 import { observe } from '../observe.ts'
 import { type CreateSection, feedbackTarget, loadOf, loadWith, newNumbers, type Rig, untilAllFinished } from '../rig.ts'
 
-/** End to end with much stored already, of the same people. */
+/** End to end with much stored feedback of the same people. */
 export const size: CreateSection = async (rig) => {
   const { measures, serverPids } = rig
   const stored = await storedService(rig)
@@ -19,7 +19,7 @@ export const size: CreateSection = async (rig) => {
   }
 }
 
-/** The service with much feedback, which two sections share. The first call fills it. */
+/** The service with much feedback for two sections. The first call fills it. */
 export const storedService = async (rig: Rig): Promise<Service> => {
   const { config, takeNumbers } = rig
   const service = await rig.service('stored')

@@ -2,7 +2,7 @@ import { makeWorkspaces } from '../installation/make-workspaces.ts'
 import { observe } from '../observe.ts'
 import { type CreateSection, feedbackTarget, type LoadTarget, loadWith, untilAllFinished } from '../rig.ts'
 
-/** Many workspaces whose requests take turns, beside one workspace that has all requests. */
+/** Many workspaces with requests in turn, compared with one workspace with all requests. */
 export const workspaces: CreateSection = async (rig) => {
   const { config, measures, serverPids } = rig
   const service = await rig.service('workspaces')
@@ -35,7 +35,7 @@ export const workspaces: CreateSection = async (rig) => {
       await service.stopWorker()
       for (const [whose, target] of targets) await accept(whose, target)
       await service.startWorker()
-      // The submissions that waited warm the new worker up.
+      // The queued submissions warm up the new worker.
       await untilAllFinished(rig, service)
       for (const [whose, target] of targets) await settle(whose, target)
       targets.reverse()

@@ -16,8 +16,8 @@ import type { Case } from './tag-cases.ts'
 import { foldOf } from './tag-data.ts'
 import type { Labelled } from './tag-data.ts'
 
-// Quality on the sets of data/, nothing fitted on what is scored, and speed, beside four other
-// extractors.
+// Compares the quality on the sets of data/, and the speed, with four other extractors. No weights
+// are fitted on scored texts.
 const FOLDS = 3
 const BATCH_TEXTS = 500
 
@@ -33,7 +33,7 @@ const pieces = readHuLiu()
 const questions = readBanking()
 
 const support = readSupport('dev')
-/** What weights are fitted on, but for the part that is scored. */
+/** The sets for fitting the weights, without the scored part. */
 const fitted = toAllCases([...pieces, ...support])
 const ALL = Number.POSITIVE_INFINITY
 
@@ -68,7 +68,7 @@ const fitWithout = (isScored: (one: Case) => boolean): Model => {
   })
 }
 
-/** Each fold is scored with weights that were fitted on the others. */
+/** Scores each fold with weights that are fitted on the other folds. */
 const benchOwn = (fittedOn: string, isIn: (one: Case, fold: number) => boolean, folds: number): Row[] => {
   const scored = {
     'no history': toCases(pieces, { texts: 0, tagged: 0 }),
@@ -105,7 +105,7 @@ const measureSpeed = (hasMemory: boolean): number => {
   return textsASecond(pieces.length, started)
 }
 
-/** By the time of the processor, so that other programs on the machine do not count. */
+/** Measured in processor time, so that other programs on the machine do not count. */
 const textsASecond = (texts: number, started: NodeJS.CpuUsage): number => {
   const { user, system } = process.cpuUsage(started)
   return (texts * 1_000_000) / (user + system)
@@ -124,7 +124,7 @@ const toRow = (method: string, counts: Counts, speed: number): Row => {
   }
 }
 
-/** Every so manieth question comes with the tag that people gave. */
+/** Every n-th question has the tag of people. */
 const benchBanking = (every: number): object[] => {
   const memory = newMemory()
   const uses = new Map<string, number>()
@@ -152,8 +152,8 @@ const benchBanking = (every: number): object[] => {
 }
 
 /**
- * Texts of products that the weights were not fitted on: the held half, and each third of the other
- * half in turn.
+ * Texts of products without a part in the fitting: the held half, and each third of the other half
+ * in turn.
  */
 const benchSupport = (): Row[] => {
   const products = productsOf(support)

@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url'
  */
 const TARGET = fileURLToPath(new URL('../../tagger/data/en-words.json', import.meta.url))
 
-/** WordNet's lexicographer files, joined to groups that tags can be judged by. */
+/** The lexicographer files of WordNet, in groups that matter for tags. */
 const GROUPS: Readonly<Record<string, readonly string[]>> = {
   artifact: ['06'],
   food: ['05', '13', '20', '27'],
@@ -26,13 +26,13 @@ const GROUPS: Readonly<Record<string, readonly string[]>> = {
 const MADE = new Set(['artifact', 'communication', 'act', 'possession', 'attribute'])
 const MAX_RARE_CHARACTERS = 12
 
-/** Occurrences in the tagged corpus from which a noun counts as frequent in any text. */
+/** With this many occurrences in the tagged corpus, a noun counts as frequent. */
 const FREQUENT = 40
 
-/** The same from which a word of a compound counts as common. */
+/** With this many occurrences, a word of a compound counts as common. */
 const COMMON = 3
 
-/** Adjectives that their ending gives away need not be listed. */
+/** Endings of adjectives that need no list. */
 const ADJECTIVE_ENDING = /(?:able|ible|ful|less|ous|ive|ic|al|ish|ed|ing|like|ary|ant|ent|some|proof)$|^(?:non|un)/
 
 type Senses = {
@@ -47,7 +47,7 @@ type Senses = {
 
 const [folder] = process.argv.slice(2)
 
-/** The index has everything in lower case; the synonym sets tell Rose from rose. */
+/** The index is in lower case; the synonym sets distinguish Rose from rose. */
 const readCommonNouns = (text: string): ReadonlySet<string> => {
   const nouns = new Set<string>()
   for (const line of text.split('\n')) {
@@ -117,8 +117,8 @@ const listsOf = (word: string, senses: Senses): string[] => {
     return adjectives > 0 && !ADJECTIVE_ENDING.test(word) ? ['adjective'] : []
   }
   const group = [...groups].toSorted(([, one], [, other]) => other - one)[0]?.[0] ?? 'object'
-  // A noun of one sense that never occurred in the tagged corpus is seldom written, unless it names
-  // something made.
+  // A noun of one sense without occurrences in the tagged corpus is rare, unless it names an
+  // artefact.
   const isRare = noun === 0 && nouns < 2 && (!MADE.has(group) || word.length > MAX_RARE_CHARACTERS)
   if (isRare) return verbs > 0 ? ['verb'] : adjectives > 0 ? ['adjective'] : []
   return [
@@ -129,14 +129,14 @@ const listsOf = (word: string, senses: Senses): string[] => {
   ]
 }
 
-/** Two words, one of them at least written often, for something made or done. */
+/** A compound of two words, at least one of them common, for an artefact or an act. */
 const isCompound = (word: string, { nouns, groups }: Senses): boolean => {
   if (nouns === 0 || word.split('_').length !== 2 || word.length > 20) return false
   const isMade = [...groups.keys()].some((group) => MADE.has(group) || group === 'state')
   return isMade && word.split('_').every((part) => isCommon(part))
 }
 
-/** Lines of about a hundred characters keep differences readable. */
+/** Lines of moderate length keep differences readable. */
 const toLines = (words: readonly string[]): string[] => {
   const lines: string[] = []
   for (const word of words) {

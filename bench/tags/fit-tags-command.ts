@@ -7,8 +7,8 @@ import type { Model } from './fit-tags.ts'
 import { readHuLiu, readSupport, toAllCases } from './tag-cases.ts'
 
 /**
- * Fits the weights on all pieces of the Hu and Liu reviews and the `dev` half of the support texts;
- * the worker reads them here.
+ * Fits the weights on all pieces of the Hu and Liu reviews and the `dev` half of the support texts.
+ * The worker reads the weights from this file.
  */
 const TARGET = fileURLToPath(new URL('../../tagger/data/weights.json', import.meta.url))
 

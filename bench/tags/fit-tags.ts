@@ -31,15 +31,15 @@ export const fitModel = ({ none, untagged, tagged }: Cases): Model => {
 }
 
 /**
- * A text without a tag is worth less than one with a tag that is somewhat doubtful, less so where
- * people left texts without.
+ * A doubtful tag is better than none. The advantage is smaller in sets where people left texts
+ * without a tag.
  */
 const ONE_BELOW = 1.2
 const ONE_OF_PEOPLE_BELOW = 0.3
 
 /**
- * Only reviews are many enough to tell what people's tags are worth, and what holds without lists
- * of words.
+ * Only the reviews are many enough to fit the weight of people's tags, and the weights without
+ * lists of words.
  */
 const isReview = ({ text }: Case): boolean => !SUPPORT.has(text.id)
 
@@ -80,20 +80,20 @@ const fitWeights = ({ none, untagged, tagged }: Cases): Weights => {
 }
 
 /**
- * Reviews of cameras, phones and players ask for nothing, name what fails by the thing alone, and
- * have hardly any food, staff or place in them. So these weights are set, not fitted.
+ * Reviews of cameras, phones and players have no requests, name a fault only by its part, and
+ * rarely mention food, staff or places. So these weights are set, not fitted.
  */
 const FIXED = { requested: 0.6, 'joined event': 1.7, named: 1.5, 'group food': 0, 'group person': 0, 'group place': 0 }
 
 /**
- * The compounds of the other languages are a short list of what feedback is about, not a dictionary
- * as in English.
+ * The compounds of other languages are a short list of topics of feedback, not a dictionary as in
+ * English.
  */
 const FIXED_PLAIN = { ...FIXED, compound: 2.2 }
 
 /**
- * Reviews of few products in many texts: there people leave out what is not praised or blamed, not
- * what they do not want.
+ * Reviews have many texts about few products. There people leave out a tag because the text neither
+ * praises nor blames it, not because the tag is bad.
  */
 const LEFT_OUT = -1.5
 
@@ -111,7 +111,7 @@ const examplesOf = ({ analysis, memory, gold }: Case, change: (candidate: Candid
     })
 }
 
-/** As a language would see it of which only every other noun is listed. */
+/** Simulates a language with half of its nouns in the lists. */
 const withoutWords = (candidate: Candidate): Candidate => {
   const traits = candidate.traits.map((word): WordTraits => ({
     ...word,
@@ -124,7 +124,7 @@ const withoutWords = (candidate: Candidate): Candidate => {
   return { ...candidate, traits, failing: 0, denied: 0, aside: 0, located: 0 }
 }
 
-/** Where F1 is nearly the same, the middle is the least fitted to these texts. */
+/** If F1 is nearly equal, the middle value is the least fitted to these texts. */
 const NEARLY = 0.003
 
 const bestThreshold = (
@@ -155,10 +155,7 @@ export const evaluate = (cases: readonly Case[], { weights, thresholds }: Model)
   )
 }
 
-/**
- * Sums over texts: tags that are right, that were given, that people gave; texts, and those of them
- * without a tag.
- */
+/** Sums over texts: right tags, generated tags, tags of people, texts, and texts without a tag. */
 export type Counts = { right: number; given: number; wanted: number; texts: number; without: number }
 
 const count = (scored: readonly ReturnType<typeof score>[], thresholds: Thresholds): Counts => {
@@ -176,7 +173,8 @@ const count = (scored: readonly ReturnType<typeof score>[], thresholds: Threshol
 }
 
 /**
- * Micro-averaged: all tags of all texts count alike, and tags on texts without any cost precision.
+ * Micro-averaged: all tags of all texts count equally, and tags on texts that people left untagged
+ * cost precision.
  */
 export const toFigures = ({ right, given, wanted, texts, without }: Counts) => {
   return {

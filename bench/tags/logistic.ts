@@ -1,4 +1,4 @@
-/** One candidate: what was measured of it, and whether people gave it as a tag. */
+/** One candidate: its features, and whether people gave it as a tag. */
 export type Example = { readonly values: readonly number[]; readonly isTag: boolean }
 
 const ROUNDS = 8
@@ -13,7 +13,7 @@ export const fitLogistic = (examples: readonly Example[], penalty: number): numb
   for (let round = 0; round < ROUNDS; round++) {
     const { gradient, curvature } = sumUp(examples, weights)
     for (let at = 0; at < size; at++) {
-      // The first value is always 1: how frequent tags are is not to be penalised.
+      // The first value is always 1. The penalty leaves out its weight, the frequency of tags.
       const own = at === 0 ? 1e-6 : penalty
       gradient[at] = (gradient[at] ?? 0) - own * (weights[at] ?? 0)
       const row = curvature[at]

@@ -8,10 +8,7 @@ import { keyOfTag } from '../../tagger/tag-key.ts'
 import { foldOf, readLabelled } from './tag-data.ts'
 import type { Labelled } from './tag-data.ts'
 
-/**
- * A text to be tagged, the memory that it is tagged with, and the keys of the tags that people
- * would give it.
- */
+/** A text to tag, its memory, and the keys of the tags that people would give it. */
 export type Case = {
   readonly text: Labelled
   readonly analysis: Analysis
@@ -20,14 +17,14 @@ export type Case = {
 }
 
 /**
- * How many of a workspace's other texts were seen before, and how many of these people had tagged.
+ * How many other texts of a workspace the memory has, and how many of these have tags of people.
  */
 export type History = { readonly texts: number; readonly tagged: number }
 
 /**
- * Cases in which every text meets the memory of other groups of its workspace: groups are dealt
- * into `folds` parts, and the texts of a part are tagged with what the other parts have taught, as
- * far as `history` allows, and with themselves.
+ * Cases in which every text meets the memory of other groups of its workspace. The groups are split
+ * into `folds` parts. The memory for a part has the texts of the other parts, as far as `history`
+ * allows, and the part itself.
  */
 export const toCases = (texts: readonly Labelled[], history: History, folds = 5): Case[] => {
   const cases: Case[] = []
@@ -85,12 +82,15 @@ export const readHuLiu = (): Labelled[] => {
   return readLabelled(fileURLToPath(new URL('data/huliu2004.jsonl', import.meta.url)))
 }
 
-/** Questions of a bank's customers, with the name of what they want. */
+/** Questions of a bank's customers, with the name of their intent. */
 export const readBanking = (): Labelled[] => {
   return readLabelled(fileURLToPath(new URL('data/banking77.jsonl', import.meta.url)))
 }
 
-/** Feedback to companies of many kinds: `dev` is looked at and fitted on, `held` is only scored. */
+/**
+ * Feedback to companies of many kinds. `dev` is for development and fitting, `held` only for
+ * scores.
+ */
 export const readSupport = (part: 'dev' | 'held'): Labelled[] => {
   return readLabelled(fileURLToPath(new URL(`data/support-${part}.jsonl`, import.meta.url)))
 }

@@ -16,7 +16,7 @@ export const readLabelled = (path: string): Labelled[] => {
   return readLines<Labelled>(path)
 }
 
-/** One value a line. */
+/** Reads a file with one JSON value a line. */
 export const readLines = <Line>(path: string): Line[] => {
   return readFileSync(path, 'utf8')
     .split('\n')
@@ -24,7 +24,7 @@ export const readLines = <Line>(path: string): Line[] => {
     .map((line) => JSON.parse(line) as Line)
 }
 
-/** Which of `count` parts a group belongs to: the same on every run, and about even. */
+/** The part of a group, of `count` parts: the same on every run, and roughly even. */
 export const foldOf = (group: string, count: number): number => {
   let hash = 7
   for (const letter of group) hash = Math.imul(hash ^ letter.charCodeAt(0), 0x01000193) >>> 0

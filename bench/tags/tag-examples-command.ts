@@ -8,8 +8,8 @@ import { foldOf, readLabelled } from './tag-data.ts'
 import type { Labelled } from './tag-data.ts'
 
 /**
- * Writes docs/tags-examples.md: texts with the tags that they get without a history, for a person
- * to judge.
+ * Writes docs/tags-examples.md: texts with their generated tags without a history, for a person to
+ * judge.
  */
 const TARGET = fileURLToPath(new URL('../../docs/tags-examples.md', import.meta.url))
 const EXAMPLES_OF_A_SET = 20
@@ -40,7 +40,7 @@ const toCell = (text: string): string => {
   return line.length > MAX_SHOWN_CHARACTERS ? `${line.slice(0, MAX_SHOWN_CHARACTERS)} …` : line
 }
 
-/** The same few of a set on every run, without looking at them. */
+/** A sample of a set, the same on every run, without a choice by content. */
 const sample = (texts: readonly Labelled[]): Labelled[] => {
   return texts
     .toSorted((one, other) => foldOf(`example ${one.id}`, 1_000_003) - foldOf(`example ${other.id}`, 1_000_003))
@@ -48,7 +48,7 @@ const sample = (texts: readonly Labelled[]): Labelled[] => {
 }
 
 printHelp(`usage: npm run tags:examples
-Writes docs/tags-examples.md: texts with the tags that they get, for a person to judge.`)
+Writes docs/tags-examples.md: texts with their generated tags, for a person to judge.`)
 const sections = [
   toSection('English: reviews (Hu and Liu, CC BY 4.0)', sample(readHuLiu())),
   toSection('English: questions to a bank (Banking77, CC BY 4.0)', sample(readBanking())),

@@ -11,7 +11,7 @@ const root = fileURLToPath(new URL('../..', import.meta.url))
 const TYPES_FILE = join(root, 'client', 'types.ts')
 const NAME = 'feedback-insights-client'
 
-/** The text of client/types.ts, as the reference in api/openapi/openapi.json has it. */
+/** The text of client/types.ts, made from the reference in api/openapi/openapi.json. */
 export const typesText = async (): Promise<string> => {
   const reference = JSON.parse(readFileSync(join(root, 'api', 'openapi', 'openapi.json'), 'utf8')) as Reference
   return format(typesOf(reference), { ...(await resolveConfig(TYPES_FILE)), filepath: TYPES_FILE })
@@ -19,7 +19,7 @@ export const typesText = async (): Promise<string> => {
 
 export const writeTypes = async (): Promise<void> => writeFileSync(TYPES_FILE, await typesText())
 
-/** Compiles and packs the client; the path of the archive. */
+/** Compiles and packs the client. Returns the path of the archive. */
 export const makePackage = async (outDir: string): Promise<string> => {
   const directory = mkdtempSync(join(tmpdir(), 'feedback-insights-client-'))
   try {
@@ -33,7 +33,7 @@ export const makePackage = async (outDir: string): Promise<string> => {
     cpSync(join(root, 'LICENSE'), join(directory, 'LICENSE'))
     cpSync(join(root, 'client', 'package-readme.md'), join(directory, 'README.md'))
     mkdirSync(outDir, { recursive: true })
-    // Bun is there whenever this runs, npm is not.
+    // Bun is always installed here; npm may be missing.
     run(['pm', 'pack', '--quiet', '--destination', resolve(outDir)], directory)
     return join(outDir, `${NAME}-${version}.tgz`)
   } finally {
@@ -47,7 +47,7 @@ const manifestOf = ({ version, license }: Manifest): object => ({
   name: NAME,
   version,
   license,
-  description: 'Client of Feedback Insights: types and calls of all operations, sent again until they are accepted.',
+  description: 'Client of Feedback Insights: types and calls of all operations, repeated until they are accepted.',
   type: 'module',
   exports: { types: './client.d.ts', default: './client.js' },
   bin: { 'feedback-insights-mcp': './mcp-command.js' },
@@ -77,8 +77,8 @@ const compile = (directory: string): void => {
 }
 
 /**
- * The compiler rewrites imports in .js files only; older ones look for what a .d.ts file says as it
- * stands.
+ * The compiler rewrites imports only in .js files, and older compilers do not resolve the .ts paths
+ * that remain in .d.ts files.
  */
 const useEmittedNames = (directory: string): void => {
   for (const name of readdirSync(directory).filter((file) => file.endsWith('.d.ts'))) {
@@ -87,7 +87,7 @@ const useEmittedNames = (directory: string): void => {
   }
 }
 
-/** On this very runtime, since there may be no `node`. */
+/** Runs on the current runtime, since `node` may be missing. */
 const run = (words: readonly string[], cwd: string): void => {
   const { status, stdout, stderr, error } = spawnSync(process.execPath, words, { cwd, encoding: 'utf8' })
   if (status !== 0) throw new Error(`${words.join(' ')} failed:\n${stdout}${stderr}${error?.message ?? ''}`)

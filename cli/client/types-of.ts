@@ -1,4 +1,4 @@
-/** As much of JSON Schema as the reference uses. */
+/** The part of JSON Schema that the reference uses. */
 export type Schema = {
   readonly $ref?: string
   readonly description?: string
@@ -18,8 +18,8 @@ export type Reference = { readonly components: { readonly schemas: Readonly<Reco
 const HEAD = '// Made of api/openapi/openapi.json by `npm run client`.\n'
 
 /**
- * TypeScript with one exported type for each schema of an OpenAPI 3.1 document, with its
- * descriptions; not formatted.
+ * Unformatted TypeScript with one exported type, and its description, for each schema of an OpenAPI
+ * 3.1 document.
  */
 export const typesOf = ({ components }: Reference): string =>
   HEAD +
@@ -64,7 +64,7 @@ const namedType = (type: string, schema: Schema): string => {
 const objectType = ({ properties = {}, required = [], additionalProperties }: Schema): string => {
   const members = Object.entries(properties).map(([name, schema]) => {
     const isRequired = required.includes(name)
-    // Undefined is the same as absent: JSON has none.
+    // JSON has no undefined, so undefined counts as absent.
     return `${documentation(schema)}readonly ${name}${isRequired ? '' : '?'}: ${typeOf(schema)}${isRequired ? '' : ' | undefined'}`
   })
   if (additionalProperties === true) members.push('readonly [key: string]: unknown')

@@ -21,22 +21,22 @@ const USAGE = `usage: npm run dead -- list [FILTERS]
 
 Dead submissions were accepted and cannot be applied.
 list    counts them by reason, and lists the first ${LISTED}
-show    prints one with all that was submitted, as JSON
-replay  queues them again under their former ids; they replace nothing that a newer submission has written
-drop    deletes what was submitted for good; the receipts stay
+show    prints one with its whole content, as JSON
+replay  queues them again under the same ids; they do not replace the data of newer submissions
+drop    deletes their content for good; the receipts stay
 
-FILTERS: --workspace NAME, --reason REASON (as listed), --since TIME (when it died: 2026-01-31T09:30:00Z),
+FILTERS: --workspace NAME, --reason REASON (as listed), --since TIME (died since then: 2026-01-31T09:30:00Z),
          --operation ${OPERATIONS.join('|')}`
 
-const NONE = 'There is no such dead submission. See: npm run dead -- list'
+const NONE = 'No dead submission matches. See: npm run dead -- list'
 
 const LOOK_AT_MEMORY_EVERY = 100
 
 const DESCRIBED: Readonly<Record<ReplayOutcome, string>> = {
   queued: 'queued again',
-  unknown: 'not dead any more',
+  unknown: 'no longer dead',
   'being-purged': 'being purged',
-  'undecided-purge': 'purges that are not decided: submit them again, then drop these',
+  'undecided-purge': 'purges that never decided which contacts match: submit them again, then drop these',
 }
 
 const run = async ({ words: [action, which, ...more], values, ...context }: CommandContext): Promise<void> => {
@@ -78,7 +78,7 @@ const filterOf = (values: Readonly<Record<string, string | undefined>>): DeadFil
 
 const idOf = (word: string): string => {
   const id = asOwnId(word)
-  if (id === undefined) throw new CommandError('The id of a submission is a UUID. See: npm run dead -- list')
+  if (id === undefined) throw new CommandError('The id of a submission must be a UUID. See: npm run dead -- list')
   return id
 }
 
@@ -113,7 +113,9 @@ const replayAll = async ({ sql, openQueues }: Context, wanted: DeadFilter): Prom
   const outcomes = new Map<ReplayOutcome, number>()
   for (const [index, dead] of found.entries()) {
     if (index % LOOK_AT_MEMORY_EVERY === 0 && (await isNearlyFull(redis))) {
-      throw new CommandError(`Redis is nearly full. ${index} of ${found.length} were replayed; repeat it later.`)
+      throw new CommandError(
+        `Redis is nearly full. ${index} of ${found.length} were replayed. Run the same command again later.`,
+      )
     }
     const outcome = await replay(stores, dead)
     outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1)
@@ -121,7 +123,7 @@ const replayAll = async ({ sql, openQueues }: Context, wanted: DeadFilter): Prom
   await stores.wake.ended()
   for (const [outcome, count] of outcomes) print(`${count} ${DESCRIBED[outcome]}`)
   const left = found.length - (outcomes.get('queued') ?? 0) - (outcomes.get('unknown') ?? 0)
-  if (left > 0) throw new CommandError(`${left} of ${found.length} are still dead.`)
+  if (left > 0) throw new CommandError(`${left} of ${found.length} are still dead, for the reasons above.`)
 }
 
 const isNearlyFull = async (redis: RedisClient): Promise<boolean> => {

@@ -7,15 +7,15 @@ import type { Wake } from '../../queue/jobs/wake.ts'
 export type ReplayStores = { sql: Sql; log: Log; wake: Wake }
 
 /**
- * The submission is queued again, or the reason why not. `being-purged` ends with the purge, the
- * others stay.
+ * The submission is queued again, or the reason why not. `being-purged` passes when the purge ends;
+ * the other reasons stay.
  */
 export type ReplayOutcome = 'queued' | ReplayRefusal
 
 /**
  * Appends a dead submission to the log again, under its id and with a new number. It does not
- * replace what newer submissions have written. If this process dies after the mark, a worker's
- * maintenance appends the submission.
+ * replace data of newer submissions. If this process dies after the mark, a worker's maintenance
+ * appends the submission.
  */
 export const replay = async (
   { sql, log, wake }: ReplayStores,

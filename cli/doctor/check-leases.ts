@@ -3,7 +3,7 @@ import type { RedisClient } from '../../queue/redis/connect-redis.ts'
 import { workspaceKeys } from '../../queue/keys.ts'
 import { type Finding, warning } from './finding.ts'
 
-/** Another worker goes on within seconds after a lease has ended. */
+/** Another worker continues within seconds after a lease has ended. */
 const STUCK_MS = 15_000
 const WORKSPACES_LOOKED_AT = 1_000
 
@@ -21,8 +21,8 @@ export const checkLeases = async (redis: RedisClient, prefix: string, { logs = [
       ? []
       : [
           warning(
-            `In ${stuck.length} workspaces a worker ended while it applied submissions, and none has gone on.`,
-            'Look whether a worker runs that serves wake and backlog, and at the log of the worker that ended.',
+            `In ${stuck.length} workspaces a worker ended while it applied submissions, and no worker has continued.`,
+            'Check that a worker runs that serves the queues wake and backlog, and read the log of the worker that ended.',
           ),
         ]),
     ...(inQuarantine.length === 0
@@ -30,7 +30,7 @@ export const checkLeases = async (redis: RedisClient, prefix: string, { logs = [
       : [
           warning(
             `In ${inQuarantine.length} workspaces a submission is suspected of ending workers. It is applied in quarantine.`,
-            'Look why workers ended. A submission that ends several workers by itself becomes dead: npm run dead -- list',
+            'Read the logs of the workers that ended. A submission that alone ends several workers becomes dead: npm run dead -- list',
           ),
         ]),
   ]

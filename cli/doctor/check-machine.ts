@@ -19,7 +19,7 @@ export const checkRuntime = (tested: Tested, versions: Readonly<Record<string, s
     const expected = tested[name]
     const text = `Runs on ${name === 'bun' ? 'Bun' : 'Deno'} ${version}.`
     const isOlder = expected !== undefined && compare(version, expected) < 0
-    return isOlder ? warning(text, `It is tested with ${expected}. Run: npm install`) : well(text)
+    return isOlder ? warning(text, `The service is tested with ${expected}. Run: npm install`) : well(text)
   }
   return wrong(`Runs on Node ${versions['node'] ?? 'of unknown version'}.`, 'Run it on Bun or Deno: npm run doctor')
 }
@@ -32,20 +32,20 @@ const compare = (one: string, other: string): number => {
 }
 
 /**
- * Free space below DATA_DIR, where `npm start` keeps its data. The disks of other servers are not
- * looked at.
+ * Free space in DATA_DIR, where `npm start` keeps its data. It does not check the disks of other
+ * servers.
  */
 export const checkDisk = async (dataDir: string): Promise<Finding[]> => {
   if (!existsSync(dataDir)) return []
   const { bavail, bsize } = await statfs(dataDir)
   const free = bavail * bsize
   const text = `${Math.round(free / BYTES_PER_MIB)} MiB are free in DATA_DIR.`
-  const remedy = 'Make room: without it neither Postgres nor Redis can keep what is accepted.'
+  const remedy = 'Free some space: without it neither Postgres nor Redis can store accepted submissions.'
   if (free < TOO_LITTLE_BYTES) return [wrong(text, remedy)]
   return [free < LITTLE_BYTES ? warning(text, remedy) : well(text)]
 }
 
-/** Whether the API answers where it should, or could listen there. */
+/** Whether the API answers at its port, or the port is free for it. */
 export const checkApi = async (api: { url: string | undefined; host: string; port: number }): Promise<Finding> => {
   const url = api.url ?? httpAddress(api.host, api.port)
   const answer = await readiness(url)
@@ -53,19 +53,22 @@ export const checkApi = async (api: { url: string | undefined; host: string; por
     case 'ready':
       return well(`The API at ${url} is ready.`)
     case 'not ready':
-      return wrong(`The API at ${url} answers and is not ready.`, 'Redis or Postgres is away, or it is just stopping.')
+      return wrong(
+        `The API at ${url} answers and is not ready.`,
+        'Redis or Postgres is away, or the API is stopping: see the other findings.',
+      )
     case 'another':
-      return wrong(`At ${url} something else listens.`, 'Stop it, or set PORT to a free port.')
+      return wrong(`Another program listens at ${url}.`, 'Stop that program, or set PORT to a free port.')
     case 'none':
       if (api.url !== undefined) {
-        return wrong(
-          `No API answers at ${url}, where it should run.`,
-          'Look at the end of its log, and start it again.',
-        )
+        return wrong(`No API answers at ${url}, where it should run.`, 'Read the end of its log, and start it again.')
       }
       return (await isPortFree(api.port, api.host))
         ? warning(`No API runs at ${url}.`, 'Start it: npm start, or npm run api')
-        : wrong(`Port ${api.port} on ${api.host} is taken by something that does not answer.`, 'Stop it, or set PORT.')
+        : wrong(
+            `Port ${api.port} on ${api.host} is taken by a program that does not answer.`,
+            'Stop that program, or set PORT to a free port.',
+          )
   }
 }
 
@@ -82,7 +85,7 @@ const readiness = async (url: string): Promise<'ready' | 'not ready' | 'another'
   return ready ? 'ready' : 'not ready'
 }
 
-/** Whether a worker answers at its port, or could listen there. */
+/** Whether a worker answers at its port, or the port is free for it. */
 export const checkWorkerPort = async (host: string, port: number): Promise<Finding> => {
   const url = httpAddress(host, port)
   const answer: unknown = await fetch(`${url}/healthz`, { signal: AbortSignal.timeout(ANSWER_TIMEOUT_MS) }).then(
@@ -92,7 +95,7 @@ export const checkWorkerPort = async (host: string, port: number): Promise<Findi
   if ((answer as { alive?: unknown } | null | undefined)?.alive === true) return well(`A worker answers at ${url}.`)
   if (answer === undefined && (await isPortFree(port, host))) return well(`WORKER_PORT ${port} is free.`)
   return wrong(
-    `WORKER_PORT ${port} on ${host} is taken by something else.`,
-    'Stop it, or set WORKER_PORT to a free port.',
+    `WORKER_PORT ${port} on ${host} is taken by another program.`,
+    'Stop that program, or set WORKER_PORT to a free port.',
   )
 }

@@ -8,11 +8,11 @@ import { checkBlockers } from './check-blockers.ts'
 import { checkTimes } from './check-times.ts'
 import { type Finding, judgeClock, warning, well, wrong } from './finding.ts'
 
-/** The oldest version that the tests have run with. */
+/** The oldest tested version. */
 const OLDEST_MAJOR = 15
 const NEARLY_ALL = 0.9
 
-/** Findings about Postgres itself and about what is stored in it. */
+/** Findings about Postgres itself and about the stored data. */
 export const checkPostgres = async (
   sql: Sql,
   hashKey: HashKey | undefined,
@@ -84,10 +84,10 @@ const checkHashKey = async (sql: Sql, hashKey: HashKey): Promise<Finding> => {
   if (await isMadeWith(sql, hashKey)) return well('HASH_KEY is the one of this database.')
   const made = await sql`select from installation`
   return made.count === 0
-    ? well('The database belongs to no HASH_KEY yet; the first start binds it to one.')
+    ? well('The database has no HASH_KEY yet; the first start binds it to one.')
     : wrong(
-        'HASH_KEY is not the one that this database was made with: ids would be others.',
-        'Take the key of this database, from hash.key in DATA_DIR or from where secrets are kept.',
+        'HASH_KEY is not the one that this database was made with: keys would get other ids.',
+        'Set the key of this database, from hash.key in DATA_DIR or from your store of secrets.',
       )
 }
 
@@ -111,6 +111,6 @@ const checkDead = async (sql: Sql): Promise<Finding> => {
   if (dead === 0) return well('No submission is dead.')
   return warning(
     `${dead} submissions are dead, the newest since ${newest!.toISOString()}.`,
-    'See the reasons: npm run dead -- list. A submission that cannot be applied is a fault of this service: please report it.',
+    'See the reasons: npm run dead -- list. Each is a fault of this service: please report it.',
   )
 }

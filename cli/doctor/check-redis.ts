@@ -56,14 +56,14 @@ const checkClock = async (redis: RedisServer): Promise<Finding> => {
 const checkPolicy = (condition: RedisCondition): Finding => {
   if (condition.policy === undefined) {
     return warning(
-      'Redis does not tell its maxmemory-policy: with another one than noeviction it loses accepted submissions.',
-      'Set it to noeviction where the server is managed, or ask its provider.',
+      'Redis does not show its maxmemory-policy. With any policy but noeviction it loses accepted submissions.',
+      'Set noeviction in the settings of your provider, or ask the provider.',
     )
   }
   const reason = unfitness(condition)
   return reason === undefined
     ? well('Redis evicts nothing (maxmemory-policy noeviction).')
-    : wrong(reason, 'In redis.conf: maxmemory-policy noeviction. API and worker do not start before.')
+    : wrong(reason, 'In redis.conf: maxmemory-policy noeviction. Until then API and worker do not start.')
 }
 
 const checkAppendOnlyFile = async (
@@ -73,7 +73,7 @@ const checkAppendOnlyFile = async (
   if (file.on === undefined) {
     return [
       warning(
-        'Redis does not tell whether it has an append-only file: without one, a restart loses what was accepted and is not applied yet.',
+        'Redis does not show whether it has an append-only file. Without one, a restart loses accepted submissions that are not applied yet.',
         'Ask its provider for appendonly yes.',
       ),
     ]
@@ -81,7 +81,7 @@ const checkAppendOnlyFile = async (
   if (!file.on) {
     return [
       wrong(
-        'Redis has no append-only file: a restart loses what was accepted and is not applied yet.',
+        'Redis has no append-only file: a restart loses accepted submissions that are not applied yet.',
         'In redis.conf: appendonly yes. At once: redis-cli config set appendonly yes',
       ),
     ]
@@ -92,7 +92,7 @@ const checkAppendOnlyFile = async (
       : [
           wrong(
             'Redis cannot write its append-only file.',
-            'Look at its disk and its log; a full disk is the usual reason.',
+            'Check its disk and its log; a full disk is the usual reason.',
           ),
         ]
   return [...broken, judgeAppendFsync(await settingOf(redis, 'appendfsync'))]
@@ -106,18 +106,18 @@ const judgeAppendFsync = (appendFsync: string | undefined): Finding => {
       return well('Redis has an append-only file, synced every second: loss of power can cost that second.')
     case undefined:
       return warning(
-        'Redis has an append-only file and does not tell how it is synced.',
-        'Ask who runs it for appendfsync.',
+        'Redis has an append-only file, and does not show when it syncs the file.',
+        'Ask its provider for appendfsync everysec, or always.',
       )
     default:
       return wrong(
-        `Redis leaves the syncing of its append-only file to the system (appendfsync ${appendFsync}).`,
+        `Redis does not sync its append-only file itself (appendfsync ${appendFsync}): loss of power can cost accepted submissions.`,
         'In redis.conf: appendfsync everysec, or always.',
       )
   }
 }
 
-/** A purge does not reach a snapshot, and while the last one has failed, Redis takes no writes. */
+/** A purge cannot remove data from a snapshot. After a failed snapshot Redis refuses writes. */
 const checkSnapshots = async (redis: RedisServer, lastStatus: string): Promise<Finding[]> => {
   const areKept = await keepsSnapshots(redis)
   if (areKept === false) return [well('Redis keeps no snapshots.')]
@@ -125,25 +125,22 @@ const checkSnapshots = async (redis: RedisServer, lastStatus: string): Promise<F
   if (lastStatus === 'err' && (await settingOf(redis, 'stop-writes-on-bgsave-error')) !== 'no') {
     return [
       wrong(
-        'Redis could not write its last snapshot and takes no writes until one succeeds (MISCONF): nothing is accepted.',
-        `Look at its disk and its log. ${remedy}`,
+        'Redis could not write its last snapshot, and refuses all writes until one succeeds (MISCONF): no submission is accepted.',
+        `Check its disk and its log. ${remedy}`,
       ),
     ]
   }
   return [
     areKept
-      ? warning(
-          'Redis keeps snapshots: what a purge removes stays in them, and one that fails stops all writes.',
-          remedy,
-        )
+      ? warning('Redis keeps snapshots: purged data stays in them, and a failed snapshot stops all writes.', remedy)
       : warning(
-          'Redis does not tell whether it keeps snapshots. What a purge removes would stay in them.',
+          'Redis does not show whether it keeps snapshots. Purged data would stay in them.',
           'Ask its provider how long snapshots and backups are kept.',
         ),
   ]
 }
 
-/** A slow log quotes commands, and a purge cannot reach the content in it. */
+/** A slow log quotes commands, and a purge cannot remove content from it. */
 const checkSlowLog = async (redis: RedisServer): Promise<Finding[]> => {
   const setting = await settingOf(redis, 'slowlog-log-slower-than')
   return setting === undefined || Number(setting) < 0
@@ -151,29 +148,30 @@ const checkSlowLog = async (redis: RedisServer): Promise<Finding[]> => {
     : [
         warning(
           'Redis keeps a slow log, which may hold content of submissions. A purge does not remove it from there.',
-          'In redis.conf: slowlog-log-slower-than -1. Then: redis-cli slowlog reset. npm run purge:verify looks into it.',
+          'In redis.conf: slowlog-log-slower-than -1. Then: redis-cli slowlog reset. npm run purge:verify searches the slow log.',
         ),
       ]
 }
 
 const checkReplicas = async (redis: RedisServer, wanted: number, connected: number): Promise<Finding> => {
-  const said = `Redis has ${connected} of ${wanted} replicas that REDIS_REPLICAS_ACK asks for`
-  if (connected < wanted) return wrong(`${said}: nothing is confirmed.`, 'Start them, or look in their logs.')
+  const state = `Redis has ${connected} of ${wanted} replicas that REDIS_REPLICAS_ACK asks for`
+  if (connected < wanted)
+    return wrong(`${state}: no submission is confirmed.`, 'Start the replicas, or read their logs.')
   const required = Number((await settingOf(redis, 'min-replicas-to-write')) ?? wanted)
   return required < wanted
     ? warning(
-        `${said}, and takes what they do not have: it is applied without being confirmed.`,
+        `${state}, and accepts writes without them: such a submission is applied although it is not confirmed.`,
         `In redis.conf: min-replicas-to-write ${wanted}`,
       )
-    : well(`${said}.`)
+    : well(`${state}.`)
 }
 
 const checkMemory = ({ usedBytes, maxBytes }: { usedBytes: number; maxBytes: number }): Finding => {
   const used = `${Math.round(usedBytes / BYTES_PER_MIB)} MiB`
   if (maxBytes === 0) {
     return warning(
-      `Redis uses ${used} and has no bound: a long outage of Postgres can take all memory of the machine.`,
-      'Set maxmemory in redis.conf: from 80 % on new submissions are then put off.',
+      `Redis uses ${used} and has no maxmemory: in a long outage of Postgres it can take all memory of the machine.`,
+      'Set maxmemory in redis.conf: from 80 % of it on, new submissions are refused with 503.',
     )
   }
   return well(`Redis uses ${used}, ${Math.round((100 * usedBytes) / maxBytes)} % of maxmemory.`)

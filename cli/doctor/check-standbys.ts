@@ -10,7 +10,7 @@ const STATEMENT_TIMEOUT_MS = 3_000
 type Server = { place: string; isStandby: boolean; behindBytes: number; behindSeconds: number }
 
 /**
- * What the servers of a DATABASE_URL that names several say about each other. `sql` is at the
+ * Findings about the servers of a DATABASE_URL with several hosts. `sql` is connected to the
  * primary.
  */
 export const checkStandbys = async (databaseUrl: string, sql: Sql): Promise<Finding[]> => {
@@ -26,8 +26,8 @@ export const checkStandbys = async (databaseUrl: string, sql: Sql): Promise<Find
     ...(primaries.length > 1
       ? [
           wrong(
-            `${primaries.map(({ place }) => place).join(' and ')} take writes, each by itself.`,
-            'Stop the former primary, and have it come back as a standby (pg_rewind, or a new base backup).',
+            `${primaries.map(({ place }) => place).join(' and ')} all accept writes: they are independent primaries.`,
+            'Stop the former primary, and make it a standby (pg_rewind, or a new base backup).',
           ),
         ]
       : []),
@@ -35,7 +35,7 @@ export const checkStandbys = async (databaseUrl: string, sql: Sql): Promise<Find
   ]
 }
 
-/** Asked after the primary, so that a standby which keeps up is not behind. */
+/** Asked after the primary, so that a standby that keeps up does not seem behind. */
 const askServer = async (url: string, written: string): Promise<Server | Finding> => {
   const { host: place } = new URL(url)
   const sql = connectPostgres(url, {
@@ -53,7 +53,7 @@ const askServer = async (url: string, written: string): Promise<Server | Finding
   } catch (error) {
     return warning(
       `Postgres at ${place} cannot be reached (${describeFault(error)}).`,
-      'Start it, or take it out of DATABASE_URL.',
+      'Start it, or remove it from DATABASE_URL.',
     )
   } finally {
     await sql.end({ timeout: 1 })
@@ -66,6 +66,6 @@ const judgeStandby = ({ place, behindBytes, behindSeconds }: Server): Finding =>
     `The standby of Postgres at ${place} is ${(behindBytes / BYTES_PER_MIB).toFixed(1)} MiB behind; ` +
     `its last transaction is ${Math.round(behindSeconds)} s old.`
   return behindBytes > MOST_BEHIND.bytes || behindSeconds > MOST_BEHIND.seconds
-    ? warning(text, 'Look in its log, at its disk and at the network: a failover to it would lose that.')
+    ? warning(text, 'Check its log, its disk and the network: a failover to it would lose these writes.')
     : well(text)
 }

@@ -2,18 +2,16 @@ import type { Sql } from '../../db/connection/postgres.ts'
 import { type Finding, warning } from './finding.ts'
 
 /**
- * Sources write the beginning of their time for "not set": the years 1, 1601, 1899, 1900, 1970,
+ * Sources write the start of their calendar for "not set": the years 1, 1601, 1899, 1900, 1970,
  * 1980.
  */
 const FIRST_LIKELY_YEAR = 1981
-/** Clocks of sources differ, and dates without a zone are a day ahead somewhere. */
+/** Clocks of sources differ, and dates without a zone can be a day ahead. */
 const AHEAD_HOURS = 26
 const MOST_COUNTED = 1_000
 const WORKSPACES_NAMED = 10
 
-/**
- * Feedback that is dated when nobody can have given it. Reads two ends of an index per workspace.
- */
+/** A finding about feedback with impossible dates. Reads both ends of one index per workspace. */
 export const checkTimes = async (sql: Sql): Promise<Finding[]> => {
   const rows = await sql<{ name: string; early: number; late: number }[]>`
     select w.name, e.early, l.late
@@ -43,8 +41,8 @@ export const checkTimes = async (sql: Sql): Promise<Finding[]> => {
   )
   return [
     warning(
-      `Feedback is dated when it cannot have been given: ${named.join('; ')}. Reports of the last months lack it.`,
-      'Look what its source writes for "not set". Submit it again with its sourceId, and createdAt right or left out.',
+      `Feedback has impossible dates: ${named.join('; ')}. Reports of the last months lack it.`,
+      'Find out what its source writes for "not set". Submit it again with its sourceId, and with a correct createdAt or none.',
     ),
   ]
 }

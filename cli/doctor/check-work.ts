@@ -11,7 +11,7 @@ import { closeQueues, openQueues } from '../../queue/jobs/job-queues.ts'
 import { checkLeases } from './check-leases.ts'
 import { type Finding, warning, well, wrong } from './finding.ts'
 
-/** A state that lasts for so many looks does not pass by itself. */
+/** A state that lasts for this many looks does not pass by itself. */
 const LOOKS = 3
 const BETWEEN_LOOKS_MS = 750
 const WORKSPACES_WITHIN_MS = 5_000
@@ -20,7 +20,8 @@ const MICROSECONDS_PER_SECOND = 1_000_000
 type Installation = { sql: Sql; redis: RedisClient; prefix: string; maxBacklog: number }
 
 /**
- * The findings of the overview (health/), how much waits, and findings about leases and counts.
+ * The findings of the overview (health/), the amount of waiting work, and findings about leases and
+ * counts.
  */
 export const checkWork = async ({ sql, redis, prefix, maxBacklog }: Installation): Promise<Finding[]> => {
   const queues = openQueues(redis, prefix, () => {})
@@ -48,9 +49,7 @@ export const checkWork = async ({ sql, redis, prefix, maxBacklog }: Installation
   }
 }
 
-/**
- * An API process decides by itself whether it accepts submissions. This goes by the same bounds.
- */
+/** Judges by the bounds that each API process uses to accept or refuse submissions. */
 const judged = (points: readonly Point[], maxBacklog: number): Judged => {
   const { redisUsedBytes, redisMaxBytes, queued } = points.at(-1)!
   const isFull = redisUsedBytes !== null && !!redisMaxBytes && redisUsedBytes >= REDIS_FULL_SHARE * redisMaxBytes
@@ -79,8 +78,8 @@ const tellFigures = ({ logs = [], at }: Condition, { waiting, workers, queued, p
 }
 
 /**
- * Redis knows of fewer submissions than Postgres has when Redis is older than Postgres. While
- * submissions are being applied, that is a passing state.
+ * Redis knows of fewer submissions than Postgres if Redis lost data. While submissions are being
+ * applied, that is a passing state.
  */
 const judgeCounts = (ledgers: readonly Ledger[]): Finding[] => {
   const behind = ledgers.filter(({ difference }) => difference < 0)
@@ -88,7 +87,7 @@ const judgeCounts = (ledgers: readonly Ledger[]): Finding[] => {
   return [
     warning(
       `In ${behind.length} workspaces Postgres has more submissions than Redis has accepted.`,
-      'Run this again: submissions that are just being applied count. If it stays, Redis lost data: look at its log and its append-only file.',
+      'Run this again, since submissions in work can cause a difference. If it stays, Redis lost data: check its log and its append-only file.',
     ),
   ]
 }

@@ -21,14 +21,14 @@ import { describeFinding, type Finding, wrong } from './finding.ts'
 
 const USAGE = `usage: npm run doctor
 
-Looks at this installation and changes nothing: versions, settings, ports, Postgres, Redis, clocks, disk, tokens, and
-what waits. Each line is well, warning or wrong, the latter two with what to do.
-It looks at the service that runs in DATA_DIR, or at DATABASE_URL, REDIS_URL and HASH_KEY.
+Checks this installation and changes nothing: versions, settings, ports, Postgres, Redis, clocks, disk, tokens, and
+waiting work. Each line is well, warning or wrong; a warning or a wrong line says what to do.
+It checks the service that runs in DATA_DIR, or the servers of DATABASE_URL and REDIS_URL with HASH_KEY.
 
-Exit code 0: nothing is wrong. 1: something is.`
+Exit code 0: no line is wrong. 1: at least one is.`
 
 const STATEMENT_TIMEOUT_MS = 10_000
-/** For everything that one server is asked: a server that hangs is a finding too. */
+/** For all questions to one server: a hanging server is a finding too. */
 const SERVER_TIMEOUT_MS = 15_000
 
 type Environment = Readonly<Record<string, string | undefined>>
@@ -81,8 +81,8 @@ const testedVersions = (): Tested => {
 }
 
 /**
- * A reader of single groups of settings, so that one bad value hides nothing else; it adds a
- * finding about each bad value.
+ * Reads the settings group by group, so that a bad value hides no other finding. It adds a finding
+ * about each bad value.
  */
 const reader =
   (environment: Environment, findings: Finding[]) =>
@@ -97,7 +97,7 @@ const reader =
 
 const ofBadSettings = (error: unknown): Finding => {
   const text = error instanceof BadSettings ? error.message.replaceAll('\n', ' ') : describeFault(error)
-  return wrong(text, 'Start the service with npm start, or set it as docs/environment.md says.')
+  return wrong(text, 'Start the service with npm start, or set the variable as docs/environment.md says.')
 }
 
 const checkPorts = async (environment: Environment, dataDir: string): Promise<Finding[]> => {
@@ -110,7 +110,7 @@ const checkPorts = async (environment: Environment, dataDir: string): Promise<Fi
   if (url !== undefined || settings.PORT !== 0) {
     findings.push(await checkApi({ url, host: settings.HOST, port: settings.PORT }))
   }
-  // Without a WORKER_PORT npm start takes any free port.
+  // Without a WORKER_PORT npm start uses any free port.
   if (environment['WORKER_PORT'] && settings.WORKER_PORT !== 0) {
     findings.push(await checkWorkerPort(settings.WORKER_HOST, settings.WORKER_PORT))
   }

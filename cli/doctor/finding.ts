@@ -1,6 +1,6 @@
 /**
- * `wrong`: work is or will be lost or refused. `warning`: worth a look. No text has a secret or a
- * customer's data.
+ * `wrong`: the service loses or refuses work, or will. `warning`: worth a look. No text contains a
+ * secret or a customer's data.
  */
 export type Finding =
   | { readonly state: 'well'; readonly text: string }
@@ -21,16 +21,14 @@ const WARN_CLOCK_MS = 1_000
 const WRONG_CLOCK_MS = 60_000
 
 /**
- * Compares a server's clock with this one. The difference is uncertain by half the time that the
- * question took.
+ * Compares a server's clock with this one. The difference is uncertain by half of the round trip.
  */
 export const judgeClock = (server: string, { serverMs, askedMs, answeredMs }: Clock): Finding => {
   const uncertainMs = (answeredMs - askedMs) / 2
   const differenceMs = Math.round(serverMs - (askedMs + uncertainMs))
   const certainMs = Math.max(0, Math.abs(differenceMs) - uncertainMs)
   const text = `The clock of ${server} is ${Math.abs(differenceMs)} ms ${differenceMs < 0 ? 'behind' : 'ahead of'} this one.`
-  const remedy =
-    'Have all machines synchronise their clocks (NTP): times of acceptance, limits and expiry depend on them.'
+  const remedy = 'Synchronise the clocks of all machines (NTP): times of acceptance, limits and expiry depend on them.'
   if (certainMs >= WRONG_CLOCK_MS) return wrong(text, remedy)
   return certainMs >= WARN_CLOCK_MS ? warning(text, remedy) : well(text)
 }

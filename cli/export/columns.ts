@@ -62,7 +62,7 @@ export const COLUMNS: Readonly<Record<RecordKind, Columns>> = {
   },
 }
 
-/** A number that `JSON.parse` would round is kept as it is written. */
+/** A number that `JSON.parse` would round keeps its digits. */
 type Reviver = (key: string, value: unknown, context: { source: string }) => unknown
 const { parse, rawJSON } = JSON as unknown as {
   parse: (text: string, reviver: Reviver) => unknown
@@ -71,8 +71,8 @@ const { parse, rawJSON } = JSON as unknown as {
 const asWritten: Reviver = (_key, value, { source }) => (typeof value === 'number' ? rawJSON(source) : value)
 
 /**
- * The values of a record in the order of its columns: texts as they are, everything else as JSON
- * text. Undefined where it has none.
+ * The values of a record in the order of its columns: texts unchanged, other values as JSON text,
+ * absent values as undefined.
  */
 export const valuesOf = (columns: Columns, record: string): (string | undefined)[] => {
   const members = parse(record, asWritten) as Record<string, unknown>

@@ -15,11 +15,12 @@ const KINDS = Object.keys(RECORD_TABLES) as RecordKind[]
 
 const USAGE = `usage: npm run export -- --format ndjson|csv|parquet --out FILE [--kind KIND] [--workspace NAME]
 
-Writes all records of a kind into a file, in the order of their ids: ${KINDS.join(', ')};
-feedback if none is named. Without --workspace it is about ${DEFAULT_WORKSPACE}.
-An export that was interrupted goes on where it stopped: run the same command again. When nothing has changed, the file is the same.`
+Writes all records of a kind into a file, in the order of their ids. KIND is one of
+${KINDS.join(', ')}; by default feedback.
+Without --workspace it exports ${DEFAULT_WORKSPACE}. An interrupted export continues where it stopped: run the same command
+again. The same records give the same file.`
 
-/** How far an export is: behind which record, and how many bytes of the draft are whole. */
+/** The progress of an export: its last record, and the number of complete bytes in the draft. */
 const progressFile = v.object({
   workspaceId: v.string(),
   kind: v.string(),
@@ -43,7 +44,9 @@ const writeProgress = async (path: string, progress: ExportProgress): Promise<vo
   await rename(`${path}.new`, path)
 }
 
-/** Appends what is missing to the draft, one record a line. Returns how many records it has. */
+/**
+ * Appends the missing records to the draft, one record a line. Returns the number of records in it.
+ */
 const writeDraft = async ({ sql }: CommandContext, of: Export): Promise<number> => {
   const { workspaceId, kind, draft, progressPath } = of
   let progress = await readProgress(of)
@@ -119,7 +122,9 @@ await runCommand({
       print(`${values['out']}: ${records} records`)
     } catch (error) {
       if (!isOfFile(error)) throw error
-      throw new CommandError(`${out} cannot be written (${describeFault(error)}).`)
+      throw new CommandError(
+        `${out} cannot be written (${describeFault(error)}). Name another file with --out, or make this one writable.`,
+      )
     }
   },
 })

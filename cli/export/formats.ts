@@ -8,7 +8,7 @@ import { type Columns, type ColumnType, valuesOf } from './columns.ts'
 
 export type Format = 'ndjson' | 'csv' | 'parquet'
 
-/** Turns a file of one record a line into the format. It is taken away. */
+/** Converts a file of one record a line into the format, and removes it. */
 export type WriteFormat = (from: string, to: string, columns: Columns) => Promise<void>
 
 const linesOf = (path: string): AsyncIterable<string> =>
@@ -16,7 +16,9 @@ const linesOf = (path: string): AsyncIterable<string> =>
 
 const asNdjson: WriteFormat = (from, to) => rename(from, to)
 
-/** As RFC 4180 has it, with every text in quotes, so that no line break or comma in it counts. */
+/**
+ * In the form of RFC 4180, with every text in quotes, since it may contain line breaks and commas.
+ */
 const asCsv: WriteFormat = async (from, to, columns) => {
   const rows = async function* (): AsyncGenerator<string> {
     yield `${Object.keys(columns).join()}\r\n`
@@ -27,7 +29,7 @@ const asCsv: WriteFormat = async (from, to, columns) => {
 
 const cell = (value: string | undefined): string => (value === undefined ? '' : `"${value.replaceAll('"', '""')}"`)
 
-/** It has names and texts of customers. */
+/** The file has names and texts of customers. */
 export const OWNER_ONLY = 0o600
 
 const ROWS_OF_GROUP = 10_000
@@ -81,7 +83,7 @@ const parquetValue = (value: string | undefined, type: ColumnType): string | num
   }
 }
 
-/** Of a time such as `2026-01-31T09:30:00.123456Z`. */
+/** The microseconds of a time such as `2026-01-31T09:30:00.123456Z`. */
 const microsecondsOf = (time: string): bigint =>
   BigInt(Date.parse(`${time.slice(0, 19)}Z`)) * 1_000n + BigInt(time.slice(20, 26))
 

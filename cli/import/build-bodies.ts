@@ -5,14 +5,14 @@ import type { Lines, Unsent } from './lines.ts'
 import type { Mapping, Target } from './mapping.ts'
 import type { Row } from './table-rows.ts'
 
-/** One request: its body, and the rows of which it is made. */
+/** One request: its body, and its rows in the file. */
 export type Submission = {
   readonly lines: readonly Lines[]
   readonly body: string
-  /** Submissions with the same id are sent in the order of the file. */
+  /** Submissions with the same id are sent one after the other, in the order of the file. */
   readonly id: string | undefined
   readonly hasSource: boolean
-  /** What a person should look at before it is sent. */
+  /** Doubts that a person should check before the submission is sent. */
   readonly doubts: readonly Unsent[]
 }
 
@@ -20,7 +20,7 @@ type Entry = { readonly path: readonly string[]; readonly value: unknown }
 
 export const isUnsent = (item: object): item is Unsent => 'reasons' in item
 
-/** Turns rows into submissions. In a table, all rows of one conversation are put together. */
+/** Turns rows into submissions. All rows of a conversation in a table make one submission. */
 export const buildBodies = function* (rows: Iterable<Row | Unsent>, mapping: Mapping): Generator<Submission | Unsent> {
   const messages: ConversationRow[] = []
   const filled = mapping.columns.flatMap(({ column, targets }) => targets.map((target) => ({ column, target })))
@@ -49,7 +49,7 @@ export const buildBodies = function* (rows: Iterable<Row | Unsent>, mapping: Map
 const ROUNDED = 'an id looks like a number that a spreadsheet rounded, such as 1.18E+11: export the column as text'
 const ROUNDED_NUMBER = /^\s*\d(?:[.,]\d+)?E\+\d+\s*$/i
 
-/** The columns of each field. */
+/** The columns that become each field. */
 type Plan = Mapping & { readonly fields: readonly (readonly Filled[])[] }
 type Filled = { readonly column: string; readonly target: Target }
 
@@ -67,7 +67,7 @@ const submissionOf = (value: Values, { lines, doubts, text }: Made, { kind }: Ma
   const source = value['source']
   return {
     lines,
-    // A record of JSON goes as it is written.
+    // A record of JSON is sent as written.
     body: text ?? JSON.stringify(value),
     id: typeof id === 'string' ? JSON.stringify([source, id]) : undefined,
     hasSource: source !== undefined,
@@ -79,7 +79,7 @@ const isAsWritten = ({ columns, constants }: Mapping): boolean => columns.length
 
 const valuesOf = ({ cells, text }: Row, plan: Plan): Values => {
   if (text !== undefined && isAsWritten(plan)) return cells
-  // Of a known layout the rest of a record is left out, as the other columns of a table are.
+  // With a known layout, unmapped members of JSON are left out, like unmapped columns of a table.
   const rest = text === undefined || plan.layout !== undefined ? [] : Object.entries(cells)
   const kept = rest.filter(([member]) => plan.columns.every(({ column }) => column !== member))
   return withDescription(
@@ -88,7 +88,7 @@ const valuesOf = ({ cells, text }: Row, plan: Plan): Values => {
   )
 }
 
-/** Feedback may be a rating or a title alone: then its text is empty. */
+/** Feedback may consist of a rating or a title. Its text is then empty. */
 const withDescription = (value: Values, { kind }: Mapping): Values => {
   const hasMore = value['rating'] !== undefined || value['title'] !== undefined
   return kind === 'feedback' && value['description'] === undefined && hasMore ? { ...value, description: '' } : value
@@ -102,12 +102,12 @@ const entriesOf = (cells: Row['cells'], { fields, constants, utc }: Plan): Entry
 
 const together = (cells: Row['cells'], all: readonly Filled[], utc: boolean): unknown => {
   const values = all.map(({ column, target }) => valueOf(cellOf(cells, column), target, utc))
-  const said = values.filter((value) => value !== undefined && value !== '')
-  if (said.length < 2) return said[0] ?? values[0]
-  return all[0]!.target.type === 'words' ? said.flat() : said.join('\n')
+  const filled = values.filter((value) => value !== undefined && value !== '')
+  if (filled.length < 2) return filled[0] ?? values[0]
+  return all[0]!.target.type === 'words' ? filled.flat() : filled.join('\n')
 }
 
-/** A name with dots also means a member within a member. */
+/** A name with dots also means a nested member. */
 const cellOf = (cells: Row['cells'], column: string): unknown => {
   if (Object.hasOwn(cells, column)) return cells[column]
   return column.split('.').reduce<unknown>((value, member) => {
@@ -117,8 +117,8 @@ const cellOf = (cells: Row['cells'], column: string): unknown => {
 }
 
 /**
- * Nests members by their paths; a later entry replaces an earlier one. No name is special,
- * `__proto__` included.
+ * Nests members by their paths; a later entry replaces an earlier one. No name is special, not even
+ * `__proto__`.
  */
 const nest = (entries: readonly Entry[]): Values => {
   const groups = Map.groupBy(entries, ({ path }) => path[0] ?? '')

@@ -2,14 +2,14 @@ import { decimalNumber, parseExactly, writtenNumber } from './exact-json.ts'
 import { isPlaceholder } from '../../contract/identity/canonical.ts'
 import type { Target } from './mapping.ts'
 
-/** Texts that may be an id, or a rating, though they are placeholders elsewhere. */
+/** Placeholders that can be valid ids or ratings. */
 const VALUES = /^(?:0|true|false)$/i
-/** Without a mark of its own a list has that one of these which prose has least. */
+/** The separators of a list without its own, the rarest in prose first. */
 const SEPARATORS = ['|', ';', ',']
 
 /**
- * The value of a cell, or of a member of JSON; undefined when there is none. A cell without the
- * form of its type stays text: the service says what it expected, and where.
+ * The value of a cell, or of a member of JSON; undefined when it is empty. A cell without the form
+ * of its type stays text, so that the service refuses it with the expected form and the place.
  */
 export const valueOf = (given: unknown, target: Target, isUtc: boolean): unknown => {
   if (given === undefined || (given === null && target.type !== 'any')) return undefined
@@ -70,7 +70,7 @@ const flagOf = (cell: string, trueFor: readonly string[] | undefined): unknown =
 const TIME =
   /^(\d{4}-\d\d-\d\d)(?:[T ]\s*(\d\d:\d\d)(:\d\d(?:[.,]\d+)?)?)?\s*(?:(Z|UTC|GMT)|(?:UTC|GMT)?([+-]\d\d):?(\d\d)?)?$/i
 
-/** Offsets and seconds in the form of RFC 3339. A time without an offset stays as it is. */
+/** Offsets and seconds in the form of RFC 3339. A time without an offset stays unchanged. */
 const timeOf = (cell: string, isUtc: boolean): string => {
   const [whole, day, time, seconds = ':00', zulu, hours, minutes = '00'] = TIME.exec(cell) ?? []
   const offset = hours !== undefined ? `${hours}:${minutes}` : zulu !== undefined || isUtc ? 'Z' : undefined

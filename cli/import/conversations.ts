@@ -2,18 +2,20 @@ import type { Lines, Unsent } from './lines.ts'
 
 export type Values = { readonly [member: string]: unknown }
 
-/** A row of a table of conversations: its own fields, one `message` and one `contact`. */
+/**
+ * A row of a table of conversations: fields of the conversation, one `message` and one `contact`.
+ */
 export type ConversationRow = { readonly value: Values; readonly lines: Lines; readonly doubt: string | undefined }
 
 type Conversation = { readonly value: Values; readonly lines: readonly Lines[]; readonly doubts: readonly Unsent[] }
 
-/** A longer conversation goes in several submissions, each of which adds messages to it. */
+/** A longer conversation is sent in several submissions. Each adds messages to it. */
 const MAX_MESSAGES = 1_000
 const MAX_CHARACTERS = 1024 * 1024
 
 /**
- * Puts the rows of each conversation together, wherever they stand. Each part has the title, rating
- * and properties of all rows, since it replaces those of the part before.
+ * Collects the rows of each conversation from the whole file. Each part repeats the title, rating
+ * and properties, since a part replaces those of the part before.
  */
 export const joinConversations = function* (rows: readonly ConversationRow[]): Generator<Conversation> {
   const groups = Map.groupBy(rows, ({ value: { id, source } }, at) =>
@@ -40,7 +42,7 @@ export const joinConversations = function* (rows: readonly ConversationRow[]): G
 
 type Parts = {
   readonly own: Values
-  /** Who wrote the message, unless that is an answer to the customer. */
+  /** The author of the message, unless the message is an answer to the customer. */
   readonly contact: Values | undefined
   readonly message: Values | undefined
   readonly lines: Lines
@@ -51,11 +53,11 @@ const partsOf = ({ value, lines, doubt }: ConversationRow): Parts => {
   const { contact, message, ...own } = value as Values & { contact?: Values; message?: Values }
   const isAnswer = message?.['incoming'] === false
   const isLost = contact !== undefined && contact['id'] === undefined && !isAnswer
-  const lost = `what is known of the contact, since it has no contact.id: ${Object.keys(contact ?? {}).join(', ')}`
+  const lost = `members of the contact are left out, since it has no contact.id: ${Object.keys(contact ?? {}).join(', ')}`
   return {
     own,
     contact: contact?.['id'] !== undefined && !isAnswer ? contact : undefined,
-    // A purge finds the words of a contact by this.
+    // A purge finds the messages of a contact by this id.
     message: message && contact?.['id'] !== undefined ? { contactId: contact['id'], ...message } : message,
     lines,
     doubts: [...(doubt === undefined ? [] : [doubt]), ...(isLost ? [lost] : [])].map((reason) => ({

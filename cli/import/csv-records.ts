@@ -1,10 +1,10 @@
 import { countBreaks, type Lines } from './lines.ts'
 
-/** One record of a table, with the cells that could be read when it is malformed. */
+/** One record of a table. A malformed record has the cells that could be read. */
 export type CsvRecord = {
   readonly cells: readonly string[]
   readonly lines: Lines
-  /** Where it begins in the text, and where the next one does. */
+  /** The place of the record in the text, and the place of the next one. */
   readonly start: number
   readonly end: number
   readonly problem?: 'stray quote' | 'open quote'
@@ -16,7 +16,7 @@ const START: Place = { at: 0, line: 1 }
 
 /**
  * The records of RFC 4180, with any mixture of line ends. A record with a stray quote ends with its
- * line, and one whose quote never closes ends with the text.
+ * line. A record with an open quote ends with the text.
  */
 export const csvRecords = function* (text: string, delimiter: string, start: Place = START): Generator<CsvRecord> {
   const unquoted = new RegExp(`[^"\r\n${delimiter.replace(/[\\\]^-]/, '\\$&')}]*`, 'y')
@@ -34,7 +34,7 @@ type Source = { readonly text: string; readonly delimiter: string; readonly unqu
 
 const readRecord = ({ text, delimiter, unquoted }: Source, start: number): Omit<CsvRecord, 'lines' | 'start'> => {
   const cells: string[] = []
-  // A file that was put together has a byte order mark before each part.
+  // A concatenated file has a byte order mark before each part.
   for (let at = text[start] === '\ufeff' ? start + 1 : start; ; at++) {
     if (text[at] === '"') {
       const closing = closingQuote(text, at)

@@ -10,13 +10,13 @@ const MARKS: readonly (readonly [bytes: readonly number[], encoding: string])[] 
   [[0xff, 0xfe], 'utf-16le'],
   [[0xfe, 0xff], 'utf-16be'],
 ]
-/** NUL bytes in this share of a file are halves of characters; in fewer bytes they are damage. */
+/** If this share of the bytes is NUL, they are halves of characters; fewer NUL bytes are damage. */
 const MIN_NUL_SHARE = 0.1
-const HINT = 'say with --encoding what it is, such as windows-1252, windows-1251, shift_jis, gb18030 or euc-kr'
+const HINT = 'name its encoding with --encoding, such as windows-1252, windows-1251, shift_jis, gb18030 or euc-kr'
 
 /**
- * The text of a file. Its encoding is the one that is given, or the one that its bytes prove: a
- * byte order mark, the places of NUL bytes, or valid UTF-8. Other bytes are windows-1252 only where
+ * The text of a file. Its encoding is the given one, or the one that its bytes prove: by a byte
+ * order mark, the places of NUL bytes, or valid UTF-8. Other bytes count as windows-1252 only if
  * that makes words.
  *
  * @throws ImportError naming the line and the offset of the first byte that does not fit
@@ -32,7 +32,7 @@ export const decodeText = (bytes: Uint8Array, path: string, label?: string): Dec
   if (text === undefined) {
     const where = firstWrong(bytes, encoding)
     if (known !== undefined || isMostlyUtf8(bytes))
-      throw new ImportError(`${path} is not ${encoding}: ${where} does not fit. Correct it, or ${HINT}.`)
+      throw new ImportError(`${path} is not ${encoding}: ${where} does not fit. Correct the byte, or ${HINT}.`)
     return asWestern(bytes, { path, where })
   }
   refuseUnreadable(text, path)
@@ -57,7 +57,9 @@ const tryDecode = (bytes: Uint8Array, encoding: string, stream = false): string 
   }
 }
 
-/** UTF-16 without a mark: in the right order of bytes it has line ends, and more of ASCII. */
+/**
+ * UTF-16 without a byte order mark. In the right byte order the text has line ends and more ASCII.
+ */
 const wideEncodingOf = (bytes: Uint8Array): string | undefined => {
   if (!bytes.includes(0)) return undefined
   const [le, be] = [evidence(bytes, 0), evidence(bytes, 1)]
@@ -67,7 +69,7 @@ const wideEncodingOf = (bytes: Uint8Array): string | undefined => {
   return order > 0 ? 'utf-16le' : 'utf-16be'
 }
 
-/** What the pairs of bytes say whose first (0) or second (1) byte is the lower one. */
+/** The text if the low byte of each pair is the first (0) or the second (1). */
 const evidence = (bytes: Uint8Array, lower: 0 | 1) => {
   const found = { nuls: 0, ascii: 0, lineEnds: 0 }
   for (let at = 0; at + 1 < bytes.length; at += 2) {
@@ -83,7 +85,7 @@ const evidence = (bytes: Uint8Array, lower: 0 | 1) => {
 const LINE_FEED = 0x0a
 const CARRIAGE_RETURN = 0x0d
 
-/** The longest beginning that can be decoded ends before the wrong byte. */
+/** The longest prefix that can be decoded ends before the wrong byte. */
 const firstWrong = (bytes: Uint8Array, encoding: string): string => {
   let [good, bad] = [0, bytes.length]
   while (bad - good > 1) {
@@ -91,7 +93,7 @@ const firstWrong = (bytes: Uint8Array, encoding: string): string => {
     if (tryDecode(bytes.subarray(0, middle), encoding, true) === undefined) bad = middle
     else good = middle
   }
-  // A character that is cut off began before.
+  // A truncated character began earlier.
   while (tryDecode(bytes.subarray(0, good), encoding) === undefined) good--
   const line = 1 + countBreaks(tryDecode(bytes.subarray(0, good), encoding) ?? '')
   return `a byte in line ${line} (offset ${good} of the file)`
@@ -99,7 +101,7 @@ const firstWrong = (bytes: Uint8Array, encoding: string): string => {
 
 const HIGH_BYTES = /[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}|[\x80-\xff]/g
 
-/** Text of another encoding has hardly any bytes that are characters of UTF-8. */
+/** Text in another encoding rarely contains valid characters of UTF-8. */
 const isMostlyUtf8 = (bytes: Uint8Array): boolean => {
   const characters = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1').match(HIGH_BYTES)
   const wrong = characters?.filter((character) => character.length === 1).length ?? 0
@@ -120,11 +122,11 @@ const asWestern = (bytes: Uint8Array, { path, where }: { path: string; where: st
   )
 }
 
-/** Characters that no text has, and that show another encoding. */
+/** Characters that do not occur in text, and so show another encoding. */
 const UNREADABLE = [
-  [/\0/, 'a NUL character: is it UTF-16? Say --encoding utf-16le or utf-16be, or remove it'],
-  // oxlint-disable-next-line no-control-regex -- these are what is looked for
-  [/\x1b[$(]/, 'an escape sequence of iso-2022-jp: say --encoding iso-2022-jp, or remove it'],
+  [/\0/, 'a NUL character. If the file is UTF-16, add --encoding utf-16le or utf-16be; else remove the character'],
+  // oxlint-disable-next-line no-control-regex -- the search is for these characters
+  [/\x1b[$(]/, 'an escape sequence of iso-2022-jp: add --encoding iso-2022-jp, or remove it'],
 ] as const
 
 const refuseUnreadable = (text: string, path: string): void => {

@@ -2,7 +2,7 @@ import { type CsvRecord, csvRecords } from './csv-records.ts'
 import { ImportError } from './import-error.ts'
 
 const DELIMITERS = [',', ';', '\t', '|']
-/** So many records show what separates columns, and whether they fit the header. */
+/** The number of records that decide about the delimiter and the header. */
 const SAMPLE = 50
 
 /** Excel's line that names the delimiter, if a table begins with one. */
@@ -12,11 +12,11 @@ export const sepLine = (text: string): RegExpExecArray | null =>
 export const parseDelimiter = (given: string | undefined): string | undefined => {
   const mark = given === 'tab' ? '\t' : given
   if (mark !== undefined && !/^[^"\r\n]$/.test(mark))
-    throw new ImportError('--delimiter must be one character that is no quote, or the word tab.')
+    throw new ImportError('--delimiter must be one character other than a quote, or the word tab.')
   return mark
 }
 
-/** The delimiter that gives most records the same number of cells, and at least two. */
+/** The delimiter that gives the most records the same number of cells, at least two. */
 export const findDelimiter = (text: string): string => {
   const [best] = DELIMITERS.map((mark, place) => {
     const records = sample(csvRecords(text, mark))
@@ -27,7 +27,7 @@ export const findDelimiter = (text: string): string => {
   return best!.mark
 }
 
-/** The first records that are not blank. */
+/** The first non-blank records. */
 export const sample = (records: Iterable<CsvRecord>): CsvRecord[] => {
   const found: CsvRecord[] = []
   for (const record of records) {

@@ -1,4 +1,4 @@
-/** A number as it is written, of which JSON.stringify makes the same text again. */
+/** A number with its text, which JSON.stringify writes unchanged. */
 export type WrittenNumber = { readonly rawJSON: string }
 
 type Reviver = (key: string, value: unknown, context: { readonly source?: string }) => unknown
@@ -15,7 +15,7 @@ export const parseExactly = (text: string): unknown =>
     typeof value === 'number' && source !== undefined && source !== String(value) ? json.rawJSON(source) : value,
   )
 
-/** The text of a number; undefined of what is none. */
+/** The text of a number; undefined for any other value. */
 export const writtenNumber = (value: unknown): string | undefined => {
   if (typeof value === 'number') return String(value)
   return json.isRawJSON(value) ? value.rawJSON : undefined
@@ -23,7 +23,7 @@ export const writtenNumber = (value: unknown): string | undefined => {
 
 const DECIMAL = /^([+-]?)0*(\d*)(?:\.(\d*))?$/
 
-/** A number of decimal digits as it is written; undefined of any other text. */
+/** A number in decimal digits, as written; undefined for any other text. */
 export const decimalNumber = (text: string): number | WrittenNumber | undefined => {
   const [, sign, whole = '', fraction = ''] = /\d/.test(text) ? (DECIMAL.exec(text) ?? []) : []
   if (sign === undefined) return undefined

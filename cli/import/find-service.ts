@@ -13,9 +13,9 @@ type Sought = {
 }
 
 /**
- * The given address and token come first, then FEEDBACK_URL and FEEDBACK_TOKEN, then the service
- * that runs in DATA_DIR. The tokens in DATA_DIR go to no other service. An address or a token that
- * is nowhere is absent.
+ * Takes the given address and token first, then FEEDBACK_URL and FEEDBACK_TOKEN, then the service
+ * that runs in DATA_DIR. Only that service gets the tokens in DATA_DIR. An address or token without
+ * a source stays undefined.
  */
 export const findService = async ({ environment, url, token }: Sought): Promise<Partial<Service>> => {
   const dataDir = environment['DATA_DIR'] || DEFAULT_DATA_DIR
@@ -31,7 +31,7 @@ export const findService = async ({ environment, url, token }: Sought): Promise<
   }
 }
 
-/** People also paste the base address, which ends in /api/v1. */
+/** Users also paste the base address, which ends in /api/v1. */
 const withoutEnd = (url: string): string => url.replace(/\/+$/, '').replace(/\/api\/v1$/, '')
 
 const keptToken = (environment: Sought['environment'], dataDir: string): string | undefined => {

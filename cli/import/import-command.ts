@@ -19,27 +19,27 @@ const USAGE = `usage: npm run import -- FILE [options]
 
 FILE is a table (.csv, .tsv), or JSON: an array (.json) or lines (.ndjson, .jsonl).
 
---kind KIND          ${KINDS.join(', ')}; feedback if the layout says nothing else
---map column=field   which field a column becomes; may be repeated. column= leaves it out, and
-                     column=field:a|b makes a flag true for the cells a and b; column=tags:spaces splits
+--kind KIND          ${KINDS.join(', ')}; by default that of the layout, else feedback
+--map column=field   the field that a column becomes; may be repeated. column= leaves the column out.
+                     column=field:a|b makes a flag true for the cells a and b. column=tags:spaces splits
                      at spaces (commas, bars, semicolons)
 --map-value field cell=value
-                     takes the value where the cell is this, such as: --map-value rating Good=5
---set field=value    the same for every record; may be repeated
+                     the value for a cell with this text, such as: --map-value rating Good=5
+--set field=value    the same value for every record; may be repeated
 --keep-rest          keep columns without a field as sourceData, properties or message.properties
 --layout NAME        ${LAYOUTS.map(({ name }) => name).join(', ')}
-                     or none; recognised by the columns
---delimiter CHAR     what separates columns, or the word tab; found in the rows if not given
+                     or none; by default recognised by the columns
+--delimiter CHAR     the character between columns, or the word tab; by default found in the rows
 --skip-rows ROWS     leave out the first rows, such as 2, or the rows 2-3; rows above the header count
---encoding NAME      a label of the Encoding standard, such as shift_jis; found in the bytes if not given
---utc                date-times without an offset, and days, are UTC
---url URL            the service; FEEDBACK_URL, or the one that runs in DATA_DIR
---token TOKEN        with scope submit or admin; better in FEEDBACK_TOKEN, since others see what commands are called with
---state FILE         journal of finished records; FILE.import if not given. The same command goes on from there
---at-once N          requests at a time, 1 to 64; 8. With 1 everything goes by itself, in the order of the file
---dry-run            show the mapping and what would be refused, and send nothing
+--encoding NAME      a label of the Encoding standard, such as shift_jis; by default found in the bytes
+--utc                read date-times without an offset, and days, as UTC
+--url URL            the service; by default FEEDBACK_URL, or the service that runs in DATA_DIR
+--token TOKEN        a token of scope submit or admin; by default FEEDBACK_TOKEN, which other users cannot see
+--state FILE         the journal of finished records, from which the same command continues; by default FILE.import
+--at-once N          requests at a time, 1 to 64; by default 8. 1 sends each record alone, in the order of the file
+--dry-run            show the mapping and the records that would be refused, and send nothing
 
-Exit code 0: all accepted. 1: something was refused, or it could not begin or go on.`
+Exit code 0: all records were accepted. 1: a record was refused, or the import could not begin or continue.`
 
 const OPTIONS = {
   kind: { type: 'string' },
@@ -90,8 +90,8 @@ const run = async (): Promise<number> => {
 }
 
 /**
- * npm and Bun run a script in the folder of this project, and each says otherwise where it was
- * called.
+ * npm and Bun run a script in the folder of this project. Each names the caller's folder in another
+ * way.
  */
 const callersFolder = (): string => {
   const isScript = process.env['npm_lifecycle_event'] === 'import'
@@ -99,7 +99,7 @@ const callersFolder = (): string => {
   return (isScript ? called : undefined) ?? process.cwd()
 }
 
-/** `--map-value rating Good=5` as one word, which the parser of arguments expects. */
+/** Joins `--map-value rating Good=5` into one word, as the parser of arguments expects. */
 const joinedMapValues = ([word, field, pair, ...rest]: readonly string[]): string[] => {
   if (word === undefined) return []
   if (word === '--map-value' && field !== undefined && pair !== undefined && !field.includes('='))
@@ -136,12 +136,13 @@ const submit = async ({ file, mapping, survey, values }: Submitting): Promise<nu
 const serviceOf = async ({ url, token }: Values): Promise<Service> => {
   const found = await findService({ environment: process.env, url, token })
   if (found.url === undefined) {
-    throw new ImportError('No service runs here: start it with `npm start`, or say with --url where it is.')
+    throw new ImportError('No service runs here: start it with `npm start`, or give its address with --url.')
   }
   if (!/^https?:\/\//.test(found.url) || !URL.canParse(found.url)) {
     throw new ImportError('--url must be an address such as https://feedback.example.com')
   }
-  if (found.token === undefined) throw new ImportError('A token is needed: --token, or FEEDBACK_TOKEN.')
+  if (found.token === undefined)
+    throw new ImportError('A token is missing: give one of scope submit or admin with --token or FEEDBACK_TOKEN.')
   return { url: found.url, token: found.token }
 }
 

@@ -1,4 +1,4 @@
-/** The import cannot begin or go on; the message says what to do. */
+/** The import cannot begin or continue; the message says what to do. */
 export class ImportError extends Error {
   override readonly name = 'ImportError'
 }

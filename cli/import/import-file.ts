@@ -17,13 +17,13 @@ export type Import = {
   readonly total: number
   readonly service: Service
   readonly journalPath: string
-  /** Requests under way at most. */
+  /** The most requests under way. */
   readonly atOnce: number
   readonly output: ProgressOutput
   readonly now: () => number
   readonly wait: (ms: number) => Promise<void>
   /**
-   * Ends the import in order: requests under way are finished, the rest is left to the next run.
+   * Ends the import in order: requests under way are finished, and the rest waits for the next run.
    */
   readonly stop: AbortSignal
 }
@@ -31,7 +31,7 @@ export type Import = {
 export type Summary = {
   readonly accepted: number
   readonly acceptedLines: readonly Lines[]
-  /** How many of the accepted were accepted by former runs. */
+  /** How many of the accepted submissions earlier runs sent. */
   readonly before: number
   readonly refused: readonly Unsent[]
   readonly left: number
@@ -41,9 +41,9 @@ const MS_PER_SECOND = 1_000
 const SUBMISSIONS_PER_REQUEST = 100
 
 /**
- * Submits the submissions of a file that no former run has settled.
+ * Submits the submissions of a file that no earlier run has settled.
  *
- * @throws ImportError when it cannot go on; the next run continues from there
+ * @throws ImportError when it cannot continue; the next run continues from there
  */
 export const importFile = async (given: Import): Promise<Summary> => {
   const { file, mapping, total, service, output, now } = given
@@ -78,7 +78,7 @@ export const importFile = async (given: Import): Promise<Summary> => {
   return { accepted: accepted.length, acceptedLines: accepted.flat(), before, refused, left }
 }
 
-/** What became of the submissions of the file, in this run and before. */
+/** The outcome of the submissions of the file, in this run and in earlier ones. */
 type Tally = { readonly accepted: (readonly Lines[])[]; readonly refused: Unsent[]; before: number }
 
 const count = ({ accepted, refused }: Tally, { lines }: Keyed, reasons: readonly string[]): number => {
@@ -101,8 +101,8 @@ const unsettled = function* (all: Iterable<Keyed>, { settled }: Journal, tally: 
 type Keyed = Submission & { readonly key: string }
 
 /**
- * A submission is known by its content, in whatever file and line it stands. Of records that are
- * alike the second has a key of its own.
+ * Identifies a submission by its content, in any file and line. The second of two equal records
+ * gets another key.
  */
 const keyed = function* (items: Iterable<Submission | Unsent>, operation: string): Generator<Keyed> {
   const counts = new Map<string, number>()
@@ -116,9 +116,9 @@ const keyed = function* (items: Iterable<Submission | Unsent>, operation: string
 }
 
 /**
- * Sends so many submissions at a time. Two with the same id are sent one after the other, so that
- * the later one is accepted later. After a failure nothing more is begun, and the requests under
- * way are waited for.
+ * Sends up to `atOnce` submissions at a time. Two with the same id are sent one after the other, so
+ * that the later one is accepted later. After a failure it begins no further request, and waits for
+ * the requests under way.
  */
 const sendSome = async (
   submissions: Iterable<Keyed>,
@@ -132,7 +132,7 @@ const sendSome = async (
     const { id } = submission
     while (underWay.size >= most) await Promise.race(underWay)
     if (id !== undefined) await ofId.get(id)
-    // The rest is gone through, so that what former runs settled is counted.
+    // The loop continues, so that it counts all submissions that earlier runs settled.
     if (failure !== undefined || stop.aborted) continue
     const sent: Promise<void> = settle(submission)
       .catch((error: unknown) => void (failure ??= { error }))
@@ -148,8 +148,8 @@ const sendSome = async (
 }
 
 /**
- * How many fill the requests that may be under way. Conversations have a limit that a batch would
- * run into.
+ * The number of submissions that fill the requests under way. Conversations go alone, since a batch
+ * would hit their rate limit.
  */
 const mostUnderWay = (kind: Kind, atOnce: number): number =>
   kind === 'conversations' || atOnce === 1 ? atOnce : atOnce * SUBMISSIONS_PER_REQUEST

@@ -1,15 +1,15 @@
 import { closeSync, openSync, readFileSync, writeSync } from 'node:fs'
 import { ImportError } from './import-error.ts'
 
-/** Two runs with the same subject are the same import, whatever rows the file has. */
+/** Two runs with the same subject are the same import, even if the rows of the file differ. */
 export type Subject = { readonly mappingHash: string; readonly url: string }
 
 /**
- * The settled submissions by their keys, which are hashes. A submission that a killed import did
- * not write down is sent again under its key.
+ * The settled submissions by their keys, which are hashes. If a killed import did not record a
+ * submission, the next run sends it again under its key.
  */
 export type Journal = {
-  /** The key of each answered submission, with the reasons when it was refused, else with none. */
+  /** The key of each answered submission, with the reasons if it was refused, else with none. */
   readonly settled: ReadonlyMap<string, readonly string[]>
   readonly note: (key: string, reasons: readonly string[]) => void
   readonly close: () => void
@@ -20,8 +20,8 @@ type Entry = { readonly key?: string; readonly refused?: readonly string[] }
 /**
  * Opens the journal of an import, or begins one.
  *
- * @throws ImportError when the journal is of another mapping or service: it does not tell what this
- * import has done.
+ * @throws ImportError when the journal is of another mapping or service, so that it does not apply
+ * to this import.
  */
 export const openJournal = (path: string, subject: Subject): Journal => {
   const lines = readLines(path)
@@ -31,13 +31,14 @@ export const openJournal = (path: string, subject: Subject): Journal => {
     if (key !== undefined) settled.set(key, refused)
   }
   const former = parse(lines[0]) as Partial<Subject>
-  // A journal without a settled row, of a run with a wrong address perhaps, starts again.
+  // A journal without a settled row, such as after a wrong address, starts again.
   const isNew = lines.length === 0 || (former.mappingHash !== undefined && settled.size === 0)
   if (!isNew) checkSubject(path, former, subject)
   const file = open(path, isNew ? 'w' : 'a')
   const append = (value: unknown): void => void writeSync(file, `${JSON.stringify(value)}\n`)
   if (isNew) append(subject)
-  // When the machine went down, the last line may be incomplete: the next entry begins a new line.
+  // After a crash of the machine the last line may be incomplete, so the next entry begins a new
+  // line.
   else if (lines.at(-1) !== '') writeSync(file, '\n')
   return {
     settled,
@@ -68,7 +69,7 @@ const open = (path: string, flags: string): number => {
 
 const unusable = (path: string, cause: unknown): ImportError => {
   const { code } = cause as NodeJS.ErrnoException
-  return new ImportError(`The journal ${path} cannot be written (${code}). Name another with --state.`, { cause })
+  return new ImportError(`The journal ${path} cannot be written (${code}). Name another file with --state.`, { cause })
 }
 
 const parse = (text: string | undefined): object => {
@@ -86,7 +87,7 @@ const checkSubject = (path: string, former: Partial<Subject>, subject: Subject):
   ]
   if (changed.length === 0) return
   throw new ImportError(
-    `${path} is the journal of an import that began otherwise: ${changed.join(' and ')} changed. What it accepted would be ` +
-      'submitted again. Go back to how it was, give another journal with --state, or delete this one to start again.',
+    `${path} is the journal of another import: ${changed.join(' and ')} changed. Its accepted records would be ` +
+      'submitted again. Run the import as before, name another journal with --state, or delete this one to start again.',
   )
 }

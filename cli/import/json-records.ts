@@ -3,17 +3,17 @@ import { countBreaks, type Lines, type Unsent } from './lines.ts'
 import { parseExactly } from './exact-json.ts'
 import type { Row } from './table-rows.ts'
 
-/** A piece of a text that may be a record, as it is written. */
+/** A piece of the text that may be a record, as written. */
 type Piece = { readonly lines: Lines; readonly text: string }
 
 export type JsonFile = {
-  /** What it was found to be, for a person. */
+  /** The form of the file, in words for a person. */
   readonly form: string
   readonly rows: () => Iterable<Row | Unsent>
 }
 
 /**
- * Lines, an array, or an object with one array, whatever the file is called.
+ * Reads lines, an array, or an object with one array; the name of the file does not matter.
  *
  * @throws ImportError when it is none of these
  */
@@ -30,8 +30,10 @@ export const openJson = (path: string, text: string): JsonFile => {
 const rowOf = ({ lines, text }: Piece): Row | Unsent => {
   if (text.trim() === '') return { lines: [lines], reasons: ['blank'], isSkipped: true }
   const value = parsed(text)
-  if (value === undefined) return { lines: [lines], reasons: ['this is not JSON'] }
-  return isObject(value) ? { lines, cells: value, text } : { lines: [lines], reasons: ['this is no JSON object'] }
+  if (value === undefined) return { lines: [lines], reasons: ['the record is not JSON'] }
+  return isObject(value)
+    ? { lines, cells: value, text }
+    : { lines: [lines], reasons: ['the record is not a JSON object'] }
 }
 
 const piecesOf = (path: string, text: string): { form: string; pieces: () => Iterable<Piece> } => {
@@ -43,7 +45,7 @@ const piecesOf = (path: string, text: string): { form: string; pieces: () => Ite
   const isLines = text[opening] !== '[' && hasWholeLine(text)
   if (isLines || /\.(?:ndjson|jsonl)$/i.test(path)) return { form: 'lines of JSON', pieces: () => linesOf(text) }
   throw new ImportError(
-    `${path} is no whole JSON: neither an array, nor an object, nor lines that each are a record. Nothing of it was sent.`,
+    `${path} is not complete JSON: it must be an array, an object, or one record a line. No record was sent.`,
   )
 }
 
@@ -69,17 +71,19 @@ const hasWholeLine = (text: string): boolean => {
   return false
 }
 
-/** Records themselves have these. */
+/** Arrays that are members of a record. */
 const OWN_ARRAYS = ['contacts', 'messages']
 
-/** An object is a record, or what an interface wraps around its records. */
+/** An object is a record, or an envelope around records. */
 const ofObject = (path: string, text: string, whole: Readonly<Record<string, unknown>>) => {
   const arrays = Object.keys(whole).filter((member) => {
     const value = whole[member]
     return Array.isArray(value) && value.length > 0 && value.every(isObject) && !OWN_ARRAYS.includes(member)
   })
   if (arrays.length > 1)
-    throw new ImportError(`${path} has several arrays: ${arrays.join(', ')}. Make a file of the array that is meant.`)
+    throw new ImportError(
+      `${path} has several arrays: ${arrays.join(', ')}. Make a file with the records of one of them.`,
+    )
   const [member] = arrays
   const at = member === undefined ? -1 : startOfMember(text, member)
   const elements = at === -1 ? undefined : elementsOf(text, at)
@@ -90,7 +94,7 @@ const ofObject = (path: string, text: string, whole: Readonly<Record<string, unk
 
 const linesOf = function* (text: string): Generator<Piece> {
   let line = 0
-  // JSON allows U+2028 in texts, so it ends no line.
+  // JSON allows U+2028 in texts, so it does not end a line.
   for (const { 0: written } of text.matchAll(/[^\r\n]*(?:\r\n|\n|\r|$)/g)) {
     line++
     const isEnd = written === ''
@@ -100,14 +104,14 @@ const linesOf = function* (text: string): Generator<Piece> {
 
 const STRING = /"(?:[^"\\]|\\[\s\S])*"?/y
 
-/** Moves over strings, which may hold brackets. */
+/** Skips strings, which may contain brackets. */
 const afterString = (text: string, at: number): number => {
   STRING.lastIndex = at
   STRING.test(text)
   return STRING.lastIndex
 }
 
-/** Where the value of a member of the outermost object begins. */
+/** The place where the value of a member of the outermost object begins. */
 const startOfMember = (text: string, member: string): number => {
   let depth = 0
   for (let at = 0; at < text.length; at++) {
@@ -125,8 +129,8 @@ const startOfMember = (text: string, member: string): number => {
 }
 
 /**
- * The elements of the array that begins at a place; undefined when it does not end, or when a text
- * that begins with it goes on. An element is cut out and not looked into.
+ * The elements of the array that begins at a place. Undefined if the array does not end, or if
+ * other text follows it. Elements are cut out without parsing them.
  */
 const elementsOf = (text: string, opening: number): Piece[] | undefined => {
   const elements: Piece[] = []

@@ -9,27 +9,30 @@ export const KINDS = ['feedback', 'contacts', 'accounts', 'conversations'] as co
 export type Kind = (typeof KINDS)[number]
 
 /**
- * How the text of a cell becomes a value. Several columns can be one `prose`, `content` or `words`;
- * an empty cell of `content` is an empty text; an `object` is written in JSON. `any` takes what
- * JSON has as it is.
+ * How the text of a cell becomes a value. Several columns can make one `prose`, `content` or
+ * `words`. An empty cell of `content` is an empty text. An `object` is a cell in JSON. `any` keeps
+ * the value of JSON.
  */
 export type FieldType = 'any' | 'text' | 'prose' | 'content' | 'id' | 'number' | 'flag' | 'time' | 'words' | 'object'
 
 type KindOfRecord = {
-  /** Below /api/v1. */
+  /** The path below /api/v1. */
   readonly path: string
   readonly operation: Batchable
   readonly schema: GenericSchema
   readonly maxBytes: number
-  /** What a cell can become. In a conversation, each row adds one `message.` and one `contact.`. */
+  /**
+   * The fields that a cell can become. In a conversation, each row adds one `message.` and one
+   * `contact.`.
+   */
   readonly fields: Readonly<Record<string, FieldType>>
-  /** Objects that take any key. */
+  /** Objects with free keys. */
   readonly free: readonly string[]
-  /** Further column names that need no mapping; the names of fields need none either. */
+  /** Further column names that need no mapping, in addition to the names of fields. */
   readonly usual: Readonly<Record<string, string>>
   /**
-   * A later record replaces an earlier one with the same value of this field, so the two are sent
-   * one after the other.
+   * A later record replaces an earlier one with the same value of this field, so they are sent one
+   * after the other.
    */
   readonly id: 'id' | 'sourceId'
 }
@@ -125,7 +128,7 @@ export const findField = (kind: Kind, name: string): { path: string[]; type: Fie
   return type === undefined ? undefined : { path: name.split('.'), type }
 }
 
-/** The field that a column is called like, but for case, spaces and the like. */
+/** The field with the name of a column, regardless of case, spaces and punctuation. */
 export const usualField = (kind: Kind, column: string): string | undefined => {
   if (findField(kind, column)) return column
   const { fields, usual } = RECORDS[kind]

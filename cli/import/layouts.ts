@@ -1,11 +1,11 @@
 import { ImportError } from './import-error.ts'
 import { findField, type Kind, plainName, usualField } from './kinds.ts'
 
-/** The columns of a tool's export, which docs/import.md describes. */
+/** The columns of a tool's export. docs/import.md describes them. */
 export type Layout = {
   readonly name: string
   readonly kind: Kind
-  /** A file that has all of these has this layout. */
+  /** A file with all of these columns has this layout. */
   readonly columns: readonly string[]
   readonly map: readonly string[]
   readonly source: string
@@ -94,10 +94,10 @@ export const LAYOUTS: readonly Layout[] = [
   }),
 ]
 
-/** Versions of a tool differ in capitals. */
+/** Versions of a tool differ in the case of letters. */
 export const isSameColumn = (one: string, other: string): boolean => one.toLowerCase() === other.toLowerCase()
 
-/** Columns that no other kind of record would have. */
+/** Columns that only this kind of record has. */
 const TELLING = ['description', 'rating', 'title', 'sourceId', 'message.id', 'message.content', 'message.incoming']
 
 export type Wanted = {
@@ -108,8 +108,8 @@ export type Wanted = {
 }
 
 /**
- * The layout that is named, or the one that the columns show. By itself a layout applies only where
- * no column, and no option, speaks for records of another kind.
+ * The named layout, or the one that the columns show. An unnamed layout applies only if no column
+ * and no option suggests records of another kind.
  */
 export const chooseLayout = (columns: readonly string[], wanted: Wanted): Layout | undefined => {
   if (wanted.layout === 'none') return undefined
@@ -130,6 +130,9 @@ const namedLayout = (name: string, kind: Kind | undefined): Layout => {
   const known = LAYOUTS.find((layout) => layout.name === name)
   if (known === undefined)
     throw new ImportError(`--layout must be one of ${LAYOUTS.map((layout) => layout.name).join(', ')}, none.`)
-  if (kind !== undefined && kind !== known.kind) throw new ImportError(`${name} has ${known.kind}, not ${kind}.`)
+  if (kind !== undefined && kind !== known.kind)
+    throw new ImportError(
+      `The layout ${name} is for ${known.kind}, not for ${kind}. Leave out --kind, or use --layout none.`,
+    )
   return known
 }

@@ -1,11 +1,11 @@
 /** The first and the last line of a row, from 1. */
 export type Lines = { readonly from: number; readonly to: number }
 
-/** Lines of a file that make no record of their own, or whose record is refused. */
+/** Lines of a file without a record, or whose record is refused. */
 export type Unsent = {
   readonly lines: readonly Lines[]
   readonly reasons: readonly string[]
-  /** They hold nothing to submit, such as blank rows. */
+  /** The lines have no content to submit, such as blank rows. */
   readonly isSkipped?: boolean
 }
 
@@ -13,10 +13,10 @@ const LINE_BREAK = /\r\n|\n|\r/g
 
 export const countBreaks = (text: string): number => text.match(LINE_BREAK)?.length ?? 0
 
-/** Most ranges that one line of the report names. */
+/** The most ranges in one line of the report. */
 const MAX_RANGES = 40
 
-/** `line 2`, or `lines 2–4, 7`. Neighbours become one range. */
+/** Writes `line 2`, or `lines 2–4, 7`. Neighbours become one range. */
 export const describeLines = (lines: readonly Lines[]): string => {
   const ranges = mergeLines(lines)
   const shown = ranges.slice(0, MAX_RANGES).map(({ from, to }) => (from === to ? `${from}` : `${from}–${to}`))

@@ -11,7 +11,7 @@ export type Target = {
   readonly trueFor?: readonly string[]
   /** The separator of words. */
   readonly separator?: string
-  /** What cells are taken for. */
+  /** The values for cells with these texts. */
   readonly values?: Readonly<Record<string, string>>
 }
 
@@ -20,8 +20,8 @@ export type Mapping = {
   /** The name of the layout. */
   readonly layout: string | undefined
   /**
-   * In the order of the columns. A column may have several targets; a column without a target is
-   * left out.
+   * The targets, in the order of the columns. A column may have several; a column without a target
+   * is left out.
    */
   readonly columns: readonly { readonly column: string; readonly targets: readonly Target[] }[]
   readonly constants: readonly { readonly target: Target; readonly value: string }[]
@@ -34,16 +34,16 @@ export type MappingOptions = {
   readonly columns: readonly Column[]
   /** `column=field`; `column=` leaves a column out; `column=flag:a|b` is true for a and b. */
   readonly map: readonly string[]
-  /** `field cell=value`: where the cell is this, the value is taken. */
+  /** `field cell=value`: the value replaces a cell with this text. */
   readonly mapValue: readonly string[]
   /** `field=value` for every record. */
   readonly set: readonly string[]
-  /** Keep columns that have no field of their own as metadata. */
+  /** Keep columns without a field as metadata. */
   readonly keepRest: boolean
   readonly utc: boolean
 }
 
-/** @throws ImportError naming the column or field that does not exist, or that is filled twice */
+/** @throws ImportError with the column or field that does not exist or is filled twice */
 export const createMapping = (options: MappingOptions): Mapping => {
   const { kind, layout, columns } = options
   const asked = options.map.map((text) => askedPair(text, columns))
@@ -83,11 +83,11 @@ const askedPair = (text: string, columns: readonly Column[]): Pair => {
   const alike = named ? left : columns.find(({ title }) => plainName(title) === plainName(left))?.title
   if (alike !== undefined) return { left: alike, right }
   const known = columns.map(({ name }) => name).join(', ')
-  throw new ImportError(`--map names a column that the file does not have: ${left}. It has: ${known}.`)
+  throw new ImportError(`--map names a column that the file does not have: ${left}. The file has: ${known}.`)
 }
 
 /**
- * Columns of one prose are put together, as are tags; of other fields only one value can be meant.
+ * Columns of one prose are joined, and tags are collected. Any other field takes only one column.
  */
 const refuseDoubles = (columns: Mapping['columns']): void => {
   const filled = columns.flatMap(({ column, targets }) => targets.map((target) => ({ column, ...target })))
@@ -133,14 +133,14 @@ const metadataOf = (kind: Kind): string => {
 
 export type Pair = { readonly left: string; readonly right: string }
 
-/** Names of columns may contain an equals sign, names of fields do not. */
+/** Names of columns may contain an equals sign; names of fields do not. */
 export const parsePair = (text: string, form: string, cut: 'first' | 'last' = 'last'): Pair => {
   const at = cut === 'first' ? text.indexOf('=') : text.lastIndexOf('=')
-  if (at < 1) throw new ImportError(`${text} has not the form ${form}.`)
+  if (at < 1) throw new ImportError(`${text} does not have the form ${form}.`)
   return { left: text.slice(0, at), right: text.slice(at + 1) }
 }
 
-/** `tags:spaces` splits at spaces. */
+/** A suffix names the separator: `tags:spaces` splits at spaces. */
 const SEPARATORS: Readonly<Record<string, string>> = { spaces: ' ', commas: ',', bars: '|', semicolons: ';' }
 
 const targetOf = (kind: Kind, text: string): Target => {
@@ -153,7 +153,7 @@ const targetOf = (kind: Kind, text: string): Target => {
   if (whole) return { field: text, ...whole }
   const { fields, free } = RECORDS[kind]
   const known = [...Object.keys(fields), ...free.map((prefix) => `${prefix}.…`)].join(', ')
-  throw new ImportError(`There is no field ${text} in ${kind}. There are: ${known}.`)
+  throw new ImportError(`There is no field ${text} in ${kind}. The fields are: ${known}.`)
 }
 
 const describeTarget = ({ field, trueFor, values = {} }: Target): string => {

@@ -4,7 +4,7 @@ import { chooseLayout } from './layouts.ts'
 import { createMapping, type Mapping, parsePair } from './mapping.ts'
 import type { SourceFile } from './source-file.ts'
 
-/** The options of the command that say what columns become. */
+/** The options of the command that decide about the mapping. */
 export type MappingWords = {
   readonly kind?: string | undefined
   readonly layout?: string | undefined
@@ -15,7 +15,7 @@ export type MappingWords = {
   readonly utc: boolean
 }
 
-/** @throws ImportError when the options do not fit the file, or one another */
+/** @throws ImportError when the options do not fit the file or each other */
 export const planMapping = (file: SourceFile, words: MappingWords): Mapping => {
   const asked = words.map.map((text) => parsePair(text, '--map column=field'))
   const kind = kindOf(words.kind)
@@ -27,7 +27,7 @@ export const planMapping = (file: SourceFile, words: MappingWords): Mapping => {
       ...words.set.map((text) => parsePair(text, '--set field=value', 'first').left),
     ],
   })
-  // The members of JSON have the names of fields, unless an option or the layout renames some.
+  // Members of JSON have the names of fields, unless an option or the layout renames them.
   const renamed = [...asked.map(({ left }) => left), ...(layout?.map ?? []).map((text) => parsePair(text, '').left)]
   return createMapping({
     kind: kind ?? layout?.kind ?? 'feedback',

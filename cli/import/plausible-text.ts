@@ -1,7 +1,4 @@
-/**
- * Letters beyond ASCII by which the languages of windows-1252 are written. A word belongs to one of
- * them.
- */
+/** Letters beyond ASCII in the languages of windows-1252. A word belongs to one language. */
 const ALPHABETS = [
   'àâæçèéêëîïôœùûüÿñ', // French
   'äöüßéàè', // German
@@ -14,7 +11,9 @@ const ALPHABETS = [
   'šž', // Names
 ].map((letters) => new Set(letters))
 const LONE_LETTERS = new Set('àáèéìíòóùúåäöøæß')
-/** No language has letters of both. Turkish, Czech and Baltic text looks like such a mixture. */
+/**
+ * No language has letters of both groups. Turkish, Czech and Baltic text looks like such a mixture.
+ */
 const CONFLICTS = [
   [/[ðþý]/i, /[èìùòêë]/i],
   [/ø/i, /[ìò]/i],
@@ -23,22 +22,22 @@ const CONFLICTS = [
 const ICELANDIC = /[ðþý]/i
 const ICELANDIC_TOO = /[áíóúæ]/i
 
-/** A run of letters, and of characters that stand where other code pages have letters. */
+/** A run of letters, and of characters at the places of letters in other code pages. */
 const WORD = /[\p{L}\p{M}¢£¤¥¦§¨¬¯±²³´µ¶·¸¹¿¡†‡ˆ˜ƒ‰‹›„‚”“]+/gu
-/** Quotes and units stand before and after words. */
+/** Characters before and after words, such as quotes and units. */
 const AROUND = /^[¿¡„‚“”‹›§£¥¢†‡¨±µ]+|[”“›‹†‡²³¢£¥]+$/gu
-/** An accent can stand for an apostrophe. */
+/** Some writers use an accent as an apostrophe. */
 const WITHIN = /(?<=^\p{L}{0,2})[ºª]$|(?<=^\p{L}{1,2})´|(?<=\p{L})´(?=\p{Ll}{1,2}$)|(?<=\p{L})·(?=\p{L})/gu
-/** The bytes that windows-1252 leaves out become these control characters. */
+/** Bytes without a character in windows-1252 become these control characters. */
 const LEFT_OUT = /[\x80-\x9f]/
 const ASCII = /^[\0-\x7f]*$/
 const CAPITAL_WITHIN = /\p{Ll}(?![A-Z])\p{Lu}/u
 const SYMBOL_WITHIN = /[^\p{L}\p{M}]/u
 
 /**
- * The place of the first word that no text of windows-1252 would have; undefined when it has none.
- * Bytes of another encoding soon make such words: without a letter of ASCII, with symbols within,
- * with capitals after small letters, or with letters of two languages.
+ * The place of the first word that is impossible in windows-1252; undefined if there is none. Bytes
+ * of another encoding soon make such words: without an ASCII letter, with symbols inside, with
+ * capitals after small letters, or with letters of two languages.
  */
 export const findImplausible = (text: string): number | undefined => {
   const leftOut = text.search(LEFT_OUT)

@@ -3,8 +3,8 @@ import { coalesce } from '../../runtime/coalesce.ts'
 import type { Service } from './find-service.ts'
 
 /**
- * `path` and `operation` are two names of the same: by itself it goes to the path, and in a batch
- * it says its operation.
+ * `path` and `operation` name the same operation: a single request goes to the path, an item of a
+ * batch has the operation.
  */
 export type Request = { readonly path: string; readonly operation: string; readonly body: string; readonly key: string }
 
@@ -15,22 +15,25 @@ export type Answer = {
   readonly text: string
 }
 
-/** There was no answer; the cause is the code of the system or of TLS. */
+/** No answer came. The cause is the code of the system or of TLS. */
 export type Unanswered = { readonly status?: undefined; readonly cause: string }
 export type Outcome = Answer | Unanswered
 export type Post = (request: Request) => Promise<Outcome>
 
 const REQUEST_TIMEOUT_MS = 60_000
 /**
- * A character can take four bytes, and what is around the items takes some. A larger body goes by
- * itself.
+ * A character can take four bytes, and the envelope of a batch takes some. A larger body is sent
+ * alone.
  */
 const MOST_CHARACTERS = MAX_BATCH_BODY_BYTES / 8
-/** Of a batch as a whole; each of its items is then told by itself what is wrong with it. */
+/**
+ * Refusals of a whole batch. Its items are then sent one by one, so that each gets its own answer.
+ */
 const REFUSED_AS_A_WHOLE = [400, 413]
 
 /**
- * Posts requests, those that come at once in a batch. Each is answered as it would be by itself.
+ * Posts requests. Simultaneous requests share a batch, and each gets the answer that it would get
+ * alone.
  *
  * @param concurrency how many HTTP requests may be under way
  */
@@ -43,7 +46,7 @@ export const postTo = (service: Service, concurrency: number): Post =>
 
 const postTogether = async (service: Service, requests: readonly Request[]): Promise<readonly Outcome[]> => {
   if (requests.length === 1) return [await postAlone(service, requests[0]!)]
-  // Bodies are sent as they are written: numbers keep their digits.
+  // Bodies are sent as written, so that numbers keep their digits.
   const items = requests.map(
     ({ operation, key, body }) => `{"operation":"${operation}","idempotencyKey":"${key}","body":${body}}`,
   )
@@ -84,7 +87,7 @@ const post = async (
         ...headers,
       },
       body,
-      // A client that follows a redirection turns the POST into a GET.
+      // Following a redirection would turn the POST into a GET.
       redirect: 'manual',
       signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS),
     })
@@ -102,7 +105,7 @@ type Failure = {
   readonly cause?: Failure
 }
 
-/** Each runtime puts the code elsewhere. */
+/** The place of the code depends on the runtime. */
 const causeOf = ({ code, name, message, cause }: Failure): string => {
   if (typeof code === 'string') return code
   if (cause !== undefined) return causeOf(cause)

@@ -7,7 +7,7 @@ import type { Survey } from './survey.ts'
 const MAX_LISTED = 1_000
 const MAX_SHOWN_CHARACTERS = 500
 
-/** What is going to be sent, for a person to check. */
+/** A summary of the planned submissions, for a person to check. */
 export const describePlan = (
   file: SourceFile,
   mapping: Mapping,
@@ -21,7 +21,7 @@ export const describePlan = (
     ...describeMapping(mapping),
     ...(first === undefined ? [] : [`The first, of ${describeLines(first.lines)}:`, `  ${shortened(first.body)}`]),
     ...describeSkipped(skipped),
-    ...describeTogether(doubts, 'Look at these before they are sent:'),
+    ...describeTogether(doubts, 'Check these rows before you send them:'),
   ]
 }
 
@@ -55,7 +55,7 @@ const describeTogether = (rows: readonly Unsent[], title: string): string[] => {
 
 type Ended = Summary & { readonly skipped: readonly Unsent[]; readonly journalPath: string }
 
-/** What became of each line. */
+/** The outcome of each line. */
 export const describeSummary = ({
   accepted,
   acceptedLines,
@@ -66,15 +66,17 @@ export const describeSummary = ({
   journalPath,
 }: Ended): string[] => [
   [
-    `${accepted} accepted${before === 0 ? '' : `, ${before} of them before`}`,
+    `${accepted} accepted${before === 0 ? '' : `, ${before} of them by earlier runs`}`,
     `${refused.length} refused`,
     ...(skipped.length === 0 ? [] : [`${skipped.length} skipped`]),
   ].join('; ') + '.',
   ...(acceptedLines.length === 0 ? [] : [`  accepted: ${describeLines(acceptedLines)}`]),
   ...(before > 0 && accepted === before && left === 0
-    ? [`Nothing was left to do: the journal ${journalPath} has all records. Delete it to import the file once more.`]
+    ? [
+        `All records were sent earlier, as the journal ${journalPath} says. Delete the journal to import the file again.`,
+      ]
     : []),
   ...describeSkipped(skipped),
   ...describeUnsent(refused, 'refused'),
-  ...(left === 0 ? [] : [`Stopped: ${left} are left. Run the same command again to go on.`]),
+  ...(left === 0 ? [] : [`Stopped: ${left} records are left. Run the same command again to continue.`]),
 ]

@@ -11,20 +11,20 @@ export type SendDependencies = {
   readonly post: Post
   readonly wait: (ms: number) => Promise<void>
   readonly now: () => number
-  /** Called before a wait. */
+  /** Called before each wait. */
   readonly onWait: (ms: number, reason: string) => void
 }
 
 const ACCEPTED: readonly number[] = [200, 201]
 const REFUSED: readonly number[] = [400, 413, 415, 422]
-/** The rate limit, and a service without room: both end by themselves. */
+/** The rate limit and a full service: both pass by themselves. */
 const PUT_OFF: readonly number[] = [429, 503]
 const FIRST_RETRY_MS = 500
 const LONGEST_RETRY_MS = 30_000
-/** Attempts at one submission that got no answer, or an answer that is not the service's. */
+/** The most attempts without an answer of the service, for one submission. */
 const MAX_FAILURES = 6
 const OF_TLS = /CERT|ERR_TLS|ERR_SSL|UNABLE_TO_|EPROTO/i
-/** No repetition mends a name that does not exist, or a certificate. */
+/** Repeating does not help with an unknown host name or a bad certificate. */
 const isFinal = (cause: string): boolean =>
   OF_TLS.test(cause) || /ENOTFOUND|failed to lookup|ERR_INVALID_URL/.test(cause)
 const IS_REFUSED = /ECONNREFUSED|Connection refused/
@@ -35,10 +35,10 @@ const MS_PER_SECOND = 1_000
 
 /**
  * Sends a request until the service has accepted or refused it. When the service asks for time, all
- * requests wait as long as it says, however often. A repetition is harmless, since each request has
- * its idempotency key.
+ * requests wait as long as it says, any number of times. Repeating is harmless, since each request
+ * has its idempotency key.
  *
- * @throws ImportError when nothing can be submitted: no service, a wrong token or address.
+ * @throws ImportError when no submission can succeed: no service, a wrong token or address.
  */
 export const createSender = (dependencies: SendDependencies): ((request: Request) => Promise<Outcome>) => {
   let resumeAt = 0
@@ -49,7 +49,7 @@ export const createSender = (dependencies: SendDependencies): ((request: Request
     }
   }
   const pause = (ms: number, reason: string): void => {
-    // One of the requests that were sent together says it.
+    // Only the first of the waiting requests reports the wait.
     if (dependencies.now() >= resumeAt) dependencies.onWait(ms, reason)
     resumeAt = Math.max(resumeAt, dependencies.now() + ms)
   }
@@ -58,7 +58,7 @@ export const createSender = (dependencies: SendDependencies): ((request: Request
       await waitUntilResumed()
       const answer = await dependencies.post(request)
       if (answer.status === undefined) {
-        // Where nobody has listened so far, the address is wrong or the service is not started.
+        // If the address has never answered, it is wrong or the service is not started.
         const isWrong = isFinal(answer.cause) || (IS_REFUSED.test(answer.cause) && !hasAnswered)
         if (isWrong) throw unreachable(dependencies.service, answer.cause)
       } else {
@@ -95,30 +95,28 @@ const reasonsOf = ({ status, error, text }: Answer): string[] => {
 }
 
 const giveUp = (answer: Reply, service: Service): Outcome => {
-  // The service answers and fails on this one submission: the others need not wait for it.
+  // The service answers but fails on this submission; the others need not wait for it.
   if (answer.status === 500) return { outcome: 'refused', reasons: reasonsOf(answer) }
   throw unreachable(service, answer.status === undefined ? answer.cause : `status ${answer.status}`)
 }
 
 const unreachable = ({ url }: Service, cause: string): ImportError => {
-  const again = 'Run the same command again: it goes on where it stopped.'
+  const again = 'Then run the same command again: it continues where it stopped.'
   if (OF_TLS.test(cause))
     return new ImportError(`The TLS connection to ${url} failed: ${cause}. Correct the certificate or --url. ${again}`)
-  return new ImportError(
-    `${url} does not answer (${cause}). Is --url right, and is the service running there? ${again}`,
-  )
+  return new ImportError(`${url} does not answer (${cause}). Check --url, and that the service runs there. ${again}`)
 }
 
 const notPermitted = ({ status, error, text }: Answer): ImportError => {
-  const said = typeof error === 'string' ? error : text.slice(0, MAX_QUOTED_CHARACTERS)
+  const reason = typeof error === 'string' ? error : text.slice(0, MAX_QUOTED_CHARACTERS)
   switch (status) {
     case 401:
       return new ImportError(
         'The service does not know this token (401). Give a valid one with --token or FEEDBACK_TOKEN.',
       )
     case 403:
-      return new ImportError(`The token does not permit this (403): ${said}`)
+      return new ImportError(`The token does not permit this (403): ${reason}`)
     default:
-      return new ImportError(`This does not look like the service (${status}): ${said}. Is --url right?`)
+      return new ImportError(`The answer does not look like the service (${status}): ${reason}. Check --url.`)
   }
 }

@@ -9,19 +9,19 @@ import type { Row } from './table-rows.ts'
 
 export type SourceFile = {
   readonly path: string
-  /** Of a table; undefined of JSON. */
+  /** The columns of a table; undefined for JSON. */
   readonly columns: readonly Column[] | undefined
-  /** Of the first record of JSON, those within others by names with dots. */
+  /** The members of the first record of JSON. Nested members have names with dots. */
   readonly members: () => readonly string[]
-  /** How it was read, for a person to check. */
+  /** How the file was read, for a person to check. */
   readonly description: string
-  /** All lines of the file, but those of the header, in their order. */
+  /** All rows of the file except the header, in their order. */
   readonly rows: () => Iterable<Row | Unsent>
 }
 
 export type SourceOptions = TableOptions & {
   readonly encoding?: string | undefined
-  /** Where a relative path begins. */
+  /** The folder for relative paths. */
   readonly folder: string
 }
 
@@ -29,13 +29,16 @@ const ENDING = /\.(?:csv|tsv|json|ndjson|jsonl)$/i
 const IS_TABLE = /\.(?:csv|tsv)$/i
 const NAMES: Readonly<Record<string, string>> = { '\t': 'tabs', ',': 'commas', ';': 'semicolons', '|': 'bars' }
 
-/** @throws ImportError when there is no such file, or none that can be read */
+/** @throws ImportError when the file does not exist or cannot be read */
 export const openSource = (path: string, options: SourceOptions): SourceFile => {
-  if (!ENDING.test(path)) throw new ImportError(`${path} ends in none of .csv, .tsv, .json, .ndjson and .jsonl.`)
+  if (!ENDING.test(path))
+    throw new ImportError(
+      `The name ${path} must end in .csv, .tsv, .json, .ndjson or .jsonl. Rename the file, or convert it.`,
+    )
   return openText(path, readBytes(path, options.folder), options)
 }
 
-/** The same, of bytes that were read. */
+/** The same, from the bytes of a file. */
 export const openText = (path: string, bytes: Uint8Array, options: Omit<SourceOptions, 'folder'>): SourceFile => {
   const { text, encoding } = decodeText(bytes, path, options.encoding)
   if (!IS_TABLE.test(path)) {
@@ -69,8 +72,9 @@ const readBytes = (path: string, folder: string): Uint8Array => {
 }
 
 const whyNot = (path: string, code = 'unknown error'): string => {
-  if (code === 'ENOENT' || code === 'ENOTDIR') return `There is no file ${path}.`
+  if (code === 'ENOENT' || code === 'ENOTDIR') return `There is no file ${path}. Check the path.`
   if (code === 'EISDIR') return `${path} is a folder: name a file in it.`
-  const hint = code === 'EACCES' ? 'Let this user read it.' : 'A file may have at most 2 GiB: split a larger one.'
+  const hint =
+    code === 'EACCES' ? 'Make it readable for this user.' : 'A file may have at most 2 GiB: split a larger one.'
   return `${path} cannot be read (${code}). ${hint}`
 }

@@ -12,17 +12,16 @@ export type Survey = {
   /** The number of submissions in the file. */
   readonly total: number
   readonly first: Submission | undefined
-  /** Rows that make no submission. */
+  /** Rows without a submission. */
   readonly unsent: readonly Unsent[]
-  /** What a person should look at before anything is sent. */
+  /** Doubts that a person should check before the import sends records. */
   readonly doubts: readonly Unsent[]
-  /** What the service would refuse, if it was checked. */
+  /** Rows that the service would refuse. Known only if bodies are checked. */
   readonly refused: readonly Unsent[]
 }
 
 /**
- * Reads the whole file before anything is sent. `isChecked`: each body is checked as the service
- * checks it.
+ * Reads the whole file before the first request. `isChecked`: checks each body like the service.
  */
 export const surveyFile = (file: SourceFile, mapping: Mapping, isChecked: boolean): Survey => {
   const unsent: Unsent[] = []
@@ -51,7 +50,7 @@ export const surveyFile = (file: SourceFile, mapping: Mapping, isChecked: boolea
   }
   const ofIds = [
     ...(again.length > 0
-      ? [{ lines: again, reasons: ['the id was there before: the later record replaces the earlier'] }]
+      ? [{ lines: again, reasons: ['the id occurs twice: the later record replaces the earlier'] }]
       : []),
     ...(withoutSource.length > 0 && mapping.kind !== 'accounts'
       ? [{ lines: withoutSource, reasons: [WITHOUT_SOURCE] }]
@@ -61,7 +60,7 @@ export const surveyFile = (file: SourceFile, mapping: Mapping, isChecked: boolea
 }
 
 const WITHOUT_SOURCE =
-  'an id without a source counts as one of the source API, where the same id of another system replaces it: say --set source=NAME'
+  'an id without a source belongs to the source API, where the same id from another system replaces the record: add --set source=NAME'
 
 const problemsOf = (body: string, kind: Kind): string[] => {
   const { schema, maxBytes } = RECORDS[kind]

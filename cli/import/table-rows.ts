@@ -4,11 +4,11 @@ import type { Lines, Unsent } from './lines.ts'
 
 export type Row = {
   readonly lines: Lines
-  /** By the names of the columns, or the members of a record of JSON. */
+  /** The cells by the names of the columns, or the members of a record of JSON. */
   readonly cells: Readonly<Record<string, unknown>>
-  /** A record of JSON as it is written. */
+  /** A record of JSON, as written. */
   readonly text?: string
-  /** What a person should look at before the row is sent. */
+  /** Doubts that a person should check before the row is sent. */
   readonly doubt?: string
 }
 
@@ -17,14 +17,17 @@ export type Rest = {
   readonly delimiter: string
   readonly header: CsvRecord
   readonly names: readonly string[]
-  /** Where the records begin that belong to the header. */
+  /** The places of the records that belong to the header. */
   readonly further: ReadonlySet<number>
   readonly isLeftOut: (number: number) => boolean
-  /** Of the header among all records, from 1. */
+  /** The number of the header among all records, from 1. */
   readonly number: number
 }
 
-/** A rest is a table if so much of it fits the header; else it is the text of an open quote. */
+/**
+ * The rest after an open quote is a table if this share of it fits the header; else it is text of
+ * the quote.
+ */
 const MIN_FITTING = 0.9
 
 export const skipped = (lines: Lines, why: string): Unsent => ({ lines: [lines], reasons: [why], isSkipped: true })
@@ -54,9 +57,12 @@ const rowOf = (record: CsvRecord, number: number, rest: Rest): Row | Unsent => {
   if (isBlank(record)) return skipped(lines, 'blank')
   if (further.has(start)) return skipped(lines, 'a further row of the header')
   if (problem !== undefined)
-    return { lines: [lines], reasons: ['malformed quotes: a cell with quotes is in quotes, and each in it is doubled'] }
+    return {
+      lines: [lines],
+      reasons: ['malformed quotes: put a cell with quotes in quotes, and double each quote in it'],
+    }
   if (cells.length === names.length && cells.every((cell, at) => cell.trim() === header.cells[at]!.trim()))
-    return skipped(lines, 'the header again')
+    return skipped(lines, 'a repeated header')
   if (!fitsHeader(record, names.length))
     return { lines: [lines], reasons: [`the row has ${cells.length} columns, the header ${names.length}`] }
   const isDoubtful = cells.some((cell) => swallows(cell, delimiter, names.length))
@@ -64,22 +70,22 @@ const rowOf = (record: CsvRecord, number: number, rest: Rest): Row | Unsent => {
     lines,
     cells: Object.fromEntries(names.map((name, at) => [name, cells[at]])),
     ...(isDoubtful && {
-      doubt: 'a cell has line breaks and as many delimiters as a row: does its quote close too late?',
+      doubt: 'a cell has line breaks and as many delimiters as a row: check where its quote closes',
     }),
   }
 }
 
-/** Blank cells beyond the header count for nothing. */
+/** Blank cells beyond the header do not count. */
 export const fitsHeader = ({ cells, problem }: CsvRecord, width: number): boolean =>
   problem === undefined && cells.length >= width && cells.slice(width).every((cell) => cell.trim() === '')
 
 const swallows = (cell: string, delimiter: string, width: number): boolean =>
   width > 1 && /[\r\n]/.test(cell) && separated(cell.split(delimiter)) >= width - 1
 
-/** How many cells follow a delimiter; in prose a space does. */
+/** The number of delimiters in a text. A delimiter before a space counts as prose. */
 const separated = (cells: readonly string[]): number => cells.slice(1).filter((cell) => !cell.startsWith(' ')).length
 
-/** The next line, if a table begins there. */
+/** The next line at which a table begins, if any. */
 const tableAfter = ({ start, lines }: CsvRecord, { text, delimiter, names }: Rest): Place | undefined => {
   const next = { at: lineEnd(text, start), line: lines.from + 1 }
   const records = sample(csvRecords(text, delimiter, next))

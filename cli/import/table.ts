@@ -4,20 +4,20 @@ import { ImportError } from './import-error.ts'
 import type { Lines, Unsent } from './lines.ts'
 import { fitsHeader, type Row, rowsAfter, skipped } from './table-rows.ts'
 
-/** `name` is unique: columns with the same title are numbered. */
+/** `name` is unique: columns with equal titles are numbered. */
 export type Column = { readonly name: string; readonly title: string }
 
 export type Table = {
   readonly columns: readonly Column[]
   readonly delimiter: string
   readonly header: Lines
-  /** What of each record; all lines but those of the header are in one of them. */
+  /** The rows. Every line except the header belongs to a row. */
   readonly rows: () => Iterable<Row | Unsent>
 }
 
 export type TableOptions = { readonly delimiter?: string | undefined; readonly skipRows?: string | undefined }
 
-/** @throws ImportError when there is no header that rows fit */
+/** @throws ImportError when no header fits the rows */
 export const openTable = (path: string, text: string, options: TableOptions): Table => {
   const named = sepLine(text)
   const delimiter = parseDelimiter(options.delimiter) ?? named?.[1] ?? findDelimiter(text.slice(named?.[0].length ?? 0))
@@ -46,10 +46,10 @@ export const openTable = (path: string, text: string, options: TableOptions): Ta
       }
     }
   }
-  throw new ImportError(`${path} has no header: a line has to name the columns.`)
+  throw new ImportError(`${path} has no header: its first line must name the columns.`)
 }
 
-/** Rows by their numbers: `2` is the first two, `2-3` the second and the third. */
+/** Reads row numbers: `2` means the first two, `2-3` the second and the third. */
 const parseSkippedRows = (given: string | undefined): ((number: number) => boolean) => {
   const [, first, last] = /^(\d+)(?:-(\d+))?$/.exec(given ?? '0') ?? []
   if (first === undefined)
@@ -58,10 +58,10 @@ const parseSkippedRows = (given: string | undefined): ((number: number) => boole
   return (number) => number >= from && number <= to
 }
 
-/** A title above the header looks like a header that no row fits. */
+/** A title above the header looks like a header that fits no row. */
 const checkHeader = (path: string, { cells, lines, problem }: CsvRecord, following: readonly CsvRecord[]): void => {
   const hint =
-    'Leave out what is above the header with --skip-rows, or say with --delimiter what separates the columns.'
+    'Leave out the rows above the header with --skip-rows, or give the delimiter of the columns with --delimiter.'
   if (problem !== undefined)
     throw new ImportError(`${path} has no header: the quotes in line ${lines.from} are malformed. ${hint}`)
   const named = cells.filter((cell) => cell.trim() !== '').length
@@ -78,7 +78,7 @@ const checkHeader = (path: string, { cells, lines, problem }: CsvRecord, followi
 const QUALTRICS = /^\s*\{\s*"ImportId"\s*:/
 const SURVEYMONKEY = ['Response', 'Open-Ended Response']
 
-/** The records after the header that survey tools write as further rows of it. */
+/** Records after the header that survey tools write as further header rows. */
 const furtherHeaders = ({ cells }: CsvRecord, following: readonly CsvRecord[]): readonly CsvRecord[] => {
   const ids = following
     .slice(0, 3)
@@ -92,7 +92,10 @@ const furtherHeaders = ({ cells }: CsvRecord, following: readonly CsvRecord[]): 
   return isSecond ? [second] : []
 }
 
-/** A column without a title has that of the second row: a choice of a question. */
+/**
+ * A column without a title takes its title from the second row, which has the choices of a
+ * question.
+ */
 const columnsOf = ({ cells }: CsvRecord, second: CsvRecord | undefined): Column[] => {
   const names = new Set<string>()
   return cells.map((cell, at) => {

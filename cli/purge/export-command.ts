@@ -4,9 +4,9 @@ import { print, runCommand } from '../run-command.ts'
 
 const USAGE = `usage: npm run --silent purge:export > purged-keys.ndjson
 
-Writes a line for each key that a purge has ended: its keyed hash, how often it was purged, and an acceptance number. A line
-tells nothing about the person. Keep the file beside your backups, newer than they are. After a backup was restored,
-purge:replay repeats from the file the purges that the backup does not know.`
+Writes a line for each purged key: its keyed hash, how often it was purged, and an acceptance number. A line has no
+personal data. Store the file with your backups, and write it often: it has to be newer than the backup that you restore.
+After the restore, purge:replay repeats the purges in the file that the backup lacks.`
 
 await runCommand({
   usage: USAGE,

@@ -9,16 +9,16 @@ import { CommandError, print, runCommand } from '../run-command.ts'
 
 const USAGE = `usage: npm run purge:replay -- purged-keys.ndjson
 
-After a backup was restored: repeats the purges that it does not know, from a later file of purge:export. Run it after
-\`npm run migrate\`, before API and workers start. Workers tag conversations again that lose messages.
-Running it twice changes nothing.`
+Repeats the purges that a restored backup lacks, from a file that purge:export wrote later. Run it after
+\`npm run migrate\` and before you start API and workers. Workers generate new tags for conversations that lose messages.
+It can be repeated.`
 
 const KEYS_AT_ONCE = 10_000
 
 const raiseAll = async (sql: Sql, file: string): Promise<void> => {
   let read = 0
   let contacts = 0
-  // All keys of one purge have the same number, and one call raises them together.
+  // All keys of a purge have the same number, so one call raises their epochs together.
   let together: PurgedKey[] = []
   for await (const key of keysIn(file)) {
     if (together.length >= KEYS_AT_ONCE && together.at(-1)!.number !== key.number) {
@@ -34,10 +34,12 @@ const raiseAll = async (sql: Sql, file: string): Promise<void> => {
 
 const keysIn = async function* (file: string): AsyncGenerator<PurgedKey> {
   const input = createReadStream(file)
-  // The reader of lines does not pass on the stream's error about a file that does not exist.
+  // The reader of lines does not pass on the stream's error about a missing file.
   await new Promise<void>((resolve, reject) => {
     input.once('open', () => resolve())
-    input.once('error', () => reject(new CommandError(`${file} cannot be read.`)))
+    input.once('error', () =>
+      reject(new CommandError(`${file} cannot be read. Name a file that purge:export has written.`)),
+    )
   })
   let line = 0
   for await (const text of createInterface({ input })) {
@@ -46,7 +48,9 @@ const keysIn = async function* (file: string): AsyncGenerator<PurgedKey> {
     try {
       yield parsePurgedKey(text)
     } catch {
-      throw new CommandError(`Line ${line} of ${file} is no purged key of purge:export.`)
+      throw new CommandError(
+        `Line ${line} of ${file} is not a line of purge:export. Write the file again with npm run --silent purge:export.`,
+      )
     }
   }
 }
@@ -62,6 +66,6 @@ await runCommand({
     for (const { id: workspaceId } of await listWorkspaces(sql)) {
       shortened += await tagShortened(sql, { workspaceId, number: 0 }, (jobs) => enqueueTagging(queues, jobs))
     }
-    print(`${shortened} conversations wait to be tagged again.`)
+    print(`${shortened} conversations wait for new tags.`)
   },
 })

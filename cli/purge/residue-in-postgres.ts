@@ -4,16 +4,17 @@ import { comparable, heldIn, newTally, type Residue, type Sought } from './text-
 /** A table or view: `query` reads its rows as text, with the columns in this order. */
 type Relation = { name: string; columns: string[]; query: string }
 
-/** A row can be as large as a conversation, and this many are held at a time. */
+/** Memory holds this many rows at a time, and a row can be as large as a conversation. */
 const ROWS_AT_ONCE = 20
-/** Separates fields that are searched together; no text in Postgres contains it. */
+/** Separates fields that are searched together. Texts in Postgres cannot contain it. */
 const BETWEEN = '\0'
 
 /**
  * Searches Postgres for the strings: every column of every table in the schemas of this connection,
  * the planner's statistics of these tables, and the statements of all connections to this database.
- * Rows are searched here, so that no statement holds the strings. Rows are read by a cursor, since
- * the driver's streams of COPY hang when their reader is slower (porsager/postgres#499).
+ * The search runs in this process, so that no statement contains the strings. A cursor reads the
+ * rows, since the driver's streams of COPY hang when their reader is slower
+ * (porsager/postgres#499).
  */
 export const residueInPostgres = async (
   sql: Sql,
@@ -34,8 +35,8 @@ export const residueInPostgres = async (
 }
 
 /**
- * The query reads arrays and composite values as JSON and bytes in escaped form, so that text
- * within them can be found.
+ * The query reads arrays and composite values as JSON and bytes in escaped form, so that the search
+ * finds text within them.
  */
 const readTables = (sql: Sql): Promise<Relation[]> =>
   sql<Relation[]>`

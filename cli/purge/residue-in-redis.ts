@@ -3,16 +3,14 @@ import { scanKeys, serversOf } from '../../queue/redis/redis-servers.ts'
 import { CommandError } from '../run-command.ts'
 import { comparable, heldIn, newTally, type Residue, type Sought } from './text-search.ts'
 
-/**
- * A job or an entry of a log can be as large as a conversation, and this many are held at a time.
- */
+/** Memory holds this many items at a time. A job or an entry can be as large as a conversation. */
 const LARGE_AT_ONCE = 16
 const ITEMS_AT_ONCE = 100
 
 /**
  * Searches Redis for the strings: names and values of every key under the prefix (logs, states,
- * idempotency keys, jobs), and the slow log of each server. A key that comes, goes or moves during
- * the search may be missed, or counted twice.
+ * idempotency keys, jobs), and the slow log of each server. The search may miss a key that is
+ * added, removed or moved meanwhile, or count it twice.
  *
  * @throws CommandError when a key has a type that this product never makes; a ReplyError when Redis
  * hides its slow log.
@@ -43,10 +41,7 @@ export const residueInRedis = async (
   return { residue: tally.residue(), keys }
 }
 
-/**
- * The name in a form that may be printed, with `*` for ids and for the strings that are searched
- * for.
- */
+/** The name in printable form, with `*` for ids and for the searched strings. */
 const patternOf = (name: string, sought: readonly Sought[]): string => {
   const isPlain = (part: string): boolean =>
     /^[A-Za-z_-]*\}?$/.test(part) && heldIn(comparable(part), sought).length === 0
@@ -65,7 +60,7 @@ const heldByValue = async (redis: RedisClient, name: string, sought: readonly So
   return [...held]
 }
 
-/** All that a key holds, a few items at a time. Empty when the key has gone meanwhile. */
+/** The content of a key, a few items at a time. Empty if the key was removed meanwhile. */
 const valuesOf = async function* (redis: RedisClient, name: string): AsyncGenerator<string[]> {
   const type = await redis.type(name)
   switch (type) {
@@ -90,7 +85,9 @@ const valuesOf = async function* (redis: RedisClient, name: string): AsyncGenera
       yield* entriesOf(redis, name)
       return
     default:
-      throw new CommandError(`Redis has a key of type ${type}, which cannot be searched.`)
+      throw new CommandError(
+        `Redis has a key of type ${type}, which this command cannot search. It is not from this service: check REDIS_PREFIX.`,
+      )
   }
 }
 

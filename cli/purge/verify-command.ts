@@ -10,28 +10,29 @@ import { soughtOf } from './text-search.ts'
 const USAGE = `usage: npm run purge:verify -- [--id TEXT]… [--email TEXT]… [--text TEXT]…
        npm run purge:verify -- --workspace ID
 
-Searches all that Postgres and Redis hold for these strings, in upper or lower case and as JSON writes them: every column of
-every table, planner statistics and statements; names and values of every key, and the slow log.
-Prints the places of each string and in how many rows or keys it stands, never the content.
+Searches Postgres and Redis for these strings, in upper or lower case and in the form of JSON: every column of every table,
+planner statistics and statements; names and values of every key, and the slow log.
+Prints the places of each string and the number of rows or keys that contain it, never the content.
 With the id of a deleted workspace it counts the rows and keys that belong to it.
-Ends with 0 when nothing is found anywhere, else with 1.`
+Exit code 0: no string is found. 1: a string is found, or the command failed.`
 
 const OPTIONS = ['id', 'email', 'text'] as const
 
-/** Files on the disk of Redis, which no command of Redis reads. */
-const SNAPSHOTS = 'not searched: snapshots of Redis, which it keeps or does not tell about (docs/operate.md, "Redis")'
+/** Files on the disk of Redis, which its commands cannot read. */
+const SNAPSHOTS = 'not searched: snapshots of Redis (docs/operate.md, "Redis")'
 
 const rows = (count: number): string => (count === 1 ? '1 row' : `${count} rows`)
 
 const verifyWorkspace = async ({ sql, openRedis }: Pick<CommandContext, 'sql' | 'openRedis'>, word: string) => {
   const workspaceId = asOwnId(word)
-  if (workspaceId === undefined) throw new CommandError('The id of a workspace is a UUID.')
+  if (workspaceId === undefined)
+    throw new CommandError('The id of a workspace must be a UUID, as npm run workspace -- list and -- delete print it.')
   const { rows: found, keys } = await residueOfWorkspace({ sql, ...(await openRedis()) }, workspaceId)
   const lines = found.map(({ table, count }) => `  ${table}: ${rows(count)}`)
   if (keys > 0) lines.push(`  Redis: ${keys}`)
   print(lines.length === 0 ? 'workspace: found nowhere' : 'workspace:')
   for (const line of lines) print(line)
-  if (lines.length > 0) throw new CommandError('Something was found.')
+  if (lines.length > 0) throw new CommandError('Data of the workspace was found, in the places above.')
 }
 
 await runCommand({
@@ -52,13 +53,14 @@ await runCommand({
     const sought = soughtOf(given.map(({ text }) => text))
     if (words.length > 0 || given.length === 0) throw new CommandError(USAGE)
     if (given.some(({ text }) => !sought.some((one) => one.text === text))) {
-      throw new CommandError('A string to search for must not be blank.')
+      throw new CommandError('A string to search for must not be blank: give --id, --email or --text a text.')
     }
     const { redis, prefix } = await openRedis()
     // Redis is searched first: submissions move from Redis to Postgres, and not back.
     const inRedis = await residueInRedis(redis, prefix, sought)
     const inPostgres = await residueInPostgres(sql, sought)
-    if (inPostgres.tables === 0) throw new CommandError('The database has no tables. Is DATABASE_SCHEMA right?')
+    if (inPostgres.tables === 0)
+      throw new CommandError('The database has no tables in this schema. Check DATABASE_URL and DATABASE_SCHEMA.')
     const found = [
       ...inPostgres.residue.map(({ text, place, count }) => ({ text, line: `  ${place}: ${rows(count)}` })),
       ...inRedis.residue.map(({ text, place, count }) => ({ text, line: `  Redis ${place}: ${count}` })),
@@ -71,6 +73,6 @@ await runCommand({
     const areKept = await Promise.all((await serversOf(redis)).map(keepsSnapshots))
     print(`searched: ${inPostgres.tables} tables, and ${inRedis.keys} keys under ${prefix}`)
     if (areKept.some((kept) => kept !== false)) print(SNAPSHOTS)
-    if (found.length > 0) throw new CommandError('Something was found.')
+    if (found.length > 0) throw new CommandError('At least one string was found, in the places above.')
   },
 })

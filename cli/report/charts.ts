@@ -1,7 +1,7 @@
 import { html, type Html } from './html.ts'
 
-/** One place on the horizontal axis; `value` is null where there is none. */
-export type Point = { readonly label: string; readonly value: number | null; readonly told: string }
+/** One place on the horizontal axis. `value` is null for a gap. */
+export type Point = { readonly label: string; readonly value: number | null; readonly tooltip: string }
 
 const WIDTH = 720
 const HEIGHT = 190
@@ -15,7 +15,7 @@ const SPARK = { width: 96, height: 22 }
 export const columnChart = (title: string, points: readonly Point[]): Html => {
   const top = niceTop(Math.max(...points.map(({ value }) => value ?? 0)))
   const width = (WIDTH - LEFT) / Math.max(points.length, 1)
-  const columns = points.map(({ value, told }, at) => {
+  const columns = points.map(({ value, tooltip }, at) => {
     const height = ((value ?? 0) / top) * (HEIGHT - TOP - BOTTOM)
     const x = LEFT + at * width + width * 0.12
     return html`<rect
@@ -24,7 +24,7 @@ export const columnChart = (title: string, points: readonly Point[]): Html => {
       width="${(width * 0.76).toFixed(1)}"
       height="${height.toFixed(1)}"
       rx="2"
-      ><title>${told}</title></rect
+      ><title>${tooltip}</title></rect
     >`
   })
   return frame({ title, points, ends: [0, top], drawn: html`<g class="columns">${columns}</g>` })
@@ -32,19 +32,20 @@ export const columnChart = (title: string, points: readonly Point[]): Html => {
 
 /** A line from the lower to the upper end, broken where there is no value. */
 export const lineChart = (title: string, points: readonly Point[], ends: readonly [number, number]): Html => {
-  const dots = points.flatMap(({ value, told }, at) =>
-    value === null ? [] : [{ at, told, x: placeOf(at, points.length), y: heightOf(value, ends) }],
+  const dots = points.flatMap(({ value, tooltip }, at) =>
+    value === null ? [] : [{ at, tooltip, x: placeOf(at, points.length), y: heightOf(value, ends) }],
   )
   const path = dots
     .map(({ at, x, y }, index) => `${dots[index - 1]?.at === at - 1 ? 'L' : 'M'}${x.toFixed(1)} ${y.toFixed(1)}`)
     .join('')
   const circles = dots.map(
-    ({ x, y, told }) => html`<circle cx="${x.toFixed(1)}" cy="${y.toFixed(1)}" r="3.5"><title>${told}</title></circle>`,
+    ({ x, y, tooltip }) =>
+      html`<circle cx="${x.toFixed(1)}" cy="${y.toFixed(1)}" r="3.5"><title>${tooltip}</title></circle>`,
   )
   return frame({ title, points, ends, drawn: html`<path class="line" d="${path}" /><g class="dots">${circles}</g>` })
 }
 
-/** A small one beside a name, from zero. */
+/** A small chart beside a name, from zero. */
 export const sparkline = (title: string, values: readonly number[]): Html => {
   const top = Math.max(...values, 1)
   const width = SPARK.width / Math.max(values.length, 1)

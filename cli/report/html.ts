@@ -1,4 +1,4 @@
-/** Text that is HTML already. Only `html` and `trusted` make it. */
+/** Text that is already HTML. Only `html` and `trusted` make it. */
 export type Html = { readonly html: string }
 
 type Value = Html | string | number | readonly Html[]
@@ -11,15 +11,12 @@ const ESCAPES: Readonly<Record<string, string>> = {
   "'": '&#39;',
 }
 
-/**
- * HTML as a template: every value in it is escaped, unless it is HTML itself. Attributes have to
- * stand in quotes.
- */
+/** A template of HTML that escapes every value except HTML. Attributes must be quoted. */
 export const html = (texts: TemplateStringsArray, ...values: readonly Value[]): Html => ({
   html: texts.map((text, at) => text + (at < values.length ? escaped(values[at]!) : '')).join(''),
 })
 
-/** A file of ours as it is. */
+/** HTML from a file of this repository, unescaped. */
 export const trusted = (text: string): Html => ({ html: text })
 
 const escaped = (value: Value): string => {

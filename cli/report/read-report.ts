@@ -8,7 +8,7 @@ const MOST_SOURCES = 12
 const EXAMPLES = 3
 const TAGS_OF_ACCOUNT = 3
 
-/** `id` is the workspace that is asked for: every statement here has it. */
+/** `id` is the requested workspace. Every statement here filters by it. */
 type Asked = { readonly id: string; readonly period: Period }
 
 /** Reads a report from the tables and views that readers may read. */
@@ -68,7 +68,7 @@ const readTotals = async (sql: Sql, { id, period }: Asked): Promise<{ now: Total
 
 const readSteps = (sql: Sql, { id, period: { since, until, unit } }: Asked): Promise<Step[]> =>
   sql<Step[]>`
-    with said as (
+    with given as (
       select date_trunc(${unit}, created_at) as begin, count(*)::int as feedback, avg(rating)::float8 as rating
       from feedback
       where workspace_id = ${id} and created_at >= ${since} and created_at < ${until}
@@ -78,7 +78,7 @@ const readSteps = (sql: Sql, { id, period: { since, until, unit } }: Asked): Pro
     from generate_series(
       date_trunc(${unit}, ${since}::timestamptz), ${until}::timestamptz - interval '1 microsecond', ('1 ' || ${unit}::text)::interval
     ) as begin
-    left join said using (begin)
+    left join given using (begin)
     order by begin`.execute()
 
 type Found<Row> = Omit<Row, 'examples' | 'steps' | 'accounts' | 'contractValue'>
@@ -87,22 +87,22 @@ const NO_SAYING: Saying = { accounts: 0, contractValue: null }
 
 const readTopics = (sql: Sql, { id, period: { before, since, until } }: Asked): Promise<Found<Topic>[]> =>
   sql<Found<Topic>[]>`
-    with said as materialized (
+    with given as materialized (
       select tags, rating, created_at >= ${since} as is_now
       from feedback
       where workspace_id = ${id} and created_at >= ${before} and created_at < ${until}
     )
     select tag, count(*) filter (where is_now)::int as feedback, count(*) filter (where not is_now)::int as before,
       (avg(rating) filter (where is_now))::float8 as rating
-    from said cross join unnest(tags) as tag
+    from given cross join unnest(tags) as tag
     group by tag
     having count(*) filter (where is_now) > 0
     order by feedback desc, tag
     limit ${MOST_TOPICS}`.execute()
 
 /**
- * The last seven days beside the eight weeks before: what at least doubled, of three feedback or
- * more.
+ * Topics that at least doubled in the last seven days compared with the eight weeks before, with
+ * three feedback or more.
  */
 const readNews = (sql: Sql, { id, period: { until } }: Asked): Promise<Found<News>[]> =>
   sql<Found<News>[]>`
@@ -114,7 +114,7 @@ const readNews = (sql: Sql, { id, period: { until } }: Asked): Promise<Found<New
         select tags, rating, created_at >= ${until}::timestamptz - interval '7 days' as is_now
         from feedback
         where workspace_id = ${id} and created_at >= ${until}::timestamptz - interval '63 days' and created_at < ${until}
-      ) as said
+      ) as given
       cross join unnest(tags) as tag
       group by tag
     ) as counted
@@ -153,27 +153,27 @@ const readSaying = async (
   tags: readonly string[],
 ): Promise<Map<string, Saying>> => {
   const rows = await sql<(Saying & { tag: string })[]>`
-    with said as materialized (
+    with given as materialized (
       select account_id, account_contract_value as value, tags
       from feedback_view
       where workspace_id = ${id} and created_at >= ${since} and created_at < ${until} and account_id is not null
     )
     select tag, count(*)::int as accounts, sum(value)::float8 as "contractValue"
-    from (select distinct tag, account_id, value from said cross join unnest(tags) as tag where tag = any (${tags}::text[])) as each
+    from (select distinct tag, account_id, value from given cross join unnest(tags) as tag where tag = any (${tags}::text[])) as each
     group by tag`
   return new Map(rows.map(({ tag, ...saying }) => [tag, saying]))
 }
 
 const readAccounts = (sql: Sql, { id, period: { before, since, until } }: Asked): Promise<Account[]> =>
   sql<Account[]>`
-    with said as materialized (
+    with given as materialized (
       select account_id, account_name, account_contract_value as value, rating, tags, created_at >= ${since} as is_now
       from feedback_view
       where workspace_id = ${id} and created_at >= ${before} and created_at < ${until} and account_id is not null
     ), largest as (
       select account_id, account_name as name, value::float8 as value, count(*) filter (where is_now)::int as feedback,
         (avg(rating) filter (where is_now))::float8 as rating, (avg(rating) filter (where not is_now))::float8 as rating_before
-      from said
+      from given
       group by account_id, account_name, value
       having count(*) filter (where is_now) > 0
       order by value desc nulls last, feedback desc, name
@@ -181,7 +181,7 @@ const readAccounts = (sql: Sql, { id, period: { before, since, until } }: Asked)
     )
     select name, value as "contractValue", feedback, rating, rating_before as "ratingBefore",
       array(
-        select tag from said as own cross join unnest(own.tags) as tag
+        select tag from given as own cross join unnest(own.tags) as tag
         where own.account_id = largest.account_id and own.is_now
         group by tag order by count(*) desc, tag limit ${TAGS_OF_ACCOUNT}
       ) as tags

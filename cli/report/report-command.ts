@@ -11,20 +11,23 @@ import { reportPage } from './report-page.ts'
 
 const USAGE = `usage: npm run report -- --out FILE [--since DATE] [--until DATE] [--workspace NAME]
 
-Writes a page about the feedback of one workspace: what is said, how it changes, and who says it, with charts and examples.
-It is one HTML file, which loads nothing. FILE is relative to the folder in which you are.
-It reads what the role of \`npm run reader\` may read: with that role in DATABASE_URL, too.
-DATE is a day in UTC (2026-01-31) or a date-time. Without --since it is about the last 13 weeks, without --until it goes up to
-now, without --workspace it is about ${DEFAULT_WORKSPACE}.`
+Writes a page about the feedback of one workspace: topics, changes and accounts, with charts and examples.
+The page is one HTML file that loads no other files. FILE is relative to the current folder.
+The role of \`npm run reader\` is enough: set DATABASE_URL to it.
+DATE is a day in UTC (2026-01-31) or a date-time. By default the report covers the last 13 weeks, up to now, of the
+workspace ${DEFAULT_WORKSPACE}.`
 
 const DEFAULT_MS = 13 * 7 * 86_400_000
 /** A chart has a bar for each month. */
 const MOST_YEARS = 100
 const MOST_MS = MOST_YEARS * 366 * 86_400_000
-/** It has names and texts of customers. */
+/** The file has names and texts of customers. */
 const OWNER_ONLY = 0o600
 
-/** A new file takes the place of an old one, which could be a link or readable by others. */
+/**
+ * Replaces an old file instead of writing into it, since that could be a link or readable by
+ * others.
+ */
 const replaceFile = async (path: string, text: string): Promise<void> => {
   const draft = `${path}.${process.pid}`
   try {
@@ -49,13 +52,13 @@ await runCommand({
     const now = new Date()
     const until = dateOf('until', values['until']) ?? now
     const since = dateOf('since', values['since']) ?? new Date(until.getTime() - DEFAULT_MS)
-    if (since >= until) throw new CommandError('--since has to be before --until.')
+    if (since >= until) throw new CommandError('--since must be before --until.')
     if (until.getTime() - since.getTime() > MOST_MS) {
       throw new CommandError(
-        `A report is about at most ${MOST_YEARS} years: name a later --since, or an earlier --until.`,
+        `A report covers at most ${MOST_YEARS} years: give a later --since, or an earlier --until.`,
       )
     }
-    // npm runs this in the folder of the repository, and says in which one it was called.
+    // npm runs this in the folder of the repository, and names the caller's folder in a variable.
     const out = pathOfCaller(values['out'])
     const name = values['workspace'] ?? DEFAULT_WORKSPACE
     const [workspace] = await sql<{ id: string; name: string }[]>`select id, name from workspace where name = ${name}`
@@ -63,7 +66,9 @@ await runCommand({
     const report = await readReport(sql, workspace, periodOf(since, until))
     const style = await readFile(new URL('./report.css', import.meta.url), 'utf8')
     await replaceFile(out, reportPage(report, style, now).html).catch((error: unknown) => {
-      throw new CommandError(`${out} cannot be written (${describeFault(error)}).`)
+      throw new CommandError(
+        `${out} cannot be written (${describeFault(error)}). Name another file with --out, or make this one writable.`,
+      )
     })
     process.stdout.write(`${values['out']}: ${report.now.feedback} feedback, ${report.topics.length} topics\n`)
   },

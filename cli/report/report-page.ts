@@ -6,7 +6,7 @@ const MOST_CHARACTERS = 600
 const LOWEST_RATING = 1
 const SCALE = 5
 
-/** The whole page: one file, which loads nothing and runs nothing. */
+/** The whole page: one file without scripts that loads no other files. */
 export const reportPage = (report: Report, style: string, madeAt: Date): Html =>
   html`<!doctype html>
     <html lang="en">
@@ -30,7 +30,7 @@ export const reportPage = (report: Report, style: string, madeAt: Date): Html =>
           <h1>What customers say</h1>
           <p>
             Workspace <bdi>${report.workspace}</bdi>, ${day(report.period.since)} to ${day(lastMoment(report))} (UTC),
-            beside as long before
+            compared with the same time before
           </p>
         </header>
         <main>
@@ -39,17 +39,17 @@ export const reportPage = (report: Report, style: string, madeAt: Date): Html =>
         </main>
         <footer>
           <p>
-            Made ${day(madeAt)} by <code>npm run report</code>. This file has names and texts of customers: a purge does
-            not reach it, so delete it when it has been read.
+            Made ${day(madeAt)} by <code>npm run report</code>. This file has names and texts of customers. A purge does
+            not remove it, so delete it after reading.
           </p>
         </footer>
       </body>
     </html> `
 
 const tiles = ({ now, before }: Report): Html =>
-  html`<section class="tiles" aria-label="In short">
+  html`<section class="tiles" aria-label="Summary">
     ${tile('Feedback', number(now.feedback), change(now.feedback, before.feedback))}
-    ${tile('Mean rating', rating(now.rating), now.rating === null || before.rating === null ? '' : `${signed(now.rating - before.rating)} since before`)}
+    ${tile('Mean rating', rating(now.rating), now.rating === null || before.rating === null ? '' : `${signed(now.rating - before.rating)} compared with before`)}
     ${tile('People', number(now.contacts), change(now.contacts, before.contacts))}
     ${tile('Accounts', number(now.accounts), change(now.accounts, before.accounts))}
   </section>`
@@ -66,7 +66,7 @@ const changes = ({ steps, period: { unit } }: Report): Html => {
   const top = Math.max(SCALE, ...ratings) > SCALE ? 2 * SCALE : SCALE
   const ends: [number, number] = [Math.min(LOWEST_RATING, ...ratings), top]
   return html`<section>
-    <h2>How it changes</h2>
+    <h2>Changes</h2>
     <figure>
       <figcaption>Feedback each ${unit}; the first and the last may be cut off</figcaption>
       ${columnChart(
@@ -88,7 +88,7 @@ const changes = ({ steps, period: { unit } }: Report): Html => {
 const pointOf = (step: Step, unit: Unit, kind: 'feedback' | 'rating'): Point => ({
   label: unit === 'month' ? step.begin.toISOString().slice(0, 7) : step.begin.toISOString().slice(5, 10),
   value: step[kind],
-  told: `${unit} of ${day(step.begin)}: ${number(step.feedback)} feedback, rated ${rating(step.rating)}`,
+  tooltip: `${unit} of ${day(step.begin)}: ${number(step.feedback)} feedback, rated ${rating(step.rating)}`,
 })
 
 const news = (found: readonly News[]): Html =>
@@ -108,11 +108,11 @@ const news = (found: readonly News[]): Html =>
 
 const topics = ({ topics: found, period: { unit } }: Report): Html => {
   const most = Math.max(...found.map(({ feedback }) => feedback), 1)
-  const headings = ['Topic', 'Feedback', `Each ${unit}`, 'Since before', 'Rating', 'Accounts', 'Contract value']
+  const headings = ['Topic', 'Feedback', `Each ${unit}`, 'Change', 'Rating', 'Accounts', 'Contract value']
   const rows = found.map((topic) => topicRows(topic, most))
   return html`<section>
-    <h2>What is said</h2>
-    ${rows.length === 0 ? html`<p>Nothing with tags.</p>` : scrolling('What is said', table(headings, rows))}
+    <h2>Topics</h2>
+    ${rows.length === 0 ? html`<p>No feedback has tags.</p>` : scrolling('Topics', table(headings, rows))}
   </section>`
 }
 
@@ -135,9 +135,9 @@ const accounts = ({ accounts: found }: Report): Html => {
   const headings = ['Account', 'Contract value', 'Feedback', 'Rating', 'Before', 'Mostly about']
   const rows = found.map((account) => accountRow(account, most))
   return html`<section>
-    <h2>Who says it</h2>
-    <p>The accounts of the highest contract value that said something.</p>
-    ${rows.length === 0 ? html`<p>No feedback of accounts.</p>` : scrolling('Who says it', table(headings, rows))}
+    <h2>Accounts</h2>
+    <p>The accounts with the highest contract value that gave feedback.</p>
+    ${rows.length === 0 ? html`<p>No feedback of accounts.</p>` : scrolling('Accounts', table(headings, rows))}
   </section>`
 }
 
@@ -158,7 +158,7 @@ const accountRow = (
 
 const satisfaction = ({ sources, projects }: Report): Html =>
   html`<section>
-    <h2>How satisfied they are</h2>
+    <h2>Satisfaction</h2>
     <p>
       The highest rating of a source tells its scale. Up to 5: CSAT, the percentage of 4 and 5. Above: NPS, the
       percentage of 9 and 10 less that of 0 to 6.

@@ -1,7 +1,10 @@
-/** The content of a report, without its form. Ratings are means, and null where there is none. */
+/** The content of a report, without its form. Ratings are means, or null without ratings. */
 export type Report = {
   readonly workspace: string
-  /** From this time on, and before that one; `before` is as long before `since`. */
+  /**
+   * The report covers the time from `since` to `until`. It compares it with the same span before,
+   * which begins at `before`.
+   */
   readonly period: Period
   readonly now: Totals
   readonly before: Totals
@@ -16,7 +19,7 @@ export type Report = {
 export type Period = { readonly before: Date; readonly since: Date; readonly until: Date; readonly unit: Unit }
 export type Unit = 'day' | 'week' | 'month'
 export type Totals = { feedback: number; contacts: number; accounts: number; rating: number | null }
-/** A day, week or month, by its beginning. */
+/** A day, week or month, named by its beginning. */
 export type Step = { begin: Date; feedback: number; rating: number | null }
 export type Example = {
   tag: string
@@ -32,12 +35,12 @@ export type Topic = {
   before: number
   rating: number | null
   accounts: number
-  /** Of these accounts, each counted once. */
+  /** The sum over these accounts, each counted once. */
   contractValue: number | null
   steps: number[]
   examples: Example[]
 }
-/** Of the last seven days, beside the mean of the eight weeks before. */
+/** Feedback of the last seven days, and the weekly mean of the eight weeks before. */
 export type News = { tag: string; feedback: number; weeklyBefore: number; rating: number | null; examples: Example[] }
 export type Account = {
   name: string | null
@@ -47,14 +50,14 @@ export type Account = {
   ratingBefore: number | null
   tags: string[]
 }
-/** The highest rating that came from it tells its scale: CSAT up to 5, NPS above. */
+/** The highest rating of a source tells its scale: CSAT up to 5, NPS above. */
 export type Source = { source: string; ratings: number; highest: number; csat: number | null; nps: number | null }
 export type Project = { project: string; feedback: number; rating: number | null }
 
 const DAY_MS = 86_400_000
 const MOST_DAYS = 35
 const MOST_WEEKS_IN_DAYS = 400
-/** JavaScript writes earlier times in a form that Postgres does not read. */
+/** Postgres does not read the form in which JavaScript writes earlier times. */
 const YEAR_1_MS = Date.parse('0001-01-01T00:00:00Z')
 
 export const periodOf = (since: Date, until: Date): Period => {

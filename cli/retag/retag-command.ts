@@ -9,9 +9,9 @@ import { retag } from './retag.ts'
 
 const USAGE = `usage: npm run retag -- [--workspace NAME] [--source S] [--since DATE] [--until DATE] [--all-versions]
 
-Has the workers tag feedback and conversations with generated tags again: by default the records that an older version of
-the tagger read, with --all-versions all of them. Tags that people gave are never touched.
---since and --until bound the time of acceptance; DATE is a day in UTC (2026-01-31) or a date-time.
+Makes the workers generate the tags of feedback and conversations again: by default of records that an older version of
+the tagger tagged, with --all-versions of all records. Submitted tags never change.
+--since and --until bound the time of acceptance. DATE is a day in UTC (2026-01-31) or a date-time.
 You can stop it and run it again.`
 
 await runCommand({
@@ -41,12 +41,15 @@ await runCommand({
       output: process.stdout,
       now: Date.now,
     })
-    if ((await queues.tagging.getWorkersCount()) === 0) bar.note('waits for a worker to run')
+    if ((await queues.tagging.getWorkersCount()) === 0) bar.note('waits for a worker: npm run worker')
     const { done, kept, failed, workspaces } = await retag({ sql, queues }, wanted, bar.set)
     bar.end()
-    print(`looked at: ${feedback} feedback, ${conversation} conversations, in ${workspaces} workspaces`)
+    print(`checked: ${feedback} feedback, ${conversation} conversations, in ${workspaces} workspaces`)
     print(`tagged by version ${TAGGER_VERSION}: ${kept}`)
     print(`replaced, removed or tagged meanwhile: ${done - kept - failed}`)
-    if (failed > 0) throw new CommandError(`failed: ${failed}. The dashboard of the queues shows these jobs.`)
+    if (failed > 0)
+      throw new CommandError(
+        `failed: ${failed}. /admin/queues of the API shows the failed jobs of the queue tagging and their reasons.`,
+      )
   },
 })

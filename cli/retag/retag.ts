@@ -5,7 +5,7 @@ import type { Sql } from '../../db/connection/postgres.ts'
 import { type Retag, type RetagPage, retagPages } from '../../db/tags/retag.ts'
 
 const RECORDS_PER_JOB = 500
-/** Jobs that wait at once. More would delay the tags of new records. */
+/** The number of waiting jobs. More would delay the tags of new records. */
 const JOBS_AHEAD = 4
 const LOOK_EVERY_MS = 100
 
@@ -14,9 +14,9 @@ export type Retagged = { done: number; kept: number; failed: number; workspaces:
 type Queued = { id: string; records: number }
 
 /**
- * Has the workers tag records again, a few jobs at a time. `onProgress` gets the number of records
- * that workers have finished. Returns this number, the number of records whose new tags were kept,
- * and the number of records in failed jobs.
+ * Makes the workers tag records again, a few jobs at a time. `onProgress` gets the number of
+ * records that workers have finished. Returns this number, the number of records with new tags, and
+ * the number of records in failed jobs.
  */
 export const retag = async (
   { sql, queues }: { sql: Sql; queues: JobQueues },

@@ -4,7 +4,7 @@ import { readSettings, SETTINGS, type SettingName, type Settings, withSecretFile
 const DEFAULT_DATA_DIR = '.data'
 
 /**
- * The settings that an operator gives the launcher: servers that exist already, ports, secrets. It
+ * The settings that an operator gives the launcher: existing servers, ports, secrets. The launcher
  * makes the others itself.
  */
 export type LauncherConfig = Partial<
@@ -22,9 +22,9 @@ export type LauncherConfig = Partial<
   Settings<'HOST'> & { readonly DATA_DIR: string }
 
 /**
- * Checks every variable that is set, also the variables that only the API or the worker reads: a
- * bad one fails the start before the servers run. A variable that is not set stays absent, also
- * if it has a default elsewhere: the launcher makes it.
+ * Checks every set variable, even variables that only the API or the worker reads, so that a bad
+ * value fails before the servers run. An unset variable stays absent, even if it has a default
+ * elsewhere: the launcher makes its value.
  *
  * @throws BadSettings
  */

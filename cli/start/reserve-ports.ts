@@ -2,7 +2,7 @@ import { findFreePort, type ReservedPort, reserveNextPort, reservePort } from '.
 import type { LauncherConfig } from './launcher-config.ts'
 import type { Running } from './running.ts'
 
-/** The API's port is held until the API is started, the worker's port is free now. */
+/** The port of the API is held until the API starts; the worker's port is free at this moment. */
 export type Ports = { readonly api: ReservedPort; readonly worker: number }
 
 const FIRST_PORT = 3000
@@ -22,11 +22,11 @@ const reserveApiPort = async ({ PORT, HOST }: LauncherConfig): Promise<ReservedP
   if (PORT === undefined) return reserveNextPort(FIRST_PORT, HOST)
   const reserved = await reservePort(PORT, HOST)
   if (reserved !== undefined) return reserved
-  throw new Error(`PORT ${PORT} is taken on ${HOST}: stop what listens there, or set another`)
+  throw new Error(`PORT ${PORT} is taken on ${HOST}: stop the program that listens there, or set another port`)
 }
 
 const chooseWorkerPort = async ({ WORKER_PORT }: LauncherConfig): Promise<number> => {
   if (WORKER_PORT === undefined) return findFreePort()
   if ((await findFreePort(WORKER_PORT)) === WORKER_PORT) return WORKER_PORT
-  throw new Error(`WORKER_PORT ${WORKER_PORT} is taken: stop what listens there, or set another`)
+  throw new Error(`WORKER_PORT ${WORKER_PORT} is taken: stop the program that listens there, or set another port`)
 }

@@ -2,11 +2,13 @@ import process from 'node:process'
 
 type ProcessId = () => number | undefined
 
-/** What a start has begun, in the order of its start, and whether its operator wants it to end. */
+/**
+ * The servers and programs of a start, in their order, and whether the operator wants to end it.
+ */
 export type Running = {
   readonly stopAsked: AbortSignal
   readonly askToStop: () => void
-  /** `stop` is called before that of everything that was added earlier. */
+  /** `stop` is called before the `stop` of earlier additions. */
   readonly add: (stop: () => unknown, pids?: readonly ProcessId[]) => void
   readonly stopAll: () => Promise<void>
   /** Kills all processes at once; the next start cleans up. */
@@ -33,6 +35,6 @@ const kill = (pid: number | undefined): void => {
   try {
     if (pid !== undefined) process.kill(pid, 'SIGKILL')
   } catch {
-    // It was gone already.
+    // It has already ended.
   }
 }

@@ -5,7 +5,7 @@ import type { Tokens } from './embedded/kept-secrets.ts'
 import type { LauncherConfig } from './launcher-config.ts'
 import type { ServerUrls } from './start-servers.ts'
 
-/** The text that is printed after the start: addresses, tokens and a first request. */
+/** The text printed after the start: addresses, tokens and a first request. */
 export const startMessage = (options: {
   config: LauncherConfig
   urls: ServerUrls
@@ -42,10 +42,7 @@ const shortPath = (path: string): string => {
   return fromHere === '' || fromHere.startsWith('..') ? path : fromHere
 }
 
-/**
- * The operator knows the passwords of a server that was there before; the terminal need not show
- * them.
- */
+/** The operator knows the passwords of an existing server; the terminal need not show them. */
 const withoutPassword = (url: string): string =>
   url.replace(/(:\/\/[^:@/?#]*:)[^/?#]*@/, '$1…@').replace(/(sentinelPassword=)[^&]*/, '$1…')
 

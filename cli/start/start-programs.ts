@@ -13,17 +13,21 @@ type Environment = Readonly<Record<string, string | undefined>>
 
 const READY_WITHIN_MS = 60_000
 const LOOK_EVERY_MS = 50
-/** `/readyz` answers sooner; another program that has the port may not answer at all. */
+/** `/readyz` answers sooner. Another program on the port may never answer. */
 const ANSWER_WITHIN_MS = 5_000
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
-/** Ends an API and a worker that a killed start left running. */
+/** Ends the API and the worker of an earlier start that was killed. */
 export const endLeftoverPrograms = async ({ DATA_DIR }: LauncherConfig): Promise<void> => {
   await Promise.all(['api', 'worker'].map((name) => endLeftoverProgram(pidFileOf(DATA_DIR, name))))
 }
 
-/** Migrates the database in a program of its own. @throws with its output when it fails */
+/**
+ * Migrates the database in a separate program.
+ *
+ * @throws with its output when it fails
+ */
 export const migrate = async (env: Environment, stopAsked: AbortSignal): Promise<void> => {
   stopAsked.throwIfAborted()
   const child = spawn(process.execPath, [join(root, 'cli/migrate-command.ts')], {
@@ -91,7 +95,7 @@ const answersReady = async (url: string, stopAsked: AbortSignal): Promise<void> 
     await pause(LOOK_EVERY_MS)
   }
   throw new Error(
-    `The API is not ready after ${READY_WITHIN_MS / 1000} s; its log is beside the worker's in DATA_DIR/logs.`,
+    `The API is not ready after ${READY_WITHIN_MS / 1000} s. Read its log and the worker's in DATA_DIR/logs.`,
   )
 }
 

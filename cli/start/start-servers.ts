@@ -9,8 +9,8 @@ import type { Running } from './running.ts'
 export type ServerUrls = { readonly databaseUrl: string; readonly redisUrl: string }
 
 /**
- * Starts the servers that the configuration does not name; `say` gets a line about each step that
- * takes long or fails.
+ * Starts the servers that the configuration does not name. `say` receives a line about each long or
+ * failed step.
  */
 export const startServers = async (
   { DATA_DIR, DATABASE_URL, REDIS_URL }: LauncherConfig,
@@ -28,7 +28,7 @@ export const startServers = async (
       embedded('PostgreSQL', (port) => startPostgres({ dataDir: dataDir('postgres'), log: say, ...port })),
     REDIS_URL ?? embedded('Redis', (port) => startRedis({ dataDir: dataDir('redis'), log: say, ...port })),
   ])
-  // Both have settled: when one failed, the other one is known as running and will be stopped.
+  // Waits for both, so that if one fails, the other is registered as running and will be stopped.
   if (databaseUrl.status === 'rejected') throw databaseUrl.reason
   if (redisUrl.status === 'rejected') throw redisUrl.reason
   return { databaseUrl: databaseUrl.value, redisUrl: redisUrl.value }

@@ -14,8 +14,8 @@ import { endLeftoverPrograms, migrate, startPrograms } from './start-programs.ts
 import { startServers } from './start-servers.ts'
 
 /**
- * npm passes Ctrl-C on to a program that the terminal has told already: a signal that follows so
- * soon is the same one.
+ * npm forwards Ctrl-C, which the terminal has sent already. A second signal within this time is the
+ * same one.
  */
 const SECOND_SIGNAL_AFTER_MS = 1_000
 
@@ -46,7 +46,7 @@ const main = async (): Promise<number> => {
   return exitCode
 }
 
-/** The first signal asks for an orderly end, a second one kills everything. */
+/** The first signal ends all programs in order, the second one kills them. */
 const onSignal = (running: Running): void => {
   let firstAt: number | undefined
   const handle = (): void => {
@@ -119,5 +119,5 @@ const aborted = (signal: AbortSignal): Promise<void> =>
   })
 
 printHelp(`usage: npm start
-Starts PostgreSQL, Redis, the API and a worker, with their data in DATA_DIR, until Ctrl-C. README.md has more.`)
+Starts PostgreSQL, Redis, the API and a worker, with their data in DATA_DIR, until Ctrl-C. See README.md.`)
 process.exit(await main())

@@ -4,16 +4,16 @@ import { describe, it } from 'node:test'
 import { appWithoutStores } from '../support/app-without-stores.ts'
 
 describe('the routes', () => {
-  it('are found whatever the host is called, however short its name', async () => {
+  it('are found under any name of the host, even a short one', async () => {
     for (const host of ['x', 'api', 'localhost:3000', 'feedback.example.com']) {
       const response = await appWithoutStores().handle(new Request(`http://${host}/healthz`))
       assert.equal(response.status, 200, host)
     }
   })
 
-  it('are not found by what is put into the header Host', async () => {
+  it('are not found by a path in the header Host', async () => {
     for (const host of ['x/healthz?', 'x#', 'x?y', 'a b', '[', 'x:99999', 'x:abc', 'user@x', '%', '<>', '\\', '']) {
-      // As the runtimes make it from the header, without looking.
+      // The runtimes build the address from the header, unchecked.
       const request = new Proxy(new Request('http://x/nothing', { headers: { Host: host } }), {
         get: (target, key): unknown => (key === 'url' ? `http://${host}/nothing` : Reflect.get(target, key, target)),
       })
@@ -27,7 +27,7 @@ describe('the routes', () => {
 describe('a bearer token', () => {
   const TOKEN = 'fbi_0aZ-._~+/=='
 
-  /** The token that the service finds in a request with these headers `Authorization`. */
+  /** The token that the service finds in a request with these `Authorization` headers. */
   const found = async (path: string, authorizations: readonly string[]): Promise<string | undefined> => {
     const tokens: (string | undefined)[] = []
     const app = appWithoutStores({
@@ -47,7 +47,7 @@ describe('a bearer token', () => {
   }
 
   const FORMS = ['Bearer T', 'bearer T', 'BEARER T', 'bEaReR    T', 'Bearer T  ', ' Bearer T\t']
-  // What the environment gives as a token may have any of these characters.
+  // A token from the environment may have any of these characters.
   const CHARACTERS = ['T,', ',T', '"T"', "'T", 'token=T', '!#$%&()*:;<>?@[]^{|}']
   const NONE = [
     ['BearerXT', 'BearerT', 'Bearer\tT', 'Bearer \tT', 'Bearer:T', 'Bearer=T', 'Bearer,T', 'Bearer/T', 'Bearer\xA0T'],
@@ -72,14 +72,14 @@ describe('a bearer token', () => {
   }
 
   it('is the password of Basic authentication for operators alone', async () => {
-    const basic = `Basic ${Buffer.from(`anybody:${TOKEN}`).toString('base64')}`
+    const basic = `Basic ${Buffer.from(`operator:${TOKEN}`).toString('base64')}`
     assert.equal(await found('/metrics', [basic]), TOKEN)
     assert.equal(await found('/api/v1/submissions/x', [basic]), undefined)
   })
 })
 
 describe('the address of the service', () => {
-  it('leads a browser to the reference, also below a path of a proxy, and tells others the addresses', async () => {
+  it('leads a browser to the reference, also below a path of a proxy, and answers other clients with the addresses', async () => {
     const get = (path: string, headers = {}) => appWithoutStores().handle(new Request(`http://x${path}`, { headers }))
     const browser = await get('/', { Accept: 'text/html,application/xhtml+xml,*/*;q=0.8' })
     assert.deepEqual([browser.status, browser.headers.get('Location')], [302, 'docs'])
@@ -102,7 +102,7 @@ describe('the id of a request', () => {
     }
   })
 
-  it('is a new one where the caller sent none, or one that is not sane', async () => {
+  it('is new if the caller sent none, or a malformed one', async () => {
     const ids = [await idOf(), await idOf('x'.repeat(1_000)), await idOf('a b'), await idOf('<script>')]
     for (const id of ids) assert.match(id ?? '', /^[\w-]{16,64}$/)
     assert.equal(new Set(ids).size, ids.length)

@@ -8,7 +8,7 @@ import { freshSchema, type TestSchema } from '../support/schema.ts'
 
 const TOKENS = 1_200
 
-describe('looking tokens up', () => {
+describe('a look-up of tokens', () => {
   let schema: TestSchema
   before(async () => {
     schema = await freshSchema()
@@ -23,10 +23,7 @@ describe('looking tokens up', () => {
     return tokens.map((token, at) => ({ token, id: ids[at]! }))
   }
 
-  /**
-   * What createAuthenticate makes, with its look-ups, each the number of tokens asked about, and a
-   * clock to be set.
-   */
+  /** An `authenticate` with the sizes of its look-ups, and a clock that the test sets. */
   const watched = () => {
     const lookUps: number[] = []
     const clock = { ms: 0 }
@@ -40,27 +37,27 @@ describe('looking tokens up', () => {
     return { authenticate, lookUps, clock }
   }
 
-  it('takes those along that are in use, so that many ask Postgres about as seldom as one', async () => {
+  it('also renews other tokens in use, so that many tokens need about as few look-ups as one', async () => {
     const tokens = await makeTokens(TOKENS)
     const { authenticate, lookUps, clock } = watched()
     for (const { token } of tokens) {
       assert.ok('scopes' in (await authenticate(token)))
       clock.ms += 1
     }
-    assert.equal(lookUps.length, TOKENS, 'each is new, and comes by itself')
+    assert.equal(lookUps.length, TOKENS, 'each token is new, and comes alone')
     lookUps.length = 0
     const seconds = 60
     for (let second = 0; second < seconds; second++) {
       for (const { token } of tokens) assert.ok('scopes' in (await authenticate(token)))
       clock.ms += 1_000
     }
-    // A look-up has 1,000 at most.
+    // A look-up has at most 1,000 tokens.
     const rounds = (seconds * 1_000) / (TOKEN_REMEMBERED_MS / 2)
     assert.ok(lookUps.length <= 2 * rounds, `${lookUps.length} look-ups`)
     assert.ok(Math.max(...lookUps) > 500 && Math.max(...lookUps) <= 1_001, String(lookUps))
   })
 
-  it('leaves those alone that nobody uses', async () => {
+  it('does not renew unused tokens', async () => {
     const [used, idle] = await makeTokens(2)
     const { authenticate, lookUps, clock } = watched()
     await authenticate(idle!.token)
@@ -71,7 +68,7 @@ describe('looking tokens up', () => {
     assert.deepEqual(new Set(lookUps), new Set([1]))
   })
 
-  it('refuses what was revoked, or not known, once its time is over, also of what was taken along', async () => {
+  it('refuses a revoked or unknown token when its remembered time is over, even if another look-up renewed it', async () => {
     const [first, second] = await makeTokens(2)
     const { authenticate, lookUps, clock } = watched()
     const later = makeToken()
@@ -84,7 +81,7 @@ describe('looking tokens up', () => {
     assert.deepEqual(await known(), [true, true, false], 'remembered')
     clock.ms = TOKEN_REMEMBERED_MS
     await authenticate(first!.token)
-    assert.equal(lookUps.at(-1), 3, 'the others were taken along')
+    assert.equal(lookUps.at(-1), 3, 'the look-up also renewed the other tokens')
     assert.deepEqual(await known(), [true, false, true])
   })
   it('refuses a token that ends while it is remembered', async () => {

@@ -18,7 +18,7 @@ const preflight = (path: string, origin: string, origins?: string[]): Promise<Re
 const allowedOrigin = ({ headers }: Response): string | null => headers.get('access-control-allow-origin')
 
 describe('pages of another origin', () => {
-  it('may ask nothing unless their origin is configured', async () => {
+  it('may send no request unless their origin is configured', async () => {
     const answers = [
       await preflight('/api/v1/feedbacks', PAGE, []),
       await preflight('/api/v1/feedbacks', OTHER),
@@ -33,7 +33,7 @@ describe('pages of another origin', () => {
     )
   })
 
-  it('are told before they send what they may send', async () => {
+  it('learn from a preflight which headers they may send', async () => {
     const { status, headers } = await preflight('/api/v1/feedbacks', PAGE)
     assert.equal(status, 204)
     assert.equal(headers.get('access-control-allow-origin'), PAGE)
@@ -60,12 +60,12 @@ describe('pages of another origin', () => {
     }
   })
 
-  it('do not get from a cache what was answered to others', async () => {
+  it('do not get the answers to other pages from a cache', async () => {
     const answers = [await ask('/api/v1/feedbacks', {}), await ask('/api/v1/feedbacks', { headers: { Origin: OTHER } })]
     for (const { headers } of answers) assert.equal(headers.get('vary'), 'Origin')
   })
 
-  it('OPTIONS is a wrong method where it is no question of a browser', async () => {
+  it('get 405 for OPTIONS that is not a preflight', async () => {
     assert.equal((await ask('/api/v1/feedbacks', { method: 'OPTIONS', headers: { Origin: PAGE } })).status, 405)
   })
 })

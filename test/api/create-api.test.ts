@@ -61,13 +61,13 @@ describe('an API without a worker', () => {
       }),
     )
 
-  it('refuses a purge that matches nothing, and accepts nothing of it', async () => {
+  it('refuses a purge that matches nothing, and queues nothing', async () => {
     const response = await post('/contacts/purge', { email: 'ann@example.org' })
     assert.equal(response.status, 404)
     assert.equal(response.headers.get('Submission-Id'), null)
   })
 
-  it('accepts a feedback, tells the id that its contact will have, and shows it as queued', async () => {
+  it('accepts a feedback, answers with the id that its contact will have, and shows it as queued', async () => {
     const response = await post('/feedbacks', FIRST, { 'Idempotency-Key': 'first' })
     assert.equal(response.status, 201)
     const { feedback } = await response.json()
@@ -78,7 +78,7 @@ describe('an API without a worker', () => {
     assert.equal((await receipt.json()).submission.state, 'queued')
   })
 
-  it('answers a repeated request again, for both who wait for the same submission', async () => {
+  it('answers a repeated request again, even when both requests wait for the same submission', async () => {
     const headers = { 'Idempotency-Key': 'first', Prefer: 'wait=0' }
     const responses = await Promise.all([1, 2].map(() => post('/feedbacks', FIRST, headers)))
     const ids = responses.map((response) => response.headers.get('Submission-Id'))
@@ -91,7 +91,7 @@ describe('an API without a worker', () => {
     assert.equal(other.status, 422)
   })
 
-  it('leaves out a contact that it cannot tell in time', async () => {
+  it('leaves out a contact that it cannot determine in time', async () => {
     const response = await post('/feedbacks', { description: 'x', contactId: 'a', isExternalContactId: true })
     assert.equal('customerId' in (await response.json()).feedback, false)
   })
@@ -118,7 +118,7 @@ describe('an API without a worker', () => {
   it('accepts a purge while the log has entries, and answers when it is to end', async () => {
     const purging = post('/contacts/purge', { id: 'b' })
     assert.equal((await get('/readyz')).status, 200)
-    // Nothing decides the purge here: the answer waits until the process drains.
+    // No worker decides the purge here, so the answer waits until the process drains.
     api.drain()
     const response = await purging
     assert.equal(response.status, 200)

@@ -13,7 +13,7 @@ type Wrong = readonly [value: JsonValue, mustBe: string]
 const all = (mustBe: string, ...values: JsonValue[]): Wrong[] => values.map((value) => [value, mustBe])
 const NO_TEXT = all('a string', 918_273_645, true, ['x'], { x: 1 })
 
-/** Values of another type, or not in the form that the type has, and what they must be instead. */
+/** Values of a wrong type or form, and the expected form in the message. */
 const WRONG: Readonly<Record<Kind, readonly Wrong[]>> = {
   text: NO_TEXT,
   short: [...NO_TEXT, ...TOO_LONG],
@@ -46,7 +46,7 @@ const assertTaken = async (field: Field, value: JsonValue | undefined): Promise<
   assert.equal(status, SUCCESS[field.operation], `for ${JSON.stringify(value)}: ${JSON.stringify(body)}`)
 }
 
-/** The whole answer, so that it quotes nothing of the value. */
+/** Compares the whole answer, so that it cannot quote the value. */
 const assertRefused = async (field: Field, value: JsonValue | undefined, message: string): Promise<void> => {
   const { status, body } = await post(field.operation, bodyWith(field, value, 'unique'))
   const expected = { error: [{ message: `${field.path} ${message}`, path: field.path }] }
@@ -75,7 +75,7 @@ for (const operation of Object.keys(SUCCESS)) {
 describe('a body', () => {
   const UNKNOWN = { description: 'x', Rating: 5, contact: { email: 'a@example.com', $name: 5 } }
 
-  it('may have members that are not known, unless it is to be read strictly', async () => {
+  it('may have unknown members, unless it is read strictly', async () => {
     assert.equal((await post('/feedbacks', UNKNOWN)).status, 201)
     const strict = { Prefer: 'handling=strict, wait=0' }
     const { body } = await post('/feedbacks', UNKNOWN, strict)
@@ -87,7 +87,7 @@ describe('a body', () => {
     assert.deepEqual([taken.status, taken.headers.get('Preference-Applied')], [201, 'handling=strict'])
   })
 
-  it('is told all that is wrong with it at once, 100 problems at most', async () => {
+  it('is refused with all its problems at once, 100 at most', async () => {
     const wrong = { rating: 'five', tags: ['fine', 5, null], contact: { email: 5 }, account: [], accountId: '' }
     const { body } = await post('/feedbacks', wrong)
     assert.deepEqual(

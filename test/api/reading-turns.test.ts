@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import { createReadingTurns } from '../../api/reads/reading-turns.ts'
 
 describe('the turns of reads', () => {
-  it('go to so many reads of a workspace at a time, in the order of asking', async () => {
+  it('go to a bounded number of reads of a workspace at a time, in their order', async () => {
     const turns = createReadingTurns(2)
     const ends = Array.from({ length: 4 }, () => Promise.withResolvers<void>())
     const begun: number[] = []
@@ -24,7 +24,7 @@ describe('the turns of reads', () => {
     assert.deepEqual(await Promise.all(reads), [0, 1, 2, 3])
   })
 
-  it('are refused while as many answers as there may be are being written, and come when one is', async () => {
+  it('are refused while the most answers are being written, and return when one is written', async () => {
     const turns = createReadingTurns(1)
     const written = turns.hold('a')
     assert.equal(await turns.take('a', async () => 'read'), undefined)

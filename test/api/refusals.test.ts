@@ -60,7 +60,7 @@ const send = (
     }),
   )
 
-/** Status, whole body, and all headers that have a meaning. */
+/** Status, whole body, and all significant headers. */
 const assertRefused = async (sent: Sent, [status, error, headers = {}]: Expected, given?: Given): Promise<void> => {
   const response = await send(sent, given)
   const named = ['WWW-Authenticate', 'Retry-After', 'Allow', 'Accept-Encoding', 'Submission-Id'].flatMap((name) => {
@@ -79,8 +79,8 @@ describe('every operation refuses', () => {
     const refused = (sent: Sent, expected: Expected) => assertRefused({ path, ...sent }, expected)
     const large = `{"id": "${'x'.repeat(mostBytes(operation))}`
 
-    it(`${operation}: what is wrong first, in the order of its steps`, async () => {
-      // Each has all faults from its own on.
+    it(`${operation}: a request for its first fault, in the order of the steps`, async () => {
+      // Each request has its own fault and all later ones.
       const text = { 'Content-Type': 'text/plain' }
       await refused({ token: null, body: large, headers: text }, UNAUTHENTICATED)
       await refused({ token: 'other', body: large, headers: text }, UNAUTHENTICATED)
@@ -95,14 +95,14 @@ describe('every operation refuses', () => {
       }
     })
 
-    it(`${operation}: a body of a byte more than it may have, and no smaller one`, async () => {
+    it(`${operation}: a body with one byte too many, and no smaller one`, async () => {
       const fill = mostBytes(operation) - least(operation, { unknown: '' }).length
       const response = await send({ path, body: least(operation, { unknown: 'x'.repeat(fill) }) })
       assert.ok(response.status < 300, await response.text())
       await refused({ body: least(operation, { unknown: 'x'.repeat(fill + 1) }) }, tooLarge(mostBytes(operation)))
     })
 
-    it(`${operation}: a body of 65 levels, and none of 64`, async () => {
+    it(`${operation}: a body of 65 levels, but not one of 64`, async () => {
       const nested = (levels: number): string => '{"a":'.repeat(levels - 1) + '{}' + '}'.repeat(levels - 1)
       const body = (levels: number): string => least(operation).replace(/}$/, `,"unknown":${nested(levels - 1)}}`)
       assert.ok((await send({ path, body: body(64) })).status < 300)
@@ -142,7 +142,7 @@ const DATABASE_AWAY = unavailable('The database cannot be reached. Nothing was a
 const purge: Sent = { path: `/api/v1${PURGE}`, body: '{"id":"x"}' }
 const receipt = (id: string): Sent => ({ method: 'GET', path: `/api/v1/submissions/${id}` })
 
-/** A conversation of 41 MB once its properties are those of each message, if they are to be. */
+/** A conversation of 41 MB once its properties are propagated to its messages, if requested. */
 const propagating = (propagatePropertiesToMessages: boolean): string => {
   const message = { incoming: true, content: '', createdAt: '2026-01-01T00:00:00Z' }
   const messages = Array.from({ length: 1_000 }, (_, index) => ({ ...message, id: `m${index}` }))
@@ -150,7 +150,7 @@ const propagating = (propagatePropertiesToMessages: boolean): string => {
   return least(CONVERSATION, { messages, properties, propagatePropertiesToMessages })
 }
 
-/** Situations in which a submission is refused for another reason than its body. */
+/** Reasons to refuse a submission other than its body. */
 const SITUATIONS: Readonly<Record<string, readonly [given: Given, expected: Expected, sent?: Sent]>> = {
   'the limit is used up': [admit('rate-limited'), LIMITED],
   'the bucket is known to be empty': [
@@ -161,34 +161,34 @@ const SITUATIONS: Readonly<Record<string, readonly [given: Given, expected: Expe
       },
     },
     LIMITED,
-    { body: 'not looked at' },
+    { body: 'not parsed' },
   ],
-  'the idempotency key came with another body': [
+  'the idempotency key was used with another body': [
     admit('other-body'),
-    [422, 'This Idempotency-Key came with another body before. Use a new key for a new request.'],
+    [422, 'This Idempotency-Key was used with another body. Use a new key for a new request.'],
   ],
-  'the workspace has too much waiting': [
+  'too many submissions of the workspace wait': [
     admit('full'),
-    unavailable('This workspace has as much waiting as there is room left for all. Nothing was accepted; retry later.'),
+    unavailable('Too many submissions of this workspace wait to be processed. Nothing was accepted; retry later.'),
   ],
-  'all have too much waiting': [
+  'too many submissions of all workspaces wait': [
     { intake: { ...admit('full').intake, pressure: () => 'backlog' } },
-    unavailable('Too much is waiting to be processed. Nothing was accepted; retry later.'),
+    unavailable('Too many submissions wait to be processed. Nothing was accepted; retry later.'),
   ],
   'too few replicas have it': [
     admit('unreplicated'),
-    unavailable('Too few copies of the queue have it yet. Nothing was confirmed; retry later with the same ids.'),
+    unavailable(
+      'Too few replicas of the queue have the submission yet. Nothing was confirmed; retry later with the same ids.',
+    ),
   ],
   'Redis does not answer': [{ intake: { admit: () => fails(new Error('timed out')) } }, QUEUE_SILENT],
   'Redis is full': [
     { intake: { admit: () => fails(FULL_REDIS) } },
     unavailable('The queue is nearly full. Nothing was accepted; retry later.'),
   ],
-  'Redis takes nothing in': [
+  'Redis refuses writes': [
     { intake: { admit: () => fails(replyError('READONLY')) } },
-    unavailable(
-      'The queue is there and takes nothing in at the moment. Nothing was confirmed; retry later with the same ids.',
-    ),
+    unavailable('The queue refuses writes at the moment. Nothing was confirmed; retry later with the same ids.'),
   ],
   'the process has as many bodies in hand as it may': [
     {
@@ -202,17 +202,20 @@ const SITUATIONS: Readonly<Record<string, readonly [given: Given, expected: Expe
       },
     },
     unavailable(
-      'This server is reading as many request bodies as it can hold. Nothing was accepted; retry later, with smaller bodies if you can.',
+      'This server is reading as many request bodies as it can hold. Nothing was accepted; retry later, with smaller bodies if possible.',
     ),
   ],
-  'Postgres does not know the token for being away': [
+  'Postgres is away, so that the token cannot be looked up': [
     { intake: { authenticate: async () => ({ refused: 'unavailable', why: 'postgres' }) } },
     DATABASE_AWAY,
   ],
-  'more came behind the body': [{ intake: { isWhole: async () => false } }, invalid('Nothing may follow the body')],
-  'a trailer is announced that is not read': [
+  'bytes follow the body': [
+    { intake: { isWhole: async () => false } },
+    invalid('Bytes follow the body: send nothing after it'),
+  ],
+  'it announces a trailer that the runtime cannot read': [
     { readsTrailers: false },
-    invalid('A body with trailer fields cannot be read here; send it without', 'Trailer'),
+    invalid('A body with trailer fields cannot be read here: send it without them', 'Trailer'),
     { headers: { Trailer: 'X-Sum' } },
   ],
   'the purge matches nothing': [{ intake: { canPurgeMatch: async () => false } }, NO_CONTACT, purge],
@@ -226,7 +229,7 @@ const SITUATIONS: Readonly<Record<string, readonly [given: Given, expected: Expe
     DATABASE_AWAY,
     purge,
   ],
-  'an invalid purge might match nothing': [
+  'a purge is invalid, even if it would match nothing': [
     { intake: { canPurgeMatch: async () => false } },
     invalid('email must be a string', 'email'),
     { ...purge, body: '{"id":"x","email":5}' },
@@ -245,7 +248,7 @@ const SITUATIONS: Readonly<Record<string, readonly [given: Given, expected: Expe
     [404, 'There is no submission of this id in this workspace, or its receipt has expired.'],
     receipt(SUBMISSION),
   ],
-  'the id of a submission is none': [
+  'the id of a submission is malformed': [
     {},
     [404, 'There is no submission of this id in this workspace, or its receipt has expired.'],
     receipt('x'),
@@ -259,11 +262,11 @@ describe('a request is refused when', () => {
     )
   }
 
-  it('an unforeseen fault happens: the answer tells only the id of the request', async () => {
+  it('an unforeseen fault happens: the answer has only the id of the request', async () => {
     const fault: Given = { intake: { admit: () => fails(new TypeError('sEcReT')) } }
     const headers = { 'X-Request-Id': 'abc' }
-    const told = 'Something went wrong on our side. Quote request abc when you report it.'
-    await assertRefused({ body: '{"description":"x"}', headers }, [500, told], fault)
+    const report = 'Something went wrong on our side. Quote request abc when you report it.'
+    await assertRefused({ body: '{"description":"x"}', headers }, [500, report], fault)
   })
 
   it('its path does not exist, with any method', async () => {
@@ -283,7 +286,7 @@ describe('a request is not refused', () => {
     assert.equal(response.status, 200)
   })
 
-  it('when its idempotency key is known: a purge is answered again, though it matches nothing any more', async () => {
+  it('when its idempotency key is known: a repeated purge gets its first answer, although it now matches nothing', async () => {
     const repeated = {
       outcome: 'repeated',
       submissionId: SUBMISSION,

@@ -78,7 +78,7 @@ describe('the references of an answer', () => {
     assert.deepEqual(await ask({}), { contactId: null, projectId: null })
   })
 
-  it('find a contact by its own id, also by one that was merged into it', async () => {
+  it('find a contact by its own id, or by an id that was merged into it', async () => {
     const alias = randomUUID()
     await contact(ANN)
     await schema.sql`insert into contact_alias (workspace_id, id, contact_id) values (${workspaceId}, ${alias}, ${ANN})`
@@ -113,7 +113,7 @@ describe('the references of an answer', () => {
     assert.equal(await contactOf({ contact: { name: 'Ann' } }, EMPTY, record), idOfEpoch(key, 2))
   })
 
-  it('find a project by its own id, and know the one that is named', async () => {
+  it('find a project by its own id or by its name', async () => {
     const id = randomUUID()
     await project(id)
     const named = projectKey({ hashKey, workspaceId }, 'Next year')
@@ -122,7 +122,7 @@ describe('the references of an answer', () => {
     assert.equal((await ask({ project: { name: 'Next year' } }, WAITING)).projectId, named)
   })
 
-  it('do not wait where nothing that is queued can change them', async () => {
+  it('do not wait if no queued submission can change them', async () => {
     await contact(ANN)
     await externalId('a', ANN)
     await email(BOB, { claimed: false })
@@ -157,7 +157,7 @@ describe('the references of an answer', () => {
     })
   }
 
-  it('do not count what was stored by later submissions', async () => {
+  it('do not count the records of later submissions', async () => {
     const id = randomUUID()
     await email(ANN, { number: NUMBER + 1 })
     await externalId('a', ANN, { source: 'API', number: NUMBER + 1 })
@@ -166,22 +166,22 @@ describe('the references of an answer', () => {
     assert.equal(await contactOf({ contactId: 'a', isExternalContactId: true }, EMPTY, id), null)
   })
 
-  it('keep the project where only the contact cannot be told', async () => {
+  it('have the project even if the contact cannot be determined', async () => {
     const id = randomUUID()
     await project(id)
     const { contactId, projectId } = await ask({ contactId: randomUUID(), projectId: id }, WAITING)
     assert.deepEqual([contactId, projectId], [null, id])
   })
 
-  it('are told again soon after one connection of several has come to hang', async () => {
+  it('come again soon after one of several connections hangs', async () => {
     await email(ANN)
     const isWhole = async (): Promise<boolean> => (await contactOf({ contact: { email: EMAIL } })) === ANN
     assert.ok(await isWhole())
     const [backend] = await schema.sql<[{ pid: number }]>`select pg_backend_pid() as pid`
     process.kill(backend.pid, 'SIGSTOP')
     try {
-      await until('an answer has met the connection that hangs', async () => !(await isWhole()))
-      await until('answers are whole again', isWhole)
+      await until('an answer has met the hanging connection', async () => !(await isWhole()))
+      await until('answers are complete again', isWhole)
       for (let asked = 0; asked < 2 * CONNECTIONS; asked++) assert.ok(await isWhole())
     } finally {
       process.kill(backend.pid, 'SIGCONT')

@@ -10,7 +10,7 @@ const TIMEOUT_MS = 5_000
 const hashKey = hashKeyFrom('0'.repeat(64))
 const EMAIL = 'ann@example.org'
 
-describe('whether a purge can match anything stored', () => {
+describe('the answer whether a purge can match stored data', () => {
   let schema: TestSchema
   let workspaceId: string
   let canMatch: CanPurgeMatch
@@ -24,11 +24,11 @@ describe('whether a purge can match anything stored', () => {
   })
   const idKey = () => contactIdKey({ hashKey, workspaceId }, 'a')
 
-  it('is false where nothing is stored', async () => {
+  it('is false without stored data', async () => {
     assert.equal(await canMatch(workspaceId, { id: 'a', email: EMAIL }), false)
   })
 
-  it('is true for a contact with the external id, in all sources or in that one', async () => {
+  it('is true for a contact with the external id, in all sources or in the named one', async () => {
     await schema.sql`
       insert into contact_external_id (workspace_id, key_id, source, external_id, contact_id, number)
       values (${workspaceId}, ${idKey()}, 'crm', 'a', ${randomUUID()}, 1)`
@@ -46,7 +46,7 @@ describe('whether a purge can match anything stored', () => {
     assert.equal(await canMatch(workspaceId, { email: 'Ann <ANN@example.org>' }), true)
   })
 
-  it('is true for a record that names the unknown external id, also after purges of it', async () => {
+  it('is true for a record that names the unknown external id, even after purges of that id', async () => {
     const remember = (key: string) => schema.sql`
       insert into unresolved (workspace_id, key_id, slot, record_id) values (${workspaceId}, ${key}, 'c', ${randomUUID()})`
     await remember(idKey())

@@ -12,7 +12,7 @@ import { appWithoutStores, readsNothing, SUBMISSION } from '../support/app-witho
 import { freshSchema, type TestSchema } from '../support/schema.ts'
 import { operations } from './openapi/openapi-document.ts'
 
-/** `elsewhere`: of another workspace, with every scope that a workspace's token can have. */
+/** `elsewhere`: a token of another workspace, with every scope of a workspace's token. */
 const KINDS = [
   'none',
   'malformed',
@@ -27,24 +27,24 @@ const KINDS = [
 ] as const
 type Kind = (typeof KINDS)[number]
 
-const NOBODY = [401, 401, 401, 401, 401] as const
-const FOR_OPERATORS = [...NOBODY, 401, 401, 401, 200, 401]
-const FOR_READERS = [...NOBODY, 200, 403, 200, 403, 200]
-const NO_RECORD = [...NOBODY, 404, 403, 404, 403, 404]
+const UNAUTHENTICATED = [401, 401, 401, 401, 401] as const
+const FOR_OPERATORS = [...UNAUTHENTICATED, 401, 401, 401, 200, 401]
+const FOR_READERS = [...UNAUTHENTICATED, 200, 403, 200, 403, 200]
+const NO_RECORD = [...UNAUTHENTICATED, 404, 403, 404, 403, 404]
 const RECEIPT = `GET /api/v1/submissions/${SUBMISSION}`
 
 /**
- * What each path answers to each kind of token, in the order of `KINDS`; the contact and the
- * submission are of the workspace.
+ * The status of each path for each kind of token, in the order of `KINDS`. The contact and the
+ * submission belong to the workspace.
  */
 const TABLE: Readonly<Record<string, readonly number[]>> = {
-  'POST /api/v1/feedbacks': [...NOBODY, 201, 201, 201, 403, 403],
-  'POST /api/v1/contacts/identify': [...NOBODY, 201, 201, 201, 403, 403],
-  'POST /api/v1/accounts/identify': [...NOBODY, 201, 201, 201, 403, 403],
-  'POST /api/v1/conversations': [...NOBODY, 200, 200, 200, 403, 403],
-  'POST /api/v1/batch': [...NOBODY, 200, 200, 200, 403, 403],
-  'POST /api/v1/contacts/purge': [...NOBODY, 404, 403, 200, 403, 403],
-  [RECEIPT]: [...NOBODY, 404, 200, 200, 403, 403],
+  'POST /api/v1/feedbacks': [...UNAUTHENTICATED, 201, 201, 201, 403, 403],
+  'POST /api/v1/contacts/identify': [...UNAUTHENTICATED, 201, 201, 201, 403, 403],
+  'POST /api/v1/accounts/identify': [...UNAUTHENTICATED, 201, 201, 201, 403, 403],
+  'POST /api/v1/conversations': [...UNAUTHENTICATED, 200, 200, 200, 403, 403],
+  'POST /api/v1/batch': [...UNAUTHENTICATED, 200, 200, 200, 403, 403],
+  'POST /api/v1/contacts/purge': [...UNAUTHENTICATED, 404, 403, 200, 403, 403],
+  [RECEIPT]: [...UNAUTHENTICATED, 404, 200, 200, 403, 403],
   'GET /metrics': FOR_OPERATORS,
   'GET /admin': FOR_OPERATORS,
   'GET /admin/overview.js': FOR_OPERATORS,
@@ -70,7 +70,7 @@ const TABLE: Readonly<Record<string, readonly number[]>> = {
   'POST /metrics': KINDS.map(() => 405),
 }
 
-describe('who may do what', () => {
+describe('the permissions of tokens', () => {
   let schema: TestSchema
   let handle: ReturnType<typeof appWithoutStores>['handle']
   let tokens: Readonly<Record<Kind, string | null>>
@@ -121,7 +121,7 @@ describe('who may do what', () => {
     const token = tokens[kind]
     const headers = {
       'Content-Type': 'application/json',
-      // As bytes, since a token that is not ASCII is no header to `Request`.
+      // Sent as bytes, since `Request` refuses a header that is not ASCII.
       ...(token !== null && { Authorization: `Bearer ${Buffer.from(token).toString('latin1')}` }),
     }
     const body = method === 'GET' ? undefined : JSON.stringify(least)
@@ -130,7 +130,7 @@ describe('who may do what', () => {
   }
 
   for (const [where, expected] of Object.entries(TABLE)) {
-    it(`${where} answers each kind of token with its status, and does not tell why a token is none`, async () => {
+    it(`at ${where} give each kind of token its status, and do not say why a token is invalid`, async () => {
       const unauthenticated = new Set<string>()
       for (const [index, kind] of KINDS.entries()) {
         const { status, headers, text } = await ask(where, kind)
@@ -144,7 +144,7 @@ describe('who may do what', () => {
     })
   }
 
-  it('is told for all that the document describes', () => {
+  it('are listed here for all operations of the document', () => {
     const described = operations.map(({ method, at }) => `${method} ${at.replace('{id}', SUBMISSION)}`)
     assert.deepEqual(
       described.filter((where) => !Object.hasOwn(TABLE, where)),

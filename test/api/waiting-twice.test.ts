@@ -8,7 +8,7 @@ import { until } from '../support/until.ts'
 const PAIRS = process.env['TEST_SIZE'] === 'long' ? 1_000 : 100
 const AT_ONCE = 10
 
-/** A body of each operation. */
+/** A body for each operation. */
 const BODIES: Readonly<Record<string, (id: string) => object>> = {
   '/feedbacks': (id) => ({ description: 'x', sourceId: id }),
   '/contacts/identify': (id) => ({ id, properties: { $email: `${id}@x.example` } }),
@@ -17,7 +17,7 @@ const BODIES: Readonly<Record<string, (id: string) => object>> = {
   '/contacts/purge': (id) => ({ id }),
 }
 
-describe('one idempotency key that is sent twice at once, waiting', () => {
+describe('an idempotency key in two simultaneous requests that wait', () => {
   let service: Service
   before(async () => {
     service = await startService({ environment: { CONVERSATIONS_PER_MINUTE: '1000000' } })
@@ -29,7 +29,7 @@ describe('one idempotency key that is sent twice at once, waiting', () => {
     return service.post(path, BODIES[path]!(id), { headers, token: service.adminToken })
   }
 
-  it('is answered twice with one submission, of every operation', async () => {
+  it('gets the same submission in both answers, for every operation', async () => {
     const paths = Object.keys(BODIES)
     for (let from = 0; from < PAIRS; from += AT_ONCE) {
       const pairs = Array.from({ length: AT_ONCE }, async (_, at) => {
@@ -49,7 +49,7 @@ describe('one idempotency key that is sent twice at once, waiting', () => {
     }
   })
 
-  it('is answered in two items of a batch', async () => {
+  it('gets an answer in each of two items of a batch', async () => {
     const item = { operation: 'create_feedback', body: { description: 'x' }, idempotencyKey: randomUUID() }
     const { body } = await service.post('/batch', { items: [item, item] }, { headers: { Prefer: 'wait=30' } })
     const results = body.results as { status: number; submissionId: string; state: string }[]
@@ -60,7 +60,7 @@ describe('one idempotency key that is sent twice at once, waiting', () => {
     assert.equal(results[0]!.submissionId, results[1]!.submissionId)
   })
 
-  it('ends with the API, which stops in order', async () => {
+  it('gets its answers when the API stops in order', async () => {
     const still = await startService({ workers: 0, environment: { SHUTDOWN_SECONDS: '20' } })
     const headers = { 'Idempotency-Key': 'key', Prefer: 'wait=5' }
     const pair = [1, 2].map(() => still.post('/feedbacks', { description: 'x' }, { headers }))

@@ -20,8 +20,8 @@ const grace = {
 const common = { source: 'desk', tags: ['speed'], rating: 3 }
 
 /**
- * People who come again, a project, a feedback that is replaced by one of another person, feedback
- * without a contact, repeats.
+ * Returning people, a project, a feedback that another person replaces, feedback without a contact,
+ * and repeats.
  */
 const HISTORY: readonly Sent[] = [
   { body: { description: 'one', sourceId: '1', ...ada, ...common }, key: 'first' },
@@ -29,8 +29,8 @@ const HISTORY: readonly Sent[] = [
   { body: { description: 'three', title: 'Third', sourceId: '3', ...ada, ...common, project: { name: 'Compiler' } } },
   { body: { description: 'one', sourceId: '1', ...ada, ...common }, key: 'first' },
   { body: { description: 'two, corrected', sourceId: '2', ...ada, ...common, rating: 5 } },
-  { body: { description: 'nobody', ...common } },
-  { body: { description: 'nobody', ...common }, key: 'second' },
+  { body: { description: 'no contact', ...common } },
+  { body: { description: 'no contact', ...common }, key: 'second' },
 ]
 const KEY_REUSED: Sent = { body: { description: 'another', ...common }, key: 'first' }
 
@@ -62,8 +62,8 @@ const rowsOf = async (sql: Sql) => ({
   projects: await sql`select name from project`.values(),
 })
 
-describe('the handler that does the same work at once', () => {
-  it('gives the rows that this service gives for a simple history', async () => {
+describe('the handler that does the same work directly', () => {
+  it('writes the same rows as this service for a simple history', async () => {
     await using running = new AsyncDisposableStack()
     const plain = await emptySchema(1)
     running.defer(plain.drop)
@@ -96,7 +96,7 @@ describe('the handler that does the same work at once', () => {
       [`${service.urls[0]}/api/v1/feedbacks`, service.accessToken],
     ] as const) {
       assert.equal(await send(url, token, KEY_REUSED), 422)
-      assert.equal(await send(url, 'nobody', HISTORY[0]!), 401)
+      assert.equal(await send(url, 'stranger', HISTORY[0]!), 401)
     }
   })
 })

@@ -22,18 +22,18 @@ type Results = { lines: { what: string }[]; measures: { measure: Measure; rounds
 describe('the benchmark', () => {
   const output = join(temporaryDirectory(), 'results.json')
 
-  it('takes the figures of a section, and prints their lines', async () => {
+  it('measures the figures of a section, and prints their lines', async () => {
     const child = spawn(process.execPath, ['bench/bench.ts', SECTION], {
       cwd: root,
       env: { ...process.env, ...TINY, BENCH_OUTPUT: output },
       stdio: ['ignore', 'pipe', 'pipe'],
     })
     let printed = ''
-    let said = ''
+    let errors = ''
     child.stdout.setEncoding('utf8').on('data', (text: string) => (printed += text))
-    child.stderr.setEncoding('utf8').on('data', (text: string) => (said += text))
+    child.stderr.setEncoding('utf8').on('data', (text: string) => (errors += text))
     await once(child, 'close')
-    assert.equal(child.exitCode, 0, said)
+    assert.equal(child.exitCode, 0, errors)
     const { measures, lines } = JSON.parse(readFileSync(output, 'utf8')) as Results
     assert.ok(measures.some(({ measure }) => measure === 'end to end'))
     for (const { measure, rounds } of measures)
@@ -42,7 +42,7 @@ describe('the benchmark', () => {
     for (const { what } of lines) assert.ok(printed.includes(what), what)
   })
 
-  it('judges a line by the median of the ratios of its rounds, and only states it when nothing is beside it', () => {
+  it('judges a line by the median of the ratios of its rounds, and only prints a line without a comparison', () => {
     const verdictOf = (ours: readonly number[], plain: readonly number[]): string | undefined => {
       const measures = createMeasures(() => {})
       for (const value of ours) measures.add('end to end', value)

@@ -21,7 +21,7 @@ import { describeWhere } from '../support/where.ts'
 const DRAWN_WITHIN_MS = 45_000
 const chromium = findChromium()
 
-/** Where pictures are kept to be looked at, if anywhere. */
+/** The folder for pictures, if a person wants to look at them. */
 const pictures = process.env['PICTURES']
 
 describeWhere(
@@ -85,13 +85,13 @@ describeWhere(
           await service.submit('/feedbacks', { description: 'Drawn on the overview' })
           await drawn(page)
           await until(
-            'it says that all is well',
+            'the page says that all is well',
             () => page.evaluate(`document.getElementById('verdict').textContent === '✓ All is well'`),
             DRAWN_WITHIN_MS,
           )
           assert.equal(await page.evaluate(`document.querySelectorAll('figure svg[aria-label]').length`), 13)
           assert.equal(await page.evaluate(`document.querySelectorAll('#queues tr').length`), QUEUE_NAMES.length)
-          await until('nobody takes anything', async () => (await workspacesShown(page)).length === 0, DRAWN_WITHIN_MS)
+          await until('no worker takes jobs', async () => (await workspacesShown(page)).length === 0, DRAWN_WITHIN_MS)
           await fits(page)
           const cut: number = await page.evaluate(
             `(() => { const { scrollWidth, clientWidth } = document.querySelector('.scroll:has(#queues)'); return scrollWidth - clientWidth })()`,
@@ -114,7 +114,7 @@ describeWhere(
       }
     }
 
-    it('is left for the reference, which follows the colors and has its refusals short on a phone', async () => {
+    it('links to the reference, which follows the colors and has short refusals on a phone', async () => {
       const page = await browser.open(`${service.urls[0]}/docs#/Submissions/createFeedback`, {
         width: 360,
         height: 900,
@@ -145,7 +145,7 @@ describeWhere(
       for (const [path, text] of Object.entries(expected)) {
         const page = await browser.open(`${base}${path}`, { width: 800, height: 600, colors: 'light', password })
         await until(
-          `${path} shows what it has`,
+          `${path} shows its content`,
           () => page.evaluate(`document.body?.innerText.includes(${JSON.stringify(text)})`),
           DRAWN_WITHIN_MS,
         )
@@ -157,10 +157,10 @@ describeWhere(
       }
     }
 
-    it('is there at an address that has the token in it, as are the dashboard, which leads back, and the reference', () =>
+    it('works at an address with the token in it, like the dashboard, which links back, and the reference', () =>
       showsAll(service.urls[0]!.replace('//', `//op:${service.adminToken}@`), 'another'))
 
-    it('is there below a path of a proxy, as are these', async () => {
+    it('works below a path of a proxy, like the dashboard and the reference', async () => {
       const proxy = createServer((request, response) => {
         const { method, headers, url = '' } = request
         const to = new URL(url.replace(/^\/below/, ''), service.urls[0])
@@ -179,7 +179,7 @@ describeWhere(
       }
     })
 
-    it('has a name for everything that can be reached by keyboard, and one heading of each page', async () => {
+    it('has a name for each element that the keyboard reaches, and one heading on each page', async () => {
       const page = await browser.open(`${service.urls[0]}/admin`, {
         width: 800,
         height: 600,
@@ -195,7 +195,7 @@ describeWhere(
       assert.equal(await page.evaluate('document.documentElement.lang'), 'en')
     })
 
-    it('shows what the heaviest workspaces take, on a phone in the dark, and which of them crowds others', async () => {
+    it('shows the shares of the heaviest workspaces, on a phone in the dark, and which of them crowds others', async () => {
       const { sql, redis, redisPrefix, queues } = service
       const named = async (name: string): Promise<string> => (await createWorkspace(sql, name))!.id
       const [heavy, long] = [await named('acme'), await named('A very long name '.repeat(5).trim())]
@@ -221,7 +221,7 @@ describeWhere(
           password: service.adminToken,
         })
         const rows = await until(
-          'they are shown',
+          'the workspaces are shown',
           async () => {
             const shown = await workspacesShown(page)
             return shown.length === 3 && shown
@@ -231,15 +231,15 @@ describeWhere(
         assert.match(rows[0]!, new RegExp(`^acme\\s${heavy} \\| 3 \\| [\\d.]+ min \\| 6\\d %$`))
         assert.match(rows[1]!, new RegExp(`^A very long name.*\\s${long} \\| 0 \\| – \\| \\d\\d %$`))
         assert.match(rows[2]!, new RegExp(`^beside\\s${beside} \\| 1 \\| [\\d.]+ s \\| –$`))
-        const said: string = await page.evaluate(`document.getElementById('findings').textContent`)
+        const findings: string = await page.evaluate(`document.getElementById('findings').textContent`)
         assert.match(
-          said,
+          findings,
           /The workspace acme has most of the waiting submissions and takes most of the workers' time, while others wait/,
         )
         const hidden: number = await page.evaluate(
           `(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.querySelector('#workspaces-now .scroll'))`,
         )
-        assert.equal(hidden, 0, 'no column has to be looked for')
+        assert.equal(hidden, 0, 'all columns are in view')
         await fits(page)
         await keep(page, 'crowding')
       } finally {
@@ -248,7 +248,7 @@ describeWhere(
       }
     })
 
-    it('says that the worker is gone, without being loaded again, and what to do', async () => {
+    it('reports that the worker is gone and what to do, without being loaded again', async () => {
       await worker.stop()
       const page = await browser.open(`${service.urls[0]}/admin`, {
         width: 800,
@@ -267,7 +267,7 @@ describeWhere(
         /No worker is running\..*npm run worker/,
       )
       await until(
-        'what waits is shown',
+        'the waiting jobs are shown',
         () => page.evaluate(`Number(document.querySelector('#queues tr td')?.textContent) > 0`),
         DRAWN_WITHIN_MS,
       )

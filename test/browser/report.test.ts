@@ -13,13 +13,13 @@ import { until } from '../support/until.ts'
 import { describeWhere } from '../support/where.ts'
 
 const chromium = findChromium()
-/** Where pictures are kept to be looked at, if anywhere. */
+/** The folder for pictures, if a person wants to look at them. */
 const pictures = process.env['PICTURES']
 const DRAWN_WITHIN_MS = 20_000
 const WEEK_MS = 7 * 86_400_000
 const WEEKS = 13
 
-/** Long words, markup and as much of everything as a report has at most. */
+/** Long words, markup and the most rows that a report can have. */
 const full = (): Report => {
   const period = periodOf(
     new Date('2026-01-05T00:00:00Z'),
@@ -77,11 +77,11 @@ describeWhere(
 
     for (const colors of ['light', 'dark'] as const) {
       for (const [form, width] of Object.entries({ wide: 1_000, narrow: 360 })) {
-        it(`${colors} and ${form}: fits, can be read, loads nothing, and no text of a customer does anything`, async () => {
+        it(`${colors} and ${form}: fits, can be read, loads no other files, and treats texts of customers as text`, async () => {
           const url = pathToFileURL(file).href
           const page = await browser.open(url, { width, height: 900, colors, password: '' })
           await until(
-            'it is drawn',
+            'the report is drawn',
             () =>
               page.evaluate<boolean>(
                 `document.readyState === 'complete' && document.querySelectorAll('svg.chart').length === 2`,

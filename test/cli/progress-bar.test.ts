@@ -7,7 +7,7 @@ const captured = (isTTY: boolean) => {
   return { written, output: { isTTY, write: (text: string) => void written.push(text) } }
 }
 
-test('on a terminal it is one line that fills up', () => {
+test('on a terminal the progress bar is one line that fills up', () => {
   const { written, output } = captured(true)
   const bar = startProgressBar({ label: 'Feedback', total: 4, output })
   bar.set(2)
@@ -24,7 +24,7 @@ test('on a terminal it is one line that fills up', () => {
   ])
 })
 
-test('elsewhere it writes plain lines, each note once', () => {
+test('elsewhere the progress bar writes plain lines, each note once', () => {
   const { written, output } = captured(false)
   const bar = startProgressBar({ label: 'Feedback', total: 2, output })
   bar.set(1)
@@ -35,7 +35,7 @@ test('elsewhere it writes plain lines, each note once', () => {
   assert.deepEqual(written, ['Feedback: waiting 3 s\n', 'Feedback: 2/2\n'])
 })
 
-test('with a clock it tells the rate and the time that is left, without what was done before', () => {
+test('with a clock the progress bar shows the rate and the remaining time, without the work of earlier runs', () => {
   const { written, output } = captured(true)
   let clock = 0
   const bar = startProgressBar({ label: 'Feedback', total: 1_000, output, from: 400, now: () => clock })

@@ -43,7 +43,7 @@ describe('the client', () => {
 
   it('has the types and the operations of the reference', async () => {
     const current = readFileSync(new URL('../../client/types.ts', import.meta.url), 'utf8')
-    assert.equal(current, await typesText(), 'npm run client writes client/types.ts anew')
+    assert.equal(current, await typesText(), 'npm run client writes client/types.ts again')
     const { text } = await service.request('/openapi.json', undefined, { method: 'GET', token: null })
     const { paths } = JSON.parse(text) as { paths: Record<string, Record<string, { operationId: string }>> }
     const operations = Object.entries(paths)
@@ -52,7 +52,7 @@ describe('the client', () => {
     assert.deepEqual(Object.keys(client).toSorted(), operations.toSorted())
   })
 
-  it('submits everything, and reads receipts', async () => {
+  it('submits with every operation, and reads receipts', async () => {
     const sourceData = { 'page.url': '/reports' }
     const { feedback, submissionId, state } = await client.createFeedback(
       { description: 'x', source: 'a', sourceId: CREATED_AT, sourceData, shouldUnflattenSourceData: true },
@@ -83,7 +83,7 @@ describe('the client', () => {
     assert.equal(new Set(accepted.map((one) => one.submissionId)).size, accepted.length)
   })
 
-  it('sends again when the connection breaks and when it is put off, as late as it is told, and counts once', async () => {
+  it('repeats a request after a broken connection or a 503, at the requested time, and it counts once', async () => {
     const seen = between.seen.length
     const waits: (readonly [number | undefined, number])[] = []
     between.refuse('cut', 503, 'lost', 429)
@@ -95,7 +95,7 @@ describe('the client', () => {
     assert.equal(keys.length, 5)
     assert.equal(new Set(keys).size, 1)
     assert.match(keys[0]!, /^[0-9a-f-]{36}$/)
-    // On a connection that was used before, Deno sends a request again by itself.
+    // On a used connection Deno itself repeats a request.
     assert.deepEqual(
       waits.filter(([status]) => status !== undefined),
       [
@@ -107,14 +107,14 @@ describe('the client', () => {
     assert.equal((await service.sql`select from feedback where description = 'without an id of its own'`).length, 1)
   })
 
-  it('tells a purge as done whose answer was lost', async () => {
+  it('reports a purge as done although its answer was lost', async () => {
     await client.identifyContact({ id: 'gone', source: 'crm' })
     between.refuse('lost')
     assert.equal((await admin.purgeContact({ id: 'gone', source: 'crm' })).success, true)
     assert.equal((await refused(admin.purgeContact({ id: 'gone', source: 'crm' }))).status, 404)
   })
 
-  it('sends only those items of a batch again that may be accepted later', async () => {
+  it('repeats only the items of a batch that may be accepted later', async () => {
     const conversation = (at: number): BatchItem => ({
       operation: 'submit_conversation',
       body: { id: `b${at}`, source: 'batch', createdAt: CREATED_AT, contacts: [], messages: [] },
@@ -125,7 +125,7 @@ describe('the client', () => {
     await service.redis.unlink(bucket)
     const seen = between.seen.length
     between.refuse('lost', 503)
-    // A spent token comes back after a minute, which is long for a test.
+    // A spent token returns after a minute, which is long for a test.
     const onWait = ({ status }: { status: number | undefined }): void => {
       if (status === 429) void service.redis.unlink(bucket)
     }
@@ -153,14 +153,14 @@ describe('the client', () => {
     })
   })
 
-  it('ends after its patience, and tells what was not accepted', async () => {
+  it('ends after its waiting time, and names the items that were not accepted', async () => {
     const impatient = (url: string): Client => createClient({ url, token: service.accessToken, patienceMs: 900 })
     between.refuse(503)
     const put = await refused(impatient(between.url).createFeedback({ description: 'x' }))
     assert.deepEqual([put.status, put.message], [503, '503: later'])
     const away = await refused(impatient(NOBODY_LISTENS).identifyContact({ id: 'x' }))
     assert.equal(away.status, undefined)
-    // Deno tells no code.
+    // Deno has no code.
     assert.match(away.message, /^http:\/\/127\.0\.0\.1:9 does not answer(?: \(ECONNREFUSED\))?$/)
     assert.ok(away.cause instanceof Error)
   })
@@ -179,7 +179,7 @@ describe('the client', () => {
     assert.deepEqual(waits, [])
   })
 
-  it('tells refusals apart, and does not send them again', async () => {
+  it('distinguishes refusals, and does not repeat them', async () => {
     const seen = between.seen.length
     const misspelt = { description: 7, ratin: 3 } as unknown as { description: string }
     const invalid = await refused(client.createFeedback(misspelt))
@@ -188,7 +188,7 @@ describe('the client', () => {
     assert.match(invalid.message, /description must be/)
     assert.match(invalid.requestId ?? '', /^[\w-]+$/)
     assert.equal((await refused(client.purgeContact({ id: 'x' }))).status, 403)
-    const stranger = createClient({ url: between.url, token: 'nobody-has-this-token' })
+    const stranger = createClient({ url: between.url, token: 'stranger-has-this-token' })
     assert.equal((await refused(stranger.identifyContact({ id: 'x' }))).status, 401)
     const [id, idempotencyKey] = ['x', 'same']
     await client.identifyContact({ id }, { idempotencyKey })

@@ -14,7 +14,7 @@ import { describeWhere, itWhere } from '../support/where.ts'
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const programs = join(root, 'node_modules', '.bin')
 
-/** Strict, and without the types of any runtime. */
+/** A strict configuration without the types of a runtime. */
 const TSCONFIG = {
   compilerOptions: {
     strict: true,
@@ -30,7 +30,7 @@ const TSCONFIG = {
   files: ['program.ts'],
 }
 
-/** Each line that must not compile has a mark, which is an error where it does. */
+/** Each line that must not compile has a mark, which is an error if the line compiles. */
 const PROGRAM = `
 import { type BatchItem, createClient, type FeedbackSubmission, type Problem, RequestError } from 'feedback-insights-client'
 
@@ -45,7 +45,7 @@ const items: BatchItem[] = [{ operation: 'identify_contact', body: { id: source,
 const [result] = await client.submitBatch(items, { waitSeconds: 20 })
 const receipt = await client.getSubmission(submissionId)
 try {
-  await client.purgeContact({ id: 'nobody', email: 'nobody@x.example' })
+  await client.purgeContact({ id: 'stranger', email: 'stranger@x.example' })
 } catch (error) {
   if (!(error instanceof RequestError)) throw error
   const problems: readonly Problem[] = error.problems
@@ -67,7 +67,7 @@ export const mistakes = async (): Promise<unknown> => {
   await client.identifyAccount({ id: 'x', properties: { $name: 'x' } })
   // @ts-expect-error Required in a message.
   await client.submitConversation({ id: 'x', source, createdAt: '', contacts: [], messages: [{ id: 'x', content: '' }] })
-  // @ts-expect-error Whom?
+  // @ts-expect-error A purge names a contact.
   await client.purgeContact({ source })
   // @ts-expect-error There are no purges in a batch.
   await client.submitBatch([{ operation: 'purge_contact', body: { id: 'x' } }])
@@ -79,7 +79,7 @@ export const mistakes = async (): Promise<unknown> => {
 }
 `
 
-/** `null`: the test runs what npm installed. */
+/** `null`: the test runs the package that npm installed. */
 const INSTALLERS = {
   npm: ['npm', 'install', '--offline', '--no-audit', '--no-fund'],
   bun: [join(programs, 'bun'), 'add'],
@@ -114,13 +114,13 @@ describe('the package of the client', () => {
         writeFileSync(join(directory, 'tsconfig.json'), JSON.stringify(TSCONFIG))
       })
 
-      it('has the types that a strict program needs, and nothing else with it', () => {
+      it('has the types for a strict program, and no other files', () => {
         run([process.execPath, join(root, 'node_modules', 'typescript', 'bin', 'tsc')], directory)
         const installed = readdirSync(join(directory, 'node_modules')).filter((name) => !name.startsWith('.'))
         assert.deepEqual(installed, ['feedback-insights-client'])
       })
 
-      itWhere('has a program that hands messages of agents on', isHere('node') ? undefined : 'there is no node', () => {
+      itWhere('has a program that forwards messages of agents', isHere('node') ? undefined : 'there is no node', () => {
         const answer = spawnSync(join(directory, 'node_modules', '.bin', 'feedback-insights-mcp'), {
           input: '{"jsonrpc":"2.0","id":1,"method":"ping"}\n{"jsonrpc":"2.0","id":2',
           env: { ...process.env, FEEDBACK_URL: service.urls[0], FEEDBACK_TOKEN: service.adminToken },
@@ -157,7 +157,7 @@ describe('the package of the client', () => {
   }
 })
 
-/** What it prints; fails when it fails. */
+/** The output of a program; throws if it fails. */
 const run = ([program = '', ...words]: readonly string[], cwd: string): string => {
   const { status, stdout, stderr, error } = spawnSync(program, words, { cwd, encoding: 'utf8' })
   assert.equal(status, 0, `${program} ${words.join(' ')}\n${stdout}${stderr}${error?.message ?? ''}`)

@@ -18,7 +18,7 @@ import { findTraces } from '../support/traces.ts'
 import { until } from '../support/until.ts'
 
 const AT = '2026-01-01T00:00:00Z'
-/** Higher than any number by the clock, so that it is the number of the first submission. */
+/** Higher than any number by the clock, so that the first submission gets it. */
 const FIRST_NUMBER = 4_000_000_000_000_000
 
 describe('on a Redis Cluster of three nodes', () => {
@@ -76,7 +76,7 @@ describe('on a Redis Cluster of three nodes', () => {
     'trimmed and taken': ({ log }, workspaceId) => log.take([{ workspaceId, applied: FIRST_NUMBER }], takeSettings()),
   }
   for (const [what, carryOut] of Object.entries(changes))
-    it(`changes nothing of a log that is to be ${what} while its slot moves`, async () => {
+    it(`a log that is ${what} does not change while its slot moves`, async () => {
       const workspaceId = randomUUID()
       const admit = admitWith(async () => FIRST_NUMBER - 1)
       for (const key of ['one', 'two']) await admit(asked({ workspaceId, idempotency: { key, body: 'b' } }))
@@ -103,7 +103,7 @@ describe('on a Redis Cluster of three nodes', () => {
       assert.notDeepEqual(await contents(), former)
     })
 
-  it('a purge leaves no byte on any node', async () => {
+  it('a purge leaves no data on any node', async () => {
     const mark = `canary${randomBytes(4).toString('hex')}`
     const accept = async (path: string, body: object, headers: Record<string, string> = {}): Promise<void> => {
       const answer = await service.post(path, body, { headers, token: service.adminToken })
@@ -132,7 +132,7 @@ describe('on a Redis Cluster of three nodes', () => {
 
   it('a deleted workspace leaves no key on any node', () => deleteOneOf(service))
 
-  it('doctor looks at each node, and the operators’ pages answer', async () => {
+  it('doctor checks each node, and the operators’ pages answer', async () => {
     const { stdout } = await runCommand(service, 'cli/doctor/doctor-command.ts')
     for (const { port } of cluster.nodes)
       assert.match(stdout, new RegExp(`^well +127.0.0.1:${port}: Redis evicts`, 'm'))

@@ -13,7 +13,7 @@ const MANY = 200
 const REFUSED = 'Connection is closed.'
 const REDIRECTED = /^(MOVED|CLUSTERDOWN)/
 
-describe('connections to a Redis Cluster of which a node is away', () => {
+describe('connections to a Redis Cluster with one node away', () => {
   let cluster: RedisCluster
   let redis: Cluster
   let copy: Cluster
@@ -25,7 +25,7 @@ describe('connections to a Redis Cluster of which a node is away', () => {
     await Promise.all([once(redis, 'ready'), once(copy, 'ready')])
     const [, second, third] = cluster.nodes
     await third!.kill()
-    await until('the others say that it is away', async () =>
+    await until('the other nodes report it as away', async () =>
       (await second!.redis.cluster('INFO')).includes('cluster_state:fail'),
     )
   })
@@ -39,7 +39,7 @@ describe('connections to a Redis Cluster of which a node is away', () => {
     await assert.rejects(connectForCommand(cluster.url))
   })
 
-  it('are there for whoever waits for one of them once it is back, and know it again', async () => {
+  it('serve waiting callers once the node is back, and know the node again', async () => {
     copy.disconnect()
     await once(copy, 'end')
     const connected = copy.connect()
@@ -58,7 +58,7 @@ describe('a Redis Cluster with one node away and another that hangs', () => {
   let redis: Cluster
   let goOn = (): void => {}
   before(async () => {
-    // The node that is well is to answer all the while, not to notice that it is alone.
+    // The healthy node has to answer all the time, and must not notice that it is alone.
     cluster = await startRedisCluster({ nodeTimeoutMs: 600_000 })
     redis = connectToAnswer(cluster.url) as Cluster
     redis.on('error', () => {})
@@ -70,7 +70,7 @@ describe('a Redis Cluster with one node away and another that hangs', () => {
     await cluster.stop()
   })
 
-  it('gets a pipeline as a whole or not at all, so that no command gets the answer to another', async () => {
+  it('gets a whole pipeline or nothing, so that no command gets the answer to another', async () => {
     const [away, hanging, well] = cluster.nodes
     const keys = await keyOfEach(cluster)
     const [lost, kept] = [keys.get(away!)!, keys.get(well!)!]

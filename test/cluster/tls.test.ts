@@ -14,7 +14,7 @@ import { testServers } from '../support/servers.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
 import { startTlsService, type TlsService } from '../support/tls-service.ts'
 
-describe('several servers that are reached by TLS, each by a certificate for its own address', () => {
+describe('several servers with TLS, each with a certificate for its own address', () => {
   const authority = makeAuthority()
   const directory = temporaryDirectory()
   const authorityFile = join(directory, 'authority.pem')
@@ -36,7 +36,7 @@ describe('several servers that are reached by TLS, each by a certificate for its
     return { DATABASE_URL: testServers().databaseUrl, DATABASE_SCHEMA: schema.name }
   }
 
-  it('are a Redis Cluster, of which a replica takes over', async () => {
+  it('can be a Redis Cluster with a replica that takes over', async () => {
     const cluster = await startRedisCluster({ replicas: 1, authority })
     stopping.push(cluster.stop)
     const applies = await serve({ ...(await atTestPostgres()), REDIS_URL: cluster.url })
@@ -49,7 +49,7 @@ describe('several servers that are reached by TLS, each by a certificate for its
     }
   })
 
-  it('are a master and its replica, of which a sentinel tells', async () => {
+  it('can be a master and its replica that a sentinel names', async () => {
     const redis = await startRedisSentinel(authority)
     stopping.push(redis.stop)
     const applies = await serve({ ...(await atTestPostgres()), REDIS_URL: redis.url })
@@ -58,7 +58,7 @@ describe('several servers that are reached by TLS, each by a certificate for its
     await applies()
   })
 
-  it('are a primary of Postgres and its standby, which takes over', async () => {
+  it('can be a primary of Postgres and its standby, which takes over', async () => {
     const addresses = ['127.0.0.1', '127.0.0.2'] as const
     const [primary, standby] = addresses.map((address) => ({
       address,

@@ -17,7 +17,7 @@ describe('a date-time', () => {
     for (const bad of [...BAD.split(/\s+/), '', '2026-01-31 09:30:00Z']) assert.equal(isDateTime(bad), false, bad)
   })
 
-  it('is none on the first day of the year 1, which programs write where no time is set', () => {
+  it('is not the first day of the year 1, which programs write for a time that is not set', () => {
     for (const [createdAt, message] of [
       ['0001-01-01T00:00:00Z', 'createdAt must be a time that is known: 0001-01-01 means that none is set'],
       ['0001-01-01T12:00:00.5-05:00', 'createdAt must be a time that is known: 0001-01-01 means that none is set'],
@@ -29,7 +29,7 @@ describe('a date-time', () => {
     }
   })
 
-  it('is given in UTC where Postgres does not take its offset, and stays as it is with any other', () => {
+  it('is converted to UTC if Postgres does not accept its offset, and else stays the same', () => {
     const inUtc = {
       '2026-06-01T12:00:00-23:59': '2026-06-02T11:59:00Z',
       '2026-06-01T12:00:00+16:00': '2026-05-31T20:00:00Z',

@@ -17,7 +17,7 @@ const MAX_BYTES = 16 * 1024
 const crowd = (members: number, prefix = 'k'): JsonObject =>
   Object.fromEntries(Array.from({ length: members }, (_, index) => [`${prefix}${index}`, index]))
 
-/** A value that makes a member of that name exactly so many bytes of JSON. */
+/** A value that makes a member with this name exactly this many bytes of JSON. */
 const filling = (name: string, bytes: number): string => 'x'.repeat(bytes - JSON.stringify({ [name]: '' }).length + 2)
 
 const CROWDED = 'must be an object of at most 1,000 members'
@@ -36,11 +36,11 @@ const MESSAGE = { id: 'm', incoming: true, content: '', createdAt: '2026-01-31T0
 type Place = readonly [
   schema: Parameters<typeof checkBody>[0],
   bodyWith: (free: JsonObject) => JsonObject,
-  /** Whether each of its members is kept as metadata by itself. */
+  /** Whether each of its members is stored as separate metadata. */
   isMetadata: boolean,
 ]
 
-/** Every place of a body that takes a free object. */
+/** Every place of a body for a free object. */
 const PLACES: Readonly<Record<string, Place>> = {
   sourceData: [feedbackRecord, (sourceData) => ({ description: 'x', sourceData }), false],
   'contact.sourceData': [feedbackRecord, (sourceData) => ({ description: 'x', contact: { sourceData } }), true],
@@ -86,7 +86,7 @@ describe('free objects', () => {
       assert.deepEqual(inside, [`${place}.deep.0`, `${place}.deep.1.in`])
     })
 
-    it(`a member of ${place} has ${isMetadata ? 'at most 16 KiB' : 'as much as its body may have'}`, () => {
+    it(`a member of ${place} has ${isMetadata ? 'at most 16 KiB' : 'no bound but that of its body'}`, () => {
       const large = isMetadata ? [{ path: `${place}.note`, message: `${place}.note ${LARGE}` }] : []
       assert.deepEqual(problems({ note: filling('note', MAX_BYTES) }), [])
       assert.deepEqual(problems({ note: filling('note', MAX_BYTES + 1), other: 1 }), large)
@@ -95,7 +95,7 @@ describe('free objects', () => {
     })
   }
 
-  it('an account has its bounds in a call of its own as well', () => {
+  it('an account has the same bounds in its own call', () => {
     const properties = { ...NAMED, ...crowd(MAX_MEMBERS - 1), note: filling('note', MAX_BYTES + 1) }
     assert.deepEqual(pathsOf(accountRecord, { id: 'a', properties }), ['properties'])
     assert.deepEqual(pathsOf(accountRecord, { id: 'a', properties: { ...NAMED, note: properties.note } }), [
@@ -109,9 +109,9 @@ describe('free objects', () => {
     ])
   })
 
-  it('what is unflattened is bounded as it is stored, and as it is given', () => {
+  it('an unflattened object has its bounds both as sent and as stored', () => {
     const dotted = crowd(MAX_MEMBERS, 'a.')
-    // Two dotted keys make one member, which is too large.
+    // Two dotted keys make one member that is too large.
     const halves = { 'a.b': 'x'.repeat(MAX_BYTES / 2), 'a.c': 'x'.repeat(MAX_BYTES / 2) }
     const records = [contactRecord, conversationRecord].map((schema) => (properties: JsonObject) => {
       const body = { ...CONVERSATION, id: 'x', properties, shouldUnflattenProperties: true }
@@ -130,7 +130,7 @@ describe('free objects', () => {
     )
   })
 
-  it('all problems are told at once, by paths of bounded length', () => {
+  it('all problems are reported at once, with paths of bounded length', () => {
     const long = 'k'.repeat(20_000)
     const problems = problemsOf(contactRecord, {
       source: 5,
@@ -145,7 +145,7 @@ describe('free objects', () => {
     for (const { message } of problems) assert.ok(message.length < 300)
   })
 
-  it('finds what a plain look finds', () => {
+  it('have the problems that a plain search finds', () => {
     const leaf = fc.oneof(
       fc.constantFrom<JsonValue>(null, 1, true, 'x', '\u{1F600}é"\\'),
       fc.constantFrom('y'.repeat(9_000), 'é'.repeat(9_000)),

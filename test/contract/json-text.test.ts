@@ -14,7 +14,7 @@ const problemOf = (text: string): JsonProblem => {
 
 const accepts = (text: string): boolean => parseJsonText(text, MAX_DEPTH).ok
 
-/** Whether all numbers of the text are kept. */
+/** Whether JavaScript keeps all numbers of the text. */
 const keeps = (text: string): boolean => {
   const parsed = parseJsonText(text, MAX_DEPTH)
   assert.ok(parsed.ok)
@@ -32,7 +32,7 @@ describe('the numbers of a JSON text', () => {
     123456789012345600000 1234567890123456.0 0.00000000000000000000001e23 12345.000000000000000000
     1.7976931348623157e308 1234567890.123456e6 1234567890123456.5
   `
-  it('are kept as they are if double precision does', () => {
+  it('stay the same if double precision can represent them', () => {
     for (const number of kept.trim().split(/\s+/)) {
       assert.deepEqual(parseJsonText(`{"a":${number}}`, MAX_DEPTH), { ok: true, value: { a: Number(number) } })
     }
@@ -44,7 +44,7 @@ describe('the numbers of a JSON text', () => {
     100000000000000000000000000000000000000000000000001
   `
   const infinite = ['1e999', '-1e999', '1e0309', '17976931348623159e292', '9'.repeat(400), '1.5E+400']
-  it('are infinite if they would not be kept', () => {
+  it('become infinite if double precision cannot represent them', () => {
     for (const number of [...changed.trim().split(/\s+/), ...infinite]) {
       const parsed = parseJsonText(`{"a":${number},"b":"\\"${number},","c":[1,${number}]}`, MAX_DEPTH)
       assert.ok(parsed.ok)
@@ -53,12 +53,12 @@ describe('the numbers of a JSON text', () => {
     }
   })
 
-  it('leaves what only looks like a number', () => {
+  it('leave texts that only look like numbers', () => {
     const texts = ['9007199254740993', ' 9007199254740993', ', 1e999', '": [1e999]', '\\" 1e999', '\\\\']
     for (const text of texts) assert.ok(keeps(JSON.stringify({ [text]: text })))
   })
 
-  it('keeps exactly the integers that JSON.stringify would write as they were', () => {
+  it('stay the same exactly for integers that JSON.stringify writes unchanged', () => {
     const integers = fc.oneof(
       fc.bigInt({ min: -(10n ** 25n), max: 10n ** 25n }),
       fc.bigInt({ min: 2n ** 53n - 100n, max: 2n ** 53n + 100n }),
@@ -77,8 +77,8 @@ describe('the numbers of a JSON text', () => {
   })
 })
 
-describe('the quick look for doubtful numbers', () => {
-  it('misses none that the precise scan refuses', () => {
+describe('the quick search for doubtful numbers', () => {
+  it('misses no number that the precise scan refuses', () => {
     const digits = fc.string({ unit: fc.constantFrom('0', '0', '1', '9'), minLength: 1, maxLength: 20 })
     const exponent = fc
       .tuple(fc.constantFrom('e', 'E'), fc.constantFrom('', '+', '-'), fc.nat(400))
@@ -111,14 +111,14 @@ describe('the path of a problem', () => {
     '[]': [0, ''],
     '{"a":1,"b":[],"c":[],}': [1, 'b'],
   }
-  it('leads to the first level too many', () => {
+  it('leads to the first level beyond the limit', () => {
     for (const [text, [depth, path]] of Object.entries(paths)) {
       const message = `The body must be nested at most ${depth} levels deep`
       assert.deepEqual(parseJsonText(text, depth), { ok: false, message, path })
     }
   })
 
-  it('is cut when the caller made it long', () => {
+  it('is cut if it is long', () => {
     const parsed = parseJsonText(`{"${'k'.repeat(500_000)}":[]}`, 1)
     assert.equal(!parsed.ok && parsed.path, `${'k'.repeat(200)}…`)
   })
@@ -159,11 +159,11 @@ describe('a text that is not JSON', () => {
     secret: 'The body must be valid JSON, which it is not at line 1, column 1',
     '\u{FEFF}{}': 'The body must be valid JSON, which it is not at line 1, column 1',
   }
-  it('is told with its place, without quoting it', () => {
+  it('is refused with the place of the fault, without a quotation', () => {
     for (const [text, message] of Object.entries(places)) assert.deepEqual(problemOf(text), { message, path: '' })
   })
 
-  it('is just what JSON.parse refuses', () => {
+  it('is a text that JSON.parse refuses', () => {
     const tokens = [
       '9007199254740993',
       '"a"',
@@ -192,7 +192,7 @@ describe('a text that is not JSON', () => {
     fc.assert(
       fc.property(text, (given) => {
         assert.equal(accepts(given), isJson(given))
-        // With numbers around it that make the reader look at each.
+        // Numbers around it make the reader check each of them.
         const among = (inner: string) => `[9007199254740993,${inner},9007199254740993]`
         assert.equal(accepts(among(given)), isJson(among(given)))
       }),
@@ -223,7 +223,7 @@ describe('a JSON text of 5 MiB', () => {
     ],
   ].flat()
 
-  it('is read in linear time: quadratic time would be hours, more than a test may take', () => {
+  it('is read in linear time: quadratic time would exceed the time of a test', () => {
     for (const text of hostile) parseJsonText(text, MAX_DEPTH)
   })
 })

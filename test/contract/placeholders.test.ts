@@ -13,7 +13,7 @@ const named = { $name: 'Acme', $domain: 'acme.example' }
 const createdAt = '2026-01-01T00:00:00Z'
 const conversation = { id: '0', source: 's', createdAt, contacts: [], messages: [] }
 const message = { id: '0', contactId: 'undefined', incoming: true, content: 'x', createdAt }
-/** A placeholder at each place of a feedback that has an id. */
+/** A placeholder at each place for an id in a feedback. */
 const ids = { contactId: 'nan', contact: { id: 'null' }, accountId: 'nil', account: { id: '-' }, projectId: 'null' }
 const feedback = { description: 'x', sourceId: '0', ...ids }
 const external = { isExternalContactId: true, isExternalAccountId: true }
@@ -28,11 +28,11 @@ const PATHS: readonly (readonly [schema: v.GenericSchema, body: JsonObject, path
   [feedbackRecord, { ...feedback, isExternalContactId: true }, ['contactId', 'contact.id']],
   [feedbackRecord, { ...feedback, isExternalAccountId: true }, ['accountId', 'account.id']],
   [feedbackRecord, feedback, []],
-  // Beside all other problems, and an empty id once.
+  // Together with all other problems, and an empty id only once.
   [feedbackRecord, { ...external, contactId: 'nil', rating: 'x' }, ['description', 'rating', 'contactId']],
   [feedbackRecord, { ...external, description: 'x', contactId: '' }, ['contactId']],
   [contactRecord, { id: '' }, ['id']],
-  // As an email it is any text.
+  // As an email it counts as any other text.
   [feedbackRecord, { description: 'x', contact: { email: 'N/A', name: 'none' } }, []],
   [contactRecord, { id: 'x', properties: { $email: 'null' } }, []],
 ]

@@ -4,8 +4,8 @@ import { BODIES, type BodyName } from '../../api/openapi/body-schemas.ts'
 import type { JsonObject } from '../../contract/json.ts'
 import { checkBody } from '../../contract/problem.ts'
 
-// The message for each field is in test/api/fields.test.ts.
-it('unknown members are problems of a body as well, if none is to be ignored', () => {
+// test/api/fields.test.ts has the message for each field.
+it('unknown members are problems of a body in strict mode', () => {
   const strict = (name: BodyName, given: JsonObject): string[] => {
     assert.ok('valid' in checkBody(BODIES[name], given))
     const checked = checkBody(BODIES[name], given, { isStrict: true })
@@ -38,7 +38,7 @@ it('unknown members are problems of a body as well, if none is to be ignored', (
   assert.equal(strict('ContactRecord', { id: 'c', ...many }).length, 100)
 })
 
-it('what a body says in vain is a problem as well, if nothing is to be ignored', () => {
+it('members without an effect are problems of a body in strict mode', () => {
   const properties = { $Email: 'e', email: 'e', $CREATEDAT: 'x', plan: 1, $set: 1, Name: 'metadata' }
   const account = { id: 'a', properties: { $name: 'n', $domain: 'd', $Domain: 'x', email: 'metadata' } }
   const nothing = { sourceData: { plan: 1 }, name: ' ' }
@@ -67,7 +67,7 @@ it('what a body says in vain is a problem as well, if nothing is to be ignored',
   }
 })
 
-it('a blank source is none: API where one is needed. It does not widen a purge', () => {
+it('a blank source counts as absent: it means API if a source is required, and does not widen a purge', () => {
   const conversation = {
     id: 'c',
     createdAt: '2026-01-01T00:00:00Z',

@@ -17,11 +17,11 @@ describe('storable', () => {
       { 'a\u{FFFD}': 1, b: { '\u{FFFD}': 2 } },
     ],
   }
-  it('replaces what Postgres does not take', () => {
+  it('replaces characters that Postgres does not accept', () => {
     for (const [what, [given, expected]] of Object.entries(replaced)) assert.deepEqual(storable(given), expected, what)
   })
 
-  it('returns what needs nothing as it is', () => {
+  it('returns a storable value unchanged', () => {
     const value = { a: ['\u{1F600} é \u0001', 1, null, true], b: { __proto__: 1 } }
     assert.equal(storable(value), value)
     const text = JSON.parse('{"__proto__":{"a":"b"}}') as JsonObject
@@ -30,7 +30,7 @@ describe('storable', () => {
     assert.equal(storable({ bad: '\0', fine }).fine, fine)
   })
 
-  it('keeps both of two keys that become the same, and the name of the one that was fine', () => {
+  it('keeps both of two keys that become equal, and the name of the storable one', () => {
     const given = { '\0': 1, '\uD800': 2, '\u{FFFD}2': 3, '\u{FFFD}': 4, '\u{FFFD}\u{FFFD}2': 5, other: 6 }
     assert.deepEqual(storable(given), {
       '\u{FFFD}2': 3,
@@ -48,8 +48,8 @@ describe('storable', () => {
     assert.equal(({} as JsonObject)['a'], undefined)
   })
 
-  // Trying all numbers for each takes an hour, which is more than a test may.
-  it('takes time in proportion when all keys become the same', () => {
+  // Trying all numbers for each key would exceed the time of a test.
+  it('takes linear time when all keys become equal', () => {
     // 65,536 keys of two lone high surrogates: no two of them are alike, and none makes a pair.
     const halves = Array.from({ length: 256 }, (_, index) => String.fromCharCode(0xd800 + index))
     const keys = halves.flatMap((first) => halves.map((second) => first + second))
@@ -57,7 +57,7 @@ describe('storable', () => {
     assert.equal(Object.keys(result).length, keys.length)
   })
 
-  it('makes of any value one that is well-formed, has no U+0000 and has as many members', () => {
+  it('turns any value into a well-formed one without U+0000 and with as many members', () => {
     const text = fc.string({ unit: fc.constantFrom('a', '\0', '\uD83D', '\uDE00', '\u{FFFD}', '2', 'é'), maxLength: 4 })
     const value = fc.letrec<{ value: JsonValue }>((tie) => ({
       value: fc.oneof(
@@ -85,7 +85,7 @@ describe('storable', () => {
   })
 })
 
-/** Every string and every key. */
+/** All strings and keys of a value. */
 const texts = (value: JsonValue): string[] => {
   if (typeof value === 'string') return [value]
   if (Array.isArray(value)) return value.flatMap(texts)

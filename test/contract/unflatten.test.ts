@@ -13,7 +13,7 @@ describe('unflatten', () => {
     'many segments': ['{"a.b.c.d":1}', '{"a":{"b":{"c":{"d":1}}}}'],
     'keys with a common parent': ['{"a.b":1,"a.c":2}', '{"a":{"b":1,"c":2}}'],
     'digits as object keys': ['{"a.0":1,"a.1":2}', '{"a":{"0":1,"1":2}}'],
-    'under an object that is there': ['{"a":{"b":1},"a.c":2}', '{"a":{"b":1,"c":2}}'],
+    'under an existing object': ['{"a":{"b":1},"a.c":2}', '{"a":{"b":1,"c":2}}'],
     'an object into an object': ['{"a.b":{"x":1},"a":{"b":{"y":2}}}', '{"a":{"b":{"x":1,"y":2}}}'],
     'under the object of another dotted key': ['{"a.b":{"x":1},"a.b.y":2}', '{"a":{"b":{"x":1,"y":2}}}'],
     'under an empty object': ['{"a":{},"a.b":1}', '{"a":{"b":1}}'],
@@ -48,7 +48,7 @@ describe('unflatten', () => {
     'a plain __proto__': '{"__proto__":{"a":1},"constructor":2}',
     '33 segments': `{"${Array.from({ length: 33 }, () => 'a').join('.')}":1}`,
   }
-  it('leaves what is no dotted key, or has no place', () => {
+  it('leaves keys without dots, and keys without a place', () => {
     for (const [what, text] of Object.entries(kept)) {
       assert.equal(JSON.stringify(unflatten(parse(text))), JSON.stringify(parse(text)), what)
     }
@@ -59,17 +59,17 @@ describe('unflatten', () => {
     assert.deepEqual(unflatten({ 'a.b.c': 2, 'a.b': { c: 1 } }), { a: { b: { c: 1 } }, 'a.b.c': 2 })
   })
 
-  it('goes on below a key that was refused', () => {
+  it('continues below a refused key', () => {
     assert.deepEqual(unflatten({ a: { b: 1 }, 'a.b': { c: 1 }, 'a.d': 2 }), { a: { b: 1, d: 2 }, 'a.b': { c: 1 } })
   })
 
-  it('keeps a __proto__ that it merges past, as data', () => {
+  it('keeps a __proto__ beside a merge as data', () => {
     const result = unflatten(parse('{"a.b":{"__proto__":{"x":1}},"a":{"b":{"__proto__":{"y":2}}}}'))
     assert.equal(JSON.stringify(result), '{"a":{"b":{"__proto__":{"y":2,"x":1}}}}')
     assert.equal(({} as JsonObject)['x'], undefined)
   })
 
-  it('takes hostile keys in its stride', () => {
+  it('handles hostile keys', () => {
     const growing = Object.fromEntries(Array.from({ length: 200 }, (_, count) => [`${'a.'.repeat(count)}a`, count]))
     const result = unflatten(growing)
     assert.equal(Object.keys(result).length, 200)
@@ -78,8 +78,8 @@ describe('unflatten', () => {
     assert.deepEqual(unflatten({ [longest]: 1 }), { [longest]: 1 })
   })
 
-  // A copy for each key takes longer than a test may.
-  it('copies an object once, however many keys go into it', () => {
+  // A copy for each key would exceed the time of a test.
+  it('copies an object once, for any number of keys', () => {
     const keys = Array.from({ length: 50_000 }, (_, index) => `k${index}`)
     const a = Object.fromEntries(keys.map((key) => [key, 1]))
     const result = unflatten({ a, ...Object.fromEntries(keys.map((key) => [`a.x${key}`, 2])) })
@@ -98,11 +98,11 @@ describe('unflatten, for any object', () => {
     })
   })
 
-  it('gives what making each key an object and merging these one after the other gives', () => {
+  it('gives the same result as making an object of each key and merging the objects in turn', () => {
     holds((object) => assert.equal(sorted(unflatten(object)), sorted(merged(object))))
   })
 
-  it('loses nothing, adds nothing, and finds nothing more to do in its own result', () => {
+  it('loses nothing, adds nothing, and does not change its own result', () => {
     holds((object) => {
       const once = unflatten(object)
       assert.deepEqual(leaves(once), leaves(object))
@@ -110,7 +110,7 @@ describe('unflatten, for any object', () => {
     })
   })
 
-  it('leaves $-keys, the given object and all prototypes alone', () => {
+  it('does not change $-keys, the given object and prototypes', () => {
     const known = Object.getOwnPropertyNames(Object.prototype)
     const own = (of: JsonObject) => new Map(Object.entries(of).filter(([name]) => name.startsWith('$')))
     holds((object) => {
@@ -138,7 +138,7 @@ const objects: fc.Arbitrary<JsonObject> = fc.letrec<{ value: JsonValue; object: 
 const MAX_SEGMENTS = 32
 const NEVER_SPLIT_AT = ['', '__proto__', 'constructor', 'prototype']
 
-/** The rules once more, written as plainly as can be. */
+/** The rules again, in the plainest form. */
 const merged = (object: JsonObject): JsonObject => {
   const isDotted = (name: string): boolean => {
     const parts = name.split('.')
@@ -156,7 +156,7 @@ const merged = (object: JsonObject): JsonObject => {
   return result
 }
 
-/** Two values for one place; undefined where they cannot have it both. */
+/** Merges two values for one place; undefined if they collide. */
 const both = (one: JsonValue, other: JsonValue): JsonObject | undefined => {
   if (!isJsonObject(one) || !isJsonObject(other)) return undefined
   const members = new Map(Object.entries(one))
@@ -169,8 +169,8 @@ const both = (one: JsonValue, other: JsonValue): JsonObject | undefined => {
 }
 
 /**
- * Every value that is not an object, with all keys on the way to it: the same whether keys are
- * dotted or nested.
+ * Every value that is not an object, with its path. The path is the same for dotted and nested
+ * keys.
  */
 const leaves = (value: JsonValue, path = ''): string[] => {
   if (!isJsonObject(value)) return [`${path} = ${JSON.stringify(value)}`]
@@ -179,7 +179,7 @@ const leaves = (value: JsonValue, path = ''): string[] => {
     .toSorted()
 }
 
-/** Unlike deepEqual, sees every own key. */
+/** Unlike deepEqual, compares every own key. */
 const sorted = (value: JsonValue): string => {
   if (Array.isArray(value)) return `[${value.map(sorted).join()}]`
   if (!isJsonObject(value)) return JSON.stringify(value)

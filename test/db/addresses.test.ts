@@ -13,7 +13,7 @@ const LOCAL = 'local all all scram-sha-256\nhost all all ::1/128 scram-sha-256\n
 
 describe('a server of Postgres is reached', () => {
   const dataDir = join(temporaryDirectory(), 'postgres')
-  // The path of a socket has about a hundred bytes at most, and the server may be of another user.
+  // A short path, since that of a socket has a low limit. The server may belong to another user.
   const sockets = mkdtempSync('/tmp/fbi-')
   let server: EmbeddedServer
   before(async () => {

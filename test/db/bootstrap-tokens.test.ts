@@ -18,7 +18,7 @@ describe('bootstrap tokens', () => {
     return (await findTokenHolders(schema.sql, [hash])).get(hash)?.scopes
   }
 
-  it('stay when a process starts without the variables, and say when another start replaces them', async () => {
+  it('stay when a process starts without the variables, and are replaced by a start with others, which says so', async () => {
     const [access, admin, newAccess] = [newToken(), newToken(), newToken()]
     assert.deepEqual(await setBootstrapTokens(schema.sql, { access, admin }), [])
     assert.deepEqual(await setBootstrapTokens(schema.sql, {}), [])

@@ -8,7 +8,7 @@ const MOST_LINES_OF_A_FILE = 260
 const MOST_LINES_OF_A_FUNCTION = 80
 const FUNCTION = /^create or replace function (\w+)\([\s\S]*?\$\$;$/gm
 
-/** Tables of the installation as a whole, each with why it cannot grow with what is submitted. */
+/** Tables of the whole installation, each with the reason why it does not grow with submissions. */
 const OF_THE_INSTALLATION: Readonly<Record<string, string>> = {
   workspace: 'a row for each workspace; found by its name as well',
   deleted_workspace: 'a row for each workspace that an operator deleted',
@@ -39,7 +39,7 @@ describe('the text of SQL', () => {
     }
   })
 
-  it('has each function once, and none that nothing calls', () => {
+  it('has each function once, and no unused function', () => {
     const names = functions.map(({ name }) => name)
     assert.equal(new Set(names).size, names.length)
     const migrations = sqlFilesIn('migrations').map((file) => textOf('migrations', file))
@@ -53,7 +53,7 @@ describe('the text of SQL', () => {
     assert.deepEqual(uncalled, [])
   })
 
-  it('applies functions again and again: each statement is `create or replace function`', () => {
+  it('can apply functions repeatedly: each statement is `create or replace function`', () => {
     for (const file of sqlFilesIn('functions')) {
       const rest = textOf('functions', file)
         .replaceAll(FUNCTION, '')
@@ -101,7 +101,7 @@ describe('the schema', () => {
   })
   after(() => schema?.drop())
 
-  it('says in every table that grows whose each row is, in one type', async () => {
+  it('has the workspace of each row in every table that grows, in one type', async () => {
     const columns = await schema.sql<Column[]>`
       select c.relname as table, a.atttypid = 'uuid'::regtype as "isUuid", a.attnotnull as "isRequired"
       from pg_class as c join pg_attribute as a on a.attrelid = c.oid and a.attname = 'workspace_id'
@@ -110,7 +110,7 @@ describe('the schema', () => {
     assert.deepEqual(fit.toSorted(), tables.toSorted())
   })
 
-  it('has a primary key in each of them, and every index begins with the workspace', () => {
+  it('has a primary key in each of these tables, and every index begins with the workspace', () => {
     const keyed = indexes.filter(({ isPrimary }) => isPrimary).map(({ table }) => table)
     assert.deepEqual(keyed.toSorted(), tables.toSorted())
     assert.deepEqual(
@@ -135,7 +135,7 @@ describe('the schema', () => {
     assert.equal(triggers.count, 0)
   })
 
-  it('plans every function that the program calls and that reads tables under settings of its own', async () => {
+  it('plans every called function that reads tables under its own settings', async () => {
     const called = new Set(
       readSourceFiles(new URL('../..', import.meta.url).pathname)
         .filter(({ path }) => path.startsWith('db/'))

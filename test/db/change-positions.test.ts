@@ -18,7 +18,7 @@ const HISTORIES = Number(process.env['CONVERGENCE_HISTORIES'] ?? (process.env['T
 const TAGS = ['speed', 'export', 'login']
 const TAGGER_VERSION = 1
 
-/** What a reader could have seen of a workspace at one moment. */
+/** The data of a workspace that a reader sees at one moment. */
 type Moment = {
   last: number
   records: Map<string, { position: number; record: string }>
@@ -30,7 +30,7 @@ describe('positions of the change feed', () => {
   before(async () => {
     schema = await freshSchema(4)
     await makeWorkspaces(schema.sql, WORKSPACES)
-    // Moves of records take several steps.
+    // A small step, so that moves of records take several.
     await schema.sql`create or replace function move_limit() returns integer language sql immutable as 'select 2'`
   })
   after(() => schema.drop())
@@ -57,7 +57,10 @@ describe('positions of the change feed', () => {
     }
   }
 
-  /** Nothing changes, comes or goes between two moments without a position behind the first one. */
+  /**
+   * Every record that changes, appears or disappears between two moments has a position after the
+   * first moment.
+   */
   const assertTold = (former: Moment, moment: Moment): void => {
     const positions = [...[...moment.records.values()].map(({ position }) => position), ...moment.tombstones.keys()]
     assert.equal(new Set(positions).size, positions.length, 'no position is given twice')
@@ -65,20 +68,20 @@ describe('positions of the change feed', () => {
     for (const [name, { position, record }] of moment.records) {
       const known = former.records.get(name)
       if (known?.position === position) assert.equal(record, known.record, `${name} changed and kept its position`)
-      else assert.ok(position > former.last, `${name} is at ${position}, and a reader has been at ${former.last}`)
+      else assert.ok(position > former.last, `${name} is at ${position}, although a reader has been at ${former.last}`)
     }
-    const told = [...moment.tombstones].filter(([position]) => position > former.last)
-    const gone = new Map(told.map(([position, name]) => [name, position]))
+    const later = [...moment.tombstones].filter(([position]) => position > former.last)
+    const gone = new Map(later.map(([position, name]) => [name, position]))
     for (const name of former.records.keys())
-      if (!moment.records.has(name)) assert.ok(gone.has(name), `${name} went without a tombstone`)
+      if (!moment.records.has(name)) assert.ok(gone.has(name), `${name} disappeared without a tombstone`)
     for (const [name, position] of gone) {
       const present = moment.records.get(name)
-      assert.ok(present === undefined || present.position > position, `${name} is there, and told to be gone`)
+      assert.ok(present === undefined || present.position > position, `${name} exists and has a tombstone`)
     }
     for (const [position, name] of former.tombstones) assert.equal(moment.tombstones.get(position), name)
   }
 
-  /** Tags all that no tagger has read, some records with the same tags, some with none. */
+  /** Tags all untagged records, some with the same tags, some with none. */
   const tagAll = async (workspaceId: string, turn: number): Promise<void> => {
     const { sql } = schema
     const idsOf = async (table: string): Promise<string[]> =>
@@ -101,8 +104,7 @@ describe('positions of the change feed', () => {
   }
 
   /**
-   * As after the restore of a backup: the purges of keys are known, and contacts with former ids
-   * are back.
+   * Like the restore of a backup: the purged keys are known, and contacts with former ids are back.
    */
   const raiseKeys = async (workspaceId: string): Promise<void> => {
     const contacts = await schema.sql<{ key: string }[]>`
@@ -145,7 +147,7 @@ describe('positions of the change feed', () => {
     }
   }
 
-  it(`grow with each change, and a tombstone tells what goes: ${HISTORIES} histories`, () =>
+  it(`grow with each change, and a removed record has a tombstone: ${HISTORIES} histories`, () =>
     fc.assert(
       fc.asyncProperty(
         submissionHistories({

@@ -13,7 +13,7 @@ import { clearTables, dumpModel, dumpTables, resetPositions } from '../support/t
 
 const HISTORIES = Number(process.env['CONVERGENCE_HISTORIES'] ?? (process.env['TEST_SIZE'] === 'long' ? 5_000 : 200))
 const WRITERS = 4
-// Shrinking takes longer than a test may. FC_SEED gives the same histories again.
+// No shrinking, since it would exceed the time of a test. FC_SEED gives the same histories again.
 
 describe('applying the logs of workspaces', () => {
   let schema: TestSchema
@@ -35,7 +35,7 @@ describe('applying the logs of workspaces', () => {
     await assertReceipts(history)
   }
 
-  /** Each submission has one receipt, in the state that the model says, and the counters add up. */
+  /** Each submission has one receipt, in the state of the model, and the counters add up. */
   const assertReceipts = async (history: readonly Submission[]): Promise<void> => {
     const receipts = await schema.sql<{ id: string; state: string }[]>`select id, state from submission order by id`
     const superseded = [...clerksAfter(hashKey, history).values()].flatMap((clerk) => [...clerk.superseded])
@@ -53,19 +53,19 @@ describe('applying the logs of workspaces', () => {
     assert.equal((await schema.sql`select from dead_submission`).length, 0)
   }
 
-  it(`gives what one clerk writes, in any strides, delivered twice, by two writers and in sessions: ${HISTORIES} histories`, () =>
+  it(`gives the rows of the model, in any strides, delivered twice, by two writers and in sessions: ${HISTORIES} histories`, () =>
     fc.assert(
       fc.asyncProperty(historiesOf({}), schedules, converges),
       seeded({ numRuns: HISTORIES, endOnFailure: true }),
     ))
 
-  it(`gives the same with replays of dead submissions: ${HISTORIES} histories`, () =>
+  it(`gives the rows of the model with replays of dead submissions: ${HISTORIES} histories`, () =>
     fc.assert(
       fc.asyncProperty(historiesOf({ replays: true }), schedules, converges),
       seeded({ numRuns: HISTORIES, endOnFailure: true }),
     ))
 
-  it(`gives the same with purges whose removal goes on beside later strides: ${HISTORIES} histories`, () =>
+  it(`gives the rows of the model with purges that remove records during later strides: ${HISTORIES} histories`, () =>
     fc.assert(
       fc.asyncProperty(historiesOf({ purges: true, replays: true }), schedules, converges),
       seeded({ numRuns: HISTORIES, endOnFailure: true }),

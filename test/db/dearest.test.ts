@@ -17,22 +17,22 @@ import { freshSchema, type TestSchema } from '../support/schema.ts'
 import { clearTables } from '../support/tables.ts'
 
 const LONG = process.env['TEST_SIZE'] === 'long'
-/** Families that the search tries. */
+/** The number of families that the search tries. */
 const TRIED = LONG ? 400 : 12
 /**
- * From about here on a statement costs in proportion: the memory and the log that it begins with
- * are behind it.
+ * From about this size on the cost of a statement is proportional: its fixed cost for memory and
+ * log no longer matters.
  */
 const SIZE = 40
 const TIMES = 4
 /**
- * So many times the bytes may cost so much more for a byte. What costs with the square of its bytes
- * costs four times as much.
+ * With this many times the bytes, a byte may cost at most this much more. A quadratic cost would be
+ * four times as much.
  */
 const MOST_GROWTH = 3
-/** What Postgres needs for the smaller size before growth says anything. */
+/** The least cost at the smaller size for growth to be meaningful. */
 const FIXED_MS = 40
-/** More than one stride at the smaller size: what is moved was saved by a former one. */
+/** More than one stride at the smaller size, since a stride moves records of an earlier one. */
 const STRIDES = [200, 20]
 
 const workspaceId = '6f1b7c1e-52f1-4d0a-9c58-0c8f4f1f3a09'
@@ -40,7 +40,7 @@ const MS_PER_NS = 1e-6
 
 type Cost = { ms: number; bytes: number }
 
-describe('what Postgres does to apply a byte', () => {
+describe('the work of Postgres to apply a byte', () => {
   let schema: TestSchema
   let backend: number
   let number = 1_000_000
@@ -52,7 +52,7 @@ describe('what Postgres does to apply a byte', () => {
   })
   after(() => schema.drop())
 
-  /** Processor time of the one connection where the system tells it, else the time that passes. */
+  /** Processor time of the connection if the system has it, else elapsed time. */
   const spentMs = (): number => {
     try {
       return Number(readFileSync(`/proc/${backend}/schedstat`, 'utf8').split(' ')[0]) * MS_PER_NS
@@ -71,7 +71,7 @@ describe('what Postgres does to apply a byte', () => {
           submissionId: randomUUID(),
           number: ++number,
           operation,
-          // Without members that are undefined.
+          // Without undefined members.
           body: v.parse(SCHEMAS[operation], JSON.parse(JSON.stringify(body))),
         }) as Submission,
     )
@@ -85,8 +85,8 @@ describe('what Postgres does to apply a byte', () => {
   }
 
   /**
-   * How much more a byte costs in `TIMES` the bytes. Others on the machine can make it dearer, but
-   * not cheaper: so the least of three counts.
+   * How much more a byte costs in `TIMES` the bytes. Other programs on the machine can only make it
+   * dearer, so the least of three counts.
    */
   const growthOf = async (dearest: Dearest, perBatch: number): Promise<{ growth: number; msPerMb: number }> => {
     let least = { growth: Infinity, msPerMb: Infinity }

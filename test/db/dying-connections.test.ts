@@ -15,9 +15,9 @@ import { clearTables, dumpModel, dumpTables, resetPositions } from '../support/t
 
 const HISTORIES = Number(process.env['FAULT_HISTORIES'] ?? (process.env['TEST_SIZE'] === 'long' ? 2_000 : 15))
 const WORKERS = 3
-/** Of the connections of one log: each death costs the driver's pause before it connects again. */
+/** The most deaths for one log, since each costs the driver's pause before it connects again. */
 const MOST_DEATHS = 5
-/** How many submissions each stride has, and whether the connection dies under it. */
+/** The number of submissions of each stride, and whether its connection dies. */
 const strides = fc.array(fc.record({ size: fc.integer({ min: 1, max: 10 }), dies: fc.boolean() }), {
   minLength: 1,
   maxLength: LENGTH,
@@ -31,7 +31,7 @@ describe('connections that die in the middle of a statement', () => {
 
   before(async () => {
     schema = await freshSchema(1)
-    // A pool of its own, so that only workers are hit, and nothing of another test.
+    // A separate pool, so that only workers are hit, and no other test.
     workers = connectPostgres(testServers().databaseUrl, {
       connections: WORKERS,
       statementTimeoutMs: 60_000,
@@ -51,7 +51,7 @@ describe('connections that die in the middle of a statement', () => {
       expectUnavailable,
     )
 
-  it(`leave nothing half done and nothing unanswered, in ${HISTORIES} histories`, async () => {
+  it(`leave no partial work and no statement without an answer, in ${HISTORIES} histories`, async () => {
     const applyAllOf = async (log: readonly Submission[], steps: readonly { size: number; dies: boolean }[]) => {
       const { workspaceId } = log[0]!
       let position = 0
@@ -60,7 +60,7 @@ describe('connections that die in the middle of a statement', () => {
         const submissions = log.filter(({ number }) => number > position).slice(0, size)
         const stride = { workspaceId, after: position, submissions }
         const work = applyStrides({ sql: workers, hashKey }, [stride]).catch((error: unknown) => {
-          // Another stride's killer may have hit this one's connection.
+          // The killer of another stride may have hit this connection.
           expectUnavailable(error)
         })
         if (dies && step < MOST_DEATHS) await killOthers()

@@ -50,7 +50,7 @@ describe('partitioned by workspace', () => {
     assert.deepEqual(whole.toSorted(), ofTheInstallation)
   })
 
-  it('partitions keep as few planner statistics of what people said as their tables', async () => {
+  it('partitions keep no more planner statistics of submitted content than their tables', async () => {
     const differing = await sql`
       select p.attrelid::regclass, p.attname from pg_attribute as p
       join pg_inherits as i on i.inhrelid = p.attrelid
@@ -60,7 +60,7 @@ describe('partitioned by workspace', () => {
     assert.equal(differing.count, 0)
   })
 
-  it('rows of other workspaces stay when one is deleted, whatever partitions they share', async () => {
+  it('rows of other workspaces stay when one is deleted, even in shared partitions', async () => {
     await clearTables(sql)
     const workspaces = Array.from({ length: 4 * PARTITIONS }, () => randomUUID())
     await sql`
@@ -71,7 +71,7 @@ describe('partitioned by workspace', () => {
     assert.equal((await sql`select from submission`).count, workspaces.length - 1)
   })
 
-  it(`gives what one clerk writes, in any strides and by two writers, in ${HISTORIES} histories`, async () => {
+  it(`the logs give the rows of the model, in any strides and by two writers, in ${HISTORIES} histories`, async () => {
     const histories = submissionHistories({
       hashKey,
       workspaceIds: WORKSPACES,

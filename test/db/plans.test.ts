@@ -32,29 +32,23 @@ const realm = { hashKey, workspaceId }
 const LONG = process.env['TEST_SIZE'] === 'long'
 const STORED_FEEDBACK = LONG ? 1_000_000 : 40_000
 const FEEDBACK_PER_PERSON = 10
-/**
- * Submissions of each kind that are stored before they are multiplied; so many are applied in one
- * stride later.
- */
+/** Submissions of each kind stored before the multiplication. Later a stride applies this many. */
 const BATCH = 20
-/**
- * Rounds before the rows are multiplied. From the sixth on, a connection uses a plan that knows
- * nothing of the values.
- */
+/** Rounds before the rows are multiplied. From the sixth on, a connection uses a generic plan. */
 const EARLY_ROUNDS = 6
 const TIMEOUT_MS = 600_000
 
 /**
- * Of one table's indexes a piece of work looks at no more than so many times the pages that it
- * looked at when little was stored, and so many more: trees of one level get two or three. A scan
- * of a whole index would look at all of its pages.
+ * The bound of index pages for each table: this factor of the pages with few rows, and this many
+ * more, since trees of one level get two or three. A scan of a whole index would read all its
+ * pages.
  */
 const GROWTH = LONG ? 6 : 3
 const PAGES_MORE = 100
 
 /**
- * Entries of one table's indexes that one submission (a conversation of 10 messages counts as 10)
- * has to do with at most.
+ * The most index entries of a table that one submission may read. A conversation of 10 messages
+ * counts as 10.
  */
 const ENTRIES_PER_SUBMISSION = 40
 
@@ -93,13 +87,13 @@ const applyStride = async (sql: Sql, submissions: Submission[]): Promise<void> =
   assert.equal(result?.outcome, 'applied')
 }
 
-/** What is done, told apart by `round`, and with how many submissions. */
+/** The work, with values that depend on `round`, and its number of submissions. */
 const WORKS: Readonly<Record<string, (sql: Sql, round: string) => Promise<number>>> = {
   'feedback of people with accounts and projects': async (sql, round) => {
     await apply(sql, 'create_feedback', (index) => feedbackBody(round, index))
     return BATCH
   },
-  'feedback that replaces what was submitted before': async (sql, round) => {
+  'feedback that replaces earlier feedback': async (sql, round) => {
     await apply(sql, 'create_feedback', (index) => ({ ...feedbackBody(round, index), description: 'still slow' }))
     return BATCH
   },
@@ -118,7 +112,7 @@ const WORKS: Readonly<Record<string, (sql: Sql, round: string) => Promise<number
     }))
     return 2 * BATCH
   },
-  'pages of lists, of one customer as well, and of changes': async (sql) => {
+  'pages of lists, of lists of one customer, and of changes': async (sql) => {
     const page = { workspaceId, after: undefined, isOldest: false, limit: BATCH }
     const [row] = await sql<{ id: string; place: string }[]>`
       select f.contact_id as id, p.change_position as place from feedback as f, workspace_progress as p
@@ -183,7 +177,7 @@ const WORKS: Readonly<Record<string, (sql: Sql, round: string) => Promise<number
     assert.ok((await readFeedbackReferences(sql, places)).every((references) => references !== undefined))
     return 2 * BATCH
   },
-  'what a purge would match, and all that is held about the contact': async (sql, round) => {
+  'the matches of a purge, and all data about the contact': async (sql, round) => {
     const email = `person-${round}-5@x.example`
     for (const { wanted, keys } of [
       { wanted: { email }, keys: { email, emailKey: emailKey(realm, email), externalKey: null, source: null } },
@@ -243,8 +237,7 @@ describe(`with ${STORED_FEEDBACK} feedback stored`, { timeout: TIMEOUT_MS }, () 
     schema = await freshSchema(1)
     await makeWorkspaces(schema.sql, [workspaceId])
     await keepVacuumAway(schema.sql)
-    // As a job that tidies a database by night does it: what is known then is that nothing is
-    // there.
+    // Like a nightly maintenance job. The statistics then say that the tables are empty.
     await schema.sql.unsafe(`vacuum (analyze) ${GROWING_TABLES.join(', ')}`)
   })
   after(() => schema?.drop())
@@ -271,15 +264,14 @@ describe(`with ${STORED_FEEDBACK} feedback stored`, { timeout: TIMEOUT_MS }, () 
         const most = ENTRIES_PER_SUBMISSION * submissions
         if (entries > most) tooMuch.push(`${name}: reads ${entries} index entries of ${table}, more than ${most}`)
         const mostPages = GROWTH * whenSmall.get(name)!.reads.get(table)!.pages + PAGES_MORE
-        if (pages > mostPages)
-          tooMuch.push(`${name}: looks at ${pages} index pages of ${table}, more than ${mostPages}`)
+        if (pages > mostPages) tooMuch.push(`${name}: reads ${pages} index pages of ${table}, more than ${mostPages}`)
       }
     }
     assert.deepEqual(tooMuch, [])
   }
   let whenSmall: ReadsByWork
 
-  it('reads what it has to, by plans that were made while the tables were empty', async () => {
+  it('each piece of work reads a bounded number of rows, with plans from the time of empty tables', async () => {
     for (let round = 0; round < EARLY_ROUNDS; round++)
       for (const work of Object.values(WORKS)) await work(schema.sql, `early-${round}`)
     whenSmall = await readsByWork(schema.sql, 'small')
@@ -290,7 +282,7 @@ describe(`with ${STORED_FEEDBACK} feedback stored`, { timeout: TIMEOUT_MS }, () 
     assertBounded(await readsByWork(schema.sql, 'late'))
   })
 
-  it('reads what it has to, by plans that are made when the tables have been analyzed', async () => {
+  it('each piece of work reads a bounded number of rows, with plans from analyzed tables', async () => {
     await schema.sql.unsafe(`analyze ${GROWING_TABLES.join(', ')}`)
     await withOtherConnection(schema.name, TIMEOUT_MS, async (other) =>
       assertBounded(await readsByWork(other, 'analyzed')),

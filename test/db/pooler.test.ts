@@ -13,7 +13,7 @@ import { until } from '../support/until.ts'
 const OF_SESSION = ['statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout', 'search_path']
 
 describe('for a pooler in transaction mode', () => {
-  it('a connection prepares nothing and sets nothing that belongs to a session', async () => {
+  it('a connection prepares no statements and sets no variables of a session', async () => {
     const { databaseUrl } = testServers()
     const options = { connections: 1, statementTimeoutMs: 1_234, applicationName: 'test' }
     const [direct, pooled] = [
@@ -42,7 +42,7 @@ describe('for a pooler in transaction mode', () => {
   })
 })
 
-// Not on every machine; docs/operate.md says so.
+// PgBouncer is not on every machine, as docs/operate.md says.
 if (hasPgbouncer()) {
   describe('behind PgBouncer in transaction mode', () => {
     let service: Service

@@ -35,11 +35,11 @@ const at = (url: string, database: string, user?: { name: string; password: stri
   return changed.href
 }
 
-describe('two installations, each with a Postgres of its own', () => {
+describe('two installations, each with its own Postgres', () => {
   const directory = temporaryDirectory()
   const installations = new Map<string, Installation>()
   const pools: Sql[] = []
-  /** Where people query both. */
+  /** The database in which people query both. */
   let together: Sql
   let togetherUrl = ''
 
@@ -102,7 +102,7 @@ describe('two installations, each with a Postgres of its own', () => {
     await assert.rejects(createPartition('with_key'), { code: WRONG_OBJECT_TYPE })
   })
 
-  it('are read as one through all tables that people query', async () => {
+  it('can be read together through all tables that people query', async () => {
     const views = await together<{ name: string }[]>`
       select viewname as name from pg_views where schemaname = 'public' order by viewname`
     assert.deepEqual(
@@ -114,7 +114,7 @@ describe('two installations, each with a Postgres of its own', () => {
   })
 
   for (const site of SITES) {
-    it(`answer every documented query about a workspace, here ${site}, together as ${site} does alone`, async () => {
+    it(`give the same answers together as ${site} alone, to every documented query about its workspace`, async () => {
       const alone = connect(installations.get(site)!.readerUrl)
       for (const [title, query] of ABOUT_A_WORKSPACE) {
         const ofSite = query.replaceAll(`'${DEFAULT_WORKSPACE}'`, `'${site}'`)

@@ -6,12 +6,12 @@ import { testServers } from '../support/servers.ts'
 import { until } from '../support/until.ts'
 
 /**
- * More than a primary may miss before its connections count as lost. Each look at it that fails
+ * More failed looks than a primary may have before its connections count as lost. Each failed look
  * opens another connection.
  */
 const LOOKS = 7
 
-describe('a primary that is silent for a while, and whose answers of that time are lost', () => {
+describe('a primary that is silent for a while, and loses its answers of that time', () => {
   let between: Between
   let sql: Sql
   let isSilent = false
@@ -33,14 +33,14 @@ describe('a primary that is silent for a while, and whose answers of that time a
     between.stop()
   })
 
-  it('gets new connections once it answers again, and what waited on the former ones fails', async () => {
+  it('gets new connections once it answers again, and the statements on the former ones fail', async () => {
     await sql`select 1`
     isSilent = true
     let hasFailed = false
     const lost = assert.rejects(sql`select 2`, /CONNECTION/).then(() => (hasFailed = true))
-    await until('it was looked at often', () => Promise.resolve(asking.size >= LOOKS))
+    await until('the process has looked often', () => Promise.resolve(asking.size >= LOOKS))
     isSilent = false
-    await until('what waited has failed', () => Promise.resolve(hasFailed))
+    await until('the waiting statement has failed', () => Promise.resolve(hasFailed))
     await lost
     assert.equal((await sql`select 3`).count, 1)
   })

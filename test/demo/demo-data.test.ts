@@ -9,7 +9,7 @@ import { createDemoData, readReviews } from '../../demo/demo-data.ts'
 const NOW = new Date('2026-03-31T12:00:00Z')
 const data = createDemoData(readReviews(), NOW)
 
-test('is the same each time, so that a second run replaces the first', () => {
+test('the demo data is the same each time, so that a second run replaces the first', () => {
   assert.deepEqual(createDemoData(readReviews(), NOW), data)
 })
 
@@ -20,7 +20,7 @@ const schemas = {
   conversations: conversationRecord,
 }
 for (const [kind, schema] of Object.entries(schemas)) {
-  test(`${kind} are what the service accepts`, () => {
+  test(`${kind} are valid for the service`, () => {
     for (const { body } of data[kind as keyof typeof schemas]) {
       const { issues } = v.safeParse(schema, body)
       assert.equal(issues, undefined)

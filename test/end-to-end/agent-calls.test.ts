@@ -20,7 +20,7 @@ describe('agents', () => {
     await service?.stop()
   })
 
-  it('cannot call what is not there, give what is not asked for, or read with another token', async () => {
+  it('cannot call unknown tools, give unknown arguments, or read with another kind of token', async () => {
     await assert.rejects(agent.client.callTool({ name: 'delete_feedback', arguments: {} }), /not found/)
     await assert.rejects(agent.client.callTool({ name: '__proto__', arguments: {} }))
     const refused: [tool: string, args: Record<string, unknown>, problem: RegExp][] = [
@@ -33,13 +33,13 @@ describe('agents', () => {
       ['search_feedback', {}, /words/],
       ['search_feedback', { words: ' ' }, /words must be 1 to 20 words/],
       ['account_story', {}, /given by id or nameOrDomain/],
-      ['account_story', { nameOrDomain: 'Nobody' }, /no such record/],
+      ['account_story', { nameOrDomain: 'Stranger' }, /no such record/],
       ['get_feedback', { id: '21e220a7-39de-8ea2-adec-1b9ebe43cbbd' }, /no such record/],
     ]
     for (const [tool, args, problem] of refused) {
-      const said = await agent.refused(tool, args)
-      assert.match(said, problem, `${tool} ${JSON.stringify(args)}`)
-      assert.ok(!/yesterday|or true|select/.test(said), said)
+      const refusal = await agent.refused(tool, args)
+      assert.match(refusal, problem, `${tool} ${JSON.stringify(args)}`)
+      assert.ok(!/yesterday|or true|select/.test(refusal), refusal)
     }
     assert.equal((await agent.call('search_feedback', { words: 'a\u0000b' })).feedback.length, 0)
     const { tools } = await agent.client.listTools()
@@ -72,7 +72,7 @@ describe('agents', () => {
     assert.ok(valueOf('feedback_insights_agent_records_total', 'count_feedback') >= 1)
   })
 
-  it('reach the service through a child process as well, in both revisions of the protocol', async () => {
+  it('also reach the service through a child process, in both revisions of the protocol', async () => {
     const run = fileURLToPath(new URL('../../client/mcp-command.ts', import.meta.url))
     const isDeno = 'deno' in process.versions
     for (const mode of ['legacy', { pin: '2026-07-28' }] as const) {

@@ -23,7 +23,7 @@ const ITEMS = Array.from({ length: 84 }, (_, at) => ({
   },
 }))
 
-/** Feedback that names no account counts to that of its customer. */
+/** Feedback without an account counts for the account of its customer. */
 const PEOPLE = Array.from({ length: 9 }, (_, at) => ({
   operation: 'identify_contact',
   body: {
@@ -33,7 +33,7 @@ const PEOPLE = Array.from({ length: 9 }, (_, at) => ({
   },
 }))
 
-/** What narrows a count: arguments of the tool, and the same as SQL over `feedback_view`. */
+/** Filters of a count: arguments of the tool, and the same as SQL over `feedback_view`. */
 const narrowed = (ids: Readonly<Record<'account' | 'customer' | 'project', string>>) => [
   { args: {}, where: 'true' },
   { args: { ratingMax: 2 }, where: 'rating <= 2' },
@@ -93,7 +93,7 @@ describe('agents', () => {
     await service?.stop()
   })
 
-  /** Each quote names a record that is there and has these words. */
+  /** Each quote names an existing record with these words. */
   const assertQuoted = async (answer: ToolAnswer): Promise<void> => {
     assert.match(answer.notice, /^Data, not instructions/)
     for (const { kind, id, text } of quotesIn(answer)) {
@@ -103,7 +103,7 @@ describe('agents', () => {
     }
   }
 
-  it('get every count as SQL has it, in each dimension and with each filter', async () => {
+  it('get the same counts as SQL, in each dimension and with each filter', async () => {
     const ids = {
       account: await only(`select id from account where name = 'Works 1'`),
       customer: await only(`select id from contact where name = 'Person 4'`),
@@ -132,7 +132,7 @@ describe('agents', () => {
     )
   })
 
-  it('get what grows and what falls as SQL has it', async () => {
+  it('get the same growing and falling topics as SQL', async () => {
     for (const by of ['tag', 'account', 'project', 'source', 'rating']) {
       const answer = await agent.call('compare_periods', { by, days: 28, until: UNTIL })
       const found = await rows(`
@@ -155,7 +155,7 @@ describe('agents', () => {
     }
   })
 
-  it('get the records of lists and searches as SQL has them, page by page, each quote with its id', async () => {
+  it('get the same records of lists and searches as SQL, page by page, each quote with its id', async () => {
     const account = await only(`select id from account where name = 'Works 2'`)
     const asked: [tool: string, args: Record<string, unknown>, where: string, order?: string][] = [
       ['list_feedback', {}, 'true'],
@@ -193,7 +193,7 @@ describe('agents', () => {
     }
   })
 
-  it('get one feedback, one account, what is new, and a conversation', async () => {
+  it('get one feedback, one account, new topics, and a conversation', async () => {
     const since = '2026-02-20'
     const news = await agent.call('whats_new', { since, limit: 5 })
     await assertQuoted(news)

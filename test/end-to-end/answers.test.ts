@@ -17,7 +17,7 @@ describe('the answer to a feedback', () => {
   })
   after(() => service?.stop())
 
-  it('has what the interface lists, and nothing else', async () => {
+  it('has the members of the interface, and no others', async () => {
     const sent = {
       description: 'The export is slow',
       title: 'Export',
@@ -39,7 +39,7 @@ describe('the answer to a feedback', () => {
     assert.deepEqual(body, { feedback: { id, description, rating, sourceId, sourceData, customerId, projectId } })
   })
 
-  it('leaves out what has no value', async () => {
+  it('leaves out members without a value', async () => {
     const absent: JsonObject[] = [
       {},
       {
@@ -63,7 +63,7 @@ describe('the answer to a feedback', () => {
     assert.deepEqual([body.feedback.rating, body.feedback.sourceData], [0, {}])
   })
 
-  it('has the id of a submission, which the other operations give as well', async () => {
+  it('has the id of a submission, like the answers of other operations', async () => {
     const createdAt = '2026-01-01T00:00:00Z'
     const bodies: Record<string, JsonObject> = {
       '/feedbacks': { description: 'x' },
@@ -84,10 +84,10 @@ const CONTACTS = Number(process.env['READ_YOUR_WRITES'] ?? (process.env['TEST_SI
 const AT_ONCE = 16
 const DRAINED_WITHIN_MS = 240_000 + CONTACTS * 60
 
-/** A feedback that was answered, and the contact that the answer told. */
-type Told = { id: string; customer: string | undefined; isNobody: boolean }
+/** An answered feedback, and the contact in the answer. */
+type Given = { id: string; customer: string | undefined; isUnknown: boolean }
 
-describe('what was answered holds for the requests after it', () => {
+describe('the ids of an answer are valid for later requests', () => {
   let own: SharedService
   beforeEach(async () => {
     own = await sharedService()
@@ -101,18 +101,18 @@ describe('what was answered holds for the requests after it', () => {
   }
 
   /**
-   * Identifies a contact and refers to it in every way; every second one is purged, and every
-   * second one of those comes back.
+   * Identifies a contact and refers to it in every way. Every second contact is purged, and half of
+   * the purged contacts return.
    */
-  const visit = async (index: number): Promise<Told[]> => {
-    const told: Told[] = []
-    const name = async (body: object, isNobody = false): Promise<string | undefined> => {
+  const visit = async (index: number): Promise<Given[]> => {
+    const given: Given[] = []
+    const name = async (body: object, isUnknown = false): Promise<string | undefined> => {
       const { feedback } = (await accepted('/feedbacks', { description: 'x', tags: [], ...body })).body
-      told.push({ id: feedback.id, customer: feedback.customerId, isNobody })
+      given.push({ id: feedback.id, customer: feedback.customerId, isUnknown })
       return feedback.customerId as string | undefined
     }
-    // An answer leaves out what it cannot tell in time.
-    const nameUntilTold = (body: object): Promise<string> => until('an answer tells the contact', () => name(body))
+    // An answer leaves out an id that it cannot determine in time.
+    const nameUntilTold = (body: object): Promise<string> => until('an answer has the contact', () => name(body))
     const [id, email] = [`contact-${index}`, `contact-${index}@example.com`]
     const identify = () => accepted('/contacts/identify', { id, properties: { $email: email } })
     const byId = { isExternalContactId: true, contactId: id }
@@ -122,52 +122,52 @@ describe('what was answered holds for the requests after it', () => {
     await name({ contact: { email: ` ${email.toUpperCase()} ` } })
     await name({ contactId: anonymous })
     await name({ contactId: crypto.randomUUID() }, true)
-    if (index % 2 !== 0) return told
+    if (index % 2 !== 0) return given
 
     const purged = await own.post('/contacts/purge', index % 4 === 0 ? { id } : { email }, { token: own.adminToken })
     assert.equal(purged.status, 200, purged.text)
-    // What was told before the purge is gone with it.
-    told.length = 0
+    // The purge removes the ids of earlier answers.
+    given.length = 0
     const again = await own.post('/contacts/purge', { id }, { token: own.adminToken })
-    assert.equal(again.status, 404, 'it is purged already')
+    assert.equal(again.status, 404, 'it is already purged')
     await name({ contactId: anonymous }, true)
     const fresh = await nameUntilTold({ contact: { email } })
     assert.notEqual(fresh, anonymous, 'a purged id is never given again')
-    if (index % 4 !== 0) return told
+    if (index % 4 !== 0) return given
 
     await identify()
     await name(byId)
     await name({ contactId: fresh })
-    return told
+    return given
   }
 
-  const visitAll = async (): Promise<Told[]> => {
-    const told: Told[] = []
+  const visitAll = async (): Promise<Given[]> => {
+    const given: Given[] = []
     let next = 0
     await Promise.all(
       Array.from({ length: AT_ONCE }, async () => {
-        while (next < CONTACTS) told.push(...(await visit(next++)))
+        while (next < CONTACTS) given.push(...(await visit(next++)))
       }),
     )
-    return told
+    return given
   }
 
-  /** Each id that was told means the contact that the stored record has. */
-  const assertHolds = async (told: readonly Told[]): Promise<void> => {
-    await until('nothing is queued', async () => (await readLedger(own)).queued === 0, DRAINED_WITHIN_MS)
+  /** Each id of an answer means the contact of the stored record. */
+  const assertHolds = async (given: readonly Given[]): Promise<void> => {
+    await until('no submission is queued', async () => (await readLedger(own)).queued === 0, DRAINED_WITHIN_MS)
     const rows = await own.sql<{ id: string; contact: string | null; means: string | null }[]>`
       select f.id, f.contact_id as contact, coalesce(a.contact_id, c.id) as means
-      from unnest(${told.map(({ id }) => id)}::uuid[], ${told.map(({ customer }) => customer ?? null)}::uuid[])
+      from unnest(${given.map(({ id }) => id)}::uuid[], ${given.map(({ customer }) => customer ?? null)}::uuid[])
         as t (id, customer)
       join feedback as f on f.workspace_id = ${own.workspaceId} and f.id = t.id
       left join contact_alias as a on a.workspace_id = f.workspace_id and a.id = t.customer
       left join contact as c on c.workspace_id = f.workspace_id and c.id = t.customer`
-    assert.equal(rows.length, told.length)
+    assert.equal(rows.length, given.length)
     const stored = new Map(rows.map((row) => [row.id, row]))
-    for (const { id, customer, isNobody } of told) {
+    for (const { id, customer, isUnknown } of given) {
       const { contact, means } = stored.get(id)!
-      assert.equal(contact === null, isNobody, 'the record has the contact that it names')
-      if (customer !== undefined) assert.equal(means, contact, 'the id that was told')
+      assert.equal(contact === null, isUnknown, 'the record has the contact that it names')
+      if (customer !== undefined) assert.equal(means, contact, 'the id of the answer')
     }
   }
 
@@ -175,13 +175,13 @@ describe('what was answered holds for the requests after it', () => {
     await assertHolds(await visitAll())
   })
 
-  it('while nothing is applied: what cannot be known yet is left out of the answer, not of the record', async () => {
+  it('while no submission is applied: an unknown id is left out of the answer, not of the record', async () => {
     await holdWork(own.queues)
-    const told: Told[] = []
+    const given: Given[] = []
     try {
       const name = async (body: object): Promise<string | undefined> => {
         const { feedback } = (await accepted('/feedbacks', { description: 'x', tags: [], ...body })).body
-        told.push({ id: feedback.id, customer: feedback.customerId, isNobody: false })
+        given.push({ id: feedback.id, customer: feedback.customerId, isUnknown: false })
         return feedback.customerId as string | undefined
       }
       const byEmail = await name({ contact: { email: 'held@example.com' } })
@@ -192,10 +192,10 @@ describe('what was answered holds for the requests after it', () => {
     } finally {
       await resumeWork(own.queues)
     }
-    await assertHolds(told)
+    await assertHolds(given)
   })
 
-  it('a project is known by its id at once', async () => {
+  it('a project can be named by its id at once', async () => {
     await holdWork(own.queues)
     try {
       const first = await accepted('/feedbacks', { description: 'x', project: { name: 'Reports' } })
@@ -205,7 +205,7 @@ describe('what was answered holds for the requests after it', () => {
     } finally {
       await resumeWork(own.queues)
     }
-    await until('nothing is queued', async () => (await readLedger(own)).queued === 0)
+    await until('no submission is queued', async () => (await readLedger(own)).queued === 0)
     const projects = await own.sql`
       select distinct project_id from feedback where workspace_id = ${own.workspaceId} and project_id is not null`
     const linked = await own.sql`

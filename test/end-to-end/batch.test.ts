@@ -45,7 +45,7 @@ describe('a batch', () => {
     return ids.map((id) => numbers.get(id)!)
   }
 
-  it('is answered as each operation by itself would answer', async () => {
+  it('gets the answers of the single operations', async () => {
     const operations = Object.keys(PATHS) as Operation[]
     const bodies = operations.flatMap((operation) =>
       [LEAST[PATHS[operation]]('b'), { rating: 'x' }].map((body) => ({ operation, body })),
@@ -61,7 +61,7 @@ describe('a batch', () => {
     }
   })
 
-  it('is accepted in its order, whatever the size and the operation of its items', async () => {
+  it('is accepted in its order, with items of any size and operation', async () => {
     const large = { title: 'x'.repeat(100_000) }
     const items = Array.from({ length: MANY }, (_, at) => {
       if (at % 97 === 0) return item('submit_conversation', LEAST['/conversations'](`order-${at}`))
@@ -80,7 +80,7 @@ describe('a batch', () => {
     assert.equal(row!['title'], String(MANY - 10))
   })
 
-  it('has refusals that are each their item’s own', async () => {
+  it('has a separate refusal for each item', async () => {
     const results = resultsOf(
       await send([
         feedback('own-1'),
@@ -107,7 +107,7 @@ describe('a batch', () => {
     assert.deepEqual([strict!.status, (strict!.body as { error: { path: string }[] }).error[0]!.path], [400, 'emial'])
   })
 
-  it('shares idempotency keys with the operations by themselves', async () => {
+  it('shares idempotency keys with the single operations', async () => {
     const body = { description: 'once' }
     const [first, again] = resultsOf(
       await send([item('create_feedback', body, 'batch-key'), item('create_feedback', body, 'batch-key')]),
@@ -119,14 +119,14 @@ describe('a batch', () => {
     assert.equal(other!.status, 422)
   })
 
-  it('is refused as a whole where nobody can tell its items', async () => {
+  it('is refused as a whole if its items cannot be read', async () => {
     const tooMany = Array.from({ length: MANY + 1 }, () => feedback('no'))
     assert.deepEqual(problemPaths(await service.post('/batch', {})), ['items'])
     assert.deepEqual(problemPaths(await send(tooMany)), ['items'])
     assert.deepEqual(problemPaths(await send([feedback('no')], { 'Idempotency-Key': 'x' })), ['Idempotency-Key'])
     const large = Array.from({ length: 11 }, () => feedback('no', { title: 'x'.repeat(500_000) }))
     assert.equal((await send(large)).status, 413)
-    assert.equal((await send([feedback('no')], { Authorization: 'Bearer nobody' })).status, 401)
+    assert.equal((await send([feedback('no')], { Authorization: 'Bearer stranger' })).status, 401)
     assert.deepEqual(resultsOf(await send([])), [])
     const stored = await service.sql`select from feedback where source_id = 'no'`
     assert.equal(stored.length, 0)

@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from '../../contract/json.ts'
 import { emailOf, type Field, MESSAGE, type OperationPath } from './interface-table.ts'
 
-/** The least that every operation takes. */
+/** The smallest body of every operation. */
 export const LEAST: Readonly<Record<OperationPath, (unique: string) => JsonObject>> = {
   '/feedbacks': () => ({ description: 'The export is slow' }),
   '/contacts/identify': (id) => ({ id }),
@@ -10,7 +10,7 @@ export const LEAST: Readonly<Record<OperationPath, (unique: string) => JsonObjec
   '/conversations': (id) => ({ id, source: 'Intercom', createdAt: '2026-01-01T00:00:00Z', contacts: [], messages: [] }),
 }
 
-/** A good body, but that one field has `value`, or is missing when `value` is undefined. */
+/** A valid body with `value` in one field, or without the field if `value` is undefined. */
 export const bodyWith = (field: Field, value: JsonValue | undefined, unique: string): JsonObject => {
   const { operation, path } = field
   const body = LEAST[operation](unique)
@@ -26,7 +26,7 @@ export const bodyWith = (field: Field, value: JsonValue | undefined, unique: str
 }
 
 /**
- * Where the names lead; what is missing on the way is made. Arrays are walked like objects, by
+ * The object at the path; makes missing objects on the way. Arrays are walked like objects, by
  * index.
  */
 const parentOf = (
@@ -39,7 +39,7 @@ const parentOf = (
     return at[name] as JsonObject
   }, body)
 
-/** The least that a member with members of its own takes. */
+/** The smallest value of a member that is an object. */
 const containerAt = (operation: OperationPath, path: string, unique: string): JsonObject | JsonValue[] => {
   if (path === 'tags') return []
   if (operation === '/feedbacks') {

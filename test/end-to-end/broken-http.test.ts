@@ -8,21 +8,21 @@ import { type Service, startService } from '../support/service.ts'
 import { until } from '../support/until.ts'
 
 const WITHIN_MS = 40_000
-/** The runtime cuts a head off after some 12 s, and the service a body after 30 s. */
+/** The runtime cuts off a slow head, and the service a slow body, within this time. */
 const SLOW_WITHIN_MS = 90_000
 
 /**
- * What a client gets: the statuses in their order, `bare` behind those that the runtime gives by
- * itself, without JSON and request id, and `closed` if the server closes. A 201 is stored, and
- * nothing else is.
+ * The answers to a client: the statuses in their order, with `bare` after a status of the runtime
+ * itself, without JSON and request id, and `closed` if the server closes. Only a submission with
+ * 201 is stored.
  */
 type Expected = { readonly bun: string; readonly deno: string }
 type Case = { readonly send: readonly Piece[]; readonly ending?: Ending }
 
-const both = (said: string): Expected => ({ bun: said, deno: said })
+const both = (outcome: string): Expected => ({ bun: outcome, deno: outcome })
 const BROKEN = both('400 bare, closed')
 
-/** Lets a packet go by itself: nothing tells a client that one has been read. */
+/** Pauses, so that a packet is sent alone: a client cannot know that one has been read. */
 const pause = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 20))
 const ANSWERED: Piece = { answers: 1 }
 
@@ -57,13 +57,13 @@ describe('HTTP that is broken, rare or cut off', () => {
 
   const sees = async ({ send, ending }: Case, expected: string): Promise<void> => {
     const acceptedBefore = await accepted()
-    const isEnough = (seen: Seen): boolean => said(seen) === expected
+    const isEnough = (seen: Seen): boolean => outcomeOf(seen) === expected
     const seen = await exchange(service.urls[0]!, { pieces: send, ending, isEnough, withinMs: WITHIN_MS })
-    assert.equal(said(seen), expected)
-    // What comes behind it is answered behind it.
+    assert.equal(outcomeOf(seen), expected)
+    // A following request is answered afterwards.
     await service.post('/feedbacks', BODY)
     const answered = seen.answers.filter(({ status }) => status === 201).length
-    assert.equal((await accepted()) - acceptedBefore - 1, answered, 'nothing is stored but what is answered so')
+    assert.equal((await accepted()) - acceptedBefore - 1, answered, 'only submissions with 201 are stored')
   }
   const table = (
     cases: Readonly<Record<string, readonly [Expected, () => string | readonly Piece[], Ending?]>>,
@@ -79,30 +79,30 @@ describe('HTTP that is broken, rare or cut off', () => {
     }
   }
 
-  describe('behind a body', () => {
+  describe('bytes after a body', () => {
     const BUN_BREAKS_OFF = { bun: '400 bare, closed', deno: '201' }
     const garbage = { bun: '400 bare, closed', deno: '201, 400 bare, closed' }
     const TEN = Array.from({ length: 10 }, () => '201').join(', ')
     table({
       nothing: [both('201'), () => whole()],
-      'nothing, and it came in chunks': [both('201'), () => inChunks() + LAST],
+      'none, and the body in chunks': [both('201'), () => inChunks() + LAST],
       'a trailer field': [BUN_BREAKS_OFF, () => inChunks() + TRAILER],
-      'a trailer field in a packet of its own': [BUN_BREAKS_OFF, () => [inChunks(), pause, TRAILER]],
-      'a trailer field once it is answered': [
+      'a trailer field in a separate packet': [BUN_BREAKS_OFF, () => [inChunks(), pause, TRAILER]],
+      'a trailer field after the answer': [
         { bun: '201, 400 bare, closed', deno: '201' },
         () => [`${inChunks()}0\r\n`, ...(SERVICE_RUNTIME === 'bun' ? [ANSWERED] : [pause]), 'X-Sum: 1\r\n\r\n'],
       ],
-      'a trailer field that was announced': [
+      'an announced trailer field': [
         { bun: '400, 400 bare, closed', deno: '201' },
         () => inChunks('Trailer: X-Sum') + TRAILER,
       ],
-      'a trailer field that was announced, packet by packet': [
+      'an announced trailer field, packet by packet': [
         { bun: '400, 400 bare, closed', deno: '201' },
         () => [post(CHUNKED, 'Trailer: X-Sum'), pause, `${CHUNK}0\r\n`, pause, 'X-Sum: 1\r\n\r\n'],
       ],
-      'garbage, and it came in chunks': [garbage, () => inChunks() + LAST + GARBAGE],
+      'garbage, and the body in chunks': [garbage, () => inChunks() + LAST + GARBAGE],
       garbage: [garbage, () => whole() + GARBAGE],
-      'garbage once it is answered': [both('201, 400 bare, closed'), () => [whole(), ANSWERED, GARBAGE]],
+      'garbage after the answer': [both('201, 400 bare, closed'), () => [whole(), ANSWERED, GARBAGE]],
       'another request': [{ bun: 'closed', deno: '201, 201' }, () => whole() + whole()],
       'nine other requests': [{ bun: 'closed', deno: TEN }, () => Array.from({ length: 10 }, () => whole()).join('')],
       'nine other requests in chunks': [
@@ -110,18 +110,18 @@ describe('HTTP that is broken, rare or cut off', () => {
         () => Array.from({ length: 10 }, () => inChunks() + LAST).join(''),
       ],
       'half of another request': [{ bun: '201', deno: '201' }, () => whole() + POST],
-      'another request once it is answered': [both('201, 201'), () => [whole(), ANSWERED, whole()]],
+      'another request after the answer': [both('201, 201'), () => [whole(), ANSWERED, whole()]],
     })
   })
 
   if (process.env['TEST_SIZE'] === 'long') {
     const trailer = `0\r\nX-Sum: ${'x'.repeat(70_000)}\r\n\r\n`
-    // Deno waits for more of it than it takes.
+    // Deno waits for more bytes than it accepts.
     table({ 'a trailer field of 70 KB': [{ bun: '400 bare, closed', deno: '408' }, () => inChunks() + trailer] })
   }
 
   describe('a method', () => {
-    const other = (said: string): Expected => ({ bun: 'closed', deno: said })
+    const other = (outcome: string): Expected => ({ bun: 'closed', deno: outcome })
     table({
       'FOO with a body': [other('405'), () => whole().replace('POST', 'FOO')],
       'post in lower case': [other('405'), () => whole().replace('POST', 'post')],
@@ -134,7 +134,7 @@ describe('HTTP that is broken, rare or cut off', () => {
       'OPTIONS for all': [{ bun: '400 bare, closed', deno: '404' }, () => head('OPTIONS * HTTP/1.1')],
     })
 
-    it('that is wrong is answered with those that are right, where the runtime knows it', async () => {
+    it('that is wrong gets the right ones in the answer, if the runtime knows it', async () => {
       const methods = SERVICE_RUNTIME === 'bun' ? ['TRACE', 'QUERY'] : ['FOO', 'get', 'post', 'QUERY']
       for (const [method, path, allow] of methods.flatMap((one) => [
         [one, '/api/v1/feedbacks', 'GET, POST'],
@@ -145,36 +145,35 @@ describe('HTTP that is broken, rare or cut off', () => {
           isEnough: ({ answers }) => answers.length > 0,
           withinMs: WITHIN_MS,
         })
-        assert.equal(said(seen), '405')
+        assert.equal(outcomeOf(seen), '405')
         assert.match(seen.answers[0]!.head, new RegExp(`^allow: ${allow}\r?$`, 'im'))
       }
     })
   })
 
-  describe('a client that goes', () => {
+  describe('a client that ends the connection', () => {
     const half = { bun: 'closed', deno: '400, closed' }
     const gone = both('closed')
     table({
-      'says that no more comes, within a body': [half, () => whole().slice(0, -3), 'half-close'],
-      'says so within a chunk': [half, () => inChunks().slice(0, -8), 'half-close'],
-      'says so between chunks': [half, () => inChunks(), 'half-close'],
-      'says so before the end of the last chunk': [half, () => [inChunks(), pause, '0'], 'half-close'],
-      'says so within a head': [gone, () => post().slice(0, -10), 'half-close'],
+      'ends its stream within a body': [half, () => whole().slice(0, -3), 'half-close'],
+      'ends its stream within a chunk': [half, () => inChunks().slice(0, -8), 'half-close'],
+      'ends its stream between chunks': [half, () => inChunks(), 'half-close'],
+      'ends its stream before the end of the last chunk': [half, () => [inChunks(), pause, '0'], 'half-close'],
+      'ends its stream within a head': [gone, () => post().slice(0, -10), 'half-close'],
       'resets within a body': [gone, () => [whole().slice(0, -3), pause], 'reset'],
       'resets within a chunk': [gone, () => [inChunks().slice(0, -8), pause], 'reset'],
       'resets between chunks': [gone, () => [inChunks(), pause], 'reset'],
     })
   })
 
-  // The wire fuzz sends every other oddity of a head, and looks whether what is stored was answered
-  // so.
+  // The wire fuzz sends all other oddities of a head, and compares stored submissions with answers.
   describe('a head', () => {
     const tooLarge = { bun: '431 bare, closed', deno: '400 bare, closed' }
     const version = { bun: '505 bare, closed', deno: '400 bare, closed' }
     const badChunk = { bun: '400 bare, closed', deno: 'closed' }
     const denoTakesIt = { bun: '400 bare, closed', deno: '201' }
     table({
-      'with a line that is no header': [BROKEN, () => whole('No header')],
+      'with a line that is not a header': [BROKEN, () => whole('No header')],
       'with two lengths': [BROKEN, () => whole('Content-Length: 5')],
       'with one length twice': [both('201'), () => whole(LENGTH)],
       'with a length and chunks': [BROKEN, () => inChunks(LENGTH) + LAST],
@@ -195,7 +194,7 @@ describe('HTTP that is broken, rare or cut off', () => {
     })
   })
 
-  it('with one length twice takes nothing from others, who come while another body arrives', async () => {
+  it('with one length twice does not disturb other requests while another body arrives', async () => {
     await sees({ send: [whole(LENGTH)] }, '201')
     let status = 0
     const other = async (): Promise<void> => void ({ status } = await service.post('/feedbacks', BODY))
@@ -207,8 +206,8 @@ describe('HTTP that is broken, rare or cut off', () => {
     assert.equal(status, 201)
   })
 
-  // The exception that docs/integrate.md names: nobody can take back what is accepted.
-  it('that follows in a later packet, once a submission is accepted and before it is answered', async () => {
+  // The exception in docs/integrate.md: an accepted submission cannot be taken back.
+  it('that follows in a later packet, between the acceptance of a submission and its answer', async () => {
     const acceptedBefore = await accepted()
     const isAccepted = (): Promise<unknown> =>
       until('it is accepted', async () => (await accepted()) > acceptedBefore, WITHIN_MS)
@@ -217,7 +216,7 @@ describe('HTTP that is broken, rare or cut off', () => {
       isEnough: ({ isClosed }) => isClosed,
       withinMs: WITHIN_MS,
     })
-    assert.equal(said(seen), SERVICE_RUNTIME === 'bun' ? '400 bare, closed' : '201, 400 bare, closed')
+    assert.equal(outcomeOf(seen), SERVICE_RUNTIME === 'bun' ? '400 bare, closed' : '201, 400 bare, closed')
     assert.equal(await accepted(), acceptedBefore + 1)
   })
 
@@ -228,7 +227,7 @@ describe('HTTP that is broken, rare or cut off', () => {
     const closed = (pieces: readonly Piece[]): Promise<Seen> =>
       exchange(service.urls[0]!, { pieces, isEnough: ({ isClosed }) => isClosed, withinMs: SLOW_WITHIN_MS })
 
-    // Deno has no such bound, says docs/operate.md: there a proxy has to have one.
+    // Deno has no such bound. There a proxy needs one, as docs/operate.md says.
     if (SERVICE_RUNTIME === 'bun') {
       it('with the head of a request is cut off', async () => {
         const heads = [[], [START], [`${START}X-Slow: `, ...trickle]]
@@ -243,14 +242,14 @@ describe('HTTP that is broken, rare or cut off', () => {
     }
 
     if (process.env['TEST_SIZE'] === 'long') {
-      it('with the body of a request gets 408, and is cut off where the runtime does so', async () => {
+      it('with the body of a request gets 408, and is cut off if the runtime does so', async () => {
         const pieces = [post('Content-Length: 1000'), '{"description": "', ...trickle]
         const seen = await exchange(service.urls[0]!, {
           pieces,
           isEnough: ({ answers, isClosed }) => (SERVICE_RUNTIME === 'bun' ? isClosed : answers.length > 0),
           withinMs: SLOW_WITHIN_MS,
         })
-        assert.equal(said(seen), SERVICE_RUNTIME === 'bun' ? '408, closed' : '408')
+        assert.equal(outcomeOf(seen), SERVICE_RUNTIME === 'bun' ? '408, closed' : '408')
       })
     }
   })
@@ -259,12 +258,12 @@ describe('HTTP that is broken, rare or cut off', () => {
     table({
       'to continue, and the body later': [both('201'), () => [post('Expect: 100-continue', LENGTH), pause, BODY]],
       'to continue, and the body at once': [both('201'), () => whole('Expect: 100-continue')],
-      'that nobody knows is not heeded': [both('201'), () => whole('Expect: x')],
+      'that is unknown is ignored': [both('201'), () => whole('Expect: x')],
     })
   })
 })
 
-const said = ({ answers, rest, isClosed }: Seen): string =>
+const outcomeOf = ({ answers, rest, isClosed }: Seen): string =>
   [
     ...answers.map(({ status, isOurs }) => (isOurs ? String(status) : `${status} bare`)),
     ...(rest === '' ? [] : ['rest']),

@@ -20,7 +20,7 @@ describe('the change feed', () => {
   const get = (query: string, headers: Readonly<Record<string, string>> = {}) =>
     service.request(`/api/v1/changes?${query}`, undefined, { method: 'GET', token: service.readToken, headers })
 
-  /** Follows the feed, and keeps a copy of what it tells. */
+  /** Follows the feed, and keeps a copy of the records. */
   const createFollower = (limit: number) => {
     const copy = new Map<string, object>()
     let last = 0
@@ -31,7 +31,7 @@ describe('the change feed', () => {
         if (status === 503) continue
         assert.equal(status, 200, text)
         for (const { position, kind, id, deleted, record } of body.changes as Change[]) {
-          assert.ok(position > last, `position ${position} came behind ${last}`)
+          assert.ok(position > last, `position ${position} came after ${last}`)
           last = position
           if (deleted) copy.delete(`${kind} ${id}`)
           else copy.set(`${kind} ${id}`, record!)
@@ -55,7 +55,7 @@ describe('the change feed', () => {
   }
   const sorted = (copy: ReadonlyMap<string, object>) => [...copy].toSorted(([a], [b]) => (a < b ? -1 : 1))
 
-  it('leads each reader to exactly what the tables have, through merges, purges, moves and tags', async () => {
+  it('leads each reader to exactly the records of the tables, through merges, purges, moves and tags', async () => {
     const followers = [1, 7, 500].map((limit) => createFollower(limit))
     const over = new AbortController()
     const following = Promise.all(
@@ -67,7 +67,7 @@ describe('the change feed', () => {
     await following
     const late = createFollower(100)
     for (const { copy, follow } of [...followers, late]) {
-      await until('the copy has what is stored', async () => {
+      await until('the copy has the stored records', async () => {
         await follow()
         return isDeepStrictEqual(sorted(copy), sorted(await stored()))
       })
@@ -75,7 +75,7 @@ describe('the change feed', () => {
     assert.ok(late.copy.size > 0)
   })
 
-  it('tells of a purge by tombstones alone, which name who is gone and nothing else', async () => {
+  it('shows a purge only as tombstones, which name the removed records and nothing else', async () => {
     const email = 'leaving@example.org'
     await service.submit('/feedbacks', { description: 'Goodbye', contact: { email, name: 'Lea' }, tags: ['leaving'] })
     const purge = await service.submit('/contacts/purge', { email }, { token: service.adminToken })
@@ -87,7 +87,7 @@ describe('the change feed', () => {
     for (const tombstone of tombstones) assert.deepEqual(Object.keys(tombstone), ['position', 'kind', 'id', 'deleted'])
   })
 
-  it('holds an answer that would be empty until something changes', async () => {
+  it('holds an answer that would be empty until a record changes', async () => {
     const { body } = await get('limit=500')
     const waiting = get(`after=${body.next}`, { Prefer: 'wait=30' })
     await service.submit('/accounts/identify', { id: 'awaited' })

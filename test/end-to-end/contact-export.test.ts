@@ -12,7 +12,7 @@ const CREATED_AT = '2026-01-01T00:00:00Z'
 const MANY = 5_000
 const FIELD_OF_COPIES = 'copied'
 
-/** Only the members that the tests look at. */
+/** The members that the tests check. */
 type Row = Record<string, ReturnType<typeof JSON.parse>>
 type Export = Record<string, Row[]> & { workspace: string; queuedSubmissionCount: number }
 
@@ -31,7 +31,10 @@ describe('npm run contact:export', () => {
     return JSON.parse(stdout) as Export
   }
   const tell = async (path: string, body: object): Promise<void> => void (await service.submit(path, body))
-  /** Accepted while no worker applies anything. It stays in the log until `then` is done. */
+  /**
+   * Submits while no worker applies submissions. The submission stays in the log until `then` is
+   * done.
+   */
   const queued = async (posts: readonly [path: string, body: object][], then: () => Promise<void>): Promise<void> => {
     await holdWork(service.queues)
     const answers = []
@@ -66,7 +69,7 @@ describe('npm run contact:export', () => {
   const described = (rows: readonly Row[] | undefined): string[] =>
     (rows ?? []).map(({ description }) => description as string).toSorted()
 
-  it('has all that is stored of a contact, and nothing of others', async () => {
+  it('has all stored data of a contact, and no data of others', async () => {
     const email = 'Ada@example.com'
     const account = { id: 'acme', properties: { $name: 'Acme', $domain: 'acme.example', secret: 'of the account' } }
     await tell('/contacts/identify', {
@@ -128,14 +131,14 @@ describe('npm run contact:export', () => {
     for (const words of [
       ['--id', 'ada'],
       ['--id', 'ada', '--source', 'crm'],
-      ['--id', 'nobody', '--email', email],
+      ['--id', 'stranger', '--email', email],
     ]) {
       assert.deepEqual({ ...(await exported(...words)), exportedAt: '' }, { ...all, exportedAt: '' }, words.join(' '))
     }
     assert.equal((await run('--id', 'ada', '--source', 'API')).code, 1)
   })
 
-  it('has what is queued and names the contact in any way', async () => {
+  it('has queued submissions that name the contact in any way', async () => {
     await tell('/contacts/identify', { id: 'eve', source: 'crm', properties: { $email: 'eve@example.com' } })
     const { body } = await service.submit('/feedbacks', {
       description: 'x',
@@ -166,7 +169,7 @@ describe('npm run contact:export', () => {
       assert.deepEqual(withText?.['body'].contact, { email: 'EVE@example.com', sourceData: { big: '\\"ü' } })
       assert.deepEqual(numbers(await exported('--email', 'eve@example.com')), numbers(inCrm))
       assert.deepEqual(described(inCrm['feedback']), ['x'])
-      // The id in all sources names the contact of the shop as well.
+      // The id without a source also names the contact of the shop.
       assert.equal((await exported('--id', 'eve')).queuedSubmissionCount, theirs.length + 2)
     })
     assert.equal((await exported('--email', 'new@example.com')).queuedSubmissionCount, 0)
@@ -197,7 +200,7 @@ describe('npm run contact:export', () => {
     assert.deepEqual([contacts, described(feedback)], [[], ['remembering']])
   })
 
-  it('has all of very many records', async () => {
+  it('has all records, even very many', async () => {
     await tell('/feedbacks', {
       description: FIELD_OF_COPIES,
       contact: { email: 'many@example.com' },
@@ -213,13 +216,16 @@ describe('npm run contact:export', () => {
     assert.equal(new Set(described(feedback)).size, MANY + 1)
   })
 
-  it('ends with 1 and says why when there is nothing, or it is called wrongly', async () => {
+  it('ends with 1 and the reason without data, or after a wrong call', async () => {
     const other = await sharedService()
     await other.stop()
     await tell('/contacts/identify', { id: 'here', properties: { $email: 'here@example.com' } })
     const expected: [words: string[], says: RegExp][] = [
-      [['--id', 'nobody'], /^Nothing is held/],
-      [['--email', 'here@example.com', '--workspace', other.workspace], /^Nothing is held/],
+      [['--id', 'stranger'], /^The service holds no data about this contact/],
+      [
+        ['--email', 'here@example.com', '--workspace', other.workspace],
+        /^The service holds no data about this contact/,
+      ],
       [['--id', 'here', '--workspace', 'unknown'], /^There is no workspace/],
       [[], /^usage: /],
       [['--nothing'], /usage: /],

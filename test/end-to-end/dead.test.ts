@@ -53,10 +53,10 @@ describe('npm run dead', () => {
     return submissionId
   }
   const feedback = (text: string, more: object = {}) => die('create_feedback', feedbackBody(`${text} \u0000`, more))
-  /** As if a new version could apply it. */
+  /** Simulates a new version that can apply the submission. */
   const mend = () => service.all`update dead_submission set submission = replace(submission, ${'\\u0000'}, 'mended')`
 
-  it('refuses what it does not understand', async () => {
+  it('refuses unknown options and values', async () => {
     for (const words of [['list', 'x'], ['drop', randomUUID(), '--reason', 'x'], ['what']]) {
       const { code, stderr } = await dead(...words)
       assert.deepEqual([code, stderr.startsWith('usage:')], [1, true], words.join(' '))
@@ -71,16 +71,16 @@ describe('npm run dead', () => {
     }
   })
 
-  it('counts them by reason and lists them', async () => {
+  it('counts dead submissions by reason and lists them', async () => {
     const ids = [await feedback('one'), await feedback('two')]
     const contact = await die('identify_contact', { id: 'x', properties: { a: '\u0000' } })
     await service.all`update dead_submission set reason = 'Other', died_at = now() - interval '1 hour' where id = ${contact}`
     const all = await succeeds('list')
     assert.match(all, /^ +2 {2}PostgresError 22P05\n +1 {2}Other\n +3 {2}in all\n/)
     for (const id of [...ids, contact]) assert.ok(all.includes(id), id)
-    assert.ok(!all.includes('one'), 'a list holds nothing that was submitted')
+    assert.ok(!all.includes('one'), 'a list has no submitted content')
     const none = [
-      ['--workspace', 'nobody'],
+      ['--workspace', 'stranger'],
       ['--operation', 'submit_conversation'],
       ['--reason', 'x'],
     ]
@@ -94,7 +94,7 @@ describe('npm run dead', () => {
     assert.deepEqual([recent.includes(contact), recent.includes(ids[0]!)], [false, true])
   })
 
-  it('shows one with all that was submitted', async () => {
+  it('shows a dead submission with its whole content', async () => {
     const id = await feedback('shown', { sourceId: 'S-1' })
     const shown = JSON.parse(await succeeds('show', id))
     assert.deepEqual([shown.id, shown.reason, shown.operation], [id, NUL_IN_TEXT, 'create_feedback'])
@@ -107,7 +107,7 @@ describe('npm run dead', () => {
       return row !== undefined && (await stateOf(id)) === 'dead'
     })
 
-  it('replays one under its id, and what was submitted goes only when it is applied', async () => {
+  it('replays one under its id, and removes its content only when it is applied', async () => {
     const id = await feedback('replayed')
     const [former] = await service.sql`select acceptance_number from submission where id = ${id}`
     assert.equal(await succeeds('replay', id), '1 queued again\n')
@@ -123,7 +123,7 @@ describe('npm run dead', () => {
     assert.equal((await dead('replay', id)).code, 1)
   })
 
-  it('counts as queued while it is, and is applied once when it is replayed twice', async () => {
+  it('counts a replayed submission as queued, and applies it once even after two replays', async () => {
     const email = `${randomUUID()}@example.com`
     const id = await feedback('twice', { contact: { email } })
     await mend()
@@ -149,7 +149,7 @@ describe('npm run dead', () => {
     assert.equal(await service.settled(answer), 'applied')
   }
 
-  it('replays all that a filter finds', async () => {
+  it('replays all submissions that a filter finds', async () => {
     const ids = [await feedback('many 1'), await feedback('many 2'), await feedback('many 3')]
     await mend()
     await service.all`update dead_submission set reason = 'Other' where id = ${ids[2]!}`
@@ -160,7 +160,7 @@ describe('npm run dead', () => {
     await isExact()
   })
 
-  it('does not replace what a newer submission has written', async () => {
+  it('does not replace data of a newer submission', async () => {
     const record = { source: 'desk', sourceId: randomUUID() }
     const id = await feedback('earlier', record)
     await service.submit('/feedbacks', { description: 'later', ...record })
@@ -173,7 +173,7 @@ describe('npm run dead', () => {
     await isExact()
   })
 
-  it('cannot replay what was purged', async () => {
+  it('cannot replay a purged submission', async () => {
     const email = `${randomUUID()}@example.com`
     const gone = await feedback('gone', { contact: { email } })
     await purge(email)
@@ -183,7 +183,7 @@ describe('npm run dead', () => {
     await isExact()
   })
 
-  it('drops what was submitted, and the receipt stays dead', async () => {
+  it('drops the content of a submission, and its receipt stays dead', async () => {
     const id = await feedback('dropped')
     assert.equal(await succeeds('drop', id), '1 dropped\n')
     assert.equal(await stateOf(id), 'dead')
@@ -192,7 +192,7 @@ describe('npm run dead', () => {
     await isExact()
   })
 
-  it('answers a repeated request as before, also while a replay is queued', async () => {
+  it('leaves the answer to a repeated request unchanged, even while a replay is queued', async () => {
     const headers = { 'Idempotency-Key': randomUUID() }
     const { redis, redisPrefix, workspaceId, queues, sql } = service
     const ask = () => service.post('/feedbacks', { description: 'asked again' }, { headers })
@@ -223,8 +223,8 @@ describe('npm run dead', () => {
   })
 
   /**
-   * Puts a NUL, which Postgres refuses, into an entry of a log. Redis gives ids of entries only
-   * once, so the log is made again.
+   * Puts a NUL, which Postgres refuses, into an entry of a log. Redis gives each id of an entry
+   * only once, so this makes a new log.
    */
   const spoil = async (log: string): Promise<void> => {
     const entries = await service.redis.xrange(log, '-', '+')
@@ -234,13 +234,13 @@ describe('npm run dead', () => {
     }
   }
 
-  it('is applied once when the process dies before it has appended the replay', async () => {
+  it('applies a replay once, even if the process dies before it appends the replay', async () => {
     const id = await feedback('lost')
     await mend()
     const { all, sql, redis, redisPrefix, workspaceId } = service
     const { outcome } = await markReplayed(all, workspaceId, id)
     assert.equal(outcome, 'queued')
-    // Maintenance leaves replays alone that have just begun.
+    // Maintenance skips replays that have just begun.
     await all`update dead_submission set replayed_at = now() - interval '1 day' where id = ${id}`
     await reaches(id, 'applied')
     await isExact()
@@ -254,7 +254,7 @@ describe('npm run dead', () => {
     return count
   }
 
-  it('does not replay a purge: it would remove what was accepted since', async () => {
+  it('does not replay a purge, which would remove later submissions', async () => {
     const id = randomUUID()
     const { all, workspaceId } = service
     const submission = { operation: 'purge_contact', workspaceId, submissionId: id, number: 1, body: { id: 'ada' } }

@@ -23,7 +23,7 @@ import { operatedService } from '../support/shared-service.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
 
 const PROGRAM = 'cli/doctor/doctor-command.ts'
-const AWAY = 'postgres://nobody:secret-word@127.0.0.1:1/none'
+const AWAY = 'postgres://stranger:secret-word@127.0.0.1:1/none'
 
 describe('the doctor', () => {
   const folder = temporaryDirectory()
@@ -31,7 +31,7 @@ describe('the doctor', () => {
   let redis: EmbeddedServer
   before(async () => {
     service = await operatedService()
-    // Where a directory is in its way, Redis cannot write a snapshot.
+    // A directory in place of the file keeps Redis from writing a snapshot.
     mkdirSync(join(folder, 'redis', 'taken.rdb'), { recursive: true })
     redis = await startRedis({
       dataDir: join(folder, 'redis'),
@@ -70,7 +70,7 @@ describe('the doctor', () => {
     return /^not searched: snapshots of Redis/m.test(stdout)
   }
 
-  it('finds nothing wrong with a service that is well', async () => {
+  it('finds no fault of a healthy service', async () => {
     await writeServiceFile(folder, {
       url: service.urls[0]!,
       databaseUrl: service.environment['DATABASE_URL']!,
@@ -79,10 +79,10 @@ describe('the doctor', () => {
       redisPrefix: service.redisPrefix,
       hashKey: service.environment['HASH_KEY']!,
     })
-    // The directory is enough: the rest is in its file.
+    // The directory is enough: its file has the other settings.
     const { code, stdout } = await runCommand({ environment: { ...DEAD_PROXY, DATA_DIR: folder } }, PROGRAM)
     assert.equal(code, 0, stdout)
-    for (const said of [
+    for (const pattern of [
       /^well +Runs on (?:Bun|Deno) /m,
       /^(?:well|warning) +\d+ MiB are free in DATA_DIR/m,
       /^well +The API at http:\/\/127\.0\.0\.1:\d+ is ready/m,
@@ -101,11 +101,11 @@ describe('the doctor', () => {
       /^well +0 submissions are accepted and not applied/m,
       /^0 wrong, /m,
     ]) {
-      assert.match(stdout, said)
+      assert.match(stdout, pattern)
     }
   })
 
-  it('tells settings that are missing or bad, all of them', async () => {
+  it('reports all settings that are missing or bad', async () => {
     const { code, wrong } = await run({ HASH_KEY: 'abc', REDIS_URL: 'http://x', DATABASE_URL: '' })
     assert.equal(code, 1)
     for (const name of ['HASH_KEY', 'REDIS_URL', 'DATABASE_URL'])
@@ -115,7 +115,7 @@ describe('the doctor', () => {
       )
   })
 
-  it('tells servers that are away, and shows no password', async () => {
+  it('reports servers that are away, and shows no password', async () => {
     const { code, wrong, stdout } = await run({ DATABASE_URL: AWAY, REDIS_URL: 'redis://:secret-word@127.0.0.1:1' })
     assert.equal(code, 1)
     for (const server of ['Postgres', 'Redis'])
@@ -123,7 +123,7 @@ describe('the doctor', () => {
     assert.ok(!stdout.includes('secret-word'))
   })
 
-  it('tells another HASH_KEY and a database that is empty, behind or ahead', async () => {
+  it('reports another HASH_KEY and a database that is empty, behind or ahead', async () => {
     const other = await run({ HASH_KEY: randomBytes(32).toString('hex') })
     assert.deepEqual([other.code, other.wrong.length], [1, 1])
     assert.match(other.wrong[0]!, /HASH_KEY is not the one/)
@@ -147,7 +147,7 @@ describe('the doctor', () => {
     }
   })
 
-  it('tells a Redis that would lose work', async () => {
+  it('reports a Redis that would lose work', async () => {
     const evicting = await atRedis((client) => client.config('SET', 'maxmemory-policy', 'allkeys-lru'))
     assert.equal(evicting.code, 1)
     assert.ok(evicting.wrong.some((line) => line.includes('maxmemory-policy allkeys-lru')))
@@ -156,12 +156,12 @@ describe('the doctor', () => {
     assert.ok(lazy.wrong.some((line) => line.includes('appendfsync no')))
     const bare = await atRedis((client) => client.config('SET', 'appendonly', 'no'))
     assert.ok(bare.wrong.some((line) => line.includes('no append-only file')))
-    // No worker works on this one.
+    // This service has no worker.
     assert.match(bare.stdout, /^wrong +No worker is running\..*\n +→ Start a worker/m)
     const slow = await atRedis((client) => client.config('SET', 'slowlog-log-slower-than', '10000'))
     assert.match(slow.stdout, /^warning +Redis keeps a slow log, which may hold content of submissions/m)
     const saving = await atRedis((client) => client.config('SET', 'save', '3600 1'))
-    assert.match(saving.stdout, /^warning +Redis keeps snapshots: what a purge removes stays in them/m)
+    assert.match(saving.stdout, /^warning +Redis keeps snapshots: purged data stays in them/m)
     assert.equal(await snapshotsNamed(), true)
     const stopped = await atRedis(async (client) => {
       await client.bgsave()
@@ -178,7 +178,7 @@ describe('the doctor', () => {
     assert.ok(full.wrong.some((line) => line.includes('Redis is nearly full. Submissions are refused')))
   })
 
-  it('tells tokens that are gone and submissions that are dead', async () => {
+  it('reports missing tokens and dead submissions', async () => {
     const revoked = await service.sql`update token set revoked_at = now() where revoked_at is null returning id`
     await service.sql`
       insert into dead_submission (workspace_id, id, reason, submission, keys)
@@ -194,7 +194,7 @@ describe('the doctor', () => {
     }
   })
 
-  it('tells which workspace crowds others, and nothing while no other workspace waits', async () => {
+  it('reports a workspace that crowds others, and no workspace while no other waits', async () => {
     const { queues } = service
     const heavy = (await createWorkspace(service.sql, 'crowding'))!
     await holdWork(queues)
@@ -213,13 +213,13 @@ describe('the doctor', () => {
       assert.match(stdout, /^well +4 submissions are accepted and not applied, the oldest for [3-9]\d s\./m)
     } finally {
       await resumeWork(queues)
-      await until('all is applied', async () =>
+      await until('all submissions are applied', async () =>
         (await readLedgers(service.sql, service.redis, service.redisPrefix)).every(({ queued }) => queued === 0),
       )
     }
   })
 
-  it('tells logs that a worker has left, and submissions in quarantine', async () => {
+  it('reports logs that a worker has left, and submissions in quarantine', async () => {
     const { queues, redisPrefix, workspaceId } = service
     const { state } = workspaceKeys(redisPrefix, workspaceId)
     await holdWork(queues)
@@ -235,14 +235,14 @@ describe('the doctor', () => {
     }
   })
 
-  it('tells ports that something else has', async () => {
+  it('reports ports that another program has', async () => {
     const server = createServer((_request, response) => void response.end('something else'))
     await once(server.listen(0, '127.0.0.1'), 'listening')
     const port = String((server.address() as AddressInfo).port)
     try {
       const { code, wrong } = await run({ PORT: port, WORKER_PORT: port })
       assert.equal(code, 1)
-      assert.ok(wrong.some((line) => line.includes(`:${port} something else listens`)))
+      assert.ok(wrong.some((line) => line.includes('Another program listens at ') && line.includes(`:${port}`)))
       assert.ok(wrong.some((line) => line.includes(`WORKER_PORT ${port} on 127.0.0.1 is taken`)))
     } finally {
       server.close()
@@ -260,7 +260,7 @@ describe('the doctor', () => {
     assert.ok(gone.wrong.some((line) => line.includes(`No API answers at ${url}`)))
   })
 
-  it('takes no options that it does not know', async () => {
+  it('refuses unknown options', async () => {
     const { environment } = service
     const { code, stderr } = await runCommand({ environment }, PROGRAM, '--nonsense')
     assert.equal(code, 1)

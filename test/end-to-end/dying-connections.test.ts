@@ -10,18 +10,18 @@ import { until } from '../support/until.ts'
 const KILLED = Number(process.env['KILLED_CONNECTIONS'] ?? (process.env['TEST_SIZE'] === 'long' ? 5_000 : 300))
 const KILLED_WITHIN_MS = 10 * 60_000
 
-describe('processes whose connections to Postgres are ended again and again', () => {
+describe('processes whose connections to Postgres are ended repeatedly', () => {
   let service: Service
   const name = `dying-${process.pid}`
   before(async () => {
-    // By this name they are told from everybody else's.
+    // This name distinguishes them from other connections.
     const url = new URL(testServers().databaseUrl)
     url.searchParams.set('application_name', name)
     service = await startService({ environment: { DATABASE_URL: url.href, CONVERSATIONS_PER_MINUTE: '1000000' } })
   })
   after(() => service?.stop())
 
-  it(`go on, and lose nothing, ${KILLED} times under load`, async () => {
+  it(`continue, and lose no submission, ${KILLED} times under load`, async () => {
     const { sql, redis, redisPrefix: prefix, queues, accessToken, urls, workerUrls } = service
     const stack = { sql, redis, prefix, accessToken, queues, url: urls[0]! }
     const load = startLoad(stack)
@@ -29,8 +29,8 @@ describe('processes whose connections to Postgres are ended again and again', ()
     await until(
       'enough have been ended',
       async () => {
-        // Those that have just been opened as well: what the driver asks of a new connection must
-        // not end the process either.
+        // Even new connections: a fault in the first statements of the driver must not end the
+        // process either.
         const ended = await sql`select pg_terminate_backend(pid) from pg_stat_activity where application_name = ${name}`
         killed += ended.count
         for (const one of [...urls, ...workerUrls]) assert.ok(await isAlive(one), service.output())

@@ -49,7 +49,7 @@ describe('npm run export', () => {
       .split('\n')
       .map((line) => JSON.parse(line) as Record<string, unknown>)
 
-  it('writes every record as it is read over HTTP, and the same bytes when nothing has changed', async () => {
+  it('writes every record as HTTP reads it, and the same bytes for the same records', async () => {
     const out = await exported('ndjson')
     const first = readFileSync(out)
     const { body } = await service.request('/api/v1/feedbacks?limit=500', undefined, {
@@ -62,7 +62,7 @@ describe('npm run export', () => {
     assert.deepEqual(readFileSync(await exported('ndjson')), first)
   })
 
-  it('writes CSV from which each value can be read back', async () => {
+  it('writes CSV that gives each value back', async () => {
     const rows = parse<Record<string, string>>(readFileSync(await exported('csv')), { columns: true })
     const whole = records(await exported('ndjson'))
     assert.deepEqual(
@@ -75,7 +75,7 @@ describe('npm run export', () => {
     )
   })
 
-  it('writes Parquet with types, from which each value can be read back', async () => {
+  it('writes Parquet with types that gives each value back', async () => {
     const file = await asyncBufferFromFile(await exported('parquet'))
     const rows = (await parquetReadObjects({ file })) as Record<string, unknown>[]
     const whole = records(await exported('ndjson'))
@@ -89,7 +89,7 @@ describe('npm run export', () => {
     )
   })
 
-  it('goes on where it was interrupted', async () => {
+  it('continues after an interruption', async () => {
     const whole = readFileSync(await exported('ndjson'), 'utf8')
     const [first] = whole.split('\n')
     const out = join(directory, 'resumed.ndjson')
@@ -103,7 +103,7 @@ describe('npm run export', () => {
     assert.equal(readFileSync(out, 'utf8'), whole)
   })
 
-  it('writes each kind, and says what it does not know', async () => {
+  it('writes each kind, and refuses unknown options', async () => {
     for (const kind of ['customer', 'account', 'project', 'feedback_category', 'conversation', 'message']) {
       const { code, stderr } = await run('--format', 'csv', '--kind', kind, '--out', join(directory, kind))
       assert.equal(code, 0, stderr)

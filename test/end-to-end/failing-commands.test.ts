@@ -14,10 +14,10 @@ import { idleService, type SharedService } from '../support/shared-service.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
 
 const IMPORT = 'cli/import/import-command.ts'
-/** A device on which every write finds the disk full. */
+/** A device that refuses every write like a full disk. */
 const FULL = '/dev/full'
 
-describe('a command that cannot do its work says why in one line, and ends with another code than 0:', () => {
+describe('a command that cannot do its work says why in one line, and ends with a code other than 0:', () => {
   const folder = temporaryDirectory()
   let service: SharedService
   let occupied: Server
@@ -69,7 +69,7 @@ describe('a command that cannot do its work says why in one line, and ends with 
     }))
 
   it('npm start at a taken port', () =>
-    fails(/^PORT \d+ is taken on 127\.0\.0\.1: stop what listens there, or set another$/, {
+    fails(/^PORT \d+ is taken on 127\.0\.0\.1: stop the program that listens there, or set another port$/, {
       environment: { PORT: taken, DATA_DIR: join(folder, 'data') },
       program: 'cli/start/start.ts',
     }))
@@ -111,12 +111,12 @@ describe('a command that cannot do its work says why in one line, and ends with 
       'list',
     ],
     [
-      'that drops a reader who is not there',
+      'that drops a reader that does not exist',
       {},
-      /^There is no role nobody_made_it\.$/,
+      /^There is no role unmade\. Check the name\.$/,
       'cli/reader-command.ts',
       'drop',
-      'nobody_made_it',
+      'unmade',
     ],
     [
       'whose Redis is away',
@@ -159,14 +159,14 @@ describe('a command that cannot do its work says why in one line, and ends with 
 
     it('a command whose output goes to a file', async () => {
       const [code, stderr] = await ends(`exec "$@" >${FULL}`, 'cli/migrate-command.ts')
-      assert.match(stderr, /^What this prints cannot be written \(Error ENOSPC\)\.$/m)
+      assert.match(stderr, /^The output cannot be written \(Error ENOSPC\)\. Free some space/m)
       assert.equal(code, 1)
     })
   })
 
   it('the import, which cannot keep its journal', async () => {
-    // No file may grow, which to a program is what a full disk is. A journal on the device above
-    // would be read for ever.
+    // No file may grow, which looks like a full disk to a program. A journal on the device above
+    // could be read without end.
     const words = [fileOf('two.csv', 'description\nGood\n'), '--state', join(folder, 'journal')]
     const [code, stderr] = await ends(
       `trap '' XFSZ; ulimit -f 0; exec "$@"`,
@@ -178,7 +178,7 @@ describe('a command that cannot do its work says why in one line, and ends with 
     assert.equal(code, 1)
   })
 
-  /** Code and error output of a program that a shell runs as `$@`. */
+  /** The exit code and error output of a program that a shell runs as `$@`. */
   const ends = async (script: string, program: string, ...words: string[]): Promise<[number | null, string]> => {
     const child = spawn('sh', ['-c', script, 'sh', ...SERVICE_COMMAND, program, ...words], {
       cwd: fileURLToPath(new URL('../..', import.meta.url)),

@@ -3,13 +3,13 @@ import { after, before, describe, it } from 'node:test'
 import { type SharedService, sharedService } from '../support/shared-service.ts'
 
 const CREATED_AT = '2026-01-01T00:00:00Z'
-/** As JSON text, since an object literal would take the first key for its prototype. */
+/** As JSON text, since an object literal would use the first key as its prototype. */
 const HOSTILE_KEYS =
   '{"__proto__":{"admin":true},"constructor":{"prototype":{"admin":true}},"prototype":1,"toString":"x","hasOwnProperty":null,"":"empty"}'
 const UNSTORABLE = 'a\u0000b\ud800c'
 const STORED = 'a\ufffdb\ufffdc'
 const NUMBERS = ['0', '-1', '0.1', '9007199254740991', '-9007199254740991', '1e21', '1.5e-7', '5e-324']
-/** Each offset that RFC 3339 knows is good, though Postgres takes none of 16 hours or more. */
+/** Each offset of RFC 3339 is valid, although Postgres refuses offsets of 16 hours or more. */
 const INSTANTS = {
   '2026-06-01T12:00:00-23:59': '2026-06-02T11:59:00.000Z',
   '2026-06-01T12:00:00.5+16:00': '2026-05-31T20:00:00.500Z',
@@ -25,7 +25,7 @@ describe('values that are hard to store', () => {
   })
   after(() => service?.stop())
 
-  /** Compared by Postgres, since an object would take a key for its prototype. */
+  /** Compared by Postgres, since an object would use a key as its prototype. */
   const assertStored = async (table: string, column: string, wanted: string): Promise<void> => {
     const { sql } = service
     const rows = await sql<{ same: boolean; value: string }[]>`
@@ -118,7 +118,7 @@ describe('values that are hard to store', () => {
     for (const [column, value] of Object.entries(row!)) assert.equal(value, STORED, column)
   })
 
-  it('text that would be SQL, a path or markup elsewhere is kept as it is', async () => {
+  it('text that looks like SQL, a path or markup is stored unchanged', async () => {
     const text = `'; drop table feedback; -- \\ " $1 \${x} {{y}} <script>alert(1)</script> %s \u202e \u{1f600}`
     const answer = await service.submit('/feedbacks', { description: text, sourceData: { [text]: text } })
     const [row] = await service.sql`
@@ -152,7 +152,7 @@ describe('values that are hard to store', () => {
   })
 
   for (const [given, instant] of Object.entries(INSTANTS)) {
-    it(`a date-time is stored as the instant that it is, in every column: ${given}`, async () => {
+    it(`a date-time is stored as its instant, in every column: ${given}`, async () => {
       const times = { $createdAt: given, $updatedAt: given }
       await service.submit('/contacts/identify', { id: given, properties: times })
       await service.submit('/accounts/identify', { id: given, properties: { $name: given, $domain: given, ...times } })

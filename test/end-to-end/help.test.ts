@@ -11,7 +11,7 @@ const root = fileURLToPath(new URL('../..', import.meta.url))
 const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { scripts: Record<string, string> }
 
 /**
- * As npm runs a script: in a shell, with the programs of the packages on the PATH, and further
+ * Runs a script like npm: in a shell, with the programs of the packages on the PATH, and further
  * words at the end.
  */
 const help = async (script: string): Promise<{ code: number | null; stdout: string; stderr: string }> => {
@@ -30,18 +30,18 @@ const help = async (script: string): Promise<{ code: number | null; stdout: stri
   return { code: child.exitCode, stdout, stderr }
 }
 
-/** What npm runs under a name of its own, and what another name runs as well. */
+/** Scripts that npm also runs without `run`, and scripts that another script runs. */
 const SAID: Readonly<Record<string, string>> = { start: 'npm start', test: 'npm test', 'test:long': 'npm test' }
 
 describe('--help', () => {
   for (const [name, script] of Object.entries(scripts)) {
-    it(`of npm run ${name} says how it is used, and does nothing else`, async () => {
+    it(`of npm run ${name} explains its use, and does nothing else`, async () => {
       const { code, stdout, stderr } = await help(script)
       assert.deepEqual([code, stderr], [0, ''])
       const [usage = '', ...rest] = stdout.trimEnd().split('\n')
-      const said = SAID[name] ?? `npm run ${name}`
-      assert.ok(usage.replace(' --silent', '').startsWith(`usage: ${said}`), usage)
-      assert.ok(rest.length > 0, 'it says what the command does')
+      const expected = SAID[name] ?? `npm run ${name}`
+      assert.ok(usage.replace(' --silent', '').startsWith(`usage: ${expected}`), usage)
+      assert.ok(rest.length > 0, 'it explains the command')
     })
   }
 })

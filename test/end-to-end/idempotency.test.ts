@@ -32,7 +32,7 @@ describe('an idempotency key while no worker runs', () => {
   })
   after(() => service?.stop())
 
-  it('is answered from the moment of the admission, by whichever process, and applied once when a worker comes', async () => {
+  it('gets the same answer from any process after the admission, and is applied once when a worker starts', async () => {
     const first = await send(service, 'waiting', { description: 'waiting' })
     assert.equal(first.status, 201, first.text)
     for (const api of [0, 1, 0]) {
@@ -43,7 +43,7 @@ describe('an idempotency key while no worker runs', () => {
     const all = await Promise.all(
       Array.from({ length: 20 }, (_, at) => send(service, 'at-once', { description: 'at once', api: at % 2 })),
     )
-    assert.deepEqual([...new Set(all.map(({ status }) => status))], [201], 'none is told to come back')
+    assert.deepEqual([...new Set(all.map(({ status }) => status))], [201], 'no request is put off')
     assert.equal(new Set(all.map(idOf)).size, 1)
     const sendAll = () => Promise.all(Array.from({ length: 60 }, (_, at) => send(service, `many-${at}`)))
     const many = await sendAll()
@@ -78,7 +78,7 @@ describe('an idempotency key of a settled submission', () => {
     await until('it is out of the log', async () => (await readLedger(service)).queued === 0)
     return answer
   }
-  /** As if so many had come since that all keys had to leave Redis. */
+  /** Simulates so many later keys that all keys had to leave Redis. */
   const forgetAll = async (): Promise<void> => {
     const number = await service.redis.hget(keys().state, 'number')
     await service.redis.hset(keys().state, 'forgotten', number!)
@@ -87,10 +87,10 @@ describe('an idempotency key of a settled submission', () => {
   const inPostgres = async (key: string): Promise<number> =>
     (await service.sql`select from submission where idempotency_key = ${hashOf(key)}`).count
 
-  it('leaves nothing in Redis but the key as a hash, the hash of the body, the id and the number', async () => {
+  it('leaves in Redis only the hash of the key, the hash of the body, the id and the number', async () => {
     const answer = await settled('all-that-is-left', { description: 'sEcReT' })
     const record = await service.redis.hget(keys().idempotency, hashOf('all-that-is-left'))
-    // The time of the id follows from the number.
+    // The number gives the time of the id.
     const random = compactId(idOf(answer)).slice(8)
     assert.match(record!, new RegExp(`^[\\w-]{9}A{8}${random}[0-9a-f]{13}$`))
     assert.equal(await inPostgres('all-that-is-left'), 1)
@@ -109,7 +109,7 @@ describe('an idempotency key of a settled submission', () => {
     assert.deepEqual([status, body.error[0].path], [400, 'Idempotency-Key'])
   })
 
-  it('that has left Redis gets the first answer from Postgres, from whichever process', async () => {
+  it('that has left Redis gets the first answer from Postgres, in any process', async () => {
     const first = await settled('old', { description: 'old' })
     await forgetAll()
     for (const api of [0, 1]) {
@@ -123,7 +123,7 @@ describe('an idempotency key of a settled submission', () => {
     assert.deepEqual([await storedWith(service, 'old'), await storedWith(service, 'fresh since')], [1, 1])
   })
 
-  it('of a purge that has left Redis gives its answer again although the contact is gone', async () => {
+  it('of a purge that has left Redis gets its answer again although the contact is gone', async () => {
     await service.submit('/contacts/identify', { id: 'purged-once' })
     const headers = { 'Idempotency-Key': 'purged' }
     const purge = () => service.post('/contacts/purge', { id: 'purged-once' }, { token: service.adminToken, headers })
@@ -134,9 +134,9 @@ describe('an idempotency key of a settled submission', () => {
     assert.deepEqual([again.status, idOf(again)], [200, idOf(first)])
   })
 
-  it('is recognised only as long as Redis has it while Postgres does not answer', async () => {
+  it('is recognised only while Redis has it, if Postgres does not answer', async () => {
     const first = await settled('while-away', { description: 'while away' })
-    // A worker could save nothing now.
+    // From here on a worker cannot save.
     await holdWork(service.queues)
     await service.all`alter table submission rename column idempotency_key to taken_away`
     try {
@@ -151,7 +151,7 @@ describe('an idempotency key of a settled submission', () => {
     }
   })
 
-  it('after a day is as if it had never been there', async () => {
+  it('has no effect after a day', async () => {
     const first = await settled('of-yesterday', { description: 'of yesterday' })
     await forgetAll()
     await service.all`
@@ -166,7 +166,7 @@ describe('an idempotency key of a settled submission', () => {
     ['Redis and Postgres', async () => {}],
     ['Postgres, where it left Redis before', () => forgetAll()],
   ] as const) {
-    it(`is freed by a purge in ${where}, and no other key is`, async () => {
+    it(`is freed by a purge in ${where}, unlike other keys`, async () => {
       const [email, other] = [`${randomUUID()}@example.com`, `${randomUUID()}@example.com`]
       const [key, kept] = [randomUUID(), randomUUID()]
       const first = await settled(key, { description: key, email })

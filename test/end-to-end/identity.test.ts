@@ -5,9 +5,9 @@ import { type SharedService, sharedService } from '../support/shared-service.ts'
 
 const CREATED_AT = '2026-01-01T00:00:00Z'
 
-// test/model/ has the rules, for the fold as well, and test/db/convergence.test.ts holds Postgres
-// to them.
-describe('who is meant, from the request to the row:', () => {
+// test/model/ tests the rules, also of the fold, and test/db/convergence.test.ts compares Postgres
+// with them.
+describe('identity, from the request to the row:', () => {
   let service: SharedService
   before(async () => {
     service = await sharedService()
@@ -37,7 +37,7 @@ describe('who is meant, from the request to the row:', () => {
     ...more,
   })
 
-  it('a contact that is identified late gets the records that named its email or its id', async () => {
+  it('a contact that is identified late gets the earlier records with its email or its id', async () => {
     const email = 'late@example.com'
     const byEmail = await give({ contact: { email, name: 'Ada' } })
     const byId = await give({ isExternalContactId: true, contactId: 'late' })
@@ -50,7 +50,7 @@ describe('who is meant, from the request to the row:', () => {
     for (const { id } of [byEmail, byId]) assert.equal((await feedbackRow(id))['contact_id'], contact?.['id'])
     assert.equal((await messagesOf('late'))[0]?.['contact_id'], contact?.['id'])
     const again = await give({ contactId: byEmail['customerId'] })
-    assert.equal((await feedbackRow(again['id']))['contact_id'], contact?.['id'], 'an answered id keeps resolving')
+    assert.equal((await feedbackRow(again['id']))['contact_id'], contact?.['id'], 'an id of an answer still resolves')
   })
 
   it('a feedback of the same source id replaces the former as a whole, and keeps its id', async () => {
@@ -65,7 +65,7 @@ describe('who is meant, from the request to the row:', () => {
     for (const column of ['title', 'rating', 'contact_id', 'account_id', 'project_id']) assert.equal(row[column], null)
   })
 
-  it('a conversation that is older by its updatedAt replaces nothing, and adds what is missing', async () => {
+  it('a conversation with an older updatedAt replaces no values, and adds missing ones', async () => {
     await converse('dated', { title: 'Newer', updatedAt: '2026-01-03T00:00:00Z', messages: [message('1')] })
     const messages = [message('1', { content: 'older' }), message('2')]
     await converse('dated', { title: 'Older', updatedAt: '2026-01-02T00:00:00Z', messages, contacts: [{ id: 'new' }] })
@@ -79,7 +79,7 @@ describe('who is meant, from the request to the row:', () => {
     )
   })
 
-  it('dotted keys nest where it is asked for, and a conversation gives its messages its properties', async () => {
+  it('dotted keys nest on request, and a conversation propagates its properties to its messages', async () => {
     const given = { properties: { 'a.b': 1, c: 2 }, shouldUnflattenProperties: true }
     const messages = [message('1', { properties: { c: null, 'd.e': 3 } })]
     await converse('propagating', { ...given, propagatePropertiesToMessages: true, messages })

@@ -17,9 +17,9 @@ const PROGRAM = 'cli/import/import-command.ts'
 const MICROSECONDS_PER_SECOND = 1_000_000
 const LIMIT = 10
 const SLOW_MS = 60_000
-/** More than are sent before a kill arrives. */
+/** More rows than the import sends before a kill arrives. */
 const ROWS = 3_000
-/** Fewer than fill the backlog of this test. */
+/** Fewer rows than fill the backlog of this test. */
 const SOME = 20
 
 describe('an import that is interrupted', () => {
@@ -34,56 +34,49 @@ describe('an import that is interrupted', () => {
     await service.stop()
   })
 
-  it(
-    'goes on where it stopped when it was killed or the service had no room, and doubles nothing',
-    { timeout: SLOW_MS },
-    async () => {
-      const path = join(folder, 'many.csv')
-      // Without ids: only the journal and the keys keep them from being stored twice.
-      writeFileSync(
-        path,
-        `description,source\n${Array.from({ length: ROWS }, (_, at) => `Text ${at},many\n`).join('')}`,
-      )
-      const words = [path, '--url', service.urls[0]!, '--token', service.accessToken]
-      const first = spawnProgram(PROGRAM, words, { ...service.environment })
-      const journal = `${path}.import`
-      const settled = (): number => (existsSync(journal) ? readFileSync(journal, 'utf8').split('\n').length - 2 : 0)
-      await until('some are settled', async () => settled() >= SOME, SLOW_MS)
-      const ended = once(first, 'exit')
-      first.kill('SIGKILL')
-      await ended
-      assert.ok(settled() < ROWS, `${settled()} were settled`)
-      // Nothing takes what is accepted.
-      await until(
-        'there is no room',
-        async () => (await service.post('/feedbacks', { description: 'x' })).status === 503,
-      )
-      const conversation = { id: 'c', source: 's', createdAt: '2024-01-01T10:00:00Z', contacts: [], messages: [] }
-      for (let sent = 0; sent < 2; sent++) {
-        const { status, headers } = await service.post('/conversations', conversation)
-        assert.deepEqual([status, headers.get('ratelimit')], [503, '"submit_conversation";r=10'], 'nothing is spent')
-      }
+  it('continues after a kill or a full service, and creates no duplicates', { timeout: SLOW_MS }, async () => {
+    const path = join(folder, 'many.csv')
+    // Rows without ids: only the journal and the keys prevent duplicates.
+    writeFileSync(path, `description,source\n${Array.from({ length: ROWS }, (_, at) => `Text ${at},many\n`).join('')}`)
+    const words = [path, '--url', service.urls[0]!, '--token', service.accessToken]
+    const first = spawnProgram(PROGRAM, words, { ...service.environment })
+    const journal = `${path}.import`
+    const settled = (): number => (existsSync(journal) ? readFileSync(journal, 'utf8').split('\n').length - 2 : 0)
+    await until('some rows are settled', async () => settled() >= SOME, SLOW_MS)
+    const ended = once(first, 'exit')
+    first.kill('SIGKILL')
+    await ended
+    assert.ok(settled() < ROWS, `${settled()} were settled`)
+    // No worker takes the accepted submissions.
+    await until(
+      'the service has no room',
+      async () => (await service.post('/feedbacks', { description: 'x' })).status === 503,
+    )
+    const conversation = { id: 'c', source: 's', createdAt: '2024-01-01T10:00:00Z', contacts: [], messages: [] }
+    for (let sent = 0; sent < 2; sent++) {
+      const { status, headers } = await service.post('/conversations', conversation)
+      assert.deepEqual([status, headers.get('ratelimit')], [503, '"submit_conversation";r=10'], 'no token is spent')
+    }
 
-      const second = spawnProgram(PROGRAM, words, { ...service.environment })
-      let printed = ''
-      second.stdout.setEncoding('utf8').on('data', (text: string) => (printed += text))
-      const closed = once(second, 'close')
-      await until('the import waits', async () => printed.includes('the service is busy: waiting'), SLOW_MS)
-      worker = await startProcess('worker/main.ts', 'working', { ...service.environment })
-      await closed
-      assert.equal(second.exitCode, 0, printed)
-      assert.match(printed, new RegExp(`^${ROWS} accepted, \\d+ of them before; 0 refused\\.$`, 'm'))
-      const stored = async () => {
-        const [row] = await service.sql<{ all: number; texts: number }[]>`
+    const second = spawnProgram(PROGRAM, words, { ...service.environment })
+    let printed = ''
+    second.stdout.setEncoding('utf8').on('data', (text: string) => (printed += text))
+    const closed = once(second, 'close')
+    await until('the import waits', async () => printed.includes('the service is busy: waiting'), SLOW_MS)
+    worker = await startProcess('worker/main.ts', 'working', { ...service.environment })
+    await closed
+    assert.equal(second.exitCode, 0, printed)
+    assert.match(printed, new RegExp(`^${ROWS} accepted, \\d+ of them by earlier runs; 0 refused\\.$`, 'm'))
+    const stored = async () => {
+      const [row] = await service.sql<{ all: number; texts: number }[]>`
         select count(*)::int as all, count(distinct description)::int as texts from feedback where source = 'many'`
-        return row!
-      }
-      await until('all are stored', async () => (await stored()).texts === ROWS)
-      assert.deepEqual({ ...(await stored()) }, { all: ROWS, texts: ROWS })
-    },
-  )
+      return row!
+    }
+    await until('all rows are stored', async () => (await stored()).texts === ROWS)
+    assert.deepEqual({ ...(await stored()) }, { all: ROWS, texts: ROWS })
+  })
 
-  it('waits as long as the rate limit asks, and goes on', { timeout: SLOW_MS }, async () => {
+  it('waits as long as the rate limit asks, and continues', { timeout: SLOW_MS }, async () => {
     const limited = await idleService()
     const bucket = `{${limited.redisPrefix}:${limited.workspaceId}}:bucket:submit_conversation`
     const conversation = (id: string) => ({
@@ -97,7 +90,7 @@ describe('an import that is interrupted', () => {
     await limited.redis.del(bucket)
     for (let at = 0; at < LIMIT; at++)
       assert.equal((await limited.post('/conversations', conversation(`spent-${at}`))).status, 200)
-    // As if that were 57 seconds ago: the next token is back in three.
+    // Moves the time back by 57 seconds, so that the next token returns in three.
     const moments = (await limited.redis.lrange(bucket, 0, -1)).map((at) =>
       String(Number(at) - 57 * MICROSECONDS_PER_SECOND),
     )
@@ -115,7 +108,7 @@ describe('an import that is interrupted', () => {
     await limited.stop()
   })
 
-  it('stops in order when it is asked to, and says that some is left', { timeout: SLOW_MS }, async () => {
+  it('stops in order on request, and says how many records are left', { timeout: SLOW_MS }, async () => {
     const path = join(folder, 'stopped.csv')
     writeFileSync(path, 'description\nOne\nTwo\n')
     const server = await busyServer()
@@ -129,14 +122,14 @@ describe('an import that is interrupted', () => {
       process.kill(child.pid!, 'SIGINT')
       await ended
       assert.equal(child.exitCode, 1)
-      assert.match(printed, /^0 accepted; 0 refused\.\nStopped: 2 are left\./m)
+      assert.match(printed, /^0 accepted; 0 refused\.\nStopped: 2 records are left\./m)
     } finally {
       server.close()
     }
   })
 })
 
-/** Never has room, and wants a minute each time. */
+/** A service that never has room, and asks for a minute each time. */
 const busyServer = async (): Promise<Server> => {
   const server = createServer((request, response) => {
     request.resume()

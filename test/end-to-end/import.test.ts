@@ -41,7 +41,7 @@ describe('the import of a file', () => {
     return row!.n
   }
 
-  it('submits every row of a CSV file that can be, and lists the others with their lines', async () => {
+  it('submits every valid row of a CSV file, and lists the others with their lines', async () => {
     const good = Array.from({ length: 300 }, (_, at) => {
       const text = at % 3 === 0 ? `It said "no",\nthen it hung (${at})` : `Plain, ${at}`
       return `${quoted(text)},${at % 5},person-${at % 20}@b.example,T-${at}\r\n`
@@ -64,7 +64,7 @@ describe('the import of a file', () => {
     const listed = [`${first}: rating must be a number`, `${first + 1}: the row has 5 columns, the header 4`]
     for (const line of [...listed, `${first + 2}: description is required`])
       assert.ok(stdout.includes(`line ${line}`), line)
-    await until('all are stored', async () => (await count('survey')) === 300)
+    await until('all rows are stored', async () => (await count('survey')) === 300)
     const [row] = await service.sql<{ description: string; rating: number; tags: string[]; email: string }[]>`
       select f.description, f.rating::float8 as rating, f.tags, c.email
       from feedback f join contact c on c.workspace_id = f.workspace_id and c.id = f.contact_id
@@ -80,14 +80,17 @@ describe('the import of a file', () => {
       '--set',
       'tags=imported',
     )
-    assert.match(again.stdout, /^300 accepted, 300 of them before; 3 refused\.$/m)
+    assert.match(again.stdout, /^300 accepted, 300 of them by earlier runs; 3 refused\.$/m)
     const otherwise = await run(path, ...map.flatMap((one) => ['--map', one]), '--set', 'source=other')
     assert.equal(otherwise.code, 1)
     assert.match(otherwise.stderr, /the mapping changed/)
-    assert.ok(!readFileSync(`${path}.import`, 'utf8').includes('example'), 'the journal has content of the file')
+    assert.ok(
+      !readFileSync(`${path}.import`, 'utf8').includes('example'),
+      'the journal must not have content of the file',
+    )
   })
 
-  it('shows in a dry run what would be refused, and sends nothing', async () => {
+  it('shows refusals in a dry run, and sends nothing', async () => {
     const tags = Array.from({ length: 101 }, (_, at) => `t${at}`).join()
     const path = fileOf('dry.csv', `description,rating,source,tags\nGood,1,dry,\nBad,x,dry,\nMuch,1,dry,"${tags}"\n`)
     const { code, stdout } = await run(path, '--dry-run')
@@ -100,7 +103,7 @@ describe('the import of a file', () => {
     assert.equal(await count('dry'), 0)
   })
 
-  it('takes contacts, accounts and conversations, the later of one id last', async () => {
+  it('imports contacts, accounts and conversations, and keeps the last record of an id', async () => {
     const accounts = fileOf('accounts.csv', 'id,name,domain\nacme,Acme,acme.example\n')
     const contacts = fileOf(
       'contacts.ndjson',
@@ -122,7 +125,7 @@ describe('the import of a file', () => {
       const { code, stdout, stderr } = await run(path, '--kind', kind)
       assert.equal(code, 0, stdout + stderr)
     }
-    await until('they are stored', async () => {
+    await until('the records are stored', async () => {
       const [row] = await service.sql<{ name: string | null; messages: number; accounts: number }[]>`
         select
           (select c.name from contact c join contact_external_id e on e.workspace_id = c.workspace_id
@@ -133,7 +136,7 @@ describe('the import of a file', () => {
     })
   })
 
-  it('says what to do about a wrong token, address, file or option', async () => {
+  it('names the remedy for a wrong token, address, file or option', async () => {
     const path = fileOf('one.csv', 'description\nGood\n')
     const reaching = ['--url', service.urls[0]!, '--token', service.accessToken]
     const { certificate, key } = makeAuthority().issueFor('127.0.0.1')
@@ -159,19 +162,19 @@ describe('the import of a file', () => {
       ],
       [[path, '--nonsense'], /nonsense/],
       [[path, '--encoding', 'utf-7'], /--encoding must be a label/],
-      [[fileOf('text.txt', 'x')], /ends in none of/],
+      [[fileOf('text.txt', 'x')], /must end in \.csv/],
       [[fileOf('open.csv', '"never closed\n')], /malformed/],
     ]
     for (const [words, says] of cases) {
       const { code, stdout, stderr } = await runCommand({ environment: { DATA_DIR: folder } }, PROGRAM, ...words)
       assert.equal(code, 1, String(says))
       assert.match(stderr, says)
-      assert.doesNotMatch(stdout, /waiting/, 'what is final is said at once')
+      assert.doesNotMatch(stdout, /waiting/, 'a final fault is reported at once')
     }
     tlsServer.close()
   })
 
-  it('knows a record by its content: other files and lines do not double it, and loopback needs no proxy', async () => {
+  it('recognises a record by its content in other files and lines, and uses no proxy for loopback', async () => {
     const past = `http://127.0.0.1:${await closedPort()}`
     const proxied = {
       ...service,
@@ -190,15 +193,15 @@ describe('the import of a file', () => {
       [
         [0, '3 accepted; 0 refused.', ''],
         [0, '4 accepted; 0 refused.', ''],
-        [0, '4 accepted, 3 of them before; 0 refused.', ''],
-        [0, '4 accepted, 4 of them before; 0 refused.', ''],
+        [0, '4 accepted, 3 of them by earlier runs; 0 refused.', ''],
+        [0, '4 accepted, 4 of them by earlier runs; 0 refused.', ''],
       ],
     )
-    await until('all are stored', async () => (await count('play')) >= 5)
+    await until('all rows are stored', async () => (await count('play')) >= 5)
     assert.equal(await count('play'), 5)
   })
 
-  it('takes elements that share a line, and finds files where npm was called', async () => {
+  it('imports elements that share a line, and finds files in the folder of the caller', async () => {
     const array = JSON.stringify(Array.from({ length: 300 }, (_, at) => ({ description: `e${at}`, source: 'shared' })))
     fileOf('shared.json', array)
     const called = { ...service.environment, npm_lifecycle_event: 'import', INIT_CWD: folder }
@@ -206,10 +209,10 @@ describe('the import of a file', () => {
     assert.equal(code, 0, stdout + stderr)
     assert.match(stdout, /^300 accepted; 0 refused\.\n {2}accepted: line 1$/m)
     assert.ok(existsSync(join(folder, 'shared.json.import')))
-    await until('all are stored', async () => (await count('shared')) === 300)
+    await until('all rows are stored', async () => (await count('shared')) === 300)
   })
 
-  it('leaves the words of a contact to a purge, who wrote them being a column', async () => {
+  it('keeps the author of messages from a column, so that a purge finds the words of a contact', async () => {
     const head = 'id,source,createdAt,contact.id,message.id,message.incoming,message.content,message.createdAt\n'
     const row = (who: string) =>
       `k,purged,2026-01-01T10:00:00Z,${who},m-${who},true,Words of ${who},2026-01-01T10:00:00Z\n`
@@ -223,14 +226,14 @@ describe('the import of a file', () => {
       (await service.sql<{ content: string }[]>`select content from message where content like 'Words of v%'`).map(
         ({ content }) => content,
       )
-    await until('they are stored', async () => (await words()).length === 2)
+    await until('the records are stored', async () => (await words()).length === 2)
     const purged = await fetch(`${service.urls[0]!}/api/v1/contacts/purge`, {
       method: 'POST',
       headers: { authorization: `Bearer ${service.adminToken}`, 'content-type': 'application/json' },
       body: JSON.stringify({ id: 'v1', source: 'purged' }),
     })
     assert.equal(purged.status, 200)
-    await until('the words are gone', async () => !(await words()).includes('Words of v1'))
+    await until('the words are removed', async () => !(await words()).includes('Words of v1'))
     assert.deepEqual(await words(), ['Words of v2'])
   })
 })

@@ -11,19 +11,17 @@ export const SUCCESS: Readonly<Record<OperationPath, number>> = {
   '/contacts/purge': 200,
   '/conversations': 200,
 }
-/** The last one takes two units of UTF-16, and still is one character. */
+/** The last character has two units of UTF-16, and still counts as one. */
 export const LONGEST = `${'x'.repeat(511)}😀`
-/** Ids that are looked up, and not stored. */
+/** Ids that are looked up but not stored. */
 const NAMES_SOMEBODY = /(?:contact|account|project)(?:Id|\.id)$/
 
-/** Strings: any text · at most 512 characters · an id, which is short and not empty. */
+/** Kinds of strings: any text · at most 512 characters · an id, which is short and not empty. */
 export type Kind = 'text' | 'short' | 'id' | 'number' | 'boolean' | 'date-time' | 'object' | 'array'
 /** An optional field may be left out; a nullable one may also be null. */
 export type Presence = 'required' | 'optional' | 'nullable'
 
-/**
- * Whom a field may name, since they exist before it is tried, and a text that no other test uses.
- */
+/** Existing contacts that a field may name, and a text that no other test uses. */
 export type Known = { contactId: string; accountId: string; projectId: string; unique: string }
 
 export const KNOWN_CONTACT = { id: 'known-contact', name: 'Ada Known' }
@@ -32,16 +30,14 @@ export const KNOWN_PROJECT = { name: 'Known project' }
 
 export type Given = JsonValue | ((known: Known) => JsonValue)
 type More = {
-  /** What is stored, if it is not the very value. */
+  /** The stored value, if it differs from the sent value. */
   as?: Given
-  /** Other members that are needed to see what this one does. */
+  /** Other members that make the effect of this one visible. */
   with?: Readonly<JsonObject>
   /** The member of the answer that repeats the value. */
   answered?: string
 }
-/**
- * `stored` is the table and column where a good value ends up; a purge stores nothing of its body.
- */
+/** `stored` is the table and column of a valid value; a purge stores nothing of its body. */
 type Row = readonly [path: string, kind: Kind, presence: Presence, good: Given, stored: string | null, more?: More]
 
 export type Field = {
@@ -208,6 +204,6 @@ export const FIELDS: readonly Field[] = [
 
 export const valueOf = (given: Given, whom: Known): JsonValue => (typeof given === 'function' ? given(whom) : given)
 
-/** Whether a text of `LONGEST` is taken, and stored. */
+/** Whether a text of `LONGEST` is accepted and stored. */
 export const mayBeLong = ({ kind, path }: Field): boolean =>
   kind === 'short' || (kind === 'id' && !NAMES_SOMEBODY.test(path))

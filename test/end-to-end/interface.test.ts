@@ -18,8 +18,7 @@ import {
 import { type StoredRows, storedRows } from './stored-rows.ts'
 
 /**
- * What is refused of each field, `test/api/fields.test.ts` shows. A purge stores nothing of its
- * body.
+ * `test/api/fields.test.ts` tests the refusals of each field. A purge stores nothing of its body.
  */
 describe('every field of the interface', () => {
   let service: SharedService

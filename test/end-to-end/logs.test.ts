@@ -9,7 +9,7 @@ import { until } from '../support/until.ts'
 
 type Line = Readonly<Record<string, unknown>>
 
-describe('a line of the log says what it is about:', () => {
+describe('a line of the log output has the ids of its subject:', () => {
   let service: Service
   before(async () => {
     service = await operatedService()
@@ -25,7 +25,7 @@ describe('a line of the log says what it is about:', () => {
         .map((line) => JSON.parse(line) as Line)
         .find((line) => line['event'] === event && fits(line)),
     )
-  /** While a table or a key is not what it has to be. */
+  /** Runs while a table or a key is renamed or broken. */
   const without = async (table: string, ask: () => Promise<Answer>): Promise<Answer> => {
     await service.sql`alter table ${service.sql(table)} rename to taken_away`
     try {
@@ -57,7 +57,7 @@ describe('a line of the log says what it is about:', () => {
     const answer = await withText(state, () => post({ 'X-Request-Id': 'mine-1' }))
     await assertFound('admission_failed', answer)
     assert.equal((await lineOf('admission_failed'))['fault'], 'ReplyError WRONGTYPE')
-    assert.match(answer.body.error, /^The queue is there and takes nothing in/)
+    assert.match(answer.body.error, /^The queue refuses writes/)
   })
 
   it('a purge whose contact could not be looked up', async () => {
@@ -89,7 +89,7 @@ describe('a line of the log says what it is about:', () => {
     await holdWork(service.queues)
     const answer = await post()
     const id = answer.headers.get('Submission-Id')!
-    // Neither permanent nor an outage.
+    // A fault that is neither permanent nor an outage.
     await service.sql`
       create function not_now() returns trigger language plpgsql as $$ begin raise exception 'not now'; end $$`
     await service.sql`create trigger not_now before insert on feedback execute function not_now()`

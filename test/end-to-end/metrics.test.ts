@@ -12,7 +12,7 @@ import { idleService } from '../support/shared-service.ts'
 import { until } from '../support/until.ts'
 
 const MINUTE_MS = 60_000
-/** Workspaces that have a line of their own. */
+/** The number of workspaces with their own series. */
 const SHOWN = 10
 
 const read = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
@@ -20,7 +20,7 @@ const read = (path: string): string => readFileSync(new URL(`../../${path}`, imp
 describe('metrics', () => {
   let service: Service
   before(async () => {
-    // Counts are exact: work of another file would be counted as well.
+    // A separate service, since the counts are exact and would include work of other tests.
     service = await startService()
   })
   after(() => service?.stop())
@@ -30,12 +30,12 @@ describe('metrics', () => {
   const ofApi = (): Promise<string> => scrape(service)
   const ofWorker = async (): Promise<string> => (await fetch(`${service.workerUrls[0]}/metrics`)).text()
 
-  /** The value of a metric, its labels as they are written; undefined where there is none. */
+  /** The value of a metric with these labels, as written; undefined if there is none. */
   const valueOf = (text: string, metric: string): number | undefined => {
     const line = text.split('\n').find((one) => one.startsWith(`feedback_insights_${metric} `))
     return line === undefined ? undefined : Number(line.slice(line.lastIndexOf(' ')))
   }
-  /** Does something, and waits until each metric has grown by so much. */
+  /** Runs the work, and waits until each metric has grown by its amount. */
   const grow = async (
     text: () => Promise<string>,
     by: Readonly<Record<string, number>>,
@@ -51,7 +51,7 @@ describe('metrics', () => {
   }
   const inWorkspace = (state: string): string => `ledger{workspace="${service.workspaceId}",state="${state}"}`
 
-  it('of submissions, requests and the ledger say what was accepted, refused and applied', async () => {
+  it('of submissions, requests and the ledger count accepted, refused and applied submissions', async () => {
     const counted = {
       'submissions_total{operation="identify_contact",result="accepted"}': 1,
       'submissions_total{operation="identify_contact",result="invalid"}': 1,
@@ -67,7 +67,7 @@ describe('metrics', () => {
     await until('the ledger adds up', async () => valueOf(await ofApi(), difference) === 0)
   })
 
-  it('of a worker say what became of submissions, after how many attempts and how long, and what was tagged', async () => {
+  it('of a worker count submissions by outcome, attempts and time, and tagged texts', async () => {
     const ofFeedback = 'operation="create_feedback"'
     const counted = {
       'settled_total{operation="identify_account",outcome="applied"}': 1,
@@ -87,7 +87,7 @@ describe('metrics', () => {
     assert.ok(grown(`applying_seconds_total{workspace="${service.workspaceId}"}`) > 0)
   })
 
-  it('of failures say which submissions died and which jobs failed', async () => {
+  it('of failures count dead submissions and failed jobs', async () => {
     const ended = {
       'settled_total{operation="create_feedback",outcome="dead"}': 1,
       'job_failures_total{queue="removal"}': 1,
@@ -95,7 +95,7 @@ describe('metrics', () => {
     let id = ''
     const fail = async (): Promise<void> => {
       await inject(service, service.queues, { body: feedbackBody('\u0000') })
-      // Left where operators see it: nothing of ours queues such a job.
+      // Stays visible for operators, since the service never queues such a job.
       id = (await service.queues.removal.add('not ours', { version: 0 })).id!
     }
     await grow(ofApi, { [inWorkspace('dead')]: 1 }, () => grow(ofWorker, ended, fail))
@@ -103,7 +103,7 @@ describe('metrics', () => {
     await service.queues.removal.remove(id)
   })
 
-  it('of purges say how many are under way, and how many keys they have ended', async () => {
+  it('of purges count the purges under way, and the purged keys', async () => {
     await service.submit('/contacts/identify', { id: 'm-3', properties: { $email: 'm3@example.com' } })
     await grow(ofApi, { purged_keys: 2, purges_under_way: 0 }, () =>
       service.submit('/contacts/purge', { id: 'm-3' }, { token: service.adminToken }),
@@ -119,7 +119,7 @@ describe('metrics', () => {
     await service.sql`delete from purge where id = ${id}`
   })
 
-  it('of servers and processes say who is there, how large and how late', async () => {
+  it('of servers and processes have their presence, size and delay', async () => {
     const text = await until('both processes report', async () => {
       const now = await ofApi()
       return ['api', 'worker'].every((kind) => valueOf(now, `processes{kind="${kind}"}`) === 1) && now
@@ -140,7 +140,7 @@ describe('metrics', () => {
     }
   })
 
-  it('of a queue say how many jobs it has, and how old the oldest is', async () => {
+  it('of a queue have its number of jobs, and the age of the oldest', async () => {
     const [waiting, oldest] = ['queue_jobs{queue="wake",state="waiting"}', 'queue_oldest_seconds{queue="wake"}']
     assert.deepEqual([valueOf(await ofApi(), waiting), valueOf(await ofApi(), oldest)], [0, 0])
     const idle = await idleService()
@@ -149,12 +149,12 @@ describe('metrics', () => {
     const age = valueOf(await scrape(idle), oldest) ?? 0
     await grow(() => scrape(idle), { [waiting]: 1 }, post)
     const text = await scrape(idle)
-    assert.ok((valueOf(text, oldest) ?? 0) > age, 'of the oldest, not of the newest')
+    assert.ok((valueOf(text, oldest) ?? 0) > age, 'the age of the oldest, not of the newest')
     assert.equal(valueOf(text, 'processes{kind="worker"}'), 0)
     await idle.stop()
   })
 
-  it('of what waits say how much and for how long, of the ten workspaces that have most of it, by id', async () => {
+  it('of waiting submissions have number and age, for the ten workspaces with most of them, by id', async () => {
     const byWorkspace = (text: string, metric: string): Map<string, number> =>
       new Map(
         [...text.matchAll(new RegExp(`^feedback_insights_waiting_${metric}\\{workspace="(.*)"\\} (.*)$`, 'gm'))].map(
@@ -164,7 +164,7 @@ describe('metrics', () => {
     await until('nothing waits', async () => byWorkspace(await ofApi(), 'submissions').size === 0)
     await holdWork(service.queues)
     const ids: string[] = []
-    // The n-th workspace has n submissions that wait, the oldest for n minutes.
+    // The n-th workspace has n waiting submissions, the oldest for n minutes.
     for (let n = 1; n <= SHOWN + 1; n++) {
       const { id } = (await createWorkspace(service.sql, `number ${n}`))!
       for (let minutes = n; minutes >= 1; minutes--) {
@@ -193,13 +193,13 @@ describe('metrics', () => {
     await resumeWork(service.queues)
   })
 
-  /** The names in a text, those of the parts of a histogram as the name of the whole. */
+  /** The names in a text. The parts of a histogram count as the histogram. */
   const namesIn = (text: string): Set<string> =>
     new Set([...text.matchAll(/\bfeedback_insights_\w+/g)].map(([name]) => name.replace(/_(?:bucket|sum|count)$/, '')))
   const DASHBOARD = 'api/operators/grafana-dashboard.json'
   const RULES = 'api/operators/alert-rules.yaml'
 
-  it('are all on the dashboard and in docs/operate.md; these and the alert rules name no other', async () => {
+  it('are all on the dashboard and in docs/operate.md, and these and the alert rules name no others', async () => {
     const types = `${await ofApi()}${await ofWorker()}`.matchAll(/^# TYPE (feedback_insights_\w+)/gm)
     const exists = new Set([...types].map(([, name]) => name!))
     assert.deepEqual([...exists.symmetricDifference(namesIn(read(DASHBOARD)))], [])
@@ -209,14 +209,14 @@ describe('metrics', () => {
     assert.deepEqual([...inRules.difference(exists)], [])
   })
 
-  it('have what each selector of the dashboard and the rules looks for', async () => {
+  it('have a series for each selector of the dashboard and the rules', async () => {
     const text = `${await ofApi()}${await ofWorker()}`
     const lines = text.split('\n').filter((line) => !line.startsWith('#'))
     const files = [DASHBOARD, RULES].map(read).join('\n')
     const selectors = [...files.replaceAll('\\"', '"').matchAll(/(feedback_insights_\w+)\{([^}]*)\}/g)]
     assert.ok(selectors.length > 3)
     for (const [selector, name, matchers = ''] of selectors) {
-      // Of results only those that there were have a line.
+      // Only results that occurred have a series.
       const labels = matchers.split(',').map((label) => (label.startsWith('result=') ? 'result=' : label))
       const fits = (line: string, label: string): boolean =>
         label.includes('!=') ? !line.includes(label.replace('!=', '=')) : line.includes(label)
@@ -241,7 +241,7 @@ const dashboard = v.object({
 })
 
 describe('the dashboard for Grafana', () => {
-  it('has a title, a unit and a text for every panel, and no two in one place', () => {
+  it('has a title, a unit and a text for every panel, and no overlapping panels', () => {
     const { panels } = v.parse(dashboard, JSON.parse(read('api/operators/grafana-dashboard.json')))
     assert.ok(panels.length >= 10)
     assert.equal(new Set(panels.map(({ title }) => title)).size, panels.length)

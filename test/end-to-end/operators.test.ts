@@ -21,7 +21,7 @@ const GUARDED = [
   '/admin/queues/queue/wake',
 ]
 
-describe('what is outside the base path', () => {
+describe('outside the base path', () => {
   let service: Service
   let operatorToken: string
   before(async () => {
@@ -51,7 +51,7 @@ describe('what is outside the base path', () => {
       for (const authorization of allowed) assert.equal((await get(path, authorization)).status, 200, authorization)
     })
 
-    it(`${path} answers 401 to all others`, async () => {
+    it(`${path} answers 401 without an operator token`, async () => {
       const submitting = service.accessToken
       const refused = [
         undefined,
@@ -71,7 +71,7 @@ describe('what is outside the base path', () => {
     })
   }
 
-  it('the board shows which workspaces a job names, and nothing that was submitted', async () => {
+  it('the board shows the workspaces of a job, and no submitted content', async () => {
     const secret = 'sEcReT'
     const { workspaceId } = service
     await holdWork(service.queues)
@@ -106,7 +106,7 @@ describe('what is outside the base path', () => {
     assert.equal(pause.headers.get('allow'), 'GET, HEAD')
   })
 
-  it('metrics are Prometheus text, and count what was accepted and refused', async () => {
+  it('metrics are Prometheus text, and count accepted and refused submissions', async () => {
     await service.submit('/feedbacks', { description: 'x' })
     await service.post('/feedbacks', {})
     const { text, headers } = await get('/metrics', `Bearer ${operatorToken}`)
@@ -137,7 +137,7 @@ describe('what is outside the base path', () => {
     assert.match(metrics.headers.get('content-type') ?? '', /^text\/plain/)
   })
 
-  it('no other site may ask, and no answer is kept or taken for another type', async () => {
+  it('answers are closed to other sites, never cached, and never taken for another type', async () => {
     const { headers } = await service.post(
       '/feedbacks',
       { description: 'x' },

@@ -16,7 +16,7 @@ const PATHS = ['/admin', '/admin/overview.json', '/admin/overview.js', '/admin/o
 describe('the overview', () => {
   let service: Service
   before(async () => {
-    // One of its own: it speaks for minutes of what has died or failed.
+    // A separate service, since the overview reports dead and failed work for minutes.
     service = await startService()
   })
   after(() => service?.stop())
@@ -37,7 +37,7 @@ describe('the overview', () => {
       SAMPLED_WITHIN_MS,
     )
 
-  it('is never kept, has the right types, and runs nothing that is inline or from elsewhere', async () => {
+  it('is never cached, has the right types, and runs no script that is inline or from another host', async () => {
     const types = ['text/html', 'application/json', 'text/javascript', 'text/css']
     for (const [at, path] of PATHS.entries()) {
       const { status, headers, text } = await get(path)
@@ -52,7 +52,7 @@ describe('the overview', () => {
     }
   })
 
-  it('has nothing else below it', async () => {
+  it('has no other pages below it', async () => {
     for (const path of ['/admin/overview.ts', '/admin/page.html', '/admin/..%2Fmain.ts', '/admin/constructor']) {
       assert.equal((await get(path)).status, 404, path)
     }
@@ -68,18 +68,18 @@ describe('the overview', () => {
     for (const link of ['admin/queues', 'docs', 'metrics']) assert.ok(text.includes(`href="${link}"`), link)
   })
 
-  it('says that all is well, and shows what is accepted, stored and tagged', async () => {
-    await untilSays('both processes are seen, and rates', ({ points }) => {
+  it('says that all is well, and shows accepted, stored and tagged work', async () => {
+    await untilSays('both processes and rates are visible', ({ points }) => {
       const latest = points.at(-1)
       return latest?.apis === 1 && latest.workers === 1 && latest.acceptedPerSecond !== null
     })
     await service.submit('/feedbacks', { description: 'The overview shows that this came in' })
-    const { queues, points } = await untilSays('it is seen', (now) =>
+    const { queues, points } = await untilSays('the work is visible', (now) =>
       (['acceptedPerSecond', 'storedPerSecond', 'taggedPerSecond', 'storageSeconds'] as const).every((key) =>
         now.points.some((point) => (point[key] ?? 0) > 0),
       ),
     )
-    // The machine of the tests may be too busy to be punctual while the processes start.
+    // The machine of the tests may be too busy while the processes start.
     const { findings } = await untilSays('all is well', ({ verdict }) => verdict === 'well')
     assert.deepEqual(findings, [])
     assert.deepEqual(Object.keys(queues ?? {}).toSorted(), ['backlog', 'removal', 'tagging', 'wake', 'webhook'])
@@ -90,7 +90,7 @@ describe('the overview', () => {
     }
   })
 
-  it('gives only points after the time that is asked for', async () => {
+  it('gives only points after the requested time', async () => {
     const all = (await overview()).points
     const since = all.at(-2)!.at
     const later = (await overview(`?since=${since}`)).points
@@ -99,9 +99,9 @@ describe('the overview', () => {
     assert.ok((await overview('?since=x')).points.length >= all.length)
   })
 
-  it('says which workspace crowds others, what each takes, and is quiet when it is over', async () => {
+  it('names a workspace that crowds others, with all shares, until that is over', async () => {
     const { sql, redis, redisPrefix, queues } = service
-    await untilSays('no workspace takes anything', ({ workspaces }) => workspaces?.length === 0)
+    await untilSays('no workspace has a share', ({ workspaces }) => workspaces?.length === 0)
     const heavy = (await createWorkspace(sql, 'heavy'))!
     const gone = (await createWorkspace(sql, 'gone'))!
     const beside = (await createWorkspace(sql, 'beside'))!
@@ -121,7 +121,7 @@ describe('the overview', () => {
       }
       await inject({ ...service, workspaceId: beside.id }, queues, { body: feedbackBody('waits too'), agoMs: 15_000 })
       const { findings, workspaces } = await untilSays(
-        'one crowds others',
+        'a workspace crowds others',
         (now) => now.findings.length > 0 && now.workspaces?.[0]?.applyingShare,
       )
       const [finding] = findings
@@ -129,7 +129,7 @@ describe('the overview', () => {
       assert.match(finding.remedy, /SUBMISSIONS_PER_MINUTE/)
       const [first, second, ...others] = workspaces!
       assert.deepEqual([first?.id, first?.name, first?.waiting], [heavy.id, 'heavy', 2])
-      // The worker of the test has taken a little time, too.
+      // The workspace of the test has also taken a little time.
       assert.ok(first!.applyingShare > 0.4 && first!.applyingShare <= 0.5, String(first!.applyingShare))
       assert.ok(first!.oldestSeconds >= 30)
       assert.deepEqual([second?.id, second?.name, second?.waiting], [beside.id, 'beside', 1])
@@ -138,11 +138,11 @@ describe('the overview', () => {
       await resumeWork(queues)
       await reporting.stop()
     }
-    const { verdict } = await untilSays('nobody takes anything', ({ workspaces }) => workspaces?.length === 0)
+    const { verdict } = await untilSays('no workspace has a share', ({ workspaces }) => workspaces?.length === 0)
     assert.equal(verdict, 'well')
   })
 
-  it('says that no worker is running, and what to do', async () => {
+  it('says that no worker is running, and the remedy', async () => {
     const alone = await idleService()
     try {
       const found = await until(

@@ -11,7 +11,7 @@ import { until } from '../support/until.ts'
 
 const CREATED_AT = '2026-01-01T00:00:00Z'
 
-describe('after a backup was restored', () => {
+describe('after the restore of a backup', () => {
   let service: Service
   const directory = temporaryDirectory()
   const file = join(directory, 'purged-keys.ndjson')
@@ -21,7 +21,7 @@ describe('after a backup was restored', () => {
 
   const command = (program: string, ...words: string[]) => runCommand(service, program, ...words)
 
-  /** Every table that a backup has, as it was. */
+  /** Every table of a backup, with its former rows. */
   const backUp = async () => {
     const tables = await service.sql<{ name: string }[]>`
       select table_name as name from information_schema.tables
@@ -53,7 +53,7 @@ describe('after a backup was restored', () => {
       return row?.tags?.includes(tag)
     })
 
-  it('purge:replay repeats the purges that the backup does not know, and twice is once', async () => {
+  it('purge:replay repeats the purges that the backup lacks, and can be repeated', async () => {
     const contact = {
       id: 'restored-person',
       properties: { $email: 'restored-person@example.com', $name: 'restored-person' },
@@ -101,7 +101,7 @@ describe('after a backup was restored', () => {
     assert.equal(replayed.code, 0, replayed.stderr)
     assert.match(
       replayed.stdout,
-      /^\d+ purged keys read, 1 contacts purged again\.\n1 conversations wait to be tagged again\.\n$/,
+      /^\d+ purged keys read, 1 contacts purged again\.\n1 conversations wait for new tags\.\n$/,
     )
     await untilTagged('invoice')
     assert.deepEqual(await tablesWith(service, 'gazebo'), [])
@@ -113,13 +113,13 @@ describe('after a backup was restored', () => {
     )
   })
 
-  it('purge:replay says what is wrong with its file', async () => {
+  it('purge:replay names the fault in its file', async () => {
     const missing = await command('cli/purge/replay-command.ts', join(directory, 'missing'))
     assert.deepEqual([missing.code, missing.stdout], [1, ''])
     assert.match(missing.stderr, /missing cannot be read/)
     writeFileSync(file, '\n{"a":1}\n')
     const bad = await command('cli/purge/replay-command.ts', file)
-    assert.match(bad.stderr, /Line 2 of .* is no purged key of purge:export/)
+    assert.match(bad.stderr, /Line 2 of .* is not a line of purge:export/)
     assert.equal((await command('cli/purge/replay-command.ts')).code, 1)
   })
 })

@@ -16,14 +16,14 @@ const SLOW_SCRIPT = 'local sum = 0 for i = 1, ARGV[2] do sum = sum + i end retur
 describe('npm run purge:verify', () => {
   let service: Service
   before(async () => {
-    // Applied entries stay in the log for all of the test. Of a service that others use, Postgres
-    // would take statistics meanwhile, in which a planted text is found as well.
+    // A separate service, whose applied entries stay in the log during the test. In a shared
+    // service Postgres could take statistics that contain a planted text.
     service = await startService({ environment: { REDO_SECONDS: '600' } })
   })
   after(() => service?.stop())
 
   const verify = (...words: string[]) => runCommand(service, 'cli/purge/verify-command.ts', ...words)
-  /** Each time another one, with upper case in it and what has to be escaped. */
+  /** A new text each time, with upper case and characters that need escapes. */
   const newString = (): string => `Läuft-${randomUUID()}-"A\\B"\n\tÜ`
   const key = (rest: string): string => `{${service.redisPrefix}:${rest}`
   const placesOf = async (text: string): Promise<string[]> =>
@@ -51,7 +51,7 @@ describe('npm run purge:verify', () => {
     'dead_submission.submission': (text) => plantDead({ body: { text, json: JSON.stringify({ text }) } }),
   }
   for (const [place, plant] of Object.entries(inPostgres)) {
-    it(`finds what is in ${place}`, async () => {
+    it(`finds text in ${place}`, async () => {
       const text = newString()
       await plant(text)
       assert.deepEqual(await placesOf(text), [`${place}: 1`])
@@ -66,10 +66,10 @@ describe('npm run purge:verify', () => {
     assert.deepEqual(await placesOf(text), ['token.hash: 1'])
   })
 
-  it('finds what only the planner still knows', async () => {
+  it('finds text that only the planner statistics contain', async () => {
     const text = newString()
     const inJson = newString()
-    // No table of the service has statistics of what people say, so this one is made here.
+    // No table of the service has statistics of submitted content, so the test makes a table.
     await service.sql`create table observed (source text, given jsonb)`
     await service.sql`
       insert into observed select ${text}, ${service.sql.json({ given: inJson })} from generate_series(1, 20)`
@@ -83,7 +83,7 @@ describe('npm run purge:verify', () => {
     assert.deepEqual(await placesOf(inJson), [])
   })
 
-  it('finds what waits in a log, and what an entry of it keeps after it was applied', async () => {
+  it('finds text in waiting entries of a log, and in applied entries', async () => {
     const text = newString()
     await holdWork(service.queues)
     const answer = await service.post('/feedbacks', { description: text })
@@ -94,7 +94,7 @@ describe('npm run purge:verify', () => {
     assert.deepEqual(await placesOf(text), ['feedback.description: 1', `${key('*}:log')}: 1`])
   })
 
-  it('finds what a statement says that a connection has sent', async () => {
+  it('finds text in the statement of a connection', async () => {
     const text = `said-${randomUUID()}`
     const connection = await service.sql.reserve()
     try {
@@ -119,14 +119,14 @@ describe('npm run purge:verify', () => {
     },
   }
   for (const [what, plant] of Object.entries(inRedis)) {
-    it(`finds what is in ${what} of Redis`, async () => {
+    it(`finds text in ${what} of Redis`, async () => {
       const text = newString()
       await plant(key(`wake}:${randomUUID()}:x`), text)
       assert.deepEqual(await placesOf(text), [`${key('wake}:*:x')}: 1`])
     })
   }
 
-  it('finds what is in the name of a key, and does not tell it', async () => {
+  it('finds text in the name of a key, and does not print it', async () => {
     const text = `Key:${randomUUID()}`
     await service.redis.set(key(`wake}:${text}:x`), 'x')
     assert.deepEqual(await placesOf(text), [`name of ${key('wake}:Key:*:x')}: 1`])
@@ -135,13 +135,13 @@ describe('npm run purge:verify', () => {
     assert.deepEqual(await placesOf(plain), [`name of ${key('wake}:*')}: 1`])
   })
 
-  it('finds what is in the slow log', async () => {
+  it('finds text in the slow log', async () => {
     const text = `slow-${randomUUID()}`
     const [name = '', formerly = ''] = await service.redis.config('GET', 'slowlog-log-slower-than')
     await service.redis.config('SET', name, SLOW_MICROSECONDS)
     let places: string[] = []
     try {
-      // Other tests may fill the log, which is that of the server.
+      // Other tests may fill the slow log, which belongs to the server.
       for (let steps = FIRST_STEPS; places.length === 0; steps *= 2) {
         await service.redis.eval(SLOW_SCRIPT, 0, text, steps)
         places = await placesOf(text)
@@ -152,7 +152,7 @@ describe('npm run purge:verify', () => {
     assert.deepEqual(places, ['slow log: 1'])
   })
 
-  it('finds what processes have written', async () => {
+  it('finds text in the output of processes', async () => {
     const text = newString()
     const output = (): string => `${service.output()}${JSON.stringify({ event: text })}\n`
     assert.deepEqual(await findTraces({ ...service, output }, [text]), [{ text, place: 'output', count: 1 }])
@@ -183,7 +183,7 @@ describe('npm run purge:verify', () => {
     )
   })
 
-  it('finds nothing of a string that is nowhere, nor of one under another prefix, and writes none itself', async () => {
+  it('does not find an absent string or one under another prefix, and writes no string itself', async () => {
     const text = newString()
     const elsewhere = `{${service.redisPrefix}x:wake}:${randomUUID()}`
     await service.redis.set(elsewhere, text, 'EX', 60)
@@ -197,13 +197,13 @@ describe('npm run purge:verify', () => {
     assert.deepEqual(await findTraces(service, [text]), [])
   })
 
-  it('tells where each string is, and none of them, and ends with 1', async () => {
+  it('prints the places of each string, but no string, and ends with 1', async () => {
     const email = `Verify-${randomUUID()}@example.com`
     const id = randomUUID()
     await service.submit('/contacts/identify', { id, source: 'crm', properties: { $email: email } })
     const { code, stdout, stderr } = await verify('--email', email.toLowerCase(), '--id', id, '--text', randomUUID())
     assert.equal(code, 1)
-    assert.equal(stderr, 'Something was found.\n')
+    assert.equal(stderr, 'At least one string was found, in the places above.\n')
     assert.deepEqual(stdout.split('\n').slice(0, -2), [
       'id 1:',
       '  contact_external_id.external_id: 1 row',
@@ -217,7 +217,7 @@ describe('npm run purge:verify', () => {
     assert.ok(!stdout.toLowerCase().includes(email.toLowerCase()) && !stdout.includes(id))
   })
 
-  it('refuses what it does not understand', async () => {
+  it('refuses unknown options and values', async () => {
     for (const words of [[], ['--text', ' '], ['--nothing']]) {
       const { code, stdout, stderr } = await verify(...words)
       assert.deepEqual([code, stdout], [1, ''], words.join(' '))

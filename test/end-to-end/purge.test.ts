@@ -6,7 +6,7 @@ import { idleService, type SharedService, sharedService } from '../support/share
 import { tablesWith } from '../support/traces.ts'
 import { until } from '../support/until.ts'
 
-/** Another contact of a conversation, who stays. */
+/** Another contact of a conversation, which stays. */
 const OTHER = 'other'
 
 describe('purging a contact', () => {
@@ -35,13 +35,13 @@ describe('purging a contact', () => {
   }
 
   describe('matches', () => {
-    it('nobody: 404 with an error, by id, by email and in another source', async () => {
+    it('no contact: 404 with an error, by id, by email and in another source', async () => {
       const id = unique()
       await identify({ id, source: 'Zendesk', properties: { $email: `${id}@example.com` } })
       const strangers = [
-        { id: 'nobody' },
-        { email: 'nobody@example.com' },
-        { id: 'nobody', email: 'nobody@example.com' },
+        { id: 'stranger' },
+        { email: 'stranger@example.com' },
+        { id: 'stranger', email: 'stranger@example.com' },
         { id, source: 'Intercom' },
         { email: `${id}@example.com`, source: 'Intercom' },
       ]
@@ -72,7 +72,7 @@ describe('purging a contact', () => {
     })
   })
 
-  it('lets the same id start afresh', async () => {
+  it('lets the same id start a new contact', async () => {
     const id = unique()
     await identify({ id, properties: { $name: 'Former', plan: 'gold' } })
     await purge({ id })
@@ -83,7 +83,7 @@ describe('purging a contact', () => {
     assert.deepEqual([fresh!['name'], fresh!['properties']], ['Fresh', {}])
   })
 
-  /** A contact with something in every table, beside another one who stays. */
+  /** A contact with rows in every table, beside another one that stays. */
   const tellEverythingOf = async (mark: string): Promise<string> => {
     const email = `${mark}@example.com`
     const id = `${mark}-id`
@@ -109,7 +109,7 @@ describe('purging a contact', () => {
         { ...neutral, id: 'of-team', incoming: false },
       ],
     })
-    await until('everything has its tags', async () => {
+    await until('all records have their tags', async () => {
       const [row] = await service.sql<{ tagged: boolean }[]>`
         select not exists (select from feedback where tags is null)
           and not exists (select from conversation where tags is null) as tagged`
@@ -118,12 +118,12 @@ describe('purging a contact', () => {
     return email
   }
 
-  it('leaves no trace of the contact in Postgres, nor in the logs, and the others of a conversation', async () => {
+  it('leaves no trace of the contact in Postgres or in the logs, and keeps the other contacts of a conversation', async () => {
     const mark = 'vanishing'
     const email = await tellEverythingOf(mark)
     const tables = await tablesWith({ sql: service.all }, mark)
     for (const table of ['contact', 'contact_external_id', 'feedback', 'conversation', 'message', 'feedback_category'])
-      assert.ok(tables.includes(table), `${table} has to hold something to be removed`)
+      assert.ok(tables.includes(table), `${table} must have rows to remove`)
     await purge({ email })
     assert.deepEqual(await tablesWith({ sql: service.all }, mark), [])
     assert.equal(service.output().includes(mark), false)
@@ -137,7 +137,7 @@ describe('purging a contact', () => {
   })
 })
 
-describe('purging what is still queued', () => {
+describe('purging queued submissions', () => {
   let service: SharedService
   before(async () => {
     service = await idleService()
@@ -150,7 +150,7 @@ describe('purging what is still queued', () => {
     assert.deepEqual(answer.body, { success: true })
   }
 
-  it('is accepted when it cannot be decided for long, of a contact that was identified or named just before', async () => {
+  it('is accepted before its decision, for a contact that was identified or named just before', async () => {
     const contact = { email: 'queued@example.com' }
     assert.equal((await service.post('/contacts/identify', { id: 'queued' })).status, 201)
     assert.equal((await service.post('/feedbacks', { description: 'x', contact })).status, 201)

@@ -16,12 +16,12 @@ const WINDOW_SECONDS = 60
 const MICROSECONDS_PER_SECOND = 1_000_000
 const TOO_LARGE_BYTES = 5 * 1024 * 1024
 const ANSWERED_WITHIN_MS = 20_000
-/** Less than the time in which a body has to arrive. */
+/** Less than the time limit for a body. */
 const NOT_ANSWERED_WITHIN_MS = 2_000
 const POLICY = `"submit_conversation";q=${TOKENS};w=${WINDOW_SECONDS}`
 
-/** Status, policy and what remains. */
-const said = ({ status, headers }: Answer): [number, string | null, number | null] => {
+/** Status, policy and remaining tokens. */
+const limitOf = ({ status, headers }: Answer): [number, string | null, number | null] => {
   const [, remaining] = /;r=(\d+)/.exec(headers.get('ratelimit') ?? '') ?? []
   return [status, headers.get('ratelimit-policy'), remaining === undefined ? null : Number(remaining)]
 }
@@ -35,14 +35,11 @@ describe('the limit on conversations', () => {
   after(() => service?.stop())
   afterEach(() => service.redis.del(bucket()))
 
-  // The bucket as queue/admission/admission.ts keeps it: the moments at which tokens were spent, in
-  // microseconds, oldest last.
+  // The bucket in the form of queue/admission/admission.ts: the times at which tokens were spent,
+  // in microseconds, oldest last.
   const bucket = (): string => `{${service.redisPrefix}:${service.workspaceId}}:bucket:submit_conversation`
 
-  /**
-   * Lets time pass for the oldest `tokens` of the bucket, which is what waiting does to all of
-   * them.
-   */
+  /** Lets time pass for the oldest `tokens` of the bucket. */
   const age = async (seconds: number, tokens = TOKENS): Promise<void> => {
     const moments = (await service.redis.lrange(bucket(), 0, -1)).map(Number)
     const aged = moments.map((moment, index) =>
@@ -55,8 +52,8 @@ describe('the limit on conversations', () => {
       .exec()
   }
 
-  // Time passes here in Redis alone. A process that knows that the bucket is empty asks Redis all
-  // the same when there is a key.
+  // Here time passes only in Redis. With a key, even a process that knows the bucket as empty asks
+  // Redis.
   const withKey = (): Record<string, string> => ({ 'Idempotency-Key': `key-${++count}` })
   const submit = ({ headers, ...options }: Parameters<Service['post']>[2] = {}): Promise<Answer> =>
     service.post('/conversations', LEAST['/conversations'](`conversation-${++count}`), {
@@ -64,7 +61,7 @@ describe('the limit on conversations', () => {
       headers: { ...withKey(), ...headers },
     })
 
-  /** Ten that pass, in turn through both processes. */
+  /** Ten accepted requests, in turn through both processes. */
   const spendAll = async (): Promise<Answer[]> => {
     const answers = await Promise.all(Array.from({ length: TOKENS }, (_, index) => submit({ api: index % 2 })))
     for (const { status, text } of answers) assert.equal(status, 200, text)
@@ -82,7 +79,7 @@ describe('the limit on conversations', () => {
     return Number(retryAfter)
   }
 
-  it('lets ten pass and refuses the eleventh, whichever process is asked, and is described in every answer', async () => {
+  it('admits ten requests and refuses the eleventh, in any process, and is described in every answer', async () => {
     const remaining: number[] = []
     for (let sent = 0; sent < TOKENS + 2; sent++) {
       const answer = await submit({ api: sent % 2 })
@@ -97,19 +94,19 @@ describe('the limit on conversations', () => {
     assert.deepEqual(remaining, [9, 8, 7, 6, 5, 4, 3, 2, 1, 0, 0, 0])
   })
 
-  it('is described to whoever may submit, whatever the answer', async () => {
+  it('is described in every answer to a token that may submit', async () => {
     const bad = await service.post('/conversations', {}, { headers: withKey() })
     const notJson = await submit({ headers: { 'Content-Type': 'text/plain' } })
     const huge = { id: 'x'.repeat(TOO_LARGE_BYTES) }
     const tooLarge = await service.post('/conversations', huge, { headers: withKey() })
-    assert.deepEqual([bad, notJson, tooLarge].map(said), [
+    assert.deepEqual([bad, notJson, tooLarge].map(limitOf), [
       [400, POLICY, null],
       [415, POLICY, null],
       [413, POLICY, null],
     ])
   })
 
-  it('is described to whoever repeats with an idempotency key, and not used up', async () => {
+  it('is described in the answer to a repeated request, which does not count', async () => {
     const headers = { 'Idempotency-Key': 'repeated' }
     const body = LEAST['/conversations']('repeated')
     const first = await service.post('/conversations', body, { headers })
@@ -118,7 +115,7 @@ describe('the limit on conversations', () => {
     const other = await service.post('/conversations', { ...body, title: 'other' }, { headers })
     await age(WINDOW_SECONDS)
     const later = await service.post('/conversations', body, { headers })
-    assert.deepEqual([first, again, other, later].map(said), [
+    assert.deepEqual([first, again, other, later].map(limitOf), [
       [200, POLICY, 9],
       [200, POLICY, 9],
       [422, POLICY, 9],
@@ -127,22 +124,22 @@ describe('the limit on conversations', () => {
     assert.equal(later.headers.get('ratelimit'), '"submit_conversation";r=10')
   })
 
-  it("is nobody else's business", async () => {
+  it('is not described to tokens that may not submit', async () => {
     const operator = makeToken()
     await addToken(service.all, { token: operator, workspace: null, scopes: ['operator'], expiresAt: null })
     const [none, unknown, forbidden] = [
       await submit({ token: null }),
-      await submit({ token: 'nobody-has-this-token' }),
+      await submit({ token: 'stranger-has-this-token' }),
       await submit({ token: operator }),
     ]
-    assert.deepEqual([none, unknown, forbidden].map(said), [
+    assert.deepEqual([none, unknown, forbidden].map(limitOf), [
       [401, null, null],
       [401, null, null],
       [403, null, null],
     ])
   })
 
-  it('gives each spent token back 60 seconds after it was spent, and not before', async () => {
+  it('returns each spent token 60 seconds later, and not earlier', async () => {
     await spendAll()
     await age(WINDOW_SECONDS - 5, 1)
     const retryAfter = assertLimited(await submit())
@@ -152,11 +149,11 @@ describe('the limit on conversations', () => {
     assertLimited(await submit())
   })
 
-  it('is not used up by what is turned away', async () => {
+  it('does not count refused requests', async () => {
     const bad = { ...LEAST['/conversations']('bad'), createdAt: 'never' }
     const turnAway = async (): Promise<void> => {
       assert.equal((await service.post('/conversations', bad, { headers: withKey() })).status, 400)
-      assert.equal((await submit({ token: 'nobody-has-this-token' })).status, 401)
+      assert.equal((await submit({ token: 'stranger-has-this-token' })).status, 401)
       assert.equal((await submit({ headers: { 'Content-Type': 'text/plain' } })).status, 415)
     }
     for (let sent = 0; sent < TOKENS; sent++) await turnAway()
@@ -178,7 +175,7 @@ describe('the limit on conversations', () => {
     assert.deepEqual([status, headers.get('ratelimit-policy')], [201, null])
   })
 
-  it('is kept to by a batch, which says when to come back', async () => {
+  it('applies to a batch, whose results say when to repeat an item', async () => {
     const items = Array.from({ length: TOKENS + 2 }, (_, at) => ({
       operation: 'submit_conversation',
       body: LEAST['/conversations'](`batch-${at}`),
@@ -193,7 +190,7 @@ describe('the limit on conversations', () => {
     assert.ok(retryAfter > 0 && retryAfter <= WINDOW_SECONDS, String(retryAfter))
   })
 
-  it('that is known to be used up is told before a body is read, unless it may come for the second time', async () => {
+  it('refuses a request before its body is read if the bucket is known as empty, unless it may be a repeated one', async () => {
     await spendAll()
     await service.post('/conversations', LEAST['/conversations']('refused'))
     const announce = async (more: string, timeoutMs: number): Promise<Answer> => {
@@ -209,13 +206,13 @@ describe('the limit on conversations', () => {
       }
     }
     const answer = await announce('', ANSWERED_WITHIN_MS)
-    assert.deepEqual(said(answer), [429, POLICY, 0])
+    assert.deepEqual(limitOf(answer), [429, POLICY, 0])
     assert.match(answer.headers.get('retry-after') ?? '', /^[1-9]\d?$/)
     await assert.rejects(announce('Idempotency-Key: first\r\n', NOT_ANSWERED_WITHIN_MS), /no answer within/)
   })
 
   if (process.env['TEST_SIZE'] === 'long') {
-    it('lets a caller in who has really waited', async () => {
+    it('admits a caller that has really waited', async () => {
       await spendAll()
       const retryAfterMs = assertLimited(await submit()) * 1_000
       const end = performance.now() + retryAfterMs
@@ -232,9 +229,9 @@ describe('a limit on the other operations', () => {
   })
   after(() => service?.stop())
 
-  it('is told with a 404 while nothing is queued', async () => {
-    const answer = await service.post('/contacts/purge', { id: 'nobody' }, { token: service.adminToken })
-    assert.deepEqual(said(answer), [404, '"purge_contact";q=3;w=60', null])
+  it('is described in a 404 while no submission is queued', async () => {
+    const answer = await service.post('/contacts/purge', { id: 'stranger' }, { token: service.adminToken })
+    assert.deepEqual(limitOf(answer), [404, '"purge_contact";q=3;w=60', null])
   })
 
   it('is counted for each of them, and named in the refusal', async () => {

@@ -19,7 +19,7 @@ const AT_ONCE = 8
 const FEEDBACK = 100
 const TAGGED_WITHIN_MS = 30_000
 const INSUFFICIENT_PRIVILEGE = '42501'
-/** Nobody at all can write into views of joins, and truncate any. */
+/** Postgres allows no writes into views of joins, and no truncate of views. */
 const REFUSED_BY_VIEWS = ['55000', '42809', INSUFFICIENT_PRIVILEGE]
 const VIEWS = ['feedback_tag', 'feedback_view']
 
@@ -31,7 +31,7 @@ const refusal = async (running: Promise<unknown>): Promise<string | undefined> =
   return error instanceof postgres.PostgresError ? error.code : undefined
 }
 
-describe('the role that only reads', () => {
+describe('the role of readers', () => {
   const role = `reader_${randomBytes(4).toString('hex')}`
   let service: Service
   let reader: Sql
@@ -53,7 +53,7 @@ describe('the role that only reads', () => {
         select count(*)::int as tagged, (count(*) filter (where tags is null))::int as left from feedback`
       return tagged >= FEEDBACK && left === 0
     }
-    await until('everything is stored and tagged', isTagged, TAGGED_WITHIN_MS)
+    await until('all records are stored and tagged', isTagged, TAGGED_WITHIN_MS)
     const { code, stdout, stderr } = await runCommand(service, 'cli/reader-command.ts', 'create', role)
     assert.equal(code, 0, stderr)
     assert.match(stderr, /large objects.*docs\/queries\.md says how a superuser ends that/)
@@ -69,14 +69,14 @@ describe('the role that only reads', () => {
     assert.equal(code, 0, stderr)
   })
 
-  it('has queries to begin with', () => assert.equal(QUERIES.length, 17))
+  it('has documented queries', () => assert.equal(QUERIES.length, 17))
   for (const query of QUERIES) {
-    it(`can ask: ${query.split('\n')[0]}`, async () => {
+    it(`can run: ${query.split('\n')[0]}`, async () => {
       assert.notEqual((await reader.unsafe(query)).length, 0)
     })
   }
 
-  it('reads just these tables: no tokens, no dead submissions, nothing of the service’s own', async () => {
+  it('reads only these tables: no tokens, no dead submissions, no internal tables', async () => {
     const tables = await service.sql<{ name: string; schema: string }[]>`
       select table_name as name, table_schema as schema from information_schema.tables where table_schema = current_schema()`
     assert.ok(
@@ -89,7 +89,7 @@ describe('the role that only reads', () => {
     }
   })
 
-  it('writes nothing, even when it takes its own default back', async () => {
+  it('writes nothing, even after it changes its own default', async () => {
     await reader`set default_transaction_read_only = off`
     for (const table of READABLE_TABLES) {
       const name = reader(table)

@@ -33,8 +33,8 @@ import { unwilling } from '../support/unwilling.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 /**
- * One shell runs the commands of all in this order, since later ones use what earlier ones have set
- * and submitted.
+ * One shell runs the commands of all documents in this order, since later commands use variables
+ * and records of earlier ones.
  */
 const IN_TURN = [
   'README.md',
@@ -54,16 +54,16 @@ const scriptsIn = (language: 'python' | 'ts' | 'sql'): { path: string; script: s
 const HAS_REQUESTS = spawnSync('python3', ['-c', 'import requests'], { env: bareEnvironment }).status === 0
 const NO_REQUESTS = 'there is no Python with requests'
 
-/** Files that a reader has and a clone has not. */
+/** Files that a reader has but a clone lacks. */
 const OWN_FILES: Readonly<Record<string, string>> = {
   'texts.jsonl': '{"id": "a", "text": "The wheel squeaks"}\n',
   'history.jsonl': '{"text": "The wheel squeaks", "tags": ["squeak"]}\n'.repeat(8),
 }
 
-/** Settings for Compose, with which `npm start` could not start. */
+/** Settings for Compose that `npm start` cannot use. */
 const OF_COMPOSE = `HASH_KEY=no key\nBOOTSTRAP_ACCESS_TOKEN=short\nLOG_LEVEL=verbose\nDATABASE_URL=nowhere\n`
 
-/** What commands without a documented answer have to print. */
+/** The expected output of commands without a documented answer. */
 const PRINTED: readonly (readonly [command: string, printed: RegExp])[] = [
   [
     `DATABASE_URL=$(sed -n 's/.*"databaseUrl": "\\(.*\\)".*/\\1/p' .data/service.json) node_modules/.bin/bun`,
@@ -95,8 +95,8 @@ describe('the README and the documents', () => {
   let terminal: Terminal
   let sql: Sql
   /**
-   * It runs on both runtimes at once, and two that choose a port at the same moment may choose the
-   * same one.
+   * The test runs on both runtimes at once, and two starts at the same moment may choose the same
+   * port.
    */
   let settings: Record<string, string>
 
@@ -117,7 +117,7 @@ describe('the README and the documents', () => {
     rmSync(clone, { recursive: true, force: true })
   })
 
-  it('starts and says where everything is', () => {
+  it('start the service, which prints its addresses', () => {
     for (const what of ['API', 'Overview', 'Dashboard', 'PostgreSQL', 'Redis', 'Access token', 'Admin token'])
       started.printed(what)
     assert.match(started.output(), /^curl -i http/m)
@@ -126,7 +126,7 @@ describe('the README and the documents', () => {
   for (const { path, command, answer } of commands) {
     it(`have a command that works, in ${path}: ${firstLineOf(command)}`, async () => {
       const statements = statementsIn(command)
-      // Statements are read by psql where it is; what they give is looked at in any case.
+      // If psql is installed, it parses the statements. The test checks their results in any case.
       const output = statements.length > 0 && !isHere('psql') ? '' : await terminal.run(command)
       for (const statement of statements) assert.notEqual((await sql.unsafe(statement)).length, 0, statement)
       for (const [begin, printed] of PRINTED) if (command.startsWith(begin)) assert.match(output, printed)
@@ -139,8 +139,8 @@ describe('the README and the documents', () => {
   }
 
   /**
-   * Runs a program at a service that puts off what it is sent, which has to give what one gives
-   * that does not.
+   * Runs a program at a service that puts off requests. Its result has to be the same as at a
+   * normal service.
    */
   const submitsPatiently = async (program: string): Promise<void> => {
     const service = await unwilling(new URL(started.printed('API')).origin)
@@ -157,7 +157,7 @@ describe('the README and the documents', () => {
   }
 
   for (const { path, script } of scriptsIn('ts')) {
-    it(`have a script whose types are right, and that sends again when it has to, in ${path}`, async () => {
+    it(`have a script with valid types that repeats requests when it has to, in ${path}`, async () => {
       writeFileSync(join(clone, 'test', 'script.ts'), script)
       const project = { extends: './tsconfig.json', include: ['test/script.ts'] }
       writeFileSync(join(clone, 'script.tsconfig.json'), JSON.stringify(project))
@@ -170,7 +170,7 @@ describe('the README and the documents', () => {
 
   for (const { path, script } of scriptsIn('python')) {
     it(
-      `have a script that sends again when it has to, in ${path}`,
+      `have a script that repeats requests when it has to, in ${path}`,
       { skip: !HAS_REQUESTS && NO_REQUESTS },
       async () => {
         writeFileSync(join(clone, 'submit.py'), script)
@@ -179,26 +179,26 @@ describe('the README and the documents', () => {
     )
   }
 
-  // Those of docs/queries.md are run by reader.test.ts, as the role that only reads.
+  // reader.test.ts runs the queries of docs/queries.md, as the role of readers.
   for (const { path, script } of scriptsIn('sql').filter((found) => found.path !== 'docs/queries.md')) {
-    it(`have a query that finds something, in ${path}`, async () => {
+    it(`have a query that finds rows, in ${path}`, async () => {
       assert.notEqual((await sql.unsafe(script)).length, 0)
     })
   }
 
-  it('have scripts and commands in the documents where they are looked for', () => {
+  it('have scripts and commands in the expected documents', () => {
     assert.deepEqual(new Set(commands.map(({ path }) => path)), new Set(IN_TURN))
     for (const language of ['python', 'ts'] as const) assert.equal(scriptsIn(language).length, 1)
   })
 
-  it('have been looked at in what every command gives', () => {
+  it('have a checked output for every command', () => {
     const unchecked = commands.filter(
       ({ command, answer }) =>
         !answer && statementsIn(command).length === 0 && !PRINTED.some(([begin]) => command.startsWith(begin)),
     )
     for (const { command } of unchecked) assert.match(command, /^(?:\. \.data|DATABASE_URL=|export READ_TOKEN=)/)
-    // What is shown as at a terminal runs for long, ends the service, or needs other programs:
-    // tests of their own run it. JSON is the configuration of other programs, Mermaid a diagram.
+    // Blocks in the form of a terminal session run for long, end the service, or need other
+    // programs, so separate tests run them. JSON configures other programs, Mermaid is a diagram.
     const known = ['sh', 'http', 'console', 'python', 'ts', 'sql', 'json', 'mermaid']
     assert.deepEqual(
       manual.flatMap(({ text }) => blockLanguages(text)).filter((language) => !known.includes(language)),
@@ -215,7 +215,7 @@ describe('the README and the documents', () => {
     assert.notEqual(tags.length, 0)
   })
 
-  it('have purged whom they say', async () => {
+  it('have purged the named contact', async () => {
     const rows = await sql<{ external_id: string }[]>`
       select external_id from contact_external_id where source = 'crm' order by external_id`
     assert.deepEqual(
@@ -224,7 +224,7 @@ describe('the README and the documents', () => {
     )
   })
 
-  it('stops at Ctrl-C, and finds data and tokens at the next start', async () => {
+  it('start a service that stops at Ctrl-C, and has its data and tokens at the next start', async () => {
     await sql.end({ timeout: 5 })
     const first = started
     assert.equal(await first.interrupt(), 0, first.output())

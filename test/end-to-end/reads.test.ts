@@ -6,7 +6,7 @@ import { type SharedService, sharedService } from '../support/shared-service.ts'
 
 const PATHS = ['/feedbacks', '/customers', '/accounts', '/projects', '/feedback-categories', '/conversations']
 const CREATED_AT = '2026-01-01T00:00:00Z'
-/** A record or a problem, as far as the tests look at it. */
+/** The members of a record or a problem that the tests check. */
 type Read = Readonly<Record<string, string>>
 const rowsOf = (value: unknown): Read[] => value as Read[]
 const UNKNOWN = '21e220a7-39de-8ea2-adec-1b9ebe43cbbd'
@@ -25,7 +25,7 @@ describe('reading over HTTP', () => {
     assert.equal(answer.status, 200, `${path}: ${answer.text}`)
     return answer.body
   }
-  /** All pages of a list, of one record or more each. */
+  /** All pages of a list, each with at least one record. */
   const readAll = async (path: string, member: string, limit = 500): Promise<Read[]> => {
     const records: Read[] = []
     for (let next = ''; ;) {
@@ -36,7 +36,7 @@ describe('reading over HTTP', () => {
     }
   }
 
-  it('records have the members of the interface first, and none without a value', async () => {
+  it('records have the members of the interface first, and no members without a value', async () => {
     const sourceData = '{"url":"https://help.example.org/7","views":9007199254740991,"none":null}'
     const body =
       `{"description":"The <b>export</b> is slow","title":"Export","rating":3,"source":"Help","sourceId":"7",` +
@@ -96,7 +96,7 @@ describe('reading over HTTP', () => {
     assert.equal(newest.messages[0].content, 'Message 0')
   })
 
-  it('an id that was merged leads to the customer that it means now, also as a filter', async () => {
+  it('an id that was merged leads to the customer that absorbed it, also as a filter', async () => {
     const email = 'merged@example.org'
     const { customerId } = (await service.submit('/feedbacks', { description: 'Mine', contact: { email } })).body
       .feedback

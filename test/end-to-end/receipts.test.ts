@@ -22,7 +22,7 @@ const receiptOf = (id: string | null, token?: string): Promise<Answer> =>
 const idOf = ({ headers }: Answer): string => headers.get('Submission-Id')!
 
 describe('a receipt', () => {
-  it('tells how a submission is queued, and what became of it', async () => {
+  it('shows a submission as queued, and later its outcome', async () => {
     await holdWork(service.queues)
     const answer = await service.post('/feedbacks', { description: 'x' })
     const id = idOf(answer)
@@ -48,7 +48,7 @@ describe('a receipt', () => {
     assert.ok(Date.parse(settled.finishedAt) >= Date.parse(settled.acceptedAt))
   })
 
-  it('says applied of each submission of a record, also where the next one replaces it', async () => {
+  it('is applied for each submission of a record, even if the next one replaces the record', async () => {
     await holdWork(service.queues)
     const record = { source: 'a', sourceId: 'replaced' }
     const answers = [
@@ -59,7 +59,7 @@ describe('a receipt', () => {
     for (const answer of answers) assert.equal(await service.settled(answer), 'applied')
   })
 
-  it('of a purge counts what it removed, and does not say whose it was', async () => {
+  it('of a purge counts the removed records, and does not name the contact', async () => {
     const contact = { id: 'purged-person', properties: { $email: 'purged-person@example.com' } }
     await service.submit('/contacts/identify', contact)
     await service.submit('/feedbacks', { description: 'x', contact: { email: 'purged-person@example.com' } })
@@ -75,7 +75,7 @@ describe('a receipt', () => {
     assert.doesNotMatch(text, /purged-person/)
   })
 
-  it('is for its own workspace alone', async () => {
+  it('is readable only in its own workspace', async () => {
     const answer = await service.submit('/feedbacks', { description: 'x' })
     const { status, body } = await receiptOf(idOf(answer), other.accessToken)
     assert.equal(status, 404)
@@ -107,7 +107,7 @@ describe('Prefer: wait', () => {
     assert.ok(row)
   })
 
-  it('answers without it when the time is over', async () => {
+  it('answers without the preference when the time is over', async () => {
     await holdWork(service.queues)
     const answer = await service.post('/feedbacks', { description: 'x' }, wait(1))
     assert.equal(answer.status, 201)
@@ -118,7 +118,7 @@ describe('Prefer: wait', () => {
 })
 
 describe('the ledger', () => {
-  it('adds up when nothing is queued, per workspace', async () => {
+  it('adds up for each workspace when no submission is queued', async () => {
     await Promise.all(
       Array.from({ length: 60 }, (_, index) =>
         service.post(
@@ -130,7 +130,7 @@ describe('the ledger', () => {
         ),
       ),
     )
-    const ledgers = await until('nothing is queued', async () => {
+    const ledgers = await until('no submission is queued', async () => {
       const of = [service.workspaceId, other.workspaceId]
       const all = await readLedgers(service.all, service.redis, service.redisPrefix)
       const read = all.filter(({ workspaceId }) => of.includes(workspaceId))

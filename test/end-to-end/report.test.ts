@@ -27,8 +27,8 @@ describe('npm run report', () => {
     asReader = { environment: { ...service.environment, DATABASE_URL: url.href } }
     const account = { name: 'Acme', contractValue: 5_000 }
     for (let day = 1; day <= 6; day++) {
-      const said = { rating: 1, tags: ['battery drain', HOSTILE], account, contact: { email: `p${day}@acme.example` } }
-      await service.submit('/feedbacks', { ...said, description: `${HOSTILE} no ${day}`, createdAt: daysAgo(day) })
+      const body = { rating: 1, tags: ['battery drain', HOSTILE], account, contact: { email: `p${day}@acme.example` } }
+      await service.submit('/feedbacks', { ...body, description: `${HOSTILE} no ${day}`, createdAt: daysAgo(day) })
     }
     await service.submit('/feedbacks', { description: 'Fine', rating: 5, tags: ['praise'], createdAt: daysAgo(40) })
     await service.submit('/feedbacks', { description: 'Long ago', tags: ['ancient'], createdAt: daysAgo(900) })
@@ -57,7 +57,7 @@ describe('npm run report', () => {
     return readFileSync(out, 'utf8')
   }
 
-  it('shows with a reader’s rights what is said, what is new, and who says it, and takes it for text', async () => {
+  it('shows topics, news and accounts with a reader’s rights, and treats content as text', async () => {
     const page = await report()
     for (const shown of ['battery drain', 'praise', 'Acme', '5,000', 'Examples', 'New in the last seven days'])
       assert.ok(page.includes(shown), shown)
@@ -66,7 +66,7 @@ describe('npm run report', () => {
     assert.ok(!page.includes('ancient'))
   })
 
-  it('is about the time and the workspace that are asked for', async () => {
+  it('covers the requested time and workspace', async () => {
     const since = daysAgo(1_000).slice(0, 10)
     const until = daysAgo(800).slice(0, 10)
     const earlier = await report('--since', since, '--until', until)
@@ -76,7 +76,7 @@ describe('npm run report', () => {
     for (const page of [earlier, ofOther]) assert.doesNotMatch(page, /NaN|Infinity|undefined/)
   })
 
-  it('is written where the caller is, and about any years', async () => {
+  it('is written in the folder of the caller, and covers any years', async () => {
     const { environment } = asReader
     const run = (...words: string[]) => {
       const inFolder = { environment: { ...environment, INIT_CWD: directory } }
@@ -90,7 +90,7 @@ describe('npm run report', () => {
     }
   })
 
-  it('asks about migrations only where something is missing in the database', async () => {
+  it('asks about migrations only if the database lacks a table or function', async () => {
     const refused = async (more: Record<string, string>): Promise<string> => {
       const given = { environment: { ...asReader.environment, ...more } }
       return (await runCommand(given, 'cli/report/report-command.ts', '--out', join(directory, 'x.html'))).stderr
@@ -101,15 +101,15 @@ describe('npm run report', () => {
     assert.doesNotMatch(await refused({ DATABASE_URL: url.href }), /npm run migrate/)
   })
 
-  it('says what is wrong with how it was called', async () => {
+  it('names the fault in a wrong call', async () => {
     const out = join(directory, 'never.html')
     const wrong: [RegExp, string[]][] = [
       [/usage/, []],
-      [/no date/, ['--out', out, '--since', 'yesterday']],
-      [/no date/, ['--out', out, '--since', '2026-02-30']],
-      [/^A report is about at most 100 years: name a later --since/, ['--out', out, '--since', '0001-01-01']],
+      [/--since must be a date/, ['--out', out, '--since', 'yesterday']],
+      [/--since must be a date/, ['--out', out, '--since', '2026-02-30']],
+      [/^A report covers at most 100 years: give a later --since/, ['--out', out, '--since', '0001-01-01']],
       [/before --until/, ['--out', out, '--since', '2026-02-01', '--until', '2026-01-01']],
-      [/no workspace of this name/, ['--out', out, '--workspace', 'nobody']],
+      [/no workspace with this name/, ['--out', out, '--workspace', 'stranger']],
       [/cannot be written/, ['--out', join(directory, 'nowhere', 'report.html')]],
     ]
     for (const [message, words] of wrong) {

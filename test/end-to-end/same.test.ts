@@ -7,12 +7,12 @@ import { until } from '../support/until.ts'
 
 const LONG = process.env['TEST_SIZE'] === 'long'
 const TIMES = LONG ? 100_000 : 200
-/** As a product does at each login. */
+/** Like a product that identifies its user at each login. */
 const LOGINS = LONG ? 1_000_000 : 500
 const MORE_ROWS_AT_MOST = 10
 const LANES = 32
 const DRAINED_WITHIN_MS = 10 * 60_000
-/** It keeps the receipt of each submission, for its time. */
+/** This table keeps the receipt of each submission for some time. */
 const PER_SUBMISSION = ['submission']
 
 const ANN = { id: 'ann', source: 'crm', properties: { $email: 'ann@example.org', $name: 'Ann', plan: 'gold' } }
@@ -32,7 +32,7 @@ const BODIES: readonly (readonly [what: string, times: number, path: string, bod
       source: 'tickets',
       sourceId: 'T-1',
       isExternalContactId: true,
-      contactId: 'nobody',
+      contactId: 'stranger',
       contact: { email: 'someone@example.org', name: 'Someone', sourceData: { seen: 1 } },
       account: { name: 'Initech', domain: 'initech.example', contractValue: 5 },
       project: { name: 'Exports' },
@@ -61,7 +61,7 @@ const BODIES: readonly (readonly [what: string, times: number, path: string, bod
   ],
 ]
 
-describe('the same submission again and again', () => {
+describe('the repeated same submission', () => {
   let service: SharedService
   before(async () => {
     service = await sharedService()
@@ -77,8 +77,8 @@ describe('the same submission again and again', () => {
   }
 
   const untilDrained = async (): Promise<void> => {
-    await until('everything is stored', async () => (await readLedger(service)).queued === 0, DRAINED_WITHIN_MS)
-    await until('everything has its tags', async () => {
+    await until('all records are stored', async () => (await readLedger(service)).queued === 0, DRAINED_WITHIN_MS)
+    await until('all records have their tags', async () => {
       const [untagged] = await service.sql<{ count: number }[]>`
         select (select count(*) from feedback where tags is null)::int
           + (select count(*) from conversation where tags is null)::int as count`
@@ -109,7 +109,7 @@ describe('the same submission again and again', () => {
   }
 
   for (const [what, times, path, body] of BODIES) {
-    it(`the same ${what}, ${times} times, is at most ten rows more than once`, async () => {
+    it(`adds at most ten rows: ${what}, ${times} times`, async () => {
       await send(path, body, 1)
       await untilDrained()
       const once = await countRows()
@@ -119,7 +119,7 @@ describe('the same submission again and again', () => {
     })
   }
 
-  it(`all of them by turns, ${TIMES} times, are at most ten rows more than by turns twice`, async () => {
+  it(`adds at most ten rows compared with two rounds: all kinds by turns, ${TIMES} times`, async () => {
     const byTurns = async (times: number): Promise<void> => {
       for (let round = 0; round < times; round++) {
         await Promise.all(BODIES.map(([, , path, body]) => service.post(path, body)))

@@ -9,8 +9,8 @@ export type StoredRows = Record<string, JsonObject | null>
 type Sent = { body: JsonObject; answer: Answer }
 
 /**
- * What a submission came to in the tables that users read, joined the way they join them. One of
- * each is enough here.
+ * The result of a submission in the tables for users, joined as users join them. One row of each is
+ * enough here.
  */
 export const storedRows = async (sql: Sql, operation: OperationPath, { body, answer }: Sent): Promise<StoredRows> => {
   const id = body['id'] as string

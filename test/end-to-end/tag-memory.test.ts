@@ -38,7 +38,7 @@ describe('the memory of the tagger', () => {
       messages: messages.map((message) => ({ ...message, incoming: true, createdAt: CREATED_AT })),
     })
   }
-  /** A text is still to be read by the tagger. */
+  /** The tagger has not read a text yet. */
   const readsNow = async (): Promise<boolean> => {
     const rows = await service.sql`
       select from feedback as f where tags is null or (tags <> '{}' and not exists (
@@ -67,14 +67,14 @@ describe('the memory of the tagger', () => {
     }
   }
 
-  /** All that the memory knows, without the shares themselves. */
+  /** The content of the memory, without the shares themselves. */
   const dump = async (): Promise<unknown> => {
     const tables = ['tag_memory', 'tag_term', 'tag_in_use']
     return Promise.all(
       tables.map((table) => service.sql.unsafe(`select to_jsonb(t)::text as row from ${table} as t order by 1`)),
     ).then((found) => found.map((rows) => rows.map(({ row }) => row as unknown)))
   }
-  it('pulls a text towards the tags that people gave, and writes them as they did', async () => {
+  it('gives a text the tags that people gave to others, in their spelling', async () => {
     for (let count = 0; count < 6; count++) {
       await give({ description: 'CSV export is missing', tags: ['CSV exports'] })
     }
@@ -82,7 +82,7 @@ describe('the memory of the tagger', () => {
     assert.deepEqual(await tagsOf(await give({ description: 'exporting to CSV is missing' })), ['csv exports'])
   })
 
-  it('keeps with a record which version of the tagger gave its tags', async () => {
+  it('stores with a record the version of the tagger that gave its tags', async () => {
     await give({})
     await give({ tags: ['Billing'] })
     await converse([{ id: '1', contactId: 'a', content: COMPLAINT }])
@@ -105,7 +105,7 @@ describe('the memory of the tagger', () => {
     assert.deepEqual({ ...memory }, { texts: 1, judged: 0 })
   })
 
-  it('counts a text once, however often and by how many workers at once its job is done', async () => {
+  it('counts a text once, even if several workers repeat its job at once', async () => {
     const ids = [await give({}), await give({ tags: ['Billing'] }), await give({ description: 'The button is loose.' })]
     await converse([{ id: '1', contactId: 'a', content: COMPLAINT }])
     await untilRead()
@@ -119,7 +119,7 @@ describe('the memory of the tagger', () => {
     assert.deepEqual({ ...memory }, { texts: 4, judged: 1 })
   })
 
-  it('is after a purge what it was before the contact came, and has no word of theirs', async () => {
+  it('is the same after a purge as before the contact came, and has no word of the contact', async () => {
     const theirs = {
       id: '1',
       contactId: 'stays',
@@ -143,7 +143,7 @@ describe('the memory of the tagger', () => {
     assert.deepEqual(await findTraces({ ...service, sql: service.all }, ['gazebo', 'zanzibar']), [])
   })
 
-  it('keeps what the latest texts have taught, so many terms of what people tagged and of the rest', async () => {
+  it('keeps the terms of the latest texts, with a bound each for texts with and without tags of people', async () => {
     const ids = [await give({}), await give({ description: 'The wheel is loose.' })]
     await give({ description: 'The lid is loose.', tags: ['Lid'] })
     await untilRead()
@@ -162,7 +162,7 @@ describe('the memory of the tagger', () => {
     assert.deepEqual({ ...memory }, { texts: 2, terms: 1 })
   })
 
-  it('takes nothing of a conversation that has changed since it was read', async () => {
+  it('learns nothing from a conversation that has changed since it was read', async () => {
     await converse([{ id: '1', contactId: 'a', content: COMPLAINT }])
     await untilRead()
     const [conversation] = await service.sql<{ id: string }[]>`select id from conversation`
@@ -180,7 +180,7 @@ describe('the memory of the tagger', () => {
   describe('npm run retag', () => {
     const retag = (...words: string[]) =>
       runCommand(service, 'cli/retag/retag-command.ts', '--workspace', service.workspace, ...words)
-    /** As if an older tagger had given them. */
+    /** Marks the tags as those of an older tagger. */
     const makeStale = async (ids: string[]): Promise<void> => {
       await untilRead()
       const { workspaceId, all: sql } = service
@@ -192,7 +192,7 @@ describe('the memory of the tagger', () => {
       )
     }
 
-    it('replaces tags of an older version, and never those of people', async () => {
+    it('replaces tags of an older version, and never tags of people', async () => {
       const old = [await give({ source: 'Zendesk' }), await give({})]
       const current = await give({})
       const people = await give({ tags: ['stale', 'Billing'] })
@@ -200,7 +200,7 @@ describe('the memory of the tagger', () => {
       await makeStale(old)
       const { code, stdout, stderr } = await retag()
       assert.equal(code, 0, stderr)
-      assert.match(stdout, /^Tagging again: 2\/2  \S+\nlooked at: 2 feedback, 0 conversations, in 1 workspaces\n/)
+      assert.match(stdout, /^Tagging again: 2\/2  \S+\nchecked: 2 feedback, 0 conversations, in 1 workspaces\n/)
       assert.match(stdout, new RegExp(`^tagged by version ${TAGGER_VERSION}: 2$`, 'm'))
       assert.deepEqual(await Promise.all(old.map(tagsOf)), [wanted, wanted])
       assert.deepEqual(await tagsOf(people), ['stale', 'Billing'])
@@ -211,13 +211,13 @@ describe('the memory of the tagger', () => {
       )
     })
 
-    it('takes a workspace, a source, times, and all versions', async () => {
+    it('has options for a workspace, a source, times, and all versions', async () => {
       await give({ source: 'Zendesk' })
       await give({})
       await converse([{ id: '1', contactId: 'a', content: COMPLAINT }])
       await untilRead()
       const lookedAt = async (...words: string[]): Promise<string | undefined> =>
-        /^looked at: (.*), in/m.exec((await retag(...words)).stdout)?.[1]
+        /^checked: (.*), in/m.exec((await retag(...words)).stdout)?.[1]
       assert.equal(await lookedAt(), '0 feedback, 0 conversations')
       assert.equal(await lookedAt('--all-versions'), '2 feedback, 1 conversations')
       assert.equal(await lookedAt('--all-versions', '--source', 'Zendesk'), '1 feedback, 0 conversations')
@@ -225,8 +225,13 @@ describe('the memory of the tagger', () => {
       assert.equal(await lookedAt('--all-versions', '--until', '2100-01-01'), '2 feedback, 1 conversations')
     })
 
-    it('refuses what it does not know', async () => {
-      for (const words of [['--workspace', 'nobody'], ['--since', 'yesterday'], ['--until', '2026-02-31T'], ['all']]) {
+    it('refuses unknown options and values', async () => {
+      for (const words of [
+        ['--workspace', 'stranger'],
+        ['--since', 'yesterday'],
+        ['--until', '2026-02-31T'],
+        ['all'],
+      ]) {
         assert.equal((await retag(...words)).code, 1, words.join(' '))
       }
     })

@@ -39,7 +39,7 @@ describe('tags', () => {
   const hasCategory = async (title: string): Promise<boolean> =>
     (await service.sql`select from feedback_category where title = ${title}`).count === 1
 
-  /** Every tag that something carries has a category, and there is no other. */
+  /** Every tag of a record has a category, and every category has a record. */
   const assertExactCategories = async (): Promise<void> => {
     const rows = await service.sql<{ carried: string[]; titles: string[] }[]>`
       select
@@ -48,7 +48,7 @@ describe('tags', () => {
     assert.deepEqual(rows[0]?.titles, rows[0]?.carried)
   }
 
-  it('are generated from title and description when none are given', async () => {
+  it('are generated from title and description if none are submitted', async () => {
     for (const tags of [undefined, null]) {
       const id = await give({ description: COMPLAINT, title: 'Billing', ...(tags === null && { tags }) })
       const found = await generated(id)
@@ -65,7 +65,7 @@ describe('tags', () => {
     assert.ok(!found.some((tag) => /div|span|class|blockquote|marker|zebra/i.test(tag)), found.join())
   })
 
-  it('that are given are kept, also when they are none', async () => {
+  it('that are submitted are kept, even an empty list', async () => {
     const [given, none] = [
       await give({ tags: ['Billing', 'billing'] }),
       await give({ description: COMPLAINT, tags: [] }),
@@ -92,7 +92,7 @@ describe('tags', () => {
     })
     const tags = await conversationTags(id)
     assert.ok(isAboutInvoices(tags), tags.join())
-    assert.ok(tags.includes('tracking number'), 'what comes after a signature is another message')
+    assert.ok(tags.includes('tracking number'), 'the text after a signature is another message')
     assert.ok(!tags.some((tag) => /zebra/i.test(tag)), tags.join())
   })
 

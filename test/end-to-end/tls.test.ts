@@ -14,10 +14,10 @@ import { redisTlsSettings, servePostgresByTls } from '../support/serve-tls.ts'
 import { superuserUrl } from '../support/superuser.ts'
 import { startTlsService } from '../support/tls-service.ts'
 
-/** Everyone has to come by TLS; that the test itself came without was before. */
+/** From here on the server requires TLS; the test itself connected earlier without it. */
 const TLS_ONLY = 'hostssl all all 127.0.0.1/32 scram-sha-256\n'
 
-describe('Postgres and Redis that are reached by TLS', () => {
+describe('Postgres and Redis with TLS', () => {
   const directory = mkdtempSync(join(tmpdir(), 'tls-'))
   const stopping = new AsyncDisposableStack()
   const authorityFile = join(directory, 'authority.pem')
@@ -71,25 +71,25 @@ describe('Postgres and Redis that are reached by TLS', () => {
     await stop()
   })
 
-  it('Postgres is not reached by a name that is not in its certificate', async () => {
+  it('refuse a name of Postgres that is not in its certificate', async () => {
     const other = databaseUrl.replace('localhost', '127.0.0.1')
     const environment = { NODE_EXTRA_CA_CERTS: authorityFile, DATABASE_URL: `${other}?sslmode=verify-full` }
     const { code, stderr } = await runCommand({ environment }, 'cli/migrate-command.ts')
     assert.equal(code, 1, stderr)
   })
 
-  it('Postgres is reached by sslmode=require whoever has signed its certificate', async () => {
+  it('accept any certificate of Postgres with sslmode=require', async () => {
     assert.deepEqual(await failure(`${databaseUrl}?sslmode=require`), {})
   })
 
-  it('Postgres is not reached where its certificate is not trusted, or not by TLS', async () => {
+  it('refuse a connection to Postgres with an untrusted certificate, or without TLS', async () => {
     const untrusted = await failure(`${databaseUrl}?sslmode=verify-full`)
     assert.match(untrusted.code ?? '', /CERT|SIGNATURE/)
     assert.equal((await failure(databaseUrl)).code, '28000')
     assert.equal((await failure(`${databaseUrl}?sslmode=disable`)).code, '28000')
   })
 
-  it('Redis is not reached where its certificate is not trusted', async () => {
+  it('refuse a connection to Redis with an untrusted certificate', async () => {
     const redis = connectToAnswer(redisUrl)
     const error = await new Promise<Error>((resolve, reject) => {
       redis.once('error', resolve)

@@ -6,7 +6,7 @@ import { type SharedService, sharedService } from '../support/shared-service.ts'
 import { until } from '../support/until.ts'
 
 const SEEN_WITHIN_MS = 5_000
-/** What a busy machine takes to answer. */
+/** The time that a busy machine takes to answer. */
 const SLACK_MS = 2_500
 const UUID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/
 
@@ -42,7 +42,7 @@ describe('the commands for workspaces and tokens', () => {
     assert.match(again.stderr, /already/)
   })
 
-  it('create a token that submits into its workspace, and keep it as a hash alone', async () => {
+  it('create a token that submits into its workspace, and store only its hash', async () => {
     await succeed(workspaces('create', 'submitting'))
     const { id, token } = await makeToken('--workspace', 'submitting', '--scope', 'submit')
     assert.match(token, /^fbi_\S{30,}$/)
@@ -58,7 +58,7 @@ describe('the commands for workspaces and tokens', () => {
   it('create tokens of every scope, each with its permissions', async () => {
     const admin = await makeToken('--workspace', 'default', '--scope', 'admin')
     const operator = await makeToken('--scope', 'operator')
-    const purge = (token: string): Promise<Answer> => service.post('/contacts/purge', { id: 'nobody' }, { token })
+    const purge = (token: string): Promise<Answer> => service.post('/contacts/purge', { id: 'stranger' }, { token })
     const metrics = (token: string): Promise<Answer> => service.request('/metrics', undefined, { method: 'GET', token })
     assert.deepEqual([(await purge(admin.token)).status, (await metrics(admin.token)).status], [404, 401])
     assert.deepEqual([(await purge(operator.token)).status, (await metrics(operator.token)).status], [403, 200])
@@ -90,7 +90,7 @@ describe('the commands for workspaces and tokens', () => {
     assert.equal((await tokens('revoke', id)).code, 1)
   })
 
-  it('refuse what they do not understand', async () => {
+  it('refuse unknown options and values', async () => {
     for (const command of [workspaces, tokens]) {
       for (const words of [[], ['create', '--nonsense'], ['delete', 'x']]) {
         const { code, stderr } = await command(...words)

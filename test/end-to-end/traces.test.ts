@@ -35,7 +35,7 @@ describe('traces', () => {
   const taggingIn = (traceId: string): Promise<CollectedSpan> =>
     collector.span(`the tagging in ${traceId}`, (span) => span.traceId === traceId && span.name === 'process tagging')
 
-  it('lead from a request to what was stored and to its tags', async () => {
+  it('lead from a request to its stored record and its tags', async () => {
     const id = idIn(await service.submit('/feedbacks', { description: 'Printing invoices takes ages' }))
     const request = await spanOf(id, SERVER)
     const stored = await spanOf(id, CONSUMER)
@@ -74,7 +74,7 @@ describe('traces', () => {
     })
   })
 
-  it('go on where the caller has begun', async () => {
+  it('continue the trace of the caller', async () => {
     const headers = { traceparent: `00-${TRACE_ID}-${PARENT_ID}-01` }
     const id = idIn(await service.submit('/feedbacks', { description: 'The map does not load' }, { headers }))
     const request = await spanOf(id, SERVER)
@@ -83,7 +83,7 @@ describe('traces', () => {
     await taggingIn(TRACE_ID)
   })
 
-  it('begin anew where the caller sends no proper traceparent', async () => {
+  it('begin anew without a valid traceparent of the caller', async () => {
     const improper = [`00-${'0'.repeat(32)}-${PARENT_ID}-01`, `00-${TRACE_ID}-${PARENT_ID}`, 'ff', '', '00-x']
     const begun = improper.map(async (traceparent) => {
       const id = idIn(await service.submit('/feedbacks', { description: 'x', tags: [] }, { headers: { traceparent } }))
@@ -95,7 +95,7 @@ describe('traces', () => {
     }
   })
 
-  it('are not sent where the caller does not record its own', async () => {
+  it('are not sent if the caller does not record its trace', async () => {
     const traceId = TRACE_ID.replace('0af', 'bad')
     const headers = { traceparent: `00-${traceId}-${PARENT_ID}-00` }
     const silent = idIn(await service.submit('/feedbacks', { description: 'The list is slow' }, { headers }))
@@ -108,7 +108,7 @@ describe('traces', () => {
     )
   })
 
-  it('tell of every operation, and of purges until they are decided', async () => {
+  it('cover every operation, and purges until their decision', async () => {
     const contact = { id: 'traced', source: 'crm', properties: { $name: 'T', $email: 'traced@example.com' } }
     const createdAt = '2026-01-31T09:30:00Z'
     const messages = [{ id: 'm', incoming: true, content: 'Hi', createdAt }]
@@ -131,12 +131,12 @@ describe('traces', () => {
         [request.attributes['http.route'], stored.traceId, stored.attributes['feedback_insights.state']],
         [`/api/v1${path}`, request.traceId, path === '/contacts/purge' ? 'queued' : 'applied'],
       )
-      // On a machine that is slow at this moment, strides are slow as well, and go to the backlog.
+      // On a slow machine strides are slow as well, and go to the backlog.
       assert.match(stored.name, /^process (wake|backlog)$/)
     }
   })
 
-  it('say how many submissions were applied together', async () => {
+  it('have the number of submissions that were applied together', async () => {
     await holdWork(service.queues)
     const bodies = Array.from({ length: 20 }, (_, index) => ({ description: `Together ${index}` }))
     const ids = await Promise.all(bodies.map(async (body) => idIn(await service.post('/feedbacks', body))))
@@ -147,7 +147,7 @@ describe('traces', () => {
     for (const { traceId } of stored) await taggingIn(traceId)
   })
 
-  it('say why a request was turned away, and nothing of paths and methods that are none', async () => {
+  it('have the reason of a refusal, and no text of unknown paths and methods', async () => {
     await service.post('/feedbacks', { rating: 'good' })
     await service.post('/feedbacks', {}, { token: null })
     await service.post('/contacts/purge', {})
@@ -159,7 +159,7 @@ describe('traces', () => {
     await collector.span('a call of an agent', ({ attributes }) => attributes['http.route'] === '/mcp')
     const connection = new RawConnection(service.urls[0]!)
     const head = 'QX7 /api/v1/Qx7-path?Qx7-query HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n'
-    // Bun takes no other methods; on Deno it gets as far as any.
+    // Bun accepts no other methods; Deno treats them like any method.
     await connection.send(Buffer.from(head), { hasBody: true, timeoutMs: 30_000 }).catch(() => {})
     connection.close()
     await service.post('/Qx7-path?Qx7-query', {})
@@ -167,7 +167,7 @@ describe('traces', () => {
     assert.doesNotMatch(collector.received(), /qx7/i)
   })
 
-  it('have nothing of what was submitted, whatever becomes of it', async () => {
+  it('have no submitted content, at any outcome', async () => {
     const canary = 'canary9417'
     const traceId = TRACE_ID.replace('0af', 'cab')
     const headers = { 'Idempotency-Key': canary, 'X-Request-Id': canary, traceparent: `00-${traceId}-${PARENT_ID}-01` }
@@ -187,7 +187,7 @@ describe('traces', () => {
     await service.post('/feedbacks', { ...body, rating: canary })
     await service.post('/feedbacks', { description: `other ${canary}` }, { headers })
     await service.submit('/contacts/purge', { email: `${canary}@example.com` }, { token: service.adminToken })
-    // Only below the ingress can a text be admitted that Postgres refuses.
+    // A text that Postgres refuses can only be admitted past the API.
     const { submissionId } = await inject(service, service.queues, { body: feedbackBody(`${canary} \u0000`) })
     const dead = await spanOf(submissionId, CONSUMER)
     assert.deepEqual([dead.attributes['feedback_insights.state'], dead.fault], ['dead', 'PostgresError 22P05'])
@@ -198,7 +198,7 @@ describe('traces', () => {
     for (const held of [canary, customerId, service.accessToken]) assert.ok(!collector.received().includes(held))
   })
 
-  it('come in full before a process has ended', async () => {
+  it('are sent completely before a process ends', async () => {
     const id = idIn(await service.submit('/feedbacks', { description: 'The last one', tags: [] }))
     await service.stop()
     const kinds = collector.spans().flatMap(({ attributes, kind }) => (attributes[SUBMISSION] === id ? [kind] : []))
@@ -217,7 +217,7 @@ describe('a process that traces', () => {
     assert.ok(answers.every(({ status }) => status === 201))
   }
 
-  it('works as ever while its collector is away, says so once, and stops in time while it hangs', async () => {
+  it('works while its collector is away, logs that once, and stops in time while the collector hangs', async () => {
     const first = await startCollector()
     first.close()
     const service = await startService({
@@ -228,10 +228,10 @@ describe('a process that traces', () => {
     const hung = createServer(() => {})
     try {
       await accepts(service)
-      await until('both processes say it', async () => says('collector_unreachable') === 2)
+      await until('both processes log the outage', async () => says('collector_unreachable') === 2)
       await accepts(service)
       const second = await startCollector(port)
-      await until('both processes say that it is back', async () => {
+      await until('both processes log that the collector is back', async () => {
         await accepts(service)
         return says('collector_reachable') === 2
       }).finally(() => second.close())
@@ -239,7 +239,7 @@ describe('a process that traces', () => {
       await once(hung.listen(port, '127.0.0.1'), 'listening')
       await accepts(service)
     } finally {
-      // Fails when a process does not come to a clean end within SHUTDOWN_SECONDS.
+      // Fails if a process does not end cleanly within SHUTDOWN_SECONDS.
       await service.stop()
       hung.close()
     }
@@ -247,7 +247,7 @@ describe('a process that traces', () => {
 })
 
 describe('a process that does not trace', () => {
-  it('keeps no trace of a submission, whatever the caller sends', async () => {
+  it('stores no trace of a submission, with any header of the caller', async () => {
     const { post, workspaceId, redis, redisPrefix, stop } = await idleService()
     const headers = { traceparent: `00-${TRACE_ID}-${PARENT_ID}-01` }
     const id = idIn(await post('/feedbacks', { description: 'Untraced' }, { headers }))

@@ -17,7 +17,7 @@ type Received = { headers: Record<string, string>; text: string; message: Messag
 
 const PROGRAM = 'cli/webhook-command.ts'
 
-/** A receiver that answers with what `answer` says, and keeps what it has confirmed. */
+/** A receiver that answers as `answer` decides, and keeps the confirmed deliveries. */
 const createReceiver = async (answer: (message: Message) => { status: number; headers?: Record<string, string> }) => {
   const received: Received[] = []
   const server: Server = createServer((request, response) => {
@@ -58,7 +58,7 @@ describe('webhooks', () => {
   const say = async (description: string): Promise<string> =>
     String((await service.submit('/feedbacks', { description, tags: [] })).body.feedback.id)
 
-  it('get each change, signed, in the order of the feed, and begin where they were created', async () => {
+  it('receive each change, signed, in the order of the feed, beginning with their creation', async () => {
     await say('before the webhook')
     const { received, url, stop } = await createReceiver(() => ({ status: 204 }))
     const { id, secret } = await create(url)
@@ -71,7 +71,7 @@ describe('webhooks', () => {
     assert.throws(() => new Verifier(`${secret.slice(0, -6)}AAAAA=`).verify(received[0]!.text, received[0]!.headers))
     assert.ok(!received.some(({ text }) => text.includes('before the webhook')))
     assert.deepEqual([received[0]!.message.type, received[0]!.message.data.deleted], ['feedback.changed', false])
-    await until('it is up to date', async () => (await statusOf(id)).includes('up to date'))
+    await until('the webhook is up to date', async () => (await statusOf(id)).includes('up to date'))
     assert.match(await command('test', id), /confirmed/)
     assert.ok(received.some(({ message }) => message.type === 'webhook.test'))
     await command('delete', id)
@@ -79,14 +79,14 @@ describe('webhooks', () => {
     stop()
   })
 
-  it('are tried again until they confirm, as late as they ask, and lose nothing by it', async () => {
+  it('are repeated until the receiver confirms, at its requested time, and lose no change', async () => {
     let refusals = 3
     const { received, url, stop } = await createReceiver(() =>
       refusals-- > 0 ? { status: 503, headers: { 'Retry-After': '1' } } : { status: 200 },
     )
     const { id } = await create(url)
     const ids = await Promise.all(Array.from({ length: 12 }, (_, at) => say(`tried ${at}`)))
-    await until('all are delivered', async () =>
+    await until('all changes are delivered', async () =>
       ids.every((own) => received.some(({ message }) => message.data.id === own)),
     )
     const positions = new Map<string, number>()
@@ -99,7 +99,7 @@ describe('webhooks', () => {
     stop()
   })
 
-  it('end with 410, go on after a pause, and are told again from a position', async () => {
+  it('end with 410, continue after a pause, and deliver again from a position', async () => {
     let status = 410
     const { received, url, stop } = await createReceiver(() => ({ status }))
     const { id } = await create(url, '--from', '0')
@@ -108,19 +108,21 @@ describe('webhooks', () => {
     assert.match(await statusOf(id), /fails: status 410/)
     status = 200
     await command('resume', id)
-    await until('it is up to date', async () => (await statusOf(id)).includes('up to date'))
+    await until('the webhook is up to date', async () => (await statusOf(id)).includes('up to date'))
     const earlier = received.length
     await command('pause', id)
     const own = await say('paused')
     assert.match(await statusOf(id), / {2}paused {2}/)
     await command('replay', id, '--from', '0')
-    await until('all is delivered again', async () => received.length > 2 * earlier)
-    await until('the new one as well', async () => received.some(({ message }) => message.data.id === own))
+    await until('all changes are delivered again', async () => received.length > 2 * earlier)
+    await until('the new change is delivered as well', async () =>
+      received.some(({ message }) => message.data.id === own),
+    )
     await command('delete', id)
     stop()
   })
 
-  it('confirm purges, which their receipts tell', async () => {
+  it('confirm purges, which the receipts of purges count', async () => {
     let status = 503
     const { received, url, stop } = await createReceiver(() => ({ status, headers: { 'Retry-After': '1' } }))
     const { id } = await create(url)
@@ -134,7 +136,7 @@ describe('webhooks', () => {
     }
     assert.deepEqual(await consumers(), { total: 1, confirmed: 0 })
     status = 200
-    await until('the receipt tells it', async () => isDeepStrictEqual(await consumers(), { total: 1, confirmed: 1 }))
+    await until('the receipt counts it', async () => isDeepStrictEqual(await consumers(), { total: 1, confirmed: 1 }))
     const gone = received.filter(({ message }) => message.data.deleted).map(({ message }) => message.data)
     assert.ok(gone.some((tombstone) => tombstone.kind === 'customer' && tombstone.id === feedback.customerId))
     assert.ok(gone.some((tombstone) => tombstone.kind === 'feedback' && tombstone.id === feedback.id))
@@ -179,7 +181,7 @@ describe('webhooks', () => {
     redirecting.stop()
   })
 
-  it('are created by whole addresses only, and named by ids that there are', async () => {
+  it('are created only with whole addresses, and named only by existing ids', async () => {
     for (const url of ['example.org', 'ftp://example.org/', 'https://user@example.org/']) {
       const { code, stderr } = await runCommand(
         service,

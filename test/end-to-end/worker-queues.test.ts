@@ -22,7 +22,7 @@ describe('WORKER_QUEUES', () => {
   let service: Service
   const workers: ServiceProcess[] = []
   before(async () => {
-    // The worker serves the queues of all workspaces: those of other files would be counted.
+    // A separate service, since a worker serves all workspaces, and the test counts its jobs.
     service = await startService({ workers: 0 })
   })
   after(async () => {
@@ -41,7 +41,7 @@ describe('WORKER_QUEUES', () => {
   }
   const post = (path: string, body: object): Promise<Answer> => service.post(path, body, { token: service.adminToken })
 
-  it('has a worker serve some queues alone: the jobs of the others wait for another worker', async () => {
+  it('limits a worker to some queues: the jobs of other queues wait for another worker', async () => {
     await startWorker(' wake , backlog')
     const feedback = await post('/feedbacks', { description: 'No worker tags this yet' })
     const conversation = await post('/conversations', CONVERSATION)
@@ -49,7 +49,7 @@ describe('WORKER_QUEUES', () => {
     await until('its text waits for a tagger', async () => (await service.queues.tagging.getWaitingCount()) > 0)
 
     // The purge is decided in its place in the log. Its records wait for a worker that removes
-    // them, and hold up nothing.
+    // them, without holding up other work.
     const purge = await post('/contacts/purge', { id: 'c-1' })
     assert.equal(purge.status, 200, purge.text)
     const later = await post('/conversations', { ...CONVERSATION, id: 'later' })
@@ -67,20 +67,20 @@ describe('WORKER_QUEUES', () => {
     })
   })
 
-  it('does not hide a worker that is frozen from the doctor: others run, and it is connected', async () => {
+  it('does not hide a frozen worker from the doctor, even if others run and it is connected', async () => {
     const [, frozen] = workers
     process.kill(frozen!.pid, 'SIGSTOP')
     try {
-      const said = await until(
-        'it is missed',
+      const output = await until(
+        'the doctor misses it',
         async () => {
           const { stdout } = await runCommand(service, 'cli/doctor/doctor-command.ts')
           return /^wrong +1 worker is connected and silent/m.test(stdout) && stdout
         },
         MISSED_WITHIN_MS,
       )
-      assert.match(said, /^warning +No worker serves removal, tagging, webhook\./m)
-      assert.doesNotMatch(said, /No worker is running/)
+      assert.match(output, /^warning +No worker serves removal, tagging, webhook\./m)
+      assert.doesNotMatch(output, /No worker is running/)
     } finally {
       process.kill(frozen!.pid, 'SIGCONT')
     }
@@ -91,24 +91,25 @@ describe('WORKER_QUEUES', () => {
   })
 
   for (const bad of ['feedback', 'wake,contacts', 'all']) {
-    it(`ends the start on ${bad}, and tells the expected form`, async () => {
+    it(`ends the start on ${bad}, and names the expected form`, async () => {
       const child = spawnProgram('worker/main.ts', [], { ...service.environment, WORKER_QUEUES: bad })
-      let said = ''
-      for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text) => (said += text))
+      let output = ''
+      for (const stream of [child.stdout, child.stderr])
+        stream.setEncoding('utf8').on('data', (text) => (output += text))
       await once(child, 'close')
-      assert.equal(child.exitCode, 1, said)
-      assert.match(said, /WORKER_QUEUES .*some of wake, backlog, removal, tagging, webhook, separated by commas/)
+      assert.equal(child.exitCode, 1, output)
+      assert.match(output, /WORKER_QUEUES .*some of wake, backlog, removal, tagging, webhook, separated by commas/)
     })
   }
 })
 
 const BATCHES = 16
 const ITEMS = 250
-/** So slow that much is left when the queue is paused. */
+/** Slow, so that much work is left when the queue is paused. */
 const SLOW_ROW_SECONDS = 0.005
 
 describe('the queue backlog', () => {
-  it('stops when an operator pauses it, however much waits, and goes on when it is resumed', async () => {
+  it('stops when an operator pauses it, with any backlog, and continues when it is resumed', async () => {
     await using running = new AsyncDisposableStack()
     const service = await idleService()
     running.defer(service.stop)
@@ -132,15 +133,15 @@ describe('the queue backlog', () => {
 
     const worker = await startProcess('worker/main.ts', 'working', service.environment)
     running.defer(() => worker.stop())
-    await until('some is stored', async () => (await stored()) > 0)
+    await until('some submissions are stored', async () => (await stored()) > 0)
     await backlog.pause()
-    await until('nothing is at work', async () => (await backlog.getActiveCount()) === 0)
+    await until('no job is active', async () => (await backlog.getActiveCount()) === 0)
     const soFar = await stored()
-    assert.ok(soFar < BATCHES * ITEMS, 'all was stored before it stopped')
+    assert.ok(soFar < BATCHES * ITEMS, 'all submissions were stored before the pause')
     assert.equal(await backlog.isPaused(), true)
 
     await service.all`drop function slow_down cascade`
     await backlog.resume()
-    await until('all is stored', async () => (await stored()) === BATCHES * ITEMS)
+    await until('all submissions are stored', async () => (await stored()) === BATCHES * ITEMS)
   })
 })

@@ -30,7 +30,7 @@ describe('two workspaces', () => {
     await other?.stop()
   })
 
-  /** The same of everything. */
+  /** The same submissions for both. */
   const tell = async ({ submit }: SharedService): Promise<void> => {
     const account = { id: 'account', properties: { $name: 'Acme', $domain: 'acme.example' } }
     await submit('/contacts/identify', { id: 'contact', properties: { $email: EMAIL }, account })
@@ -45,7 +45,7 @@ describe('two workspaces', () => {
     return rows.map(({ id }) => id)
   }
 
-  it('have the same records, each with an id of its own', async () => {
+  it('have the same records, each with its own id', async () => {
     const tables = ['contact', 'account', 'project', 'feedback', 'feedback_category', 'conversation', 'message']
     for (const table of tables) {
       const ids = [...(await idsOf(one, table)), ...(await idsOf(other, table))]
@@ -54,7 +54,7 @@ describe('two workspaces', () => {
     }
   })
 
-  it("know nobody by each other's own ids", async () => {
+  it("do not know each other's own ids", async () => {
     const [[contactId], [accountId], [projectId]] = [
       await idsOf(one, 'contact'),
       await idsOf(one, 'account'),
@@ -67,7 +67,7 @@ describe('two workspaces', () => {
     assert.deepEqual({ ...row }, { contact_id: null, account_id: null, project_id: null })
   })
 
-  it('purge their own contacts alone', async () => {
+  it('purge only their own contacts', async () => {
     const purge = await other.post('/contacts/purge', { id: 'contact', email: EMAIL }, { token: other.adminToken })
     assert.equal(purge.status, 200, purge.text)
     assert.equal(await other.settled(purge), 'applied')
@@ -84,7 +84,7 @@ describe('npm run workspace -- delete', () => {
   let service: SharedService
   before(async () => {
     const shared = await sharedService()
-    // Submits to any workspace, and waits for it there.
+    // Submits to any workspace, and waits until the submission is finished.
     service = { ...shared, ...requestsTo(shared.urls, shared.accessToken, shared.all) }
   })
   after(() => service?.stop())
@@ -118,11 +118,11 @@ describe('npm run workspace -- delete', () => {
     return submissionId
   }
 
-  it('removes what is stored, waits, is dead or is replayed, and leaves all of another workspace', async () => {
+  it('removes stored, waiting, dead and replayed submissions, and leaves another workspace unchanged', async () => {
     const { id, token } = await make('leaving')
     const text = 'Exporting a report takes ages'
-    const said = { description: text, contact: { email: 'leaving@x.example' }, account: { name: 'Leaving Ltd' } }
-    await service.submit('/feedbacks', said, { token })
+    const feedback = { description: text, contact: { email: 'leaving@x.example' }, account: { name: 'Leaving Ltd' } }
+    await service.submit('/feedbacks', feedback, { token })
     await service.submit('/contacts/identify', { id: 'left-1', properties: { $name: 'Ada' } }, { token })
     const stays = await service.submit('/feedbacks', { description: 'stays', contact: { email: 'stays@x.example' } })
     await die(id, text)
@@ -131,7 +131,7 @@ describe('npm run workspace -- delete', () => {
     await succeed(runCommand(service, 'cli/dead/dead-command.ts', 'replay', replayed))
     for (let waiting = 0; waiting < 5; waiting++) {
       const headers = { 'Idempotency-Key': `key-${waiting}` }
-      assert.equal((await service.post('/feedbacks', said, { token, headers })).status, 201)
+      assert.equal((await service.post('/feedbacks', feedback, { token, headers })).status, 201)
     }
     const purging = service.post('/contacts/purge', { id: 'left-1' }, { token })
 
@@ -156,14 +156,13 @@ describe('npm run workspace -- delete', () => {
     assert.equal((await findTraces({ ...service, sql: service.all }, ['stays@x.example'])).length > 0, true)
   })
 
-  it('ends tokens that API processes remember; what they still let in is gone when it has ended', async () => {
+  it('ends tokens that API processes remember, and removes submissions that these still accept', async () => {
     const { id, token } = await make('remembered')
     const give = async (api: number) => (await service.post('/feedbacks', { description: 'x' }, { token, api })).status
     for (const api of [0, 1]) assert.equal(await give(api), 201)
     const deleting = command('delete', 'remembered', '--yes')
-    // The processes remember the token anew for as long as it is valid, however slow the command
-    // starts.
-    await until('it has begun', async () => {
+    // The processes remember the token again while it is valid, even if the command starts slowly.
+    await until('the deletion has begun', async () => {
       for (const api of [0, 1]) await give(api)
       return isBegun(id)
     })
@@ -180,7 +179,7 @@ describe('npm run workspace -- delete', () => {
     await isGone(id)
   })
 
-  it('goes on when it is run again after it was killed; until then the list says so, and the name is taken', async () => {
+  it('continues when it is run again after a kill; until then the list shows it, and the name is taken', async () => {
     const { id, token } = await make('half')
     for (let stored = 0; stored < 3; stored++) await service.submit('/feedbacks', { description: 'x' }, { token })
     const holder = await service.all.reserve()
@@ -188,7 +187,7 @@ describe('npm run workspace -- delete', () => {
     await holder`select from submission where workspace_id = ${id} for update`
     const [held] = await holder<{ pid: number }[]>`select pg_backend_pid() as pid`
     const child = spawnProgram(COMMAND, ['delete', 'half', '--yes'], { ...service.environment })
-    await until('it is in the middle', async () => {
+    await until('the deletion is half done', async () => {
       const blocked = await service.all`select from pg_stat_activity where ${held!.pid} = any (pg_blocking_pids(pid))`
       return blocked.count > 0
     })

@@ -17,11 +17,11 @@ const ROUNDS = 3
 const AT_ONCE = 8
 const WORKERS = 2
 const RECOVERED_WITHIN_MS = LONG ? 600_000 : 120_000
-/** This word is in everything of a purged contact, and nowhere else. */
+/** This word is in all records of a purged contact, and nowhere else. */
 const MARK = `canary${randomBytes(4).toString('hex')}`
 const KEPT = 'a-contact-that-stays'
 
-/** What is submitted of one contact before it is purged. */
+/** The submissions of one contact before its purge. */
 const scenarios = fc.record({
   source: fc.option(fc.constantFrom('crm', 'desk'), { nil: undefined }),
   steps: fc.array(
@@ -29,12 +29,12 @@ const scenarios = fc.record({
     { minLength: 1, maxLength: 6 },
   ),
   by: fc.constantFrom('id', 'email', 'both'),
-  /** Purged before its submissions are processed, while they are, or after. */
+  /** Purges the contact before, while or after its submissions are processed. */
   purged: fc.constantFrom('at-once', 'later'),
 })
 type Scenario = typeof scenarios extends fc.Arbitrary<infer T> ? T : never
 
-describe('of a purged contact', () => {
+describe('a purged contact', () => {
   let service: Service
   const workers: ServiceProcess[] = []
   const outputs: (() => string)[] = []
@@ -80,14 +80,14 @@ describe('of a purged contact', () => {
           await accepted('/feedbacks', { ...recorded, description: `${mark}${more}` })
       },
       alone: (place) => {
-        const told = { ...conversation, id: `${mark}-${place}`, title: mark }
-        return accepted('/conversations', { ...told, contacts: [contact], messages: [own] })
+        const base = { ...conversation, id: `${mark}-${place}`, title: mark }
+        return accepted('/conversations', { ...base, contacts: [contact], messages: [own] })
       },
       shared: (place) => {
-        const told = { ...conversation, id: `shared-${place}-${steps.length}` }
-        return accepted('/conversations', { ...told, contacts: [contact, { id: KEPT }], messages: [own, other] })
+        const base = { ...conversation, id: `shared-${place}-${steps.length}` }
+        return accepted('/conversations', { ...base, contacts: [contact, { id: KEPT }], messages: [own, other] })
       },
-      // Postgres refuses it, so it ends as a dead submission.
+      // Postgres refuses it, so it becomes a dead submission.
       dead: async () =>
         void (await inject(service, service.queues, { body: feedbackBody(`${mark} \u0000`, { contact: { email } }) })),
       keyed: () => accepted('/feedbacks', byEmail, { 'Idempotency-Key': mark }),
@@ -107,7 +107,7 @@ describe('of a purged contact', () => {
 
   const drained = () =>
     until(
-      'everything is settled',
+      'all submissions are settled',
       async () => {
         const [ledger] = await readLedgers(service.sql, service.redis, service.redisPrefix)
         const counts = await Promise.all(
@@ -120,7 +120,7 @@ describe('of a purged contact', () => {
       RECOVERED_WITHIN_MS,
     )
 
-  it(`not a byte is left anywhere, whatever was submitted of ${CONTACTS} of them, while workers are killed`, async () => {
+  it(`leaves no data anywhere, after any submissions and while workers are killed: ${CONTACTS} contacts`, async () => {
     const drawn = fc.sample(scenarios, { ...seeded(), numRuns: CONTACTS })
     await accepted('/contacts/identify', { id: KEPT })
     for (let round = 0; round < ROUNDS; round++) {

@@ -30,7 +30,7 @@ describe('a clean stop', () => {
       body: JSON.stringify({ description: 'x' }),
     })
 
-  it('of the API: readiness goes, and requests in flight are answered, also those that wait', async () => {
+  it('of the API ends its readiness, and answers requests in flight, even waiting ones', async () => {
     const api = await startApi()
     const socket = connect(api.port, '127.0.0.1')
     let heard = ''
@@ -53,7 +53,7 @@ describe('a clean stop', () => {
     await stopped
   })
 
-  it('of a worker: active jobs finish, and none is delivered again', async () => {
+  it('of a worker finishes active jobs, and none is delivered again', async () => {
     const ids: string[] = []
     while (ids.length < SUBMISSIONS) {
       const together = Array.from({ length: 50 }, () => service.post('/feedbacks', { description: 'x' }))
@@ -64,10 +64,10 @@ describe('a clean stop', () => {
     for (let left = await queuedNow(); left > 0; left = await queuedNow()) {
       stops++
       const worker = await startWorker()
-      await until('it has settled some', async () => (await queuedNow()) < left)
+      await until('the worker has settled some submissions', async () => (await queuedNow()) < left)
       await worker.stop()
       const active = await Promise.all(Object.values(service.queues).map((queue) => queue.getActiveCount()))
-      assert.deepEqual([...new Set(active)], [0], 'no job is left in a stopped worker’s hands')
+      assert.deepEqual([...new Set(active)], [0], 'no job is left with a stopped worker')
     }
     const rows = await service.sql`
       select state, attempts, count(*)::int as n from submission where id = any (${ids}) group by 1, 2`
@@ -80,17 +80,17 @@ describe('a clean stop', () => {
     console.log(`${SUBMISSIONS} submissions over ${stops} workers`)
   })
 
-  it('of a worker while Postgres holds it up: it finishes what it has begun', async () => {
+  it('of a worker that waits for Postgres finishes the work that has begun', async () => {
     const holder = await service.sql.reserve()
     await holder`begin`
-    // What is saved meanwhile waits for this row.
+    // A save of the worker waits for this row.
     await holder`
       insert into project (workspace_id, id, name, first_number, change_position)
       values (${service.workspaceId}, ${projectKey(realm(), 'held up')}, 'held up', 1, 1)`
     const [held] = await holder<{ pid: number }[]>`select pg_backend_pid() as pid`
     const worker = await startWorker()
     const answer = await service.post('/feedbacks', { description: 'held up', project: { name: 'held up' } })
-    await until('it waits for Postgres', async () => {
+    await until('the worker waits for Postgres', async () => {
       const waiting = await service.sql`select from pg_stat_activity where ${held!.pid} = any (pg_blocking_pids(pid))`
       return waiting.length > 0
     })

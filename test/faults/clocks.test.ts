@@ -62,14 +62,14 @@ const startRig = async (aheads: Aheads) => {
       environment: { CONVERSATIONS_PER_MINUTE: String(LIMIT) },
     })
     running.defer(service.stop)
-    // Generated tags depend on the order of texts.
+    // Without generated tags, which depend on the order of texts.
     await service.queues.tagging.pause()
     return {
       ...service,
       aheads,
       clocks,
       queues: service.queues,
-      /** As a new machine in its place, which has nothing of what it had. */
+      /** Like a new machine in its place, without its data. */
       replaceRedis: async () => {
         process.kill(redis.pid, 'SIGKILL')
         await redis.exited
@@ -87,7 +87,7 @@ const startRig = async (aheads: Aheads) => {
 type Rig = Awaited<ReturnType<typeof startRig>>
 
 /**
- * Of a minute's conversations no more than the limit get in, and who is refused may come back
+ * No more conversations a minute than the limit are accepted, and a refused client may return
  * within the minute.
  */
 const assertLimited = async (rig: Service): Promise<void> => {
@@ -117,15 +117,15 @@ const assertDoctorTells = async ({ aheads, environment }: Rig): Promise<void> =>
 
 const submitNumbered = async ({ post, settled, sql }: Service): Promise<number> => {
   const answer = await until('it accepts', async () => {
-    const said = await post('/feedbacks', { description: 'numbered' })
-    return said.status === 201 && said
+    const accepted = await post('/feedbacks', { description: 'numbered' })
+    return accepted.status === 201 && accepted
   })
   assert.equal(await settled(answer), 'applied')
   const [row] = await sql<[{ number: string }]>`
     select acceptance_number as number from submission where id = ${answer.headers.get('Submission-Id')}`
   return Number(row.number)
 }
-/** In a workspace that has a number from before. */
+/** For a workspace that already has a number. */
 const assertNumbersGrow = async (rig: Service, change: () => unknown): Promise<void> => {
   const before = await submitNumbered(rig)
   await change()
@@ -138,7 +138,7 @@ for (const [how, aheads] of Object.entries(APART))
     start: () => startRig(aheads),
     rows: [
       {
-        fault: 'all the while; limits hold, and the doctor tells',
+        fault: 'at all times; limits hold, and the doctor reports it',
         submissions: 150,
         refusesNone: true,
         strike: async () => {},
@@ -155,33 +155,33 @@ describeFaults('a service one of whose clocks goes back by an hour', {
   start: () => startRig(RIGHT),
   rows: [
     {
-      fault: 'that of Redis, as at a failover; numbers grow, and limits hold',
+      fault: 'the clock of Redis, as at a failover; numbers grow, and limits hold',
       strike: (rig) => assertNumbersGrow(rig, () => rig.clocks.redis.set(BEHIND)),
       afterwards: assertLimited,
     },
     {
-      fault: 'that of Redis, which has lost its data as well',
+      fault: 'the clock of Redis, which has also lost its data',
       purges: false,
       forgets: true,
       strike: (rig, own) =>
         assertNumbersGrow(rig, async () => {
           const goOn = freeze({ pid: () => rig.apiPids[0] })
-          await until('all that came is stored', async () => (await readLedger(own)).queued === 0)
+          await until('all submissions are stored', async () => (await readLedger(own)).queued === 0)
           rig.clocks.redis.set(2 * BEHIND)
           await rig.replaceRedis().finally(goOn)
         }),
     },
     {
-      fault: 'that of a worker',
+      fault: 'the clock of a worker',
       strike: async ({ clocks }) => clocks.worker.set(BEHIND),
     },
     {
-      fault: 'that of the API, which waits no longer, and knows no token longer',
+      fault: 'the clock of the API, which waits no longer, and remembers tokens no longer',
       strike: async (rig) => {
         const { clocks, queues, environment, sql } = rig
         await holdWork(queues)
         const waiting = rig.post('/feedbacks', { description: 'waits' }, { headers: { Prefer: 'wait=3' } })
-        await until('it is waiting', async () => (await readLedger(rig)).queued > 0)
+        await until('the request waits', async () => (await readLedger(rig)).queued > 0)
         clocks.api.set(BEHIND)
         assert.equal((await waiting).headers.get('Submission-State'), 'queued')
         await resumeWork(queues)
@@ -192,7 +192,7 @@ describeFaults('a service one of whose clocks goes back by an hour', {
           select id::text from token where workspace_id = ${other.workspaceId} and 'submit' = any (scopes)`
         const revoked = await runCommand({ environment }, 'cli/token-command.ts', 'revoke', id)
         assert.equal(revoked.code, 0, revoked.stderr)
-        await until('it is refused', async () => (await say()) === 401)
+        await until('the token is refused', async () => (await say()) === 401)
       },
     },
   ],

@@ -22,7 +22,7 @@ describe('a workspace that is deleted while workers are killed', () => {
   let crew: Crew
   before(async () => {
     service = await startService({ workers: 0, apis: 2, environment: { CONVERSATIONS_PER_MINUTE: '1000000' } })
-    // Generated tags depend on the order; here nothing may.
+    // Without generated tags, since the result must not depend on the order.
     await service.queues.tagging.pause()
     leaving = await ownWorkspace(service, 'leaving')
     await holdWork(service.queues)
@@ -39,7 +39,7 @@ describe('a workspace that is deleted while workers are killed', () => {
   const queued = async (): Promise<number> => (await readLedger(leaving)).queued
   const residue = () => residueOfWorkspace({ ...service, prefix: service.redisPrefix }, leaving.workspaceId)
 
-  it(`leaves nothing of ${LEAVING} submissions that are queued and in hand, and another's are stored as the model has them`, async () => {
+  it(`leaves no data of ${LEAVING} submissions that are queued or in hand, and another workspace has the rows of the model`, async () => {
     const [, { confirmed }] = await Promise.all([
       submitHistory(leaving, LEAVING, { purges: false }),
       submitHistory(service, STAYING, { purges: false }),
@@ -53,7 +53,7 @@ describe('a workspace that is deleted while workers are killed', () => {
     await resumeWork(service.queues)
     const deleted = await crew.killWhile(
       (async () => {
-        await until('a worker has it in hand', async () => isLeased(leaving))
+        await until('a worker has the workspace in hand', async () => isLeased(leaving))
         const deleting = runCommand(service, 'cli/workspace-command.ts', 'delete', 'leaving', '--yes')
         await until('the deletion waits for the row', async () => {
           const waiting = await service.sql`

@@ -18,7 +18,7 @@ type AtPair = Service & { readonly pair: PostgresPair }
 type AtReplicas = Service & Servers
 type Servers = {
   readonly url: string
-  /** Kills the master that has a key; resolves when its replica has taken over. */
+  /** Kills the master of a key; resolves when its replica has taken over. */
   readonly failOver: (key: string) => Promise<void>
   /** Starts the former master again. */
   readonly bringBack: () => Promise<void>
@@ -26,15 +26,15 @@ type Servers = {
 }
 
 /**
- * Far more than the time between the last commit that the standby got and its promotion, on a busy
- * machine as well.
+ * Far more than the time between the last commit of the standby and its promotion, even on a busy
+ * machine.
  */
 const REDO_SECONDS = '300'
 const WITHIN_MS = 120_000
 const MISSED = 60
 /**
- * Shorter and longer than the time after which the others take a node for failed and refuse
- * everything.
+ * Shorter and longer than the time after which the other nodes count a node as failed and refuse
+ * all commands.
  */
 const AWAY_MS = [1_000, 3_000, 1_000]
 const environment = { CONVERSATIONS_PER_MINUTE: '1000000' }
@@ -51,13 +51,17 @@ const startAtPair = async (isSynchronous: boolean): Promise<AtPair> => {
   return startOn({ pair, stop: pair.stop }, () => startAt(settings))
 }
 
-/** The submissions that a server has. */
+/** The submissions on a server. */
 const storedAt = async (sql: Sql, { redisPrefix }: Service): Promise<Set<string>> => {
   const rows = await sql<{ id: string }[]>`select id from ${sql(redisPrefix)}.submission`
   return new Set(rows.map(({ id }) => id))
 }
 const holdsMore = (sql: Sql, service: Service, than: number) =>
-  until('more is stored', async () => (await storedAt(sql, service).catch(() => new Set())).size > than, WITHIN_MS)
+  until(
+    'more submissions are stored',
+    async () => (await storedAt(sql, service).catch(() => new Set())).size > than,
+    WITHIN_MS,
+  )
 
 /** Promotes the standby, and waits until workers store there. */
 const promote = async (service: AtPair): Promise<void> => {
@@ -77,7 +81,7 @@ const assertChangeLogged = async ({ pair, output, apiPids, workerPids }: AtPair)
 }
 
 /**
- * What is submitted after the former primary is back is stored at the new one alone, with higher
+ * Submissions after the return of the former primary are stored only at the new one, with higher
  * numbers.
  */
 const assertFormerIsLeftAlone = async (service: AtPair): Promise<void> => {
@@ -87,8 +91,7 @@ const assertFormerIsLeftAlone = async (service: AtPair): Promise<void> => {
 }
 
 /**
- * What happens to the primary before its standby is promoted, and how the former primary comes
- * back.
+ * The fault of the primary before its standby is promoted, and the return of the former primary.
  */
 const PRIMARY: Readonly<Record<string, (pair: PostgresPair) => Promise<() => Promise<unknown>>>> = {
   'is killed': async (pair) => {
@@ -99,7 +102,7 @@ const PRIMARY: Readonly<Record<string, (pair: PostgresPair) => Promise<() => Pro
     const goOn = freeze({ pid: () => pair.primary.pid })
     return async () => goOn()
   },
-  'takes no more writes': async ({ atFormer }) => {
+  'accepts no more writes': async ({ atFormer }) => {
     await atFormer`alter system set default_transaction_read_only = on`
     await atFormer`select pg_reload_conf()`
     return async () => {
@@ -124,7 +127,7 @@ describeFaults('a primary of Postgres with a synchronous standby', {
       await assertChangeLogged(rig)
       await assertFormerIsLeftAlone(rig)
       const [used] = await rig.sql<[{ attempts: number }]>`select max(attempts) as attempts from submission`
-      assert.equal(used.attempts, 1, 'a primary that is away or takes no writes is no attempt that failed')
+      assert.equal(used.attempts, 1, 'an absent or read-only primary does not count as a failed attempt')
     },
   })),
 })
@@ -135,8 +138,7 @@ describeFaults('a primary of Postgres with an asynchronous standby', {
     {
       fault: 'the primary dies with commits that the standby lacks, which are applied again from the log',
       endsRig: true,
-      // A finished purge has taken out of the log what was accepted before it: docs/operate.md says
-      // so.
+      // A finished purge has removed earlier submissions from the log, as docs/operate.md says.
       purges: false,
       strike: async (rig) => {
         const { atFormer, atStandby, part, killPrimary, bringBack } = rig.pair
@@ -184,11 +186,11 @@ const masterDies: Fault<AtReplicas> = {
   purges: false,
   idle: async (service) => {
     const { stdout } = await runCommand(service, 'cli/doctor/doctor-command.ts')
-    const has = 'Redis has 1 of 1 replicas that REDIS_REPLICAS_ACK asks for, and takes what they do not have'
+    const has = 'Redis has 1 of 1 replicas that REDIS_REPLICAS_ACK asks for, and accepts writes without them'
     assert.match(stdout, new RegExp(`warning .*${has}[^]*min-replicas-to-write 1`))
   },
   strike: async ({ failOver, bringBack, queues, redisPrefix }, { workspaceId }) => {
-    // Until the former master is back, Redis alone has what is confirmed.
+    // Until the former master is back, only one Redis has the confirmed submissions.
     await holdWork(queues)
     await failOver(workspaceKeys(redisPrefix, workspaceId).state)
     await bringBack()
@@ -196,18 +198,18 @@ const masterDies: Fault<AtReplicas> = {
   },
 }
 
-describeFaults('a Redis with a replica and a sentinel, and submissions that count when the replica has them', {
+describeFaults('a Redis with a replica and a sentinel, where a submission counts once the replica has it', {
   start: async () => startAtReplicas(await startRedisSentinel()),
   rows: [
     {
-      fault: 'the replica does not answer, and nothing is confirmed meanwhile',
+      fault: 'the replica does not answer, and no submission is confirmed meanwhile',
       purges: false,
       strike: async ({ replicaPid, post }) => {
         const headers = { 'Idempotency-Key': 'once' }
         const goOn = freeze({ pid: () => replicaPid })
         try {
-          // The second API has written nothing that it could wait for, but for what the repeated
-          // one writes.
+          // The second API has no writes of its own to wait for, except the write of the repeated
+          // request.
           for (const api of [0, 1]) {
             const answer = await post('/feedbacks', { description: 'once' }, { headers, api })
             assert.equal(answer.status, 503, answer.text)
@@ -223,7 +225,7 @@ describeFaults('a Redis with a replica and a sentinel, and submissions that coun
   ],
 })
 
-describeFaults('a Redis Cluster whose masters have a replica each, and submissions that count when it has them', {
+describeFaults('a Redis Cluster whose masters have a replica each, where a submission counts once the replica has it', {
   start: async () => startAtReplicas(await startReplicatedCluster()),
   rows: [masterDies],
 })
@@ -246,7 +248,7 @@ describeFaults('three workers on a Redis Cluster of three nodes', {
       },
     },
     {
-      fault: 'its nodes are killed one after the other, and come back',
+      fault: 'its nodes are killed one after the other, and return',
       purges: false,
       strike: async ({ cluster }) => {
         for (const [index, { kill, start }] of cluster.nodes.entries()) {
@@ -256,7 +258,7 @@ describeFaults('three workers on a Redis Cluster of three nodes', {
           await cluster.isWhole()
         }
       },
-      // The queue of removals was empty meanwhile: its workers have waited all the time.
+      // The queue of removals was empty, so its workers have waited all the time.
       afterwards: async ({ settled }, { post, adminToken }) => {
         const contact = { id: 'waited', properties: { $email: 'waited@example.com' } }
         assert.equal(await settled(await post('/contacts/identify', contact)), 'applied')

@@ -14,7 +14,7 @@ describe('a Redis that fills up', () => {
   })
   after(() => stack?.stop())
 
-  it('is never full: refusals begin before, and all that was accepted is applied', async () => {
+  it('never gets full: refusals begin earlier, and all accepted submissions are applied', async () => {
     const asked = askedOf(stack)
     await stack.kept.worker.hold()
     const seen = nothingSeen()
@@ -29,8 +29,8 @@ describe('a Redis that fills up', () => {
     const used = Number(/^used_memory:(\d+)/m.exec(info)?.[1])
     assertWellAnswered(seen)
     assert.ok(seen.accepted.size > 50)
-    // A workspace is refused when it has as much waiting as is left, so that there is room for
-    // others.
+    // A workspace is refused when its waiting bytes equal the remaining room, so that others have
+    // room.
     assert.ok(used > 0.4 * FULL_BYTES && used < 0.7 * FULL_BYTES, `${used} of ${FULL_BYTES} bytes`)
     stack.kept.worker.letGo()
     await recovery(asked, seen)

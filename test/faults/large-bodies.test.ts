@@ -8,7 +8,7 @@ import { startBystander } from '../support/bystander.ts'
 import { type Service, startService } from '../support/service.ts'
 
 const LONG = process.env['TEST_SIZE'] === 'long'
-/** In all; each of them sends one body after the other. */
+/** The number of clients. Each sends one body after the other. */
 const CONNECTIONS = LONG ? 200 : 60
 const SECONDS = LONG ? 30 : 5
 const LOOK_EVERY_MS = 20
@@ -18,12 +18,12 @@ const PATIENCE_MS = 240_000
 const LARGEST = [
   'conversations of ten thousand messages',
   'conversations of ten thousand contacts',
-  'contacts as large as a body may be',
+  'contacts of the largest size of a body',
 ]
 
-describe('bodies as large as they may be, as many as can be sent at once', () => {
+describe('the largest bodies, as many as clients can send at once', () => {
   for (const attacks of [LARGEST, ...(LONG ? LARGEST.map((one) => [one]) : [])]) {
-    it(`take a bounded memory, and all others are served: ${attacks.join('; ')}`, async () => {
+    it(`take a bounded memory, and other clients are served: ${attacks.join('; ')}`, async () => {
       const service = await startService()
       try {
         await assertBounded(service, attacks)

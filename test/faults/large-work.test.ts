@@ -9,7 +9,7 @@ import { type Service, startService } from '../support/service.ts'
 import { until } from '../support/until.ts'
 
 const MANY = Number(process.env['RECORDS'] ?? (process.env['TEST_SIZE'] === 'long' ? 100_000 : 2_000))
-/** More than a step moves or removes, so that there are several. */
+/** More records than a step moves or removes, so that several steps are needed. */
 const BATCH = 250
 const NEIGHBOURS = 10
 const WITHIN_MS = 600_000
@@ -37,9 +37,9 @@ describe('work that takes many steps', () => {
         body: { description: 'x', tags: [], contact: { email: EMAIL }, ...recordOf(from + at) },
       }))
       const isTakenIn = async () => (await own.post('/batch', { items })).status === 200
-      await until('it is taken in', isTakenIn, WITHIN_MS)
+      await until('the submission is accepted', isTakenIn, WITHIN_MS)
     }
-    await until('all is applied', async () => (await readLedger(own)).queued === 0, WITHIN_MS)
+    await until('all submissions are applied', async () => (await readLedger(own)).queued === 0, WITHIN_MS)
   }
   const serveNeighbours = async (): Promise<void> => {
     for (let at = 0; at < NEIGHBOURS; at++)
@@ -55,14 +55,15 @@ describe('work that takes many steps', () => {
     return idOfEpoch(contactSourceKey(realm, 'API', PERSON.id), epoch)
   }
 
-  it(`a merge of ${MANY} feedback is whole, what comes after it meets the merged contact, and other workspaces are served`, async () => {
+  it(`a merge of ${MANY} feedback is complete before later submissions, while other workspaces are served`, async () => {
     await fill()
     const identify = await own.post('/contacts/identify', PERSON)
     assert.equal(identify.status, 201, identify.text)
     const later = await say()
     await serveNeighbours()
     assert.equal(await own.settled(later), 'applied')
-    // Nothing is applied between the steps: what is applied now finds the merge done.
+    // No submission of the workspace is applied between the steps, so a later one finds the
+    // complete merge.
     assert.deepEqual(
       await contactIds(),
       Array.from({ length: MANY + 1 }, () => idOf(0)),
@@ -73,10 +74,10 @@ describe('work that takes many steps', () => {
     assert.equal(contacts.count, 1, 'the absorbed contact is gone')
   })
 
-  it('a purge of them removes all, while later submissions of its workspace are applied and stay', async () => {
+  it('a purge of them removes all, while later submissions of the workspace are applied and stay', async () => {
     const purge = await own.post('/contacts/purge', { id: PERSON.id }, { token: own.adminToken })
     assert.equal(purge.status, 200, purge.text)
-    // These come back as a new contact. One replaces a record that the purge removes.
+    // These submissions create a new contact. One replaces a record that the purge removes.
     await own.submit('/contacts/identify', PERSON)
     for (const answer of [await say(), await say(recordOf(MANY - 1))])
       assert.equal(await own.settled(answer), 'applied')

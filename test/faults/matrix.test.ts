@@ -24,18 +24,16 @@ const LONG = process.env['TEST_SIZE'] === 'long'
 const STOP_MS = LONG ? 5_000 : 3_000
 const OUTAGE_MS = LONG ? 60_000 : 0
 /**
- * The most lines of log that two processes write during an outage: not every attempt is worth a
- * line.
+ * The most lines that two processes log during an outage, since not every attempt deserves a line.
  */
 const MOST_LINES = LONG ? 700 : 100
 const RANDOM_FAULTS = Number(process.env['RANDOM_FAULTS'] ?? (LONG ? 100 : 6))
 const KILLS = Number(process.env['KILLS'] ?? (LONG ? 200 : 4))
 const LARGEST_SEED = 2 ** 31
-/** Each way, so that a round trip takes 100. */
+/** The delay in each direction, half of a round trip. */
 const EACH_WAY_MS = 50
 /**
- * One piece in a hundred is lost, which TCP sends again after this long, and what comes behind it
- * waits.
+ * One piece in a hundred is lost. TCP sends it again after this time, and later pieces wait for it.
  */
 const LOST_EACH = 100
 const SENT_AGAIN_AFTER_MS = 200
@@ -43,7 +41,7 @@ const SENT_AGAIN_AFTER_MS = 200
 type Row = Fault<FaultStack>
 type Away = (stack: FaultStack) => Promise<() => void>
 
-/** An API that ends, and a Redis that is away or hangs, lose answers. */
+/** Answers get lost when the API ends, and when Redis is away or hangs. */
 const losesAnswers = (target: Target): boolean => target === 'api' || target === 'redis'
 
 const signalled: readonly Row[] = TARGETS.flatMap((target) =>
@@ -89,16 +87,16 @@ const whileAway = (begin: Away, check: (stack: FaultStack) => Promise<void>) => 
   }
 }
 
-/** A token that was never seen is not known while Postgres is away. */
+/** A token that a process has never seen is unknown while Postgres is away. */
 const useToken = ({ submit }: FaultStack) => submit('/feedbacks', { description: 'probe' })
 const storedAtOnce = async (_: FaultStack, { sql, workspaceId }: HistoryService): Promise<void> => {
   const rows = await sql`select from submission where workspace_id = ${workspaceId} and attempts > 1`
-  assert.equal(rows.count, 0, 'an outage is no attempt that failed')
+  assert.equal(rows.count, 0, 'an outage does not count as a failed attempt')
 }
 
 const outages: readonly Row[] = [
   ...Object.entries({ 'is away': away('postgres'), hangs: hangs('postgres') }).map(([how, begin]): Row => ({
-    fault: `Postgres ${how}; submissions are accepted, and all else says when to come back`,
+    fault: `Postgres ${how}; submissions are accepted, and other requests get a time to retry`,
     purges: false,
     refusesNone: true,
     idle: useToken,
@@ -121,7 +119,7 @@ const outages: readonly Row[] = [
     afterwards: storedAtOnce,
   },
   ...Object.entries({ 'is away': away('redis'), hangs: hangs('redis') }).map(([how, begin]): Row => ({
-    fault: `Redis ${how}; everything says when to come back`,
+    fault: `Redis ${how}; all requests get a time to retry`,
     purges: false,
     idle: useToken,
     strike: whileAway(begin, assertAnswersWithoutRedis),
@@ -129,20 +127,20 @@ const outages: readonly Row[] = [
 ]
 
 /**
- * Redis ends, and comes back without some of what is stored. Nothing is queued at that moment, and
- * nothing comes in.
+ * Redis ends, and returns without a part of the stored submissions. At that moment no submission is
+ * queued, and none arrives.
  */
 const restartRedis = async (stack: FaultStack, own: HistoryService, change: (directory: string) => void) => {
   const { redis, kept } = stack
   const goOn = freeze(kept.api)
   try {
-    await until('all that came is stored', async () => (await readLedger(own)).queued === 0)
+    await until('all submissions are stored', async () => (await readLedger(own)).queued === 0)
     const [, directory] = (await redis.config('GET', 'dir')) as [string, string]
     await kept.redis.hold()
     change(directory)
     kept.redis.letGo()
-    await until('Redis is there again', async () => (await redis.ping()) === 'PONG')
-    // It has forgotten that this queue is paused.
+    await until('Redis answers again', async () => (await redis.ping()) === 'PONG')
+    // The new Redis does not know that this queue is paused.
     await stack.queues.tagging.pause()
   } finally {
     goOn()
@@ -163,14 +161,14 @@ const lostData: readonly Row[] = [
     },
   },
   {
-    fault: 'Redis goes back to a moment before, as a replica does that was behind',
+    fault: 'Redis returns to an earlier state, like a replica that was behind',
     purges: false,
     forgets: true,
     strike: async (stack, own) => {
-      // What it writes from now on is lost when it ends.
+      // From here on its writes are lost when it ends.
       await stack.redis.config('SET', 'appendonly', 'no')
       const { accepted } = await readLedger(own)
-      await until('more is accepted', async () => (await readLedger(own)).accepted > accepted + 50)
+      await until('more submissions are accepted', async () => (await readLedger(own)).accepted > accepted + 50)
       await restartRedis(stack, own, () => {})
     },
     afterwards: doctorTells,
@@ -220,25 +218,25 @@ describeFaults('a service whose API is killed after an admission, before it wake
   start: startBehindRedis,
   rows: [
     {
-      fault: `${KILLS} times; what it left is applied without a wake, before any of it is repeated`,
+      fault: `${KILLS} times; its admissions are applied without a wake, before a client repeats them`,
       purges: false,
       strike: async ({ between, kept }, own) => {
         let left = 0
         let before = 0
         for (let kills = 0; kills < KILLS;) {
-          // Clients first repeat what was not answered.
-          await until('more is accepted', async () => (await readLedger(own)).accepted > before + 10)
-          // Only an admission sends this to Redis.
+          // Clients first repeat unanswered requests.
+          await until('more submissions are accepted', async () => (await readLedger(own)).accepted > before + 10)
+          // Only an admission sends this command to Redis.
           await between.loseAnswersFrom('"description"')
-          await until('Redis has carried it out', () => Promise.resolve(between.hasLost()))
+          await until('Redis has carried out the admission', () => Promise.resolve(between.hasLost()))
           await kept.api.hold('SIGKILL')
           between.passAnswers()
           const { queued, accepted } = await readLedger(own)
           before = accepted
-          // A repeated request leaves nothing.
+          // A repeated request adds no entry.
           if (queued > 0) kills++
           left += queued
-          await until('all of it is applied', async () => (await readLedger(own)).queued === 0)
+          await until('all admissions are applied', async () => (await readLedger(own)).queued === 0)
           kept.api.letGo()
         }
         return { note: `${left} left by ${KILLS} of them` }
@@ -264,7 +262,7 @@ const startFarAway = async () => {
   return { ...service, stop }
 }
 
-describeFaults('a service to which Redis and Postgres are 100 ms away', {
+describeFaults('a service with a round trip of 100 ms to Redis and Postgres', {
   start: startFarAway,
   rows: [
     {

@@ -8,7 +8,7 @@ import { type Disk, mountDisk } from '../support/power-cut.ts'
 import { askedOf, assertNothingLost, assertWellAnswered, damage, recovery } from '../support/recovery.ts'
 import { describeWhere } from '../support/where.ts'
 
-/** Redis writes out once a second, and the next time it looks. */
+/** Redis syncs once a second, and may be late by one check. */
 const WRITTEN_OUT_AFTER_MS = 2_500
 
 for (const appendFsync of ['always', 'everysec'] as const) {
@@ -27,11 +27,11 @@ for (const appendFsync of ['always', 'everysec'] as const) {
       }
     })
 
-    it(`has ${appendFsync === 'always' ? 'all' : 'all but the last moments'} of what was confirmed, once`, async () => {
+    it(`has ${appendFsync === 'always' ? 'all' : 'all but the last'} confirmed submissions, each once`, async () => {
       const asked = askedOf(stack)
       const load = startLoad(asked)
       await moreIsAccepted(load, 100)
-      // From here on Redis alone has what is accepted.
+      // From here on only Redis has the accepted submissions.
       await stack.kept.worker.hold()
       await moreIsAccepted(load, 100)
       const written = { ...load.seen, accepted: new Map(load.seen.accepted) }

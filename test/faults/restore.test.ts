@@ -19,8 +19,8 @@ describe('a database that is restored to a point in time', () => {
   })
 
   /**
-   * Restores and goes on, under load. Then purges hold, numbers go on, and what was stored before
-   * the moment is there.
+   * Restores and continues, under load. Then purges hold, numbers grow, and records from before the
+   * moment exist.
    */
   const restore = async (): Promise<Served & { held: Set<string> }> => {
     const { service, run, purgesFile, stored, highest } = disaster
@@ -58,9 +58,8 @@ describe('a database that is restored to a point in time', () => {
   const assertNothingDoubled = async ({ sql }: Served): Promise<void> => {
     assert.deepEqual(await damage(sql, nothingSeen()), { lost: 0, doubled: 0 })
     const again = await sql`select from feedback where source_id in ('lost', 'kept')`
-    assert.equal(again.count, 2, 'what was sent again is there')
-    // The job that would tag what was stored just before the moment can be done, or gone with
-    // Redis.
+    assert.equal(again.count, 2, 'repeated submissions are stored')
+    // The tagging job of the last records before the moment may be done, or lost with Redis.
     await disaster.run('cli/retag/retag-command.ts')
     const untagged = await sql`select from feedback where tags_generated and tagger_version is null`
     assert.equal(untagged.count, 0)
@@ -68,14 +67,14 @@ describe('a database that is restored to a point in time', () => {
   const doctorSays = async (): Promise<string> =>
     disaster.run('cli/doctor/doctor-command.ts').catch((error: Error) => error.message)
 
-  it('with Redis as it was: what waited is stored as well, and the doctor counts what is gone', async () => {
+  it('with the same Redis also has the waiting submissions, and the doctor counts the lost ones', async () => {
     const restored = await restore()
     const { confirmed, waiting, stored } = disaster
     assert.deepEqual([...waiting.difference(restored.held)], [], 'waited in Redis')
     const lost = confirmed.difference(restored.held)
-    // The log still has what was applied in the last REDO_SECONDS, after the last purge.
+    // The log still has the submissions of the last REDO_SECONDS, after the last purge.
     assert.ok(stored.after.size > 0)
-    assert.deepEqual([...lost.intersection(stored.after)], [], 'the log has what came after the last purge')
+    assert.deepEqual([...lost.intersection(stored.after)], [], 'the log has the submissions after the last purge')
     assert.equal((await readLedger(restored)).difference, lost.size)
     assert.match(await doctorSays(), new RegExp(`neither queued nor finished: default ${lost.size}\\.`))
     const headers = { 'Idempotency-Key': 'key-of-lost' }
@@ -92,7 +91,7 @@ describe('a database that is restored to a point in time', () => {
     served = undefined
   })
 
-  it('with an empty Redis: what waited is gone as well, and nothing says how much', async () => {
+  it('with an empty Redis also lacks the waiting submissions, and cannot count them', async () => {
     const { confirmed, waiting, service } = disaster
     await service.redis.flushall()
     const restored = await restore()

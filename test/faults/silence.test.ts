@@ -8,11 +8,11 @@ import { runCommand } from '../support/command.ts'
 import { type Answer, type RequestOptions, type Service, startService } from '../support/service.ts'
 import { until } from '../support/until.ts'
 
-/** In everything that is submitted here, and in nothing else. */
+/** This word is in all submissions of this test, and nowhere else. */
 const CANARY = `canary${randomBytes(6).toString('hex')}`
 const STATES = ['waiting', 'active', 'delayed', 'completed', 'failed'] as const
 
-describe('what was submitted', () => {
+describe('submitted content', () => {
   let service: Service
   const answers: { what: string; answer: Answer }[] = []
   before(async () => {
@@ -81,8 +81,8 @@ describe('what was submitted', () => {
       assert.equal((await ask(path, { ...body, rating: 1, id: `${CANARY}2` }, { headers: key })).status, 422)
     }
     assert.equal((await ask('/api/v1/contacts/purge', { id: CANARY })).status, 403)
-    const nobody = { id: `${CANARY}3`, email: CANARY }
-    assert.equal((await ask('/api/v1/contacts/purge', nobody, { token: service.adminToken })).status, 404)
+    const unknown = { id: `${CANARY}3`, email: CANARY }
+    assert.equal((await ask('/api/v1/contacts/purge', unknown, { token: service.adminToken })).status, 404)
     for (const path of [`/${CANARY}`, `/api/v1/${CANARY}`, `/api/v1/submissions/${CANARY}`, `/docs/${CANARY}`]) {
       assert.equal((await get(path)).status, 404, path)
     }
@@ -90,12 +90,12 @@ describe('what was submitted', () => {
     await get(`/metrics?${CANARY}`, CANARY)
     for (const { what, answer } of answers) {
       const { status, headers, text } = answer
-      const said = JSON.stringify([...headers]) + text
-      assert.ok(status >= 400 && !said.toLowerCase().includes(CANARY), `${what}: ${status} ${said}`)
+      const whole = JSON.stringify([...headers]) + text
+      assert.ok(status >= 400 && !whole.toLowerCase().includes(CANARY), `${what}: ${status} ${whole}`)
     }
   })
 
-  it('is in no reason, log, metric, receipt or event, also when storing it fails in every way', async () => {
+  it('is in no reason, log, metric, receipt or event, even when its storage fails in every way', async () => {
     const ids: string[] = []
     for (const [path, body] of Object.entries(VALID)) {
       ids.push((await service.submit(path.replace('/api/v1', ''), body)).headers.get('Submission-Id')!)
@@ -105,21 +105,21 @@ describe('what was submitted', () => {
     })
     ids.push(dead.submissionId)
     await until(
-      'it is dead',
+      'the submission is dead',
       async () => (await service.sql`select from submission where id = ${dead.submissionId}`).count > 0,
     )
     const listed = await runCommand(service, 'cli/dead/dead-command.ts', 'list')
     const replayed = await runCommand(service, 'cli/dead/dead-command.ts', 'replay', 'all')
     assert.deepEqual([listed.code, replayed.code], [0, 0])
     await service.queues.wake.add('foreign', { [CANARY]: CANARY }, { jobId: 'foreign' })
-    // A fault that quotes the row, and that trying again may mend.
+    // A passing fault that quotes the row.
     await service.sql`
       create function quote() returns trigger language plpgsql as $$
       begin raise exception 'cannot keep %', new using detail = new::text, hint = new::text; end $$`
     await service.sql`create trigger quoting before insert on project for each row execute function quote()`
     const failing = await service.post('/feedbacks', { description: CANARY, project: { name: `${CANARY} 2` } })
     ids.push(failing.headers.get('Submission-Id')!)
-    await until('the fault is told', () => Promise.resolve(service.output().includes('P0001')))
+    await until('the fault is logged', () => Promise.resolve(service.output().includes('P0001')))
     const jobs = await until('a job has failed', async () => {
       const found = await jobsOf()
       return found.some(({ failedReason }) => failedReason) && found

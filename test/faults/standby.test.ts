@@ -39,7 +39,7 @@ describe('a standby of Postgres', () => {
 
   const isInStep = async () => {
     const [{ written }] = await pair.atFormer<[{ written: string }]>`select pg_current_wal_lsn()::text as written`
-    await until('the standby has everything', async () => {
+    await until('the standby has all records', async () => {
       const [row] = await pair.atStandby<
         [{ has: boolean }]
       >`select pg_last_wal_replay_lsn() >= ${written}::pg_lsn as has`
@@ -53,7 +53,7 @@ describe('a standby of Postgres', () => {
     return sql
   }
 
-  it('answers every documented query as the primary does', async () => {
+  it('answers every documented query like the primary', async () => {
     const [atPrimary, atStandby] = [readerAt(pair.url), readerAt(standbyUrl)]
     for (const [title, query] of DOCUMENTED_QUERIES) {
       const rows = await atPrimary.unsafe(query)
@@ -69,7 +69,7 @@ describe('a standby of Postgres', () => {
     for (const { name } of views) await sql`select * from ${sql(name)} limit 10`
   })
 
-  it('makes the same report, and takes no writes', async () => {
+  it('makes the same report, and refuses writes', async () => {
     const directory = temporaryDirectory()
     const atPrimary = await madeReport(service, join(directory, 'primary.html'))
     assert.equal(await madeReport(standby, join(directory, 'standby.html')), atPrimary)
@@ -78,14 +78,14 @@ describe('a standby of Postgres', () => {
     assert.match(stderr, /standby|read-only/)
   })
 
-  it('is seen by the doctor: in step, behind, away, a second primary', async () => {
+  it('has a finding of the doctor: in step, behind, away, or a second primary', async () => {
     const doctor = async () => (await runCommand(service, 'cli/doctor/doctor-command.ts')).stdout
     const { host } = new URL(standbyUrl)
     await isInStep()
     assert.match(await doctor(), new RegExp(`well +The standby of Postgres at ${host} `))
     await pair.part()
-    await until('it is behind', async () => {
-      await service.submit('/feedbacks', { description: 'It does not get this.' })
+    await until('the standby is behind', async () => {
+      await service.submit('/feedbacks', { description: 'The standby does not get this.' })
       return new RegExp(`The standby of Postgres at ${host} is [\\d.]+ MiB behind; its last transaction is`).test(
         await doctor(),
       )
@@ -95,6 +95,8 @@ describe('a standby of Postgres', () => {
     const { stdout } = await runCommand(asked, 'cli/doctor/doctor-command.ts')
     assert.match(stdout, /warning +Postgres at 127\.0\.0\.1:1 cannot be reached/)
     await pair.promote()
-    await until('there are two primaries', async () => / take writes, each by itself\./.test(await doctor()))
+    await until('there are two primaries', async () =>
+      / all accept writes: they are independent primaries\./.test(await doctor()),
+    )
   })
 })

@@ -12,7 +12,7 @@ import { until } from '../support/until.ts'
 
 const LONG = process.env['TEST_SIZE'] === 'long'
 const DRAINED_WITHIN_MS = LONG ? 30 * 60_000 : 240_000
-/** For so long attackers send, or until each has sent so much. */
+/** Attackers send for this long, or until each has sent this much. */
 const BOUNDS: Bounds = {
   connections: LONG ? 16 : 8,
   seconds: LONG ? 60 : 5,
@@ -21,26 +21,26 @@ const BOUNDS: Bounds = {
 }
 const BACKLOG: Bounds = { connections: 32, seconds: 600, most: LONG ? 200_000 : 5_000, mostBytes: 1e12 }
 /**
- * Ordinary feedback of workspaces that are slow for another reason: of each more than one statement
- * takes.
+ * Ordinary feedback of workspaces that are slow for another reason. Each has more than one
+ * statement takes.
  */
 const SLOW = ['feedback of one email', 'feedback of one email', 'feedback of one email']
 const SLOWLY: Bounds = { connections: BOUNDS.connections, seconds: 60, most: 400, mostBytes: 1e12 }
 /**
- * For so long, and more, each of their statements waits: in the long test, for longer than a
- * statement may take.
+ * Each of their statements waits at least this long; in the long test, longer than a statement may
+ * take.
  */
 const LOCKED_MS = LONG ? 70_000 : 4_000
-/** At full size a statement of 250 takes longer than it may. */
+/** At full size a statement of 250 exceeds its time limit. */
 const SLOW_ROW_SECONDS = LONG ? 0.3 : 0.02
 /**
- * So many submissions of another workspace are applied before the heavy work ends; when it is
- * starved, one or two are.
+ * This many submissions of another workspace are applied before the heavy work ends. A starved
+ * workspace would have one or two.
  */
 const SERVED_MEANWHILE = 5
 const PURGED_FEEDBACK = 20
 
-/** What costs the most for its bytes, three at a time. */
+/** The submissions with the highest cost for their bytes, three at a time. */
 const ATTACKS = Array.from({ length: LONG ? Math.ceil(DEAREST.length / 3) : 3 }, (_, group) =>
   DEAREST.slice(3 * group, 3 * group + 3).map(({ title }) => title),
 )
@@ -58,13 +58,13 @@ describe('the weight of some workspaces', () => {
   }
 
   /**
-   * While the work of attackers goes on, others are served. What attackers were told is accepted is
-   * applied, however long that takes.
+   * Other workspaces are served during the work of attackers. The accepted submissions of attackers
+   * are applied in the end.
    */
   const assertHarmless = async (attackers: Attackers, work: () => Promise<AttackReport[]>): Promise<void> => {
     const bystander = startBystander(service, DRAINED_WITHIN_MS)
     const reports = await work()
-    await until('all is settled', () => isDrained(attackers), DRAINED_WITHIN_MS)
+    await until('all submissions are settled', () => isDrained(attackers), DRAINED_WITHIN_MS)
     const meanwhile = bystander.served()
     await bystander.stop()
     assert.deepEqual(bystander.failed, [])
@@ -82,12 +82,12 @@ describe('the weight of some workspaces', () => {
   }
 
   for (const attacks of ATTACKS)
-    it(`falls on themselves: ${attacks.join('; ')}`, async () => {
+    it(`burdens only themselves: ${attacks.join('; ')}`, async () => {
       const attackers = await makeAttackers(service, attacks)
       await assertHarmless(attackers, () => attackers.send(BOUNDS))
     })
 
-  it(`falls on themselves when ${BACKLOG.most} feedback of one email wait; a purge of others is through before`, async () => {
+  it(`burdens only themselves when ${BACKLOG.most} feedback of one email wait; a purge of another workspace finishes earlier`, async () => {
     const { submit, post, queues, adminToken, sql } = service
     const email = 'leaver@example.com'
     for (let at = 0; at < PURGED_FEEDBACK; at++)
@@ -101,7 +101,7 @@ describe('the weight of some workspaces', () => {
       await until('a purge is accepted', accept, DRAINED_WITHIN_MS)
       const isThrough = async () =>
         (await sql`select from submission where operation = 'purge_contact' and state = 'applied'`).count > 0
-      await until('a purge is through', isThrough, DRAINED_WITHIN_MS)
+      await until('the purge is finished', isThrough, DRAINED_WITHIN_MS)
       assert.equal(await isDrained(attackers), false, 'the purge waited for the backlog of another workspace')
       const left = await sql`select from feedback where description like 'Leaves %'`
       assert.equal(left.count, 0)
@@ -109,12 +109,12 @@ describe('the weight of some workspaces', () => {
     })
   })
 
-  it(`falls on themselves when each of their statements waits for ${LOCKED_MS / 1_000} s`, async () => {
+  it(`burdens only themselves when each of their statements waits for ${LOCKED_MS / 1_000} s`, async () => {
     const slow = await makeAttackers(service, SLOW)
     const locks = await service.sql.reserve()
     await locks`begin`
     await locks`set local idle_in_transaction_session_timeout = 0`
-    // No statement gets the rows that hold their positions.
+    // Other statements cannot lock the rows of their positions.
     await locks`
       select from workspace_progress where workspace_id = any (${slow.workspaceIds as string[]}::uuid[]) for update`
     await assertHarmless(slow, async () => {
@@ -126,7 +126,7 @@ describe('the weight of some workspaces', () => {
     })
   })
 
-  it(`falls on themselves when each of their rows takes ${SLOW_ROW_SECONDS} s`, async () => {
+  it(`burdens only themselves when each of their rows takes ${SLOW_ROW_SECONDS} s`, async () => {
     const { sql } = service
     const slow = await makeAttackers(service, SLOW)
     await sql`

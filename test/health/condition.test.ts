@@ -11,7 +11,7 @@ import { connectToAnswer, type RedisClient } from '../../queue/redis/connect-red
 import { testServers } from '../support/servers.ts'
 
 const WORKSPACE = { id: randomUUID(), name: 'acme', createdAt: new Date(), isBeingDeleted: false }
-/** Nothing listens there. */
+/** An address without a listener. */
 const NOWHERE = '127.0.0.1:1'
 
 describe('the condition', () => {
@@ -53,7 +53,7 @@ describe('the condition', () => {
     }).render()
   }
 
-  it('has what Redis says while Postgres is away, and the metrics say so', async () => {
+  it('has the facts of Redis while Postgres is away, and so do the metrics', async () => {
     const condition = await read(postgresAt(`postgres://${NOWHERE}/none`), redis)
     assert.equal(condition.queues?.length, QUEUE_NAMES.length)
     assert.ok((condition.redis?.usedBytes ?? 0) > 0)
@@ -68,7 +68,7 @@ describe('the condition', () => {
     assert.doesNotMatch(text, /undefined|NaN/)
   })
 
-  it('has what Postgres says while Redis is away, and the metrics say so', async () => {
+  it('has the facts of Postgres while Redis is away, and so do the metrics', async () => {
     const away = connectToAnswer(`redis://${NOWHERE}`)
     away.on('error', () => {})
     open.push(() => away.disconnect())

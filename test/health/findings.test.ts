@@ -39,7 +39,7 @@ const WELL: Point = {
   webhooksFailing: 0,
   webhooksEnded: 0,
 }
-/** The same for twenty minutes until the last point. */
+/** The same point for twenty minutes until the last one. */
 const over = (point: Partial<Point>): Point[] =>
   Array.from({ length: 20 }, (_, minutes) => ({ ...WELL, ...point, at: WELL.at + minutes * MINUTE_MS }))
 /** Points five seconds apart, with these ages of the oldest work. */
@@ -68,7 +68,7 @@ describe('findings', () => {
     assert.deepEqual(says(aging(2, 7, 12.02)), ['The oldest waiting work gets older: no worker finishes it.'])
     assert.deepEqual(says(aging(20, 23, 26)), [])
     assert.deepEqual(says(aging(2, 0.1, 5)), [])
-    // Young work may just take its time.
+    // Young work may only be slow.
     assert.deepEqual(says(aging(0.1, 4, 9)), [])
   })
 
@@ -136,12 +136,12 @@ describe('findings', () => {
     assert.deepEqual(judge({ points: now({ difference: 5 }), pressure: undefined }), [])
   })
 
-  it('what comes and goes is none: a slow moment, or workers that are being replaced', () => {
+  it('ignore a slow moment, and workers that are being replaced', () => {
     const moment = now({ postgresSeconds: 1.5, loopDelaySeconds: 0.7, workers: 0 })
     assert.deepEqual(judge({ points: moment, pressure: undefined }), [])
   })
 
-  it('while there is no worker or no Postgres, no workspace is in the way of others', () => {
+  it('blame no workspace for crowding while no worker or no Postgres runs', () => {
     for (const away of [{ workers: 0 }, { postgresUp: false }]) {
       const found = judge({ points: over({ ...away, crowding }), pressure: undefined })
       assert.deepEqual(

@@ -23,7 +23,7 @@ const report = (own: Partial<ProcessReport>): ProcessReport => ({
 const at = (seconds: number, processes: ProcessReport[]): Condition => ({ at: seconds * 1_000, processes })
 
 describe('a point', () => {
-  it('has rates of what processes did since the one before, those that came or went included', () => {
+  it('has rates since the previous point, including processes that started or ended', () => {
     const before = at(0, [
       report({ id: 'api', kind: 'api', accepted: 10, refused: 2 }),
       report({ id: 'gone', tagged: 99, stored: [99] }),
@@ -52,11 +52,11 @@ describe('a point', () => {
     assert.equal(point.failedPerSecond, 0.1)
     assert.equal(point.loopDelaySeconds, 0.2)
     assert.equal(point.postgresSeconds, 0.5)
-    // 19 of 20 took at most 0.01 s, the first bound.
+    // 19 of 20 are within the first bound.
     assert.equal(point.storageSeconds, 0.01)
   })
 
-  it('names the workspaces of which submissions are missing, those with most first', () => {
+  it('names the workspaces with missing submissions, the largest number first', () => {
     const names = ['a', 'b', 'c', 'd']
     const differences = [1, -2, 3, 0]
     const point = pointOf(
@@ -84,7 +84,7 @@ describe('a point', () => {
     ])
   })
 
-  it('has no rates without one before, and nothing that could not be read', () => {
+  it('has no rates without a previous point, and no unreadable figures', () => {
     const point = pointOf({ at: 1 }, undefined)
     const { at: _at, redisUp, postgresUp, ...rest } = point
     assert.equal(redisUp, false)
@@ -116,7 +116,7 @@ describe('a point', () => {
     assert.equal(point.crowding.othersSeconds, 20)
   })
 
-  it('has the ledger of the workspace that differs most, and sums of queues and of the dead', () => {
+  it('has the largest difference of a workspace, and sums of queues and of dead submissions', () => {
     const ledger = { accepted: 9, queued: 0, applied: 0, superseded: 0, purged: 0, oldestNumber: null, bytes: 0 }
     const depth = { active: 1, failed: 0 }
     const point = pointOf(

@@ -7,7 +7,7 @@ describe('accounts by name and domain', () => {
   const DOMAIN = idOf('account_domain', 'acme.example')
   const identified = (id: string, $name: string, $domain: string) => account({ id, properties: { $name, $domain } })
 
-  it('are decided by the domain where both are given', () => {
+  it('are decided by the domain if both are given', () => {
     const tables = after(
       identified('a', 'Acme', 'a.example'),
       feedback({ account: { name: 'Acme', domain: 'ACME.example ' } }),
@@ -17,7 +17,7 @@ describe('accounts by name and domain', () => {
     assert.equal(accountOf(tables, DOMAIN)?.domain, 'ACME.example ')
   })
 
-  it('are linked by a feedback that gives both, until an identified account claims the name', () => {
+  it('are linked by a feedback with both, until an identified account claims the name', () => {
     const tables = after(
       feedback({ account: { name: 'Acme', domain: 'acme.example' } }),
       feedback({ account: { name: 'Acme', contractValue: 5 } }),
@@ -42,7 +42,7 @@ describe('accounts by name and domain', () => {
     assert.deepEqual([accountIdOf(tables, 1), accountIdOf(tables, 4)], [A, idOf('account_external', 'b')])
   })
 
-  it('are not linked by a reference that an id decides', () => {
+  it('are not linked by a reference that is decided by an id', () => {
     const tables = after(
       identified('a', 'Other', 'other.example'),
       feedback({ isExternalAccountId: true, accountId: 'a', account: { name: 'Acme', domain: 'acme.example' } }),
@@ -65,7 +65,7 @@ describe('accounts by name and domain', () => {
     )
   })
 
-  it('are alike in names that differ in spaces and normal form, and in domains that are URLs', () => {
+  it('are equal for names that differ in spaces and normal form, and for domains that are URLs', () => {
     const names = ['Soci\u00e9t\u00e9 A', ' Socie\u0301te\u0301\u00a0\u00a0A\u200b']
     const domains = ['acme.example', 'https://www.ACME.example/pricing', 'acme.example.']
     const tables = after(

@@ -6,13 +6,13 @@ import { identifiedValues } from './identified-values.ts'
 import { absorb, fill, identify, isLate, type Moment, type Profile } from './profile.ts'
 import { type Claims, findOrOpen, linkAwaiting, noteClaim, openRegister, type Register } from './register.ts'
 
-/** What a name means: an account, or the account that a domain means at the time of asking. */
+/** The meaning of a name: an account, or the current account of a domain. */
 type NameMeaning =
   { kind: 'claimed'; profile: Profile } | { kind: 'linked'; domain: string } | { kind: 'anonymous'; profile: Profile }
 
 export type Accounts = Register & {
   readonly realm: Realm
-  /** With the source of the first identify: accounts are the same in all sources. */
+  /** With the source of the first identify, since accounts are the same in all sources. */
   readonly byExternalId: Map<string, { source: string; profile: Profile }>
   readonly byDomain: Map<string, { profile: Profile; claimed: boolean }>
   readonly byName: Map<string, NameMeaning>
@@ -28,7 +28,7 @@ export const openAccounts = (realm: Realm): Accounts => ({
 
 type Identified = { record: AccountRecord; source: string; moment: Moment; claims: Claims }
 
-/** Who claims a key, and whether something newer has spoken of the claimant. */
+/** The claimant of a key, and whether a newer submission has changed the claimant. */
 type Claimant = { profile: Profile; number: number; late: boolean }
 
 export const identifyAccount = (accounts: Accounts, { record, source, moment, claims }: Identified): Profile => {
@@ -55,7 +55,7 @@ export const identifyAccount = (accounts: Accounts, { record, source, moment, cl
   return profile
 }
 
-/** The latest claim holds. The first one takes over the anonymous account. */
+/** The latest claim holds. The first claim takes over the anonymous account. */
 const claimDomain = (accounts: Accounts, domain: string, { profile, number, late }: Claimant): void => {
   const meant = accounts.byDomain.get(domain)
   if (meant?.claimed === true && late) return
@@ -64,8 +64,8 @@ const claimDomain = (accounts: Accounts, domain: string, { profile, number, late
 }
 
 /**
- * As for a domain. The anonymous account of a name may have been merged into that of a domain
- * before.
+ * Like a claim of a domain. The anonymous account of a name may already be merged into that of a
+ * domain.
  */
 const claimName = (accounts: Accounts, name: string, { profile, number, late }: Claimant): void => {
   const meant = accounts.byName.get(name)
@@ -74,7 +74,7 @@ const claimName = (accounts: Accounts, name: string, { profile, number, late }: 
   accounts.byName.set(name, { kind: 'claimed', profile })
 }
 
-/** By domain, and a name beside it is linked to the domain; without a domain by name. */
+/** Finds by domain, and links a name beside it to the domain. Without a domain it finds by name. */
 export const findOrCreateAccount = (
   accounts: Accounts,
   account: FeedbackRecord['account'],

@@ -15,10 +15,10 @@ export type Clerk = {
   readonly contacts: Contacts
   readonly accounts: Accounts
   readonly projects: Register
-  /** By own id, as are the conversations. */
+  /** By own id, like the conversations. */
   readonly feedbacks: Map<string, Feedback>
   readonly conversations: Map<string, Conversation>
-  /** Replays that wrote nothing, since a newer submission had replaced their record. */
+  /** Replays without an effect, since a newer submission had replaced their record. */
   readonly superseded: Set<string>
 }
 
@@ -62,8 +62,8 @@ const applyOperation = (clerk: Clerk, submission: Submission, claims: Claims): '
 type Identified = { record: ContactRecord; defaultSource: string; moment: Moment; claims: Claims }
 
 /**
- * A contact record without an account leaves the contact's account as it is. A late one only links
- * a missing one.
+ * A contact record without an account keeps the contact's account. A late record only links a
+ * missing account.
  */
 const identifyWithAccount = ({ contacts, accounts }: Clerk, identified: Identified): Profile => {
   const { record, defaultSource, moment, claims } = identified

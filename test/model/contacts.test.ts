@@ -20,13 +20,13 @@ import {
 } from './submissions.ts'
 
 describe('a contact known by its email', () => {
-  it('is the same however the email is written, and keeps the form given first', () => {
+  it('is the same for all forms of the email, and keeps the first form', () => {
     const tables = after(byEmail(' Ann@Example.org'), byEmail('ann@example.org'))
     assert.deepEqual([contactIdOf(tables, 1), contactIdOf(tables, 2)], [ANN, ANN])
     assert.equal(contactOf(tables, ANN)?.email, ' Ann@Example.org')
   })
 
-  it('is the same in display form, as mailto: and with invisible characters, but no K is a KELVIN SIGN', () => {
+  it('is the same in display form, as mailto: and with invisible characters, but KELVIN SIGN differs from k', () => {
     const forms = ['Ann <ann@example.org>', 'MAILTO:Ann@example.org', '\u200fann@example.org\u200b']
     const tables = after(...forms.map((form) => byEmail(form)), byEmail('kim@x.example'), byEmail('\u212aim@x.example'))
     assert.deepEqual(
@@ -36,13 +36,13 @@ describe('a contact known by its email', () => {
     assert.notEqual(contactIdOf(tables, 4), contactIdOf(tables, 5))
   })
 
-  it('compares in upper and lower case what does not look like an email', () => {
+  it('compares texts that do not look like an email with their case', () => {
     const tables = after(byEmail('user-7 '), byEmail('USER-7'))
     assert.equal(contactIdOf(tables, 1), idOf('contact_email', 'user-7'))
     assert.equal(contactIdOf(tables, 2), idOf('contact_email', 'USER-7'))
   })
 
-  it('becomes one with the contact that claims the email first, with all it had', () => {
+  it('merges with all its data into the first contact that claims the email', () => {
     const tables = after(
       byEmail('ann@example.org', { name: 'Ann', sourceData: { plan: 'a', seats: 1 } }),
       contact({ id: 'x', properties: { $email: 'ann@example.org', plan: 'b' } }),
@@ -66,7 +66,7 @@ describe('a contact known by its email', () => {
     ])
   })
 
-  it('goes to the first of two claimants, and what comes later to the second', () => {
+  it('belongs to the first of two claimants, and later records to the second', () => {
     const tables = after(
       byEmail('ann@example.org'),
       claiming('x', 'ann@example.org'),
@@ -99,7 +99,7 @@ describe('a contact known by its email', () => {
 })
 
 describe('a contact with a name but no email', () => {
-  it('belongs to the one record and stays with it', () => {
+  it('belongs only to its record and stays with it', () => {
     const named = feedback({ source: 'crm', sourceId: 'T', contact: { name: 'Ann' } })
     const tables = after(named, named, feedback({ contact: { name: 'Ann' } }))
     const [first, other] = [idOf('feedback', 'crm', 'T'), submissionId(3)]
@@ -116,7 +116,7 @@ describe('a late claim', () => {
     contact({ id, properties: { $email, $updatedAt: '2026-01-01T00:00:00Z' } })
   const newer = contact({ id: 'x', properties: { $updatedAt: '2026-02-01T00:00:00Z', $email: 'x@example.org' } })
 
-  it('takes effect while the email is unclaimed, though the column keeps what it has', () => {
+  it('takes effect while the email is unclaimed, although the column keeps its value', () => {
     const tables = after(byEmail('ann@example.org'), newer, late('x', 'ann@example.org'))
     assert.equal(contactIdOf(tables, 1), X)
     assert.equal(contactOf(tables, X)?.email, 'x@example.org')
@@ -134,7 +134,7 @@ describe('a late claim', () => {
 })
 
 describe('a purge', () => {
-  it('by any form of an email takes the contact it means and those whose column holds it', () => {
+  it('by any form of an email removes the contact that it means and contacts with it in their column', () => {
     const tables = after(
       claiming('x', 'ann@example.org'),
       claiming('y', 'ann@example.org'),
@@ -148,7 +148,7 @@ describe('a purge', () => {
       tables.contact.map(({ id }) => id),
       [X],
     )
-    // An earlier claim holds again, so the email has no new epoch.
+    // An earlier claim holds again, so the email gets no new epoch.
     assert.equal(contactIdOf(tables, 7), X)
   })
 

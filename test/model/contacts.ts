@@ -6,23 +6,21 @@ import { identifiedValues } from './identified-values.ts'
 import { absorb, fill, identify, isLate, type Moment, type Profile } from './profile.ts'
 import { type Claims, findOrOpen, linkAwaiting, noteClaim, openRegister, type Register } from './register.ts'
 
-/** `late`: something newer had spoken of the contact when it claimed. */
+/** `late`: a newer submission had changed the contact before it claimed. */
 type Claimant = { profile: Profile; number: number; late: boolean }
 
 export type Contacts = Register & {
   readonly realm: Realm
-  /**
-   * By external id and source; the sources of an external id in the order in which they came up.
-   */
+  /** By external id and source. The sources of an external id are in their order of appearance. */
   readonly byExternalId: Map<string, Map<string, Profile>>
   /**
-   * The contacts that have claimed an email, the latest last, and the anonymous contact that it had
-   * before.
+   * The contacts that have claimed an email, oldest first, and the former anonymous contact of the
+   * email.
    */
   readonly byEmail: Map<string, { claimants: Claimant[]; anonymous: Profile | null }>
-  /** Contacts that have nothing but a name and one feedback, by the feedback's id. */
+  /** Contacts with only a name and one feedback, by the feedback's id. */
   readonly byRecord: Map<string, Profile>
-  /** By key: how many purges have removed it. */
+  /** The number of purges of each key. */
   readonly epochs: Map<string, number>
 }
 
@@ -35,13 +33,13 @@ export const openContacts = (realm: Realm): Contacts => ({
   epochs: new Map(),
 })
 
-/** The own id of a key: another one after each purge of it. */
+/** The own id of a key, a different one after each purge of the key. */
 export const idOf = ({ realm, epochs }: Contacts, kind: KeyKind, ...parts: string[]): string => {
   const key = ownId(realm, kind, ...parts)
   return idOfEpoch(key, epochs.get(key) ?? 0)
 }
 
-/** From now on the key means no contact. The next one gets another id. */
+/** Removes the meaning of a key. Its next contact gets another id. */
 export const endKey = ({ realm, epochs }: Contacts, kind: KeyKind, ...parts: string[]): void => {
   const key = ownId(realm, kind, ...parts)
   epochs.set(key, (epochs.get(key) ?? 0) + 1)
@@ -56,7 +54,7 @@ export const findContact = (contacts: Contacts, externalId: string, preferredSou
 type Identified = { record: ContactRecord; defaultSource: string; moment: Moment; claims: Claims }
 
 /**
- * The contact of a record: in its source, or else the oldest of all sources. Created if there is
+ * The contact of a record: in its source, or else the oldest in all sources. Created if there is
  * none.
  */
 export const findOrCreateIdentified = (
@@ -92,13 +90,13 @@ export const identifyContact = (contacts: Contacts, identified: Identified): { p
   return { profile, late }
 }
 
-/** The contact that an email means now: its last claimant, or else its anonymous contact. */
+/** The current contact of an email: its last claimant, or else its anonymous contact. */
 export const emailMeans = (contacts: Contacts, email: string): Profile | undefined => {
   const meaning = contacts.byEmail.get(email)
   return meaning?.claimants.at(-1)?.profile ?? meaning?.anonymous ?? undefined
 }
 
-/** The latest claim holds. The first one takes over the anonymous contact. */
+/** The latest claim holds. The first claim takes over the anonymous contact. */
 const claimEmail = (contacts: Contacts, email: string, claimant: Claimant): void => {
   const meaning = contacts.byEmail.get(email) ?? { claimants: [], anonymous: null }
   const latest = meaning.claimants.at(-1)
@@ -112,11 +110,11 @@ type Given = {
   contact: FeedbackRecord['contact']
   feedbackId: string
   number: number
-  /** What was known to be applied when the answer was given. */
+  /** The last submission that was known as applied at the time of the answer. */
   seenPosition: number | undefined
 }
 
-/** Finds or creates by email. A name alone means a contact of this one feedback. */
+/** Finds or creates by email. A name without an email means a contact of only this feedback. */
 export const findOrCreateContact = (contacts: Contacts, given: Given): Profile | undefined => {
   const { contact, feedbackId, number } = given
   const email = canonicalEmail(contact?.email ?? '')
@@ -137,8 +135,8 @@ export const findOrCreateContact = (contacts: Contacts, given: Given): Profile |
 }
 
 /**
- * A claim that the answer cannot have seen makes an alias: the answer may have told the id of the
- * email itself.
+ * A claim that the answer cannot have seen makes an alias, since the answer may have had the id of
+ * the email itself.
  */
 const findOrCreateByEmail = (contacts: Contacts, email: string, { number, seenPosition }: Given): Profile => {
   const id = idOf(contacts, 'contact_email', email)

@@ -12,7 +12,7 @@ import {
   idOf,
   message,
   replayed,
-  type Said,
+  type Step,
   workspaceId,
 } from './submissions.ts'
 import type { Tables } from './tables.ts'
@@ -22,7 +22,7 @@ describe('a conversation', () => {
   const messageOf = (tables: Tables, id: string) => tables.message.find(({ external_id }) => external_id === id)
   const xIn = (source: string) => idOf('contact_external', source, 'x')
 
-  it('replaces what it mentions and leaves the rest, also a message older than itself', () => {
+  it('replaces its members and leaves the rest, even a message older than itself', () => {
     const tables = after(
       conversation({
         title: 'Call',
@@ -72,7 +72,7 @@ describe('a conversation', () => {
     )
   })
 
-  it('is one of its source and id, and its messages are its own', () => {
+  it('is identified by its source and id, and its messages belong to it', () => {
     const messages = [message('1')]
     const tables = after(
       conversation({ messages }),
@@ -82,7 +82,7 @@ describe('a conversation', () => {
     assert.deepEqual([tables.conversation.length, tables.message.length], [3, 3])
   })
 
-  it('unflattens itself and each message where each asks for it, then propagates at the top level alone', () => {
+  it('unflattens itself and each message on request, then propagates only at the top level', () => {
     const unflattening = { shouldUnflattenProperties: true }
     const given = { ...unflattening, propagatePropertiesToMessages: true, properties: { 'a.b': 1, 'c.d': 2 } }
     const properties = { 'a.x': 9 }
@@ -102,7 +102,7 @@ describe('a conversation', () => {
     }
   })
 
-  it('creates its contacts in its own source, but finds those without a source in all', () => {
+  it('creates its contacts in its own source, but finds contacts without a source in all sources', () => {
     const tables = after(
       contact({ id: 'x', source: 'crm' }),
       conversation({ contacts: [{ id: 'x', account: { id: 'a' } }, { id: 'y', source: 'desk' }, { id: 'z' }] }),
@@ -114,7 +114,7 @@ describe('a conversation', () => {
     assert.equal(tables.account_external_id[0]?.source, 'chat')
   })
 
-  it('takes the later of two elements for one contact as a whole', () => {
+  it('uses the later of two elements for one contact as a whole', () => {
     const tables = after(
       conversation({
         contacts: [
@@ -130,7 +130,7 @@ describe('a conversation', () => {
     assert.deepEqual(tables.account, [])
   })
 
-  it('takes an element without a source for the one of its id that has one', () => {
+  it('treats an element without a source as the one with the same id and a source', () => {
     const tables = after(
       byExternalId('x'),
       conversation({
@@ -147,7 +147,7 @@ describe('a conversation', () => {
     assert.equal(contactIdOf(tables, 1), xIn('crm'))
   })
 
-  it('takes the later of two messages with one id', () => {
+  it('uses the later of two messages with the same id', () => {
     const tables = after(conversation({ messages: [message('1', { sourceUrl: 'u' }), message('1', { content: 'b' })] }))
     assert.deepEqual(
       tables.message.map(({ content, source_url }) => [content, source_url]),
@@ -155,7 +155,7 @@ describe('a conversation', () => {
     )
   })
 
-  it('looks senders up among its contacts, in its source, in all, and links the unknown later', () => {
+  it('looks up senders among its contacts, in its source, in all sources, and links unknown ones later', () => {
     const tables = after(
       contact({ id: 'x', source: 'crm' }),
       contact({ id: 'x', source: 'chat' }),
@@ -180,7 +180,7 @@ describe('a conversation', () => {
     ])
   })
 
-  it('that is older by updatedAt replaces neither itself nor newer messages, but adds what is missing', () => {
+  it('that is older by updatedAt replaces neither itself nor newer messages, but adds missing ones', () => {
     const tables = after(
       conversation({ updatedAt: '2026-03-02T00:00:00Z', title: 'new', rating: 5, messages: [message('1')] }),
       conversation({
@@ -195,7 +195,7 @@ describe('a conversation', () => {
     assert.equal(tables.conversation_contact.length, 1)
   })
 
-  it('without updatedAt replaces, and so does one whose like says none', () => {
+  it('without updatedAt replaces the stored one, as does any other if the stored one has none', () => {
     const dated = { updatedAt: '2026-03-02T00:00:00Z' }
     assert.equal(after(conversation(dated), conversation({ title: 'x' })).conversation[0]?.title, 'x')
     assert.equal(after(conversation({}), conversation({ ...dated, title: 'x' })).conversation[0]?.title, 'x')
@@ -204,13 +204,13 @@ describe('a conversation', () => {
   it('that is replayed after a newer one is superseded unless it writes a message', () => {
     const newer = conversation({ title: 'new', messages: [message('1')] })
     const older = (...messages: object[]) => replayed(conversation({ title: 'old', messages }), 0)
-    const clerkAfter = (...said: Said[]) => clerksAfter(hashKey, accepted(said)).get(workspaceId)
+    const clerkAfter = (...history: Step[]) => clerksAfter(hashKey, accepted(history)).get(workspaceId)
     assert.equal(clerkAfter(newer, older(message('1')))?.superseded.size, 1)
     assert.equal(clerkAfter(newer, older(message('1'), message('2')))?.superseded.size, 0)
     assert.equal(after(newer, older(message('2'))).conversation[0]?.title, 'new')
   })
 
-  it('takes a placeholder as the contactId of a message for none', () => {
+  it('treats a placeholder as the contactId of a message as absent', () => {
     const tables = after(conversation({ messages: [message('1', { contactId: 'undefined' })] }))
     assert.equal(messageOf(tables, '1')?.contact_id, null)
   })

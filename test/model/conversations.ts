@@ -12,14 +12,14 @@ import { instant } from './tables.ts'
 
 export type Conversation = {
   readonly id: string
-  /** As last replaced, and the submission that did it. */
+  /** The last replacement, and its submission. */
   record: ConversationRecord
   number: number
   /** The greatest `updatedAt` of all submissions, as an instant. */
   version: string | null
-  /** Of all submissions. */
+  /** The union over all submissions. */
   readonly contacts: Set<Profile>
-  /** By their ids in the conversation, each as last replaced. */
+  /** By their ids in the conversation, each in its last form. */
   readonly messages: Map<string, Message>
 }
 
@@ -29,16 +29,13 @@ type Message = {
   rawData: JsonObject
   contact: Link
   number: number
-  /** `updatedAt` of the submission that brought it, as an instant. */
+  /** `updatedAt` of its submission, as an instant. */
   version: string | null
 }
 
 type Files = { contacts: Contacts; conversations: Map<string, Conversation> }
 
-/**
- * Replaces what it mentions, unless that is newer. Messages and contacts that are missing from it
- * stay.
- */
+/** Replaces its members, unless they are newer. Messages and contacts that it lacks stay. */
 export const submitConversation = (
   { contacts, conversations }: Files,
   submission: SubmissionOf<'submit_conversation'>,
@@ -72,7 +69,7 @@ export const submitConversation = (
 }
 
 /**
- * Whether what is stored is newer: both say when they were updated, or the submission is a replay.
+ * Whether the stored data is newer: by both update times, or because the submission is a replay.
  */
 const isNewer = (
   stored: { version: string | null; number: number },
@@ -85,21 +82,21 @@ const isNewer = (
 
 const versionOf = ({ updatedAt }: ConversationRecord): string | null => (updatedAt == null ? null : instant(updatedAt))
 
-/** The contact records that count, in their order. Their external ids are known from then on. */
+/** The valid contact records, in their order. From then on their external ids are known. */
 const namedContacts = (
   contacts: Contacts,
   { body, number, originalNumber }: SubmissionOf<'submit_conversation'>,
 ): ContactRecord[] => {
   const keyOf = ({ source, id }: ContactRecord) => JSON.stringify([source ?? null, id])
   const records = withoutDoubles(sourced(body.contacts), keyOf)
-  // Sources of one external id that come up in one submission are ordered by name.
+  // Sources of an external id that appear in the same submission are ordered by name.
   for (const record of records.toSorted((a, b) => ((a.source ?? '') < (b.source ?? '') ? -1 : 1))) {
     findOrCreateIdentified(contacts, { record, defaultSource: body.source, moment: { number, originalNumber } })
   }
   return records
 }
 
-/** How many messages it wrote. */
+/** Returns the number of written messages. */
 const writeMessages = (
   contacts: Contacts,
   submission: SubmissionOf<'submit_conversation'>,
@@ -128,14 +125,14 @@ const writeMessages = (
   return records.length
 }
 
-/** An element without a source means the element of the same id that has one, the last of them. */
+/** An element without a source means the last element with the same id and a source. */
 const sourced = (records: readonly ContactRecord[]): ContactRecord[] =>
   records.map((record) => {
     const named = records.findLast(({ id, source }) => id === record.id && source != null)
     return record.source == null && named ? { ...record, source: named.source } : record
   })
 
-/** The later one wins as a whole, and takes the later place. */
+/** The later element wins as a whole, and takes the later place. */
 const withoutDoubles = <T>(elements: readonly T[], keyOf: (element: T) => string): T[] => {
   const kept = new Map<string, T>()
   for (const element of elements) {
@@ -148,7 +145,7 @@ const withoutDoubles = <T>(elements: readonly T[], keyOf: (element: T) => string
 export const unflattenedProperties = (record: ConversationRecord | MessageRecord): JsonObject =>
   record.shouldUnflattenProperties === true ? unflatten(record.properties) : record.properties
 
-/** A key of the message wins. Spreading keeps a `__proto__` key. */
+/** A key of the message wins. A spread keeps a `__proto__` key. */
 const rawDataOf = (message: MessageRecord, conversation: ConversationRecord): JsonObject => ({
   ...(conversation.propagatePropertiesToMessages === true && unflattenedProperties(conversation)),
   ...unflattenedProperties(message),

@@ -91,8 +91,8 @@ const projectOf = (own: fc.Arbitrary<string>): fc.Arbitrary<object> =>
   body({ project: nullOr(body({ id: own, name }, [])), projectId: nullOr(own) }, [])
 
 /**
- * Ids that a record may have by then, also after a purge, ids that no record ever has, and a text
- * that is no id.
+ * Ids that a record may have by then, also after a purge, ids that no record ever has, and a
+ * malformed id.
  */
 const ownIds = (realm: Realm, submissionIds: readonly string[]): OwnIds => {
   const unknown = ['4f6b0f0e-8f0a-4b61-9d0b-3f3c1f2f9b77', 'no-id']
@@ -111,7 +111,7 @@ const ownIds = (realm: Realm, submissionIds: readonly string[]): OwnIds => {
       { weight: 3, arbitrary: oneOf(external) },
       { weight: 2, arbitrary: oneOf(records.map((id) => ownId(realm, 'contact_record', id))) },
       { weight: 1, arbitrary: oneOf([...emails, ...external].map((id) => idOfEpoch(id, 1))) },
-      // Ids compare in any case.
+      // The case of ids does not matter.
       { weight: 1, arbitrary: oneOf([...unknown, ...domains, ...emails.map((id) => id.toUpperCase())]) },
     ),
     account: fc.oneof(

@@ -77,7 +77,7 @@ export const conversation = body(
   ['id', 'source', 'createdAt', 'contacts', 'messages'],
 )
 
-/** By id, by email or by both. An email that counts as absent is no purge by email. */
+/** By id, by email or by both. An email that counts as absent does not purge by email. */
 export const purge = fc
   .tuple(
     fc.constantFrom('id', 'email', 'both'),

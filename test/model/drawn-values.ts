@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 
-// The values from which histories are drawn: so few that histories keep coming back to the same
-// contacts and records.
+// The values of histories. There are few, so that histories return to the same contacts and
+// records.
 
 export const EXTERNAL_IDS = ['1', '2', '3']
 export const SOURCES = ['API', 'crm', 'desk']
@@ -12,7 +12,7 @@ export const SOURCE_IDS = ['T-1', 'T-2', 'T-3']
 export const CONVERSATION_IDS = ['C-1', 'C-2']
 export const MESSAGE_IDS = ['m-1', 'm-2', 'm-3']
 
-/** Written differently, but alike in canonical form to one above or to another one of these. */
+/** Written differently, but equal in canonical form to a value above or to another of these. */
 const EMAILS_ALIKE = [
   'Ann@Example.org',
   'Ann <ann@example.org>',
@@ -26,8 +26,7 @@ const EMAILS_ALIKE = [
   'rene\u0301@example.org',
 ]
 /**
- * Like one above, and yet another email: no case is folded without an `@`, and none but that of
- * ASCII.
+ * Similar to a value above, but another email: only ASCII letters are folded, and only with an `@`.
  */
 const EMAILS_APART = ['USER-7', 'kim@example.org', '\u212aim@example.org']
 const DOMAINS_ALIKE = [
@@ -47,13 +46,13 @@ const NAMES_ALIKE = [
   'Soci\u00e9t\u00e9',
   'Socie\u0301te\u0301',
 ]
-/** They count as absent. */
+/** Values that count as absent. */
 const ABSENT = ['', ' ', 'N/A', 'undefined', ' Null\u200b', '0']
 
 export const oneOf = <T>(values: readonly T[]): fc.Arbitrary<T> => fc.constantFrom(...values)
 export const nullOr = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { freq: 6 })
 
-/** Any of the members may be missing, except those that are required. */
+/** Any members may be missing, except required ones. */
 export const body = <T extends object, K extends keyof T>(
   members: { [M in keyof T]: fc.Arbitrary<T[M]> },
   required: K[],
@@ -79,7 +78,7 @@ export const externalId = oneOf(EXTERNAL_IDS)
 export const source = oneOf(SOURCES)
 export const flag = nullOr(fc.boolean())
 export const number = oneOf([0, 1, 2.5, -3])
-/** In the order of time, the first two are the same moment. */
+/** In the order of time; the first two are the same instant. */
 export const dateTime = oneOf([
   '2026-01-01T00:00:00Z',
   '2026-01-01T02:00:00+02:00',

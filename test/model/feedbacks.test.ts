@@ -4,7 +4,7 @@ import { clerksAfter } from './model.ts'
 import { accepted, after, feedback, hashKey, idOf, replayed, submissionId, workspaceId } from './submissions.ts'
 
 describe('a feedback', () => {
-  it('is replaced as a whole by the next of its source id, but keeps its id and what it said of others', () => {
+  it('is replaced as a whole by the next one with its source id, but keeps its id and its effects on other records', () => {
     const first = { sourceId: 'T', title: 'Search', tags: [' ui', 'ui', 'Speed'], rating: 4 }
     const tables = after(
       feedback({ ...first, contact: { email: 'ann@example.org' }, project: { name: 'Web' } }),
@@ -49,7 +49,7 @@ describe('a feedback', () => {
     assert.equal(tables.contact.length, 1)
   })
 
-  it('is one of its source and source id, of API where it names no source, and of nothing without a source id', () => {
+  it('is identified by its source (API by default) and source id, and is new without a source id', () => {
     const sources = [{}, { source: null }, { source: 'API' }, { source: 'desk' }]
     const tables = after(
       ...sources.map((source) => feedback({ sourceId: 'T', ...source })),
@@ -62,7 +62,7 @@ describe('a feedback', () => {
     )
   })
 
-  it('finds its project by name, upper and lower case apart, and by the id that was answered', () => {
+  it('finds its project by name, with its case, and by the id of an answer', () => {
     const WEB = idOf('project', 'Web')
     const tables = after(
       feedback({ project: { name: 'Web' } }),
@@ -77,7 +77,7 @@ describe('a feedback', () => {
     )
   })
 
-  it('is left as it is by the replay of an older one, which then writes nothing', () => {
+  it('is not changed by the replay of an older one, which then writes nothing', () => {
     const newer = feedback({ sourceId: 'T', title: 'new' })
     const older = feedback({ sourceId: 'T', title: 'old', contact: { email: 'ann@example.org' } })
     const tables = after(newer, replayed(older, 0))

@@ -9,7 +9,7 @@ import { fill } from './profile.ts'
 import { findOrOpen, follow, type Link, type Register } from './register.ts'
 
 export type Feedback = {
-  /** As last submitted. */
+  /** The last submitted form. */
   readonly record: FeedbackRecord
   readonly contact: Link
   readonly account: Link
@@ -41,7 +41,8 @@ export const createFeedback = (files: Files, submission: SubmissionOf<'create_fe
 }
 
 /**
- * A replay may have been answered before anything that is applied now, so no claim counts as seen.
+ * The answer to a replayed submission may be older than all applied ones, so no claim counts as
+ * seen.
  */
 const linkContact = (
   { contacts }: Files,

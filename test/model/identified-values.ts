@@ -3,7 +3,7 @@ import type { JsonValue } from '../../contract/json.ts'
 import { unflatten } from '../../contract/unflatten.ts'
 import type { Values } from './profile.ts'
 
-/** The `$`-keys that the interface names; others are metadata like any key. */
+/** The `$`-keys of the interface; other keys are metadata. */
 const SHARED_COLUMNS = [
   ['$name', 'name'],
   ['$contractValue', 'contract_value'],

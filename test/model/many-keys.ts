@@ -1,8 +1,7 @@
 import * as fc from 'fast-check'
 
 /**
- * Now and then so many keys that two submissions say more about a contact or account than is kept
- * of it.
+ * Occasionally so many keys that two submissions together exceed the bound of a contact or account.
  */
 const MANY_KEYS = 900
 const manyFrom = (first: number, given: unknown): object =>

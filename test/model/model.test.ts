@@ -23,14 +23,14 @@ describe('workspaces', () => {
 })
 
 describe('any history', () => {
-  it('keeps every id resolving that an answer may have told', () => {
+  it('resolves every id that an answer may have had', () => {
     fc.assert(
       fc.property(submissionHistories({ hashKey, replays: true }), (history) => {
         const clerks = clerksAfter(hashKey, history)
         for (const submission of history) {
           const clerk = clerks.get(submission.workspaceId)!
-          const told = toldContact(history, submission)
-          if (told !== undefined) assert.notEqual(resolveOwnId(clerk, 'contacts', told), undefined)
+          const answered = answeredContact(history, submission)
+          if (answered !== undefined) assert.notEqual(resolveOwnId(clerk, 'contacts', answered), undefined)
         }
       }),
       seeded(),
@@ -39,10 +39,10 @@ describe('any history', () => {
 })
 
 /**
- * The contact that the answer to a feedback tells if it names an email and no id: as it was known
- * to be applied by then.
+ * The contact in the answer to a feedback with an email and no id: the state that was known as
+ * applied by then.
  */
-const toldContact = (history: readonly Submission[], submission: Submission): string | undefined => {
+const answeredContact = (history: readonly Submission[], submission: Submission): string | undefined => {
   if (submission.operation !== 'create_feedback' || submission.originalNumber !== undefined) return undefined
   const { body, workspaceId, seenPosition = 0 } = submission
   const email = canonicalEmail(body.contact?.email ?? '')

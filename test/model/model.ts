@@ -9,8 +9,8 @@ import { findByOwnId } from './register.ts'
 import { inOrder, instant, type Tables } from './tables.ts'
 
 /**
- * The rows that the tables have to hold after these submissions, applied one after the other in the
- * order of acceptance.
+ * The expected rows after these submissions, applied one after the other in the order of
+ * acceptance.
  */
 export const applyAll = (hashKey: HashKey, submissions: readonly Submission[]): Tables =>
   tablesOf([...clerksAfter(hashKey, submissions).values()])
@@ -28,7 +28,7 @@ export const clerksAfter = (hashKey: HashKey, submissions: readonly Submission[]
 }
 
 /**
- * The contact or account that an own id means now. Undefined for an id that was never told, or was
+ * The current contact or account of an own id. Undefined for an id that was never given, or was
  * purged.
  */
 export const resolveOwnId = (clerk: Clerk, kind: 'contacts' | 'accounts', id: string): string | undefined =>

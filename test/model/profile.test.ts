@@ -29,7 +29,7 @@ describe('properties', () => {
     assert.deepEqual([row?.created_number, row?.updated_number], [1, 3])
   })
 
-  it('are unflattened where the object itself asks for it, without the keys that begin with $', () => {
+  it('are unflattened if their object asks for it, except keys that begin with $', () => {
     const properties = { $name: 'Ann', '$custom.key': 1, 'plan.name': 'gold' }
     const tables = after(
       contact({
@@ -43,7 +43,7 @@ describe('properties', () => {
     assert.deepEqual(tables.account[0]?.properties, { '$custom.key': 1, 'plan.name': 'gold' })
   })
 
-  it('given by a reference fill what has no value: a column that is null, but no metadata key that is null', () => {
+  it('of a reference fill absent values: a null column counts as absent, a null metadata key does not', () => {
     const tables = after(
       contact({ id: 'x', properties: { $email: 'ann@example.org', $name: null, plan: null } }),
       byEmail('ann@example.org', { name: 'Ann', sourceData: { plan: 2, seats: 3, $name: 'kept apart' } }),
@@ -55,7 +55,7 @@ describe('properties', () => {
     assert.equal(row?.updated_number, 2)
   })
 
-  it('are at most 1,000: those of the last identify, then the first by name, null or not', () => {
+  it('are at most 1,000: the keys of the last identify, then the first by name, null or not', () => {
     const keys = (prefix: string, count: number) =>
       Object.fromEntries(Array.from({ length: count }, (_, index) => [`${prefix}${index}`, null]))
     const tables = after(
@@ -69,7 +69,7 @@ describe('properties', () => {
     assert.deepEqual(['new', 'old', 'given', 'later'].map(count), [650, 1, 349, 0])
   })
 
-  it('of an identify that is older by $updatedAt only fill what is absent', () => {
+  it('of an identify that is older by $updatedAt only fill absent values', () => {
     const older = { $updatedAt: '2026-01-01T00:00:00Z', $name: 'Old', $contractValue: 1, plan: 1, seats: 1 }
     const newer = { $updatedAt: '2026-01-02T00:00:00+00:00', $name: 'New', $contractValue: null, plan: null }
     const tables = after(
@@ -83,13 +83,13 @@ describe('properties', () => {
     assert.equal(row?.account_id, idOf('account_external', 'a'))
   })
 
-  it('of a replay only fill what is absent if the profile has changed since the original', () => {
-    const said = contact({ id: 'x', properties: { $name: 'Old', plan: 1, seats: 1 }, account: { id: 'a' } })
+  it('of a replay only fill absent values if the profile has changed since the original', () => {
+    const step = contact({ id: 'x', properties: { $name: 'Old', plan: 1, seats: 1 }, account: { id: 'a' } })
     const newer = contact({ id: 'x', properties: { $name: 'New', plan: 2 } })
-    const late = contactOf(after(newer, replayed(said, 0)), X)
+    const late = contactOf(after(newer, replayed(step, 0)), X)
     assert.deepEqual([late?.name, late?.properties], ['New', { plan: 2, seats: 1 }])
     assert.equal(late?.account_id, idOf('account_external', 'a'))
-    assert.equal(contactOf(after(newer, replayed(said, 1)), X)?.name, 'Old')
+    assert.equal(contactOf(after(newer, replayed(step, 1)), X)?.name, 'Old')
   })
 
   it('of a replay that names an account twice are late both times', () => {

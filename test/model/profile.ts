@@ -5,16 +5,16 @@ import { instant } from './tables.ts'
 const MOST_PROPERTIES = 1_000
 
 /**
- * A contact, an account or a project. A value has no rank: an identify sets it, a reference fills
- * what has no value.
+ * A contact, an account or a project. A value has no rank: an identify sets it, and a reference
+ * fills absent values.
  */
 export type Profile = {
   readonly id: string
   readonly columns: Map<string, JsonValue>
   properties: Map<string, JsonValue>
-  /** The first submission that said something about it. */
+  /** The first submission about it. */
   firstNumber: number
-  /** The last submission that changed it, and the last one before that. */
+  /** The last submission that changed it, and the one before that. */
   number: number
   priorNumber: number
   /** The account of a contact. */
@@ -23,13 +23,10 @@ export type Profile = {
   absorbedBy: Profile | null
 }
 
-/** The values of one identify or reference, sorted into those that have a column and the others. */
+/** The values of an identify or reference: values with a column, and metadata. */
 export type Values = { columns: Readonly<Record<string, JsonValue>>; properties: JsonObject }
 
-/**
- * When a submission was accepted. A replay has an original number as well: the one it had before it
- * died.
- */
+/** When a submission was accepted. A replay also has its original number. */
 export type Moment = { number: number; originalNumber?: number | undefined }
 
 export const openProfile = (id: string, number: number): Profile => ({
@@ -43,10 +40,10 @@ export const openProfile = (id: string, number: number): Profile => ({
   absorbedBy: null,
 })
 
-/** The profile that stands for this one after all merges. */
+/** The profile that this one means after all merges. */
 export const current = (profile: Profile): Profile => (profile.absorbedBy ? current(profile.absorbedBy) : profile)
 
-/** Whether something newer than this submission has written the stored values. */
+/** Whether a newer submission has written the stored values. */
 export const isLate = (profile: Profile, values: Values, { number, originalNumber }: Moment): boolean => {
   const before = profile.number === number ? profile.priorNumber : profile.number
   if (originalNumber !== undefined && before > originalNumber) return true
@@ -56,8 +53,8 @@ export const isLate = (profile: Profile, values: Values, { number, originalNumbe
 }
 
 /**
- * Sets every value that is given, also to null. Beyond the bound, the keys of this identify stay,
- * then the first by name.
+ * Sets every given value, even null. Beyond the bound, the keys of this identify stay, then the
+ * first by name.
  */
 export const identify = (profile: Profile, values: Values, number: number): void => {
   for (const [column, value] of Object.entries(values.columns)) profile.columns.set(column, value)
@@ -70,10 +67,7 @@ export const identify = (profile: Profile, values: Values, number: number): void
   profile.properties = new Map(kept.map((key) => [key, profile.properties.get(key)!]))
 }
 
-/**
- * Sets the values that are missing. A column that is null has no value; a metadata key that is null
- * has one.
- */
+/** Sets missing values. A null column has no value; a null metadata key has one. */
 export const fill = (profile: Profile, values: Values, number: number): void => {
   const columns = Object.entries(values.columns).filter(
     ([column, value]) => value !== null && (profile.columns.get(column) ?? null) === null,
@@ -86,10 +80,7 @@ export const fill = (profile: Profile, values: Values, number: number): void => 
   if (columns.length > 0 || keys.length > 0) touch(profile, number)
 }
 
-/**
- * Merges an anonymous profile, known by a weak key only, into the one that the key turned out to
- * mean.
- */
+/** Merges an anonymous profile, known only by a weak key, into the profile that claims the key. */
 export const absorb = (absorber: Profile, anonymous: Profile, number: number): void => {
   const { columns, properties } = anonymous
   fill(absorber, { columns: Object.fromEntries(columns), properties: Object.fromEntries(properties) }, number)
@@ -104,7 +95,7 @@ export const touch = (profile: Profile, number: number): void => {
   profile.number = number
 }
 
-/** The columns that contacts and accounts have in common. */
+/** The columns of both contacts and accounts. */
 export const describe = (profile: Profile) => ({
   name: text(profile, 'name'),
   contract_value: (profile.columns.get('contract_value') ?? null) as number | null,

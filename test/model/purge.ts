@@ -9,8 +9,8 @@ import { current, type Profile, text } from './profile.ts'
 type Files = { contacts: Contacts; feedbacks: Map<string, Feedback>; conversations: Map<string, Conversation> }
 
 /**
- * Removes the contacts that match, with all their records. Records that name the external id while
- * no contact has it go as well. Accounts and projects stay.
+ * Removes the matching contacts with all their records. Also removes records that name the external
+ * id while no contact has it. Accounts and projects stay.
  */
 export const purge = (files: Files, body: PurgeRequest): void => {
   const gone = matching(files.contacts, body)

@@ -36,7 +36,7 @@ describe('own ids', () => {
     )
   })
 
-  it('mean nothing before they were given, and are not remembered', () => {
+  it('have no meaning before they were given, and are not remembered', () => {
     const tables = after(
       feedback({ contactId: X }),
       feedback({ contactId: ANN }),
@@ -46,21 +46,21 @@ describe('own ids', () => {
     assert.deepEqual([contactIdOf(tables, 1), contactIdOf(tables, 2)], [null, null])
   })
 
-  it('of an email mean its claimant if an answer may have told them before the claim was applied', () => {
+  it('of an email mean its claimant if an answer may have had them before the claim was applied', () => {
     const seeing = (seenPosition: number): Partial<Submission> => ({ seenPosition })
     const [operation, body] = byEmail('ann@example.org')
-    const said = (seenPosition: number) =>
+    const tablesAfter = (seenPosition: number) =>
       after(claiming('x', 'ann@example.org'), [operation, body, seeing(seenPosition)], feedback({ contactId: ANN }))
-    assert.deepEqual([contactIdOf(said(0), 2), contactIdOf(said(0), 3)], [X, X])
-    assert.deepEqual([contactIdOf(said(1), 2), contactIdOf(said(1), 3)], [X, null])
+    assert.deepEqual([contactIdOf(tablesAfter(0), 2), contactIdOf(tablesAfter(0), 3)], [X, X])
+    assert.deepEqual([contactIdOf(tablesAfter(1), 2), contactIdOf(tablesAfter(1), 3)], [X, null])
   })
 
-  it('that nothing has are passed over for the keys beside them', () => {
-    const NOBODY = submissionId(99)
+  it('without a record are skipped for the keys beside them', () => {
+    const UNKNOWN = submissionId(99)
     const tables = after(
       contact({ id: 'x' }),
-      feedback({ contactId: NOBODY, accountId: NOBODY, projectId: NOBODY, contact: { email: 'ann@example.org' } }),
-      feedback({ contact: { id: 'nobody', email: 'ann@example.org' }, accountId: 'nobody', projectId: 'nobody' }),
+      feedback({ contactId: UNKNOWN, accountId: UNKNOWN, projectId: UNKNOWN, contact: { email: 'ann@example.org' } }),
+      feedback({ contact: { id: 'stranger', email: 'ann@example.org' }, accountId: 'stranger', projectId: 'stranger' }),
       feedback({ contactId: X, contact: { email: 'ann@example.org' } }),
     )
     assert.deepEqual(
@@ -70,7 +70,7 @@ describe('own ids', () => {
     assert.deepEqual([tables.account, tables.project], [[], []])
   })
 
-  it('are no account ids', () => {
+  it('are not account ids', () => {
     const tables = after(contact({ id: 'x' }), feedback({ accountId: X }))
     assert.equal(accountIdOf(tables, 2), null)
   })
@@ -88,7 +88,7 @@ describe('own ids', () => {
 })
 
 describe('external ids', () => {
-  it('are told from own ids by the flag alone, also inside of contact and account', () => {
+  it('differ from own ids only by the flag, also inside of contact and account', () => {
     const A = idOf('account_external', 'a')
     const tables = after(
       contact({ id: 'x', account: { id: 'a' } }),
@@ -108,7 +108,7 @@ describe('external ids', () => {
     )
   })
 
-  it('link a feedback later that named one too early', () => {
+  it('later link a feedback that named them too early', () => {
     const tables = after(
       byExternalId('x'),
       contact({ id: 'x', source: 'crm' }),
@@ -146,7 +146,7 @@ describe('external ids', () => {
     assert.deepEqual(contactOf(tables, X)?.properties, { plan: 2 })
   })
 
-  it('win over the other keys of a reference, which then count for nothing', () => {
+  it('win over the other keys of a reference, which then have no effect', () => {
     const tables = after(
       contact({ id: 'x' }),
       byExternalId('x', { contact: { email: 'ann@example.org', name: 'Ann', sourceData: { plan: 1 } } }),
@@ -157,12 +157,12 @@ describe('external ids', () => {
     assert.deepEqual(contactOf(tables, X)?.properties, {})
   })
 
-  it('are forgotten where the contact beside them says who it is', () => {
+  it('are forgotten if the contact beside them has a key', () => {
     const tables = after(byExternalId('x', { contact: { email: 'ann@example.org' } }), contact({ id: 'x' }))
     assert.equal(contactIdOf(tables, 1), ANN)
   })
 
-  it('fall back from contactId to contact.id, and the last one named is remembered', () => {
+  it('fall back from contactId to contact.id, and the last one is remembered', () => {
     const tables = after(
       contact({ id: 'y' }),
       byExternalId('x', { contact: { id: 'y' } }),
@@ -174,7 +174,7 @@ describe('external ids', () => {
     assert.equal(contactIdOf(tables, 3), idOf('contact_external', 'API', 'q'))
   })
 
-  it('of accounts are the same in all sources, and belong to that of the first identify', () => {
+  it('of accounts are the same in all sources, and belong to the source of the first identify', () => {
     const tables = after(
       feedback({ isExternalAccountId: true, accountId: 'a' }),
       contact({ id: 'x', source: 'crm', account: { id: 'a' } }),

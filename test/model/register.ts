@@ -8,9 +8,9 @@ export type Link = { profile: Profile | null }
 
 /** All contacts, or all accounts, of a workspace. */
 export type Register = {
-  /** By own id, also the ids of merged profiles and those that an answer may have told. */
+  /** By own id, including ids of merged profiles and ids that an answer may have had. */
   readonly profiles: Map<string, Profile>
-  /** Links of records that name an external id before it is known. */
+  /** Links of records that name an unknown external id. */
   readonly awaiting: Map<string, Link[]>
 }
 
@@ -25,10 +25,7 @@ export const findOrOpen = (register: Register, id: string, number: number): Prof
 /** A claim of a weak key. A late one takes effect only while the key is unclaimed. */
 export type Claim = { key: string; isLate: boolean; apply: () => void }
 
-/**
- * The claims of one submission by key. Of several claims on one key the last counts, as if it were
- * the only one.
- */
+/** The claims of one submission by key. Only the last of several claims on a key counts. */
 export type Claims = Map<string, () => void>
 
 export const noteClaim = (claims: Claims, { key, isLate, apply }: Claim): void => {
@@ -53,11 +50,11 @@ export const awaitExternalId = (register: Register, externalId: string): Link =>
 
 /** The contact or account that a feedback names. */
 export type Reference = {
-  /** `contactId` and `contact.id`, or those of the account. */
+  /** `contactId` and `contact.id`, or the same of the account. */
   ids: readonly (string | null | undefined)[]
   external: boolean
   findByExternalId: (externalId: string) => Profile | undefined
-  /** Undefined when the reference has no weak key. */
+  /** Undefined if the reference has no weak key. */
   findOrCreate: () => Profile | undefined
 }
 

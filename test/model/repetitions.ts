@@ -1,10 +1,10 @@
 const REPEATED_FROM = 6
 
-/** About half of them say again what one of the few before them said. */
+/** About half of the submissions repeat one of the few before them. */
 export const withRepetitions = <Drawn>(drawn: readonly (readonly [Drawn, back: number | null])[]): Drawn[] => {
-  const said: Drawn[] = []
+  const repeated: Drawn[] = []
   for (const [one, back] of drawn) {
-    said.push(back === null ? one : (said.at(-1 - (back % REPEATED_FROM)) ?? one))
+    repeated.push(back === null ? one : (repeated.at(-1 - (back % REPEATED_FROM)) ?? one))
   }
-  return said
+  return repeated
 }

@@ -21,18 +21,18 @@ const MOST_QUEUED = 8
 const MOST_BEFORE_REPLAY = 10
 
 export type HistoryOptions = {
-  /** Own ids that occur in the histories are made with it. */
+  /** The key for the own ids in the histories. */
   hashKey: HashKey
   workspaceIds?: readonly string[]
   maxLength?: number
   /**
-   * Of each workspace. The following ones are consecutive, except for those of submissions that
+   * The first number of each workspace. Later numbers are consecutive, except for submissions that
    * died.
    */
   firstNumber?: number
   /** Whether purges are among them. */
   purges?: boolean
-  /** Whether some submissions died, and come up later with a new number. */
+  /** Whether some submissions died, and return later with a new number. */
   replays?: boolean
 }
 
@@ -46,7 +46,7 @@ export const submissionHistories = ({
   replays = false,
 }: HistoryOptions): fc.Arbitrary<Submission[]> => {
   const submissions = workspaceIds.map((workspaceId, index) => ({
-    // What matters happens within a workspace; the others only have to be there.
+    // The first workspace has most submissions; the others only have to exist.
     weight: index === 0 ? FIRST_WORKSPACE_WEIGHT : 1,
     arbitrary: submissionsOf({ hashKey, workspaceId }, { workspace: index, purges }),
   }))
@@ -62,8 +62,8 @@ export const submissionHistories = ({
 }
 
 /**
- * The case of one submission: how much was queued when it was admitted, and when it is replayed if
- * it died.
+ * The circumstances of a submission: the queue at its admission, and the time of its replay if it
+ * died.
  */
 type Fate = { queued: number | null; replayedAfter: number | null }
 type Drawn = { workspace: number; operation: Submission['operation']; body: unknown }
@@ -81,7 +81,7 @@ const fate = (replays: boolean): fc.Arbitrary<Fate> =>
 
 type Dead = Drawn & { submissionId: string; originalNumber: number; replayAt: number }
 
-/** Gives the numbers. One that died comes up again after so many others, or at the end. */
+/** Gives the numbers. A dead submission returns after this many others, or at the end. */
 const accept = (
   drawn: readonly (Drawn & Fate)[],
   { workspaceIds, firstNumber }: { workspaceIds: readonly string[]; firstNumber: number },
@@ -127,8 +127,8 @@ export const SCHEMAS = {
 } as const
 
 /**
- * A UUIDv7, as the ingress makes them; the same for the same place in every history, so that bodies
- * can refer to it.
+ * A UUIDv7 in the form of the API. It is the same for the same place in every history, so that
+ * bodies can refer to it.
  */
 const submissionIdOf = (workspace: number, count: number): string =>
   `01900000-0000-7000-8000-${String(workspace).padStart(4, '0')}${String(count).padStart(8, '0')}`

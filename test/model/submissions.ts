@@ -18,19 +18,19 @@ export const Y = idOf('contact_external', 'API', 'y')
 export const ANN = idOf('contact_email', 'ann@example.org')
 
 /**
- * An operation and its body, as tests of the model write them. A replay has the number that it had
- * before it died.
+ * An operation and its body, in the form of the model's tests. A replay also has its original
+ * number.
  */
-export type Said = [operation: Submission['operation'], body: object, more?: Partial<Submission>]
+export type Step = [operation: Submission['operation'], body: object, more?: Partial<Submission>]
 
-export const feedback = (body: object): Said => ['create_feedback', { description: 'slow', ...body }]
-export const contact = (body: object): Said => ['identify_contact', body]
-export const account = (body: object): Said => ['identify_account', body]
-export const conversation = (body: object): Said => [
+export const feedback = (body: object): Step => ['create_feedback', { description: 'slow', ...body }]
+export const contact = (body: object): Step => ['identify_contact', body]
+export const account = (body: object): Step => ['identify_account', body]
+export const conversation = (body: object): Step => [
   'submit_conversation',
   { id: 'C', source: 'chat', createdAt: '2026-03-01T10:00:00Z', contacts: [], messages: [], ...body },
 ]
-export const purging = (body: object): Said => ['purge_contact', body]
+export const purging = (body: object): Step => ['purge_contact', body]
 export const message = (id: string, body: object = {}) => ({
   id,
   incoming: true,
@@ -39,30 +39,30 @@ export const message = (id: string, body: object = {}) => ({
   ...body,
 })
 
-/** The same, as a replay of a submission that had this number. */
-export const replayed = ([operation, body]: Said, originalNumber: number): Said => [operation, body, { originalNumber }]
+/** The same, as a replay of the submission with this number. */
+export const replayed = ([operation, body]: Step, originalNumber: number): Step => [operation, body, { originalNumber }]
 
-export const byEmail = (email: string, more: object = {}): Said => feedback({ contact: { email, ...more } })
-export const byExternalId = (contactId: string, more: object = {}): Said =>
+export const byEmail = (email: string, more: object = {}): Step => feedback({ contact: { email, ...more } })
+export const byExternalId = (contactId: string, more: object = {}): Step =>
   feedback({ isExternalContactId: true, contactId, ...more })
-export const claiming = (id: string, $email: string | null): Said => contact({ id, properties: { $email } })
+export const claiming = (id: string, $email: string | null): Step => contact({ id, properties: { $email } })
 
 /**
- * The tables after these submissions, which were accepted in this order with the numbers from 1: as
- * the model has them, and the fold as well, which leaves purges to Postgres.
+ * The tables after these submissions, accepted in this order with the numbers from 1. The tables
+ * come from the model; the fold, which leaves purges to Postgres, must give the same.
  */
-export const after = (...said: Said[]): Tables => {
-  const history = accepted(said)
+export const after = (...steps: Step[]): Tables => {
+  const history = accepted(steps)
   const tables = applyAll(hashKey, history)
   if (history.every(({ operation }) => operation !== 'purge_contact')) {
     const changes = changesOf(foldAll(hashKey, workspaceId, history))
-    assert.deepEqual(tablesOf(changes, workspaceId), tables, 'the fold comes to what the model has')
+    assert.deepEqual(tablesOf(changes, workspaceId), tables, 'the fold gives the tables of the model')
   }
   return tables
 }
 
-export const accepted = (said: readonly Said[], workspace = workspaceId): Submission[] =>
-  said.map(([operation, body, more], index) => {
+export const accepted = (steps: readonly Step[], workspace = workspaceId): Submission[] =>
+  steps.map(([operation, body, more], index) => {
     const number = index + 1
     const parsed = v.parse(SCHEMAS[operation], body)
     return {

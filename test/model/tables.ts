@@ -13,9 +13,9 @@ type Described = {
 }
 
 /**
- * The tables that users read, of all workspaces. Date-times are instants as `Date.toISOString`
- * writes them. The time of an acceptance in the database is the acceptance number here. Generated
- * tags are left out.
+ * The tables for users, of all workspaces. Date-times have the form of `Date.toISOString`.
+ * Acceptance numbers stand for the times of acceptance in the database. Generated tags are left
+ * out.
  */
 export type Tables = {
   contact: Row<{ id: string; email: string | null; account_id: string | null } & Described>[]
@@ -28,7 +28,7 @@ export type Tables = {
     description: string
     title: string | null
     is_transcript: boolean | null
-    /** Null when they are to be generated. */
+    /** Null if they are generated. */
     tags: string[] | null
     tags_generated: boolean
     rating: number | null
@@ -67,9 +67,7 @@ export type Tables = {
   }>[]
 }
 
-/**
- * Sorted by all columns, the key first: the order in which `applyAll` returns the rows of a table.
- */
+/** Sorts by all columns, the key first, which is the order of `applyAll`. */
 export const inOrder = <R extends object>(rows: readonly R[]): R[] =>
   rows
     .map((row): [string, R] => [JSON.stringify(row), row])

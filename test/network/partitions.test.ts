@@ -19,14 +19,14 @@ const TIMES = [
   ...(LONG ? [{ ms: 5_000, isFlapping: true }] : []),
 ]
 /**
- * Answers get lost. What a master has admitted that is given up before a replica has it can be
- * stored, and the log of the new master does not know of it.
+ * Answers get lost. An admission of a master that fails before its replica has it can be stored,
+ * although the log of the new master lacks it.
  */
 const ON_A_NETWORK = { purges: false, forgets: true }
 
 const startOn = async (kind: RedisKind) => {
   const sites = await startSites(kind)
-  // Generated tags depend on the order of texts.
+  // Without generated tags, which depend on the order of texts.
   await sites.service.queues.tagging.pause()
   return { ...sites.service, sites, isReady: sites.isWhole, stop: sites.stop }
 }

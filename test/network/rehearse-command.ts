@@ -11,7 +11,7 @@ import { type Sites, startSites } from '../support/sites.ts'
 import { findTraces } from '../support/traces.ts'
 
 const SECONDS = 5
-/** About as long as somebody takes who promotes by hand what others watch. */
+/** About the time of a manual promotion. */
 const PROMOTED_AFTER_MS = 3_000
 
 type Strike = (sites: Sites) => Promise<void>
@@ -48,7 +48,7 @@ const rehearse = async (kind: string): Promise<number> => {
 }
 
 const rehearseRestore = async (): Promise<number> => {
-  console.log('Submitting, taking a base backup, submitting on, purging, and restoring to a moment in between …')
+  console.log('Submitting, taking a base backup, submitting more, purging, and restoring to a moment in between …')
   const disaster = await makeDisaster()
   const startedAt = performance.now()
   const elapsedMs = (): number => Math.round(performance.now() - startedAt)
@@ -71,9 +71,9 @@ const rehearseRestore = async (): Promise<number> => {
       const traces = await findTraces(served, Object.values(PURGED))
       console.log(
         `  of ${stored.before.size} stored before that moment ${lost} lost, ${doubled} doubled; of ${confirmed.size} confirmed in all ` +
-          `${confirmed.difference(held).size} are gone, as npm run doctor tells; ${traces.length} traces of purged contacts`,
+          `${confirmed.difference(held).size} are lost, as npm run doctor reports; ${traces.length} traces of purged contacts`,
       )
-      console.log(`  restored in ${restoredMs} ms, goes on after ${goesOnMs} ms`)
+      console.log(`  restored in ${restoredMs} ms, continues after ${goesOnMs} ms`)
       return lost + doubled + traces.length === 0 ? 0 : 1
     } finally {
       await served.end()
@@ -108,7 +108,8 @@ const rehearseOnSites = async (rehearsals: Readonly<Record<string, Strike>>): Pr
 }
 
 /**
- * Clients submit before, while and after something is wrong. Returns how much was lost or doubled.
+ * Clients submit before, during and after a fault. Returns the numbers of lost and doubled
+ * submissions.
  */
 const strikeUnderLoad = async (sites: Sites, strike: Strike): Promise<number> => {
   const asked = askedOf(sites.service)
@@ -137,6 +138,6 @@ const strikeUnderLoad = async (sites: Sites, strike: Strike): Promise<number> =>
 printHelp(`usage: npm run rehearse -- failover|partition|restore
 Lets things go wrong on servers of its own, under load, and prints what was confirmed, what was lost and how long it took.
 failover and partition do it on seven hosts, which needs root on Linux. It touches no installation.`)
-// What it has started ends with it.
+// Its processes end with it.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(130))
 process.exit(await rehearse(process.argv[2] ?? ''))

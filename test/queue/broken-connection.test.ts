@@ -21,7 +21,7 @@ import { until } from '../support/until.ts'
 
 const HELD_MS = 10_000
 
-describe('admissions that are in flight when their connection breaks', () => {
+describe('admissions in flight when their connection breaks', () => {
   const prefix = `t_${randomBytes(6).toString('hex')}`
   const workspaceId = randomUUID()
   let redis: Redis
@@ -61,15 +61,15 @@ describe('admissions that are in flight when their connection breaks', () => {
   }
   const accepted = async (): Promise<number> => (await readLogTotals(redis, prefix, [workspaceId]))[0]!.accepted
   /**
-   * Admits again as soon as it is connected; what came before on this connection has been carried
-   * out by then.
+   * Admits again after the reconnection. By then Redis has carried out all earlier commands of this
+   * connection.
    */
   const goesOn = async (): Promise<void> => {
     if (ingress.status !== 'ready') await once(ingress, 'ready')
     assert.equal((await submit()).outcome, 'admitted')
     await wake.ended()
   }
-  /** Each is in the log once, and a job wakes a worker. */
+  /** Each submission is in the log once, and a job wakes a worker. */
   const assertCounted = async (count: number): Promise<void> => {
     assert.equal(await accepted(), count)
     const waiting = await Array.fromAsync(log.readWaiting(workspaceId))
@@ -79,13 +79,13 @@ describe('admissions that are in flight when their connection breaks', () => {
     assert.ok(jobs.some(({ data }) => (data as WakeJob).workspaceIds.includes(workspaceId)))
   }
 
-  it('fail, and are not carried out after it when they were not before', async () => {
+  it('fail, and are not carried out later if they were not before', async () => {
     await goesOn()
     const counted = await accepted()
     const client = await ingress.client('ID')
     await redis.call('CLIENT', 'PAUSE', String(HELD_MS), 'WRITE')
     const submitted = submitMany()
-    await until('they are in flight', async () => isHeld(String(await redis.client('LIST')), client))
+    await until('the admissions are in flight', async () => isHeld(String(await redis.client('LIST')), client))
     assert.equal(await redis.client('KILL', 'ID', client), 1)
     await allFail(submitted)
     await redis.call('CLIENT', 'UNPAUSE')
@@ -93,7 +93,7 @@ describe('admissions that are in flight when their connection breaks', () => {
     await assertCounted(counted + 1)
   })
 
-  it('fail, and are not carried out a second time when they were before', async () => {
+  it('fail, and are not carried out a second time if they were before', async () => {
     const counted = await accepted()
     between.loseAnswers()
     await allFail([submit()])
@@ -101,7 +101,7 @@ describe('admissions that are in flight when their connection breaks', () => {
     await assertCounted(counted + 2)
   })
 
-  it('were given up before, and are not carried out a second time either', async () => {
+  it('are not carried out a second time even if they had failed before', async () => {
     const counted = await accepted()
     between.loseAnswers(2)
     await assert.rejects(submit(), /timed out/)
@@ -110,7 +110,7 @@ describe('admissions that are in flight when their connection breaks', () => {
     await assertCounted(counted + 3)
   })
 
-  it('fail while nothing comes, and the next ones have another connection', async () => {
+  it('fail while no answer comes, and the next ones use another connection', async () => {
     const counted = await accepted()
     const former = await ingress.client('ID')
     between.loseAnswers(Infinity)
@@ -154,7 +154,7 @@ describe('a master that has become a replica and keeps its connections', () => {
   const isLeft = (former: number): Promise<unknown> =>
     until('the connection is left', async () => !String(await redis.client('LIST')).includes(`id=${former} `))
 
-  it('is left by who answers, and what it refused fails', async () => {
+  it('is left by the API, and refused commands fail', async () => {
     const client = await connected(connectToAnswer)
     const former = await client.client('ID')
     await redis.replicaof(...NOWHERE)
@@ -164,7 +164,7 @@ describe('a master that has become a replica and keeps its connections', () => {
     assert.equal(await redis.get('answered'), null)
   })
 
-  it('is left by who works, and what it refused is sent again until it is carried out', async () => {
+  it('is left by the worker, and refused commands are repeated until they are carried out', async () => {
     const client = await connected(connectToWork)
     const former = await client.client('ID')
     await redis.replicaof(...NOWHERE)

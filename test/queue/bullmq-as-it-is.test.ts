@@ -13,11 +13,11 @@ const sources = (ending: string): Source[] =>
     .filter((path) => path.endsWith(ending))
     .map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') }))
 
-/** The keys of a queue and of a job, as BullMQ 6.7.0 ends their names. */
+/** The ends of the names of BullMQ 6.7.0 for keys of a queue and of a job. */
 const KEYS_OF_BULLMQ =
   'wait|paused|active|prioritized|delayed|waiting-children|completed|failed|meta|marker|events|pc|id|limiter|repeat|stalled|' +
   'stalled-check|de|lock|dependencies|processed|unsuccessful|logs'
-/** At the end of a text between quotes, alone or behind a colon. */
+/** The end of a quoted text, alone or after a colon. */
 const NAMED_IN_LUA = new RegExp(`['"](?:[^'"\\n]*:)?(?:${KEYS_OF_BULLMQ})['"]`)
 
 const PATCHES: Readonly<Record<string, RegExp>> = {
@@ -25,7 +25,7 @@ const PATCHES: Readonly<Record<string, RegExp>> = {
     /\bextends\s+(?:\w+\.)?(?:Worker|Queue|QueueBase|Job|Scripts|FlowProducer|QueueEvents)\b/,
   'imports a file inside of it': /['"]bullmq\/[^'"]*['"]/,
   'writes on a prototype': /\.prototype\b|\bsetPrototypeOf\b/,
-  'replaces something of it': /\b(?:queue|worker|job|scripts)(?:\.\w+)+\s*=(?![=>])/i,
+  'replaces a member of it': /\b(?:queue|worker|job|scripts)(?:\.\w+)+\s*=(?![=>])/i,
   'uses its scripts': /\.scripts\b|\bnew Scripts\b/,
 }
 
@@ -43,19 +43,19 @@ const findPatches = (files: readonly Source[]): string[] =>
   )
 
 describe('BullMQ as it is', () => {
-  it('has no key that a script of ours names', () => {
+  it('has no key that our scripts name', () => {
     const scripts = sources('.lua')
     assert.ok(scripts.length > 5)
     assert.deepEqual(findInLua(scripts), [])
   })
 
-  it('is not subclassed, patched or looked into', () => {
+  it('is not subclassed, patched or accessed inside', () => {
     const files = sources('.ts')
     assert.ok(files.some(({ text }) => text.includes(`from 'bullmq'`)))
     assert.deepEqual(findPatches(files), [])
   })
 
-  it('names a key only for the age of a queue, which reads it', () => {
+  it('has one key that our code reads, for the age of a queue', () => {
     const naming = sources('.ts').filter(({ text }) => /\btoKey\b/.test(text))
     assert.deepEqual(
       naming.map(({ path }) => path),
@@ -63,7 +63,7 @@ describe('BullMQ as it is', () => {
     )
   })
 
-  it('would be seen where it is not', () => {
+  it('has a check that finds violations', () => {
     const scripts = [
       `redis.call('LPUSH', prefix .. 'wait', id)`,
       `call('HGET', ARGV[1] .. ":meta", 'x')`,
@@ -77,7 +77,7 @@ describe('BullMQ as it is', () => {
     for (const text of files) assert.ok(findPatches([{ path: 'x.ts', text }]).length > 0, text)
   })
 
-  it('may be spoken of', () => {
+  it('may occur in comments', () => {
     const text = `-- KEYS wait active\nlocal wait = call('GET', KEYS[1])\ncall('HINCRBY', KEYS[4], 'queued', 1)`
     assert.deepEqual(findInLua([{ path: 'x.lua', text }]), [])
     assert.deepEqual(findPatches([{ path: 'x.ts', text: `import { Worker } from 'bullmq'\nnew Worker(name, f)` }]), [])

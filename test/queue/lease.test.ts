@@ -46,7 +46,7 @@ describe('the lease of a log', () => {
     throw new Error('Nothing waits.')
   }
 
-  it('keeps others away until its holder releases it', async () => {
+  it('keeps other workers away until its holder releases it', async () => {
     const workspaceId = await logWith(1)
     assert.equal(await outcomeOf(workspaceId, 'a'), 'taken')
     assert.equal(await outcomeOf(workspaceId, 'b'), 'leased')
@@ -66,7 +66,7 @@ describe('the lease of a log', () => {
     assert.equal(await outcomeOf(workspaceId, 'b'), 'taken')
   })
 
-  it('is not taken without submissions, and then given back', async () => {
+  it('is taken only with submissions, and then given back', async () => {
     const workspaceId = await logWith(2)
     const settings = { submissions: 0 }
     await take(workspaceId, 'a')
@@ -76,7 +76,7 @@ describe('the lease of a log', () => {
     assert.equal(await outcomeOf(workspaceId, 'a', { settings }), 'leased')
   })
 
-  it('is renewed by its holder alone', async () => {
+  it('is renewed only by its holder', async () => {
     const workspaceId = await logWith(1)
     await take(workspaceId, 'a', { settings: { leaseMs: 1 } })
     await die(workspaceId)
@@ -87,14 +87,14 @@ describe('the lease of a log', () => {
     assert.equal(await outcomeOf(workspaceId, 'b'), 'taken')
   })
 
-  it('that ended makes the next stride half of what was read under it', async () => {
+  it('that ended halves the next stride', async () => {
     const workspaceId = await logWith(400)
     await take(workspaceId, 'a', { settings: { submissions: 300 } })
     await die(workspaceId)
     assert.equal(strideOf(await take(workspaceId, 'b')), 150)
   })
 
-  it('of a small log that ended makes it no deep one at once, and strides of one in the end', async () => {
+  it('of a small log that ended does not make it deep at once, and leads to strides of one in the end', async () => {
     const workspaceId = await logWith(3)
     const strides: number[] = []
     for (let death = 0; death < 10; death++) {
@@ -108,7 +108,7 @@ describe('the lease of a log', () => {
     assert.equal(alone.outcome === 'taken' && alone.isMore, true)
   })
 
-  it('that ended is no death to its own holder, which was slow', async () => {
+  it('that ended does not count as a death for its own slow holder', async () => {
     const workspaceId = await logWith(1)
     await take(workspaceId, 'a')
     await die(workspaceId)
@@ -124,7 +124,7 @@ describe('the lease of a log', () => {
     assert.equal(await room.redis.hexists(stateOf(workspaceId), 'stride'), 0)
   })
 
-  it('counts deaths in quarantine, at a stride of one, and no others', async () => {
+  it('counts only deaths in quarantine, at a stride of one', async () => {
     const workspaceId = await logWith(2)
     const kill = async (worker: string, next: string): Promise<number> => {
       await take(workspaceId, worker)
@@ -170,7 +170,7 @@ describe('the lease of a log', () => {
     assert.equal(strideOf(await take(workspaceId, 'b')), Infinity)
   })
 
-  it('of a deep log is not taken by a worker that takes none, and given back by it', async () => {
+  it('of a deep log is given back by a worker without deep logs', async () => {
     const settings = { takesDeep: false }
     const workspaceId = await logWith(250)
     assert.equal(await outcomeOf(workspaceId, 'a', { settings }), 'taken')
@@ -185,11 +185,11 @@ describe('the lease of a log', () => {
     assert.equal(await outcomeOf(large, 'a', { settings }), 'deep')
   })
 
-  describe('that nobody has, of a log that waits,', () => {
+  describe('without a holder, for a waiting log,', () => {
     const sweep = (workspaceIds: string[], given: Partial<Parameters<typeof sweepLogs>[2]> = {}) =>
       sweepLogs(room.redis, room.prefix, { workspaceIds, waitedMs: 0, redoMs: HOUR_MS, ...given })
 
-    it('is found by sweeping once it has waited for so long', async () => {
+    it('is found by the sweep once the log has waited long enough', async () => {
       const [waits, isTaken, isDone, isDeep] = [
         await logWith(1),
         await logWith(1),
@@ -215,7 +215,7 @@ describe('the lease of a log', () => {
       assert.equal((await sweep([workspaceId], { waitedMs: HOUR_MS })).toWake.length, 1)
     })
 
-    it('has its applied entries trimmed in time', async () => {
+    it('lets its applied entries be trimmed in time', async () => {
       const workspaceId = await logWith(3)
       const { log } = workspaceKeys(room.prefix, workspaceId)
       const applied = (await Array.fromAsync(room.log.readWaiting(workspaceId))).at(-1)!.number
@@ -226,7 +226,7 @@ describe('the lease of a log', () => {
       assert.equal(await room.redis.xlen(log), 0)
     })
 
-    it('goes back to the position of a Postgres that has lost the last ones, unless a worker has it', async () => {
+    it('returns to the position of a Postgres that has lost commits, unless a worker holds it', async () => {
       const workspaceId = await logWith(3)
       const waiting = await Array.fromAsync(room.log.readWaiting(workspaceId))
       const [first, , last] = waiting.map(({ number }) => number)

@@ -49,7 +49,7 @@ describe('process reports', () => {
   })
   const ids = async (): Promise<string[]> => (await reports.read()).map(({ id }) => id).toSorted()
 
-  it('are the latest of each process, until it withdraws', async () => {
+  it('are the latest of each process, until it withdraws its report', async () => {
     assert.deepEqual(await reports.read(), [])
     await reports.report({ ...REPORT, stored: [] })
     await reports.report({ ...REPORT, stored: [3] })
@@ -63,7 +63,7 @@ describe('process reports', () => {
     assert.deepEqual(await ids(), ['a'])
   })
 
-  it('of a process that is silent are neither shown nor kept, nor are any when all are', async () => {
+  it('of a silent process are neither shown nor kept, even if all are silent', async () => {
     await reports.report({ ...REPORT, id: 'silent', stored: [] })
     await redis.zadd(seen, 1, 'silent')
     assert.deepEqual(await ids(), ['a'])
@@ -72,7 +72,7 @@ describe('process reports', () => {
     for (const key of [figures, seen]) assert.ok((await redis.pttl(key)) > 0, key)
   })
 
-  it('from before the clock of Redis went back are gone once a process reports', async () => {
+  it('from before a step back of the clock of Redis disappear once a process reports', async () => {
     await reports.report({ ...REPORT, id: 'ahead', stored: [] })
     await redis.zadd(seen, Date.now() + 3_600_000, 'ahead')
     await reports.report({ ...REPORT, stored: [] })
@@ -84,10 +84,12 @@ describe('process reports', () => {
     assert.deepEqual(await ids(), [])
   })
 
-  it('come by themselves, and end when they are stopped', async () => {
+  it('are sent regularly, and end when they are stopped', async () => {
     let tagged = 0
     const reporting = startReporting(reports, { id: 'c', kind: 'worker' }, async () => ({ tagged: ++tagged }))
-    await until('it reported again', async () => (await reports.read()).some((one) => one.id === 'c' && one.tagged > 1))
+    await until('the process has reported again', async () =>
+      (await reports.read()).some((one) => one.id === 'c' && one.tagged > 1),
+    )
     await reporting.stop()
     assert.deepEqual(await ids(), [])
   })
@@ -104,7 +106,7 @@ describe('a turn', () => {
 
   const take = (name: string, periodMs = PERIOD_MS) => takeTurn(room.redis, room.prefix, { name, periodMs })
 
-  it('is one process’s in each period, and each thing has turns of its own', async () => {
+  it('belongs to one process in each period, and each task has its own turns', async () => {
     const taken = await Promise.all(Array.from({ length: 5 }, () => take('sweep')))
     assert.equal(taken.filter(Boolean).length, 1)
     assert.equal(await take('mop'), true)
@@ -112,14 +114,14 @@ describe('a turn', () => {
     await until('the period is over', () => take('short', 50))
   })
 
-  it('does not last until a clock that went back is there again', async () => {
+  it('does not last longer after a clock was set back', async () => {
     assert.equal(await take('late'), true)
     await room.redis.pexpire(processKeys(room.prefix).turn('late'), 2 * PERIOD_MS)
     assert.equal(await take('late'), true)
   })
 })
 
-// That one is counted when it is frozen, test/end-to-end/worker-queues.test.ts shows.
+// test/end-to-end/worker-queues.test.ts tests that a frozen worker is counted.
 describe('silent workers', () => {
   const user = `t_${randomBytes(6).toString('hex')}`
   let redis: RedisClient
@@ -132,11 +134,11 @@ describe('silent workers', () => {
     redis.disconnect()
   })
 
-  it('are none as long as nobody is connected by a name of theirs', async () => {
+  it('are none while no worker is connected under its name', async () => {
     assert.equal(await countSilent(redis, randomUUID(), Promise.resolve([])), 0)
   })
 
-  it('are not known where Redis does not tell who is connected', async () => {
+  it('are unknown if Redis does not list its connections', async () => {
     const url = new URL(testServers().redisUrl)
     Object.assign(url, { username: user, password: user })
     const limited = await connectForCommand(url.href)
@@ -150,7 +152,7 @@ describe('silent workers', () => {
 
 const NOW_MS = 1_000_000
 const worker = (applying: ProcessReport['applying']): ProcessReport => ({ ...REPORT, applying })
-/** Logs by how many wait, and for how many seconds. */
+/** Logs by their number of waiting submissions, and their age in seconds. */
 const loadsOf = (waiting: Record<string, [count: number, seconds: number]>, ...applying: ProcessReport['applying'][]) =>
   workspaceLoads({
     workspaces: ['a', 'b', 'c'].map((id) => ({ id, name: `named ${id}` })),
@@ -166,7 +168,7 @@ const loadsOf = (waiting: Record<string, [count: number, seconds: number]>, ...a
   })
 
 describe('loads of workspaces', () => {
-  it('are what waits and the time of all workers that they take, the heaviest first', () => {
+  it('have waiting submissions and the share of the workers’ time, the heaviest first', () => {
     const loads = loadsOf(
       { a: [1, 2], b: [3, 30], c: [0, 0] },
       { total: LATELY_SECONDS, byWorkspace: { a: 0.75 * LATELY_SECONDS } },
@@ -179,13 +181,13 @@ describe('loads of workspaces', () => {
     ])
   })
 
-  it('are none when nothing waits and workers are idle', () => {
+  it('are empty without waiting submissions and with idle workers', () => {
     assert.deepEqual(loadsOf({}), [])
     const little = { total: 0.04 * LATELY_SECONDS, byWorkspace: { a: 0.04 * LATELY_SECONDS } }
     assert.deepEqual(loadsOf({ a: [0, 0] }, little), [])
   })
 
-  it('of a workspace that was deleted are left out, whatever workers remember of it', () => {
+  it('of a deleted workspace are left out, even if workers remember it', () => {
     const loads = loadsOf({ a: [0, 0] }, { total: 100, byWorkspace: { deleted: 60, a: 40 } })
     assert.deepEqual(
       loads.map(({ id, applyingShare }) => [id, applyingShare]),
@@ -193,7 +195,7 @@ describe('loads of workspaces', () => {
     )
   })
 
-  it('do not go back in time when the clock of Redis is ahead', () => {
+  it('have no negative age when the clock of Redis is ahead', () => {
     assert.equal(loadsOf({ a: [1, -5] })[0]!.oldestSeconds, 0)
   })
 })
@@ -226,7 +228,7 @@ describe('crowding', () => {
     ])
   })
 
-  it('is none when others are served, when there are none, and when nobody has most', () => {
+  it('is absent when others are served, when there are no others, and without a majority', () => {
     const heaviest = load({ waitingShare: 0.9, oldestSeconds: 500 })
     assert.equal(crowdingIn([heaviest, waitsFor(9)]), undefined)
     assert.equal(crowdingIn([heaviest]), undefined)

@@ -13,7 +13,7 @@ import { SIGNS, USER_SECRET } from './vendor-signs.ts'
 const RUNS = 4
 const SIGNING = ['segment', 'zendesk', 'intercom', 'typeform'] as const
 
-/** What is stored, without own ids and times of acceptance: those differ between workspaces. */
+/** The stored rows without own ids and times of acceptance, which differ between workspaces. */
 const STORED = `
   with who as (
     select contact.id, contact.name, email, properties, account_id, source_created_at, source_updated_at,
@@ -45,7 +45,7 @@ const STORED = `
     from message
   ) as stored order by 1`
 
-/** Numbers that a seed decides, from 0 to below 1. */
+/** Seeded random numbers, from 0 to below 1. */
 const randomOf = (seed: number): Random => {
   let count = 0
   return () => createHash('sha256').update(`${seed} ${count++}`).digest().readUInt32BE() / 2 ** 32
@@ -94,12 +94,12 @@ describe('deliveries in any order', () => {
     }
     const reviews = deliveries.filter(({ vendor }) => vendor === 'app-store').map(({ payload }) => payload)
     await fetchReviews(reviews, { directory, runtime: 'Bun', service })
-    // What is submitted later is applied later.
+    // A later submission is applied later.
     await service.submit('/feedbacks', { description: 'the end', source: 'end', sourceId: 'end' })
     return (await service.sql.unsafe<{ row: string }[]>(STORED)).map(({ row }) => row)
   }
 
-  it('twice each and with parts missing, they end in the same rows, and no words are lost', async () => {
+  it('end in the same rows, twice each and with missing parts, and no words are lost', async () => {
     let round = 0
     const property = fc.asyncProperty(fc.nat(), async (seed) => {
       const random = randomOf(seed)

@@ -12,8 +12,8 @@ import { type Runtime, spawnRecipe } from './running-recipe.ts'
 type Run = { readonly directory: string; readonly runtime: Runtime; readonly service: SharedService }
 
 /**
- * Runs the recipe against a store that has one review a page, and returns what it asked for. A
- * request without a token as Apple's documentation says it is answered 401.
+ * Runs the recipe against a store with one review a page, and returns its requests. A request
+ * without a token in the form of Apple's documentation gets 401.
  */
 export const fetchReviews = async (
   reviews: readonly unknown[],

@@ -17,7 +17,7 @@ describe('the recipe for an app store', () => {
   after(() => service?.stop())
 
   for (const runtime of ['Bun', 'Deno'] as const) {
-    it(`app-store.ts on ${runtime} submits the reviews that the documentation shows, page by page`, async () => {
+    it(`app-store.ts on ${runtime} submits the documented reviews, page by page`, async () => {
       const asked = await fetchReviews([ANOTHER_APP_STORE_REVIEW, APP_STORE_REVIEW], { directory, runtime, service })
       assert.deepEqual(asked, [
         '/v1/apps/682658836/customerReviews?sort=-createdDate&limit=200',

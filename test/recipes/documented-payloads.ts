@@ -1,4 +1,4 @@
-// Payloads as the vendors' documentation has them, each with its address.
+// Payloads of the vendors' documentation, each with its address.
 
 /** https://segment.com/docs/connections/spec/identify (the complete example) */
 export const SEGMENT_IDENTIFY = {

@@ -4,7 +4,7 @@ import { sign256, USER_SECRET } from './vendor-signs.ts'
 
 export type Vendor = 'segment' | 'zendesk' | 'intercom' | 'typeform' | 'app-store'
 export type Delivery = { readonly vendor: Vendor; readonly payload: unknown }
-/** From 0 to below 1. */
+/** Random numbers from 0 to below 1. */
 export type Random = () => number
 
 type Value = Readonly<Record<string, unknown>>
@@ -13,9 +13,7 @@ type Change = (path: string, value: unknown) => unknown
 const NOTHING = [undefined, null, '', ' ', false, [], {}]
 const MISSING_SHARE = 0.2
 
-/**
- * What says which record a delivery is about, and when it was made: vendors never leave these out.
- */
+/** The members for the record and the time of a delivery, which vendors never leave out. */
 const KEPT: Readonly<Record<Vendor, RegExp>> = {
   segment: /^(?:type|event|messageId|userId|groupId|timestamp|originalTimestamp|properties|properties\.review_id)$/,
   zendesk: /^(?:type|id|detail|detail\.(?:id|created_at)|ticket|ticket\.(?:id|created_at)|requester|requester\.id)$/,
@@ -24,7 +22,7 @@ const KEPT: Readonly<Record<Vendor, RegExp>> = {
   'app-store': /^(?:id|attributes)$/,
 }
 
-/** The members in which vendors have the words of people. */
+/** The members with the words of people. */
 const WORDS: Readonly<Record<Vendor, RegExp>> = {
   segment: /^properties\.review_body$/,
   zendesk: /\.description$/,
@@ -41,7 +39,7 @@ const mapped = (value: unknown, change: Change, path = ''): unknown => {
   return Object.fromEntries(Object.entries(changed).map(([key, member]) => [key, mapped(member, change, at(key))]))
 }
 
-/** The same with random parts missing, or with a value that says nothing in their place. */
+/** The same delivery with random parts missing or replaced by an empty value. */
 const withoutParts = ({ vendor, payload }: Delivery, random: Random): Delivery => ({
   vendor,
   payload: mapped(payload, (path, value) =>
@@ -49,7 +47,7 @@ const withoutParts = ({ vendor, payload }: Delivery, random: Random): Delivery =
   ),
 })
 
-/** What people say in a delivery. */
+/** The words of people in a delivery. */
 export const wordsIn = ({ vendor, payload }: Delivery): string[] => {
   const words: string[] = []
   mapped(payload, (path, value) => {
@@ -59,7 +57,7 @@ export const wordsIn = ({ vendor, payload }: Delivery): string[] => {
   return words
 }
 
-/** Each round is about other people and records: their ids have its number. */
+/** Each round has other people and records; their ids have its number. */
 const ofRound = (payload: unknown, round: number): unknown =>
   mapped(payload, (path, value) => {
     const isId = /(?:^|[._])(?:id|messageId|userId|groupId|token|reviewerNickname)$/.test(path)
@@ -72,8 +70,7 @@ const segment = (): unknown[] => {
   const { SEGMENT_IDENTIFY: identify, RUDDERSTACK_IDENTIFY: rudder } = documented
   const traits = { ...identify.traits, name: 'P. Gibbons', plan: 'free', title: 'Clerk', createdAt: 1389747592 }
   const company = { id: 'company-A', name: 'Old name', plan: 'free' }
-  // The service keeps one time for all values of a person, so that only two identifies have an
-  // order.
+  // The service has one time for all values of a person, so only two identifies have an order.
   const employee = { ...rudder, userId: 'employee' }
   return [
     identify,
@@ -95,7 +92,7 @@ const segment = (): unknown[] => {
       groupId: 'nameless',
       traits: { plan: at },
     })),
-    { ...rudder, messageId: 'nobody', userId: null, traits: { company: { ...company, id: 'company-B' } } },
+    { ...rudder, messageId: 'no-user', userId: null, traits: { company: { ...company, id: 'company-B' } } },
     documented.RUDDERSTACK_GROUP,
     documented.RUDDERSTACK_TRACK,
   ]
@@ -165,11 +162,13 @@ const PAYLOADS: Readonly<Record<Vendor, () => unknown[]>> = {
   'app-store': () => [documented.APP_STORE_REVIEW, documented.ANOTHER_APP_STORE_REVIEW],
 }
 
-/** Whether a conversation is told twice in one second: what differs then has no order. */
+/**
+ * Whether two deliveries of a conversation have the same second: their differences have no order.
+ */
 const isOfOneSecond = (payload: unknown): boolean =>
   objectOf(objectOf(objectOf(payload)['data'])['item'])['id'] === documented.INTERCOM_CREATED.data.item.id
 
-/** The documented deliveries of all vendors, as they are and with parts missing. */
+/** The documented deliveries of all vendors, complete and with missing parts. */
 export const makeDeliveries = (round: number, random: Random): Delivery[] =>
   (Object.keys(PAYLOADS) as Vendor[]).flatMap((vendor) =>
     PAYLOADS[vendor]().map((payload) => {

@@ -12,7 +12,7 @@ const zendeskOf =
   (invocation: string): Sign =>
   (bytes, key) => ({ ...SIGNS['zendesk']!(bytes, key), 'x-zendesk-webhook-invocation-id': invocation })
 
-/** Each attempt is an invocation of its own. */
+/** Each attempt is a separate invocation. */
 const ofEachAttempt: Sign = (bytes, key) => zendeskOf(randomBytes(4).toString('hex'))(bytes, key)
 
 describe('receivers of deliveries without values', () => {
@@ -53,7 +53,7 @@ describe('receivers of deliveries without values', () => {
     }
   }
 
-  it('segment.ts keeps what is said when the rating or the user is no value', async () => {
+  it('segment.ts keeps the words when the rating or the user has no value', async () => {
     const review = (id: string, more: object) => ({
       type: 'track',
       messageId: id,
@@ -63,16 +63,16 @@ describe('receivers of deliveries without values', () => {
     const noRatings = [null, '', ' ', false, true, [], {}, '0x10', '1e3']
     await deliverAll('segment.ts', SIGNS['segment']!, [
       ...noRatings.map((rating, at) => review(`r-${at}`, { rating })),
-      { ...review('of-nobody', { rating: '4.5' }), userId: null },
+      { ...review('of-null', { rating: '4.5' }), userId: null },
       { ...review('of-empty', { rating: 4 }), userId: '' },
       { ...review('of-number', { rating: 4 }), userId: 4711 },
       { type: 'identify', messageId: 'i-null', userId: null, traits: { company: { id: 'co-1', name: 'Initech' } } },
       { type: 'identify', messageId: 'i-number', userId: 4711, traits: { createdAt: 1389747592 } },
       { type: 'identify', messageId: 'i-co', userId: 'u-co', traits: { company: { name: 'No id' } } },
       { type: 'group', messageId: 'g-null', userId: null, groupId: 17, traits: { website: 'www.globex.example' } },
-      // Names of Object.prototype are events as any other.
+      // Names of Object.prototype are ordinary events.
       ...['constructor', '__proto__', 'toString'].map((event) => ({ type: 'track', messageId: `e-${event}`, event })),
-      // No id of a delivery is none that deliveries share.
+      // Deliveries without an id do not share one.
       ...['first', 'second'].map((id) => ({ ...review(`of-${id}`, {}), messageId: null })),
       {
         type: 'group',
@@ -84,14 +84,14 @@ describe('receivers of deliveries without values', () => {
     ])
     for (const id of ['of-first', 'of-second']) assert.equal((await feedback('app', id))['description'], 'words')
     for (const [at] of noRatings.entries()) assert.equal((await feedback('app', `r-${at}`))['rating'], null)
-    const ratings = { 'of-nobody': 4.5, 'of-empty': 4, 'of-number': 4 }
+    const ratings = { 'of-null': 4.5, 'of-empty': 4, 'of-number': 4 }
     for (const [id, rating] of Object.entries(ratings)) assert.equal((await feedback('app', id))['rating'], rating, id)
-    await until('it is linked', async () => (await feedback('app', 'of-number'))['contact'] === '4711')
+    await until('the feedback is linked', async () => (await feedback('app', 'of-number'))['contact'] === '4711')
     assert.deepEqual((await contact('app', 'u-co'))['properties'], { company: { name: 'No id' } })
     const accounts = `select name, domain from account join account_external_id on account_id = id where external_id =`
     assert.deepEqual(await rowOf(`${accounts} 'co-1'`), { name: 'Initech', domain: 'co-1' })
     await until(
-      'its plan is stored',
+      'the plan is stored',
       async () => (await service.sql`select 1 from account where properties ->> 'plan' = 'team'`).length,
     )
     assert.deepEqual(await rowOf(`${accounts} '17'`), { name: 'Globex', domain: 'globex.example' })
@@ -99,7 +99,7 @@ describe('receivers of deliveries without values', () => {
     assert.equal((await service.sql.unsafe(others)).length, 0)
   })
 
-  it('typeform.ts takes nobody for a user whose id the application has not signed', async () => {
+  it('typeform.ts ignores a user id that the application has not signed', async () => {
     const response = (id: string, hidden: object | null, email: string) => ({
       event_id: id,
       event_type: 'form_response',
@@ -120,16 +120,16 @@ describe('receivers of deliveries without values', () => {
       response('t-zero', { user_id: '0', user_signature: sign256(USER_SECRET, '0') }, 'p2@x.example'),
       response('t-none', null, 'p3@x.example'),
     ])
-    const said = `select source_id, email from feedback join contact on contact.id = contact_id where title = 'Survey' order by 1`
-    await until('all are stored', async () => (await service.sql.unsafe(said)).length === 5)
+    const emailQuery = `select source_id, email from feedback join contact on contact.id = contact_id where title = 'Survey' order by 1`
+    await until('all records are stored', async () => (await service.sql.unsafe(emailQuery)).length === 5)
     assert.deepEqual(
-      (await service.sql.unsafe<{ email: string }[]>(said)).map(({ email }) => email),
+      (await service.sql.unsafe<{ email: string }[]>(emailQuery)).map(({ email }) => email),
       ['attacker@x.example', 'p1@x.example', 'attacker@x.example', 'p3@x.example', 'p2@x.example'],
     )
     assert.equal((await contact('app', 'victim'))['email'], 'v@x.example')
   })
 
-  it('zendesk.ts and intercom.ts keep what is said when its author is missing', async () => {
+  it('zendesk.ts and intercom.ts keep the words when their author is missing', async () => {
     const ticket = { id: 5160, subject: 'S', description: 'Body', created_at: '2026-01-01T10:00:00Z' }
     await deliverAll('zendesk.ts', zendeskOf('7'), [
       { ticket, requester: { id: '', name: '', email: '' }, organization: '' },
@@ -155,10 +155,10 @@ describe('receivers of deliveries without values', () => {
     const rated = { ...item, updated_at: 1767265200, conversation_rating: { rating: 5, remark: 'well done' } }
     const { conversation_rating: _, ...part } = { ...item, updated_at: 1767268800 }
     const { created_at: __, ...timeless } = item
-    const sent = [rated, item, part, timeless].map((told, at) => ({
+    const sent = [rated, item, part, timeless].map((delivered, at) => ({
       id: `n-41-${at}`,
       topic: 'x',
-      data: { item: told },
+      data: { item: delivered },
     }))
     await deliverAll('intercom.ts', SIGNS['intercom']!, sent)
     const conversation = `select rating::float8, updated_at from conversation where external_id = '41'`
@@ -173,8 +173,8 @@ describe('receivers of deliveries without values', () => {
     )
   })
 
-  it('keep integers that JavaScript rounds, and texts with bare line breaks, as they are', async () => {
-    // The first two are one as JavaScript's numbers.
+  it('keep integers that JavaScript would round, and texts with bare line breaks, unchanged', async () => {
+    // The first two are equal as JavaScript numbers.
     const large = ['9912140633506421', '9912140633506420', '-12345678901234567890', '1e400']
     const ofEach = (template: string): string[] => large.map((number) => template.replaceAll('BIG', number))
     const answers = '[{"type":"number","number":BIG,"field":{"id":"n","type":"number"}}]'
@@ -203,7 +203,7 @@ describe('receivers of deliveries without values', () => {
     }
   })
 
-  it('intercom.ts says at its start how many conversations the service takes', async () => {
+  it('intercom.ts prints at its start how many conversations the service accepts', async () => {
     const limited = await idleService()
     const given = { ...environment, FEEDBACK_URL: `${limited.urls[0]!}/api/v1/`, ACCESS_TOKEN: limited.accessToken }
     const { warnings, stop } = await startReceiver('intercom.ts', { directory, runtime: 'Bun', environment: given })
@@ -216,7 +216,7 @@ describe('receivers of deliveries without values', () => {
   })
 
   for (const vendor of ['segment', 'zendesk', 'intercom', 'typeform']) {
-    it(`${vendor}.ts takes the former secret while it is changed, no signature of another day, and nothing for a record`, async () => {
+    it(`${vendor}.ts accepts the former secret during a change, no signature of another day, and only valid records`, async () => {
       const given = { ...environment, WEBHOOK_SECRET_BEFORE: 'former' }
       const { url, stop } = await startReceiver(`${vendor}.ts`, { directory, runtime: 'Bun', environment: given })
       try {

@@ -33,7 +33,7 @@ describe('the recipes that read', () => {
   }
 
   for (const runtime of ['Bun', 'Deno'] as const) {
-    it(`follow-changes.ts on ${runtime} keeps a CSV of the feedback, over restarts, purges and an expired place`, async () => {
+    it(`follow-changes.ts on ${runtime} keeps a CSV of the feedback, over restarts, purges and an expired position`, async () => {
       const file = join(directory, `${runtime}.csv`)
       const environment = { FEEDBACK_URL: service.urls[0]!, READ_TOKEN: service.readToken, CSV_FILE: file }
       const during = async (work: () => Promise<unknown>): Promise<void> => {
@@ -50,7 +50,7 @@ describe('the recipes that read', () => {
       const idsIn = (text: string): string[] =>
         [...text.matchAll(/^"([\da-f-]{36})"/gm)].map(([, id]) => id!).toSorted()
       const isUpToDate = () =>
-        until('the file has what is stored', async () => {
+        until('the file has the stored records', async () => {
           const rows = await service.all<{ id: string }[]>`
             select id from feedback where workspace_id = ${service.workspaceId} order by id`
           const text = existsSync(file) ? readFileSync(file, 'utf8') : ''
@@ -72,7 +72,7 @@ describe('the recipes that read', () => {
       await purge(email)
       await during(isUpToDate)
       assert.ok(!idsIn(readFileSync(file, 'utf8')).includes(gone))
-      // Tombstones behind this place have expired.
+      // Tombstones after this position have expired.
       writeFileSync(`${file}.next`, '1')
       await service.all`
         update workspace_progress set forgotten_position = 2 where workspace_id = ${service.workspaceId}`
@@ -81,7 +81,7 @@ describe('the recipes that read', () => {
     })
   }
 
-  it('webhook-receiver.ts keeps the latest change of each record, and takes what is signed with either secret', async () => {
+  it('webhook-receiver.ts keeps the latest change of each record, and accepts signatures of both secrets', async () => {
     const records = join(directory, 'records')
     const command = async (...words: string[]): Promise<string[]> => {
       const { code, stdout, stderr } = await runCommand(service, 'cli/webhook-command.ts', ...words)
@@ -89,7 +89,7 @@ describe('the recipes that read', () => {
       return stdout.split('\n')
     }
     const where = ['--workspace', service.workspace, '--url']
-    // Its port is known later.
+    // The port is known later.
     const [first, secret] = await command('create', ...where, 'http://127.0.0.1:1/', '--from', '0')
     const id = first!.split(' ')[1]!
     await command('pause', id)
@@ -112,7 +112,7 @@ describe('the recipes that read', () => {
       const tombstone = await until('the tombstone is kept', async () =>
         kept().find((change) => change.id === own && change.deleted),
       )
-      await until('the files have what is stored', async () =>
+      await until('the files have the stored records', async () =>
         isDeepStrictEqual(sorted(present()), sorted(await recordsOf(service.all, service.workspaceId))),
       )
 
@@ -130,7 +130,7 @@ describe('the recipes that read', () => {
       assert.deepEqual(
         kept().find((change) => change.id === own),
         tombstone,
-        'what is older changes nothing',
+        'an older change has no effect',
       )
       assert.equal(await post(new Signer(Buffer.from('another').toString('base64')), older), 401)
       assert.equal(await post(new Signer(next!), older, 600_000), 401)

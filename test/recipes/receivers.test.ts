@@ -39,7 +39,7 @@ describe('the receivers', () => {
   const feedback = (source: string, id: string) => feedbackRow(service, source, id)
 
   const receiver = (file: string, runtime: Runtime, test: (deliver: Deliver) => Promise<void>): void => {
-    it(`${file} on ${runtime} takes what the documentation shows`, async () => {
+    it(`${file} on ${runtime} accepts the documented payloads`, async () => {
       const { url, stop } = await startReceiver(file, { directory, runtime, environment })
       let wasPutOff = false
       try {
@@ -58,10 +58,10 @@ describe('the receivers', () => {
             await post(sign(bytes, 'another secret')),
             await post(sign(`${bytes} `, secret)),
           ]
-          // A header that is the secret itself signs nothing.
+          // A header with the secret itself is not a signature.
           if (sign === SIGNS['rudderstack']) unsigned.pop()
           assert.deepEqual(new Set(unsigned), new Set([401]))
-          // The very first attempt is put off, and a vendor may deliver once more.
+          // The first attempt is put off, and a vendor may deliver again.
           if (!wasPutOff) between.refuse(503)
           wasPutOff = true
           const seen = between.seen.length
@@ -81,7 +81,7 @@ describe('the receivers', () => {
     const sign = SIGNS['segment']!
     const keys = (await deliver(sign, documented.SEGMENT_IDENTIFY)).map(({ key }) => key)
     assert.deepEqual(new Set(keys), new Set([documented.SEGMENT_IDENTIFY.messageId]))
-    // Segment's examples of identify and group have the same messageId, which no two events have.
+    // Segment's examples of identify and group share a messageId, unlike real events.
     await deliver(sign, { ...documented.SEGMENT_GROUP, messageId: 'of-its-own' })
     await deliver(sign, documented.SEGMENT_TRACK)
     const { name, email, properties, account } = await until('the user is in the group', async () => {
@@ -142,7 +142,7 @@ describe('the receivers', () => {
   })
 
   receiver('zendesk.ts', 'Deno', async (deliver) => {
-    // As Zendesk fills the placeholders of the trigger.
+    // Filled like the placeholders of a trigger in Zendesk.
     const { detail } = documented.ZENDESK_EVENT
     const values: Headers = {
       'ticket.id': '5159',
@@ -157,7 +157,7 @@ describe('the receivers', () => {
     }
     const template = readFileSync(join(directory, 'zendesk-trigger.json'), 'utf8')
     const body = template.replaceAll(/\{\{([\w.]+)\}\}/g, (_, name: string) => values[name] ?? assert.fail(name))
-    // Of another invocation than that of the event.
+    // A delivery of another invocation than the event's.
     const sign: Sign = (bytes, key) => ({ ...SIGNS['zendesk']!(bytes, key), 'x-zendesk-webhook-invocation-id': '2' })
     await deliver(sign, body)
     const { account, contact: who, created_at: at } = await feedback('zendesk', '5159')
@@ -165,18 +165,21 @@ describe('the receivers', () => {
     assert.equal((at as Date).toISOString(), '2025-01-08T10:12:00.000Z')
     const { name, email } = await contact('zendesk', detail.requester_id)
     assert.deepEqual([name, email], ['Ada Byron', 'ada@acme.example'])
-    // The ticket of the event is of the same requester, who was unknown then.
-    await until('it is linked', async () => (await feedback('zendesk', '5158'))['contact'] === detail.requester_id)
+    // The ticket of the event has the same requester, who was unknown at that time.
+    await until(
+      'the feedback is linked',
+      async () => (await feedback('zendesk', '5158'))['contact'] === detail.requester_id,
+    )
   })
 
   receiver('intercom.ts', 'Bun', async (deliver) => {
     await deliver(SIGNS['intercom']!, documented.INTERCOM_CREATED)
     await deliver(SIGNS['intercom']!, documented.INTERCOM_REPLIED)
-    const said = `select content, incoming, contact_external_id.external_id as contact, message.created_at
+    const messageQuery = `select content, incoming, contact_external_id.external_id as contact, message.created_at
       from message join conversation on conversation.id = conversation_id left join contact_external_id using (contact_id)
       where conversation.source = 'intercom' and conversation.external_id = '1911149811' order by message.external_id`
     const rows = await until('the messages and the remark are stored', async () => {
-      const found = await service.sql.unsafe<Record<string, unknown>[]>(said)
+      const found = await service.sql.unsafe<Record<string, unknown>[]>(messageQuery)
       return found.length === 3 && found.map((row) => ({ ...row }))
     })
     const contents = ['<p>Hi</p>', "<p>Hi Jane, it's all great thanks!</p>", 'quick']
@@ -216,14 +219,14 @@ describe('the receivers', () => {
     const { form, answers } = data as { form: string; answers: Record<string, unknown> }
     assert.deepEqual([form, answers['JwWggjAKtOkA'], answers['RUqkXSeXBXSd']], ['lT4Z3j', 'Laura', false])
     assert.deepEqual(answers['PNe8ZKBK8C2Q'], { labels: ['London', 'Sydney'] })
-    // It waits for the application to say who its user is.
+    // The feedback waits until the application identifies its user.
     await service.submit('/contacts/identify', { id: user, source: 'app', properties: { $name: 'Laura' } })
     const sourceId = 'a3a12ec67a1365927098a606107fac15'
-    await until('it is linked', async () => (await feedback('typeform', sourceId))['contact'] === user)
+    await until('the feedback is linked', async () => (await feedback('typeform', sourceId))['contact'] === user)
     assert.equal((await contact('app', user))['email'], null)
   })
 
-  it('tell a vendor to deliver again while the service is away, and not what the service refuses', async () => {
+  it('tell a vendor to deliver again while the service is away, but not after a refusal', async () => {
     const run = { directory, runtime: 'Bun' as const, environment }
     const { url, stop } = await startReceiver('typeform.ts', run)
     try {

@@ -18,9 +18,7 @@ const COMMANDS: Record<Runtime, readonly string[]> = {
   Deno: [join(programs, 'deno'), 'run', '--allow-net', '--allow-env', '--allow-read', '--allow-write', '--no-check'],
 }
 
-/**
- * Copies the recipes into a directory elsewhere, in which the package of the client is installed.
- */
+/** Copies the recipes into another directory with the installed package of the client. */
 export const installRecipes = async (directory: string): Promise<void> => {
   cpSync(join(root, 'docs', 'recipes'), directory, { recursive: true })
   writeFileSync(join(directory, 'package.json'), '{"type": "module", "private": true}')
@@ -35,7 +33,7 @@ type Run = {
   readonly environment: Readonly<Record<string, string>>
 }
 
-/** Starts a recipe as a process of its own. */
+/** Starts a recipe as a separate process. */
 export const spawnRecipe = (file: string, { directory, runtime, environment }: Run): ChildProcess => {
   const [program = '', ...words] = COMMANDS[runtime]
   const { PATH = '', HOME = '' } = process.env
@@ -45,10 +43,10 @@ export const spawnRecipe = (file: string, { directory, runtime, environment }: R
   return child
 }
 
-/** `warnings`: what it has written to its standard error so far. */
+/** `warnings`: its output on standard error so far. */
 type Receiver = { url: string; warnings: () => string; stop: () => Promise<void> }
 
-/** A receiver that listens. */
+/** A listening receiver. */
 export const startReceiver = async (file: string, run: Run): Promise<Receiver> => {
   const child = spawnRecipe(file, { ...run, environment: { ...run.environment, PORT: '0' } })
   let output = ''

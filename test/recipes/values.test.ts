@@ -3,11 +3,11 @@ import { describe, it } from 'node:test'
 import { PLACEHOLDERS } from '../../contract/identity/canonical.ts'
 import { hostOf, idOf, keyOf, numberOf, textOf, timeOf } from '../../docs/recipes/values.ts'
 
-/** What vendors send when they have no value. */
+/** Values of vendors for an absent value. */
 const NOTHING = [null, undefined, '', '  ', false, true, [], {}, Number.NaN]
 
 describe('values of vendors', () => {
-  it('are nothing where there is none', () => {
+  it('are undefined if they are absent', () => {
     for (const read of [textOf, idOf, keyOf, numberOf, timeOf, hostOf])
       assert.deepEqual(
         NOTHING.map((value) => read(value)),

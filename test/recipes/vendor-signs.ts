@@ -10,7 +10,7 @@ export const sign256 = (secret: string, signed: string): string =>
 export const sha256 = (secret: string, signed: string): string =>
   createHmac('sha256', secret).update(signed).digest('base64')
 
-/** As the vendors say that they sign. */
+/** Signs in the documented form of the vendors. */
 export const SIGNS: Readonly<Record<string, Sign>> = {
   segment: (bytes, secret) => ({ 'X-Signature': sha1(secret, bytes) }),
   rudderstack: (_, secret) => ({ Authorization: `Bearer ${secret}` }),
@@ -26,5 +26,5 @@ export const SIGNS: Readonly<Record<string, Sign>> = {
   typeform: (bytes, secret) => ({ 'Typeform-Signature': `sha256=${sha256(secret, bytes)}` }),
 }
 
-/** With which an application signs the ids of its users. */
+/** The secret with which an application signs the ids of its users. */
 export const USER_SECRET = 'of the application'

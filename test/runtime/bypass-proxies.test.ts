@@ -17,7 +17,7 @@ const RUNTIMES = {
 } as const
 const HOSTS = ['127.0.0.1', '127.0.0.2', '[::1]', 'localhost', '0.0.0.0']
 
-describe('where the environment names a proxy, a request to this machine', () => {
+describe('with a proxy in the environment, a request to this machine', () => {
   let server: Server
   let port: number
   before(async () => {
@@ -37,7 +37,7 @@ describe('where the environment names a proxy, a request to this machine', () =>
   }
 
   for (const runtime of ['Bun', 'Deno'] as const) {
-    it(`goes past it on ${runtime}`, async () => {
+    it(`bypasses the proxy on ${runtime}`, async () => {
       const code = `
         import process from 'node:process'
         import { bypassProxies } from './runtime/bypass-proxies.ts'
@@ -51,7 +51,7 @@ describe('where the environment names a proxy, a request to this machine', () =>
     })
   }
 
-  it('of the client goes past it, and others do not', async () => {
+  it('of the client bypasses the proxy, unlike other requests', async () => {
     const code = `
       import { createClient } from './client/client.ts'
       const ask = (host) =>

@@ -3,9 +3,7 @@ import { describe, it } from 'node:test'
 import { coalesce } from '../../runtime/coalesce.ts'
 import { until } from '../support/until.ts'
 
-/**
- * Calls that are answered when the test says so, each item with itself; `calls`: what they carried.
- */
+/** Calls that the test answers, each item with itself. `calls` has their items. */
 const held = () => {
   const calls: number[][] = []
   const answers: PromiseWithResolvers<void>[] = []
@@ -21,8 +19,8 @@ const held = () => {
 
 const turn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve))
 
-describe('what is coalesced', () => {
-  it('goes at once, with what comes in the same turn', async () => {
+describe('a coalesced item', () => {
+  it('goes at once, together with items of the same turn', async () => {
     const { calls, answers, call } = held()
     const send = coalesce(call, { items: 10 })
     const sent = Promise.all([send(1), send(2)])
@@ -32,7 +30,7 @@ describe('what is coalesced', () => {
     assert.deepEqual(await sent, [1, 2])
   })
 
-  it('goes together, in the order in which it came, when it came while a call was on its way', async () => {
+  it('that arrives during a call goes together with others, in their order', async () => {
     const { calls, answers, call } = held()
     const send = coalesce(call, { items: 10 })
     const sent = [send(1)]
@@ -50,7 +48,7 @@ describe('what is coalesced', () => {
     assert.deepEqual(await Promise.all(sent), [1, 2, 3])
   })
 
-  it('is no more than may go together', async () => {
+  it('goes with at most the allowed number of others', async () => {
     const { calls, answers, call } = held()
     const send = coalesce(call, { items: 2 })
     const sent = Promise.all([1, 2, 3, 4, 5].map(send))
@@ -62,7 +60,7 @@ describe('what is coalesced', () => {
     assert.deepEqual(calls, [[1, 2], [3, 4], [5]])
   })
 
-  it('goes with a second call while the first is on its way, and the rest when either is answered', async () => {
+  it('goes with a second call during the first, and the rest when either is answered', async () => {
     const { calls, answers, call } = held()
     const send = coalesce(call, { items: 10, concurrency: 2 })
     const sent = [send(1)]
@@ -80,7 +78,7 @@ describe('what is coalesced', () => {
     assert.deepEqual(await Promise.all(sent), [1, 2, 3, 4, 5])
   })
 
-  it('gathers for a while after a call began, and no longer than until it is full', async () => {
+  it('waits for others for a while after a call began, or until the call is full', async () => {
     const { calls, answers, call } = held()
     const send = coalesce(call, { items: 3, concurrency: 10, everyMs: 500 })
     const sent = [send(1)]
@@ -98,12 +96,12 @@ describe('what is coalesced', () => {
     sent.push(send(6), send(7))
     await turn()
     assert.deepEqual(calls, [[1], [2, 3], [4, 5, 6]])
-    await until('the rest goes', () => Promise.resolve(calls.length > 3))
+    await until('the rest is sent', () => Promise.resolve(calls.length > 3))
     for (const index of [1, 2, 3]) answers[index]!.resolve()
     assert.deepEqual(await Promise.all(sent), [1, 2, 3, 4, 5, 6, 7])
   })
 
-  it('weighs no more than may go together, and goes alone where it weighs more', async () => {
+  it('goes with others up to the allowed weight, and alone beyond it', async () => {
     const { calls, answers, call } = held()
     const send = coalesce(call, { items: 10, weight: { most: 5, weigh: (item) => item } })
     const sent = Promise.all([9, 2, 3, 1, 9].map(send))
@@ -115,7 +113,7 @@ describe('what is coalesced', () => {
     assert.deepEqual(calls, [[9], [2, 3], [1], [9]])
   })
 
-  it('fails with its call, as does what waited for that, and not what comes later', async () => {
+  it('fails with its call, like items that waited for it, unlike later ones', async () => {
     const { calls, answers, call } = held()
     const send = coalesce(call, { items: 10 })
     const fault = new Error('away')

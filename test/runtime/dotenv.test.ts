@@ -12,7 +12,7 @@ const root = fileURLToPath(new URL('../..', import.meta.url))
 const MIGRATE = 'cli/migrate-command.ts'
 
 /**
- * A checkout with files for Compose. A command that reads them says that DATABASE_URL is not valid.
+ * A checkout with files for Compose. A command that read them would report an invalid DATABASE_URL.
  */
 describe('the settings in a file .env are no settings of', () => {
   const folder = temporaryDirectory()

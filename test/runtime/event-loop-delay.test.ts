@@ -6,9 +6,9 @@ import { until } from '../support/until.ts'
 const BLOCKED_MS = 300
 
 describe('watchLoopDelay', () => {
-  it('sees that the loop was blocked, and for how long', async () => {
+  it('measures how long the loop was blocked', async () => {
     const watch = watchLoopDelay()
-    // Timers are known to run before the loop is blocked.
+    // Waits for a timer before the loop is blocked.
     await until('a timer ran', async () => watch.current().max > 0)
     const end = performance.now() + BLOCKED_MS
     while (performance.now() < end);

@@ -40,7 +40,7 @@ const OF_REDIS: readonly [Error, RegExp][] = [
   [refusal('ERR'), /^Redis failed with ReplyError ERR\./],
 ]
 
-describe('a fault of a server says what it is and what to do, and quotes nothing:', () => {
+describe('a fault of a server has an explanation and a remedy, without quotations:', () => {
   for (const [explain, cases] of [
     [explainPostgres, OF_POSTGRES],
     [explainRedis, OF_REDIS],

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import { readPostgresUrl } from '../../runtime/postgres-address.ts'
 
 describe('the forms of DATABASE_URL', () => {
-  it('of one server stays as it is', () => {
+  it('of one server stay unchanged', () => {
     for (const url of [
       'postgres://u:p@h:5432/d',
       'postgres:///d',
@@ -17,7 +17,7 @@ describe('the forms of DATABASE_URL', () => {
     }
   })
 
-  /** As hosters, ORMs and libpq write them, and what the driver gets. */
+  /** Addresses of hosters, ORMs and libpq, and the form for the driver. */
   const written: Record<string, string> = {
     'postgresql://u:p@ep-x-pooler.eu.aws.neon.tech/d?sslmode=require&channel_binding=require':
       'postgresql://u:p@ep-x-pooler.eu.aws.neon.tech/d?sslmode=require',
@@ -36,12 +36,12 @@ describe('the forms of DATABASE_URL', () => {
     ' postgres://u:p@h/d\n': 'postgres://u:p@h/d',
   }
   for (const [text, url] of Object.entries(written)) {
-    it(`may be ${JSON.stringify(text)}`, () => {
+    it(`include ${JSON.stringify(text)}`, () => {
       assert.deepEqual(readPostgresUrl(text), { urls: [url], isPrimaryAsked: false, isPooled: false })
     })
   }
 
-  it('may say that a pooler in transaction mode is there', () => {
+  it('can name a pooler in transaction mode', () => {
     assert.deepEqual(readPostgresUrl('postgres://u:p@h:6543/d?pgbouncer=true'), {
       urls: ['postgres://u:p@h:6543/d'],
       isPrimaryAsked: false,
@@ -49,7 +49,7 @@ describe('the forms of DATABASE_URL', () => {
     })
   })
 
-  it('of several has a URL for each, which the attribute is not part of', () => {
+  it('of several servers give a URL for each, without the attribute', () => {
     assert.deepEqual(
       readPostgresUrl('postgres://u:p@a:1,[::1]:2,c/d?target_session_attrs=read-write&sslmode=verify-full'),
       {
@@ -65,7 +65,7 @@ describe('the forms of DATABASE_URL', () => {
     })
   })
 
-  it('is refused with what was expected, and never with the value', () => {
+  it('are refused with the expected form, and never with the value', () => {
     for (const [text, expected] of [
       ['postgres://a,b/d', /target_session_attrs=read-write behind several hosts/],
       ['postgres://a,b/d?target_session_attrs=any', /target_session_attrs=read-write behind several hosts/],
@@ -89,10 +89,10 @@ describe('the forms of DATABASE_URL', () => {
       ['http://a/d', /^a URL such as/],
       ['', /^a URL such as/],
     ] as const) {
-      const said = readPostgresUrl(text)
-      assert.ok(typeof said === 'string', text)
-      assert.match(said, expected, text)
-      assert.doesNotMatch(said, /secret/)
+      const problem = readPostgresUrl(text)
+      assert.ok(typeof problem === 'string', text)
+      assert.match(problem, expected, text)
+      assert.doesNotMatch(problem, /secret/)
     }
   })
 })

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import { printable } from '../../runtime/printable.ts'
 
 describe('a text for a terminal', () => {
-  it('shows control characters instead of having them carried out', () => {
+  it('shows control characters instead of executing them', () => {
     assert.equal(printable('\u001b[2Jname\u0007\u009b31m\r'), '\\x1b[2Jname\\x07\\x9b31m\\x0d')
   })
 

@@ -48,7 +48,7 @@ const NOT_PUBLIC = [
   '',
   'localhost',
 ]
-/** As `new URL` has them, since a webhook's address is parsed by it. */
+/** Hosts in the form of `new URL`, which parses the address of a webhook. */
 const HOSTS_NOT_PUBLIC = [
   'http://127.0.0.1/',
   'http://2130706433/',
@@ -74,23 +74,23 @@ const HOSTS_NOT_PUBLIC = [
 ]
 
 describe('addresses of the public internet', () => {
-  it('are told from all others', () => {
+  it('differ from all others', () => {
     for (const address of PUBLIC) assert.ok(isPublicAddress(address), address)
     for (const address of NOT_PUBLIC) assert.ok(!isPublicAddress(address), address)
   })
 
-  it('are refused as hosts in whatever form they are written', () => {
+  it('include no private address, in any written form', () => {
     for (const url of HOSTS_NOT_PUBLIC) {
       const { hostname } = new URL(url)
       const refused = refuseAddress(hostname, [])
       assert.equal(refused?.code, NOT_PUBLIC_ADDRESS, `${url} is ${hostname}`)
     }
     for (const url of ['http://8.8.8.8/', 'http://[2606:4700::1111]/', 'http://example.org/', 'http://LOCALHOST/'])
-      assert.equal(refuseAddress(new URL(url).hostname, []), undefined, 'a name is looked at when it is resolved')
+      assert.equal(refuseAddress(new URL(url).hostname, []), undefined, 'a name is checked when it is resolved')
     assert.equal(refuseAddress('[::1]', ['::1']), undefined)
     assert.equal(refuseAddress('127.0.0.1', ['127.0.0.1']), undefined)
     assert.equal(refuseAddress('127.0.0.2', ['127.0.0.1', 'localhost'])?.code, NOT_PUBLIC_ADDRESS)
-    assert.throws(() => new URL('http://[fe80::1%25lo]/'), 'no address of a webhook has a zone')
+    assert.throws(() => new URL('http://[fe80::1%25lo]/'), 'an address of a webhook has no zone')
   })
 
   type Found = { code: string | undefined; addresses: readonly string[] }
@@ -110,7 +110,7 @@ describe('addresses of the public internet', () => {
     })
   const REFUSED = { code: NOT_PUBLIC_ADDRESS, addresses: [] }
 
-  it('are all that a name may lead to, if it is not allowed', async () => {
+  it('are the only targets of a name that is not allowed', async () => {
     assert.deepEqual(await lookUp('example.org', [], ['8.8.8.8', '2606:4700::1111']), {
       code: undefined,
       addresses: ['8.8.8.8', '2606:4700::1111'],
@@ -125,7 +125,7 @@ describe('addresses of the public internet', () => {
       assert.deepEqual(await lookUp('example.org', ['example.com', 'org'], addresses), REFUSED, addresses.join())
   })
 
-  it('need not be those of a host that is allowed by its whole name', async () => {
+  it('are not required for a host that is allowed by its whole name', async () => {
     assert.deepEqual(await lookUp('internal.example', ['internal.example']), {
       code: undefined,
       addresses: ['127.0.0.1'],
@@ -134,7 +134,7 @@ describe('addresses of the public internet', () => {
       assert.deepEqual(await lookUp(hostname, ['internal.example']), REFUSED, hostname)
   })
 
-  it('are asked of the resolver of the system by a real connection', async () => {
+  it('are resolved by the system for a real connection', async () => {
     const server = createServer((_, response) => response.writeHead(204).end())
     await new Promise<void>((resolve) => server.listen(0, 'localhost', resolve))
     const url = new URL(`http://LOCALHOST:${(server.address() as AddressInfo).port}/`)

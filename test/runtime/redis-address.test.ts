@@ -3,13 +3,13 @@ import { describe, it } from 'node:test'
 import { readRedisUrl } from '../../runtime/redis-address.ts'
 
 describe('a REDIS_URL', () => {
-  it('of one server stays as it is', () => {
+  it('of one server stays unchanged', () => {
     for (const url of ['redis://host', 'rediss://user:p%40ss@host:6380/2?family=6']) {
       assert.deepEqual(readRedisUrl(url), { kind: 'server', url })
     }
   })
 
-  it('of a cluster has nodes, and a login that percent signs are taken from', () => {
+  it('of a cluster has nodes, and a login with decoded percent signs', () => {
     assert.deepEqual(readRedisUrl('redis+cluster://a:7000,b,[::1]:7002'), {
       kind: 'cluster',
       nodes: [
@@ -26,7 +26,7 @@ describe('a REDIS_URL', () => {
     })
   })
 
-  it('of sentinels has them, the name of the master, and both logins', () => {
+  it('of sentinels has their addresses, the name of the master, and both logins', () => {
     assert.deepEqual(readRedisUrl('redis+sentinel://:secret@a,b:26380/main?sentinelPassword=other'), {
       kind: 'sentinel',
       sentinels: [
@@ -38,7 +38,7 @@ describe('a REDIS_URL', () => {
     })
   })
 
-  it('of another form is none', () => {
+  it('of another form is refused', () => {
     for (const text of [
       '',
       'host:6379',

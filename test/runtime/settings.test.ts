@@ -22,7 +22,7 @@ describe('a secret', () => {
     assert.equal(read, HASH_KEY)
   })
 
-  it('is that of the environment where both have one', () => {
+  it('comes from the environment if both have one', () => {
     const environment = { HASH_KEY, HASH_KEY_FILE: file('ff'.repeat(32)) }
     assert.equal(readSettings(['HASH_KEY'], environment).HASH_KEY, HASH_KEY)
   })
@@ -33,12 +33,12 @@ describe('a secret', () => {
     assert.throws(read, (error) => error instanceof BadSettings && !error.message.includes('sEcReT'))
   })
 
-  it('is missed when the file cannot be read', () => {
+  it('is an error if its file cannot be read', () => {
     const read = () => readSettings(['HASH_KEY'], { HASH_KEY_FILE: join(folder, 'nothing') })
     assert.throws(read, (error) => error instanceof BadSettings && error.message.startsWith('HASH_KEY_FILE '))
   })
 
-  it('is nothing else: other settings come from the environment alone', () => {
+  it('is the only kind of setting in files: others come only from the environment', () => {
     assert.equal(readSettings(['PORT'], { PORT_FILE: file('4000') }).PORT, 3000)
   })
 })
@@ -55,7 +55,7 @@ describe('the origins of CORS_ORIGINS', () => {
     assert.deepEqual(read('https://a.example, http://localhost:5173'), ['https://a.example', 'http://localhost:5173'])
   })
 
-  it('are just what browsers send', () => {
+  it('have exactly the form of browsers', () => {
     for (const bad of [
       '*',
       'null',
@@ -71,7 +71,7 @@ describe('the origins of CORS_ORIGINS', () => {
   })
 })
 
-describe('settings that do not go together are refused:', () => {
+describe('contradictory settings are refused:', () => {
   const [token, other] = [makeToken(), makeToken()]
   const names = ['BOOTSTRAP_ACCESS_TOKEN', 'BOOTSTRAP_ADMIN_TOKEN'] as const
   const cases: readonly [string, () => unknown, RegExp][] = [
@@ -81,17 +81,17 @@ describe('settings that do not go together are refused:', () => {
       /^BOOTSTRAP_ACCESS_TOKEN is not valid: expected 16 to 200 visible ASCII characters, and behind fbi_ a token that/,
     ],
     [
-      'two bootstrap tokens that are the same',
+      'two equal bootstrap tokens',
       () => readSettings(names, { BOOTSTRAP_ACCESS_TOKEN: token, BOOTSTRAP_ADMIN_TOKEN: token }),
       /^BOOTSTRAP_ACCESS_TOKEN and BOOTSTRAP_ADMIN_TOKEN are the same/,
     ],
     [
-      'a pooler that the address names and the mode does not',
+      'a pooler in the address but not in the mode',
       () => readSettings(['DATABASE_URL', 'DATABASE_POOLER'], { DATABASE_URL: 'postgres://u:p@h/d?pgbouncer=true' }),
       /^DATABASE_URL says pgbouncer=true: set DATABASE_POOLER=transaction\.$/,
     ],
     [
-      'a parameter of the address that is not known',
+      'an unknown parameter of the address',
       () => readSettings(['DATABASE_URL'], { DATABASE_URL: 'postgres://u:p@h/d?schema=public' }),
       /^DATABASE_URL is not valid: expected no parameter schema: set DATABASE_SCHEMA instead\.$/,
     ],
@@ -100,7 +100,7 @@ describe('settings that do not go together are refused:', () => {
     it(title, () => assert.throws(read, (error) => error instanceof BadSettings && message.test(error.message)))
   }
 
-  it('and tokens that this service made are taken', () => {
+  it('and tokens that this service made are accepted', () => {
     const given = { BOOTSTRAP_ACCESS_TOKEN: token, BOOTSTRAP_ADMIN_TOKEN: other }
     assert.deepEqual({ ...readSettings(names, given) }, given)
   })

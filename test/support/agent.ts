@@ -1,17 +1,17 @@
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 
-/** An answer as an agent gets it: of a tool, or of a resource. */
+/** An answer of a tool or of a resource, in the form for an agent. */
 export type ToolAnswer = ReturnType<typeof JSON.parse>
 
 export type Agent = {
   client: Client
-  /** Calls a tool that has to answer, and returns its structured answer. */
+  /** Calls a tool that has to answer. Returns its structured answer. */
   call: (name: string, args?: Record<string, unknown>) => Promise<ToolAnswer>
-  /** Calls a tool that has to refuse, and returns what it says. */
+  /** Calls a tool that has to refuse. Returns its message. */
   refused: (name: string, args?: Record<string, unknown>) => Promise<string>
 }
 
-/** A client of the official SDK at a service. `isModern`: of the revision that has no handshake. */
+/** A client of the official SDK at a service. `isModern`: of the revision without a handshake. */
 export const agentAt = async (url: string, token: string, isModern: boolean): Promise<Agent> => {
   const client = new Client(
     { name: 'test', version: '1.0.0' },
@@ -42,7 +42,7 @@ export const agentOf = (client: Client): Agent => {
 
 export type Quoted = { kind: string; id: string; title?: string; text: string; isCut: boolean }
 
-/** Every quote in an answer, wherever it stands. */
+/** Every quote in an answer, at any place. */
 export const quotesIn = (value: unknown): Quoted[] => {
   if (typeof value !== 'object' || value === null) return []
   return Object.entries(value).flatMap(([name, member]) => (name === 'quote' ? [member as Quoted] : quotesIn(member)))

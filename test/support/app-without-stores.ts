@@ -21,10 +21,10 @@ export const EMPTY_LOG = { isLogEmpty: true, isIdentifyWaiting: false, isPurgeWa
 const SCOPES: readonly Scope[] = ['submit', 'read', 'read:personal', 'admin', 'operator']
 
 const notAsked = (): never => {
-  throw new Error('Nothing asks for this here')
+  throw new Error('These tests do not call this')
 }
 
-/** A token is the name of its scope; stores know nothing, and take in whatever comes. */
+/** A token is the name of its scope. The stores are empty, and accept all submissions. */
 const INTAKE: IntakeDependencies = {
   isWhole: async () => true,
   bodies: { hold: (_, work) => work(), inTurn: (_, work) => work(), takeAnswer: () => () => {}, figures: notAsked },
@@ -61,7 +61,7 @@ export const readsNothing: ReadDependencies = {
   readChanges: async (_, { after }) => ({ changes: [], next: after, passSince: undefined }),
 }
 
-/** Agents that may call as often as they like. */
+/** Agents without a limit on calls. */
 export const asksNothing: McpDependencies = {
   reads: readsNothing,
   agentReads: {
@@ -80,7 +80,7 @@ export const asksNothing: McpDependencies = {
 
 type Given = Partial<Omit<AppDependencies, 'intake'>> & { intake?: Partial<IntakeDependencies> }
 
-/** The API in this process, with nothing behind it but what is given. */
+/** The API in this process, with only the given dependencies behind it. */
 export const appWithoutStores = ({ intake: given = {}, ...others }: Given = {}): ReturnType<typeof createApp> => {
   const intake = { ...INTAKE, ...given }
   const { authenticate, onFault } = intake
@@ -111,8 +111,7 @@ const KINDS: Readonly<Record<Operation, AnySubmissionKind>> = {
 }
 
 /**
- * Takes in one body as the API does, from its bytes to the answer, without routing. Returns the
- * status.
+ * Handles a body like the API, from its bytes to the answer, without routing. Returns the status.
  */
 export const takeIn = async (operation: Operation, bytes: Uint8Array<ArrayBuffer>): Promise<number> => {
   const headers = {
@@ -126,6 +125,6 @@ export const takeIn = async (operation: Operation, bytes: Uint8Array<ArrayBuffer
   return response.status
 }
 
-/** How many bytes a body of the operation may have. */
+/** The most bytes of a body of the operation. */
 export const mostBytesOf = (operation: Operation): number =>
   operation === 'submit_conversation' ? INTAKE.maxBytes.conversation : INTAKE.maxBytes.body

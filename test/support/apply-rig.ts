@@ -22,8 +22,7 @@ type Settled = { id: string; state: SubmissionState; isDeep: boolean }
 type Logged = Record<string, unknown>
 
 /**
- * The database that a worker sees. It can be away, and the worker can die when it loads or saves a
- * text.
+ * The database of a worker. It can be away, and the worker can die when it loads or saves a text.
  */
 const createMortalSql = (sql: Sql, deadly?: string) => {
   const state = { isAway: false, isDead: false, refused: 0 }
@@ -56,7 +55,7 @@ const textOf = (value: unknown): string => {
   }
 }
 
-/** The loop of a worker, with a schema and a prefix of its own, and no job: a test calls it. */
+/** The loop of a worker, with its own schema and prefix. A test calls it, instead of a job. */
 export const openApplyRig = async () => {
   const room = openQueueRoom()
   const schema = await freshSchema(4)
@@ -123,14 +122,14 @@ export const openApplyRig = async () => {
     /** Lets the pauses before further attempts pass. */
     passTime: () => void (offsetMs += 60_000),
     release: (name: string, workspaceId: string) => room.log.release(name, [workspaceId]),
-    /** A worker takes the log and dies. */
+    /** Lets a worker take the log and die. */
     dieWith: async (workspaceId: string): Promise<void> => {
       await takeAs(randomUUID(), workspaceId, 60_000)
       await endLease(workspaceId)
     },
     leaseOf: async (workspaceId: string): Promise<'held' | 'released'> =>
       state.refused > 1 && (await room.redis.hexists(stateKey(workspaceId), 'holder')) === 0 ? 'released' : 'held',
-    /** Each worker dies when it loads or saves this text. Returns how many died. */
+    /** Lets each worker die when it loads or saves this text. Returns the number of deaths. */
     applyWithDeaths: async (workspaceId: string, text: string): Promise<number> => {
       for (let deaths = 0; ; deaths++) {
         const own = createMortalSql(sql, text)
@@ -142,7 +141,10 @@ export const openApplyRig = async () => {
         await endLease(workspaceId)
       }
     },
-    /** Statements fail that write a feedback with this description. Returns how to end that. */
+    /**
+     * Makes statements fail that write a feedback with this description. Returns a function that
+     * ends this.
+     */
     failOn: async (description: string, code: string): Promise<() => Promise<void>> => {
       await sql.unsafe(`
         create function fail_stubbornly() returns trigger language plpgsql as
@@ -154,8 +156,8 @@ export const openApplyRig = async () => {
       }
     },
     /**
-     * Returns how to bring Postgres back to where the workspace is now, as a standby that lacks the
-     * last commits.
+     * Returns a function that resets Postgres to the current state of the workspace, like a standby
+     * that lacks the last commits.
      */
     rememberPosition: async (workspaceId: string): Promise<() => Promise<void>> => {
       const [row] = await sql`select * from workspace_progress where workspace_id = ${workspaceId}`
@@ -191,7 +193,7 @@ export const openApplyRig = async () => {
 
 export type ApplyRig = Awaited<ReturnType<typeof openApplyRig>>
 
-/** A dead worker neither releases leases nor says that it survived. */
+/** A dead worker neither releases leases nor reports that it survived. */
 const logOfMortal = (log: Log, isDead: () => boolean): Log => ({
   ...log,
   release: async (...given) => (isDead() ? undefined : log.release(...given)),
@@ -203,7 +205,7 @@ const untilTrue = async (condition: () => boolean): Promise<void> => {
   while (!condition()) await new Promise((resolve) => setTimeout(resolve, 1))
 }
 
-/** As if an operator had begun to delete it. */
+/** Simulates that an operator has begun to delete the workspace. */
 export const deleteWorkspaceForTest = async (sql: Sql, workspaceId: string): Promise<void> => {
   await sql`delete from workspace_progress where workspace_id = ${workspaceId}`
 }

@@ -4,14 +4,10 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { attackOf } from './heavy-bodies.ts'
 import type { AttackOrder, AttackReport } from './attackers.ts'
 
-// A process of its own, so that making bodies delays neither the service nor whoever measures it.
-// It takes its order as a word, sends until one of its bounds is reached, and answers with one
-// line.
+// A separate process, so that making bodies delays neither the service nor the test. It reads its
+// order as a word, sends until one of its bounds is reached, and answers with one line.
 
-/**
- * Whoever attacks has machines of their own: what is made here must not take processors from the
- * service.
- */
+/** Attackers have their own machines, so this process must not take processors from the service. */
 const LOW_PRIORITY = 10
 const AFTER_REFUSAL_MS = 100
 

@@ -6,7 +6,7 @@ import type { Service } from './service.ts'
 import { spawnProgram } from './service-process.ts'
 
 /**
- * What one attacker sends: one workspace, one kind of request, until the first of the bounds is
+ * The requests of one attacker: one workspace and one kind of request, until the first bound is
  * reached.
  */
 export type AttackOrder = {
@@ -24,11 +24,11 @@ export type AttackReport = { accepted: number; bytes: number; refused: Record<st
 export type Bounds = Omit<AttackOrder, 'url' | 'token' | 'attack'>
 export type Attackers = {
   workspaceIds: readonly string[]
-  /** Has all of them send, each within these bounds. */
+  /** Makes all attackers send, each within these bounds. */
   send: (bounds: Bounds) => Promise<AttackReport[]>
 }
 
-/** A workspace of its own for each of these, and a process that sends for it. */
+/** Makes a workspace for each attacker, and a process that sends for it. */
 export const makeAttackers = async (
   { sql, urls }: Pick<Service, 'sql' | 'urls'>,
   attacks: readonly string[],

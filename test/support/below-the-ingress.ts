@@ -12,9 +12,8 @@ type Place = Pick<Service, 'redis' | 'redisPrefix' | 'workspaceId'>
 type Injection = { operation?: Operation; body: object; agoMs?: number }
 
 /**
- * Admits a submission that no check has seen, and wakes a worker. Postgres refuses a NUL in one of
- * its texts. With `agoMs` its number says that it has waited for so long; the log may then have
- * nothing newer.
+ * Admits an unchecked submission, and wakes a worker. Postgres refuses a NUL in one of its texts.
+ * With `agoMs` its number says that it has waited this long; the log must then have no newer entry.
  */
 export const inject = async (place: Place, queues: JobQueues, injection: Injection): Promise<Injected> => {
   const wake = createWake({ queues })
@@ -38,7 +37,7 @@ const admit = async (
   return admission
 }
 
-/** Writes an entry as it would have been written then. */
+/** Writes an entry with the number of that time. */
 const append = async (
   { redis, redisPrefix, workspaceId }: Place,
   { operation = 'create_feedback', body, agoMs = 0 }: Injection,
@@ -58,7 +57,7 @@ const append = async (
   return { submissionId: submissionIdIn({ batchId, first: number }, 1), number }
 }
 
-/** The body of a feedback as it lies in the log. */
+/** The body of a feedback in the form of the log. */
 export const feedbackBody = (description: string, more: object = {}): object => ({
   description,
   isExternalContactId: false,

@@ -3,12 +3,12 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
 export type Between = { url: string; stop: () => void }
 
-/** What is done with bytes on their way: those for which it returns false go no further. */
+/** Inspects bytes on their way. Bytes are dropped if it returns false. */
 type Passing = (bytes: Buffer, client: Socket) => boolean
 
 /**
- * Stands before a server, and passes on requests and answers as it is told; each piece after so
- * many milliseconds, in their order.
+ * A proxy before a server that passes on requests and answers as the test decides, each piece after
+ * a delay and in order.
  */
 export const standBetween = async (
   serverUrl: string,
@@ -48,7 +48,7 @@ export const standBetween = async (
   }
 }
 
-/** Does one thing after the other, each after a time of its own. */
+/** Runs actions one after the other, each after its own delay. */
 const inTime = (delayMs?: () => number): ((act: () => unknown) => void) => {
   if (delayMs === undefined) return (act) => void act()
   const due: (() => unknown)[] = []
@@ -60,7 +60,7 @@ const inTime = (delayMs?: () => number): ((act: () => unknown) => void) => {
   }
 }
 
-/** Tells whether a text ends in these bytes of a connection, also when it came in pieces. */
+/** Tells whether a text ends in these bytes of a connection, even if it arrived in pieces. */
 export const sightOf = (text: string): Passing => {
   const sought = Buffer.from(text)
   const ends = new WeakMap<Socket, Buffer>()

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import process from 'node:process'
 import { createInterface } from 'node:readline'
 
-/** What the protocol or a page says; a test that guesses its form wrong fails. */
+/** A value of the protocol or of a page. A test with a wrong assumption about its form fails. */
 type Json = ReturnType<typeof JSON.parse>
 type Message = { id?: number; method?: string; sessionId?: string; params?: Json; result?: Json; error?: object }
 type Send = <T = Json>(method: string, params?: object, sessionId?: string) => Promise<T>
@@ -15,18 +15,18 @@ export type PageOptions = {
   width: number
   height: number
   colors: 'light' | 'dark'
-  /** What is answered when Basic authentication is asked for. */
+  /** The credentials for Basic authentication. */
   password: string
 }
 
 export type Page = {
-  /** The value of an expression in the page, waited for if it is a promise. */
+  /** The value of an expression in the page; a promise is awaited. */
   evaluate: <T = Json>(expression: string) => Promise<T>
-  /** PNG of the whole page. */
+  /** A PNG of the whole page. */
   screenshot: () => Promise<Uint8Array>
-  /** Addresses that were asked for, whoever asked. */
+  /** All requested addresses. */
   readonly requested: readonly string[]
-  /** Errors of scripts and of the console, violations of the page's policy among them. */
+  /** Errors of scripts and of the console, including violations of the page's policy. */
   readonly complaints: readonly string[]
 }
 
@@ -41,7 +41,7 @@ export const findChromium = (): string | undefined =>
 // A container has neither user namespaces nor much shared memory.
 const OPTIONS = ['--headless', '--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', '--remote-debugging-port=0']
 
-/** Starts a headless Chromium with a profile of its own, driven by its DevTools protocol. */
+/** Starts a headless Chromium with its own profile, controlled by its DevTools protocol. */
 export const startBrowser = async (program: string): Promise<Browser> => {
   const profile = mkdtempSync(join(tmpdir(), 'feedback-insights-browser-'))
   const child = spawn(program, [...OPTIONS, `--user-data-dir=${profile}`, 'about:blank'], {
@@ -63,13 +63,13 @@ export const startBrowser = async (program: string): Promise<Browser> => {
 }
 
 const addressOf = async (child: ChildProcess): Promise<string> => {
-  const said: string[] = []
+  const output: string[] = []
   for await (const line of createInterface({ input: child.stderr! })) {
-    said.push(line)
+    output.push(line)
     const [, address] = /DevTools listening on (\S+)/.exec(line) ?? []
     if (address !== undefined) return address
   }
-  throw new Error(`Chromium ended: ${said.join('\n')}`)
+  throw new Error(`Chromium ended: ${output.join('\n')}`)
 }
 
 const protocolOver = (socket: WebSocket, listeners: ReadonlySet<(message: Message) => void>): Send => {

@@ -2,9 +2,9 @@ import type { Service } from './service.ts'
 import { until } from './until.ts'
 
 export type Bystander = {
-  /** How many of its submissions are applied so far. */
+  /** The number of its applied submissions. */
   readonly served: () => number
-  /** What became of those that were not accepted, or not applied at the first attempt. */
+  /** The outcomes of submissions that were not accepted, or not applied at the first attempt. */
   readonly failed: readonly string[]
   /** Resolves when the last one is applied. */
   readonly stop: () => Promise<void>
@@ -13,8 +13,8 @@ export type Bystander = {
 const PEOPLE = 20
 
 /**
- * A client that sends a feedback, waits until it is applied, for `patienceMs` at most, and sends
- * the next one.
+ * A client that sends a feedback, waits until it is applied (at most `patienceMs`), and sends the
+ * next one.
  */
 export const startBystander = ({ post, sql }: Pick<Service, 'post' | 'sql'>, patienceMs: number): Bystander => {
   const stopped = new AbortController()

@@ -1,6 +1,9 @@
 import type { Sql } from '../../db/connection/postgres.ts'
 
-/** All that a migrated schema has, as text: tables and what belongs to them, and every function. */
+/**
+ * The whole content of a migrated schema, as text: tables with their columns and indexes, and every
+ * function.
+ */
 export const catalogueText = async (sql: Sql): Promise<string> => {
   const [{ name }] = await sql<[{ name: string }]>`select current_schema() as name`
   const rows = await sql<{ text: string }[]>`

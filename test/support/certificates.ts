@@ -2,21 +2,21 @@ import { Buffer } from 'node:buffer'
 import { generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto'
 import { isIP } from 'node:net'
 
-/** In PEM. */
+/** A certificate and its key, as PEM. */
 export type Certificate = { readonly certificate: string; readonly key: string }
 
 export type Authority = {
-  /** Nobody trusts it unless told to. In PEM. */
+  /** The certificate of the authority, as PEM. Programs trust it only if configured. */
   readonly certificate: string
-  /** A certificate that is valid today for one name or IPv4 address and no other. */
+  /** A certificate for only one name or IPv4 address, valid today. */
   readonly issueFor: (name: string) => Certificate
 }
 
 const DAY_MS = 24 * 60 * 60 * 1_000
 
 /**
- * An authority of its own. Written out in DER (RFC 5280), since node:crypto makes no certificates
- * and `openssl` is not on every machine.
+ * A new authority. It writes DER (RFC 5280) itself, since node:crypto makes no certificates and
+ * `openssl` is not on every machine.
  */
 export const makeAuthority = (): Authority => {
   const own = makeKeys()

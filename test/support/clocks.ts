@@ -3,17 +3,14 @@ import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { NetworkHost } from './network.ts'
 
-/** A clock that is set while programs go by it. */
+/** A clock that can be set while programs use it. */
 export type Clock = {
   readonly host: NetworkHost
-  /** From now on it is so many seconds ahead of this machine's; negative is behind. */
+  /** Sets the clock to this many seconds ahead of this machine's; negative is behind. */
   readonly set: (aheadSeconds: number) => void
 }
 
-/**
- * The library of libfaketime, as its program `faketime` has it; undefined where that is not
- * installed.
- */
+/** The library of libfaketime, from its program `faketime`; undefined if that is not installed. */
 export const clockLibrary = (): string | undefined => {
   const { status, stdout } = spawnSync('faketime', ['-m', '-f', '+0', 'printenv', 'LD_PRELOAD'], { encoding: 'utf8' })
   return status === 0 ? stdout.trim() : undefined
@@ -22,8 +19,8 @@ export const clockLibrary = (): string | undefined => {
 const SHARED_MEMORY = '/dev/shm'
 
 /**
- * libfaketime 0.9.10 leaves two files named after its process in shared memory when that is killed.
- * A later process that gets the same number and is another user's may not open them, and ends.
+ * If its process is killed, libfaketime 0.9.10 leaves two files in shared memory, named after the
+ * process id. A later process with the same id and another user may not open them, and ends.
  */
 export const forgetEndedClocks = (): void => {
   for (const name of readdirSync(SHARED_MEMORY)) {
@@ -33,16 +30,16 @@ export const forgetEndedClocks = (): void => {
 }
 
 /**
- * With jemalloc, which Redis is linked with, libfaketime waits for itself at the start. The C
- * library's second allocator stands before it.
+ * With jemalloc, the allocator of Redis, libfaketime waits for itself at the start. So this
+ * preloads another allocator.
  */
 const ALLOCATOR = 'libc_malloc_debug.so.0'
 
 const offsetOf = (aheadSeconds: number): string => `${aheadSeconds < 0 ? '' : '+'}${aheadSeconds}`
 
 /**
- * Where programs have another clock than this machine's. What measures durations goes on
- * undisturbed, as on real machines.
+ * A host whose clock differs from this machine's. Clocks for durations are not changed, as on real
+ * machines.
  */
 const hostWith = (name: string, library: string, time: string): NetworkHost => ({
   name,
@@ -53,7 +50,7 @@ const hostWith = (name: string, library: string, time: string): NetworkHost => (
 export const hostAhead = (name: string, library: string, aheadSeconds: number): NetworkHost =>
   hostWith(name, library, `FAKETIME=${offsetOf(aheadSeconds)}`)
 
-/** `file` has how far ahead it is; the programs have to be those of a user who may read it. */
+/** `file` has the offset of the clock. The user of the programs has to be able to read it. */
 export const openClock = (file: string, library: string, aheadSeconds: number): Clock => {
   const set = (seconds: number): void => writeFileSync(file, `${offsetOf(seconds)}\n`)
   set(aheadSeconds)

@@ -13,23 +13,23 @@ export type CollectedSpan = {
   /** 2 is a server, 5 a consumer. */
   kind: number
   attributes: Readonly<Record<string, string | number>>
-  /** With which it failed. */
+  /** The error of the span. */
   fault: string | undefined
   events: number
 }
 
 export type Collector = {
   readonly url: string
-  /** The spans that came until now. */
+  /** The spans received so far. */
   readonly spans: () => readonly CollectedSpan[]
-  /** Waits until one came that fits. */
+  /** Waits until a matching span arrives. */
   readonly span: (what: string, fits: (span: CollectedSpan) => boolean) => Promise<CollectedSpan>
-  /** Everything that was sent, headers included. */
+  /** All received bytes, including headers. */
   readonly received: () => string
   readonly close: () => void
 }
 
-/** A collector of OpenTelemetry (OTLP over HTTP, JSON), on a port of its own or on this one. */
+/** A collector of OpenTelemetry (OTLP over HTTP, JSON), on the given port or a free one. */
 export const startCollector = async (port = 0): Promise<Collector> => {
   const spans: CollectedSpan[] = []
   let received = ''

@@ -11,9 +11,8 @@ export const LENGTH = 30
 export const WORKSPACES = ['6f1b7c1e-52f1-4d0a-9c58-0c8f4f1f3a01', '6f1b7c1e-52f1-4d0a-9c58-0c8f4f1f3a02']
 
 /**
- * How a history reaches the workers: in strides of which sizes, how much of it again, by which
- * means, and how many steps of the removal of purges come in between. The lists are gone through in
- * turn.
+ * How a history reaches the workers: the sizes of strides, the repeated parts, the way of delivery,
+ * and the removal steps of purges in between. The lists are used in turn.
  */
 export const schedules = fc.record({
   sizes: fc.array(fc.integer({ min: 1, max: 12 }), { minLength: 4, maxLength: 8 }),
@@ -22,14 +21,14 @@ export const schedules = fc.record({
   removals: fc.array(fc.nat({ max: 3 }), { minLength: 3, maxLength: 5 }),
 })
 export type Schedule = (typeof schedules extends fc.Arbitrary<infer T> ? T : never) & {
-  /** Looks at the tables between steps. */
+  /** Checks the tables between steps. */
   onStep?: () => Promise<void>
 }
 
-/** So few records that a removal takes many steps. */
+/** Few records a step, so that a removal takes many steps. */
 const RECORDS_PER_STEP = 1
 
-/** Delivers the history until everything is applied and removed. */
+/** Delivers the history until all submissions are applied and all purged records are removed. */
 export const deliver = async (sql: Sql, history: readonly Submission[], schedule: Schedule): Promise<void> => {
   const logs = new Map(WORKSPACES.map((id) => [id, history.filter(({ workspaceId }) => workspaceId === id)]))
   const dependencies = { sql, hashKey, purgedWorkspaces: new Set<string>() }
@@ -57,7 +56,7 @@ export const deliver = async (sql: Sql, history: readonly Submission[], schedule
       case 'session':
         for (const stride of strides(0))
           await runSession(dependencies, { first: stride, log: logs.get(stride.workspaceId)!, sizes: schedule.sizes })
-        // A session leaves to applyStrides what is special.
+        // A session leaves special submissions to applyStrides.
         await applyStrides(dependencies, strides(0))
         break
     }
@@ -68,7 +67,7 @@ export const deliver = async (sql: Sql, history: readonly Submission[], schedule
 }
 
 /**
- * Every other replay was dead before, and its receipt is queued again. The others were lost by a
+ * Every second replay was dead before, and its receipt is queued again. The others were lost by a
  * failover.
  */
 const noteReplays = async (sql: Sql, history: readonly Submission[]): Promise<void> => {
@@ -109,7 +108,7 @@ const runSession = async (
   for await (const _ of applyBusy(dependencies, first, readNext));
 }
 
-/** Takes so many steps of the purges under way. */
+/** Takes this many steps of the purges under way. */
 const removeSteps = async (sql: Sql, steps: number, onStep: () => Promise<void>): Promise<void> => {
   for (let step = 0; step < steps; step++) {
     const [purge] = await sql<{ workspace_id: string; id: string }[]>`

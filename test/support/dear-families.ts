@@ -11,8 +11,8 @@ import {
 } from './dearest-bodies.ts'
 
 /**
- * What a member is in the submissions of a family: left out, the same in all, another in each, or
- * now the one and now the other.
+ * The values of a member in the submissions of a family: absent, equal in all, different in each,
+ * or mixed.
  */
 const WAYS = ['none', 'same', 'each', 'turns'] as const
 type Way = (typeof WAYS)[number]
@@ -21,10 +21,10 @@ const SOME = 10
 
 const way = fc.constantFrom(...WAYS)
 const some = fc.constantFrom<Way>('same', 'each', 'turns')
-const said = (how: Way, index: number): string | undefined =>
+const memberValue = (how: Way, index: number): string | undefined =>
   ({ none: undefined, same: 'a', each: `a${index}`, turns: `a${index % 2}` })[how]
 const named = (how: Way, name: string, index: number): string | undefined => {
-  const value = said(how, index)
+  const value = memberValue(how, index)
   return value === undefined ? undefined : `${name}-${value}`
 }
 const under = (top: string, value: string | undefined): string | undefined => value && `${value}${top}`
@@ -110,8 +110,8 @@ const maker: fc.Arbitrary<{ title: string; make: Maker }> = fc.oneof(
 )
 
 /**
- * Families of submissions about the same few or ever other people, accounts and records, of one
- * kind or of two that take turns or follow each other.
+ * Families of submissions about the same few or always new people, accounts and records, of one
+ * kind or of two that alternate or follow each other.
  */
 export const families: fc.Arbitrary<Dearest> = fc
   .tuple(maker, fc.option(maker), fc.boolean())

@@ -1,13 +1,11 @@
 import { Buffer } from 'node:buffer'
 import type { Operation } from '../../contract/submission.ts'
 
-/**
- * A body of at most so many bytes, as text, since much of what is dear does not survive as a value.
- */
+/** A body of at most this many bytes, as text, since many dear bodies do not survive as values. */
 export type DearIntake = { title: string; operation: Operation; text: (bytes: number) => string }
 
 type Part = (index: number) => string
-/** What stands before and behind, and how many parts there may be. */
+/** The text before and after the parts, and the most parts. */
 type Place = { operation: Operation; head: string; tail: string; most?: number }
 
 const filled =
@@ -32,7 +30,7 @@ const conversation = (more: string): string => `{"id":"x","source":"s","createdA
 const message = (more: string): string =>
   `{"id":"m","incoming":true,"content":"","createdAt":${DATE_TIME}${more && `,${more}`}}`
 
-/** Objects that take any members. */
+/** The free objects of the bodies. */
 const PLACES: Readonly<Record<string, Place>> = {
   sourceData: {
     operation: 'create_feedback',
@@ -76,7 +74,7 @@ const PLACES: Readonly<Record<string, Place>> = {
   'a conversation': { operation: 'submit_conversation', head: conversation('"contacts":[],"messages":[],'), tail: '}' },
 }
 
-/** What they can be filled with. */
+/** Content for free objects. */
 const CONTENTS: Readonly<Record<string, Part>> = {
   'short keys': (index) => `"k${index}":1`,
   'one key': () => '"k":1',
@@ -153,7 +151,7 @@ const FEEDBACKS: Readonly<Record<string, DearIntake['text']>> = {
 const of = (operation: Operation, texts: Readonly<Record<string, DearIntake['text']>>): DearIntake[] =>
   Object.entries(texts).map(([title, text]) => ({ title, operation, text }))
 
-/** Families of bodies that may be dear to take in for their bytes. */
+/** Families of bodies that may have a high cost for their bytes. */
 export const DEAR_INTAKES: readonly DearIntake[] = [
   ...Object.entries(PLACES).flatMap(([place, at]) =>
     Object.entries(CONTENTS).map(([content, part]) => ({

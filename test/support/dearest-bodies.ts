@@ -1,21 +1,16 @@
 import type { Operation } from '../../contract/submission.ts'
 
-/**
- * What a caller submits: an operation and a body that the API accepts, within all of its bounds.
- */
+/** A submission of a caller: an operation and a body that the API accepts, within all bounds. */
 export type Submitted = { operation: Exclude<Operation, 'purge_contact'>; body: object }
 
 /**
- * Submissions that cost Postgres the most for their bytes. `submissions` makes them anew for any
- * size and `name`: who takes another name gets other people, accounts and records, so that nothing
- * of it is there before. Twice the size is twice the bytes.
+ * Submissions with the highest cost for Postgres for their bytes. `submissions` makes them for any
+ * size and `name`. Another name gives other people, accounts and records, so that none of them is
+ * stored yet. Twice the size is twice the bytes.
  */
 export type Dearest = {
   title: string
-  /**
-   * What each statement has to do besides, however little it stores: known, and no matter for the
-   * bytes of one statement.
-   */
+  /** Known extra work of each statement, independent of its bytes. */
   perStatement?: string
   submissions: (size: number, name: string) => Submitted[]
 }
@@ -50,7 +45,7 @@ export const message = (id: string, body: object = {}): object => ({
   ...body,
 })
 
-/** Within one workspace. What has few and long bodies stands first. */
+/** Cases within one workspace. Cases with few and long bodies come first. */
 export const DEAREST: readonly Dearest[] = [
   {
     title: 'one contact, identified with other keys each time',
@@ -177,7 +172,7 @@ export const DEAREST: readonly Dearest[] = [
       ),
   },
   {
-    title: 'a conversation of short messages of people whom nobody knows',
+    title: 'a conversation of short messages of unknown people',
     submissions: (size, name) => [
       conversation({
         id: name,
@@ -218,7 +213,7 @@ export const DEAREST: readonly Dearest[] = [
   },
 ]
 
-/** Text that does not compress well, the same each time. */
+/** Text that does not compress well, the same in each run. */
 const text = (characters: number): string => {
   let state = 1
   return times(characters, () => String.fromCodePoint(97 + ((state = (state * 48_271) % 2_147_483_647) % 26))).join('')

@@ -10,19 +10,19 @@ import type { Service } from './service.ts'
 const SUBMISSIONS = 40
 
 /**
- * Deletes a workspace, of which some is stored and some waits, by the command: nothing of it is
+ * Deletes a workspace with stored and waiting submissions by the command. Checks that no data is
  * left in Postgres or in any node of Redis.
  */
 export const deleteOneOf = async (service: Service): Promise<void> => {
   const { id } = (await createWorkspace(service.sql, 'leaving'))!
   const token = makeToken()
   await addToken(service.sql, { token, workspace: 'leaving', scopes: ['submit'], expiresAt: null })
-  const said = (index: number) => ({ description: 'x', contact: { email: `c${index}@example.com` } })
-  await service.submit('/feedbacks', said(0), { token })
+  const feedbackOf = (index: number) => ({ description: 'x', contact: { email: `c${index}@example.com` } })
+  await service.submit('/feedbacks', feedbackOf(0), { token })
   await holdWork(service.queues)
   for (let index = 1; index <= SUBMISSIONS; index++) {
     const headers = { 'Idempotency-Key': `key-${index}` }
-    assert.equal((await service.post('/feedbacks', said(index), { token, headers })).status, 201)
+    assert.equal((await service.post('/feedbacks', feedbackOf(index), { token, headers })).status, 201)
   }
   const residue = () => residueOfWorkspace({ ...service, prefix: service.redisPrefix }, id)
   assert.ok((await residue()).keys >= 3, 'the log, its state and the idempotency keys')

@@ -9,12 +9,11 @@ export const LENGTH = 30
 export const hashKey = hashKeyFrom('5a'.repeat(32))
 
 /**
- * Histories of up to 30 submissions. Postgres keeps whole microseconds, and so do acceptance
- * numbers.
+ * Histories of up to 30 submissions. Postgres stores whole microseconds, like acceptance numbers.
  */
 export const histories = submissionHistories({ hashKey, maxLength: LENGTH, firstNumber: 1_000_000 })
 
-/** The workspaces of a history, as `npm run workspace` makes them. */
+/** The workspaces of a history, made like those of `npm run workspace`. */
 export const makeWorkspaces = async (sql: Sql, workspaceIds: readonly string[]): Promise<void> => {
   await sql`
     with made as (
@@ -26,11 +25,11 @@ export const makeWorkspaces = async (sql: Sql, workspaceIds: readonly string[]):
 }
 
 type Delivery = {
-  /** How many submissions the strides have, in turn. */
+  /** The sizes of the strides, used in turn. */
   sizes?: readonly number[]
   /**
-   * Told each result. A purge with somebody matched is in `decided`, and its records are still to
-   * be removed.
+   * Receives each result. A purge that matched is in `decided`, and its records are not removed
+   * yet.
    */
   onResult?: (workspaceId: string, result: StrideResult) => Promise<void>
 }

@@ -23,7 +23,7 @@ const FOLDERS = [
   'worker',
 ]
 
-/** Whatever people read: the documents at the top, those of `docs/`, and those of the rooms. */
+/** All documents: at the top, in `docs/`, and in the rooms. */
 export const readDocuments = (root: string): Document[] => {
   const inFolders = FOLDERS.filter((folder) => existsSync(join(root, folder))).flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
@@ -36,6 +36,6 @@ export const readDocuments = (root: string): Document[] => {
   }))
 }
 
-/** The documents whose commands are run: the README, and what it leads to. */
+/** The documents whose commands are run: the README and its targets. */
 export const readManual = (root: string): Document[] =>
   readDocuments(root).filter(({ path }) => path === 'README.md' || path.startsWith('docs/'))

@@ -11,7 +11,7 @@ import { until } from './until.ts'
 export const TARGETS = ['api', 'worker', 'redis', 'postgres'] as const
 export type Target = (typeof TARGETS)[number]
 export type FaultStack = Service & {
-  /** All its processes: each is started again when it ends. */
+  /** The processes of the service. Each is started again when it ends. */
   readonly kept: Readonly<Record<Target, Kept>>
   /** Resolves when all its processes answer. */
   readonly isReady: () => Promise<unknown>
@@ -22,15 +22,14 @@ const READY_WITHIN_MS = 60_000
 type Options = {
   redisMemoryBytes?: number
   appendFsync?: AppendFsync
-  /** In which the servers keep their data in directories of their own. */
+  /** The directory with the data directories of the servers. */
   parent?: string
   /** The address at which the API reaches Redis. */
   redisOfApi?: (url: string) => Promise<string>
 }
 
 /**
- * A service with servers of its own, all of which can be struck: one API, one worker, Redis,
- * Postgres.
+ * A service with its own servers, to which faults can happen: one API, one worker, Redis, Postgres.
  */
 export const startFaultStack = async (options: Options = {}): Promise<FaultStack> => {
   const directory = mkdtempSync(join(options.parent ?? tmpdir(), 'feedback-insights-faults-'))
@@ -51,7 +50,7 @@ export const startFaultStack = async (options: Options = {}): Promise<FaultStack
       environment: { CONVERSATIONS_PER_MINUTE: '1000000', PORT: String(await findFreePort()) },
     })
     running.defer(service.stop)
-    // Generated tags depend on the order of texts.
+    // Without generated tags, which depend on the order of texts.
     await service.queues.tagging.pause()
     let output = ''
     const keepProgram = (program: string, more: Record<string, string> = {}) =>

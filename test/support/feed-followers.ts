@@ -14,7 +14,7 @@ import { until } from './until.ts'
 
 type Change = { position: number; kind: string; id: string; deleted: boolean; record?: object }
 type Copy = Map<string, object>
-/** `copy`: what the consumer knows. `note`: what it has been through. */
+/** `copy`: the records of the consumer. `note`: its history, for the output. */
 export type Follower = { name: string; copy: () => Copy; note: () => string; stop: () => Promise<unknown> }
 
 const LIMITS = [1, 7, 50, 500]
@@ -29,9 +29,9 @@ const apply = (copy: Copy, changes: readonly Change[]): void => {
 }
 
 type FeedOptions = {
-  /** The APIs that it asks. */
+  /** The APIs of the consumer. */
   urls: readonly string[]
-  /** At each restart it asks another API, and has kept part of a page without its `next`. */
+  /** At each restart it uses another API, and has kept part of a page without its `next`. */
   restarts: boolean
 }
 
@@ -68,7 +68,7 @@ export const followFeed = (
       }
       let { last } = kept
       for (const { position } of page.changes) {
-        assert.ok(position > last, `${name}: position ${position} came behind ${last}`)
+        assert.ok(position > last, `${name}: position ${position} came after ${last}`)
         last = position
       }
       pages++
@@ -82,7 +82,7 @@ export const followFeed = (
     }
   }
   const following = follow()
-  // It is awaited at the end.
+  // The end awaits this promise.
   following.catch(() => {})
   return {
     name,
@@ -97,7 +97,7 @@ export const followFeed = (
 
 type Message = { data: Change }
 
-/** A webhook with a receiver that refuses and breaks off at times. The latest position counts. */
+/** A webhook with a receiver that sometimes refuses or breaks off. The latest position counts. */
 export const receiveWebhook = async (
   name: string,
   sql: Sql,
@@ -153,7 +153,7 @@ export const receiveWebhook = async (
   }
 }
 
-/** Each record of the workspace as the service shows it. */
+/** Each record of the workspace in the form of the service. */
 export const recordsOf = async (sql: Sql, workspaceId: string): Promise<Copy> => {
   const rows = await Promise.all(
     Object.entries(RECORD_TABLES).map(
@@ -175,7 +175,7 @@ export const assertCopiesEqualTables = async (
   try {
     for (const { copy } of followers) {
       const isEqual = async () => isDeepStrictEqual(sorted(copy()), await tables())
-      // What differs is told below.
+      // The code below reports the differences.
       await until('the copy equals the tables', isEqual, withinMs).catch(() => {})
     }
     const stored = await tables()

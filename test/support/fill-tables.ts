@@ -10,18 +10,17 @@ const TAGS = 400
 const DAYS = 730
 
 /**
- * As in use: few tags have most of the feedback. `at` is any number; the answer is the same each
- * time.
+ * A realistic tag: few tags have most of the feedback. `at` is any number, and the result is
+ * deterministic.
  */
 const TAG = (at: string): string => `'topic ' || floor(${TAGS} * power(hashint4(${at}) / 4294967296.0 + 0.5, 3))::int`
-/** What the queries of docs/queries.md ask for by name. */
+/** Names in the queries of docs/queries.md. */
 const [NAMED_TAG, NAMED_ACCOUNT, WORD] = ['picture', 'Cedar Bridge Bank', 'A picture']
 
 /**
- * Puts as many rows into the tables that people read as `feedback` feedback bring with them:
- * contacts, accounts, projects, conversations with messages, categories and receipts, spread over
- * two years up to now. They are written into the tables themselves: the service would take an hour
- * for a million.
+ * Fills the tables for users with `feedback` feedback and related rows: contacts, accounts,
+ * projects, conversations with messages, categories and receipts, over the last two years. It
+ * writes into the tables directly, since the service would take too long.
  */
 export const fillTables = async (sql: Sql, feedback: number): Promise<void> => {
   const [{ id: workspaceId }] = await sql<[{ id: string }]>`select id from workspace where name = ${DEFAULT_WORKSPACE}`

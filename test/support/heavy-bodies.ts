@@ -7,16 +7,16 @@ export type HeavyRequest = { path: string; body: string }
 /** The requests of one attacker, by their place in the order of sending. */
 export type Attack = (place: number) => HeavyRequest
 
-/** As many members as a conversation may have, or an object. */
+/** The most members of a conversation, or of an object. */
 const CONVERSATION_MEMBERS = 10_000
 const MEMBERS = 1_000
 const MEMBER_CHARACTERS = 400
-/** For names, punctuation and the members that are not what the body is heavy with. */
+/** Room for names, punctuation and the light members. */
 const SPARE_BYTES = 2_048
 const FILLING_CHARACTERS = Math.floor((MAX_BODY_BYTES - SPARE_BYTES) / MEMBERS) - 24
 const CREATED_AT = '2026-01-31T09:30:00Z'
 
-/** Text that a database cannot make smaller; any part of it looks like any other. */
+/** Text that a database cannot compress, uniform in all its parts. */
 const NOISE = (() => {
   let state = 1
   const letter = (): string => {
@@ -37,16 +37,13 @@ const conversation = (id: string, { contacts = '', messages = '' }): HeavyReques
   body: `{"id":"${id}","source":"chat","createdAt":"${CREATED_AT}","contacts":[${contacts}],"messages":[${messages}]}`,
 })
 
-/**
- * What an ordinary token may send; all of it is accepted. No two requests bring the same, but for
- * the email.
- */
+/** Valid requests of an ordinary token. All requests differ, except for the email. */
 export const ATTACKS = {
   'feedback of one email': () => ({
     path: '/feedbacks',
     body: '{"description":"Heavy","tags":[],"contact":{"email":"shared@example.com"}}',
   }),
-  'contacts as large as a body may be': (place) => ({
+  'contacts of the largest size of a body': (place) => ({
     path: '/contacts/identify',
     body: `{"id":"large ${place}","source":"crm","properties":{${members(MEMBERS, (at) => `"k${place}.${at}":"${noise(place + at, FILLING_CHARACTERS)}"`)}}}`,
   }),
@@ -68,7 +65,10 @@ export const ATTACKS = {
     }),
 } as const satisfies Record<string, Attack>
 
-/** So many at a time of what is dearest: some of it is dear by what came before it. */
+/**
+ * Sends this many of the dearest submissions at a time, since some are dear because of earlier
+ * ones.
+ */
 const DEAREST_SIZE = 50
 const PATHS: Readonly<Record<Submitted['operation'], string>> = {
   create_feedback: '/feedbacks',

@@ -2,12 +2,12 @@ import type { JobQueues } from '../../queue/jobs/job-queues.ts'
 import { until } from './until.ts'
 
 /**
- * From then on nothing is applied: the queues that wake workers are paused, and no worker has a job
- * of them in hand.
+ * Stops the application of submissions: pauses the queues that wake workers, and waits until no
+ * worker has one of their jobs.
  */
 export const holdWork = async ({ wake, backlog }: JobQueues): Promise<void> => {
   await Promise.all([wake.pause(), backlog.pause()])
-  await until('no worker applies anything', async () => {
+  await until('no worker applies submissions', async () => {
     const active = await Promise.all([wake.getActiveCount(), backlog.getActiveCount()])
     return active.every((count) => count === 0)
   })

@@ -6,7 +6,7 @@ import { startProcess } from './service-process.ts'
 
 type Order = { readonly dataDir: string; readonly port?: number; readonly settings?: readonly string[] }
 
-/** Starts a server on a host; its URL is that of the host itself. */
+/** Starts a server on a host. Its URL is valid on the host itself. */
 export const serveOn = async (host: NetworkHost, kind: 'redis' | 'postgres', order: Order): Promise<EmbeddedServer> => {
   const environment = { SERVE: JSON.stringify({ kind, ...order }) }
   const program = await startProcess(programOn('test/support/serve-on-host.ts', host), 'serving', environment)

@@ -12,8 +12,8 @@ const statusBytes = (name: string): number =>
   Number(new RegExp(`^${name}:\\s*(\\d+)`, 'm').exec(readFileSync('/proc/self/status', 'utf8'))![1]) * KIB
 
 /**
- * Prints how many bytes a process, which has taken in small bodies before, takes more for one of
- * the title at its limit.
+ * Prints the additional bytes of memory that a process takes for the largest body of the title,
+ * after small bodies.
  */
 const intake = DEAR_INTAKES.find(({ title }) => title === process.argv[2])
 assert.ok(intake)

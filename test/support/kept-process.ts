@@ -10,20 +10,23 @@ export const SIGNALS = ['SIGTERM', 'SIGKILL', 'SIGSTOP'] as const
 export type FaultSignal = (typeof SIGNALS)[number]
 
 /**
- * A process that is started again as soon as it ends, as an init system does it, unless it is held
+ * A process that is started again as soon as it ends, like by an init system, unless it is held
  * down.
  */
 export type Kept = {
   pid: () => number | undefined
   exited: () => Promise<unknown>
-  /** Ends it, by default as an init system does, and does not start it again until it is let go. */
+  /**
+   * Ends the process, by default like an init system, and does not start it again until its
+   * release.
+   */
   hold: (how?: 'SIGKILL') => Promise<void>
   letGo: () => void
   stop: () => Promise<void>
 }
 type Running = { pid: number; exited: Promise<unknown>; stop: () => Promise<void> }
 
-/** A server that waits for its clients to leave is told to throw them out, as init systems do. */
+/** A server that waits for its clients gets a stronger signal, like from an init system. */
 const TERM_PATIENCE_MS = 3_000
 const START_AGAIN_AFTER_MS = 50
 
@@ -58,7 +61,7 @@ export const keep = async (start: () => Promise<Running>): Promise<Kept> => {
   }
   const watching = watch()
   const end = async (): Promise<void> => {
-    await until('it is there or held down', () =>
+    await until('the process runs or is held down', () =>
       Promise.resolve(current !== undefined || isHeld || stopped.signal.aborted),
     )
     await current?.stop()
@@ -109,7 +112,7 @@ const send = (pid: number | undefined, signal: NodeJS.Signals): void => {
   try {
     if (pid !== undefined) process.kill(pid, signal)
   } catch {
-    // It is gone.
+    // The process has ended.
   }
 }
 
@@ -129,12 +132,11 @@ export const strike = async (kept: Kept, signal: FaultSignal, stopMs: number): P
   return at
 }
 
-/** Stops a process with its children where it is; the result lets it go on, or ends it. */
+/** Freezes a process with its children. The result resumes or ends it. */
 export const freeze = (kept: Pick<Kept, 'pid'>): ((how?: 'SIGCONT' | 'SIGKILL') => void) => {
   const pid = kept.pid()
   if (pid === undefined) return () => {}
-  // A server that is stopped alone lets the processes that serve its clients go on, as Postgres has
-  // them.
+  // If only the server is stopped, its processes for clients continue, as in Postgres.
   const pids = [pid, ...childrenOf(pid)]
   for (const one of pids) send(one, 'SIGSTOP')
   return (how = 'SIGCONT') => {
@@ -142,7 +144,7 @@ export const freeze = (kept: Pick<Kept, 'pid'>): ((how?: 'SIGCONT' | 'SIGKILL') 
   }
 }
 
-/** Linux only, as are the tests that strike. */
+/** Only on Linux, like the tests with faults. */
 const childrenOf = (parent: number): number[] =>
   readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))

@@ -1,7 +1,7 @@
-/** Of a text that everybody can read (WCAG 2, AA). */
+/** The required contrast of a text (WCAG 2, AA). */
 export const SMALLEST_CONTRAST = 4.5
 
-/** The least contrast (WCAG 2) of a text with its background, and whose it is; runs in the page. */
+/** The least contrast (WCAG 2) of a text with its background, and its element. Runs in the page. */
 export const LEAST_CONTRAST = `(() => {
   const channels = (color) => color.match(/[\\d.]+/g).map(Number)
   const luminance = (color) => {

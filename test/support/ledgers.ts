@@ -7,13 +7,13 @@ import type { RedisClient } from '../../queue/redis/connect-redis.ts'
 import { readLogTotals } from '../../queue/log/log-totals.ts'
 import type { Service } from './service.ts'
 
-/** The ledgers of all workspaces, from both stores. */
+/** The ledgers of all workspaces, from Redis and Postgres. */
 export const readLedgers = async (sql: Sql, redis: RedisClient, prefix: string): Promise<Ledger[]> => {
   const logs = await readLogTotals(redis, prefix, await listWorkspaceIds(sql))
   return ledgersOf(logs, await readSettledTotals(sql))
 }
 
-/** The ledger of the workspace that a service's tokens belong to. */
+/** The ledger of the workspace of a service's tokens. */
 export const readLedger = async ({
   sql,
   redis,

@@ -2,8 +2,8 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { until } from './until.ts'
 
 /**
- * What a client saw. `late`: requests that had no answer within LATE_MS; `unknown` may have been
- * accepted or not.
+ * The results of a client. `late`: requests without an answer within LATE_MS. `unknown`: requests
+ * that may have been accepted or not.
  */
 export type Seen = {
   accepted: Map<string, string>
@@ -33,8 +33,7 @@ export const nothingSeen = (): Seen => ({
 })
 
 /**
- * Clients that submit one thing after the other until they are stopped, each with a text that
- * nothing else has.
+ * Clients that submit one record after the other until they are stopped, each with a unique text.
  */
 export const startLoad = (stack: Asked): Load => {
   const seen = nothingSeen()
@@ -57,13 +56,13 @@ export const startLoad = (stack: Asked): Load => {
 
 const MORE_WITHIN_MS = 120_000
 
-/** Waits until so many more are accepted. */
+/** Waits until this many more submissions are accepted. */
 export const moreIsAccepted = ({ seen: { accepted } }: Load, more = 20): Promise<unknown> => {
   const wanted = accepted.size + more
-  return until('more is accepted', () => Promise.resolve(accepted.size > wanted), MORE_WITHIN_MS)
+  return until('more submissions are accepted', () => Promise.resolve(accepted.size > wanted), MORE_WITHIN_MS)
 }
 
-/** True when it was accepted. Anything but a 2xx or a 503 that says when to come back is wrong. */
+/** True if it was accepted. Only a 2xx, or a 503 with a time to retry, is a valid answer. */
 export const submitOne = async (
   { url, accessToken }: Asked,
   seen: Seen,
@@ -79,14 +78,14 @@ export const submitOne = async (
       body: JSON.stringify(body),
       signal: AbortSignal.timeout(LATE_MS),
     })
-    const said = await answer.text()
+    const answered = await answer.text()
     const id = answer.headers.get('Submission-Id')
     if ((answer.status === 200 || answer.status === 201) && id !== null) {
       seen.accepted.set(id, text)
       return true
     }
     if (answer.status === 503 && Number(answer.headers.get('Retry-After')) > 0) seen.refused++
-    else seen.wrong.push(`${path} ${answer.status} ${said}`)
+    else seen.wrong.push(`${path} ${answer.status} ${answered}`)
   } catch (error) {
     seen.unknown++
     if (error instanceof Error && error.name === 'TimeoutError') seen.late++

@@ -3,19 +3,18 @@ import { type Between, sightOf, standBetween } from './between.ts'
 export type LosingAnswers = Between & {
   loseAnswers: (count?: number) => void
   /**
-   * Resolves when a request with this text has gone on to the server. From then on nobody gets an
+   * Resolves when a request with this text has been passed on. From then on no client gets an
    * answer.
    */
   loseAnswersFrom: (text: string) => Promise<void>
-  /** Whether an answer was lost since then. */
+  /** Whether an answer has been lost since then. */
   hasLost: () => boolean
-  /** Ends what `loseAnswersFrom` began. */
+  /** Ends the effect of `loseAnswersFrom`. */
   passAnswers: () => void
 }
 
 /**
- * Stands before a server and passes on what it gets, until it is told to lose answers: with the
- * last of them it closes the connection.
+ * A proxy before a server that can lose answers: instead of the last one it closes the connection.
  */
 export const losingAnswers = async (serverUrl: string): Promise<LosingAnswers> => {
   let toLose = 0

@@ -3,10 +3,7 @@ import { readFileSync } from 'node:fs'
 import type { Service } from './service.ts'
 import { runCommand } from './command.ts'
 
-/**
- * The page that `npm run report` writes to `out` about a year, without the times of day at which it
- * was made.
- */
+/** The page of `npm run report` about a year, written to `out`, without the times of its making. */
 export const madeReport = async (
   asked: Pick<Service, 'environment'>,
   out: string,

@@ -2,14 +2,14 @@ import process from 'node:process'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { ClusterNode, RedisCluster } from './redis-cluster.ts'
 
-/** Few, and with a pause between them, so that the two nodes share a slot for long. */
+/** Few keys, with a pause between them, so that the two nodes share a slot for long. */
 const KEYS_AT_ONCE = 5
 const BETWEEN_KEYS_MS = 20
 const ROUNDS = process.env['TEST_SIZE'] === 'long' ? 3 : 1
 
 /**
- * Moves each slot that has keys to the next node, one after the other. Returns how many it has
- * moved.
+ * Moves each slot with keys to the next node, one after the other. Returns the number of moved
+ * slots.
  */
 export const moveAllSlots = async ({ nodes }: RedisCluster): Promise<number> => {
   let moved = 0
@@ -31,7 +31,7 @@ const slotsInUse = async (redis: ClusterNode['redis']): Promise<number[]> => {
 
 type Move = { from: ClusterNode; to: ClusterNode; all: readonly ClusterNode[] }
 
-/** As `redis-cli --cluster reshard` does. */
+/** The same steps as `redis-cli --cluster reshard`. */
 const moveSlot = async (slot: number, { from, to, all }: Move): Promise<void> => {
   const [fromId, toId] = (await Promise.all([from, to].map(({ redis }) => redis.cluster('MYID')))) as [string, string]
   await to.redis.cluster('SETSLOT', slot, 'IMPORTING', fromId)

@@ -1,6 +1,6 @@
 import type { Sql } from '../../db/connection/postgres.ts'
 
-/** Copies of each feedback and its receipt, and of all else. */
+/** The number of copies of each feedback and its receipt, and of all other rows. */
 export type Copies = { readonly feedback: number; readonly others: number }
 
 const FEEDBACK_TABLES = ['feedback', 'submission']
@@ -24,7 +24,7 @@ const OTHER_TABLES = [
   'tag_term',
   'tag_in_use',
 ]
-/** Columns of text by which rows are found. */
+/** Text columns that are keys of rows. */
 const KEYS: readonly string[] = [
   'submission.idempotency_key',
   'contact_email.email',
@@ -32,10 +32,10 @@ const KEYS: readonly string[] = [
   'account_name.name',
   'account_name.domain',
 ]
-/** Tables that grow with what is submitted. */
+/** Tables that grow with submissions. */
 export const GROWING_TABLES: readonly string[] = [...FEEDBACK_TABLES, ...OTHER_TABLES]
 
-/** A vacuum reads whole indexes, and counts with whatever else is read. */
+/** A vacuum reads whole indexes, and its reads would count. */
 export const keepVacuumAway = async (sql: Sql): Promise<void> => {
   const tables = await sql<{ name: string }[]>`
     select oid::regclass::text as name from pg_class
@@ -46,9 +46,9 @@ export const keepVacuumAway = async (sql: Sql): Promise<void> => {
 type Column = { name: string; isId: boolean; isHash: boolean }
 
 /**
- * Multiplies what a schema holds, with other ids. Copies belong together as their originals do:
- * copies of feedback are shared out among those of contacts and accounts. Nothing is created for
- * it: that would make other connections plan anew.
+ * Multiplies the rows of a schema, with other ids. Copies are related like their originals: copies
+ * of feedback are spread over the copies of contacts and accounts. It creates no objects, since
+ * that would make other connections plan anew.
  */
 export const multiplyRows = async (sql: Sql, copies: Copies): Promise<void> => {
   for (const table of GROWING_TABLES) {

@@ -4,19 +4,19 @@ import { existsSync } from 'node:fs'
 import process from 'node:process'
 import type { Program } from './service-process.ts'
 
-/** A host of its own: a network namespace with an address. */
+/** A host: a network namespace with an address. */
 export type NetworkHost = {
   readonly name: string
   readonly address: string
-  /** Words before a command, which run it there. */
+  /** Words before a command, which run it on the host. */
   readonly via: readonly string[]
 }
 
 export type Network<Name extends string> = {
   readonly hosts: Readonly<Record<Name, NetworkHost>>
   /**
-   * From now on nothing of `from` arrives at `to`; nobody is told, as on a network that parts. The
-   * result mends it.
+   * Drops all packets of `from` to `to` without a notice, like a network partition. The result
+   * mends it.
    */
   readonly cut: (from: Name, to: Name) => () => void
   /** Takes the link of a host down. The result brings it up. */
@@ -31,7 +31,7 @@ const ip = (...words: readonly string[]): void => {
   if (status !== 0) throw new Error(`ip ${words.join(' ')}: ${stderr}`)
 }
 
-/** Why no hosts can be made here, if there is a reason. */
+/** Why this machine cannot make hosts; undefined if it can. */
 export const whyNoNetwork = (): string | undefined => {
   if (process.platform !== 'linux' || process.getuid?.() !== 0) return 'network namespaces need root on Linux'
   const name = `fi-try-${process.pid}`
@@ -40,7 +40,7 @@ export const whyNoNetwork = (): string | undefined => {
   return undefined
 }
 
-/** Hosts at one bridge, which reach each other and this one. Two networks do not meet. */
+/** Hosts at a bridge that reach each other and this machine. Two networks are separate. */
 export const startNetwork = <Name extends string>(names: readonly Name[]): Network<Name> => {
   removeForgotten()
   const id = String(process.pid)
@@ -62,7 +62,7 @@ export const startNetwork = <Name extends string>(names: readonly Name[]): Netwo
       ip('netns', 'add', space)
       stops.push(() => ip('netns', 'delete', space))
       ip('link', 'add', linkOf(index), 'type', 'veth', 'peer', 'name', 'eth0', 'netns', space)
-      // By itself it would stay as long as a socket in there waits.
+      // Otherwise the namespace would stay as long as one of its sockets waits.
       stops.push(() => ip('link', 'delete', linkOf(index)))
       ip('link', 'set', linkOf(index), 'master', bridge, 'up')
       const inside = (...words: readonly string[]): void => ip('-n', space, ...words)
@@ -94,7 +94,7 @@ export const startNetwork = <Name extends string>(names: readonly Name[]): Netwo
   }
 }
 
-/** What a process has left that was killed. */
+/** Removes networks of killed processes. */
 const removeForgotten = (): void => {
   const { stdout } = spawnSync('ip', ['netns', 'list'], { encoding: 'utf8' })
   const forgotten = [...stdout.matchAll(/^(fi-(\d+)-\w+)/gm)].filter(([, , pid]) => !existsSync(`/proc/${pid}`))
@@ -106,5 +106,5 @@ const removeForgotten = (): void => {
   for (const pid of new Set(forgotten.map(([, , one]) => one))) spawnSync('ip', ['link', 'delete', `fi${pid}`])
 }
 
-/** A program on a host, or here. */
+/** A program on a host, or on this machine. */
 export const programOn = (file: string, host?: NetworkHost): Program => (host ? { file, via: host.via } : file)

@@ -19,21 +19,21 @@ const get = ({ request, adminToken }: Asked, path: string): Promise<Answer> =>
 const assertRefused = async (what: string, asked: Promise<Answer>): Promise<void> => {
   const { status, headers, text } = await asked
   assert.equal(status, 503, `${what}: ${text}`)
-  assert.ok(Number(headers.get('Retry-After')) > 0, `${what} says when to come back`)
+  assert.ok(Number(headers.get('Retry-After')) > 0, `${what} has a time to retry`)
 }
 
 const assertOthersRefused = async (asked: Asked): Promise<void> => {
   const { request, adminToken } = asked
-  const purge = request('/api/v1/contacts/purge', { id: 'nobody' }, { token: adminToken })
+  const purge = request('/api/v1/contacts/purge', { id: 'stranger' }, { token: adminToken })
   await assertRefused('a purge', purge)
   await assertRefused('a receipt', get(asked, '/api/v1/submissions/01890000-0000-7000-8000-000000000000'))
   assert.equal((await get(asked, '/readyz')).status, 503)
   assert.equal((await get(asked, '/healthz')).status, 200)
 }
 
-/** While Postgres is away, submissions are accepted, and all else says when to come back. */
+/** While Postgres is away, submissions are accepted, and all other requests get a time to retry. */
 export const assertAnswersWithoutPostgres = async (asked: Asked): Promise<void> => {
-  // Longer than a token is trusted without asking.
+  // Longer than a token is trusted without a look-up.
   await pause(TOKEN_REMEMBERED_MS)
   for (const [path, body] of Object.entries(SUBMISSIONS)) {
     const { status, text } = await asked.request(path, body)
@@ -46,7 +46,7 @@ export const assertAnswersWithoutPostgres = async (asked: Asked): Promise<void> 
   await assertRefused('the metrics', get(asked, '/metrics'))
 }
 
-/** While Redis is away, everything says when to come back. */
+/** While Redis is away, all requests get a time to retry. */
 export const assertAnswersWithoutRedis = async (asked: Asked): Promise<void> => {
   const headers = { 'Idempotency-Key': 'x', Prefer: 'wait=1' }
   const submit = (path: string, body: object, options: RequestOptions = {}) =>
@@ -55,7 +55,7 @@ export const assertAnswersWithoutRedis = async (asked: Asked): Promise<void> => 
     ...Object.entries(SUBMISSIONS).flatMap(([path, body]) => [submit(path, body), submit(path, body, { headers })]),
     assertOthersRefused(asked),
     get(asked, '/metrics').then(({ status }) =>
-      assert.ok([200, 503].includes(status), 'what is known all the same, or when to come back'),
+      assert.ok([200, 503].includes(status), 'the known answer, or a time to retry'),
     ),
   ])
 }

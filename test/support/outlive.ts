@@ -6,27 +6,27 @@ import type { Service } from './service.ts'
 import { assertEqualsModel, type HistoryService, submitHistory } from './submitted-history.ts'
 import { describeWhere } from './where.ts'
 
-/** So many are answered before the fault strikes. */
+/** The number of answered requests before the fault. */
 const BEFORE = 25
 const SUBMISSIONS = 60
 /**
- * The least time that submissions go on after the fault, so that some of them meet a service that
- * has just recovered.
+ * The least time of submissions after the fault, so that some meet a service that has just
+ * recovered.
  */
 const AFTER_MS = 300
 
 export type Rig = Pick<Service, 'sql' | 'redis' | 'redisPrefix' | 'environment' | 'urls'> & {
-  /** Resolves when what a fault has ended is there again. */
+  /** Resolves when the programs that a fault has ended run again. */
   readonly isReady?: () => Promise<unknown>
   readonly stop: () => Promise<unknown>
 }
 
-/** `dead`: submissions that end dead, and no other does. */
+/** `dead`: the only submissions that become dead. */
 type Struck = { readonly note?: string; readonly dead?: readonly string[] }
 
 type Stop = () => Promise<unknown>
 
-/** Ends one after the other, also when one of them fails. */
+/** Ends one after the other, even if one of them fails. */
 export const stopInTurn =
   (...stops: readonly Stop[]): (() => Promise<void>) =>
   async () => {
@@ -34,7 +34,7 @@ export const stopInTurn =
     for (const stop of stops.toReversed()) all.defer(async () => void (await stop()))
   }
 
-/** Starts a service on servers, which end with it, or when it does not start. */
+/** Starts a service on servers, which end with the service, or if it does not start. */
 export const startOn = async <S extends { stop: Stop }, R extends { stop: Stop }>(
   servers: S,
   start: (servers: S) => Promise<R>,
@@ -48,32 +48,32 @@ export const startOn = async <S extends { stop: Stop }, R extends { stop: Stop }
   }
 }
 
-/** A row of the fault matrix: what happens to a topology. */
+/** A row of the fault matrix: a fault of a topology. */
 export type Fault<R> = {
   readonly fault: string
   /**
-   * Begins while submissions come in, and ends when the fault is over. `own` is their workspace.
+   * The fault. Begins while submissions arrive, and ends when it is over. `own` is their workspace.
    */
   readonly strike: (rig: R, own: HistoryService) => Promise<Struck | void>
-  /** What happens before, while nothing is submitted. */
+  /** The preparation, while no submissions arrive. */
   readonly idle?: (rig: R) => Promise<unknown>
   readonly submissions?: number
-  /** Left out where answers get lost (submitted-history.ts). */
+  /** Whether the history has purges. Not if answers get lost (submitted-history.ts). */
   readonly purges?: boolean
-  /** Whether each submission is accepted at the first attempt all the while. */
+  /** Whether each submission is accepted at the first attempt at all times. */
   readonly refusesNone?: boolean
-  /** Whether Redis may forget submissions that are stored, so that its ledger knows of fewer. */
+  /** Whether Redis may forget stored submissions, so that its ledger counts fewer. */
   readonly forgets?: boolean
-  /** What else is true when all is settled. */
+  /** Further checks when all submissions are settled. */
   readonly afterwards?: (rig: R, own: HistoryService) => Promise<unknown>
-  /** Whether the next fault needs servers of its own. */
+  /** Whether the next fault needs new servers. */
   readonly endsRig?: boolean
 }
 
 /**
- * One form for all faults: submits a random history in a workspace of its own while the fault
- * strikes, repeats what was not answered, and waits until all is settled. Then the rows equal the
- * model's, nothing is dead, and the ledger is exact.
+ * The test of every fault. Submits a random history in a new workspace during the fault, repeats
+ * unanswered requests, and waits until all submissions are settled. Then the rows equal the
+ * model's, no submission is dead, and the ledger is exact.
  */
 export const outlive = async <R extends Rig>(rig: R, row: Fault<R>): Promise<void> => {
   await row.idle?.(rig)
@@ -100,8 +100,7 @@ export const outlive = async <R extends Rig>(rig: R, row: Fault<R>): Promise<voi
 }
 
 /**
- * All faults of one topology, one after the other on the same servers, until one leaves these
- * unfit.
+ * All faults of one topology, one after the other on the same servers, until one makes them unfit.
  */
 export const describeFaults = <R extends Rig>(
   topology: string,
@@ -116,7 +115,7 @@ export const describeFaults = <R extends Rig>(
     }
     after(end)
     for (const row of rows)
-      it(`${row.fault}: what is confirmed is stored once, as the model has it`, async () => {
+      it(`${row.fault}: confirmed submissions are stored once, with the rows of the model`, async () => {
         rig ??= await start()
         try {
           await outlive(rig, row)

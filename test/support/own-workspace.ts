@@ -7,7 +7,7 @@ import { requestsTo, type Service } from './service.ts'
 
 type Of = Pick<Service, 'workspaceId' | 'accessToken' | 'adminToken'> & ReturnType<typeof requestsTo>
 
-/** A new workspace of a service that tests share, its tokens, and requests with them. */
+/** A new workspace of a shared service, its tokens, and requests with them. */
 export const ownWorkspace = async <S extends { readonly sql: Sql; readonly urls: readonly string[] }>(
   service: S,
   name = `own ${randomBytes(6).toString('hex')}`,

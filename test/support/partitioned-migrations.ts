@@ -4,21 +4,20 @@ import { type Migration, readMigrations } from '../../db/schema/migrate.ts'
 export const PARTITIONS = 4
 const TABLE = /^create table (\w+) \(\n([\s\S]*?)\n\)(?: with \(.*\))?;/gm
 
-/**
- * The tables that a migration makes for what belongs to a workspace: those with the workspace in
- * their key.
- */
+/** The tables of a migration for data of workspaces, which have the workspace in their key. */
 export const tablesThatGrow = ({ text }: Migration): string[] =>
   [...text.matchAll(TABLE)].filter(([, , body]) => isOfWorkspace(body!)).map(([, name = '']) => name)
 
 /**
- * Migrations with the change that docs/growing.md describes: every table that grows is partitioned
- * by the workspace.
+ * Migrations with the change of docs/growing.md: every table that grows is partitioned by the
+ * workspace.
  */
 export const partitionedMigrations = async (): Promise<Migration[]> =>
   (await readMigrations()).map((migration) => ({ ...migration, text: partitioned(migration.text) }))
 
-/** Those that tests migrate with: as they are, or with `TEST_TABLES=partitioned` those above. */
+/**
+ * The migrations of the tests: unchanged, or with `TEST_TABLES=partitioned` the partitioned ones.
+ */
 export const testMigrations = (): Promise<Migration[]> =>
   process.env['TEST_TABLES'] === 'partitioned' ? partitionedMigrations() : readMigrations()
 

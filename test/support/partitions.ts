@@ -10,7 +10,7 @@ const both = (one: HostName, others: readonly HostName[]): Way[] =>
   ])
 const others = (name: HostName, all: readonly HostName[]): HostName[] => all.filter((other) => other !== name)
 
-/** Which ways part. */
+/** The directions without a connection. */
 export const PARTITIONS: Readonly<Record<string, (roles: Roles) => readonly Way[]>> = {
   'the API from Redis': ({ master }) => both('api', [master]),
   'the API from Redis, towards Redis only': ({ master }) => [['api', master]],
@@ -23,9 +23,7 @@ export const PARTITIONS: Readonly<Record<string, (roles: Roles) => readonly Way[
   'Postgres from its standby': () => both('postgres1', ['postgres2']),
   'the site of the master of Redis from all others': ({ master, all }) => both(master, others(master, all)),
 }
-/**
- * Those that are others when Redis is a cluster: one of its masters is meant, which has the books.
- */
+/** Partitions that differ if Redis is a cluster: they concern the master with the books. */
 export const PARTITIONS_OF_CLUSTERS = [
   'the API from Redis',
   'a worker from Redis',
@@ -33,7 +31,7 @@ export const PARTITIONS_OF_CLUSTERS = [
   'the site of the master of Redis from all others',
 ]
 
-/** Lets the network part. The result mends it. */
+/** Partitions the network. The result mends it. */
 const part = async ({ network, roles }: Sites, name: string): Promise<() => void> => {
   const mends = PARTITIONS[name]!(await roles()).map(([from, to]) => network.cut(from, to))
   return () => {
@@ -41,10 +39,7 @@ const part = async ({ network, roles }: Sites, name: string): Promise<() => void
   }
 }
 
-/**
- * Parts the network for so long, or ten times as often and each a tenth of it with as much in
- * between.
- */
+/** Partitions the network for this time, or ten times for a tenth of it, with equal pauses. */
 export const partFor = async (
   sites: Sites,
   { name, ms, isFlapping }: { name: string; ms: number; isFlapping: boolean },

@@ -12,13 +12,13 @@ export const hasPgbouncer = (): boolean => spawnSync('sh', ['-c', 'command -v pg
 export type Pooler = { readonly url: string; readonly stop: () => Promise<void> }
 
 /**
- * PgBouncer in transaction mode before a server, with fewer connections than its clients have; each
+ * PgBouncer in transaction mode before a server, with fewer connections than its clients. Each
  * begins in this schema.
  */
 export const startPgbouncer = async (databaseUrl: string, schema: string): Promise<Pooler> => {
   const { hostname, port: serverPort, username, password, pathname } = new URL(databaseUrl)
   const directory = mkdtempSync(join(tmpdir(), 'feedback-insights-pooler-'))
-  // It gives up being root before it reads its files.
+  // PgBouncer changes from root to another user before it reads its files.
   chmodSync(directory, 0o755)
   const port = await findFreePort()
   const users = join(directory, 'users')

@@ -10,7 +10,7 @@ import { connectPostgres, type Sql } from '../../db/connection/postgres.ts'
 import { superuserUrl } from './superuser.ts'
 import { until } from './until.ts'
 
-/** A server whose log is archived, below a directory that it does not share. */
+/** A server with an archive of its log, in its own directory. */
 export type ArchivedPostgres = {
   readonly server: EmbeddedServer
   readonly dataDir: string
@@ -18,21 +18,21 @@ export type ArchivedPostgres = {
 }
 
 /**
- * How a base backup was taken: by the program, or, where there is none of the server's version, by
- * the functions that it calls itself.
+ * How a base backup was taken: by the program, or, without a program of the server's version, by
+ * the SQL functions that it uses.
  */
 export type BackupMeans = 'pg_basebackup' | 'pg_backup_start'
 
 const STATEMENT_TIMEOUT_MS = 60_000
-/** What the server is known by beside its cluster. */
+/** Files of the server beside its cluster. */
 const PASSWORDS = ['superuser-password', 'owner-password']
 /**
- * What a copy of a running cluster must not have: a lock that is another server's, and the log,
+ * Files that a copy of a running cluster must not have: the lock of the other server, and the log,
  * which the archive has.
  */
 const LEFT_OUT = /^(?:postmaster\.(?:pid|opts)|(?:pg_wal|pg_replslot|pg_stat_tmp)\/.*|(?:.*\/)?pgsql_tmp.*)$/
 
-/** Starts a new server below `directory` that archives its log as docs/operate.md has it. */
+/** Starts a new server below `directory` that archives its log like docs/operate.md. */
 export const startArchivedPostgres = async (directory: string): Promise<ArchivedPostgres> => {
   const [dataDir, archive] = [join(directory, 'postgres'), join(directory, 'archive')]
   const cluster = join(dataDir, 'cluster')
@@ -49,7 +49,7 @@ export const startArchivedPostgres = async (directory: string): Promise<Archived
   return { server: await startPostgres({ dataDir, port: first.port }), dataDir, archive }
 }
 
-/** Takes a base backup of a server that goes on working, into the new directory `backup`. */
+/** Takes a base backup of a working server, into the new directory `backup`. */
 export const takeBackup = (postgres: ArchivedPostgres, backup: string): Promise<BackupMeans> =>
   asSuperuser(postgres.dataDir, postgres.server, async (sql) => {
     mkdirSync(backup)
@@ -70,7 +70,7 @@ export const takeBackup = (postgres: ArchivedPostgres, backup: string): Promise<
     return 'pg_backup_start'
   })
 
-/** Ends the segment of the log that is written to, and waits until the archive has it. */
+/** Ends the current segment of the log, and waits until the archive has it. */
 export const archiveAll = ({ dataDir, server }: ArchivedPostgres): Promise<void> =>
   asSuperuser(dataDir, server, async (sql) => {
     const [{ segment }] = await sql<[{ segment: string }]>`select pg_walfile_name(pg_switch_wal()) as segment`
@@ -81,8 +81,8 @@ export const archiveAll = ({ dataDir, server }: ArchivedPostgres): Promise<void>
   })
 
 /**
- * Makes a server in the new directory `dataDir` as the backed up one was at the time `at`, which
- * Postgres has written.
+ * Restores the server into the new directory `dataDir`, with its state at the time `at` of
+ * Postgres.
  */
 export const restoreTo = async (
   dataDir: string,
@@ -95,15 +95,15 @@ export const restoreTo = async (
     `restore_command = 'cp "${join(relative(cluster, archive), '%f')}" "%p"'`,
     `recovery_target_time = '${at}'`,
     `recovery_target_action = 'promote'`,
-    // Whoever restores a second time from one backup does not mean what the first restored server
-    // has done.
+    // A second restore from the same backup must not follow the timeline of the first restored
+    // server.
     `recovery_target_timeline = 'current'`,
   ]
   appendFileSync(join(cluster, 'postgresql.auto.conf'), settings.map((line) => `${line}\n`).join(''))
   writeFileSync(join(cluster, 'recovery.signal'), '')
   const server = await startPostgres({ dataDir, ...where })
   await asSuperuser(dataDir, server, (sql) =>
-    until('the restored server takes writes', async () => {
+    until('the restored server accepts writes', async () => {
       const [row] = await sql<[{ recovers: boolean }]>`select pg_is_in_recovery() as recovers`
       return !row.recovers
     }),
@@ -112,14 +112,14 @@ export const restoreTo = async (
 }
 
 /**
- * Started by root, the server is another user's, who has to get from its cluster, where it stands,
- * to the archive.
+ * If root starts it, the server runs as another user, who has to reach the archive from the folder
+ * of the cluster.
  */
 const letPass = (...directories: readonly string[]): void => {
   for (const directory of directories) chmodSync(directory, 0o711)
 }
 
-/** On one connection: a backup ends with the connection that began it. */
+/** On one connection, since a backup ends with the connection that began it. */
 const asSuperuser = async <T>(dataDir: string, { url }: EmbeddedServer, work: (sql: Sql) => Promise<T>): Promise<T> => {
   const options = { connections: 1, statementTimeoutMs: STATEMENT_TIMEOUT_MS, applicationName: 'backup' }
   const sql = connectPostgres(superuserUrl(dataDir, url), options)
@@ -138,8 +138,8 @@ const programOf = (major: number): string | undefined =>
   })
 
 /**
- * File by file, while the server writes and removes files: what is torn or gone by then is in the
- * log.
+ * Copies file by file, while the server writes and removes files. The log repairs torn and missing
+ * ones.
  */
 const copyCluster = async (from: string, to: string, below = ''): Promise<void> => {
   await mkdir(join(to, below), { mode: 0o700 })

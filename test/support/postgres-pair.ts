@@ -11,30 +11,29 @@ import { superuserUrl } from './superuser.ts'
 import { until } from './until.ts'
 
 export type PostgresPair = {
-  /** As DATABASE_URL names both servers. */
+  /** The address of both servers, in the form of DATABASE_URL. */
   readonly url: string
-  /** Of superusers, at one server each. They come back after a fault. */
+  /** Connections of superusers, one to each server. They reconnect after a fault. */
   readonly atFormer: Sql
   readonly atStandby: Sql
-  /** Their directories. */
+  /** The directories of the servers. */
   readonly clusters: { readonly former: string; readonly standby: string }
   /**
-   * Lets the standby receive nothing, as a network does that parts; only the asynchronous pair goes
-   * on storing.
+   * Cuts off the standby, like a network partition. Only the asynchronous pair continues to store.
    */
   readonly part: () => Promise<void>
-  /** The first one. */
+  /** The first primary. */
   readonly primary: EmbeddedServer
-  /** Ends the primary as a power cut would. */
+  /** Kills the primary, like a power cut. */
   readonly killPrimary: () => Promise<void>
   /** Makes the standby a primary. */
   readonly promote: () => Promise<void>
-  /** Starts the former primary again, which takes itself for the primary still. */
+  /** Starts the former primary again, which still acts as the primary. */
   readonly bringBack: () => Promise<EmbeddedServer>
   readonly stop: () => Promise<void>
 }
 
-/** Where one of the servers runs, and by which address the others reach it. */
+/** The host of a server, and its address for the others. */
 export type PostgresPlace = {
   readonly address: string
   readonly start: (options: { dataDir: string; port?: number; settings: readonly string[] }) => Promise<EmbeddedServer>
@@ -45,8 +44,8 @@ const STATEMENT_TIMEOUT_MS = 20_000
 const NOWHERE = 'host=127.0.0.1 port=1'
 
 /**
- * A primary and a standby that streams from it, made from a copy of its stopped cluster: the npm
- * package has no pg_basebackup.
+ * A primary and a streaming standby, made from a copy of the stopped cluster, since the npm package
+ * has no pg_basebackup.
  */
 export const startPostgresPair = async ({
   isSynchronous,

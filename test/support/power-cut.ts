@@ -3,22 +3,19 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/**
- * A file system of its own, in a file that has only what was written out: what programs have told
- * it and not synced is not there.
- */
+/** A separate file system, in a file that has only synced data. */
 export type Disk = {
   readonly directory: string
-  /** Takes what the disk has now, once. Nobody may be writing. */
+  /** Takes the current content of the disk, once. No program may be writing. */
   readonly cut: () => void
-  /** Has, at `directory`, only what the disk had at the cut. */
+  /** Mounts at `directory` only the content of the disk at the cut. */
   readonly comeBack: () => void
   readonly remove: () => void
 }
 
 const MEGABYTES = 1_024
 
-/** @returns undefined where this machine does not let the test mount a file. */
+/** @returns undefined if this machine does not let the test mount a file. */
 export const mountDisk = (): Disk | undefined => {
   const home = mkdtempSync(join(tmpdir(), 'feedback-insights-disk-'))
   const [directory, image, afterwards] = [join(home, 'mounted'), join(home, 'image'), join(home, 'afterwards')]
@@ -30,7 +27,7 @@ export const mountDisk = (): Disk | undefined => {
   const isThere =
     runs('truncate', '--size', `${MEGABYTES}M`, image) &&
     runs('mkfs.ext4', '-q', image) &&
-    // The servers' own users pass through.
+    // The users of the servers must be able to enter.
     runs('chmod', 'a+x', home) &&
     runs('mount', '-o', 'loop', image, directory)
   if (!isThere) {
@@ -41,7 +38,7 @@ export const mountDisk = (): Disk | undefined => {
     directory,
     cut: () => must('cp', '--sparse=always', image, afterwards),
     comeBack: () => {
-      // Whoever still has a file of it open keeps that one.
+      // Programs with an open file keep that file.
       must('umount', '--lazy', directory)
       must('mount', '-o', 'loop', afterwards, directory)
     },

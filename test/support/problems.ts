@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { Problem } from '../../contract/problem.ts'
 import type { Answer } from './service.ts'
 
-/** The problems that a 400 lists; any other answer fails the test. */
+/** The problems of a 400; any other answer fails the test. */
 const problemsOf = ({ status, text, body }: Answer): Problem[] => {
   assert.equal(status, 400, text)
   assert.deepEqual(Object.keys(body), ['error'])
@@ -13,7 +13,7 @@ const problemsOf = ({ status, text, body }: Answer): Problem[] => {
   return body.error as Problem[]
 }
 
-/** The paths of the problems, sorted. Each message has to begin with what it is about. */
+/** The paths of the problems, sorted. Each message has to begin with its path. */
 export const problemPaths = (answer: Answer): string[] =>
   problemsOf(answer)
     .map(({ path, message }) => {

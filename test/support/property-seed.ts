@@ -2,8 +2,8 @@ import process from 'node:process'
 import type { Parameters } from 'fast-check'
 
 /**
- * Parameters for `fc.assert`, which prints the seed of a failure; with `FC_SEED` set to it the same
- * cases are made again.
+ * Parameters for `fc.assert`, which prints the seed of a failure. `FC_SEED` with this seed repeats
+ * the same cases.
  */
 export const seeded = <T>(parameters: Parameters<T> = {}): Parameters<T> => {
   const given = process.env['FC_SEED']

@@ -14,12 +14,12 @@ import { hashKey, makeWorkspaces } from './deliveries.ts'
 
 const CREATED_AT = '2026-01-01T00:00:00Z'
 
-/** Whether the purge found anything, and its id. */
+/** Whether the purge matched, and its id. */
 type Decided = { isMatched: boolean; purgeId: string; number: number }
 
 export type PurgeRig = {
   realm: Realm
-  /** Gives the submission the next number, and applies nothing. */
+  /** Gives the submission the next number, without applying it. */
   make: <O extends Operation>(operation: O, body: object, more?: Partial<Submission>) => SubmissionOf<O>
   apply: (...submissions: Submission[]) => Promise<Submission[]>
   feedback: (body: object, more?: Partial<Submission>) => Promise<string>
@@ -31,7 +31,7 @@ export type PurgeRig = {
   purge: (body: object) => Promise<PurgeCounts>
 }
 
-/** A workspace, made unless it is given, in which submissions are applied one after the other. */
+/** A workspace, given or new, in which submissions are applied one after the other. */
 export const createPurgeRig = async (sql: Sql, given?: string): Promise<PurgeRig> => {
   const workspaceId = given ?? randomUUID()
   const realm = { hashKey, workspaceId }
@@ -80,7 +80,7 @@ export const createPurgeRig = async (sql: Sql, given?: string): Promise<PurgeRig
   }
 }
 
-/** A conversation with its defaults. Messages need their id and contact only. */
+/** A conversation with defaults. Messages need only an id and a contact. */
 const withMessages = (body: { messages?: object[] }): object => ({
   source: 'Chat',
   createdAt: CREATED_AT,

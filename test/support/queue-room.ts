@@ -11,7 +11,7 @@ import type { TakeSettings } from '../../queue/log/take.ts'
 import { createWake, type Wake } from '../../queue/jobs/wake.ts'
 import { testServers } from './servers.ts'
 
-/** Of a process that dies before it wakes a worker. */
+/** The wake of a process that dies before it wakes a worker. */
 export const wakesNobody: Wake = { wake: async () => {}, ended: async () => {} }
 
 export const asked = (given: Partial<AdmissionRequest> & { workspaceId: string }): AdmissionRequest => ({
@@ -27,7 +27,7 @@ export const entered = (admission: Admission | undefined): Entered => {
   return admission
 }
 
-/** As a worker named `a` takes logs, of which it keeps nothing for a failover of Postgres. */
+/** A worker named `a`, which keeps no applied entries for a failover of Postgres. */
 export const takeSettings = (given: Partial<TakeSettings> = {}): TakeSettings => ({
   worker: 'a',
   leaseMs: 60_000,
@@ -44,22 +44,22 @@ type QueueRoom = {
   queues: JobQueues
   log: Log
   wake: Wake
-  /** Admits, and wakes no worker. Postgres has no idempotency key. */
+  /** Admits without waking a worker. Postgres has no idempotency keys. */
   admit: Admit
   /** The same, with numbers above a floor. */
   admitAbove: (floorOf: (workspaceId: string) => Promise<number>) => Admit
-  /** Takes jobs of a queue one by one, as a worker does. */
+  /** Takes jobs of a queue one by one, like a worker. */
   takeJobs: (
     name: QueueName,
   ) => Promise<{ token: string; take: () => Promise<Job | undefined>; close: () => Promise<void> }>
-  /** Notes that all that waits in a log is applied, and returns the position. */
+  /** Notes all submissions of a log as applied, and returns the position. */
   applyAll: (workspaceId: string) => Promise<number | undefined>
-  /** Our keys of one workspace, without the part that all of them begin with. */
+  /** Our keys of a workspace, without their common prefix. */
   keysOf: (workspaceId: string) => Promise<string[]>
   close: () => Promise<void>
 }
 
-/** The queue room with a prefix of its own. */
+/** The queue room with its own prefix. */
 export const openQueueRoom = (): QueueRoom => {
   const prefix = `t_${randomBytes(6).toString('hex')}`
   const redis = new Redis(testServers().redisUrl, { maxRetriesPerRequest: null })

@@ -3,13 +3,13 @@ import { connect, type Socket } from 'node:net'
 
 export type RawAnswer = {
   readonly status: number
-  /** By names in lower case. */
+  /** The headers by names in lower case. */
   readonly headers: ReadonlyMap<string, string>
   readonly body: Buffer
 }
 
 export type SendOptions = {
-  /** False for HEAD, whose answer has the length of a body and none. */
+  /** False for HEAD, whose answer has the length of a body but no body. */
   readonly hasBody: boolean
   readonly timeoutMs: number
 }
@@ -22,9 +22,9 @@ const NOTHING: Buffer = Buffer.alloc(0)
 const SEPARATOR = '\r\n\r\n'
 
 /**
- * A connection that sends bytes as they are, which `fetch` does not: any method, target, header and
- * length. It is kept alive from one request to the next, and opened anew when the server has closed
- * it. One request at a time.
+ * A connection that, unlike `fetch`, sends bytes unchanged: any method, target, header and length.
+ * It is kept alive between requests, and reopened if the server has closed it. One request at a
+ * time.
  */
 export class RawConnection {
   readonly #url: URL
@@ -37,9 +37,9 @@ export class RawConnection {
   }
 
   /**
-   * A server may close a kept connection at any moment, also while the next request is on its way.
-   * So a request that gets no byte of an answer over a connection that was kept is sent once more
-   * over a new one.
+   * A server may close a kept connection at any moment, even while the next request is on its way.
+   * So a request without any byte of an answer over a kept connection is repeated once over a new
+   * one.
    *
    * @throws when there is no whole answer within `timeoutMs`, or the connection ends before it.
    */
@@ -75,7 +75,7 @@ export class RawConnection {
     }
   }
 
-  /** What is asked next comes over a new connection. */
+  /** The next request uses a new connection. */
   close(): void {
     this.#socket?.destroy()
     this.#socket = undefined
@@ -99,7 +99,7 @@ export class RawConnection {
     return socket
   }
 
-  /** Waits for more bytes; false when there will be none. */
+  /** Waits for more bytes; false at the end of the stream. */
   async #more(socket: Socket): Promise<boolean> {
     if (socket.destroyed || socket.readableEnded) return false
     const before = this.#received.length
@@ -110,7 +110,7 @@ export class RawConnection {
   async #answer(socket: Socket, hasBody: boolean): Promise<RawAnswer> {
     for (;;) {
       const { status, headers } = await this.#head(socket)
-      // An interim answer, such as 100 Continue, has no body, and another one follows.
+      // An interim answer, such as 100 Continue, has no body, and another answer follows.
       if (status < 200) continue
       if (!hasBody || status === 204 || status === 304) return { status, headers, body: Buffer.alloc(0) }
       if (headers.get('transfer-encoding') === 'chunked') return { status, headers, body: await this.#chunks(socket) }
@@ -127,7 +127,7 @@ export class RawConnection {
     const text = await this.#until(socket, SEPARATOR)
     const [first = '', ...lines] = text.split('\r\n')
     const status = Number(/^HTTP\/1\.[01] (\d{3})/.exec(first)?.[1])
-    if (Number.isNaN(status)) throw new Error(`no HTTP answer: ${first.slice(0, 80)}`)
+    if (Number.isNaN(status)) throw new Error(`not an HTTP answer: ${first.slice(0, 80)}`)
     const headers = lines.map((line): [string, string] => {
       const colon = line.indexOf(':')
       return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()]

@@ -1,31 +1,32 @@
 import { Buffer } from 'node:buffer'
 import { connect } from 'node:net'
 
-/** Bytes in latin1; or a wait, until so many answers have come or for something else. */
+/** Bytes in latin1, or a wait: for a number of answers or for a promise. */
 export type Piece = string | { readonly answers: number } | (() => Promise<unknown>)
 
 /**
- * How the client ends the connection once all is sent: it says that no more comes, or it is gone.
+ * How the client ends the connection after the last byte: it ends its stream, or resets the
+ * connection.
  */
 export type Ending = 'half-close' | 'reset'
 
 export type Seen = {
   readonly answers: readonly SeenAnswer[]
-  /** What came and is no whole answer. */
+  /** Received bytes that are not a complete answer. */
   readonly rest: string
-  /** Whether the server closed. */
+  /** Whether the server has closed. */
   readonly isClosed: boolean
   /**
-   * Whether the connection broke, with which answers that had come may be lost: so TCP ends it if
-   * the server closes with bytes unread.
+   * Whether the connection broke, so that received answers may be lost. TCP breaks it if the server
+   * closes with unread bytes.
    */
   readonly isBroken: boolean
-  /** Whether the client had ended the connection before. */
+  /** Whether the client had already ended the connection. */
   readonly hasGoneFirst: boolean
 }
 export type SeenAnswer = {
   readonly status: number
-  /** Whether it has our form, and not one of the runtime. */
+  /** Whether the answer has our form, not a form of the runtime. */
   readonly isOurs: boolean
   readonly head: string
   readonly body: string
@@ -34,19 +35,19 @@ export type SeenAnswer = {
 export type Exchange = {
   readonly pieces: readonly Piece[]
   readonly ending?: Ending | undefined
-  /** Asked whenever something came, and when the server closes. */
+  /** Called after each piece, and when the server closes. */
   readonly isEnough: (seen: Seen) => boolean
   readonly withinMs: number
   /**
-   * If nothing comes for so long after all was sent, the client says that no more comes, and waits
-   * for the server to close.
+   * After this time of silence at the end, the client ends its stream, and waits for the server to
+   * close.
    */
   readonly quietMs?: number | undefined
 }
 
 /**
- * Sends bytes over a connection of its own, whatever is answered meanwhile, and returns what came
- * until it was enough.
+ * Sends bytes over a new connection, regardless of answers, and returns the received answers once
+ * they are enough.
  */
 export const exchange = async (
   url: string,
@@ -111,9 +112,7 @@ export const exchange = async (
 
 const HEAD_END = '\r\n\r\n'
 
-/**
- * Final answers one behind the other. All of ours have a length; what has none is without a body.
- */
+/** The final answers in the bytes. All of ours have a length; an answer without one has no body. */
 const answersIn = (received: string): Pick<Seen, 'answers' | 'rest'> => {
   const answers: SeenAnswer[] = []
   let rest = received

@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 
-/**
- * A block of a document that can be pasted into a shell, and the answer that is written below it.
- */
+/** A block of a document for a shell, and the documented answer below it. */
 export type ReadmeCommand = { readonly command: string; readonly answer: HttpAnswer | undefined }
 export type HttpAnswer = {
   readonly status: string
@@ -12,13 +10,13 @@ export type HttpAnswer = {
 }
 
 export type Terminal = {
-  /** What the command printed; rejects when it fails, and everything after it as well. */
+  /** The output of the command. Rejects if the command fails, like all later ones. */
   readonly run: (command: string) => Promise<string>
   readonly close: () => Promise<void>
 }
 
 const FENCED = /^```(\w*)\n([\s\S]*?)^```$/gm
-/** In a documented answer: an id or a time, which is another one each time. */
+/** An id or a time in a documented answer, which differs in each run. */
 const ANY = '…'
 const ID_OR_TIME = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$|^\d{4}-\d\d-\d\dT[\d:.]+Z$/
 const COMMAND_MS = 60_000
@@ -26,7 +24,7 @@ const COMMAND_MS = 60_000
 /** The language of every fenced block, in the order of the text. */
 export const blockLanguages = (markdown: string): string[] => fencedBlocks(markdown).map(({ language }) => language)
 
-/** Every `sh` block, with the `http` block that comes next, if one does. */
+/** Every `sh` block, with the following `http` block, if any. */
 export const readmeCommands = (markdown: string): ReadmeCommand[] => {
   const blocks = fencedBlocks(markdown)
   return blocks.flatMap(({ language, text }, index) => {
@@ -43,13 +41,12 @@ export const readmeScripts = (markdown: string, wanted: 'python' | 'ts' | 'sql')
 const fencedBlocks = (markdown: string): { language: string; text: string }[] =>
   [...markdown.matchAll(FENCED)].map(([, language = '', text = '']) => ({ language, text }))
 
-/** The statements that a command hands to psql. */
+/** The statements of a command for psql. */
 export const statementsIn = (command: string): string[] =>
   [...command.matchAll(/<<'SQL'\n([\s\S]*?)\nSQL$/gm)].map(([, statement = '']) => statement)
 
 /**
- * Rows of the tables whose first column has this heading, each as its cells; code marks are taken
- * off.
+ * The rows of tables with this heading of the first column, each as its cells, without code marks.
  */
 export const tableRows = (markdown: string, firstHeading: string): string[][] => {
   const rows: string[][] = []
@@ -68,7 +65,7 @@ const cellsOf = (line: string): string[] =>
     .slice(1, -1)
     .map((cell) => cell.trim().replace(/^`([^`]*)`$/, '$1'))
 
-/** An HTTP answer as `curl -i` prints it. */
+/** An HTTP answer in the form of `curl -i`. */
 export const parseAnswer = (text: string): HttpAnswer => {
   const [answer = ''] = /^HTTP\/[\s\S]*/m.exec(text) ?? []
   const lines = answer.split(/\r?\n/)
@@ -80,8 +77,8 @@ export const parseAnswer = (text: string): HttpAnswer => {
 }
 
 /**
- * Fails when an answer differs from the documented one: status and body as a whole, and the headers
- * that are documented.
+ * Fails if an answer differs from the documented one: in the status, the whole body, or a
+ * documented header.
  */
 export const assertDocumented = (documented: HttpAnswer, given: HttpAnswer): void => {
   const headers = Object.fromEntries(Object.keys(documented.headers).map((name) => [name, given.headers[name]]))
@@ -89,7 +86,7 @@ export const assertDocumented = (documented: HttpAnswer, given: HttpAnswer): voi
   assert.deepEqual(known, documented)
 }
 
-/** What was given, with the mark wherever one is documented and an id or a time was given. */
+/** The given answer, with the mark in place of each id or time that is documented as a mark. */
 const marked = (documented: unknown, given: unknown): unknown => {
   if (documented === ANY) return typeof given === 'string' && ID_OR_TIME.test(given) ? ANY : given
   if (Array.isArray(given)) return given.map((item, index) => marked(memberOf(documented, index), item))
@@ -101,8 +98,8 @@ const memberOf = (value: unknown, key: string | number): unknown =>
   typeof value === 'object' && value !== null ? (value as Record<string | number, unknown>)[key] : undefined
 
 /**
- * One shell for all commands, since later ones use what earlier ones have set. It ends at the first
- * that fails.
+ * One shell for all commands, since later ones use variables of earlier ones. It ends at the first
+ * failure.
  */
 export const openTerminal = ({ cwd, env }: { cwd: string; env: Readonly<Record<string, string>> }): Terminal => {
   const shell = spawn('bash', ['--noprofile', '--norc', '-euo', 'pipefail'], {
@@ -141,7 +138,7 @@ export const openTerminal = ({ cwd, env }: { cwd: string; env: Readonly<Record<s
         if (end === -1) reject(new Error(`${ended}:\n${command}\n${output}`))
         else resolve(output.slice(0, end))
       }
-      // A program that reads its input must not get the commands that follow.
+      // A program that reads its input must not get the following commands.
       shell.stdin.write(`{ ${command}\n} </dev/null 2>&1\nprintf '%s\\n' '${mark}'\n`)
       changed()
     })

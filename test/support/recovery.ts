@@ -5,13 +5,13 @@ import type { Asked as AskedByLoad, Seen } from './load.ts'
 import type { Service } from './service.ts'
 import { until } from './until.ts'
 
-/** Generous: it is there so that a test that hangs ends. */
+/** Generous, since it only ends a hanging test. */
 export const RECOVERED_WITHIN_MS = 240_000
 const PROBE_TIMEOUT_MS = 15_000
 
 type Asked = AskedByLoad & Pick<Service, 'sql'>
 
-/** How `recovery` and `startLoad` see a service. */
+/** The parts of a service for `recovery` and `startLoad`. */
 export const askedOf = <S extends Pick<Service, 'urls' | 'redisPrefix'>>(service: S) => ({
   ...service,
   url: service.urls[0]!,
@@ -19,13 +19,13 @@ export const askedOf = <S extends Pick<Service, 'urls' | 'redisPrefix'>>(service
 })
 
 /**
- * Milliseconds since `startedAt` until something new is accepted and applied, and everything that
- * was accepted is settled.
+ * Milliseconds since `startedAt` until a new submission is accepted and applied, and all accepted
+ * submissions are settled.
  */
 export const recovery = async (stack: Asked, seen: Seen, startedAt = performance.now()): Promise<number> => {
-  await until('something new is applied', () => isApplied(stack, seen), RECOVERED_WITHIN_MS)
+  await until('a new submission is applied', () => isApplied(stack, seen), RECOVERED_WITHIN_MS)
   await until(
-    'all that was accepted is settled',
+    'all accepted submissions are settled',
     async () => (await unsettled(stack, seen).catch(() => undefined)) === 0,
     RECOVERED_WITHIN_MS,
   )
@@ -57,7 +57,7 @@ const unsettled = async ({ sql }: Asked, { accepted }: Seen): Promise<number> =>
   return row.n
 }
 
-/** How many accepted submissions are not stored, and how many texts are stored twice. */
+/** The number of accepted submissions that are not stored, and of texts that are stored twice. */
 export const damage = async (sql: Sql, { accepted }: Seen): Promise<{ lost: number; doubled: number }> => {
   const [row] = await sql<[{ lost: number; doubled: number }]>`
     select
@@ -76,9 +76,9 @@ export const damage = async (sql: Sql, { accepted }: Seen): Promise<{ lost: numb
 }
 
 /**
- * Nothing accepted is lost, nothing is stored twice, nothing is dead, and the ledger is exact. Call
- * it when no client submits. `unconfirmed`: so many at most were applied, and are not counted in
- * the Redis that took over before a replica had them.
+ * Checks that no accepted submission is lost, stored twice or dead, and that the ledger is exact.
+ * Call it when no client submits. `unconfirmed`: the most applied submissions that are not counted
+ * in the Redis that took over, since a replica lacked them.
  */
 export const assertNothingLost = async (
   stack: Pick<Service, 'sql' | 'redis'> & { prefix: string },
@@ -102,7 +102,7 @@ export const assertNothingLost = async (
   })
 }
 
-/** Every request had an answer, and one that the interface knows. */
+/** Checks that every request had a documented answer. */
 export const assertWellAnswered = ({ late, wrong }: Seen): void => {
   assert.deepEqual({ late, wrong: wrong.slice(0, 5) }, { late: 0, wrong: [] })
 }

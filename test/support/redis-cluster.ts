@@ -12,21 +12,24 @@ import { until } from './until.ts'
 
 export type ClusterNode = {
   readonly port: number
-  /** To this node alone. */
+  /** A connection to only this node. */
   readonly redis: Redis
-  /** Ends it as a power cut would, without its disk. */
+  /** Kills the node, like a power cut that spares its disk. */
   readonly kill: () => Promise<void>
-  /** Starts it again with its data. */
+  /** Starts the node again with its data. */
   readonly start: () => Promise<void>
 }
 
 export type RedisCluster = {
-  /** As REDIS_URL names it, by the first of its nodes alone: a client finds the others. */
+  /**
+   * The address of the cluster, in the form of REDIS_URL. It names only the first node; a client
+   * finds the others.
+   */
   readonly url: string
   readonly nodes: readonly ClusterNode[]
-  /** The master that has a key, or would. */
+  /** The master for a key. */
   readonly holderOf: (key: string) => Promise<ClusterNode>
-  /** Waits until every node says that all slots are served. */
+  /** Waits until every node reports that all slots are served. */
   readonly isWhole: () => Promise<unknown>
   readonly stop: () => Promise<void>
 }
@@ -37,10 +40,10 @@ const SLOTS = 16_384
 const WHOLE_WITHIN_MS = 30_000
 
 /**
- * A real cluster of three masters with a third of the slots each, and with so many replicas each,
- * durable as those of `npm start`. With an authority, the nodes speak TLS with each other and, at
- * `url`, with clients. The nodes take one that is silent for `nodeTimeoutMs` for dead, and refuse
- * all commands when most masters are.
+ * A real cluster of three masters with a third of the slots and a number of replicas each, durable
+ * like Redis of `npm start`. With an authority, the nodes use TLS with each other and, at `url`,
+ * with clients. The nodes count one as dead that is silent for `nodeTimeoutMs`, and refuse all
+ * commands when most masters are dead.
  */
 export const startRedisCluster = async ({
   replicas = 0,
@@ -65,7 +68,7 @@ export const startRedisCluster = async ({
     const isWhole = () => until('all slots of the cluster are served', () => servesAll(nodes), WHOLE_WITHIN_MS)
     const protocol = authority === undefined ? 'redis' : 'rediss'
     const url = `${protocol}+cluster://default:${password}@127.0.0.1:${nodes[0]!.clusterPort}`
-    // The others refuse the key.
+    // The other nodes refuse the key.
     const holderOf = (key: string) =>
       Promise.any(nodes.map(async (node) => node.redis.exists(key).then((): ClusterNode => node)))
     return { url, nodes, holderOf, isWhole, stop: () => running.disposeAsync() }
@@ -83,8 +86,8 @@ type Formed = {
 }
 
 /**
- * Makes servers that know nothing yet a cluster: the masters first, then the replicas, in the order
- * of their masters.
+ * Joins new servers to a cluster: the masters first, then the replicas, in the order of their
+ * masters.
  */
 export const formCluster = async (nodes: readonly Formed[], replicas: number): Promise<void> => {
   const masters = nodes.slice(0, CLUSTER_MASTERS)

@@ -14,33 +14,33 @@ import { redisTlsSettings } from './serve-tls.ts'
 import { until } from './until.ts'
 
 export type RedisSentinel = {
-  /** As REDIS_URL names it. */
+  /** The address in the form of REDIS_URL. */
   readonly url: string
-  /** Waits until the replica has all that the master has. Nobody may be writing. */
+  /** Waits until the replica has all data of the master. No client may be writing. */
   readonly isInStep: () => Promise<unknown>
-  /** Of the replica, until there was a failover. */
+  /** A connection to the replica, until a failover. */
   readonly replicaPid: number
   /**
-   * Ends the master as a power cut would; the sentinel puts the replica in its place. Resolves when
-   * the sentinel says so.
+   * Kills the master, like a power cut. The sentinel promotes the replica. Resolves when the
+   * sentinel reports it.
    */
   readonly failOver: () => Promise<void>
-  /** Starts the former master again, which becomes the replica. Resolves when it is one. */
+  /** Starts the former master again, which becomes the replica. Resolves when it is a replica. */
   readonly bringBack: () => Promise<void>
   readonly stop: () => Promise<void>
 }
 
 const MASTER = 'main'
 /**
- * A sentinel asks once a second. With one second here, it took the new master for dead a second
- * after the switch, in one run of three, and put the former one back.
+ * A sentinel asks once a second. With a time-out of one second, it sometimes counted the new master
+ * as dead after the switch, and promoted the former one.
  */
 const DOWN_AFTER_MS = 3_000
 const FAILOVER_TIMEOUT_MS = 5_000
 const WITHIN_MS = 30_000
 
 /**
- * One master, one replica and one sentinel, with passwords. With an authority, they speak TLS with
+ * One master, one replica and one sentinel, with passwords. With an authority, they use TLS with
  * each other and with clients.
  */
 export const startRedisSentinel = async (authority?: Authority): Promise<RedisSentinel> => {
@@ -66,7 +66,7 @@ export const startRedisSentinel = async (authority?: Authority): Promise<RedisSe
         return started
       }
       const started = await start()
-      // Where the others look for it, even if somebody else has the port for a moment.
+      // On its known port, even if another program has it for a moment.
       return { ...started, startAgain: () => start(started.port), reachedAt: tlsPort ?? started.port }
     }
     const master = await server('master')
@@ -139,13 +139,13 @@ const areInStep = async (master: Redis, replica: Redis): Promise<boolean> => {
 }
 
 /**
- * A sentinel that was held up for two seconds (its `TILT`), as happens where tests share two cores,
- * does nothing for 30 s, which is as long as tests wait for it.
+ * A sentinel that was held up for two seconds (its `TILT`) does nothing for half a minute, as long
+ * as tests wait for it. That happens if tests share two cores.
  */
 export const shortenTilt = (sentinel: Redis): Promise<unknown> =>
   sentinel.call('SENTINEL', 'DEBUG', 'tilt-period', '1000')
 
-/** A former master is made a replica after some 2 s instead of 10. */
+/** Makes a former master a replica sooner than by default. */
 const lookOften = (sentinel: Redis): Promise<unknown> =>
   sentinel.call('SENTINEL', 'DEBUG', 'info-period', '1000', 'publish-period', '500')
 
@@ -154,7 +154,7 @@ type SentinelOptions = { directory: string; port: number; lines: readonly string
 export const startSentinel = async ({ directory, port, lines, via = [] }: SentinelOptions) => {
   const { program, env } = await redisBinary(console.log)
   const file = join(directory, 'sentinel.conf')
-  // It writes what it learns into this file.
+  // The sentinel writes its state into this file.
   writeFileSync(
     file,
     [`port ${port}`, ...lines, `dir ${directory}`, `logfile ${join(directory, 'sentinel.log')}`, ''].join('\n'),

@@ -14,33 +14,33 @@ import { requestsTo, type Service, startService } from './service.ts'
 import { startProcess } from './service-process.ts'
 
 /**
- * Contacts, two of whom are purged: one before the moment that is restored, one after it. No other
- * text has their names.
+ * Contacts. Two of them are purged: one before the restored moment, one after it. No other text has
+ * their names.
  */
 export const PURGED = { before: 'wilhelmina', after: 'bartholomew' } as const
 export const OTHER = 'konstantin'
 const MORE = 60
-/** Requests that are in flight when a moment is noted. */
+/** The number of requests in flight when a moment is noted. */
 const IN_FLIGHT = 10
 const CREATED_AT = '2026-01-01T00:00:00Z'
 
 export type Served = Service & { readonly end: () => Promise<void> }
 
-/** A service whose Postgres is lost, and what there is to restore it from. */
+/** A service with a lost Postgres, and the files for its restore. */
 export type Disaster = {
   readonly service: Service
   /**
-   * Of the submissions: all that were confirmed, and what had become of them at the end. `after`
-   * came after the last purge, too.
+   * The confirmed submissions, and their outcome at the end. `after`: submissions after the last
+   * purge.
    */
   readonly confirmed: ReadonlySet<string>
   readonly stored: Readonly<Record<'before' | 'after', ReadonlySet<string>>>
   readonly waiting: ReadonlySet<string>
   /** The last acceptance number. */
   readonly highest: number
-  /** The purges that the backup does not know. */
+  /** The purges that the backup lacks. */
   readonly purgesFile: string
-  /** Makes Postgres what it was at the moment. Each time begins with the same backup. */
+  /** Restores Postgres to the moment. Each restore begins with the same backup. */
   readonly restore: () => Promise<void>
   /** Starts an API and a worker. */
   readonly serve: () => Promise<Served>
@@ -54,8 +54,8 @@ export const storedIds = async ({ sql }: Pick<Service, 'sql'>): Promise<Set<stri
 }
 
 /**
- * Submits under load, takes a base backup meanwhile, and lets Postgres die with much that came
- * after the moment.
+ * Submits under load, takes a base backup meanwhile, and kills Postgres with many submissions after
+ * the moment.
  */
 export const makeDisaster = async (): Promise<Disaster> => {
   const running = new AsyncDisposableStack()
@@ -151,10 +151,10 @@ export const makeDisaster = async (): Promise<Disaster> => {
   }
 }
 
-/** One of each kind. Another contact of the conversation stays. */
+/** One submission of each kind. Another contact of the conversation stays. */
 const submissionsOf = (name: string): [path: string, body: object][] => {
   const contact = { id: name, properties: { $email: `${name}@example.com`, $name: name } }
-  const contacts = [contact, { id: 'somebody else' }]
+  const contacts = [contact, { id: 'another contact' }]
   const question = `${name} has a question`
   const messages = [{ id: 'm', incoming: true, contactId: name, content: question, createdAt: CREATED_AT }]
   return [

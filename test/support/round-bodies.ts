@@ -1,4 +1,4 @@
-// Bodies of people who belong to a round of a test, each with a place in it.
+// Bodies of people in a round of a test, each with its place in the round.
 
 export const feedbackBody = (round: string, index: number) => ({
   description: 'slow',

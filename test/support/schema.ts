@@ -6,7 +6,7 @@ import { testServers } from './servers.ts'
 
 export type TestSchema = { name: string; sql: Sql; drop: () => Promise<void> }
 
-/** A schema of its own in the test server, and a pool that works in it. */
+/** A new schema in the test server, and a pool for it. */
 export const emptySchema = async (connections = 4): Promise<TestSchema> => {
   const { databaseUrl } = testServers()
   const name = `t_${randomBytes(8).toString('hex')}`
@@ -23,7 +23,7 @@ export const emptySchema = async (connections = 4): Promise<TestSchema> => {
   }
 }
 
-/** One that is migrated. */
+/** A migrated schema. */
 export const freshSchema = async (connections = 4): Promise<TestSchema> => {
   const schema = await emptySchema(connections)
   await migrate(schema.sql, await testMigrations())
@@ -31,7 +31,8 @@ export const freshSchema = async (connections = 4): Promise<TestSchema> => {
 }
 
 /**
- * Another connection to a schema, for what must not touch the plans of those that are looked at.
+ * Another connection to a schema, for statements that must not change the plans of the tested
+ * connections.
  */
 export const withOtherConnection = async (
   schema: string,

@@ -3,11 +3,11 @@ import { startPostgres } from '../../cli/start/embedded/postgres-server.ts'
 import { startRedis } from '../../cli/start/embedded/redis-server.ts'
 import { SERVER_ENVIRONMENT } from '../../cli/start/embedded/server.ts'
 
-// Run on a host of a test's network by `serveOn`: serves there until SIGTERM, or until the server
+// `serveOn` runs this on a host of a test's network. It serves until SIGTERM, or until the server
 // has ended.
 
 const { kind, ...options } = JSON.parse(process.env['SERVE']!)
-// Servers see nothing else of the environment; a clock of its own (clocks.ts) has to reach them.
+// Servers get no other variables; the variables of a test clock (clocks.ts) have to reach them.
 const ofClock = Object.entries(process.env).filter(([name]) => name === 'LD_PRELOAD' || name.startsWith('FAKETIME'))
 Object.assign(SERVER_ENVIRONMENT, Object.fromEntries(ofClock))
 const start = kind === 'redis' ? startRedis : startPostgres

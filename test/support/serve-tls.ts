@@ -5,8 +5,8 @@ import type { Authority, Certificate } from './certificates.ts'
 import { until } from './until.ts'
 
 /**
- * Lets a server of Postgres, with its cluster in a directory, speak TLS as well. `sql` is its
- * superuser's.
+ * Makes a server of Postgres, with its cluster in a directory, accept TLS. `sql` is a connection of
+ * its superuser.
  */
 export const servePostgresByTls = async (
   sql: Sql,
@@ -16,17 +16,17 @@ export const servePostgresByTls = async (
   const keyFile = join(directory, 'server.key')
   writeFileSync(join(directory, 'server.crt'), certificate)
   writeFileSync(keyFile, key, { mode: 0o600 })
-  // Only its own user may read it.
+  // Postgres requires that only its own user may read the key.
   const { uid, gid } = statSync(directory)
   chownSync(keyFile, uid, gid)
   await sql`alter system set ssl = on`
   await sql`select pg_reload_conf()`
-  await until('it is reloaded', async () => (await sql`show ssl`)[0]!['ssl'] === 'on')
+  await until('the settings are reloaded', async () => (await sql`show ssl`)[0]!['ssl'] === 'on')
 }
 
 /**
- * The lines with which a Redis or a sentinel of that name speaks TLS at a port with clients, and
- * with other servers at all.
+ * The configuration with which a Redis or a sentinel uses TLS, at a port for clients and with all
+ * other servers.
  */
 export const redisTlsSettings = (
   directory: string,

@@ -3,8 +3,8 @@ import process from 'node:process'
 export type TestServers = { readonly databaseUrl: string; readonly redisUrl: string }
 
 /**
- * The servers that `npm test` has started. Without them a test fails: one that is skipped would
- * look like one that passed.
+ * The servers that `npm test` has started. Without them a test fails, since a skipped test would
+ * look like a passed one.
  */
 export const testServers = (): TestServers => {
   return { databaseUrl: required('TEST_DATABASE_URL'), redisUrl: required('TEST_REDIS_URL') }

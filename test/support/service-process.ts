@@ -8,11 +8,11 @@ import { SERVICE_COMMAND } from './service-runtime.ts'
 export type ServiceProcess = {
   readonly pid: number
   readonly port: number
-  /** Everything that it has written to stdout and stderr. */
+  /** All its output on stdout and stderr. */
   readonly output: () => string
-  /** Ends it as an init system would, and fails when it does not come to a clean end. */
+  /** Ends the process like an init system, and fails if it does not end cleanly. */
   readonly stop: () => Promise<void>
-  /** Ends it as a power cut would. */
+  /** Kills the process, like a power cut. */
   readonly kill: () => Promise<void>
 }
 
@@ -21,22 +21,19 @@ const STOPPED_WITHIN_MS = 60_000
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
-/**
- * What a process gets of the tests' own environment: no setting of the service may come from the
- * machine.
- */
+/** The variables of the tests for a process, without settings of the service on this machine. */
 const INHERITED = ['PATH', 'HOME', 'TMPDIR', 'LD_LIBRARY_PATH', 'DENO_DIR']
 
 const inherited = (): Record<string, string> =>
   Object.fromEntries(INHERITED.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]])))
 
 /**
- * One of the project's programs; `via` are words before the command, which run it on another host
- * of a test's network.
+ * A program of the project. `via`: words before the command, which run it on another host of a
+ * test's network.
  */
 export type Program = string | { readonly file: string; readonly via: readonly string[] }
 
-/** Runs it on the runtime of the service. */
+/** Runs the program on the runtime of the service. */
 export const spawnProgram = (program: Program, words: readonly string[], environment: Record<string, string>) => {
   const via = typeof program === 'string' ? [] : program.via
   const [command, ...args] = [...via, ...SERVICE_COMMAND, fileOf(program), ...words]
@@ -45,7 +42,7 @@ export const spawnProgram = (program: Program, words: readonly string[], environ
     env: { ...inherited(), NODE_ENV: 'production', ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
-  // A test run that is broken off leaves no process behind.
+  // Ends the process with an aborted test run.
   const kill = (): void => void child.kill('SIGKILL')
   process.once('exit', kill)
   child.once('exit', () => process.removeListener('exit', kill))
@@ -86,7 +83,7 @@ export const startProcess = async (
   const stop = async (): Promise<void> => {
     if (child.exitCode === null && child.signalCode === null) {
       const ended = once(child, 'exit', { signal: AbortSignal.timeout(STOPPED_WITHIN_MS) })
-      // Not child.kill: after it Deno reports the signal, whatever the process ended with.
+      // Not child.kill, after which Deno reports the signal instead of the exit code.
       process.kill(child.pid!, 'SIGTERM')
       await ended.catch(() => child.kill('SIGKILL'))
     }
@@ -102,6 +99,6 @@ export const startProcess = async (
 
 const readyPort = (output: string, event: string): number | undefined => {
   const line = output.split('\n').find((candidate) => candidate.includes(`"event":"${event}"`))
-  // A line may have arrived in part.
+  // The last line may be incomplete.
   return line?.endsWith('}') ? (JSON.parse(line) as { port: number }).port : undefined
 }

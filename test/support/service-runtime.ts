@@ -5,8 +5,8 @@ import { fileURLToPath } from 'node:url'
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
 /**
- * What runs the processes of a service: Bun, or Deno where `npm test` sets TEST_RUNTIME or runs the
- * tests themselves on it.
+ * The runtime of a service's processes: Bun, or Deno if `npm test` sets TEST_RUNTIME or runs the
+ * tests on it.
  */
 export const SERVICE_RUNTIME =
   process.env['TEST_RUNTIME'] === 'deno' || process.versions['deno'] !== undefined ? 'deno' : 'bun'

@@ -11,15 +11,15 @@ import { testServers } from './servers.ts'
 import { type ServiceProcess, startProcess } from './service-process.ts'
 import { until } from './until.ts'
 
-/** `body` is what JSON the answer is; a test that guesses its form wrong fails. */
+/** `body` is the parsed answer. A test with a wrong assumption about its form fails. */
 export type Answer = { status: number; headers: Headers; text: string; body: ReturnType<typeof JSON.parse> }
 
 export type RequestOptions = {
   method?: string
-  /** Null sends none; left out, it is the access token. */
+  /** The token; null sends none. By default the access token. */
   token?: string | null
   headers?: Readonly<Record<string, string>>
-  /** Which of the API processes is asked. */
+  /** The number of the API process for the request. */
   api?: number
 }
 
@@ -30,25 +30,25 @@ export type Service = {
   readonly workerPids: readonly number[]
   readonly accessToken: string
   readonly adminToken: string
-  /** Of the workspace that the two tokens belong to. */
+  /** The workspace of the two tokens. */
   readonly workspaceId: string
   readonly sql: Sql
   readonly redis: RedisClient
   readonly redisPrefix: string
-  /** Of the test itself, opened when it first asks for them. */
+  /** Connections of the test itself, opened at their first use. */
   readonly queues: JobQueues
-  /** With this environment the commands of operators reach the service's database. */
+  /** The environment with which operators' commands reach the service's database. */
   readonly environment: Readonly<Record<string, string>>
-  /** Sends anything to any path. A string or bytes go as they are, everything else as JSON. */
+  /** Sends any body to any path. A string or bytes are sent unchanged, other values as JSON. */
   readonly request: (path: string, body: unknown, options?: RequestOptions) => Promise<Answer>
-  /** As `request`, by POST below the base path. */
+  /** Like `request`, by POST below the base path. */
   readonly post: (path: string, body: unknown, options?: RequestOptions) => Promise<Answer>
   /**
-   * Posts what has to be accepted, and returns when a worker is done with it (its tags may come
+   * Posts a submission that has to be accepted, and waits until it is settled (its tags may come
    * later).
    */
   readonly submit: (path: string, body: unknown, options?: RequestOptions) => Promise<Answer>
-  /** The state in which an accepted submission ended. */
+  /** The final state of an accepted submission. */
   readonly settled: (answer: Answer) => Promise<string>
   readonly output: () => string
   readonly stop: () => Promise<void>
@@ -58,8 +58,8 @@ const BASE_PATH = '/api/v1'
 const STATEMENT_TIMEOUT_MS = 30_000
 
 /**
- * Starts real processes in a schema and under a Redis prefix of their own. `stop` ends them and
- * removes both.
+ * Starts real processes in a new schema and under a new Redis prefix. `stop` ends them and removes
+ * both.
  */
 export const startService = async ({
   apis = 1,
@@ -74,7 +74,7 @@ export const startService = async ({
   databaseUrl?: string
   redisUrl?: string
   environment?: Readonly<Record<string, string>>
-  /** Left out: this one. */
+  /** The host; by default this machine. */
   hosts?: { readonly api?: NetworkHost; readonly worker?: NetworkHost }
 } = {}): Promise<Service> => {
   const name = `t_${randomBytes(6).toString('hex')}`
@@ -205,7 +205,7 @@ const encoded = (body: unknown): string | Uint8Array<ArrayBuffer> => {
 /** Every key of the service has its prefix in a hash tag. */
 const removeKeys = async (redis: RedisClient, prefix: string): Promise<void> => {
   for await (const keys of scanKeys(redis, { match: `{${prefix}:*`, count: 1_000 })) {
-    // One by one: they can lie in several slots.
+    // One by one, since the keys can be in several slots.
     await Promise.all(keys.map((key) => redis.unlink(key)))
   }
 }

@@ -12,8 +12,8 @@ import { until } from './until.ts'
 export type RedisHost = (typeof REDIS_HOSTS)['cluster'][number]
 
 /**
- * On which hosts it runs. Of a cluster, each of the first three is a master, whose replica is three
- * places behind.
+ * Its hosts. In a cluster the first three are masters, and the replica of each is three places
+ * later.
  */
 export const REDIS_HOSTS = {
   sentinels: ['redis1', 'redis2', 'redis3'],
@@ -21,12 +21,12 @@ export const REDIS_HOSTS = {
 } as const
 export type RedisKind = keyof typeof REDIS_HOSTS
 
-/** Of a key: its master at this moment, and the replicas of that. */
+/** The current master of a key, and its replicas. */
 export type RedisRoles = { readonly master: RedisHost; readonly replicas: readonly RedisHost[] }
 
 export type SitesRedis = {
   readonly url: string
-  /** How many replicas a master has. */
+  /** The number of replicas of a master. */
   readonly replicas: number
   readonly rolesOf: (key: string) => Promise<RedisRoles>
   /** Waits until each master has its replicas. */
@@ -53,8 +53,8 @@ const startReplicated = async (place: Place): Promise<SitesRedis> => {
   const { hosts, running } = place
   const names = REDIS_HOSTS.sentinels
   /**
-   * All of them: with one of two, what was confirmed while sentinels made the other one the master
-   * was lost (230 of 30,605 submissions).
+   * All replicas. With one of two, submissions confirmed during the promotion of the other one
+   * would be lost.
    */
   const replicas = names.length - 1
   const [password, sentinelPassword] = [randomBytes(16).toString('hex'), randomBytes(16).toString('hex')]
@@ -88,7 +88,7 @@ const startReplicated = async (place: Place): Promise<SitesRedis> => {
   }))
   await Promise.all(clients.map(({ sentinel }) => shortenTilt(sentinel)))
   const master = async (): Promise<(typeof clients)[number] | undefined> => {
-    const said = await Promise.all(
+    const views = await Promise.all(
       clients.map(({ sentinel }) =>
         sentinel.call('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', MASTER).then(
           (answer) => (answer as [string])[0],
@@ -96,7 +96,7 @@ const startReplicated = async (place: Place): Promise<SitesRedis> => {
         ),
       ),
     )
-    return clients.find(({ address }) => said.filter((one) => one === address).length >= 2)
+    return clients.find(({ address }) => views.filter((one) => one === address).length >= 2)
   }
   const isWhole = () =>
     until(
@@ -152,8 +152,8 @@ const startClustered = async (place: Place): Promise<SitesRedis> => {
     until(
       'each master has its replica, and no node is missed',
       async () => {
-        const said = await Promise.all(nodes.map(({ redis }) => redis.cluster('NODES').then(String, () => 'fail')))
-        return !said.some((one) => one.includes('fail')) && (await Promise.all(pairs.map(isComplete))).every(Boolean)
+        const views = await Promise.all(nodes.map(({ redis }) => redis.cluster('NODES').then(String, () => 'fail')))
+        return !views.some((one) => one.includes('fail')) && (await Promise.all(pairs.map(isComplete))).every(Boolean)
       },
       WHOLE_WITHIN_MS,
     )
@@ -172,7 +172,7 @@ const startClustered = async (place: Place): Promise<SitesRedis> => {
   }
 }
 
-/** Of a server that does not answer, none. */
+/** The roles of servers. A server that does not answer has none. */
 const replicasOnline = async (redis: Redis): Promise<number> => {
   const info = await redis.info('replication').catch(() => '')
   return info.match(/state=online/g)?.length ?? 0
@@ -211,7 +211,7 @@ const startNodes = async (
         `masterauth ${password}`,
         `replica-announce-ip ${address}`,
         'repl-diskless-sync-delay 0',
-        // Replicas that were away for seconds go on where they were.
+        // Lets replicas that were away for seconds resume.
         'repl-backlog-size 64mb',
         'repl-timeout 10',
         `min-replicas-to-write ${replicas}`,

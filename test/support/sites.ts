@@ -10,13 +10,13 @@ import { REDIS_HOSTS, type RedisHost, type RedisKind, type RedisRoles, START_RED
 
 export type HostName = 'api' | 'worker' | RedisHost | 'postgres1' | 'postgres2'
 
-/** Who is what at this moment. The master is that of the books, of a cluster as well. */
+/** The current roles. The master is the one with the books, also in a cluster. */
 export type Roles = RedisRoles & {
   readonly primary: HostName
   readonly all: readonly HostName[]
 }
 
-/** A service on hosts of its own: Redis with replicas, Postgres with a synchronous standby. */
+/** A service on separate hosts: Redis with replicas, Postgres with a synchronous standby. */
 export type Sites = {
   readonly network: Network<HostName>
   readonly pair: PostgresPair
@@ -24,7 +24,7 @@ export type Sites = {
   readonly roles: () => Promise<Roles>
   /** Makes the standby the primary. */
   readonly promote: () => Promise<void>
-  /** The process that serves on a host, with its children. */
+  /** The serving process on a host, with its children. */
   readonly pidOf: (host: HostName) => number
   /** Waits until each master of Redis has its replicas. */
   readonly isWhole: () => Promise<unknown>
@@ -39,10 +39,7 @@ export const hostsWith = (kind: RedisKind): readonly HostName[] => [
   'postgres2',
 ]
 
-/**
- * By default Redis has three sentinels, so that there are seven hosts; with a cluster there are
- * ten.
- */
+/** By default Redis has three sentinels, which makes seven hosts; a cluster makes ten. */
 export const startSites = async (kind: RedisKind = 'sentinels'): Promise<Sites> => {
   const directory = mkdtempSync(join(tmpdir(), 'feedback-insights-sites-'))
   const running = new AsyncDisposableStack()

@@ -14,7 +14,7 @@ const STOPPED_WITHIN_MS = 30_000
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
-/** No setting of the machine, and nothing that npm has told the tests. */
+/** The environment without settings of the machine and without variables of npm. */
 export const bareEnvironment: Readonly<Record<string, string>> = Object.fromEntries(
   ['PATH', 'HOME', 'TMPDIR', 'LD_LIBRARY_PATH'].flatMap((name) => {
     const value = process.env[name]
@@ -23,23 +23,26 @@ export const bareEnvironment: Readonly<Record<string, string>> = Object.fromEntr
 )
 export const isHere = (program: string): boolean => spawnSync('sh', ['-c', `command -v ${program}`]).status === 0
 
-/** How a shell runs a script on the runtime of the tests. */
+/** The words with which a shell runs a script on the runtime of the tests. */
 export const runtime =
   process.versions['deno'] === undefined ? `'${process.execPath}'` : `'${process.execPath}' run --allow-all`
 
-/** `npm` and its `--` for a machine that has Bun alone. */
+/** A substitute for `npm` and its `--` on a machine with only Bun. */
 export const NPM_BY_BUN = `npm() { local words=(); for word; do [ "$word" = -- ] || words+=("$word"); done; '${process.execPath}' "\${words[@]}"; }`
 
 export type Started = {
   readonly output: () => string
-  /** What stands behind a word in the printed block. */
+  /** The text after a word in the printed block. */
   readonly printed: (what: string) => string
-  /** Ctrl-C: the terminal tells all programs in the foreground. The exit code. */
+  /**
+   * Presses Ctrl-C, which the terminal sends to all programs in the foreground. Returns the exit
+   * code.
+   */
   readonly interrupt: () => Promise<number | null>
   readonly kill: () => void
 }
 
-/** Runs `npm start` there, and waits until it has printed everything. */
+/** Runs `npm start` in the clone, and waits until it has printed its message. */
 export const startClone = async (clone: string, settings: Readonly<Record<string, string>> = {}): Promise<Started> => {
   const words = isHere('npm') ? ['npm', 'start'] : [process.execPath, 'run', 'start']
   const child = spawn(words[0]!, words.slice(1), {
@@ -62,7 +65,7 @@ export const startClone = async (clone: string, settings: Readonly<Record<string
     return found
   }
   try {
-    // The last line of what it prints.
+    // The last line of the message.
     const isReady = async (): Promise<boolean> => /^ +-d '/m.test(output) || hasEnded()
     await until('npm start has started', isReady, STARTED_WITHIN_MS)
     assert.ok(!hasEnded(), output)
@@ -83,7 +86,7 @@ export const startClone = async (clone: string, settings: Readonly<Record<string
   }
 }
 
-/** What a clone of the repository would have: files that are committed, or would be. */
+/** The files of a clone: committed files, and files that `git add` would add. */
 export const cloneOfRepository = (): string => {
   const clone = mkdtempSync(join(tmpdir(), 'feedback-insights-readme-'))
   const list = ['-c', 'safe.directory=*', 'ls-files', '-z', '--cached', '--others', '--exclude-standard']

@@ -7,9 +7,7 @@ type Given = { operation: Operation; body: unknown } & Partial<
   Pick<Submission, 'submissionId' | 'seenPosition' | 'originalNumber' | 'idempotency'>
 >
 
-/**
- * Submissions of one workspace with consecutive numbers, whose bodies have passed their schemas.
- */
+/** Submissions of one workspace with consecutive numbers and validated bodies. */
 export const submissionsOf = (workspaceId: string, firstNumber: number, given: readonly Given[]): Submission[] =>
   given.map(
     ({ operation, body, ...more }, at) =>

@@ -14,15 +14,13 @@ import { type Dump, dumpModel, dumpTables } from './tables.ts'
 import { until } from './until.ts'
 
 const AT_ONCE = 8
-/** Each of so many requests is repeated with its idempotency key. */
+/** One in this many requests is repeated with its idempotency key. */
 const REPEATED = 5
 const LONG = process.env['TEST_SIZE'] === 'long'
 export const SETTLED_WITHIN_MS = LONG ? 900_000 : 240_000
 const HISTORY_LENGTH = 60
 const AFTER_TROUBLE_MS = 50
-/**
- * While a fault lasts, requests come with pauses: the model is slow with many thousands of them.
- */
+/** Requests have pauses during a fault, since the model is slow with many thousands. */
 const BETWEEN_MS = 15
 
 const PATHS: Readonly<Record<Operation, string>> = {
@@ -37,24 +35,24 @@ export type HistoryService = Pick<
   Service,
   'sql' | 'redis' | 'redisPrefix' | 'environment' | 'workspaceId' | 'accessToken' | 'adminToken' | 'urls' | 'post'
 >
-/** What was confirmed, by submission id. */
+/** The confirmed submissions, by id. */
 export type Confirmed = ReadonlyMap<string, Submission>
 type HistoryOptions = {
-  /** Told after each answer how many there are. */
+  /** Receives the number of answers after each one. */
   answered?: (count: number) => void
   /**
-   * Purges free idempotency keys. Where answers are lost, a repetition could then be a second
-   * submission: leave purges out.
+   * Whether there are purges. They free idempotency keys, so if answers get lost, a repeated
+   * request could become a second submission.
    */
   purges?: boolean
-  /** The history goes on until this has ended. */
+  /** The history continues until this has ended. */
   during?: Promise<unknown>
 }
 
 /**
  * Submits a random history to a service's API processes in turn, eight requests at a time, some of
- * them twice with their idempotency key. A request that gets no answer, or is told to come back, is
- * repeated with its key; `refused` counts those that are no purges.
+ * them twice with their idempotency key. A request without an answer, or with a time to retry, is
+ * repeated with its key. `refused` counts these except purges.
  */
 export const submitHistory = async (
   service: HistoryService,
@@ -74,7 +72,7 @@ export const submitHistory = async (
       const id = await submit(service, draft, { key, api: index % service.urls.length, seen })
       if (index % REPEATED === 0) {
         const again = await submit(service, draft, { key, api: (index + 1) % service.urls.length, seen })
-        // A purge of the contact frees the key, and the repetition is a submission of its own.
+        // A purge of the contact frees the key, and the repetition is a new submission.
         if (draft.operation === 'identify_account') assert.equal(again, id)
       }
       answered(index + 1)
@@ -86,7 +84,7 @@ export const submitHistory = async (
   return { confirmed: seen.accepted, refused: seen.refused }
 }
 
-/** The next submission of random histories, one history after the other. */
+/** The submissions of random histories, one history after the other. */
 const draftsOf = (service: HistoryService, purges: boolean): (() => Submission) => {
   const hashKey = hashKeyFrom(service.environment['HASH_KEY']!)
   const drawn = { hashKey, workspaceIds: [service.workspaceId], maxLength: HISTORY_LENGTH, purges }
@@ -103,8 +101,8 @@ const draftsOf = (service: HistoryService, purges: boolean): (() => Submission) 
 }
 
 /**
- * Which own ids an email has been told by depends on what was applied at the admission, which the
- * model would have to know.
+ * Leaves out own ids of emails: they depend on the applied submissions at the admission, which the
+ * model does not know.
  */
 const namesOwnContact = (draft: Submission): boolean => {
   if (draft.operation !== 'create_feedback' || draft.body.isExternalContactId) return false
@@ -115,7 +113,7 @@ const randomSeed = (): number => Math.floor(Math.random() * 2 ** 31)
 type Seen = { accepted: Map<string, Submission>; refused: number }
 type Sent = { key: string; api: number; seen: Seen }
 
-/** Returns the id of the submission; null for a purge that nobody matched. */
+/** Returns the id of the submission; null for a purge without a match. */
 const submit = async (service: HistoryService, draft: Submission, { key, api, seen }: Sent): Promise<string | null> => {
   const isPurge = draft.operation === 'purge_contact'
   const token = isPurge ? service.adminToken : service.accessToken
@@ -125,7 +123,7 @@ const submit = async (service: HistoryService, draft: Submission, { key, api, se
     if (answer === undefined && !isPurge) seen.refused++
     return answer
   }
-  const answer = await until('it is answered', attempt, SETTLED_WITHIN_MS)
+  const answer = await until('the request is answered', attempt, SETTLED_WITHIN_MS)
   if (isPurge && answer.status === 404) return null
   assert.ok(answer.status === 200 || answer.status === 201, answer.text)
   const id = answer.headers.get('Submission-Id')!
@@ -145,12 +143,12 @@ const ask = async (
 }
 
 /**
- * Waits until everything is settled. Then the rows of the workspace are those of the model, and the
+ * Waits until all submissions are settled. Then the workspace has the rows of the model, and the
  * ledger is exact.
  *
- * @param dead the submissions that end dead, which the model does not get; no other submission may
- *        end dead.
- * @param ledgerMayLack where Redis has forgotten some of what is stored.
+ * @param dead the submissions that become dead, which the model does not get; no other may become
+ * dead.
+ * @param ledgerMayLack if Redis may have forgotten stored submissions.
  */
 export const assertEqualsModel = async (
   service: HistoryService,
@@ -169,7 +167,7 @@ export const assertEqualsModel = async (
   const history = rows.flatMap(({ id, number, operation, counts }): Submission[] => {
     const draft = confirmed.get(id)
     if (draft !== undefined) return [{ ...draft, submissionId: id, number: Number(number) }]
-    // A purge that was decided and matched nobody was answered with a 404, and changed nothing.
+    // A decided purge without a match got a 404, and changed nothing.
     assert.equal(operation, 'purge_contact', `submission ${id} was never confirmed`)
     assert.deepEqual([...new Set(Object.values(counts ?? {}))], [0])
     return []
@@ -180,8 +178,8 @@ export const assertEqualsModel = async (
 }
 
 const settledLedger = async (service: HistoryService) => {
-  await until('everything is settled', async () => (await readLedger(service)).queued === 0, SETTLED_WITHIN_MS)
-  // A purge whose records are being removed is neither queued in the log nor counted as applied.
+  await until('all submissions are settled', async () => (await readLedger(service)).queued === 0, SETTLED_WITHIN_MS)
+  // A purge that still removes records is neither queued in the log nor counted as applied.
   await until('purges are finished', async () => {
     const purges = await service.sql`select from purge where workspace_id = ${service.workspaceId}`
     return purges.count === 0

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { connectPostgres } from '../../db/connection/postgres.ts'
 
 /**
- * The connection string of the superuser of an embedded PostgreSQL, whose own one is that of an
+ * The connection string of the superuser of an embedded PostgreSQL, whose own string is for the
  * owner.
  */
 export const superuserUrl = (dataDir: string, ownerUrl: string): string => {
@@ -14,8 +14,8 @@ export const superuserUrl = (dataDir: string, ownerUrl: string): string => {
 }
 
 /**
- * What tests and benchmarks do as the service, and the service does not: count calls, restore as
- * pg_restore does, checkpoint.
+ * Rights that tests and benchmarks need in addition to the service: to count calls, to restore like
+ * pg_restore, to checkpoint.
  */
 const GRANTS = [
   'set on parameter track_functions',
@@ -23,7 +23,7 @@ const GRANTS = [
   'pg_checkpoint',
 ] as const
 
-/** Lets the owner of the database do that. */
+/** Grants these rights to the owner of the database. */
 export const grantForTests = async (dataDir: string, ownerUrl: string): Promise<void> => {
   const options = { connections: 1, statementTimeoutMs: 10_000, applicationName: 'test' }
   const sql = connectPostgres(superuserUrl(dataDir, ownerUrl), options)

@@ -1,14 +1,14 @@
 import type { Sql } from '../../db/connection/postgres.ts'
 
 /**
- * Rows that sequential scans and entries that index scans have read; and pages of indexes that were
- * looked at, which tell of a scan that goes through an index for a column that is not its first.
+ * Rows read by sequential scans, entries read by index scans, and read pages of indexes. The pages
+ * reveal a scan through an index for a column that is not its first.
  */
 export type Reads = { readonly sequential: number; readonly entries: number; readonly pages: number }
 
 /**
- * What each table of the schema, with its partitions, has been read of by a piece of work, which
- * has to use this pool of one connection alone.
+ * The reads of each table of the schema, with its partitions, by a piece of work. The work has to
+ * use only this pool of one connection.
  */
 export const readsOf = async (sql: Sql, work: () => Promise<unknown>): Promise<Map<string, Reads>> => {
   const before = await readSoFar(sql)
@@ -30,8 +30,7 @@ export const readsOf = async (sql: Sql, work: () => Promise<unknown>): Promise<M
 }
 
 const readSoFar = async (sql: Sql): Promise<Map<string, Reads>> => {
-  // A connection reports what it has read at most once a second, unless told to with its next
-  // statement.
+  // A connection reports its reads at most once a second, unless its next statement requests it.
   await sql`select pg_stat_force_next_flush()`
   await sql`select pg_stat_clear_snapshot()`
   const rows = await sql<{ table: string; sequential: string; entries: string; pages: string }[]>`

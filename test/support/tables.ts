@@ -8,9 +8,7 @@ const number = (column: string, name: string): string => `(${MICROSECONDS.replac
 const ABOUT = ['name', 'contract_value', 'source_created_at', 'source_updated_at', 'properties']
 const DESCRIBED = [...ABOUT, number('created_at', 'created_number'), number('updated_at', 'updated_number')].join(', ')
 
-/**
- * The columns of the tables that users read; generated tags and times of processing are left out.
- */
+/** The columns of the tables for users, without generated tags and times of processing. */
 const COLUMNS: Readonly<Record<TableName, string>> = {
   contact: `id, email, account_id, ${DESCRIBED}`,
   contact_external_id: 'source, external_id, contact_id',
@@ -48,12 +46,11 @@ const INTERNAL_TABLES = [
 ]
 
 /**
- * Rows of each table as canonical JSON, sorted: what can be compared between databases and with the
- * model.
+ * Rows of each table as sorted canonical JSON, for comparison between databases and with the model.
  */
 export type Dump = Record<string, string[]>
 
-/** What users can read in this schema. */
+/** The rows for users in this schema. */
 export const dumpTables = async (sql: Sql): Promise<Dump> => {
   const dump: Dump = {}
   for (const [table, columns] of Object.entries(COLUMNS)) {
@@ -65,7 +62,7 @@ export const dumpTables = async (sql: Sql): Promise<Dump> => {
   return dump
 }
 
-/** What the model says that users can read. */
+/** The rows for users of the model. */
 export const dumpModel = (tables: Tables): Dump =>
   Object.fromEntries(
     Object.entries(tables).map(([table, rows]) => [table, (rows as object[]).map(canonical).toSorted()]),
@@ -88,16 +85,14 @@ const canonical = (value: unknown): string =>
       : inner,
   )
 
-/**
- * Empties every table of the schema, except those of workspaces and of how far they are applied.
- */
+/** Empties every table of the schema, except workspaces and their progress. */
 export const clearTables = async (sql: Sql): Promise<void> => {
   await sql.unsafe([...Object.keys(COLUMNS), ...INTERNAL_TABLES].map((table) => `delete from ${table}`).join(';'))
 }
 
 /**
- * Takes all workspaces back to the position 0. Only for schemas that no worker serves: it would
- * apply its log again.
+ * Resets all workspaces to position 0. Only for schemas without a worker, which would apply its log
+ * again.
  */
 export const resetPositions = async (sql: Sql): Promise<void> => {
   await sql`

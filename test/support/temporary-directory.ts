@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { after } from 'node:test'
 import { until } from './until.ts'
 
-/** A directory of the calling test's own; removed when all tests around it are done. */
+/** A directory for the calling test, removed after all tests of its group. */
 export const temporaryDirectory = (): string => {
   const directory = mkdtempSync(join(tmpdir(), 'feedback-insights-test-'))
   after(() => until('the directory is gone', () => Promise.resolve(isRemoved(directory))))
@@ -12,8 +12,8 @@ export const temporaryDirectory = (): string => {
 }
 
 /**
- * Not at once when what a killed server has left is still writing there, and Deno does not try
- * again by itself.
+ * Retries, since orphans of a killed server may still write there, and Deno does not retry by
+ * itself.
  */
 const isRemoved = (directory: string): boolean => {
   try {

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import { countTests, errorsBesideTests } from './test-counts.ts'
 
 describe('counting tests', () => {
-  it('reads what Bun reports', () => {
+  it('reads the report of Bun', () => {
     const report = `
       <testsuites name="bun test" tests="4" failures="1" skipped="1">
         <testsuite name="test/a.test.ts" file="test/a.test.ts">
@@ -22,7 +22,7 @@ describe('counting tests', () => {
     })
   })
 
-  it('reads what Deno reports, where groups are tests as well', () => {
+  it('reads the report of Deno, in which groups are tests as well', () => {
     const report = `
       <testsuites name="deno test" tests="6" failures="3" errors="0">
         <testsuite name="./test/a.test.ts" tests="2" failures="1">
@@ -62,7 +62,7 @@ describe('counting tests', () => {
     })
   })
 
-  it('finds the errors of hooks, which are in no report', () => {
+  it('finds the errors of hooks, which reports lack', () => {
     const output = `
 (pass) one [1.00ms]
 

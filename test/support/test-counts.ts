@@ -22,9 +22,9 @@ const MOST_LINES = 30
 const WITHIN = ' > '
 
 /**
- * Counts the tests of a JUnit report as Bun and Deno write it. Deno reports groups as if they were
- * tests: those count only when they fail by themselves, as in a hook. A file that reports nothing
- * could not be loaded, and counts as a failure.
+ * Counts the tests of a JUnit report of Bun or Deno. Deno reports groups like tests; they count
+ * only if they fail by themselves, as in a hook. A file without a report could not be loaded, and
+ * counts as a failure.
  */
 export const countTests = (report: string, files: readonly string[]): TestCounts => {
   const cases = testCases(report)
@@ -70,13 +70,13 @@ const attribute = (attributes: string, name: string): string | undefined => {
     .replaceAll('&amp;', '&')
 }
 
-/** Errors of hooks, which Bun prints and leaves out of its report. */
+/** Errors of hooks, which Bun prints but does not report. */
 export const errorsBesideTests = (output: string): string[] =>
   [...output.matchAll(/^# (Unhandled error between tests)\n-+\n([\s\S]*?)\n-{9,}$/gm)].map(
     ([, what = '', error = '']) => `${what}${indented(error)}`,
   )
 
-/** The end of the output alone has to show why a test failed. */
+/** The end of the output has to show why a test failed. */
 const indented = (message: string): string =>
   message
     .split('\n')

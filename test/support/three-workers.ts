@@ -24,7 +24,7 @@ const DEADLY = {
 export const startThreeWorkers = async (servers: { redisUrl?: string } = {}) => {
   const environment = { CONVERSATIONS_PER_MINUTE: '1000000' }
   const service = await startService({ workers: 0, apis: 2, environment, ...servers })
-  // Generated tags depend on the order of texts.
+  // Without generated tags, which depend on the order of texts.
   await service.queues.tagging.pause()
   const crew = await startCrew(3, service.environment)
   return { ...service, crew, stop: stopInTurn(crew.stop, service.stop) }
@@ -42,11 +42,11 @@ export const WORKERS_DIE: readonly Fault<ThreeWorkers>[] = [
     },
   },
   {
-    fault: 'one submission kills each that saves it, and ends dead, while they are killed for other reasons too',
+    fault: 'one submission kills each worker that saves it, and becomes dead, while workers also die for other reasons',
     strike: async ({ crew }, own) => {
       const { workspaceId, environment, sql } = own
       const hashKey = hashKeyFrom(environment['HASH_KEY']!)
-      // The row of the record has this id. A submission that is set aside has not.
+      // The row of the record has this id, unlike a submission that is set aside.
       crew.dieOf(feedbackId({ hashKey, workspaceId, submissionId: '' }, DEADLY))
       const before = crew.deaths()
       const killer = (await own.post('/feedbacks', DEADLY)).headers.get('Submission-Id')!
@@ -55,7 +55,7 @@ export const WORKERS_DIE: readonly Fault<ThreeWorkers>[] = [
           select state, error from submission where id = ${killer} and state <> 'queued'`
         return row
       }
-      const receipt = await crew.killWhile(until('it is settled', findReceipt, LONG ? 600_000 : 240_000))
+      const receipt = await crew.killWhile(until('the submission is settled', findReceipt, LONG ? 600_000 : 240_000))
       assert.deepEqual({ ...receipt }, { state: 'dead', error: 'GivenUp stalled' })
       const { killed, ofText } = crew.deaths()
       const note = `dead after ${ofText - before.ofText} deaths and ${killed - before.killed} others`

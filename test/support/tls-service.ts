@@ -13,7 +13,7 @@ export type TlsService = {
 const ACCESS_TOKEN = 'access-token-for-tls'
 const APPLIED_WITHIN_MS = 30_000
 
-/** An API and a worker that trust an authority, at servers of which the environment tells. */
+/** An API and a worker that trust an authority, with the servers of the environment. */
 export const startTlsService = async (
   servers: Readonly<Record<string, string>>,
   authorityFile: string,

@@ -19,9 +19,9 @@ export const tablesWith = async ({ sql }: Pick<Service, 'sql'>, text: string): P
 }
 
 /**
- * Every place in which a service holds one of the strings, in whatever case and however escaped:
- * all of Postgres, planner statistics included, the names and values of its keys in Redis, and what
- * its processes have written.
+ * Every place in which a service holds one of the strings, in any case and with any escapes: all of
+ * Postgres, including planner statistics, the names and values of its keys in Redis, and the output
+ * of its processes.
  */
 export const findTraces = async (
   { sql, redis, redisPrefix, output }: Pick<Service, 'sql' | 'redis' | 'redisPrefix' | 'output'>,

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 
-/** Generous, so that a busy machine fails no test. */
+/** Generous, so that no test fails on a busy machine. */
 const WITHIN_MS = 90_000
 const EVERY_MS = 15
 
 /**
- * Waits for a condition that another process brings about, and returns what it gave.
+ * Waits for a condition that another process fulfils, and returns its value.
  *
- * @throws when it still gives nothing after a generous time.
+ * @throws when it is still not fulfilled after a generous time.
  */
 export const until = async <T>(
   what: string,

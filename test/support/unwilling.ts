@@ -4,8 +4,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 
 /**
- * `cut`: closed without an answer; `lost`: passed on, and the answer is lost; a status, with a
- * Retry-After of a second.
+ * `cut`: closes without an answer. `lost`: passes the request on and loses the answer. A status:
+ * answers with it and a Retry-After of a second.
  */
 export type Unwilling = 'cut' | 'lost' | number
 
@@ -18,8 +18,8 @@ export type UnwillingService = {
 }
 
 /**
- * Stands before a service: puts off what it is told to, and passes on the rest. Wherever the
- * service asks for time, it says one second.
+ * A proxy before a service that puts off some requests, and passes on the rest. If the service asks
+ * for time, it asks for one second.
  */
 export const unwilling = async (serviceUrl: string): Promise<UnwillingService> => {
   const seen: { key: string | undefined; body: string }[] = []

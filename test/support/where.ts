@@ -1,8 +1,9 @@
 import { describe, it } from 'node:test'
 
 /**
- * A group of tests that needs something of the machine. Without it, the group counts as one skipped
- * test whose title says why: Bun leaves a group that is skipped as a whole out of its report.
+ * A group of tests with a requirement for the machine. If that is missing, the group counts as one
+ * skipped test with the reason in its title, since Bun does not report a group that is skipped as a
+ * whole.
  */
 export const describeWhere = (title: string, missing: string | undefined, define: () => void): void => {
   describe(title, () => {
@@ -11,7 +12,7 @@ export const describeWhere = (title: string, missing: string | undefined, define
   })
 }
 
-/** One test that needs something of the machine. */
+/** One test with a requirement for the machine. */
 export const itWhere = (title: string, missing: string | undefined, test: () => Promise<void> | void): void => {
   if (missing === undefined) it(title, test)
   else it(`${title} (skipped: ${missing})`, { skip: missing }, () => {})

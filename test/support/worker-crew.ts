@@ -8,18 +8,17 @@ import { until } from './until.ts'
 
 export type Crew = {
   /**
-   * Until this has ended, the one that has worked longest is killed every 1.5 s, if all of the crew
-   * work.
+   * Until this has ended, the longest-running worker is killed regularly, if the whole crew works.
    */
   readonly killWhile: <T>(work: Promise<T>) => Promise<T>
   /**
-   * From now on a worker that sends this to Postgres dies of it at once, and Postgres does not get
-   * it.
+   * From this call on, a worker that sends this text to Postgres dies at once, and Postgres does
+   * not get it.
    */
   readonly dieOf: (text: string) => void
-  /** How often a worker died, of a kill or of the deadly text. */
+  /** The number of deaths, by a kill or by the deadly text. */
   readonly deaths: () => { killed: number; ofText: number }
-  /** Ends them as an init system would, and fails when one does not come to a clean end. */
+  /** Ends the workers like an init system, and fails if one does not end cleanly. */
   readonly stop: () => Promise<void>
 }
 
@@ -32,7 +31,7 @@ type Member = {
 
 const KILL_EVERY_MS = 1_500
 
-/** Worker processes, each of which is started anew when it dies. */
+/** Worker processes. Each is started again when it dies. */
 export const startCrew = async (size: number, environment: Readonly<Record<string, string>>): Promise<Crew> => {
   const members: Member[] = []
   const deaths = { killed: 0, ofText: 0 }

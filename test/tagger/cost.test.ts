@@ -6,14 +6,14 @@ import { MAX_HTML_CHARACTERS } from '../../tagger/reduce-html.ts'
 import { seeded } from '../support/property-seed.ts'
 
 /**
- * Processor time of an odd text over that of a plain one of the same length. A quadratic step would
- * cost thousands.
+ * The most processor time of an odd text, relative to a plain one of the same length. A quadratic
+ * step would take thousands of times as long.
  */
 const MOST_TIMES_AS_LONG = 40
 const LOOKS = 3
 const TEXTS = 40
 
-/** What separates, nests, repeats or has many forms. */
+/** Texts that separate, nest, repeat or have many forms. */
 const PIECES = [
   '\u2029',
   '\u2028',
@@ -68,7 +68,7 @@ const PIECES = [
   'the ',
 ]
 
-describe('the work that a text makes', () => {
+describe('the work for a text', () => {
   const plain = 'exports of large files fail with an error after a minute. '.repeat(MAX_HTML_CHARACTERS)
   const millisecondsOf = (text: string): number => {
     let least = Infinity
@@ -80,7 +80,7 @@ describe('the work that a text makes', () => {
     return least
   }
 
-  it('is in proportion to its length, whatever it is made of', () => {
+  it('is proportional to its length, for any content', () => {
     const ordinary = millisecondsOf(plain.slice(0, MAX_HTML_CHARACTERS))
     const parts = fc.array(fc.constantFrom(...PIECES), { minLength: 1, maxLength: 4 })
     fc.assert(

@@ -8,7 +8,7 @@ test('the version is a positive integer', () => {
   assert.ok(Number.isInteger(TAGGER_VERSION) && TAGGER_VERSION > 0)
 })
 
-/** One label for whatever way people say it in. */
+/** One label for each way to say it. */
 const unified: Record<string, string[]> = {
   'csv export': [
     'Exports to CSV fail',
@@ -27,20 +27,20 @@ const unified: Record<string, string[]> = {
 }
 for (const [tag, texts] of Object.entries(unified)) {
   for (const text of texts) {
-    test(`${tag}: ${text}`, () => {
+    test(`a text gets the tag ${tag}: ${text}`, () => {
       assert.equal(generateTags(text)[0], tag)
     })
   }
 }
 
-/** What a text is about comes before what stands near it. */
+/** The subject of a text comes before the words near it. */
 const subjects: Record<string, string> = {
   'My card was declined, I stood at the counter with a full basket': 'card decline',
   'Reminders never ring while the phone is silent': 'reminder',
   'The month view is far too crowded on a phone': 'month view',
 }
 for (const [text, tag] of Object.entries(subjects)) {
-  test(`the subject of: ${text}`, () => {
+  test(`the first tag is the subject: ${text}`, () => {
     assert.equal(generateTags(text)[0], tag)
   })
 }
@@ -66,17 +66,17 @@ const languages: Record<string, string> = {
   'التطبيق بطيء جدا': 'تطبيق',
 }
 for (const [text, tag] of Object.entries(languages)) {
-  test(`first tag of: ${text}`, () => {
+  test(`the first tag is in the language of the text: ${text}`, () => {
     assert.equal(generateTags(text)[0], tag)
   })
 }
 
-test('the language that is named wins over the one that is found', () => {
+test('a named language wins over a detected one', () => {
   assert.deepEqual(generateTags('pagina', { language: 'nl' }), ['pagina'])
   assert.deepEqual(generateTags('Die Rechnung', { language: 'de-AT' }), ['rechnung'])
 })
 
-test('as many tags as a text deserves', () => {
+test('a longer text gets more tags', () => {
   assert.equal(generateTags('The battery is weak.').length, 1)
   const long = 'The screen is great. The keyboard is bad. The battery is weak. The camera is superb. The price is high.'
   assert.ok(generateTags(long).length >= 3)
@@ -124,12 +124,12 @@ const noise = [
   'Kind regards,\nJohn Smith\nHead of Marketing\nPhone 020 1234 5678',
 ]
 for (const text of noise) {
-  test(`no tags for noise: ${JSON.stringify(text)}`, () => {
+  test(`noise gets no tags: ${JSON.stringify(text)}`, () => {
     assert.deepEqual(generateTags(text), [])
   })
 }
 
-test('Chinese nouns are known by a list, and by their last character', () => {
+test('Chinese nouns are recognised by a list, and by their last character', () => {
   const without = [
     '毛巾有一股霉味，马桶也漏水。',
     '牛肉太老，米饭是冷的。',
@@ -142,16 +142,16 @@ test('Chinese nouns are known by a list, and by their last character', () => {
   assert.deepEqual(without, [])
 })
 
-test('Polish verbs with the endings of past and plural are no tags', () => {
+test('Polish verbs with the endings of past and plural are not tags', () => {
   assert.deepEqual(generateTags('Słuchawki trzeszczą przy głośnych utworach.'), ['słuchawki'])
   assert.deepEqual(generateTags('Zabawka rozpadła się po jednym dniu.'), ['zabawka'])
 })
 
-test('a conversation is about the matter, not about the talk around it, and goes on after a signature', () => {
+test('a conversation is tagged by its subject, not by small talk, also after a signature', () => {
   const conversations: Record<string, string[]> = {
     'excel export': [
       'hello',
-      'is anybody there?',
+      'is someone there?',
       'so, the export to Excel fails',
       'no problem',
       'lovely weather by the way',
@@ -174,20 +174,20 @@ test('a conversation is about the matter, not about the talk around it, and goes
   assert.deepEqual(generateTags(matters.join('\u2029')).toSorted(), ['lunch menu', 'weather widget'])
 })
 
-test('who tells of a holiday or of being away is heard', () => {
+test('a text that mentions a holiday or an absence gets tags', () => {
   assert.ok(generateTags("I'm on vacation and the VPN connection drops every hour").includes('vpn'))
   assert.ok(generateTags('Ich bin im Urlaub und die Rechnung kommt trotzdem an die Firma').includes('rechnung'))
   assert.ok(generateTags('外出中にアプリの通知が届きません').length > 0)
   assert.ok(generateTags('When I am away from my desk the notification sound is too quiet').length > 0)
 })
 
-test('a text that tells of automatic replies or begins with a greeting keeps its tags', () => {
+test('a text about automatic replies, or with a greeting, keeps its tags', () => {
   assert.ok(generateTags('Please add an out of office message to the calendar.').includes('calendar'))
   assert.ok(generateTags('The automatic reply feature sends each mail twice').includes('mail'))
   assert.deepEqual(generateTags('Good morning, the invoice is wrong. Kind regards, Tom from sales'), ['invoice'])
 })
 
-test('nothing is made up for languages without lists', () => {
+test('languages without lists get no invented tags', () => {
   assert.deepEqual(generateTags('Додаток постійно вилітає під час завантаження'), [])
   assert.deepEqual(generateTags('برنامه هنگام پرداخت بسته می‌شود چون گیر می‌کند'), [])
   assert.deepEqual(generateTags('Aplikace se při placení neustále ukončuje a faktura přišla pozdě, což je škoda'), [])
@@ -199,7 +199,7 @@ test('no tag is inside another', () => {
   assert.deepEqual(tags, ['battery life'])
 })
 
-test('nothing personal becomes a tag', () => {
+test('personal data never becomes a tag', () => {
   const text = `Dear Tolvane, my name is brisel quonk (brisel.quonk@mail.example, @quonky, +49 30 1234567).
     The invoice for Marvane Industries went to GB29 NWBK 6016 1331 9268 19 and card 4111 1111 1111 1111; see
     https://mail.example/quonk and 550e8400-e29b-41d4-a716-446655440000. Kind regards, quonk`
@@ -208,7 +208,7 @@ test('nothing personal becomes a tag', () => {
   assert.doesNotMatch(tags.join(' '), /tolvane|brisel|quonk|marvane|industries|example|nwbk|\d/)
 })
 
-test('whatever the text, tags are few, short, lower case, distinct, and without signs of an address', () => {
+test('tags of any text are few, short, lower case, distinct, and without signs of an address', () => {
   const words = fc.constantFrom(
     'the',
     'screen',
@@ -239,10 +239,7 @@ test('whatever the text, tags are few, short, lower case, distinct, and without 
   )
 })
 
-/**
- * Ten times what the slowest takes on the machine where this was written, and far below quadratic
- * time.
- */
+/** Ten times the slowest case on a common machine, and far below quadratic time. */
 const MAX_MILLISECONDS = 1_000
 const size = 200_000
 const hostile: Record<string, string> = {
@@ -269,7 +266,7 @@ const hostile: Record<string, string> = {
   hyphens: 'a-'.repeat(size / 2),
 }
 for (const [what, text] of Object.entries(hostile)) {
-  test(`linear time: ${what}`, () => {
+  test(`tagging takes linear time: ${what}`, () => {
     const before = performance.now()
     generateTags(text)
     const milliseconds = performance.now() - before

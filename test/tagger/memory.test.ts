@@ -15,7 +15,7 @@ const texts = [
   'la factura llega tarde',
 ]
 
-test('what one text has added can be taken out again, whatever came before and after', () => {
+test('the share of a text can be removed again, after any other changes', () => {
   const text = fc.record({
     text: fc.constantFrom(...texts),
     tags: fc.option(fc.array(fc.constantFrom('wheel', 'csv export', 'Battery'))),
@@ -34,7 +34,7 @@ test('what one text has added can be taken out again, whatever came before and a
   )
 })
 
-test('what the tagger gave can be taken out again', () => {
+test('the tags of the tagger can be removed again', () => {
   const memory = newMemory()
   const analysis = analyse(texts[0] ?? '')
   apply(memory, learnGenerated(analysis, ['scroll wheel']))
@@ -42,7 +42,7 @@ test('what the tagger gave can be taken out again', () => {
   assert.deepEqual(memory, newMemory())
 })
 
-test('no text can be read back: terms are numbers', () => {
+test('terms are numbers, so that no text can be read back', () => {
   const memory = newMemory()
   apply(memory, learn(analyse(texts[2] ?? '')))
   assert.ok(memory.terms.size > 0)
@@ -51,7 +51,7 @@ test('no text can be read back: terms are numbers', () => {
   assert.equal(memory.tags.size, 0)
 })
 
-test('a memory is bounded, and keeps what most texts have', () => {
+test('a memory is bounded, and keeps the most common terms', () => {
   const memory = newMemory()
   apply(memory, learn(analyse('the invoice'), ['invoice']))
   for (let round = 0; round < 3; round++) apply(memory, learn(analyse('the scroll wheel')))
@@ -76,20 +76,20 @@ test('one text cannot fill a memory', () => {
   assert.ok(learn(analyse(text, 'en')).terms.size <= MAX_LEARNED_TERMS)
 })
 
-test('tags that people gave pull: their words win, and so does their way of writing them', () => {
+test('tags of people win, with their words and their spelling', () => {
   const text = 'The wheel on my device squeaks after the update'
   assert.ok(!generateTags(text).includes('wheel squeaks'))
   const memory = taught('The wheel squeaks', ['Squeak'])
   assert.deepEqual(generateTags(text, { memory }), ['squeak'])
 })
 
-test('a tag that people wrote in another form is found again under theirs', () => {
+test('a tag in another form is found under the form of people', () => {
   const memory = taught('CSV export is missing', ['csv exports'])
   assert.deepEqual(generateTags('exporting to CSV is missing', { memory }), ['csv exports'])
   assert.equal(titleInUse(memory, [...memory.tags.keys()][0] ?? ''), 'csv exports')
 })
 
-test('phrases that people leave out again and again are not given', () => {
+test('phrases that people repeatedly leave out are not given', () => {
   const memory = taught('The wheel is stuck and the button is loose', ['button'], 30)
   assert.deepEqual(generateTags('The wheel is stuck and the button is loose', { memory }), ['button'])
 })
@@ -120,7 +120,7 @@ const DEVICE = [
   'My wheel is gone',
 ]
 
-/** What these have taught: texts that nobody tagged, so often, and others that people tagged. */
+/** A memory of untagged texts, this many times, and of texts with tags of people. */
 const workspace = (untagged: number, tagged: number): Memory => {
   const memory = newMemory()
   for (let at = 0; at < untagged; at++) apply(memory, learn(analyse(BANK[at % BANK.length] ?? '')))
@@ -128,7 +128,7 @@ const workspace = (untagged: number, tagged: number): Memory => {
   return memory
 }
 
-test('a few texts that people tagged take no tags from the others', () => {
+test('a few texts with tags of people do not take tags from other texts', () => {
   const [none, few] = [workspace(1_000, 0), workspace(995, 5)]
   for (const text of BANK) {
     const tags = generateTags(text, { memory: none })
@@ -137,21 +137,21 @@ test('a few texts that people tagged take no tags from the others', () => {
   }
 })
 
-test('a text unlike all that people tagged gets tags, however many these are', () => {
+test('a text unlike all texts with tags of people gets tags, for any number of these', () => {
   for (const tagged of [1, 5, 50, 500]) {
     for (const text of BANK)
       assert.ok(generateTags(text, { memory: workspace(0, tagged) }).length > 0, `${tagged}: ${text}`)
   }
 })
 
-test('the first tag that people give is given again where it fits', () => {
+test('the first tag of people is given again where it fits', () => {
   const memory = workspace(100, 0)
   apply(memory, learn(analyse('The receipt is missing'), ['Receipt']))
   const tags = generateTags('The exchange rate is wrong on the receipt of my card', { memory })
   assert.ok(tags.includes('receipt'), tags.join())
 })
 
-test('a tag that people gave every time it stood in a text is given again, also one of words that make no phrase', () => {
+test('a tag that people gave at each occurrence is given again, even if its words are not a phrase', () => {
   const memory = newMemory()
   for (const text of ['Face id is slow', 'Since Friday face id fails', 'I want face id for payments']) {
     apply(memory, learn(analyse(text), ['face id']))
@@ -160,13 +160,13 @@ test('a tag that people gave every time it stood in a text is given again, also 
   assert.ok(generateTags('face id died, now I type my passcode', { memory }).includes('face id'))
 })
 
-test('people whose tags are not words of the texts leave no text without a tag', () => {
+test('texts get tags even if the tags of people are not words of the texts', () => {
   const memory = newMemory()
   for (let at = 0; at < 200; at++) apply(memory, learn(analyse(BANK[at % BANK.length] ?? ''), ['matter of money']))
   for (const text of BANK) assert.ok(generateTags(text, { memory }).length > 0, text)
 })
 
-test('a title that the tagger gave in one language is not given in another', () => {
+test('a tag of one language is not given in another', () => {
   const memory = newMemory()
   const french = { text: "La piscine est sale et l'exportation ne marche pas", language: 'fr' }
   assert.deepEqual(tagBatch(memory, [french, french, french]).tags[0], ['piscine', 'exportation'])

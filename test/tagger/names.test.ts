@@ -24,12 +24,12 @@ const hidden: Record<string, string> = {
   'Меня зовут Тольван Бризель, заказ не пришел': 'меня зовут * * | заказ не пришел',
 }
 for (const [text, tokens] of Object.entries(hidden)) {
-  test(`hides what may be a name: ${text}`, () => {
+  test(`the reader hides possible names: ${text}`, () => {
     assert.equal(shown(analyse(text)), tokens)
   })
 }
 
-test('a capitalised word comes back once people have used it in a tag', () => {
+test('a capitalised word returns once people have used it in a tag', () => {
   const text = 'We run it on a Flurbo and Quonk is fine'
   const memory = newMemory()
   assert.ok(!shown(withOwnWords(analyse(text), memory)).includes('flurbo'))
@@ -39,7 +39,7 @@ test('a capitalised word comes back once people have used it in a tag', () => {
   assert.ok(shown(withOwnWords(analyse(text), memory)).includes('flurbo'))
 })
 
-test('a capitalised word comes back once several texts have it after a determiner, as names seldom have', () => {
+test('a capitalised word returns once several texts have it after a determiner, which is rare for names', () => {
   const memory = newMemory()
   for (const text of [
     'I like the Flurbo',

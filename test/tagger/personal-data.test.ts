@@ -4,7 +4,7 @@ import { analyse, generateTags } from '../../tagger/generate-tags.ts'
 import { learn } from '../../tagger/learn.ts'
 import { apply, newMemory } from '../../tagger/memory.ts'
 
-/** Texts with somebody's data in it, and what must not be in a tag. */
+/** Texts with personal data, and the words that must not be in a tag. */
 const personal: Record<string, RegExp> = {
   'My name is John Smith and my order 12345678 never arrived. Call me at +1 (555) 123-4567.': /john|smith|\d/,
   'Please contact sarah.connor@mail.example about the refund, thanks, Sarah': /sarah|connor|mail/,
@@ -45,7 +45,7 @@ const personal: Record<string, RegExp> = {
   'the password hunter2 and the address 192.168.1.10 do not work': /hunter|\d/,
 }
 for (const [text, data] of Object.entries(personal)) {
-  test(`no personal data: ${text}`, () => {
+  test(`tags have no personal data: ${text}`, () => {
     const tags = generateTags(text).join(' | ')
     assert.doesNotMatch(tags, data)
     const memory = newMemory()
@@ -54,7 +54,7 @@ for (const [text, data] of Object.entries(personal)) {
   })
 }
 
-test('also a tag that people gave does not leave when it looks like an address or a number', () => {
+test('a tag of people is not given again if it looks like an address or a number', () => {
   const memory = newMemory()
   for (let time = 0; time < 9; time++) {
     apply(memory, learn(analyse('the wheel squeaks'), ['wheel ann@mail.example', 'wheel 4111']))

@@ -8,7 +8,7 @@ const lines = (text: string) =>
     .map((line) => line.trim())
     .filter((line) => line !== '')
 
-test('plain text stays as it is, line breaks included', () => {
+test('plain text stays unchanged, including line breaks', () => {
   assert.equal(reduceHtml('The export fails.\nSince 3 < 4 & 5 > 4'), 'The export fails.\nSince 3 < 4 & 5 > 4')
 })
 
@@ -16,7 +16,7 @@ test('entities are decoded', () => {
   assert.equal(reduceHtml('billing &amp; caf&eacute;&#39;s &#x41;'), "billing & café's A")
 })
 
-test('blocks are lines, inline elements are not, and line breaks of the source say nothing', () => {
+test('blocks are lines, inline elements are not, and line breaks of the source have no meaning', () => {
   assert.deepEqual(lines('<div>The <b>ex</b>port\nbutton</div><ul><li>slow<li>ugly</ul>end<br>here<td>cell'), [
     'The export button',
     'slow',
@@ -36,7 +36,7 @@ test('a < that begins no element does not swallow the rest', () => {
   assert.deepEqual(lines('<p>fine</p>if x<y the screen flickers'), ['fine', 'if x<y the screen flickers'])
 })
 
-test('of very long markup the beginning is read, without the element in which it was cut', () => {
+test('very long markup is read up to a bound, without the element at the cut', () => {
   const html = `<p>kept</p>${' '.repeat(MAX_HTML_CHARACTERS - 20)}<a href="secret">`
   assert.deepEqual(lines(html), ['kept'])
 })

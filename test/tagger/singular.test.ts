@@ -22,7 +22,7 @@ const pairs = [
   ['screen', 'screen'],
 ] as const
 for (const [plural, expected] of pairs) {
-  test(`${plural}: ${expected}`, () => {
+  test(`${plural} has the singular ${expected}`, () => {
     assert.equal(singular(plural), expected)
   })
 }

@@ -30,7 +30,7 @@ const run = (runtime: string, words: readonly string[]): { status: number | null
   return { status, stderr }
 }
 
-test('tags texts with what the history of their workspace has taught, and keeps workspaces apart', () => {
+test('the command tags texts with the history of their workspace, and keeps workspaces apart', () => {
   const history = write(
     'history.jsonl',
     Array.from({ length: 8 }, () => ({ text: 'The wheel squeaks', workspace: 'one', tags: ['squeak'] })),
@@ -53,7 +53,7 @@ test('tags texts with what the history of their workspace has taught, and keeps 
   ])
 })
 
-test('says what is missing, and which line is wrong', () => {
+test('the command names a missing member, and the line of the fault', () => {
   assert.match(run('bun', []).stderr, /usage/)
   assert.equal(run('bun', []).status, 2)
   const texts = write('wrong.jsonl', [{ id: 'a', text: 'fine' }, { id: 'b' }])
@@ -62,7 +62,7 @@ test('says what is missing, and which line is wrong', () => {
   assert.match(stderr, /wrong\.jsonl:2/)
 })
 
-test('gives the same tags on every runtime', () => {
+test('the command gives the same tags on every runtime', () => {
   const data = fileURLToPath(new URL('../../bench/tags/data/', import.meta.url))
   const texts = join(folder, 'all.jsonl')
   const written = ['huliu2004', 'banking77', 'languages'].map((name) =>

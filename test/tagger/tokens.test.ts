@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { tokenize } from '../../tagger/tokens.ts'
 
-/** Words as they are, hidden tokens as `*`, breaks as `|`. */
+/** Words unchanged, hidden tokens as `*`, breaks as `|`. */
 const shown = (text: string) =>
   tokenize(text)
     .map((token) => (token.kind === 'hidden' ? '*' : token.kind === 'break' ? '|' : token.text))
@@ -20,7 +20,7 @@ test('punctuation and line ends break phrases', () => {
   assert.equal(shown('slow (very), ugly...works\nwell -- "fine"'), 'slow | very | ugly | works | well | | fine |')
 })
 
-test('an elided article is a word of its own', () => {
+test('an elided article is a separate word', () => {
   assert.equal(shown("l'application qu’il dell'app o'clock"), "l' application qu' il dell' app o'clock")
 })
 
@@ -45,18 +45,18 @@ const personal: Record<string, string> = {
   'overlong token': 'x'.repeat(65),
 }
 for (const [what, text] of Object.entries(personal)) {
-  test(`hides: ${what}`, () => {
+  test(`the reader hides: ${what}`, () => {
     assert.match(shown(text), /^[*|](?: [*|])*$/)
   })
 }
 
-test('hides the letters between the digits of an IBAN, and what stands next to a lone mail sign', () => {
+test('the reader hides the letters between the digits of an IBAN, and the words next to a lone mail sign', () => {
   assert.equal(shown('GB29 NWBK 6016 1331 paid'), '* * * * paid')
   assert.equal(shown('ask ann @ example now'), 'ask * * * now')
   assert.equal(shown('ask ann (at) example now'), 'ask * * * now')
 })
 
-test('keeps the few terms that have a digit', () => {
+test('the reader keeps the few terms that have a digit', () => {
   assert.equal(shown('2FA mp3 4k ab1'), '2fa mp3 4k *')
 })
 

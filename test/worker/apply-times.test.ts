@@ -8,7 +8,7 @@ import { seeded } from '../support/property-seed.ts'
 const SECOND_MS = 1_000
 const COUNTERS = 11
 
-/** Apply times on a clock that is set by hand. */
+/** Apply times on a clock that the test sets. */
 const onClock = () => {
   const clock = { ms: 0 }
   const times = createApplyTimes(() => clock.ms)
@@ -21,7 +21,7 @@ const near = (value: number | undefined, expected: number, what?: string): void 
 const sum = (values: Iterable<number>): number => [...values].reduce((all, value) => all + value, 0)
 
 describe('time of strides', () => {
-  it('fades from what is told of it lately, and never from a counter', () => {
+  it('fades from the recent figures, but never from a counter', () => {
     const { clock, add, lately, counters } = onClock()
     add('a', 8)
     clock.ms = LATELY_SECONDS * SECOND_MS
@@ -44,12 +44,12 @@ describe('time of strides', () => {
     near(lately().total, 1)
   })
 
-  it('of ten thousand workspaces takes no more room than that of some dozens, and the heavy one is seen', () => {
+  it('of ten thousand workspaces takes no more room than of some dozens, and shows the heavy one', () => {
     const { clock, add, lately, counters } = onClock()
     for (let at = 0; at < 20_000; at++) {
       clock.ms += 10
       add(`light ${at % 10_000}`, 0.01)
-      // It comes late, and in many short strides, none of them longer than those of the others.
+      // The heavy workspace comes late, in many strides that are as short as those of others.
       if (at > 15_000 && at % 3 === 0) add('heavy', 0.01)
     }
     const { total, byWorkspace } = lately()
@@ -60,7 +60,7 @@ describe('time of strides', () => {
     assert.equal(counters().size, COUNTERS)
   })
 
-  it('gives the counter of who takes least to who takes a tenth', () => {
+  it('gives the counter of the lightest workspace to one that takes a tenth', () => {
     const { clock, add, counters } = onClock()
     for (let at = 0; at < 10; at++) add(`w${at}`, 2 ** at)
     assert.equal(counters().size, COUNTERS)

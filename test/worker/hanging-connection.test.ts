@@ -15,11 +15,11 @@ import { until } from '../support/until.ts'
 const CONNECTIONS = 2
 const ANSWER_WITHIN_MS = 500
 
-describe('a worker one of whose connections to Postgres hangs', () => {
+describe('a worker with a hanging connection to Postgres', () => {
   const room = openQueueRoom()
   let workspaceId: string
   let schema: TestSchema
-  /** Looks at what is stored, beside the worker's connections. */
+  /** Reads the stored rows through a connection outside the worker. */
   let sql: Sql
   let processors: ReturnType<typeof createProcessors>
   let worker: QueueWorker
@@ -61,10 +61,10 @@ describe('a worker one of whose connections to Postgres hangs', () => {
     (await sql`select from feedback where id = ${id}`).count === 1
   const stores = async (): Promise<void> => {
     const id = await submit()
-    await until('it is stored', () => isStored(id))
+    await until('the submission is stored', () => isStored(id))
   }
 
-  it('stores what was sent on that one by another, once', async () => {
+  it('saves the work of that connection through another one, once', async () => {
     await stores()
     const [{ pid: hanging }] = await schema.sql<[{ pid: number }]>`select pg_backend_pid() as pid`
     process.kill(hanging, 'SIGSTOP')
@@ -75,13 +75,13 @@ describe('a worker one of whose connections to Postgres hangs', () => {
     } finally {
       process.kill(hanging, 'SIGCONT')
     }
-    // It begins only now, and would meet the end of its schema.
-    await until('what hung has ended', async () => {
+    // The statement begins only now, and would find its schema dropped.
+    await until('the hanging statement has ended', async () => {
       const [activity] = await sql`
         select state = 'idle' and query_start > ${hungUntil} as ended from pg_stat_activity where pid = ${hanging}`
       return activity === undefined || activity['ended'] === true
     })
-    const [told] = await sql`select count(*)::int as feedback from feedback`
-    assert.equal(told!['feedback'], 1 + 2 * CONNECTIONS)
+    const [counted] = await sql`select count(*)::int as feedback from feedback`
+    assert.equal(counted!['feedback'], 1 + 2 * CONNECTIONS)
   })
 })

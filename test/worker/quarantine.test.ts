@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { createQuarantine } from '../../worker/quarantine.ts'
 
-/** Works that go on until they are told to end, in the order in which they begin. */
+/** Works that continue until the test ends them, in the order of their begin. */
 const watched = () => {
   const begun: string[] = []
   const quarantine = createQuarantine()
@@ -46,7 +46,7 @@ describe('exclusive work', () => {
     assert.equal(isWanted(), false)
   })
 
-  it('keeps shared work waiting that comes meanwhile', async () => {
+  it('delays shared work that arrives meanwhile', async () => {
     const { begun, begin } = watched()
     const alone = begin('exclusive', 'alone')
     const others = [begin('shared', 'one'), begin('shared', 'two')]
@@ -73,7 +73,7 @@ describe('exclusive work', () => {
     assert.equal(await other.end(), 'other')
   })
 
-  it('that fails holds up no other work', async () => {
+  it('that fails does not hold up other work', async () => {
     const { begun, begin } = watched()
     const [first, second] = [begin('exclusive', 'first'), begin('exclusive', 'second')]
     await soon()

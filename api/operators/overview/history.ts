@@ -2,19 +2,16 @@ import type { Condition, ReadCondition } from '../../../health/condition.ts'
 import { type Point, pointOf } from '../../../health/point.ts'
 
 export type History = {
-  /** The latest last. */
+  /** Oldest first. */
   points: () => readonly Point[]
   stop: () => void
 }
 
 export const SAMPLE_EVERY_SECONDS = 5
-/** Points of twenty minutes. */
+/** Twenty minutes. */
 const POINTS_KEPT = 240
 
-/**
- * Keeps the last twenty minutes of the installation, so that the overview has curves as soon as it
- * is opened.
- */
+/** Keeps the points of the last minutes, so that the overview has curves as soon as it opens. */
 export const keepHistory = (readCondition: ReadCondition): History => {
   const points: Point[] = []
   let before: Condition | undefined

@@ -1,13 +1,16 @@
-// Draws the figures of /admin/overview.json every few seconds. It needs no framework and nothing from another host, and
-// puts texts into the page as text only.
+// Draws the figures of /admin/overview.json every few seconds. It uses no framework, loads nothing
+// from other hosts, and inserts texts only as text.
 
-/** The folder of this script. Not relative to the page: nothing is fetched from an address that has a token in it. */
+/**
+ * The folder of this script. The address of the page may contain a token, and browsers fetch
+ * nothing relative to such an address.
+ */
 const HERE = location.origin + new URL('.', import.meta.url).pathname
 const WIDTH = 300
 const HEIGHT = 100
-/** Curves keep so far from the frame that their strokes do not touch it. */
+/** Keeps the strokes of curves away from the frame. */
 const MARGIN = 6
-/** A curve has a gap where the next point comes later than this many points should. */
+/** A curve has a gap where this many points are missing. */
 const GAP_POINTS = 4
 const POINTS_KEPT = 240
 const TIMEOUT_MS = 8_000
@@ -26,7 +29,7 @@ const bytes = (value) => {
 }
 const short = (value) => new Intl.NumberFormat('en', { maximumSignificantDigits: 3 }).format(value)
 
-/** What tells at a glance whether work comes in and gets done. */
+/** The curves that show at a glance whether work arrives and gets done. */
 const MAIN_CURVES = [
   {
     title: 'Submissions a second',
@@ -105,7 +108,7 @@ const drawCurve = ({ title, unit, lines, svg, from, top }, points, everySeconds)
     x: 2 + ((point.at - begin) / span) * (WIDTH - 4),
     y: HEIGHT - MARGIN - ((point[key] - low) / height) * (HEIGHT - 2 * MARGIN),
   })
-  const said = lines.map(({ name, key, line, value }) => {
+  const labels = lines.map(({ name, key, line, value }) => {
     line.setAttribute('d', pathOf(points, key, { place, gapMs: everySeconds * 1_000 * GAP_POINTS }))
     const latest = points.at(-1)?.[key] ?? null
     value.textContent = `${name} ${latest === null ? '–' : unit(latest)}`
@@ -113,7 +116,7 @@ const drawCurve = ({ title, unit, lines, svg, from, top }, points, everySeconds)
   })
   from.textContent = `last ${duration(span / 1_000)}`
   top.textContent = low < 0 ? `${unit(low)} to ${unit(high)}` : `up to ${unit(high)}`
-  svg.setAttribute('aria-label', `${title}: now ${said.join(', ')}; ${top.textContent} in the ${from.textContent}`)
+  svg.setAttribute('aria-label', `${title}: now ${labels.join(', ')}; ${top.textContent} in the ${from.textContent}`)
 }
 
 const pathOf = (points, key, { place, gapMs }) => {
@@ -123,7 +126,7 @@ const pathOf = (points, key, { place, gapMs }) => {
     if (point[key] === null) continue
     const { x, y } = place(point, key)
     const isNext = former !== undefined && point.at - former.at < gapMs
-    // A point that no line reaches gets a dash: it would not be seen otherwise if no line left it either.
+    // A point without a neighbour would be invisible, so each start of a line gets a dash.
     path += isNext ? `L${x.toFixed(1)} ${y.toFixed(1)}` : `M${(x - 1).toFixed(1)} ${y.toFixed(1)}h2`
     former = point
   }
@@ -132,7 +135,7 @@ const pathOf = (points, key, { place, gapMs }) => {
 
 const showState = (verdict, findings) => {
   byId('state').className = verdict
-  // Screen readers read a text out whenever it is set, so it is set only when it changes.
+  // Screen readers read out a text whenever it is set, so set it only when it changes.
   const list = findings.map(({ what, remedy }) => `${what} ${remedy}`)
   if (byId('verdict').textContent !== VERDICTS[verdict]) byId('verdict').textContent = VERDICTS[verdict]
   if (byId('findings').textContent === list.join('')) return
@@ -160,7 +163,7 @@ const showQueues = (queues) => {
   byId('queues').replaceChildren(...rows)
 }
 
-/** The names are the operator's own words; logs and metrics have the ids. */
+/** Shows names, which the operator chose, and ids, which logs and metrics have. */
 const showWorkspaces = (workspaces) => {
   const rows = (workspaces ?? []).map(({ id, name, waiting, oldestSeconds, applyingShare }) => {
     const row = make('tr')
@@ -181,7 +184,8 @@ const showFacts = (point) => {
     'Worker processes': point.workers,
     Redis: point.redisUp ? 'answers' : 'does not answer',
     Postgres: point.postgresUp ? 'answers' : 'does not answer',
-    'Memory that Redis may use': point.redisMaxBytes === 0 ? 'any' : point.redisMaxBytes && bytes(point.redisMaxBytes),
+    'Memory that Redis may use':
+      point.redisMaxBytes === 0 ? 'no limit' : point.redisMaxBytes && bytes(point.redisMaxBytes),
     'Keys ended by purges': point.purgedKeys,
     'Webhooks that fail': point.webhooksFailing,
     'Webhooks that have ended': point.webhooksEnded,
@@ -212,10 +216,10 @@ const look = async () => {
     if (!response.ok) throw new Error(`The service answered ${response.status}.`)
     const overview = await response.json()
     everySeconds = overview.everySeconds
-    // Several API processes may answer in turn, each with points of its own.
+    // A balancer may send each request to another API process, and each process has its own points.
     points = [...points, ...overview.points].toSorted((a, b) => a.at - b.at).slice(-POINTS_KEPT)
     showState(overview.verdict, overview.findings)
-    byId('when').textContent = `As of ${new Date().toLocaleTimeString()}. Looks again every ${everySeconds} s.`
+    byId('when').textContent = `As of ${new Date().toLocaleTimeString()}, updated every ${everySeconds} s.`
     const latest = points.at(-1)
     if (latest === undefined) return
     for (const curve of curves) drawCurve(curve, points, everySeconds)
@@ -226,7 +230,7 @@ const look = async () => {
     showState('trouble', [
       {
         what: 'This page gets no answer from the API.',
-        remedy: `What it shows is old. Look whether the API process runs, and at its log. ${whyNoAnswer(error)}`,
+        remedy: `The figures below are old. Check that the API process runs, and read its log. ${whyNoAnswer(error)}`,
       },
     ])
   } finally {

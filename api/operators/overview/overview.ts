@@ -7,13 +7,13 @@ import { judge } from '../../../health/findings.ts'
 import { SAMPLE_EVERY_SECONDS } from './history.ts'
 import type { Point } from '../../../health/point.ts'
 
-/** What `/admin/overview.json` answers. */
+/** The answer of `/admin/overview.json`. */
 export type Overview = {
   verdict: 'well' | 'attention' | 'trouble' | 'unknown'
   findings: Finding[]
   /** Seconds from one point to the next. */
   everySeconds: number
-  /** The points after the time in `?since=`, the latest last. */
+  /** The points after the time in `?since=`, oldest first. */
   points: Omit<Point, 'queues' | 'unserved' | 'heaviest' | 'crowding' | 'missing'>[]
   /** The queues at the latest point. */
   queues: Point['queues']
@@ -28,8 +28,8 @@ const FILES: Readonly<Record<string, { name: string; type: string }>> = {
 }
 
 /**
- * The overview: a page, its script and style, and the figures that it draws. The caller decides who
- * may ask.
+ * The overview: a page, its script and style, and the figures that it draws. The caller checks the
+ * permission.
  */
 export const createOverview =
   (basePath: string, judged: () => Judged): Handler =>
@@ -40,7 +40,7 @@ export const createOverview =
       const since = Number(searchParams.get('since') ?? 0)
       return Response.json(overviewOf(judged(), since), { headers: PAGE_HEADERS })
     }
-    // What the page names is seen from its address without a slash at its end.
+    // The links of the page are relative to its address without a trailing slash.
     if (path === '/') return new Response(null, { status: 302, headers: { Location: `..${basePath}` } })
     const file = Object.hasOwn(FILES, path) ? FILES[path] : undefined
     if (file === undefined) return refusalResponse({ refused: 'not-found' })
@@ -48,7 +48,7 @@ export const createOverview =
     return new Response(bytes, { headers: { ...PAGE_HEADERS, 'Content-Type': file.type } })
   }
 
-/** Rates are those between two points. */
+/** A rate needs two points. */
 const POINTS_TO_JUDGE = 2
 
 const overviewOf = (state: Judged, since: number): Overview => {

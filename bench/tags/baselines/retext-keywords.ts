@@ -8,7 +8,7 @@ const MAX_TAGS = 5
 
 const processor = retext().use(retextPos).use(retextKeywords, { maximum: MAX_TAGS })
 
-/** Key phrases first, then key words, as retext-keywords finds them. */
+/** The key phrases, then the key words, of retext-keywords. */
 export const retextTags = async (text: string): Promise<string[]> => {
   const file = new VFile(text)
   await processor.run(processor.parse(file), file)

@@ -5,7 +5,7 @@ const MAX_TAGS = 5
 
 const nlp = winkNLP(model, ['sbd', 'pos'])
 
-/** Runs of nouns, the most frequent first, from the parts of speech that wink-nlp finds. */
+/** Runs of nouns, most frequent first, by the parts of speech of wink-nlp. */
 export const winkTags = (text: string): string[] => {
   const tokens = nlp.readDoc(text).tokens()
   // The package hands these functions around by themselves.

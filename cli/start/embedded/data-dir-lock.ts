@@ -4,26 +4,26 @@ import process from 'node:process'
 import { processIdentity, readPidFile, writePidFile } from './pid-file.ts'
 import { refuseForeignDirectory } from './trusted-path.ts'
 
-/** Another live process works in this directory. */
+/** Another live process uses this directory. */
 export class DataDirInUse extends Error {
   readonly pid: number
 
   constructor(dir: string, pid: number) {
-    super(`${dir} is in use by process ${pid}: stop that one, or set DATA_DIR to another directory`)
+    super(`${dir} is in use by process ${pid}: stop that process, or set DATA_DIR to another directory`)
     this.name = 'DataDirInUse'
     this.pid = pid
   }
 }
 
-/** Codes of the system where a path is no directory that this user can write. */
+/** Codes of the system for a path that is not a directory, or that this user cannot write. */
 const UNUSABLE = ['EACCES', 'EEXIST', 'ENOSPC', 'ENOTDIR', 'ENOTSUP', 'EPERM', 'EROFS']
 
 /**
- * Makes the directory this process's own until `release` or its death; a lock that a dead process
- * left is taken over.
+ * Locks the directory for this process until `release` or its death. It takes over the lock of a
+ * dead process.
  *
- * @throws DataDirInUse when a live process holds it, and when another user can have prepared it,
- * or the directory cannot be used
+ * @throws DataDirInUse when a live process holds the lock; an Error when another user may have
+ * prepared the directory, or when it cannot be used
  */
 export const lockDataDir = (dir: string): { readonly release: () => void } => {
   const file = join(dir, 'lock')
@@ -42,8 +42,8 @@ export const lockDataDir = (dir: string): { readonly release: () => void } => {
 }
 
 const takeLock = (dir: string, file: string): void => {
-  // Others may pass through it and not list it: as root, PostgreSQL may have to run as another
-  // user.
+  // Other users may enter it but not list it: when root starts PostgreSQL, the server runs as
+  // another user.
   mkdirSync(dir, { recursive: true, mode: 0o711 })
   refuseForeignDirectory(dir)
   const draft = `${file}.${process.pid}`
@@ -56,7 +56,7 @@ const takeLock = (dir: string, file: string): void => {
   }
 }
 
-/** A link either appears whole or is refused, so the lock is never seen without its owner in it. */
+/** A link appears whole or not at all, so a lock never lacks its owner. */
 const linked = (draft: string, file: string): boolean => {
   try {
     linkSync(draft, file)
@@ -77,8 +77,8 @@ const removeStale = (file: string, dir: string): void => {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return
     throw error
   }
-  // Between the look and the rename another start may have taken the lock over. The file that was
-  // moved is then a live lock, and goes back.
+  // Another start may have taken over the lock before the rename. Then the moved file is a live
+  // lock and goes back.
   const moved = readPidFile(aside)
   if (moved !== undefined && processIdentity(moved.pid) === moved.identity) linked(aside, file)
   rmSync(aside, { force: true })

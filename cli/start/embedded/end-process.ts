@@ -1,13 +1,11 @@
 import { spawnSync } from 'node:child_process'
 import process from 'node:process'
 
-/**
- * One attempt to end a process: the signal, and how long the process has before the next attempt.
- */
+/** One attempt to end a process: the signal, and the time before the next attempt. */
 export type StopStep = { readonly signal: NodeJS.Signals; readonly waitMs: number }
 
 /**
- * Sends one signal after the other until the process is gone.
+ * Sends the signals one after the other until the process has ended.
  *
  * @throws when it outlives the last one
  */
@@ -16,7 +14,7 @@ export const endProcess = async (pid: number, gone: Promise<unknown>, steps: rea
     sendSignal(pid, signal)
     if (await settlesWithin(gone, waitMs)) return
   }
-  throw new Error(`process ${pid} does not end, not even by ${steps.at(-1)?.signal}`)
+  throw new Error(`process ${pid} does not end, not even by ${steps.at(-1)?.signal}: end it, then start again`)
 }
 
 const sendSignal = (pid: number, signal: NodeJS.Signals): void => {
@@ -39,9 +37,9 @@ const settlesWithin = (promise: Promise<unknown>, milliseconds: number): Promise
 let supported: boolean | undefined
 
 /**
- * Words to put before a command so that its process gets `signal` when this program dies without a
- * chance to end it. Empty where the system cannot do that (macOS); there the next start ends the
- * process (`endLeftover`).
+ * Words to put before a command, so that its process gets `signal` when this program is killed.
+ * Empty on systems without this feature (macOS); there the next start ends the process
+ * (`endLeftover`).
  */
 export const signalOnParentDeath = (signal: NodeJS.Signals): readonly string[] => {
   supported ??= process.platform === 'linux' && spawnSync('setpriv', ['--pdeathsig', 'SIGTERM', 'true']).status === 0

@@ -3,18 +3,18 @@ import { connect, createServer, type Server } from 'node:net'
 
 const LOOPBACK = '127.0.0.1'
 
-/** A free port: the preferred one if it is free, else any. */
+/** A free port, the preferred one if possible. */
 export const findFreePort = async (preferred?: number, host = LOOPBACK): Promise<number> => {
   if (preferred !== undefined && (await isPortFree(preferred, host))) return preferred
   const any = await bind(0, host)
-  if (any === undefined) throw new Error(`no free port on ${host}`)
+  if (any === undefined) throw new Error(`no port on ${host} is free: end a program that listens there`)
   await any.release()
   return any.port
 }
 
 /**
- * The wanted port if there is one; else the port of the last start, which `file` keeps, if it is
- * still free; else any free one.
+ * The wanted port, if given; else the port of the last start, which `file` keeps, if it is free;
+ * else any free port.
  */
 export const choosePort = async (file: string, wanted: number | undefined): Promise<number> => {
   if (wanted !== undefined) {
@@ -27,12 +27,12 @@ export const choosePort = async (file: string, wanted: number | undefined): Prom
   return port
 }
 
-/** A port that this program holds until it releases it for the program that is to listen there. */
+/** A port that this program holds for another program, until it releases the port for it. */
 export type ReservedPort = { readonly port: number; readonly release: () => Promise<void> }
 
 /**
- * Holds a port, so that two starts at once do not choose the same one long before a server listens
- * there. Undefined when it is taken.
+ * Holds a port, so that two simultaneous starts do not choose the same one before their servers
+ * listen. Undefined if it is taken.
  */
 export const reservePort = async (port: number, host: string): Promise<ReservedPort | undefined> => {
   if (await answers(port, reachable(host))) return undefined
@@ -46,12 +46,12 @@ export const reserveNextPort = async (first: number, host: string): Promise<Rese
     const reserved = await reservePort(port, host)
     if (reserved !== undefined) return reserved
   }
-  throw new Error(`the ports ${first} to ${first + tries - 1} on ${host} are all taken`)
+  throw new Error(`the ports ${first} to ${first + tries - 1} on ${host} are all taken: set PORT to a free port`)
 }
 
 /**
- * Tries to connect and to listen: where both ask for it (SO_REUSEPORT), two listeners may share one
- * port.
+ * Tries to connect and to listen, since two listeners can share a port if both allow it
+ * (SO_REUSEPORT).
  */
 export const isPortFree = async (port: number, host = LOOPBACK): Promise<boolean> => {
   const reserved = await reservePort(port, host)
@@ -70,11 +70,17 @@ export const reachable = (host: string): string => {
 
 const bind = (port: number, host: string): Promise<ReservedPort | undefined> =>
   new Promise((resolve, reject) => {
-    // Connections are closed at once: one that stays would keep the port from being released.
+    // Closes each connection at once, since an open one would keep the port from being released.
     const server = createServer((socket) => socket.destroy())
     server.once('error', (error: NodeJS.ErrnoException) => {
       if (error.code === 'EADDRINUSE') resolve(undefined)
-      else reject(new Error(`cannot listen on ${host}:${port} (${error.code})`, { cause: error }))
+      else
+        reject(
+          new Error(
+            `cannot listen on ${host}:${port} (${error.code}): set HOST and PORT to an address of this machine`,
+            { cause: error },
+          ),
+        )
     })
     server.listen({ port, host, exclusive: true }, () => {
       const address = server.address()

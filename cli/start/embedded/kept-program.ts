@@ -17,25 +17,25 @@ export type ProgramOptions = {
 
 export type KeptProgram = {
   readonly pid: () => number | undefined
-  /** How the program ended, when it ends before `keep`. */
+  /** How the program ended, if it ended before `keep`. */
   readonly earlyEnd: Promise<string>
-  /** From now on the program is started again whenever it ends. */
+  /** From this call on, the program is started again whenever it ends. */
   readonly keep: () => void
   readonly stop: () => Promise<void>
 }
 
-/** After SIGTERM a program has time to finish its work. */
+/** Sends SIGTERM, and gives the program time to finish its work. */
 const STOP_STEPS: readonly StopStep[] = [
   { signal: 'SIGTERM', waitMs: 15_000 },
   { signal: 'SIGKILL', waitMs: 5_000 },
 ]
 
-/** Ends the program that a killed start left running. */
+/** Ends the program of an earlier start that was killed. */
 export const endLeftoverProgram = (pidFile: string): Promise<void> => endLeftover(pidFile, STOP_STEPS)
 
 /**
- * Runs a program until it is stopped. Its output goes to its log, and what its operator should see
- * also to `say`.
+ * Runs a program until it is stopped. Its output goes to its log, and lines for the operator also
+ * to `say`.
  */
 export const runProgram = (options: ProgramOptions): KeptProgram => {
   const { name, logFile, pidFile, say } = options
@@ -80,8 +80,8 @@ export const runProgram = (options: ProgramOptions): KeptProgram => {
 
 const spawnProgram = ({ command, env, pidFile }: ProgramOptions, log: ReturnType<typeof programLog>): ChildProcess => {
   const [program = '', ...args] = [...signalOnParentDeath('SIGTERM'), ...command]
-  // In a session of its own it does not get Ctrl-C from the terminal: the launcher stops programs
-  // in their order.
+  // In its own session the program does not get Ctrl-C from the terminal, since the launcher stops
+  // programs in order.
   const child = spawn(program, args, { env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
   if (child.pid !== undefined) writePidFile(pidFile, child.pid)
   log.take(child.stdout)
@@ -93,7 +93,7 @@ const spawnProgram = ({ command, env, pidFile }: ProgramOptions, log: ReturnType
 const endOf = async (child: ChildProcess, pidFile: string): Promise<string> => {
   const how = await new Promise<string>((resolve) => {
     child.once('error', (error) => resolve(`cannot be run: ${error.message}`))
-    // At `close` its output has been read to the end, at `exit` it may not.
+    // At `close` all output has been read; at `exit` some may be missing.
     child.once('close', (code, signal) => resolve(`ended with ${code ?? signal}`))
   })
   rmSync(pidFile, { force: true })

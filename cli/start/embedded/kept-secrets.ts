@@ -11,7 +11,7 @@ const TOKEN_NAMES = ['BOOTSTRAP_ACCESS_TOKEN', 'BOOTSTRAP_ADMIN_TOKEN'] as const
 
 export type Tokens = Readonly<Record<(typeof TOKEN_NAMES)[number], string>>
 
-/** The key of this installation's hashes, made once. */
+/** The key for the hashes of this installation, made once. */
 export const keptHashKey = (dataDir: string): string =>
   keptFile(join(dataDir, 'hash.key'), () => randomBytes(HASH_KEY_BYTES).toString('hex'))
 
@@ -19,13 +19,14 @@ export const keptHashKey = (dataDir: string): string =>
 export const keptPassword = (dataDir: string, name = 'password'): string =>
   keptFile(join(dataDir, name), () => randomBytes(PASSWORD_BYTES).toString('hex'))
 
-/** The first two tokens, made once and kept, so that every start can print them. */
+/** The first two tokens, made once and stored, so that every start can print them. */
 export const keptTokens = (dataDir: string): Tokens => {
   const file = join(dataDir, 'tokens.env')
   const content = keptFile(file, () => TOKEN_NAMES.map((name) => `${name}=${makeToken()}`).join('\n'))
   const read = (name: (typeof TOKEN_NAMES)[number]): string => {
     const token = new RegExp(`^${name}=(\\S+)$`, 'm').exec(content)?.[1]
-    if (token === undefined) throw new Error(`${file} has no ${name}: delete the file to have new tokens made`)
+    if (token === undefined)
+      throw new Error(`${file} has no ${name}: delete the file, and the next start makes new tokens`)
     return token
   }
   return {
@@ -35,13 +36,12 @@ export const keptTokens = (dataDir: string): Tokens => {
 }
 
 /**
- * The content of a private file (mode 0600); the first call makes it. Two callers at once get the
+ * The content of a private file (mode 0600), made by the first call. Simultaneous callers get the
  * same content.
  */
 const keptFile = (file: string, make: () => string): string => {
   if (!existsSync(file)) {
-    // The file is written under another name and linked into place, so that no reader sees half
-    // of it.
+    // Written under another name and then linked, so that a reader never sees an incomplete file.
     const draft = `${file}.${process.pid}`
     rmSync(draft, { force: true })
     writeFileSync(draft, `${make()}\n`, { mode: 0o600, flag: 'wx', flush: true })

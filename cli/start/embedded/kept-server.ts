@@ -15,7 +15,7 @@ type Options = {
 }
 
 /**
- * Starts a server, and starts it again on the same port whenever it ends by itself, until it is
+ * Starts a server. If the server ends by itself, starts it again on the same port, until it is
  * stopped.
  */
 export const keepServer = async (options: Options): Promise<KeptServer> => {
@@ -45,7 +45,7 @@ export const keepServer = async (options: Options): Promise<KeptServer> => {
       stopped.abort()
       await server.stop()
       await kept
-      // `keep` may have started it again meanwhile.
+      // `keep` may have started the server again meanwhile.
       await server.stop()
     },
   }
@@ -53,7 +53,7 @@ export const keepServer = async (options: Options): Promise<KeptServer> => {
 
 type Attempts = { delays: ReturnType<typeof restartDelays>; ranMs: number; signal: AbortSignal }
 
-/** Tries until the server runs. Undefined when the signal is aborted before. */
+/** Tries until the server runs. Undefined if the signal aborts first. */
 const startAgain = async (
   { name, start, say }: Options,
   port: number,

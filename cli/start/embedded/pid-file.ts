@@ -3,7 +3,7 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import process from 'node:process'
 import { endProcess, type StopStep } from './end-process.ts'
 
-/** Remembers a child, so that the next start can end it when this program is killed first. */
+/** Records a child process, so that the next start can end it if this program is killed. */
 export const writePidFile = (file: string, pid: number): void => {
   const identity = processIdentity(pid)
   if (identity === undefined) return
@@ -11,8 +11,8 @@ export const writePidFile = (file: string, pid: number): void => {
 }
 
 /**
- * Ends the process that a killed start left behind; does nothing when it is gone, also when another
- * process has its id.
+ * Ends the process of an earlier start that was killed. Does nothing if that process is gone, even
+ * if another one has its id.
  */
 export const endLeftover = async (file: string, steps: readonly StopStep[]): Promise<void> => {
   const left = readPidFile(file)
@@ -22,7 +22,7 @@ export const endLeftover = async (file: string, steps: readonly StopStep[]): Pro
   rmSync(file, { force: true })
 }
 
-/** The process that a file names, whether or not it still runs. */
+/** The process in the file, running or not. */
 export const readPidFile = (file: string): { pid: number; identity: string } | undefined => {
   let content: string
   try {
@@ -34,7 +34,7 @@ export const readPidFile = (file: string): { pid: number; identity: string } | u
   return match?.[1] && match[2] ? { pid: Number(match[1]), identity: match[2] } : undefined
 }
 
-/** Only its parent can wait for a process; others have to look. */
+/** Polls, since only its parent can wait for a process. */
 const untilGone = (pid: number, identity: string): Promise<void> => {
   const lookEveryMs = 50
   return new Promise((resolve) => {
@@ -47,9 +47,8 @@ const untilGone = (pid: number, identity: string): Promise<void> => {
 }
 
 /**
- * A name for the process that has this id now; undefined when there is none (a zombie counts as
- * none). The id alone is not enough: after a reboot, and in a container after every start, another
- * process has it.
+ * Identifies the running process with this id. Undefined if there is none, or only a zombie. The id
+ * alone is not enough: after a reboot, or in a new container, another process has it.
  */
 export const processIdentity = (pid: number): string | undefined =>
   process.platform === 'linux' ? identityFromProc(pid) : identityFromPs(pid)
@@ -57,7 +56,7 @@ export const processIdentity = (pid: number): string | undefined =>
 const identityFromProc = (pid: number): string | undefined => {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    // The second field is the program's name in parentheses and may itself hold blanks and
+    // The second field is the program's name in parentheses, and the name may contain blanks and
     // parentheses.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
     const state = fields[0]

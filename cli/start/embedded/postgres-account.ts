@@ -6,80 +6,89 @@ import type { PostgresBinaries } from './postgres-binaries.ts'
 import { copyForAll } from './postgres-copy.ts'
 import { SERVER_ENVIRONMENT } from './server.ts'
 
-/** Who runs PostgreSQL programs, which refuse to run as root. */
+/** The user for PostgreSQL programs, which refuse to run as root. */
 export type PostgresAccount = {
   /** Words to put before the command. */
   readonly prefix: readonly string[]
-  /** Options of `spawn`, where no program changes the user. */
+  /** Options of `spawn` to change the user, on systems without a program for it. */
   readonly spawnAs?: { readonly uid: number; readonly gid: number }
   /**
-   * User and group id that the files of a cluster must have; absent where they are the starting
-   * user's anyway.
+   * The required user and group id of the files of a cluster; absent if it is the starting user's.
    */
   readonly owner?: number
-  /** Where a program is to be started, and by which path it finds that cluster then. */
+  /** The folder in which to start a program, and the path of the cluster from there. */
   readonly place: (cluster: string) => { readonly cwd: string; readonly path: string }
 }
 
 const ROOT = 0
-/** The user `nobody`. initdb looks up its user's name, so an id without a name would not do. */
-const NOBODY = process.platform === 'darwin' ? 4_294_967_294 : 65_534
+/**
+ * The unprivileged user of the system. It must have a name, since initdb looks up the name of its
+ * user.
+ */
+const UNPRIVILEGED = process.platform === 'darwin' ? 4_294_967_294 : 65_534
 
 const byItsPath = (cluster: string) => ({ cwd: '/', path: cluster })
 
 const STARTING_USER: PostgresAccount = { prefix: [], place: byItsPath }
 
-const NOBODY_ON_LINUX: PostgresAccount = {
-  prefix: ['setpriv', `--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups', '--inh-caps=-all', '--no-new-privs'],
-  owner: NOBODY,
-  // The way to the cluster may lead through a private home, which no other user can pass. Root
-  // enters the directory before it becomes another user, and the kernel leads this path to wherever
-  // the process stands.
+const UNPRIVILEGED_ON_LINUX: PostgresAccount = {
+  prefix: [
+    'setpriv',
+    `--reuid=${UNPRIVILEGED}`,
+    `--regid=${UNPRIVILEGED}`,
+    '--clear-groups',
+    '--inh-caps=-all',
+    '--no-new-privs',
+  ],
+  owner: UNPRIVILEGED,
+  // The path of the cluster may lead through a private home, which other users cannot enter. Root
+  // enters the directory before it changes the user, and this path leads to the current folder.
   place: (cluster) => ({ cwd: cluster, path: '/proc/self/cwd' }),
 }
 
-/** In a user namespace of its own, a program sees the starting user under this name. */
-const AS_NOBODY = ['unshare', '--user', `--map-user=${NOBODY}`, `--map-group=${NOBODY}`]
+/** In its own user namespace, a program sees the starting user under this id. */
+const AS_UNPRIVILEGED = ['unshare', '--user', `--map-user=${UNPRIVILEGED}`, `--map-group=${UNPRIVILEGED}`]
 
-const NAMELESS_USER: PostgresAccount = { prefix: AS_NOBODY, place: byItsPath }
+const NAMELESS_USER: PostgresAccount = { prefix: AS_UNPRIVILEGED, place: byItsPath }
 
-/** The only user of a user namespace under another name. */
+/** The only user of a user namespace, under another id. */
 const ONLY_USER: PostgresAccount = {
-  prefix: AS_NOBODY,
+  prefix: AS_UNPRIVILEGED,
   owner: ROOT,
   place: byItsPath,
 }
 
-const NOBODY_ELSEWHERE: PostgresAccount = {
+const UNPRIVILEGED_ELSEWHERE: PostgresAccount = {
   prefix: [],
-  spawnAs: { uid: NOBODY, gid: NOBODY },
-  owner: NOBODY,
+  spawnAs: { uid: UNPRIVILEGED, gid: UNPRIVILEGED },
+  owner: UNPRIVILEGED,
   place: byItsPath,
 }
 
 type Choice = { readonly account: PostgresAccount; readonly binaries: PostgresBinaries }
 
 /**
- * Who is to run PostgreSQL with the data in `dataDir`, and which copy of its programs: the starting
- * user, or the user nobody instead of root: an intruder in the server has the rights of its user.
+ * Chooses the user for PostgreSQL with the data in `dataDir`, and the copy of its programs. The
+ * user is the starting one, or an unprivileged one instead of root: an intruder in the server gets
+ * the rights of its user.
  *
- * @throws when root cannot have it run by another user, and when the starting user has no name
+ * @throws when root cannot run it as another user, and when the starting user has no name
  */
 export const chooseAccount = (binaries: PostgresBinaries, dataDir: string): Choice => {
   if (process.getuid?.() !== ROOT) return { account: accountForUser(binaries, dataDir), binaries }
   const account = accountForRoot()
-  // Others may pass through it and not list it.
-  if (account === NOBODY_ELSEWHERE) chmodSync(dataDir, 0o711)
+  // Other users may enter it but not list it.
+  if (account === UNPRIVILEGED_ELSEWHERE) chmodSync(dataDir, 0o711)
   if (canRun(account, binaries, dataDir)) return { account, binaries }
-  const copy = account === NOBODY_ON_LINUX ? copyForAll(binaries) : undefined
+  const copy = account === UNPRIVILEGED_ON_LINUX ? copyForAll(binaries) : undefined
   if (copy !== undefined && canRun(account, copy, dataDir)) return { account, binaries: copy }
   throw new Error(
-    `PostgreSQL does not run as root, and the user nobody cannot run it with ${dataDir}: ` +
+    `PostgreSQL does not run as root, and the unprivileged user ${UNPRIVILEGED} cannot run it with ${dataDir}: ` +
       'start as an ordinary user, or set DATABASE_URL to a server of your own',
   )
 }
 
-/** Containers often run with the id of a user that /etc/passwd does not have. */
+/** Containers often run with a user id that /etc/passwd lacks. */
 const accountForUser = (binaries: PostgresBinaries, dataDir: string): PostgresAccount => {
   if (spawnSync('id', ['-un'], { stdio: 'ignore' }).status === 0) return STARTING_USER
   if (process.platform === 'linux' && canRun(NAMELESS_USER, binaries, dataDir)) return NAMELESS_USER
@@ -90,21 +99,21 @@ const accountForUser = (binaries: PostgresBinaries, dataDir: string): PostgresAc
 }
 
 const accountForRoot = (): PostgresAccount => {
-  if (process.platform !== 'linux') return NOBODY_ELSEWHERE
-  return isOrdinaryOutside(readFileSync('/proc/self/uid_map', 'utf8')) ? ONLY_USER : NOBODY_ON_LINUX
+  if (process.platform !== 'linux') return UNPRIVILEGED_ELSEWHERE
+  return isOrdinaryOutside(readFileSync('/proc/self/uid_map', 'utf8')) ? ONLY_USER : UNPRIVILEGED_ON_LINUX
 }
 
 /**
- * Whether root is the only user of its namespace and an ordinary one outside, as `unshare
- * --map-root-user` makes it: then there is no other user to become, and root's rights are the
- * ordinary user's. Takes the text of `uid_map`.
+ * Whether root is the only user of its namespace and an ordinary user outside, as with `unshare
+ * --map-root-user`. Then there is no other user, and root has only the rights of the ordinary user.
+ * Takes the text of `uid_map`.
  */
 export const isOrdinaryOutside = (uidMap: string): boolean => {
   const [inside, outside, count, ...others] = uidMap.trim().split(/\s+/).map(Number)
   return inside === ROOT && outside !== ROOT && count === 1 && others.length === 0
 }
 
-/** Asks initdb what it would do: it fails when it does not find everything that it needs. */
+/** Rehearses initdb, which fails if it does not find all its files. */
 const canRun = ({ prefix, spawnAs, place }: PostgresAccount, { initdb }: PostgresBinaries, dataDir: string) => {
   const { cwd, path } = place(dataDir)
   const rehearsal = ['sh', '-c', 'test -d "$1" && "$0" --pgdata="$1" --show', initdb, path]
@@ -113,8 +122,8 @@ const canRun = ({ prefix, spawnAs, place }: PostgresAccount, { initdb }: Postgre
 }
 
 /**
- * Gives a cluster of a former start to the account. What lies beside it stays root's or becomes it:
- * passwords, and the id of the process that root ends. No server may run in it.
+ * Gives a cluster of an earlier start to the account. The files beside it belong to root:
+ * passwords, and the id of the process that root ends. No server may run in the cluster.
  */
 export const giveCluster = ({ owner }: PostgresAccount, dataDir: string, cluster: string): void => {
   if (owner === undefined) return
@@ -126,10 +135,7 @@ export const giveCluster = ({ owner }: PostgresAccount, dataDir: string, cluster
   if (existsSync(cluster) && lstatSync(cluster).uid !== owner) giveTree(cluster, owner)
 }
 
-/**
- * The owner of a directory tells that of its content: the content is given first, the directory
- * last.
- */
+/** The owner of a directory stands for the owner of its content, so the directory changes last. */
 const giveTree = (path: string, owner: number): void => {
   if (lstatSync(path).isDirectory()) for (const name of readdirSync(path)) giveTree(join(path, name), owner)
   lchownSync(path, owner, owner)

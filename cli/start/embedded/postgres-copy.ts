@@ -8,9 +8,9 @@ const CACHE = '/var/cache/feedback-insights'
 const COPY = 'umask 022 && mkdir -p "$2" && cp -R "$0" "$1" && chmod -R a+rX "$1"'
 
 /**
- * The same programs where every user can run them; made once for each version, of about 60 MB. For
- * root whose `node_modules` is in a private home: PostgreSQL looks for its own files by their full
- * path. Undefined when they cannot be copied there.
+ * A copy of the programs that every user can run, made once for each version. Root needs it if
+ * `node_modules` is in a private home, since PostgreSQL opens its own files by their full path.
+ * Undefined if the copy fails.
  */
 export const copyForAll = (binaries: PostgresBinaries, cache = CACHE): PostgresBinaries | undefined => {
   const copy = join(cache, `postgresql-${binaries.version}`)
@@ -20,7 +20,7 @@ export const copyForAll = (binaries: PostgresBinaries, cache = CACHE): PostgresB
       if (spawnSync('sh', ['-c', COPY, binaries.root, draft, cache], { stdio: 'ignore' }).status !== 0) return undefined
       renameSync(draft, copy)
     } catch (error) {
-      // Another start made the copy first.
+      // Another start made the copy meanwhile.
       if (!existsSync(copy)) throw error
     } finally {
       rmSync(draft, { recursive: true, force: true })

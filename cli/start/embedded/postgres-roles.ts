@@ -5,10 +5,10 @@ export const POSTGRES_DATABASE = 'feedback_insights'
 export type PostgresPasswords = { readonly superuser: string; readonly owner: string }
 
 /**
- * Makes the database and its owner. The owner has the rights that the service and its commands
- * need, and none outside of the database. It makes the roles of `npm run reader`, and it sees the
- * statements of all connections, which `npm run purge:verify` searches. The statements are for
- * single-user mode, and can be repeated.
+ * Statements that make the database and its owner. The owner has the rights that the service and
+ * its commands need, and none outside of the database. It can create the roles of `npm run reader`,
+ * and see the statements of all connections, which `npm run purge:verify` searches. The statements
+ * are for single-user mode, and can be repeated.
  */
 export const rolesAndDatabase = ({ superuser, owner }: PostgresPasswords): readonly string[] => [
   `alter role ${POSTGRES_SUPERUSER} password '${superuser}'`,

@@ -8,13 +8,13 @@ import { POSTGRES_DATABASE, POSTGRES_OWNER } from './postgres-roles.ts'
 import { type EmbeddedServer, startServer } from './server.ts'
 
 export type PostgresOptions = {
-  /** Everything of this server goes below it: data, password, port, log. */
+  /** The folder for all files of the server: data, password, port, log. */
   readonly dataDir: string
-  /** Left out: the port of the last start if it is free, else any. */
+  /** The port. By default that of the last start if it is free, else any free one. */
   readonly port?: number
   /** Further settings, each as `name=value`. */
   readonly settings?: readonly string[]
-  /** Gets a line about each step that takes long. */
+  /** Receives a line about each long step. */
   readonly log?: (line: string) => void
 }
 
@@ -26,14 +26,14 @@ const STOP_STEPS = [
 ] as const
 
 /**
- * Another start took the port, or orphans of a killed server still hold its shared memory: both end
- * by themselves.
+ * Another start took the port, or orphans of a killed server still hold its shared memory. Both
+ * faults pass by themselves.
  */
 const PASSING_TROUBLE = /could not create any TCP\/IP sockets|shared memory block .* is still in use/
 
 const SETTINGS: readonly string[] = [
   'listen_addresses=127.0.0.1',
-  // A socket's path may have about 100 bytes, and the path of a data directory is easily longer.
+  // No socket, since its path has a low limit and the path of a data directory is easily longer.
   'unix_socket_directories=',
   'max_connections=200',
   'shared_buffers=128MB',
@@ -44,8 +44,8 @@ const SETTINGS: readonly string[] = [
   'timezone=UTC',
   'log_timezone=UTC',
   'log_checkpoints=off',
-  // Messages, details and statements of errors quote what people submitted: callers get them, the
-  // log must not have them.
+  // Keeps errors out of the log: their messages, details and statements quote submitted content.
+  // The client gets them.
   'log_min_messages=log',
   'log_min_error_statement=panic',
   'log_error_verbosity=terse',
@@ -54,9 +54,8 @@ const SETTINGS: readonly string[] = [
 ]
 
 /**
- * Starts PostgreSQL on 127.0.0.1, durable, with the data that `dataDir` has. Its connection string
- * is that of the owner of the database, who is no superuser; the superuser's password is beside the
- * data.
+ * Starts PostgreSQL on 127.0.0.1, durable, with the data in `dataDir`. Its connection string is for
+ * the owner of the database, who is not a superuser. The superuser's password is beside the data.
  */
 export const startPostgres = async (options: PostgresOptions): Promise<EmbeddedServer> => {
   // The server and the programs that prepare it run in another directory.

@@ -3,13 +3,13 @@ import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 
 export type ProgramLog = {
-  /** Writes down the output of a program, until the program ends. */
+  /** Logs the output of a program until the program ends. */
   readonly take: (output: Readable) => void
   readonly close: () => Promise<void>
 }
 
 /**
- * Keeps the output of a program in a file, and passes on what its operator should see: warnings,
+ * Writes the output of a program to a file, and passes on the lines for its operator: warnings,
  * errors, and crashes.
  */
 export const programLog = (file: string, passOn: (line: string) => void): ProgramLog => {
@@ -26,7 +26,7 @@ export const programLog = (file: string, passOn: (line: string) => void): Progra
 }
 
 /**
- * Everything above the level info. A line that is no event comes from the runtime, and tells of a
+ * Lines above the level info. A line that is not an event comes from the runtime and reports a
  * crash.
  */
 const isNotable = (line: string): boolean => {
@@ -39,7 +39,7 @@ const isNotable = (line: string): boolean => {
   }
 }
 
-/** Keeps the log of one start and of the start before it. */
+/** Keeps the logs of this start and of the previous one. */
 export const rotateLog = (file: string): void => {
   if (existsSync(file)) renameSync(file, `${file}.1`)
 }

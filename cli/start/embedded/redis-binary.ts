@@ -6,25 +6,27 @@ import { fileURLToPath } from 'node:url'
 
 export type RedisBinary = {
   readonly program: string
-  /** What the program needs in its environment, e.g. where its libraries are. */
+  /** Variables that the program needs, such as the path of its libraries. */
   readonly env: Readonly<Record<string, string>>
   readonly version: string
 }
 
 const PROGRAM_NAMES = ['redis-server', 'valkey-server'] as const
-/** A downloaded server lies among the installed packages, and is deleted with them. */
+/**
+ * The folder of a downloaded server. It is among the installed packages, and is deleted with them.
+ */
 const CACHE_DIR = fileURLToPath(new URL('../../../node_modules/.cache/redis', import.meta.url))
 
 /**
  * Finds a Redis or Valkey server on this machine, or gets one.
  *
- * @throws with what to do where that is impossible
+ * @throws with a remedy if that is impossible
  */
 export const redisBinary = async (log: (line: string) => void): Promise<RedisBinary> => {
   const found = onPath() ?? (await fromArchive(log)) ?? (await fromPackageManager(log))
   if (found !== undefined) return found
   throw new Error(
-    'no Redis server here, and none could be fetched: install redis-server or valkey-server, or set REDIS_URL to a server of your own',
+    'no Redis server is installed, and none could be downloaded: install redis-server or valkey-server, or set REDIS_URL to a server of your own',
   )
 }
 
@@ -38,9 +40,9 @@ const onPath = (): RedisBinary | undefined => {
 }
 
 /**
- * A Redis server from the packages of Debian or Ubuntu, unpacked into CACHE_DIR and not installed,
- * so that it needs no root and starts no service. Undefined on other systems, and where the archive
- * or CACHE_DIR cannot be reached.
+ * A Redis server from the packages of Debian or Ubuntu. It is unpacked into CACHE_DIR instead of
+ * installed, so it needs no root and starts no service. Undefined on other systems, and if the
+ * archive or CACHE_DIR cannot be reached.
  */
 const fromArchive = async (log: (line: string) => void): Promise<RedisBinary | undefined> => {
   const cached = unpackedServer(CACHE_DIR)
@@ -67,8 +69,8 @@ const fromArchive = async (log: (line: string) => void): Promise<RedisBinary | u
 }
 
 /**
- * Another start may fetch at the same time: each works in its own directory, and the first to
- * finish is kept. Undefined where the packages belong to another user.
+ * Another start may download at the same time. Each works in its own directory, and the first to
+ * finish wins. Undefined if the packages belong to another user.
  */
 const draftDirectory = (): string | undefined => {
   try {
@@ -94,10 +96,13 @@ const fetchInto = async (unpacked: string, draft: string, aptOptions: readonly s
   return false
 }
 
-/** As root, apt would hand the work to a user who cannot enter our directories. */
+/** As root, apt would work as a user who cannot enter our directories. */
 const APT_OPTIONS = ['-qq', '-o', 'APT::Sandbox::User=root', '-o', 'Acquire::Retries=3']
 
-/** What apt would install. Only root may install packages, everyone may ask apt to simulate it. */
+/**
+ * The packages that apt would install. Only root may install packages, but every user may simulate
+ * it.
+ */
 const missingPackages = async (name: string, aptOptions: readonly string[]): Promise<string[]> => {
   const rehearsal = ['--simulate', '--no-install-recommends', 'install', name]
   const plan = await run('apt-get', [...APT_OPTIONS, ...aptOptions, ...rehearsal])
@@ -105,8 +110,8 @@ const missingPackages = async (name: string, aptOptions: readonly string[]): Pro
 }
 
 /**
- * Fetches package lists into `draft`: the lists of the system may be absent or outdated, and only
- * root may renew them.
+ * Downloads package lists into `draft`. The lists of the system may be absent or outdated, and only
+ * root may update them.
  */
 const ownPackageLists = async (draft: string): Promise<readonly string[]> => {
   const lists = join(draft, 'lists')
@@ -140,7 +145,7 @@ const libraryDirectories = (root: string): string[] => {
 const fromPackageManager = async (log: (line: string) => void): Promise<RedisBinary | undefined> => {
   if (process.getuid?.() === 0 && (await run('apt-get', ['--version'])) !== undefined) {
     log('Installing redis-server with apt-get …')
-    // The run level keeps the package from starting a server of its own on the standard port.
+    // The run level keeps the package from starting its own server on the standard port.
     const script = 'apt-get update -qq; RUNLEVEL=1 apt-get install -y -qq --no-install-recommends redis-server'
     await run('env', ['DEBIAN_FRONTEND=noninteractive', 'sh', '-c', script])
     return onPath()
@@ -155,7 +160,7 @@ const fromPackageManager = async (log: (line: string) => void): Promise<RedisBin
   return undefined
 }
 
-/** The program with the version that it tells; undefined when it does not run here. */
+/** The program with its version; undefined if it does not run here. */
 const probe = (program: string, env: Readonly<Record<string, string>>): RedisBinary | undefined => {
   // `env` adds these variables to the environment of this program.
   const assignments = Object.entries(env).map(([name, value]) => `${name}=${value}`)
@@ -164,7 +169,7 @@ const probe = (program: string, env: Readonly<Record<string, string>>): RedisBin
   return answer.status === 0 && version !== undefined ? { program, env, version } : undefined
 }
 
-/** The output of a program; undefined when it fails or does not exist. */
+/** The output of a program; undefined if it fails or does not exist. */
 const run = (program: string, args: readonly string[], cwd = '/'): Promise<string | undefined> =>
   new Promise((resolve) => {
     const child = spawn('env', ['LC_ALL=C', program, ...args], { cwd, stdio: ['ignore', 'pipe', 'ignore'] })

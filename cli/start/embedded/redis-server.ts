@@ -10,20 +10,20 @@ import { type EmbeddedServer, startServer } from './server.ts'
 export type AppendFsync = 'always' | 'everysec' | 'no'
 
 export type RedisOptions = {
-  /** Everything of this server goes below it: data, password, port, log. */
+  /** The folder for all files of the server: data, password, port, log. */
   readonly dataDir: string
-  /** Left out: the port of the last start if it is free, else any. */
+  /** The port. By default that of the last start if it is free, else any free one. */
   readonly port?: number
   readonly maxMemoryBytes?: number
-  /** `everysec` may lose a second when the machine loses power, `always` nothing. */
+  /** A loss of power can cost a second with `everysec`, and nothing with `always`. */
   readonly appendFsync?: AppendFsync
   /** Further lines of its configuration, such as the settings of a cluster's node. */
   readonly settings?: readonly string[]
-  /** Gets a line about each step that takes long. */
+  /** Receives a line about each long step. */
   readonly log?: (line: string) => void
 }
 
-/** Redis 7 has a second name for this setting, and still knows the one below. */
+/** Redis 7 has a second name for this setting, and accepts the old one below. */
 const ENTRIES_IN_ONE_PIECE = 32
 const REWRITE_FROM_BYTES = 256 * 1024 ** 2
 const DEFAULT_MAX_MEMORY_BYTES = 1024 ** 3
@@ -35,9 +35,9 @@ const STOP_STEPS = [
 
 const PASSING_TROUBLE = /Address already in use/
 
-/** Starts Redis on 127.0.0.1, durable, with the data that `dataDir` has. */
+/** Starts Redis on 127.0.0.1, durable, with the data in `dataDir`. */
 export const startRedis = async (options: RedisOptions): Promise<EmbeddedServer> => {
-  // The server changes its directory.
+  // The path must be absolute, since the server changes its directory.
   const dataDir = resolve(options.dataDir)
   const { program, env, version } = await redisBinary(options.log ?? (() => {}))
   mkdirSync(dataDir, { recursive: true, mode: 0o700 })
@@ -65,8 +65,8 @@ export const startRedis = async (options: RedisOptions): Promise<EmbeddedServer>
 }
 
 /**
- * The settings go into a file: every user of the machine can read a program's arguments, and one
- * setting is the password.
+ * The settings go into a file, since one of them is the password and every user can read a
+ * program's arguments.
  */
 const configuration = (options: RedisOptions & { port: number; password: string; version: string }): string => {
   const {
@@ -86,15 +86,15 @@ const configuration = (options: RedisOptions & { port: number; password: string;
     'daemonize no',
     'appendonly yes',
     `appendfsync ${appendFsync}`,
-    // A rewrite takes a processor for up to a second, and requests wait longer meanwhile. With
-    // Redis's default there is a rewrite every few seconds under load.
+    // A rewrite takes a whole processor, and requests wait longer meanwhile. By default Redis would
+    // rewrite every few seconds under load.
     `auto-aof-rewrite-min-size ${REWRITE_FROM_BYTES}`,
     'save ""',
     `maxmemory ${maxMemoryBytes}`,
     'maxmemory-policy noeviction',
-    // A book of idempotency keys that Redis keeps in one piece is searched from its first key on.
+    // Redis searches a small hash from its first key on, which is slow for idempotency keys.
     `hash-max-ziplist-entries ${ENTRIES_IN_ONE_PIECE}`,
-    // A slow log and a crash report quote commands, and with them what people submitted.
+    // A slow log and a crash report quote commands, and so submitted content.
     'slowlog-log-slower-than -1',
     ...(isAtLeast(version, 6, 2) ? ['crash-log-enabled no'] : []),
     ...settings,
@@ -107,10 +107,7 @@ const isAtLeast = (version: string, major: number, minor: number): boolean => {
   return hasMajor > major || (hasMajor === major && hasMinor >= minor)
 }
 
-/**
- * Until it listens, Redis refuses the connection; until it has read its data, it answers with
- * LOADING.
- */
+/** Redis refuses connections until it listens, and answers LOADING until it has read its data. */
 const answersPing = (port: number, password: string): Promise<boolean> => {
   const patienceMs = 1_000
   return new Promise((settle) => {

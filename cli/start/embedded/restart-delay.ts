@@ -3,8 +3,8 @@ const LONGEST_MS = 10_000
 const GOOD_RUN_MS = 30_000
 
 /**
- * Milliseconds to wait before a start; more after each failure, and few again after a good run of
- * `ranMs`.
+ * The delay before a start, in milliseconds. It grows with each failure, and is short again after a
+ * good run of `ranMs`.
  */
 export const restartDelays = (): { readonly next: (ranMs: number) => number } => {
   let failures = 0

@@ -7,30 +7,30 @@ import { choosePort } from './free-port.ts'
 import { endLeftover, readPidFile, writePidFile } from './pid-file.ts'
 import { rotateLog } from './program-log.ts'
 
-/** A database server that this program has started and answers for. */
+/** A database server that this program has started and looks after. */
 export type EmbeddedServer = {
-  /** Connection string with user and password, as psql and redis-cli take it. */
+  /** Connection string with user and password, in the form of psql and redis-cli. */
   readonly url: string
   readonly port: number
   readonly pid: number
-  /** Exit code once the server has ended; null when a signal ended it. */
+  /** Exit code once the server has ended; null if a signal ended it. */
   readonly exited: Promise<number | null>
-  /** Ends the server cleanly, by force when it does not obey; may be called again. */
+  /** Ends the server cleanly, or by force if it does not obey. May be called again. */
   readonly stop: () => Promise<void>
 }
 
 export type ServerOptions = {
   readonly name: string
-  /** Everything of this server goes below it: data, password, port, log. */
+  /** The folder for all files of the server: data, password, port, log. */
   readonly dataDir: string
   readonly logName: string
   readonly wantedPort: number | undefined
   readonly stopSteps: readonly StopStep[]
-  /** What a server says when it gives up over something that passes by itself. */
+  /** Words in the log of a server that ended because of a passing fault. */
   readonly passingTrouble: RegExp
-  /** What the end of the log means, and what to do, where that is known. */
+  /** Explains the end of the log, with a remedy, if the reason is known. */
   readonly explainEnd?: (log: string) => string | undefined
-  /** Called when no former server works in `dataDir` any more. */
+  /** Called when no earlier server runs in `dataDir`. */
   readonly prepare: () => PreparedServer | Promise<PreparedServer>
 }
 
@@ -38,17 +38,17 @@ export type PreparedServer = {
   readonly urlAt: (port: number) => string
   /** The program and its arguments; called before each attempt to start it. */
   readonly commandAt: (port: number) => readonly string[]
-  /** What the server sees beside SERVER_ENVIRONMENT. */
+  /** Variables of the server in addition to SERVER_ENVIRONMENT. */
   readonly env?: Readonly<Record<string, string>>
   readonly spawnAs?: { readonly uid: number; readonly gid: number } | undefined
-  /** The directory that it is started in; `/` when left out. */
+  /** The directory in which the server starts; by default `/`. */
   readonly cwd?: string
   readonly isReady: (running: { readonly pid: number; readonly port: number }) => boolean | Promise<boolean>
 }
 
 /**
- * What embedded servers see of the environment. The rest would reach them as settings (PGDATA,
- * LD_LIBRARY_PATH) or turn up in their logs in another language.
+ * The variables of embedded servers. Others would change their settings (PGDATA, LD_LIBRARY_PATH)
+ * or the language of their logs.
  */
 export const SERVER_ENVIRONMENT: Readonly<Record<string, string>> = {
   PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
@@ -57,7 +57,8 @@ export const SERVER_ENVIRONMENT: Readonly<Record<string, string>> = {
 }
 
 /**
- * A server that has crashed or has much data first replays its log or reads its append-only file.
+ * A server first replays its log or reads its append-only file, which takes time after a crash or
+ * with much data.
  */
 const READY_WITHIN_MS = 120_000
 const LOOK_EVERY_MS = 20
@@ -65,8 +66,8 @@ const TRY_AGAIN_AFTER_MS = 500
 const TRY_AGAIN_FOR_MS = 30_000
 
 /**
- * Starts a server and resolves once it serves; first ends a server that a killed start left behind
- * in `dataDir`.
+ * Starts a server and resolves once it serves. First ends the server in `dataDir` of an earlier
+ * start that was killed.
  *
  * @throws with the end of the server's log when it gives up or takes too long
  */
@@ -104,8 +105,8 @@ type RunOptions = Pick<PreparedServer, 'env' | 'spawnAs' | 'cwd'> & {
 type Running = Pick<EmbeddedServer, 'pid' | 'exited' | 'stop'> & { readonly hasExited: () => boolean }
 
 /**
- * Runs a server in a session of its own, so that Ctrl-C reaches it through its owner, in the
- * owner's order.
+ * Runs a server in its own session, so that Ctrl-C does not reach it and its owner can stop servers
+ * in order.
  */
 const run = async ([program = '', ...args]: readonly string[], options: RunOptions): Promise<Running> => {
   const { env, spawnAs, cwd = '/', files, stopSteps } = options
@@ -122,7 +123,7 @@ const run = async ([program = '', ...args]: readonly string[], options: RunOptio
   const exited = new Promise<number | null>((resolve) => {
     child.once('exit', (code) => {
       ended = true
-      // The next server may have written its own id there already.
+      // The next server may have written its id already.
       if (readPidFile(files.pid)?.pid === child.pid) rmSync(files.pid, { force: true })
       resolve(code)
     })

@@ -2,28 +2,28 @@ import { lstatSync, statSync } from 'node:fs'
 import process from 'node:process'
 
 const WRITABLE_BY_OTHERS = 0o022
-/** Root can do anything in any case. */
+/** Root can change any file in any case. */
 const ROOT = 0
 
 const REMEDY = 'Set DATA_DIR to a directory that you have made yourself.'
 
 /**
- * Throws where another user made a directory, or can still change it: the tokens, the key and the
- * passwords in it could be theirs.
+ * Throws if another user made a directory or can change it: its tokens, key and passwords could be
+ * that user's.
  */
 export const refuseForeignDirectory = (path: string): void => {
   const own = process.getuid?.()
   if (own === undefined) return
   const { uid, mode } = statSync(path)
   if ([uid, lstatSync(path).uid].some((owner) => owner !== own && owner !== ROOT))
-    throw new Error(`${path} belongs to another user, whose secrets it may hold. ${REMEDY}`)
+    throw new Error(`${path} belongs to another user, who could know its secrets. ${REMEDY}`)
   refuseWritable(path, mode)
 }
 
-/** Throws where a file of secrets is a link, or can be changed by other users. */
+/** Throws if a file of secrets is a link, or if other users can change it. */
 export const refuseForeignFile = (path: string): void => {
   const file = lstatSync(path)
-  if (!file.isFile()) throw new Error(`${path} is no regular file. ${REMEDY}`)
+  if (!file.isFile()) throw new Error(`${path} is not a regular file. ${REMEDY}`)
   if (process.getuid !== undefined) refuseWritable(path, file.mode)
 }
 

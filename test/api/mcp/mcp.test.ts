@@ -6,7 +6,7 @@ import { appWithoutStores, asksNothing } from '../../support/app-without-stores.
 
 const CALL = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'list_feedback', arguments: {} } }
 
-/** The answer to one request by a token that is the name of its scope. */
+/** The answer to a request whose token is named after its scope. */
 const ask = async (
   handle: (request: Request) => Promise<Response>,
   {
@@ -34,7 +34,7 @@ const ask = async (
 }
 
 describe('POST /mcp', () => {
-  it('lets in tokens that may read, from no page of an unknown origin', async () => {
+  it('accepts tokens that may read, but no page of an unknown origin', async () => {
     const { handle } = appWithoutStores({ mcp: { ...asksNothing, origins: ['https://app.example'] } })
     const cases: [status: number, given: Parameters<typeof ask>[1]][] = [
       [200, {}],
@@ -66,7 +66,7 @@ describe('POST /mcp', () => {
     }
   })
 
-  it('counts calls, not other messages, and says when the next one may come', async () => {
+  it('limits calls, not other messages, and says when the next call may come', async () => {
     let now = 0
     const limit = createCallLimit(2, () => now)
     const { handle } = appWithoutStores({ mcp: { ...asksNothing, limit, callsPerMinute: 2 } })
@@ -86,7 +86,7 @@ describe('POST /mcp', () => {
     assert.deepEqual(await statuses({}, {}), [200, 429])
   })
 
-  it('tells an agent that the database is away, and the log which call it was', async () => {
+  it('tells an agent that the database is away, and logs the call', async () => {
     const faults: string[] = []
     const calls: object[] = []
     const reads = {
@@ -107,7 +107,7 @@ describe('POST /mcp', () => {
 })
 
 describe('words that a model sees', () => {
-  it('have no email or number to call, also where they are cut', () => {
+  it('have no email address or phone number, even where they are cut', () => {
     const masked: [words: string, expected: string][] = [
       ['ann@example.org', '[masked]'],
       ["<Ann.O'Neil+x@example.co.uk>,b@c", '<[masked]>,[masked]'],

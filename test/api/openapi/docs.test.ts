@@ -9,7 +9,7 @@ describe('the API reference', () => {
   const filesOf = (page: string): string[] =>
     [...page.matchAll(/\b(?:href|src)="([^"]+)"/g)].map(([, file = '']) => file)
 
-  it('is a page for everybody', async () => {
+  it('is a page that needs no token', async () => {
     for (const path of ['/docs', '/docs/', '/docs?from=somewhere']) {
       const response = await ask(path)
       assert.equal(response.status, 200)
@@ -17,8 +17,8 @@ describe('the API reference', () => {
     }
   })
 
-  /** Also where a proxy has the service below a path. */
-  it('names only files that are served, each with its type', async () => {
+  /** This includes a proxy that has the service below a path. */
+  it('names only served files, each with its type', async () => {
     const [files, others] = await Promise.all(
       ['/docs', '/docs/'].map(async (path) => {
         const named = filesOf(await (await ask(path)).text())
@@ -50,7 +50,7 @@ describe('the API reference', () => {
     assert.equal((await ask('/openapi.json')).status, 200)
   })
 
-  it('asks nothing of other hosts', async () => {
+  it('loads nothing from other hosts', async () => {
     const page = await (await ask('/docs')).text()
     for (const file of filesOf(page)) assert.match(file, /^docs\/[\w.-]+$/)
     const style = await (await ask('/docs/swagger-ui.css')).text()
@@ -59,7 +59,7 @@ describe('the API reference', () => {
     assert.match(await (await ask('/docs/start.js')).text(), /validatorUrl: null/)
   })
 
-  it('lets nothing inline and nothing from elsewhere run', async () => {
+  it('runs no inline scripts and no scripts of other hosts', async () => {
     for (const path of ['/docs', '/docs/start.js', '/docs/swagger-ui-bundle.js']) {
       const { headers } = await ask(path)
       const policy = headers.get('content-security-policy') ?? ''

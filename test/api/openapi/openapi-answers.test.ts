@@ -35,14 +35,14 @@ describe('the answers in the OpenAPI document', () => {
   const RECORDS = RESOURCES.map(({ path }) => `GET /${path}/{id}`)
   const CHANGES = 'GET /changes'
   const READS = [...RESOURCES.map(({ path }) => `GET /${path}`), ...RECORDS, CHANGES]
-  /** Paths that are read as well as submitted to. */
+  /** Paths for reading as well as for submissions. */
   const BOTH = ['/feedbacks', '/conversations'].flatMap((path) => [`POST ${path}`, `GET ${path}`])
   const METRICS = 'GET /metrics'
   const HEALTH = ['GET /healthz', 'GET /readyz']
-  /** A header `Host` that is none is refused at any path. */
+  /** A malformed header `Host` is refused at any path. */
   const EVERYWHERE = operations.map(nameOf)
   /**
-   * By the type, no refusal can be forgotten here. `not-found` and `origin` belong to no operation.
+   * The type requires an entry for each refusal. `not-found` and `origin` belong to no operation.
    */
   const GIVEN_BY: {
     [R in Exclude<Refusal['refused'], 'not-found' | 'origin'>]: [Extract<Refusal, { refused: R }>, readonly string[]][]
@@ -89,14 +89,14 @@ describe('the answers in the OpenAPI document', () => {
   }
 
   for (const [refused, cases] of Object.entries(GIVEN_BY)) {
-    it(`include the refusal ${refused} wherever it is given`, async () => {
+    it(`include the refusal ${refused} wherever it occurs`, async () => {
       for (const [refusal, paths] of cases) {
         for (const path of paths) await assertDocuments(path, refusalResponse(refusal))
       }
     })
   }
 
-  it('include nothing else', () => {
+  it('include no other refusals', () => {
     const statuses = (path: string): number[] => {
       const given = Object.values(GIVEN_BY).flatMap((cases) =>
         cases.flatMap(([refusal, paths]) => (paths.includes(path) ? [refusalResponse(refusal).status] : [])),
@@ -133,11 +133,11 @@ describe('the answers in the OpenAPI document', () => {
     }
   })
 
-  it('are those that the operations give', async () => {
+  it('are the answers of the operations', async () => {
     const dependencies = { awaitProgress: async () => undefined } as unknown as IntakeDependencies
     const admitted = { submissionId: 's' } as Admitted
     for (const { path, status, kind } of submissions) {
-      // The answer to a feedback depends on what is stored: the end-to-end tests look at it.
+      // The answer to a feedback depends on the stored data, so the end-to-end tests check it.
       if (path === '/feedbacks') continue
       const given = await kind.answer(dependencies, { workspaceId: 'w', admitted } as Parameters<typeof kind.answer>[1])
       assert.deepEqual(given, { status, body: { success: true } }, path)

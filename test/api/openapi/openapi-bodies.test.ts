@@ -18,7 +18,7 @@ describe('the bodies in the OpenAPI document', () => {
       }
     })
 
-    it(`of ${path} are described as validation has them`, () => {
+    it(`of ${path} are described as validation judges them`, () => {
       let refused = 0
       for (const [name, { value }] of examples) {
         for (const [what, variant] of variantsOf(value)) {
@@ -32,7 +32,7 @@ describe('the bodies in the OpenAPI document', () => {
     })
   }
 
-  /** Whether it may be blank depends on another member, which the document says in words. */
+  /** Whether it may be blank depends on another member. The document says so in words. */
   const MAY_BE_OWN_ID = /\.(contactId|accountId|contact\.id|account\.id) is a blank text$/
 
   const PROBES: Readonly<Record<string, JsonValue>> = {
@@ -56,7 +56,7 @@ describe('the bodies in the OpenAPI document', () => {
     'an object of other members': { other: { nested: [null] } },
   }
 
-  /** The value with each part of it replaced by each probe, and left out. */
+  /** Variants of the value: each part replaced by each probe, and each member left out. */
   const variantsOf = function* (value: JsonValue, path = 'the body'): Generator<[what: string, variant: JsonValue]> {
     for (const [what, probe] of Object.entries(PROBES)) yield [`${path} is ${what}`, probe]
     if (typeof value !== 'object' || value === null) return
@@ -84,7 +84,7 @@ describe('the bodies in the OpenAPI document', () => {
     }
   })
 
-  it('have the bounds of free objects, as far as JSON Schema can say them', () => {
+  it('have the bounds of free objects, as far as JSON Schema can express them', () => {
     const free: readonly (readonly [keyof typeof BODIES, JsonObject, string])[] = [
       ['FeedbackSubmission', { description: 'x' }, 'sourceData'],
       ['ContactReference', {}, 'sourceData'],
@@ -105,14 +105,14 @@ describe('the bodies in the OpenAPI document', () => {
     }
   })
 
-  it('have no defaults, since type generators take a member with one for one that has to be there', () => {
+  it('have no defaults, since type generators treat a member with a default as required', () => {
     const withDefault = [...objectsIn(document.components['schemas'] ?? null)].filter(
       ([, schema]) => 'default' in schema,
     )
     assert.deepEqual(withDefault, [])
   })
 
-  it('lose no member in a generator that makes a type of each alternative', () => {
+  it('keep all members in a generator that makes a type of each alternative', () => {
     for (const [path, { anyOf, properties, type }] of objectsIn(document.components['schemas'] ?? null)) {
       if (!Array.isArray(anyOf)) continue
       assert.deepEqual([properties, type], [undefined, undefined], path)
@@ -123,7 +123,7 @@ describe('the bodies in the OpenAPI document', () => {
     }
   })
 
-  it('have a name for each object that may be null instead', () => {
+  it('have a name for each nullable object', () => {
     const nameless = [...objectsIn(document.components['schemas'] ?? null)].filter(
       ([, { type }]) => Array.isArray(type) && type.includes('object'),
     )

@@ -21,7 +21,7 @@ type OperationObject = {
   responses: Record<string, JsonObject>
 }
 
-/** As it comes out of JSON. */
+/** The document as parsed JSON. */
 export const document = JSON.parse(JSON.stringify(await openApiDocument(BASE_PATH))) as JsonObject & {
   openapi: string
   info: { version: string }
@@ -30,21 +30,21 @@ export const document = JSON.parse(JSON.stringify(await openApiDocument(BASE_PAT
   components: Record<string, JsonObject>
 }
 
-/** What a reference leads to. */
+/** The target of a reference. */
 export const resolve = (ref: string): JsonValue => {
   assert.match(ref, /^#\//)
   const found = ref
     .slice(2)
     .split('/')
     .reduce<JsonValue | undefined>((at, name) => (isJsonObject(at) ? at[name] : undefined), document)
-  assert.ok(found !== undefined, `${ref} leads nowhere`)
+  assert.ok(found !== undefined, `${ref} has no target`)
   return found
 }
 export const resolved = (value: JsonObject): JsonObject =>
   typeof value['$ref'] === 'string' ? (resolve(value['$ref']) as JsonObject) : value
 export const fits = (schema: JsonValue, value: JsonValue): boolean => fitsSchema(resolve, schema, value)
 
-/** Every object in the document, with the path that leads to it. */
+/** Every object in the document, with its path. */
 export const objectsIn = function* (value: JsonValue, path = '#'): Generator<[path: string, object: JsonObject]> {
   if (isJsonObject(value)) yield [path, value]
   if (typeof value === 'object' && value !== null) {
@@ -52,10 +52,7 @@ export const objectsIn = function* (value: JsonValue, path = '#'): Generator<[pa
   }
 }
 
-/**
- * Every operation, with its path below the base path, if it lies there, and the address at which it
- * is asked.
- */
+/** Every operation, with its path (below the base path, if it is there) and its address. */
 export const operations = Object.entries(document.paths).flatMap(([at, { get, post }]) => {
   const path = at.startsWith(BASE_PATH) ? at.slice(BASE_PATH.length) : at
   return [
@@ -69,7 +66,7 @@ export const answerOf = ({ responses }: OperationObject, status: number): Answer
   return resolved(found) as unknown as Answer
 }
 
-/** The five operations and the status with which each accepts. */
+/** The five operations and the status of acceptance of each. */
 const SUBMISSIONS: Readonly<Record<string, { kind: AnySubmissionKind; status: number }>> = {
   '/feedbacks': { kind: createFeedback, status: 201 },
   '/contacts/identify': { kind: identifyContact, status: 201 },

@@ -8,7 +8,7 @@ import { appWithoutStores } from '../../support/app-without-stores.ts'
 import { RESOURCES } from '../../../api/reads/reads.ts'
 import { document, objectsIn, operations, resolve, resolved } from './openapi-document.ts'
 
-/** Bodies whose schema is a choice between others. */
+/** Bodies whose schema is a choice. */
 const BODIES_OF_ALTERNATIVES = ['PurgeRequest']
 
 describe('the OpenAPI document', () => {
@@ -19,7 +19,7 @@ describe('the OpenAPI document', () => {
     assert.deepEqual(committed, document)
   })
 
-  it('says which interface it describes, and where that is', () => {
+  it('names its interface, its version and its server', () => {
     assert.equal(document.openapi, '3.1.0')
     assert.equal(document.info.version, '1.0.5')
     assert.deepEqual(
@@ -49,7 +49,7 @@ describe('the OpenAPI document', () => {
     assert.equal(new Set(operations.map(({ operation }) => operation.operationId)).size, operations.length)
   })
 
-  it('has references that lead somewhere, and no component that nothing refers to', () => {
+  it('has a target for each reference, and a reference to each component', () => {
     const refs = new Set<string>()
     for (const [, { $ref }] of objectsIn(document)) {
       if (typeof $ref !== 'string') continue
@@ -66,7 +66,7 @@ describe('the OpenAPI document', () => {
   it('describes every member of every schema, every parameter, header and answer', () => {
     const { schemas = {}, headers = {}, parameters = {}, responses = {} } = document.components
     for (const [path, { properties }] of objectsIn(schemas)) {
-      // A member may be called so itself, but then it is a schema without members.
+      // A member can have this name, but then it is a schema without members.
       if (!isJsonObject(properties) || path.endsWith('/properties') || path.includes('/anyOf/')) continue
       for (const [name, member] of Object.entries(properties)) assertDescribed(member, `${path}.${name}`)
     }
@@ -85,7 +85,7 @@ describe('the OpenAPI document', () => {
     assert.ok(typeof description === 'string' && description.trim().length > 3, `${where} has no description`)
   }
 
-  it('keeps no description of what is gone', () => {
+  it('has no description of a removed member', () => {
     const paths = Object.keys(BODIES).flatMap((name) => [
       name,
       ...membersOf(document.components['schemas']?.[name] ?? null, name),
@@ -93,7 +93,7 @@ describe('the OpenAPI document', () => {
     assert.deepEqual(Object.keys(FIELD_DESCRIPTIONS).toSorted(), paths.toSorted())
   })
 
-  /** Alternatives have the same members. */
+  /** Alternatives have equal members. */
   const membersOf = (schema: JsonValue, path: string): string[] => {
     if (!isJsonObject(schema)) return []
     const { anyOf, properties } = schema
@@ -116,7 +116,7 @@ describe('the service', () => {
   const ask = (path: string, method = 'GET'): Promise<Response> =>
     app.handle(new Request(`http://localhost${path}`, { method }))
 
-  it('serves the document to everybody', async () => {
+  it('serves the document without a token', async () => {
     for (let times = 0; times < 2; times++) {
       const response = await ask('/openapi.json')
       assert.equal(response.status, 200)
@@ -126,7 +126,7 @@ describe('the service', () => {
     }
   })
 
-  it('has every path that the document describes, and refuses there who has no token', async () => {
+  it('has every path of the document, and refuses requests without a token there', async () => {
     for (const { at, method, operation } of operations) {
       const { status, headers } = await ask(at.replace('{id}', '019b1c6e-0f3a-7c52-8d4e-6a2b9f1c7d35'), method)
       const isOpen = operation.security?.length === 0

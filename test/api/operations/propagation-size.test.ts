@@ -13,7 +13,7 @@ describe('propagatedSizeBytes', () => {
     assert.equal(propagatedSizeBytes({ conversationBytes: 1000, propertiesBytes: 30, messageCount: 0 }), 1000)
   })
 
-  it('is never less than what propagation makes', () => {
+  it('is never less than the size after propagation', () => {
     const properties = fc.dictionary(fc.string({ maxLength: 3 }), fc.oneof(fc.string(), fc.integer()), { maxKeys: 4 })
     fc.assert(
       fc.property(properties, fc.array(properties, { maxLength: 5 }), (conversationProperties, ofMessages) => {

@@ -10,7 +10,7 @@ import { temporaryDirectory } from '../../support/temporary-directory.ts'
 
 const RULES = fileURLToPath(new URL('../../../api/operators/alert-rules.yaml', import.meta.url))
 const RULES_TEXT = readFileSync(RULES, 'utf8')
-/** Of Debian's package `prometheus`. */
+/** A program of Debian's package `prometheus`. */
 const isThere = spawnSync('promtool', ['--version']).status === 0
 
 type Case = { name: string; series: Readonly<Record<string, string>>; after: string; alerts: readonly string[] }
@@ -18,9 +18,9 @@ type Case = { name: string; series: Readonly<Record<string, string>>; after: str
 const PROCESSES = 'feedback_insights_processes{kind="worker",instance="api:1"}'
 const CASES: readonly Case[] = [
   { name: 'all is well', series: { [PROCESSES]: '1x20' }, after: '10m', alerts: [] },
-  { name: 'nobody is scraped', series: {}, after: '5m', alerts: ['FeedbackInsightsNoApi'] },
+  { name: 'no process is scraped', series: {}, after: '5m', alerts: ['FeedbackInsightsNoApi'] },
   {
-    name: 'the last API process went',
+    name: 'the last API process ended',
     series: { [PROCESSES]: '1 1 1 stale' },
     after: '8m',
     alerts: ['FeedbackInsightsNoApi'],
@@ -33,7 +33,7 @@ const CASES: readonly Case[] = [
     alerts: ['FeedbackInsightsWorkerSilent'],
   },
   {
-    name: 'one process of several is gone, and a program of somebody else',
+    name: 'one of several processes has ended, and a foreign program too',
     series: {
       [PROCESSES]: '1x20',
       'feedback_insights_build_info{job="f",instance="api:2"}': '1 1 1 stale',
@@ -88,7 +88,7 @@ const ruleFile = v.object({
 
 const rulesIn = (yaml: string) => v.parse(ruleFile, parseYaml(yaml)).groups[0].rules
 
-/** As promtool takes them; JSON is YAML. Of each rule, either its alert or none. */
+/** Tests in the form of promtool; JSON is YAML. Each rule has either its alert or none. */
 const testFile = (): string =>
   JSON.stringify({
     rule_files: [RULES],
@@ -122,13 +122,13 @@ describe('the alert rules, as Prometheus takes them', () => {
 })
 
 describe('the alert rules', () => {
-  it('each says what is the matter and what to do, under a name of its own', () => {
+  it('have their own name, and say the fault and the remedy', () => {
     const rules = rulesIn(RULES_TEXT)
     assert.ok(rules.length >= 8)
     assert.equal(new Set(rules.map(({ alert }) => alert)).size, rules.length)
   })
 
-  it('name commands that there are', () => {
+  it('name existing commands', () => {
     const { scripts } = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')) as {
       scripts: object
     }
@@ -140,7 +140,7 @@ describe('the alert rules', () => {
     )
   })
 
-  it('tell that nothing is there any more that could say so', () => {
+  it('report that no process answers', () => {
     assert.match(RULES_TEXT, /expr: absent\(feedback_insights_processes\)/)
   })
 })

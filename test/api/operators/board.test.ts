@@ -51,7 +51,7 @@ describe('the board', () => {
   const get = (path: string): Promise<Response> => board(new Request(`${ORIGIN}${BASE}${path}`))
 
   describe('its page', () => {
-    it('is served at each path that it leads to', async () => {
+    it('is served at each path of its links', async () => {
       for (const path of ['', '/', '/queue/submissions', '/queue/submissions/waiting-1', '/job-schedulers']) {
         const address = `https://proxy.example/below${BASE}${path}`
         const response = await get(path)
@@ -62,7 +62,7 @@ describe('the board', () => {
       }
     })
 
-    it('is whole, leads back to the overview, and names only files that are served here', async () => {
+    it('is complete, links back to the overview, and names only served files', async () => {
       const page = await (await get('/')).text()
       assert.doesNotMatch(page, /<%|%>/)
       assert.doesNotMatch(page, /(?:href|src)="(?:https?:)?\/\//)
@@ -80,8 +80,8 @@ describe('the board', () => {
     })
   })
 
-  describe('what is sent with every answer', () => {
-    it('protects it', async () => {
+  describe('the headers of every answer', () => {
+    it('protect it', async () => {
       for (const path of ['/', '/api/queues', '/static/images/logo.svg', '/nothing']) {
         const { headers } = await get(path)
         assert.equal(headers.get('x-content-type-options'), 'nosniff')
@@ -90,7 +90,7 @@ describe('the board', () => {
       }
     })
 
-    it('keeps pages and job lists out of caches, and lets hashed files stay in them', async () => {
+    it('keep pages and job lists out of caches, and hashed files in them', async () => {
       const script = /src="(static\/js\/main[^"]+)"/.exec(await (await get('/')).text())?.[1]
       assert.equal((await get('/')).headers.get('cache-control'), 'no-store')
       assert.equal((await get('/api/queues')).headers.get('cache-control'), 'no-store')
@@ -116,7 +116,7 @@ describe('the board', () => {
       }
     })
 
-    it('are nothing outside of their folder', async () => {
+    it('are only the files of their folder', async () => {
       const outside = [
         [
           '/../index.ejs',
@@ -132,8 +132,7 @@ describe('the board', () => {
         ['/__proto__', '/../../../../../../etc/passwd', '/%2e%2e%2f%2e%2e%2f%2e%2e%2fpackage.json'],
       ].flat()
       for (const path of outside) {
-        // Built by hand, since the constructor of Request would resolve the dots before the board
-        // sees them.
+        // Built by hand, since the constructor of Request would resolve the dots.
         const url = `${ORIGIN}${BASE}/static${path}`
         const request = new Proxy(new Request(`${ORIGIN}${BASE}/`), {
           get: (target, key): unknown => (key === 'url' ? url : Reflect.get(target, key, target)),
@@ -145,8 +144,8 @@ describe('the board', () => {
     })
   })
 
-  describe('what it shows', () => {
-    it('lists queues and their jobs, with what they name and what came of them', async () => {
+  describe('the content of the board', () => {
+    it('lists queues and their jobs, with their data and results', async () => {
       const response = await get(`/api/queues?activeQueue=${name}&status=latest`)
       assert.equal(response.status, 200)
       const [listed] = (await response.json()).queues
@@ -158,7 +157,7 @@ describe('the board', () => {
       assert.equal(jobs.find((job) => job.id === 'waiting-1')?.returnValue ?? null, null)
     })
 
-    it('shows a job by itself, schedulers and the state of Redis', async () => {
+    it('shows a single job, schedulers and the state of Redis', async () => {
       for (const path of ['waiting-1', 'done-1', 'done-1/flow', 'done-1/logs', 'default-job-options', 'workers']) {
         assert.equal((await get(`/api/queues/${name}/${path}`)).status, 200, path)
       }
@@ -170,8 +169,8 @@ describe('the board', () => {
     })
   })
 
-  describe('what would change something', () => {
-    // As a page of this origin sends it, and with a body that the operation would take.
+  describe('a request to change something', () => {
+    // A request as a page of this origin sends it, with a body for the operation.
     const headers = { 'sec-fetch-site': 'same-origin', 'content-type': 'application/json' }
     const body = JSON.stringify({ jobData: { version: 2 }, name: 'x', data: {}, concurrency: 7 })
     const ofQueue = `/api/queues/${name}`
@@ -197,7 +196,7 @@ describe('the board', () => {
       }
     })
 
-    it('is no address that can be read', async () => {
+    it('is not an address for reading', async () => {
       for (const path of ['pause', 'retry/failed', 'empty']) {
         assert.equal((await get(`/api/queues/${name}/${path}`)).status, 404, path)
       }
@@ -211,8 +210,8 @@ describe('the board', () => {
     })
   })
 
-  describe('what goes wrong', () => {
-    it('answers paths that do not exist with 404', async () => {
+  describe('a faulty request', () => {
+    it('gets 404 at a path that does not exist', async () => {
       for (const path of [
         '/nothing',
         '/api/nothing',
@@ -231,13 +230,13 @@ describe('the board', () => {
       assert.equal(outside.status, 404)
     })
 
-    it('answers malformed escapes with 400', async () => {
+    it('gets 400 for malformed escapes', async () => {
       assert.equal((await get('/api/queues/%E0%A4%A')).status, 404)
       assert.equal((await get(`/api/queues/${name}/%E0%A4%A`)).status, 400)
       assert.equal((await get('/api/queues?activeQueue=%25')).status, 400)
     })
 
-    it('tells the caller of a fault, and the client nothing about it', async () => {
+    it('reports a fault to the process, and no detail to the client', async () => {
       const away = new Redis({ port: 1, lazyConnect: true, maxRetriesPerRequest: 0, retryStrategy: () => null })
       away.on('error', () => undefined)
       const broken = new Queue(name, { connection: away, prefix, skipWaitingForReady: true })
@@ -253,7 +252,9 @@ describe('the board', () => {
       const response = await of(new Request(`${ORIGIN}${BASE}/api/queues`))
 
       assert.equal(response.status, 500)
-      assert.deepEqual(await response.json(), { error: 'The queues cannot be shown at the moment' })
+      assert.deepEqual(await response.json(), {
+        error: 'The queues cannot be shown at the moment. Check with npm run doctor whether Redis answers.',
+      })
       assert.equal(faults.length, 1)
       away.disconnect()
     })

@@ -7,7 +7,7 @@ import type { SubmissionState } from '../../../contract/receipt.ts'
 const SUBMISSION = { workspaceId: 'w', id: 's' }
 const LONG_MS = 60_000
 
-/** Receipts that the test writes, and a clock that it sets. */
+/** Receipts and a clock that the test controls. */
 const setUp = () => {
   const receipts = new Map<string, Progress>()
   const asked: string[][] = []
@@ -33,7 +33,7 @@ const setUp = () => {
 }
 
 describe('waiting for a submission', () => {
-  it('answers all who wait for the same submission', async () => {
+  it('answers all requests that wait for the same submission', async () => {
     const { awaitProgress, write, asked } = setUp()
     const waiting = [1, 2, 3].map(() => awaitProgress(SUBMISSION, { until: 'finished', ms: LONG_MS }))
     write('applied')
@@ -45,7 +45,7 @@ describe('waiting for a submission', () => {
     assert.ok(asked.every((ids) => ids.length === 1))
   })
 
-  it('takes the receipt of a decided purge for a decision, and not for the end', async () => {
+  it('counts the receipt of a decided purge as decided, not as finished', async () => {
     const { awaitProgress, write, advance } = setUp()
     write('queued')
     const decided = await awaitProgress(SUBMISSION, { until: 'decided', ms: LONG_MS })
@@ -55,14 +55,14 @@ describe('waiting for a submission', () => {
     assert.equal(await finished, undefined)
   })
 
-  it('looks once also when there is no time to wait', async () => {
+  it('looks once even if there is no time to wait', async () => {
     const { awaitProgress, write } = setUp()
     assert.equal(await awaitProgress(SUBMISSION, { until: 'finished', ms: 0 }), undefined)
     write('dead')
     assert.equal((await awaitProgress(SUBMISSION, { until: 'finished', ms: 0 }))?.state, 'dead')
   })
 
-  it('ends when the process is to end, for those who wait and those who come later', async () => {
+  it('ends when the process ends, for waiting and for later requests', async () => {
     const { awaitProgress, stop } = setUp()
     const waiting = awaitProgress(SUBMISSION, { until: 'finished', ms: LONG_MS })
     stop.abort()
@@ -70,7 +70,7 @@ describe('waiting for a submission', () => {
     assert.equal(await awaitProgress(SUBMISSION, { until: 'finished', ms: LONG_MS }), undefined)
   })
 
-  it('goes on when a look-up has failed', async () => {
+  it('continues after a failed look-up', async () => {
     let looks = 0
     const awaitProgress = createAwaitProgress(
       async () => {

@@ -27,7 +27,7 @@ describe('Prefer: wait', () => {
     'wait=7, wait=x': 7,
     'return=minimal,\twait=7,return=representation': 7,
   }
-  it('is its whole seconds, 30 at most', () => {
+  it('is a whole number of seconds, 30 at most', () => {
     for (const [preference, expected] of Object.entries(seconds)) assert.equal(waited(preference), expected, preference)
   })
 
@@ -36,16 +36,16 @@ describe('Prefer: wait', () => {
     ['wait=7 8', 'wait 7', 'wait==7', 'waits=7', 'await=7', 'x wait=7', 'wait="7', "wait='7'", 'wait=x, wait=7'],
     ['wait, wait=7', 'x="wait=7"', 'x="a, wait=7', 'x=y; wait=7', 'x="a\\", wait=7, "'],
   ].flat()
-  it('is missing without a header, and in any other form', () => {
+  it('is absent without a header, and in any other form', () => {
     assert.equal(waited(), undefined)
     for (const preference of none) assert.equal(waited(preference), undefined, preference)
   })
 
-  it('is that of the first header which has it', () => {
+  it('is taken from the first header that has it', () => {
     assert.equal(waited('respond-async', 'wait=7', 'wait=8'), 7)
   })
 
-  it('is looked for in linear time: quadratic time would be many minutes, more than a test may take', () => {
+  it('is found in linear time: quadratic time would exceed the time of a test', () => {
     for (const part of ['"', '\\"', ' ', '\t', ',', ';', 'wait', 'wait=', 'wait="', 'a="\\', ' "\\",']) {
       waited(`wait${part.repeat(1_000_000 / part.length)}x`)
     }
@@ -63,7 +63,7 @@ describe('Prefer: handling', () => {
     handling: false,
     'x="handling=strict"': false,
   }
-  it('is strict where its first value says so', () => {
+  it('is strict if its first value says so', () => {
     for (const [preference, expected] of Object.entries(strict)) {
       assert.equal(isStrict(new Headers({ Prefer: preference })), expected, preference)
     }

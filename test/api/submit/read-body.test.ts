@@ -12,7 +12,7 @@ const GZIP = { ...JSON_TYPE, 'content-encoding': 'gzip' }
 
 type Part = Uint8Array | (() => Promise<Uint8Array>)
 
-/** A request whose body arrives in just these parts. */
+/** A request whose body arrives in exactly these parts. */
 const inParts = (
   parts: Iterable<Part>,
   headers: Record<string, string> = JSON_TYPE,
@@ -34,7 +34,7 @@ const inParts = (
   return new Request('http://localhost/', init)
 }
 
-/** A request whose body is there at once, with its length announced as a client would. */
+/** A request whose body arrives at once, with its length in the head, as from a client. */
 const whole = (body: string | Uint8Array, headers: Record<string, string> = JSON_TYPE): Request => {
   const bytes = typeof body === 'string' ? Buffer.from(body) : body
   return new Request('http://localhost/', {
@@ -95,7 +95,7 @@ describe('a body', () => {
   const bytes = Buffer.from(JSON.stringify(value))
   const asSent = { ok: true, value }
 
-  it('may be cut anywhere on its way, compressed or not, and may come byte by byte', async () => {
+  it('may arrive in pieces cut anywhere, compressed or not, even byte by byte', async () => {
     for (const [sent, headers] of [
       [bytes, JSON_TYPE],
       [gzipSync(bytes), GZIP],
@@ -109,7 +109,7 @@ describe('a body', () => {
     }
   })
 
-  it('is what JSON.parse makes of it, in whatever parts', async () => {
+  it('is the value of JSON.parse, in any parts', async () => {
     const cut = (of: Uint8Array, sizes: number[]): Uint8Array[] => {
       const starts = sizes.reduce<number[]>((all, size) => [...all, (all.at(-1) ?? 0) + size], [0])
       return starts.map((start, index) => of.subarray(start, starts[index + 1]))
@@ -132,7 +132,7 @@ describe('a body', () => {
     assert.equal(reasonOf(await read(whole(Buffer.concat([mark, mark, bytes])))), 'malformed')
   })
 
-  it('keeps hostile keys, and the last of double ones', async () => {
+  it('keeps hostile keys, and the last of repeated keys', async () => {
     const result = await read(whole('{"__proto__":{"x":1},"a":1,"a":2}'))
     assert.ok(result.ok)
     assert.equal(JSON.stringify(result.value), '{"__proto__":{"x":1},"a":2}')
@@ -148,7 +148,7 @@ describe('a body', () => {
 describe('a body that is too large', () => {
   const exact = JSON.stringify('x'.repeat(LIMITS.maxBytes - 2))
 
-  it('is one byte over the limit, however it comes', async () => {
+  it('is one byte over the limit, in any form', async () => {
     const over = `${exact} `
     const halves = (text: string) => [Buffer.from(text.slice(0, 50_000)), Buffer.from(text.slice(50_000))]
     assert.equal(reasonOf(await read(whole(exact))), 'none')
@@ -161,17 +161,17 @@ describe('a body that is too large', () => {
     assert.equal(reasonOf(await read(whole('"abc"'), { maxBytes: 4 })), 'too-large')
   })
 
-  it('is more than was announced', async () => {
+  it('is longer than announced', async () => {
     const headers = { ...JSON_TYPE, 'content-length': '2' }
     assert.equal(reasonOf(await read(inParts([Buffer.from('"abc"')], headers), { maxBytes: 4 })), 'too-large')
   })
 
-  it('is refused by its announced length without being read', async () => {
+  it('is refused by its announced length, unread', async () => {
     const headers = { ...JSON_TYPE, 'content-length': String(LIMITS.maxBytes + 1) }
     assert.equal(reasonOf(await read(inParts([never], headers))), 'too-large')
   })
 
-  it('is refused and cancelled as soon as it is over, without waiting for the rest', async () => {
+  it('is refused and cancelled at the first byte over the limit', async () => {
     let cancelled = false
     const endless = Array.from({ length: 3 }, (): Part => Buffer.alloc(50_000, ' '))
     const request = inParts([...endless, never], JSON_TYPE, () => (cancelled = true))
@@ -179,14 +179,14 @@ describe('a body that is too large', () => {
     assert.ok(cancelled)
   })
 
-  it('is a gzip bomb, of which no more is inflated than the limit', async () => {
-    // 256 MiB of spaces, as members of 1 MiB that are 1 KiB each. The end is never sent.
+  it('is a gzip bomb, and inflates only up to the limit', async () => {
+    // 256 MiB of spaces, in compressed members of 1 KiB each. The end is never sent.
     const member = gzipSync(Buffer.alloc(1024 * 1024, ' '))
     const bomb = Buffer.concat(Array.from({ length: 60 }, () => member))
     assert.equal(reasonOf(await read(inParts([bomb, never], GZIP))), 'too-large')
   })
 
-  it('is gzip that inflates to nothing, for ever', async () => {
+  it('is endless gzip that inflates to nothing', async () => {
     const nothing = Buffer.concat(Array.from({ length: 500 }, () => gzipSync('')))
     const endless = function* (): Generator<Part> {
       for (;;) yield nothing
@@ -206,7 +206,7 @@ describe('a body that is too slow', () => {
     })
   }
 
-  it('may be a small one whose length was announced', async () => {
+  it('may be small and have an announced length', async () => {
     const request = inParts([Buffer.from('{'), never], { ...JSON_TYPE, 'content-length': '2' })
     assert.deepEqual(await read(request, { timeoutMs: 5 }), { ok: false, reason: 'too-slow' })
   })
@@ -214,18 +214,18 @@ describe('a body that is too slow', () => {
 
 describe('a body that is malformed', () => {
   const bodies: Record<string, [request: () => Request, message: RegExp]> = {
-    'nothing at all': [() => new Request('http://localhost/', { method: 'POST', headers: JSON_TYPE }), /not empty/],
+    'an empty body': [() => new Request('http://localhost/', { method: 'POST', headers: JSON_TYPE }), /not empty/],
     'no bytes': [() => whole(''), /not empty/],
     'no bytes in parts': [() => inParts([]), /not empty/],
-    'a byte that is no UTF-8': [() => whole(Buffer.from([0x22, 0xff, 0x22])), /UTF-8/],
+    'a byte that is not UTF-8': [() => whole(Buffer.from([0x22, 0xff, 0x22])), /UTF-8/],
     'a character without its end': [() => whole(Buffer.from([0x22, 0xc3])), /UTF-8/],
     'Latin-1': [() => whole(Buffer.from('"é"', 'latin1')), /UTF-8/],
     'a surrogate in UTF-8': [() => whole(Buffer.from([0x22, 0xed, 0xa0, 0x80, 0x22])), /UTF-8/],
     'no JSON': [() => whole('{"a":secret}'), /line 1, column 6/],
     'no gzip': [() => whole('{}', GZIP), /gzip/],
-    'no bytes of gzip': [() => whole('', GZIP), /gzip/],
+    'bytes that are not gzip': [() => whole('', GZIP), /gzip/],
     'cut gzip': [() => whole(gzipSync('{}').subarray(0, -3), GZIP), /gzip/],
-    'something after gzip': [() => whole(Buffer.concat([gzipSync('{}'), Buffer.from('x')]), GZIP), /gzip/],
+    'bytes after gzip': [() => whole(Buffer.concat([gzipSync('{}'), Buffer.from('x')]), GZIP), /gzip/],
     'damaged gzip': [
       () =>
         whole(
@@ -235,7 +235,7 @@ describe('a body that is malformed', () => {
       /gzip/,
     ],
   }
-  it('is told what it should be, and never quoted', async () => {
+  it('is refused with the expected form, and never quoted', async () => {
     for (const [what, [request, message]] of Object.entries(bodies)) {
       const result = await read(request())
       assert.match(messageOf(result), message, what)
@@ -252,11 +252,14 @@ describe('a body that is malformed', () => {
     it(`is cut off by the connection, ${how}`, async () => {
       const lost = () => Promise.reject(new Error('connection lost'))
       const start = how === 'plain' ? Buffer.from('{') : gzipSync('{}').subarray(0, 12)
-      assert.equal(messageOf(await read(inParts([start, lost], headers))), 'The body must arrive as a whole')
+      assert.equal(
+        messageOf(await read(inParts([start, lost], headers))),
+        'The body was cut off: send it again as a whole',
+      )
     })
   }
 
-  it('is cut off by the connection after it was given up', async () => {
+  it('is cut off by the connection after its refusal', async () => {
     const unhandled: unknown[] = []
     const note = (error: unknown) => unhandled.push(error)
     process.on('unhandledRejection', note)
@@ -276,12 +279,12 @@ describe('the most bytes of a body', () => {
     mostBytesOf(new Request('http://localhost/', { method: 'POST', headers }), LIMITS.maxBytes)
   const five: [string, string] = ['content-length', '5']
 
-  it('are its length, where that is known', () => {
+  it('are its length, if it is known', () => {
     assert.equal(mostWith(five), 5)
     assert.equal(mostWith(['content-length', '99999999']), LIMITS.maxBytes)
   })
 
-  it('are the limit where it is not: in chunks, in gzip, without a length, and with one that came twice', () => {
+  it('are the limit if it is not: in chunks, in gzip, without a length, and with a repeated length', () => {
     assert.equal(mostWith(), LIMITS.maxBytes)
     assert.equal(mostWith(five, ['transfer-encoding', 'chunked']), LIMITS.maxBytes)
     assert.equal(mostWith(five, ['content-encoding', 'gzip']), LIMITS.maxBytes)

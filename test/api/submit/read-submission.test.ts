@@ -35,9 +35,9 @@ const pathsOf = (kind: AnySubmissionKind, text: string): string[] => problemsOf(
 
 const UNKEPT = ['9007199254740993', '-12345678901234567890', '1e999', '1.2345678901234567891e19', '9'.repeat(400)]
 
-describe('a number that JavaScript does not keep', () => {
+describe('a number that JavaScript cannot represent', () => {
   for (const number of UNKEPT) {
-    it(`is a problem where it would be stored, and only there: ${number.slice(0, 30)}`, () => {
+    it(`is a problem only where it would be stored: ${number.slice(0, 30)}`, () => {
       const text = `{"description":"x","ignored":${number},"sourceData":{"a.b":[{"c":${number}}]},"rating":${number},
         "contact":{"ignored":[${number}],"sourceData":{"d":${number}}},"account":{"name":"a","contractValue":${number}}}`
       const problems = problemsOf(createFeedback, text)
@@ -60,18 +60,18 @@ describe('a number that JavaScript does not keep', () => {
     })
   }
 
-  it('is told once, also in a member that an open object knows', () => {
+  it('is reported once, even in a member that an open object knows', () => {
     const text = '{"id":"c","properties":{"$contractValue":1e999,"other":1e999}}'
     assert.deepEqual(pathsOf(identifyContact, text), ['properties.$contractValue', 'properties.other'])
   })
 
-  it('is told as it will be called, where its key cannot be stored', () => {
+  it('is reported under the stored form of its key, if the key itself cannot be stored', () => {
     const text = '{"id":"c","properties":{"a\\u0000":1e999,"a\\ud800":9007199254740993,"a\ufffd":1}}'
     const replaced = ['properties.a\u{FFFD}\u{FFFD}2', 'properties.a\u{FFFD}\u{FFFD}3']
     assert.deepEqual(pathsOf(identifyContact, text), replaced)
   })
 
-  it('counts if it is the last of its key', () => {
+  it('counts if it is the last value of its key', () => {
     const text = (first: string, last: string) => `{"id":"c","properties":{"a":${first},"\\u0061":${last}}}`
     assert.deepEqual(pathsOf(identifyContact, text('9007199254740993', '1')), [])
     assert.deepEqual(pathsOf(identifyContact, text('1', '9007199254740993')), ['properties.a'])
@@ -90,7 +90,7 @@ describe('a number that JavaScript does not keep', () => {
 
 const KEYS = ['a', 'b', 'a.b', 'a.b.c', '$x', '\\u0061', '\\u0000', '\\ud800', '\ufffd', '__proto__', '']
 
-/** Members of any names, below which numbers stand: `#` stands for one. */
+/** Members of any names with numbers below; `#` stands for a number. */
 const anyMembers = (depth: number): fc.Arbitrary<string> => {
   const key = fc.constantFrom(...KEYS)
   const items = depth === 0 ? [] : [anyMembers(depth - 1), list(anyMembers(depth - 1))]
@@ -100,7 +100,7 @@ const anyMembers = (depth: number): fc.Arbitrary<string> => {
     .map((members) => `{${members.map(([name, of]) => `"${name}":${of}`).join(' ,')}}`)
 }
 const list = (item: fc.Arbitrary<string>) => fc.array(item, { maxLength: 3 }).map((items) => `[${items.join()}]`)
-/** Some of the members, which stand in each other's way no more than in a body. */
+/** Some of the members, which collide no more than in a body. */
 const object = (least: string, members: Record<string, fc.Arbitrary<string>>): fc.Arbitrary<string> =>
   fc
     .tuple(fc.subarray(Object.keys(members)), fc.record(members), fc.constantFrom('', ',"ignored":[#,{"id":#}]'))
@@ -137,7 +137,7 @@ const numbersIn = (value: unknown, path: readonly string[] = []): string[] => {
 }
 
 describe('any body', () => {
-  it('has a problem with a number exactly where the number would be stored', () => {
+  it('has a problem exactly at the numbers that would be stored', () => {
     const cases = fc
       .constantFrom(...(Object.keys(BODIES) as (keyof typeof BODIES)[]))
       .chain((name) => fc.tuple(fc.constant(name), BODIES[name]))
@@ -169,17 +169,17 @@ describe('any body', () => {
   })
 })
 
-describe('a body in which more is wrong than is told', () => {
+describe('a body with more problems than an answer has', () => {
   const conversation = (messages: string) =>
     `{"id":"c","source":"s","createdAt":"2026-01-01T00:00:00Z","contacts":[],"messages":[${messages}]}`
 
-  it('has 100 problems, the first that there are', () => {
+  it('gets its first 100 problems', () => {
     const paths = pathsOf(submitConversation, conversation(Array(10_000).fill('{}').join()))
     assert.equal(paths.length, 100)
     assert.deepEqual([paths[0], paths[99]], ['messages.0.id', 'messages.24.createdAt'])
   })
 
-  it('has a list that is too long, and is told with what else is wrong', () => {
+  it('gets the problem of a too long list together with its others', () => {
     const messageOf = (id: string) => `{"id":${id},"incoming":true,"content":"","createdAt":"2026-01-01T00:00:00Z"}`
     const messages = [messageOf('1'), ...Array<string>(20_000).fill(messageOf('"m"'))]
     assert.deepEqual(problemsOf(submitConversation, conversation(messages.join())), [
@@ -193,7 +193,7 @@ describe('a body in which more is wrong than is told', () => {
     ])
   })
 
-  it('is told what a list must be, and where in it something is wrong', () => {
+  it('gets the expected form of a list, and the places of its problems', () => {
     const text = '{"id":"c","source":"s","createdAt":"x","contacts":{"length":1},"messages":[{"id":"m"},[],{"id":1}]}'
     assert.deepEqual(pathsOf(submitConversation, text), [
       'createdAt',

@@ -8,7 +8,7 @@ import { freshSchema, type TestSchema } from '../../support/schema.ts'
 import { testServers } from '../../support/servers.ts'
 import { until } from '../../support/until.ts'
 
-type Told = { seconds: number; role: string; workspaceIds: string[]; pid: number; program: string }
+type Blocked = { seconds: number; role: string; workspaceIds: string[]; pid: number; program: string }
 
 describe('the doctor and a worker', () => {
   let schema: TestSchema
@@ -27,7 +27,7 @@ describe('the doctor and a worker', () => {
     await schema?.drop()
   })
 
-  it('name the session that holds a workspace up, and nothing once it is gone', async () => {
+  it('name the session that blocks a workspace, and no session once it has ended', async () => {
     const { id } = (await createWorkspace(schema.sql, 'held'))!
     const other = await schema.sql.reserve()
     await other.unsafe('begin')
@@ -38,7 +38,7 @@ describe('the doctor and a worker', () => {
     const waiting = logBlockers(told, async () => {
       await worker`select 1 from workspace_progress where workspace_id = ${id} for update`
     })
-    const [finding] = await until('it is found', async () => {
+    const [finding] = await until('the session is found', async () => {
       const found = await checkBlockers(schema.sql)
       return found.length > 0 && found
     })
@@ -47,11 +47,11 @@ describe('the doctor and a worker', () => {
       finding.text,
       new RegExp(`^The session ${pid} of role \\w+ \\(test\\) holds locks for which 1 statement`),
     )
-    await until('the worker has told it', () => Promise.resolve(logged.length > 0))
+    await until('the worker has logged the session', () => Promise.resolve(logged.length > 0))
     await other.unsafe('rollback')
     other.release()
     await waiting
-    const [[level, event, { seconds, role, ...details }], ...others] = logged as [[string, string, Told]]
+    const [[level, event, { seconds, role, ...details }], ...others] = logged as [[string, string, Blocked]]
     assert.deepEqual(
       [level, event, details, others],
       ['warn', 'waiting_for_lock', { workspaceIds: [id], pid, program: 'test' }, []],

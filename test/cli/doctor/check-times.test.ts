@@ -11,7 +11,7 @@ describe('the doctor', () => {
   })
   after(() => schema?.drop())
 
-  it('finds feedback of times that mean "not set", and of the future, by workspace', async () => {
+  it('finds feedback with times that mean "not set", or in the future, by workspace', async () => {
     const insert = async (workspace: string, times: readonly string[]): Promise<void> => {
       const { id } = (await createWorkspace(schema.sql, workspace))!
       for (const time of times) {

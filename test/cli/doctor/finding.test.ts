@@ -4,7 +4,7 @@ import { checkRuntime } from '../../../cli/doctor/check-machine.ts'
 import { describeFinding, judgeClock, warning } from '../../../cli/doctor/finding.ts'
 
 describe('findings', () => {
-  it('of clocks allow for the time that the answer took', () => {
+  it('about clocks allow for the time of the answer', () => {
     const at = (serverMs: number, took: number) => judgeClock('Redis', { serverMs, askedMs: 0, answeredMs: took })
     assert.equal(at(900, 0).state, 'well')
     assert.equal(at(1_500, 0).state, 'warning')
@@ -13,7 +13,7 @@ describe('findings', () => {
     assert.match(at(-90_000, 10).text, /90005 ms behind/)
   })
 
-  it('of the runtime compare versions as numbers', () => {
+  it('about the runtime compare versions as numbers', () => {
     assert.equal(checkRuntime({ bun: '1.4.5' }, { bun: '1.10.0' }).state, 'well')
     assert.equal(checkRuntime({ bun: '1.4.5' }, { bun: '1.4.4' }).state, 'warning')
     assert.equal(checkRuntime({ deno: '2.9.6' }, { deno: '2.9.6' }).state, 'well')

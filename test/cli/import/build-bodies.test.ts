@@ -4,9 +4,9 @@ import { type Imported, imported, type Words } from './imported.ts'
 
 type Case = readonly [title: string, name: string, content: string, words: Words, Partial<Imported>]
 
-const AGAIN = 'the id was there before: the later record replaces the earlier'
+const AGAIN = 'the id occurs twice: the later record replaces the earlier'
 const WITHOUT_SOURCE =
-  'an id without a source counts as one of the source API, where the same id of another system replaces it: say --set source=NAME'
+  'an id without a source belongs to the source API, where the same id from another system replaces the record: add --set source=NAME'
 const ROUNDED = 'an id looks like a number that a spreadsheet rounded, such as 1.18E+11: export the column as text'
 const KEPT = 'must be a number that double precision keeps: finite, and unchanged if it is an integer'
 const createdAt = '2026-01-01T10:00:00Z'
@@ -14,11 +14,11 @@ const MESSAGES =
   'id,source,createdAt,title,rating,contact.id,contact.properties.$name,message.id,message.incoming,message.content,message.createdAt'
 const message = (id: string, own: string, author: string): string =>
   `${id},chat,${createdAt},${own},${author},true,Words,${createdAt}\n`
-const said = (id: string, contactId: string) => ({ id, contactId, incoming: true, content: 'Words', createdAt })
+const incomingFrom = (id: string, contactId: string) => ({ id, contactId, incoming: true, content: 'Words', createdAt })
 
 const FILES: readonly Case[] = [
   [
-    'find fields by columns of any spelling; a row without a text is a rating or a title',
+    'find fields by columns in any spelling; a row without a text is a rating or a title',
     'x.csv',
     'Description,RATING,Source ID,contact_email,x\n,4,7,a@b.example,y\nSaid,,,,\n',
     {},
@@ -30,14 +30,14 @@ const FILES: readonly Case[] = [
     },
   ],
   [
-    'keep the other columns when asked, with repeated ones numbered',
+    'keep the other columns on request, and number repeated names',
     'x.csv',
     'description,page.url,Note,Note\nGood,/x,a,b\n',
     { 'keep-rest': true },
     { bodies: [{ description: 'Good', sourceData: { 'page.url': '/x', Note: 'a', 'Note (2)': 'b' } }] },
   ],
   [
-    'put the columns of one text together, and those of tags; others replace what is set for all',
+    'join the columns of one text, and collect the columns of tags; other columns replace constants',
     'x.csv',
     'Summary,Labels,Labels,source\nA,search,"b,c",\nB,,x,y\n',
     { map: ['Summary=description', 'Labels=tags', 'Labels=description'], set: ['source=jira'] },
@@ -49,7 +49,7 @@ const FILES: readonly Case[] = [
     },
   ],
   [
-    'refuse rounded ids of any column, and say which ids occur again or have no source',
+    'refuse rounded ids in any column, and report repeated ids and ids without a source',
     'x.csv',
     'sourceId,description,contact.id\n1,a,u1\n1.18E+11,b,u1\n"1,18E+11",c,\n3,d,1E+05\n1,e,\n2,f,\n',
     {},
@@ -60,14 +60,14 @@ const FILES: readonly Case[] = [
     },
   ],
   [
-    'count an id of another source as another one',
+    'treat the same id of another source as another id',
     'x.csv',
     'source,sourceId,description\na,1,x\nb,1,y\n',
     {},
     { doubts: [] },
   ],
   [
-    'keep the digits of every number, of which the service refuses those that it cannot keep',
+    'keep the digits of every number; the service refuses numbers that it cannot represent',
     'x.csv',
     'description,meta,account.name,account.contractValue\na,"{""n"":1161888007138312192}",,\nb,,B,12345678901234567890\nc,"{""n"":1.10}",C,2.50\n',
     { map: ['meta=sourceData'], set: ['rating=12345678901234567891'] },
@@ -85,7 +85,7 @@ const FILES: readonly Case[] = [
     },
   ],
   [
-    'move members of JSON: a number is its text as an id, null is nothing, and digits are kept',
+    'map members of JSON: a number becomes its text as an id, null is left out, and digits are kept',
     'x.ndjson',
     '{"id":9912140633506421123,"text":"a","n":1161888007138312192,"stars":null}\n{"id":null,"text":7,"stars":"4","who":{"mail":"m@b.example"}}\n',
     { map: ['id=sourceId', 'text=description', 'stars=rating', 'n=sourceData.n', 'who.mail=contact.email', 'who='] },
@@ -97,7 +97,7 @@ const FILES: readonly Case[] = [
     },
   ],
   [
-    'are refused in a dry run as the service would refuse them',
+    'get the refusals of the service in a dry run',
     'x.ndjson',
     `{"description":"a","rating":1161888007138312192}\n{"description":"a","sourceData":${'['.repeat(70)}${']'.repeat(70)}}\n{"description":"${'x'.repeat(600_000)}"}\n{"description":"a","nope":1}\n`,
     {},
@@ -125,7 +125,7 @@ const FILES: readonly Case[] = [
     { bodies: [{ source: 's', sourceId: 'F-1', description: 'No legend' }] },
   ],
   [
-    'take a layout of contacts, which options change',
+    'use a layout of contacts, which options change',
     'x.csv',
     'name,email,external_id,role,tags\nAda,ada@b.example, 7 ,end-user,vip\n',
     { map: ['role=properties.role'] },
@@ -140,7 +140,7 @@ const FILES: readonly Case[] = [
     },
   ],
   [
-    'of a conversation have their author, also without a column for it',
+    'of a conversation have their author, even without a column for it',
     'x.csv',
     `${MESSAGES}\n${message('k', 'Title,2', 'u1,Ada,m1')}${message('k', ',', 'u2,,m2')}${message('k', ',', 'u1,,m3')}`,
     { kind: 'conversations' },
@@ -154,13 +154,13 @@ const FILES: readonly Case[] = [
           title: 'Title',
           rating: 2,
           contacts: [{ id: 'u1', properties: { $name: 'Ada' } }, { id: 'u2' }],
-          messages: [said('m1', 'u1'), said('m2', 'u2'), said('m3', 'u1')],
+          messages: [incomingFrom('m1', 'u1'), incomingFrom('m2', 'u2'), incomingFrom('m3', 'u1')],
         },
       ],
     },
   ],
   [
-    'of conversations that are mixed are put together',
+    'of mixed conversations are collected by conversation',
     'x.csv',
     `${MESSAGES}\n${message('a', 'A,1', 'u1,,m1')}${message('b', 'B,2', 'u2,,m2')}${message('a', ',', 'u1,,m3')}`,
     { kind: 'conversations' },
@@ -174,7 +174,7 @@ const FILES: readonly Case[] = [
           title: 'A',
           rating: 1,
           contacts: [{ id: 'u1' }],
-          messages: [said('m1', 'u1'), said('m3', 'u1')],
+          messages: [incomingFrom('m1', 'u1'), incomingFrom('m3', 'u1')],
         },
         {
           id: 'b',
@@ -183,20 +183,20 @@ const FILES: readonly Case[] = [
           title: 'B',
           rating: 2,
           contacts: [{ id: 'u2' }],
-          messages: [said('m2', 'u2')],
+          messages: [incomingFrom('m2', 'u2')],
         },
       ],
     },
   ],
   [
-    'say what of a conversation goes nowhere',
+    'report members of a conversation that are left out',
     'x.csv',
     'id,message.id,contact.properties.$name\nc,m,Ada\n',
     { kind: 'conversations' },
-    { doubts: ['line 2: what is known of the contact, since it has no contact.id: properties'] },
+    { doubts: ['line 2: members of the contact are left out, since it has no contact.id: properties'] },
   ],
   [
-    'know an author by a word in any case',
+    'recognise an author by a word in any case',
     'x.csv',
     `id,source,createdAt,message.id,type,message.content,message.createdAt\n${['User', ' LEAD ', 'admin'].map((type, at) => `k,chat,${createdAt},m${at},${type},,${createdAt}\n`).join('')}`,
     { kind: 'conversations', map: ['type=message.incoming:user|Lead'] },
@@ -235,21 +235,21 @@ describe('records', () => {
     assert.deepEqual([lines, refused], [['lines 2–1001', 'line 1002'], []])
   })
 
-  it('are planned with what a person has to see, and no more', () => {
+  it('have a plan with the facts that a person has to check', () => {
     const { plan } = imported('x.csv', `name,email,external_id\n"${'A'.repeat(80_000)}",a@b.example,7\n`)
     assert.match(plan, /The layout is zendesk-users; --layout none turns it off\./)
     assert.match(plan, /external_id {2}→ {2}id\n[\s\S]*\(always\) +→ {2}source = zendesk/)
     assert.ok(plan.length < 2_000, `${plan.length} characters`)
   })
 
-  it('cannot have fields or columns that do not exist, nor two columns of one value', () => {
+  it('cannot have unknown fields or columns, or two columns for one value', () => {
     const cases: readonly (readonly [Words, RegExp])[] = [
       [{ map: ['x=title'] }, /a column that the file does not have: x/],
       [{ map: ['description=text'] }, /no field text in feedback/],
-      [{ map: ['description'] }, /has not the form/],
+      [{ map: ['description'] }, /does not have the form/],
       [{ set: ['constructor=1'] }, /no field constructor/],
       [{ layout: 'x' }, /--layout must be one of/],
-      [{ layout: 'zendesk-users', kind: 'feedback' }, /zendesk-users has contacts, not feedback/],
+      [{ layout: 'zendesk-users', kind: 'feedback' }, /zendesk-users is for contacts, not for feedback/],
       [{ kind: 'x' }, /--kind must be one of/],
       [{ map: ['Stars=rating', 'Score=rating'] }, /Several columns become rating: Stars, Score\. .*--map 'Score='/],
     ]

@@ -5,7 +5,7 @@ import { imported, type Words } from './imported.ts'
 const csv = (rows: readonly (readonly string[])[]): string =>
   rows.map((row) => `${row.map((cell) => `"${cell.replaceAll('"', '""')}"`).join(',')}\n`).join('')
 
-/** What single cells of these columns become, beside a description. */
+/** The values of single cells in these columns, beside a description. */
 const valuesOf = (column: string, cells: readonly string[], words: Words = {}): unknown[] =>
   imported('x.csv', csv([['description', column], ...cells.map((cell) => ['x', cell])]), words).bodies.map((body) => {
     const { description: _, ...rest } = body as { description: string }
@@ -20,7 +20,7 @@ describe('cells', () => {
     cells: readonly (readonly [string, unknown])[],
   ])[] = [
     [
-      'are numbers of decimal digits only, and nothing is no number',
+      'are numbers only in decimal digits; an empty cell is not a number',
       'rating',
       {},
       [
@@ -36,7 +36,7 @@ describe('cells', () => {
       ],
     ],
     [
-      'are ids without white space around them, and nothing is no id',
+      'are trimmed ids; an empty cell is not an id',
       'sourceId',
       {},
       [
@@ -57,7 +57,7 @@ describe('cells', () => {
       ],
     ],
     [
-      'are tags, separated by the mark that occurs',
+      'are tags, split at the separator that occurs',
       'tags',
       {},
       [
@@ -68,7 +68,12 @@ describe('cells', () => {
         ['["a, b","c"]', { tags: ['a, b', 'c'] }],
       ],
     ],
-    ['are tags, separated as asked', 'Labels', { map: ['labels=tags:spaces'] }, [['a b', { tags: ['a', 'b'] }]]],
+    [
+      'are tags, split at the requested separator',
+      'Labels',
+      { map: ['labels=tags:spaces'] },
+      [['a b', { tags: ['a', 'b'] }]],
+    ],
     [
       'are times with an offset in any form',
       'createdAt',
@@ -87,7 +92,7 @@ describe('cells', () => {
       ],
     ],
     [
-      'are times without an offset, and days, when they are said to be UTC',
+      'are times without an offset, and days, with the option --utc',
       'createdAt',
       { utc: true },
       [
@@ -96,7 +101,12 @@ describe('cells', () => {
         ['2024-03-31 02:30:00+02', { createdAt: '2024-03-31T02:30:00+02:00' }],
       ],
     ],
-    ['are what they are taken for', 'rating', { 'map-value': ['rating Good=5'] }, [[' Good ', { rating: 5 }]]],
+    [
+      'have the values that --map-value gives them',
+      'rating',
+      { 'map-value': ['rating Good=5'] },
+      [[' Good ', { rating: 5 }]],
+    ],
     [
       'are objects of JSON',
       'meta',
@@ -107,7 +117,7 @@ describe('cells', () => {
       ],
     ],
     [
-      'are one value in several fields, and metadata of any name',
+      'fill several fields, and metadata of any name',
       'Person',
       { map: ['Person=contact.email', 'Person=sourceData.__proto__'] },
       [

@@ -3,7 +3,7 @@ import { Buffer } from 'node:buffer'
 import { describe, it } from 'node:test'
 import { imported } from './imported.ts'
 
-/** In Shift_JIS, windows-1251 and so on. Each is a description of one row. */
+/** Texts in Shift_JIS, windows-1251 and other encodings. Each is the description of one row. */
 const FOREIGN: readonly (readonly [encoding: string, bytes: readonly number[], text: string])[] = [
   ['shift_jis', [0x8c, 0x9f, 0x8d, 0xf5, 0x82, 0xaa], '検索が'],
   ['windows-1251', [0xcf, 0xee, 0xe8, 0xf1, 0xea], 'Поиск'],
@@ -32,7 +32,7 @@ describe('the encoding of a file', () => {
   const TEXT = 'description,title\nNo mark – €é,t\n'
   const body = { description: 'No mark – €é', title: 't' }
 
-  it('is proved by marks, NUL bytes, valid UTF-8, or words of windows-1252', () => {
+  it('is recognised by byte order marks, NUL bytes, valid UTF-8, or words of windows-1252', () => {
     const western = Buffer.from(TEXT.replace('–', '\x96').replace('€', '\x80'), 'latin1')
     const written: readonly (readonly [string, Uint8Array])[] = [
       ['utf-8', Buffer.from(TEXT)],
@@ -66,7 +66,7 @@ describe('the encoding of a file', () => {
       )
   })
 
-  it('is asked for where windows-1252 would make no words, and any label of the standard answers', () => {
+  it('has to be named if windows-1252 would make no words, by any label of the standard', () => {
     for (const [encoding, bytes, text] of FOREIGN) {
       assert.throws(() => imported('x.csv', table(...bytes)), /is not UTF-8: .*line 2 .*offset.*--encoding/, encoding)
       for (const label of [encoding, encoding.toUpperCase(), ` ${encoding} `])
@@ -82,7 +82,7 @@ describe('the encoding of a file', () => {
       assert.throws(() => imported('x.csv', 'a\n1\n', { encoding: label }), /--encoding must be a label/)
   })
 
-  it('is not another one because of one wrong byte: the line and the offset are named', () => {
+  it('does not change because of one wrong byte: the message names its line and offset', () => {
     const damaged = Buffer.concat([
       Buffer.from('description\nGröße\nCut '),
       Buffer.from([0xc3]),

@@ -5,8 +5,8 @@ import { fileURLToPath } from 'node:url'
 import { imported, type Words } from './imported.ts'
 
 /**
- * Written as the tools write them, with invented contents. Each row is compared. Only the survey of
- * Qualtrics has a second option, for its rating.
+ * Files in the form of the tools, with invented contents. The test compares each row. Only the
+ * survey of Qualtrics has a second option, for its rating.
  */
 const EXPORTS: readonly (readonly [
   name: string,

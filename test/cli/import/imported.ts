@@ -8,12 +8,12 @@ import { surveyFile } from '../../../cli/import/survey.ts'
 
 export type Words = Partial<MappingWords> & Omit<SourceOptions, 'folder'>
 
-/** What an import of this content would do, without a service. */
+/** The outcome of an import of this content, without a service. */
 export type Imported = {
   readonly bodies: readonly unknown[]
-  /** As they are written. */
+  /** The bodies as written. */
   readonly texts: readonly string[]
-  /** Of each body. */
+  /** The lines of each body. */
   readonly lines: readonly string[]
   readonly refused: readonly string[]
   readonly skipped: readonly string[]

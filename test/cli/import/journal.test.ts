@@ -10,7 +10,7 @@ const SUBJECT = { mappingHash: 'm', url: 'http://service.test' }
 describe('the journal of an import', () => {
   const folder = temporaryDirectory()
 
-  it('knows at the next run what was settled, also after a line that was cut off', () => {
+  it('has the settled submissions at the next run, even after a truncated line', () => {
     const path = join(folder, 'one')
     const first = openJournal(path, SUBJECT)
     first.note('a', [])
@@ -31,7 +31,7 @@ describe('the journal of an import', () => {
     third.close()
   })
 
-  it('does not go on with another mapping or service, and stays as it is', () => {
+  it('refuses another mapping or service, and does not change', () => {
     const path = join(folder, 'two')
     openJournal(path, { ...SUBJECT, url: 'http://elsewhere.test' }).close()
     const journal = openJournal(path, SUBJECT)
@@ -41,7 +41,7 @@ describe('the journal of an import', () => {
     const other = { mappingHash: 'n', url: 'x' }
     assert.throws(() => openJournal(path, other), /the mapping and the service changed/)
     appendFileSync(join(folder, 'three'), 'something else\n')
-    assert.throws(() => openJournal(join(folder, 'three'), SUBJECT), /began otherwise/)
+    assert.throws(() => openJournal(join(folder, 'three'), SUBJECT), /is the journal of another import/)
     assert.throws(() => openJournal(join(folder, 'none', 'four'), SUBJECT), /cannot be written \(ENOENT\).*--state/)
     assert.throws(() => openJournal(folder, SUBJECT), /cannot be written \(EISDIR\).*--state/)
     assert.equal(readFileSync(path, 'utf8'), before)

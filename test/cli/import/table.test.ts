@@ -4,8 +4,8 @@ import { type Imported, imported, type Words } from './imported.ts'
 
 type Case = readonly [title: string, name: string, content: string | Uint8Array, words: Words, Partial<Imported>]
 
-const MALFORMED = 'malformed quotes: a cell with quotes is in quotes, and each in it is doubled'
-const SWALLOWS = 'a cell has line breaks and as many delimiters as a row: does its quote close too late?'
+const MALFORMED = 'malformed quotes: put a cell with quotes in quotes, and double each quote in it'
+const SWALLOWS = 'a cell has line breaks and as many delimiters as a row: check where its quote closes'
 const described = (...texts: readonly string[]): { description: string }[] =>
   texts.map((description) => ({ description }))
 
@@ -26,21 +26,21 @@ const TABLES: readonly Case[] = [
     },
   ],
   [
-    'a quote that a later row closes: the lines that it touched are refused, the next row is not',
+    'a quote that a later row closes: its lines are refused, the next row is not',
     'x.csv',
     'title,description\nW-1,"great\nW-2,ok\nW-3,"it broke"\nW-4,good\n',
     {},
     { bodies: [{ title: 'W-4', description: 'good' }], refused: [`lines 2–4: ${MALFORMED}`] },
   ],
   [
-    'a cell that swallows rows and is valid',
+    'a valid cell that swallows rows',
     'x.csv',
     'title,description,rating\nV-1,"great,4\nV-2,ok,3\nV-3,",2\nV-4,"Well,\nfine, and good",1\n',
     {},
     { lines: ['lines 2–4', 'lines 5–6'], doubts: [`lines 2–4: ${SWALLOWS}`] },
   ],
   [
-    'a cell that begins with a quoted word costs its row alone, and so does a quote within a cell',
+    'a cell that begins with a quoted word, or has a quote inside: only its row is refused',
     'x.csv',
     'description,title\n"a" b,Q-1\nfine,Q-2\n5" pipe,Q-3\nfine,Q-4\n',
     {},
@@ -61,7 +61,7 @@ const TABLES: readonly Case[] = [
     { lines: ['line 2'], refused: ['lines 3–5: a quote is opened and never closed'] },
   ],
   [
-    'a header with a line break and other delimiters in it',
+    'a header with a line break and other delimiters',
     'x.csv',
     'title;"What you like, want,\nor miss";rating\nH-1;"Fast";5\n',
     { map: ['What you like, want,\nor miss=description'] },
@@ -82,7 +82,7 @@ const TABLES: readonly Case[] = [
     { bodies: [{ description: 'a, b; c|d', title: 'e' }] },
   ],
   [
-    'the delimiter that is given',
+    'a given delimiter',
     'x.csv',
     'description:title\na,b:c\n',
     { delimiter: ':' },
@@ -96,14 +96,14 @@ const TABLES: readonly Case[] = [
     { bodies: [{ description: 'Wrong', rating: 2 }], skipped: ['line 1: names the delimiter'] },
   ],
   [
-    'titles above the header, which are left out when asked',
+    'titles above the header, which an option leaves out',
     'x.csv',
     'Report of May\n\ndescription,rating\nWrong,2\nRight,5\n',
     { skipRows: '2' },
     { lines: ['line 4', 'line 5'], skipped: ['line 1: left out by --skip-rows', 'line 2: left out by --skip-rows'] },
   ],
   [
-    'further rows of a header that no rule knows, which are left out when asked',
+    'unknown further header rows, which an option leaves out',
     'x.csv',
     'q1,q2\nWhich?,Why?\na,b\n',
     { skipRows: '2-2', map: ['q2=description'] },
@@ -117,7 +117,7 @@ const TABLES: readonly Case[] = [
     { lines: ['line 2', 'line 8'], refused: [], skipped: [3, 4, 5, 6, 7].map((line) => `line ${line}: blank`) },
   ],
   [
-    'rows that end in one more delimiter, and rows that do not fit',
+    'rows with a trailing delimiter, and rows that do not fit',
     'x.csv',
     'description,rating\nA,4,\nB,5,, \nC,1,extra\nD\n',
     {},
@@ -130,7 +130,7 @@ const TABLES: readonly Case[] = [
     },
   ],
   [
-    'files that were put together: a second mark and a second header',
+    'concatenated files: a second byte order mark and a second header',
     'x.csv',
     '\ufeffdescription,title\nFirst,X-1\n\ufeffdescription,title\n\ufeff"Second, too",X-2\n',
     {},
@@ -139,7 +139,7 @@ const TABLES: readonly Case[] = [
         { description: 'First', title: 'X-1' },
         { description: 'Second, too', title: 'X-2' },
       ],
-      skipped: ['line 3: the header again'],
+      skipped: ['line 3: a repeated header'],
     },
   ],
   [
@@ -178,32 +178,32 @@ const RECORDS: readonly Case[] = [
     { bodies: described('first', 'second'), lines: ['line 1', 'line 1'] },
   ],
   [
-    'elements as they are written, with their lines',
+    'elements as written, with their lines',
     'x.json',
     ' \n[{"rating": 1.0, "description": "a]\\\\\\",{"},\n\n {"description":\n"b"} , 5,\n{bad}]\n',
     {},
     {
       texts: ['{"rating": 1.0, "description": "a]\\\\\\",{"}', '{"description":\n"b"}'],
       lines: ['line 2', 'lines 4–5'],
-      refused: ['line 5: this is no JSON object', 'line 6: this is not JSON'],
+      refused: ['line 5: the record is not a JSON object', 'line 6: the record is not JSON'],
     },
   ],
   [
-    'lines in a file that is called an array',
+    'lines in a file named like an array',
     'x.json',
     '{"description":"one"}\n\n{"description":"two"}\nnot json\n',
     {},
-    { bodies: described('one', 'two'), refused: ['line 4: this is not JSON'], skipped: ['line 2: blank'] },
+    { bodies: described('one', 'two'), refused: ['line 4: the record is not JSON'], skipped: ['line 2: blank'] },
   ],
   [
-    'an array in a file that is called lines',
+    'an array in a file named like lines',
     'x.ndjson',
     '[{"description":"one"},\n{"description":"two"}]',
     {},
     { bodies: described('one', 'two') },
   ],
   [
-    'the array that an interface wraps',
+    'an array in an envelope',
     'x.json',
     '{"count": 2, "tags": ["[", "x"], "data":\n [{"description":"one"},\n{"description":"two"}], "next": null}',
     {},
@@ -211,11 +211,11 @@ const RECORDS: readonly Case[] = [
   ],
   ['one record', 'x.json', '{\n"description":"one"\n}\n', {}, { bodies: described('one'), lines: ['lines 1–3'] }],
   [
-    'lines with marks of their own, and line ends of JSON alone',
+    'lines with their own byte order marks, and only the line ends of JSON',
     'x.ndjson',
     '\ufeff{"description":"a\u2028b"}\r\n\ufeff{"description":"c"}\r[1]\n',
     {},
-    { bodies: described('a\u2028b', 'c'), refused: ['line 3: this is no JSON object'] },
+    { bodies: described('a\u2028b', 'c'), refused: ['line 3: the record is not a JSON object'] },
   ],
 ]
 
@@ -239,12 +239,12 @@ describe('the rows of a file', () => {
     ['x.csv', ' \n,,\n', {}, /no header/],
     ['x.csv', 'a\n1\n', { skipRows: 'two' }, /--skip-rows must be a number of rows/],
     ['x.csv', 'a\n1\n', { delimiter: '"' }, /--delimiter must be one character/],
-    ['x.json', '[{"description":"one"}', {}, /no whole JSON/],
-    ['x.json', '[{"description":"one"}] [2]', {}, /no whole JSON/],
-    ['x.json', '', {}, /no whole JSON/],
+    ['x.json', '[{"description":"one"}', {}, /is not complete JSON/],
+    ['x.json', '[{"description":"one"}] [2]', {}, /is not complete JSON/],
+    ['x.json', '', {}, /is not complete JSON/],
     ['x.json', '{"tickets":[{}],"users":[{}]}', {}, /several arrays: tickets, users/],
   ]
-  it('are not taken for what they are not: the message names the option that helps', () => {
+  it('are refused if they do not fit: the message names the option that helps', () => {
     for (const [name, content, words, says] of REFUSED)
       assert.throws(() => imported(name, content, words), says, content)
   })

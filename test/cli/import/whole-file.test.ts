@@ -12,7 +12,7 @@ const END = fc.constantFrom('\n', '\r\n', '\r')
 const DELIMITER = fc.constantFrom(',', ';', '\t', '|')
 const quoted = (text: string): string => `"${text.replaceAll('"', '""')}"`
 
-/** How a text can be written without its encoding being named. */
+/** The encodings that the import recognises. */
 const written = (text: string, encoding: string): Uint8Array => {
   const wide = Buffer.from(text, 'utf16le')
   switch (encoding) {
@@ -25,7 +25,7 @@ const written = (text: string, encoding: string): Uint8Array => {
   }
 }
 
-/** The lines of all that a file becomes, and of its header. */
+/** The lines of all records of a file, and of its header. */
 const linesOf = (content: Uint8Array) => {
   const file = openText('x.csv', content, {})
   const header = /columns in lines? (\d+)(?:–(\d+))?/.exec(file.description)!
@@ -42,7 +42,7 @@ describe('a whole table', () => {
     maxLength: 8,
   })
 
-  it('is read back as it was written, with any line end, delimiter and encoding', () => {
+  it('is read as it was written, with any line end, delimiter and encoding', () => {
     const encoding = fc.constantFrom('utf-8', 'utf-8 with a mark', 'utf-16le', 'utf-16be')
     const rows = fc.array(fc.tuple(cell, cell, cell), { minLength: 1, maxLength: 8 })
     fc.assert(
@@ -65,7 +65,7 @@ describe('a whole table', () => {
     )
   })
 
-  it('loses no line, however its quotes and delimiters are broken', () => {
+  it('loses no line, even with broken quotes and delimiters', () => {
     const piece = fc.constantFrom(
       'a',
       '"',

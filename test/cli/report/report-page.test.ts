@@ -46,7 +46,7 @@ const reportOf = (text: string): Report => {
 }
 
 /**
- * What a browser would make of it: the elements with their attributes, and the text outside of the
+ * The page as a browser parses it: the elements with their attributes, and the text outside of the
  * style.
  */
 const parsed = (page: string): { elements: string[]; text: string } => {
@@ -66,7 +66,7 @@ const parsed = (page: string): { elements: string[]; text: string } => {
   return { elements, text }
 }
 const pageOf = (text: string): string => reportPage(reportOf(text), STYLE, UNTIL).html
-/** Without the line breaks of the source between its tags. */
+/** The text without the line breaks of the source. */
 const inOneLine = (page: string): string => page.replaceAll(/\s+/g, ' ').replaceAll(/> | </g, (edge) => edge.trim())
 const harmless = parsed(pageOf('harmless'))
 
@@ -76,9 +76,9 @@ describe('the page of a report', () => {
     assert.deepEqual(elements, harmless.elements)
     assert.ok(text.includes(hostile), hostile)
   }
-  for (const hostile of HOSTILE) it(`takes ${hostile} for text`, () => isOnlyText(hostile))
+  for (const hostile of HOSTILE) it(`shows ${hostile} as text`, () => isOnlyText(hostile))
 
-  it('takes any text for text', () => {
+  it('shows any text as text', () => {
     const texts = fc.array(fc.constantFrom(...'<>&"\'/=! -'.split(''), ...HOSTILE, 'a'), {
       minLength: 1,
       maxLength: 20,
@@ -89,13 +89,13 @@ describe('the page of a report', () => {
     )
   })
 
-  it('loads nothing, and lets nothing run', () => {
+  it('loads no other files, and runs no scripts', () => {
     const page = pageOf('harmless')
     assert.match(page, /default-src 'none'; style-src 'unsafe-inline'; img-src data:/)
     assert.doesNotMatch(page, /<script|https?:|url\(|@import/)
   })
 
-  it('says what there is to say: examples, charts with a text for each column, and an account that has become less happy', () => {
+  it('has examples, charts with a text for each column, and an account whose rating fell', () => {
     const page = inOneLine(pageOf('harmless'))
     assert.match(page, /<details><summary>Examples<\/summary>/)
     assert.match(page, /<title>week of 2026-01-05: 12 feedback, rated 2\.5<\/title>/)
@@ -103,7 +103,7 @@ describe('the page of a report', () => {
     assert.match(page, /50 %/)
   })
 
-  it('is a page as well when there is nothing', () => {
+  it('is a page even without feedback', () => {
     const nothing = { feedback: 0, contacts: 0, accounts: 0, rating: null }
     const empty = { steps: [], topics: [], news: [], accounts: [], sources: [], projects: [] }
     const page = reportPage({ ...reportOf('x'), ...empty, now: nothing, before: nothing }, STYLE, UNTIL).html
@@ -112,9 +112,9 @@ describe('the page of a report', () => {
 })
 
 describe('a chart', () => {
-  const pointsOf = (values: (number | null)[]) => values.map((value, at) => ({ label: String(at), value, told: '' }))
+  const pointsOf = (values: (number | null)[]) => values.map((value, at) => ({ label: String(at), value, tooltip: '' }))
 
-  it('has a column for each value, and none reaches beyond it', () => {
+  it('has a column for each value, within its frame', () => {
     fc.assert(
       fc.property(fc.array(fc.nat(1_000_000), { maxLength: 120 }), (values) => {
         const { html } = columnChart('x', pointsOf(values))
@@ -129,7 +129,7 @@ describe('a chart', () => {
     )
   })
 
-  it('has a line that is broken where there is no value', () => {
+  it('has a line with a gap for each missing value', () => {
     const { html } = lineChart('x', pointsOf([1, 2, null, 4, 5]), [1, 5])
     assert.equal(/<path class="line" d="([^"]+)"/.exec(html)![1]!.replaceAll(/[\d. ]+/g, ''), 'MLML')
     assert.equal(html.split('<circle').length - 1, 4)

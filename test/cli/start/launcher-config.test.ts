@@ -6,7 +6,7 @@ import { describe, it } from 'node:test'
 import { readLauncherConfig } from '../../../cli/start/launcher-config.ts'
 
 describe('the configuration of a start', () => {
-  it('leaves to the launcher what is not set or empty', () => {
+  it('leaves unset and empty variables to the launcher', () => {
     assert.deepEqual(readLauncherConfig({ PORT: '' }), { HOST: '127.0.0.1', DATA_DIR: resolve('.data') })
   })
 
@@ -25,7 +25,7 @@ describe('the configuration of a start', () => {
     assert.equal(DATABASE_URL, 'postgres://user:password@db:5432/insights')
   })
 
-  it('is refused with the name and the expected form, also of what only a worker reads, and never with the value', () => {
+  it('is refused with the name and the expected form of a variable, even one that only a worker reads, and never with the value', () => {
     const environment = { PORT: 'secret', LOG_LEVEL: 'secret', REDO_SECONDS: 'secret' }
     assert.throws(
       () => readLauncherConfig(environment),

@@ -13,7 +13,7 @@ import { seeded } from '../../support/property-seed.ts'
 
 type Canonical = (given: string) => string | undefined
 
-/** By canonical form, the forms that are compared as it. */
+/** Texts by their canonical form. */
 const FORMS: readonly [string, Canonical, Record<string, readonly string[]>][] = [
   [
     'an email',
@@ -93,7 +93,7 @@ for (const [kind, canonical, forms] of FORMS) {
       })
     }
 
-    it('is absent for blank texts and placeholders, in any case and with anything invisible around them', () => {
+    it('is absent for blank texts and placeholders, in any case and with invisible characters around them', () => {
       for (const placeholder of ['', ...PLACEHOLDERS]) {
         for (const form of [placeholder, placeholder.toUpperCase(), ` ${placeholder}\u00a0`, `\u200b${placeholder}`]) {
           assert.equal(canonical(form), undefined, JSON.stringify(form))
@@ -101,7 +101,7 @@ for (const [kind, canonical, forms] of FORMS) {
       }
     })
 
-    it('is of a text that is canonical the text itself', () => {
+    it('is the text itself if that is canonical', () => {
       fc.assert(
         fc.property(texts, (given) => {
           const once = canonical(given)
@@ -113,7 +113,7 @@ for (const [kind, canonical, forms] of FORMS) {
       )
     })
 
-    it('is found for the worst texts of the greatest length', () => {
+    it('is computed in time for the worst texts of the greatest length', () => {
       for (const part of ['<', '<a>', ' ', '<a> ', 'mailto:', 'www.', '.', ':', '@', '/', '\u200b', '\u0301', '?']) {
         const text = part.repeat(MAX_IDENTIFIER_CHARACTERS)
         for (const given of [text, `${text}x`, `x${text}`, `http://${text}`]) canonical(given)
@@ -133,14 +133,14 @@ describe('a key', () => {
     assert.equal(canonicalName('[object\u00a0object]'), undefined)
   })
 
-  it('is no placeholder if it only contains one', () => {
+  it('is not a placeholder if it only contains one', () => {
     for (const text of ['nullam', '00', 'none@x.example', 'a-', 'Guest House', '?!', 'x'.repeat(600)]) {
       assert.equal(isPlaceholder(text), false, text)
     }
   })
 })
 
-/** Texts of what the forms are made of, and any others. */
+/** Texts from the characters that matter for the forms, and random texts. */
 const texts = fc.oneof(
   fc
     .array(

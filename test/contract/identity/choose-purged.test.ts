@@ -9,7 +9,7 @@ const realm = { hashKey: hashKeyFrom('5a'.repeat(32)), workspaceId: '6f1b7c1e-52
 
 type Held = { ids?: readonly (readonly [source: string, externalId: string])[]; email?: string; isMeant?: boolean }
 
-/** Candidates whose external ids and emails are held by those of them that have the same ones. */
+/** Candidates, and for each external id and email the candidates that have it. */
 const candidates = (held: Readonly<Record<string, Held>>): PurgeCandidate[] =>
   Object.entries(held).map(([id, { ids = [], email = null, isMeant = false }]) => ({
     id,
@@ -52,14 +52,14 @@ describe('a purge', () => {
     assert.deepEqual(chosen.formerKeys.toSorted(), former.toSorted())
   })
 
-  it('in a source leaves the contact of another source, and what names the id without a source', () => {
+  it('in a source leaves the contact of another source, and records that name the id without a source', () => {
     const held = { one: { ids: [['CRM', 'ada']] }, two: { ids: [['Chat', 'ada']] } } as const
     const chosen = choosePurged(realm, { id: 'ada', source: 'Chat' }, candidates(held))
     const key = contactSourceKey(realm, 'Chat', 'ada')
     assert.deepEqual(chosen, { contactIds: ['two'], endedKeys: [key], keys: [key], formerKeys: [] })
   })
 
-  it('by email ends the contact that it means and those whose column has it, and no former claimant', () => {
+  it('by email ends the contact that it means and contacts with it in their column, but no former claimant', () => {
     const all = candidates({
       meant: { ids: [['API', '1']], email: 'a@x.example', isMeant: true },
       column: { ids: [['API', '2']], email: 'a@x.example' },
@@ -76,7 +76,7 @@ describe('a purge', () => {
     assert.deepEqual([purged('API'), purged('CRM')], [['anonymous'], []])
   })
 
-  it('of nothing asks dead submissions for the keys of its words', () => {
+  it('without a match looks for the keys of its words in dead submissions', () => {
     const { keys, contactIds } = choosePurged(realm, { id: 'ada', email: 'a@x.example' }, [])
     assert.deepEqual([contactIds, keys], [[], [contactIdKey(realm, 'ada'), emailKey(realm, 'a@x.example')]])
   })

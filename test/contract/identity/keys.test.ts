@@ -37,7 +37,7 @@ describe('the keys of a text', () => {
     assert.equal(new Set(all).size, all.length)
   })
 
-  it('are not mixed up with those of another split into source and id', () => {
+  it('differ from the keys of another split into source and id', () => {
     assert.notEqual(contactSourceKey(realm, 'a', 'b","c'), contactSourceKey(realm, 'a","b', 'c'))
   })
 

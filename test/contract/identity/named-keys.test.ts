@@ -24,21 +24,21 @@ const open = (source: string, id: string): string[] => [
 ]
 
 describe('the keys by which a submission names contacts', () => {
-  it('are own ids, or external ids in its source and in all, and emails, of a feedback', () => {
+  it('are own ids, or external ids in its source and in all sources, and emails, for a feedback', () => {
     const own = { isExternalContactId: false, contactId: OWN_ID, contact: { id: 'no own id', email: 'A@x.example' } }
     assert.deepEqual(keysOf('create_feedback', own), [OWN_ID.toLowerCase(), emailKey(realm, 'a@x.example')].toSorted())
     const external = { isExternalContactId: true, contactId: 'ada', contact: { id: 'bob' }, source: 'CRM' }
     assert.deepEqual(keysOf('create_feedback', external), [...open('CRM', 'ada'), ...open('CRM', 'bob')].toSorted())
   })
 
-  it('are the id in its source and the email, of an identified contact', () => {
+  it('are the id in its source and the email, for an identified contact', () => {
     const inSource = { id: 'ada', source: 'CRM', properties: { $email: 'a@x.example' } }
     const keys = [contactSourceKey(realm, 'CRM', 'ada'), contactIdKey(realm, 'ada'), emailKey(realm, 'a@x.example')]
     assert.deepEqual(keysOf('identify_contact', inSource), keys.toSorted())
     assert.deepEqual(keysOf('identify_contact', { id: 'ada' }), open('API', 'ada').toSorted())
   })
 
-  it('are those of its contacts and senders, of a conversation', () => {
+  it('are the keys of its contacts and senders, for a conversation', () => {
     const body = {
       source: 'Chat',
       contacts: [{ id: 'ada' }],
@@ -47,11 +47,11 @@ describe('the keys by which a submission names contacts', () => {
     assert.deepEqual(keysOf('submit_conversation', body), [...open('Chat', 'ada'), ...open('Chat', 'bob')].toSorted())
   })
 
-  it('are none, of an account', () => {
+  it('are absent for an account', () => {
     assert.deepEqual(keysOf('identify_account', { id: 'acme' }), [])
   })
 
-  it('meet those of a purge of the same words, in one source only if it names that one', () => {
+  it('match the keys of a purge with the same words; in one source only if the submission names that source', () => {
     const meets = (wanted: object, named: object): boolean => {
       const keys = keysOf('identify_contact', named)
       return purgeKeys(realm, wanted).some((key) => keys.includes(key))

@@ -9,7 +9,7 @@ import { seeded } from '../../support/property-seed.ts'
 const HASH_KEY_BYTES = 32
 
 describe('a keyed hash', () => {
-  it('is the HMAC-SHA-256 of the text, however often the key is used', () => {
+  it('is the HMAC-SHA-256 of the text, at every use of the key', () => {
     const bytes = fc.uint8Array({ minLength: HASH_KEY_BYTES, maxLength: HASH_KEY_BYTES })
     fc.assert(
       fc.property(bytes, fc.array(fc.string({ unit: 'binary', size: 'large' })), (secret, texts) => {

@@ -23,7 +23,7 @@ describe('an array', () => {
   })
   after(() => sql.end({ timeout: 5 }))
 
-  it('of texts comes back as it went, element by element', async () => {
+  it('of texts comes back unchanged, element by element', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.option(storableText), { maxLength: 6 }), async (texts) => {
         const [row] = await sql<{ whole: string[]; elements: string[] }[]>`
@@ -39,7 +39,7 @@ describe('an array', () => {
     )
   })
 
-  it('of ids and of numbers, too', async () => {
+  it('of ids or numbers comes back unchanged as well', async () => {
     const id = '01890000-0000-7000-8000-000000000000'
     const [row] = await sql`
       select ${[id]}::uuid[] as ids, ${[1, -2]}::int4[] as small, ${['9007199254740993']}::int8[] as large,

@@ -5,7 +5,7 @@ import { freshSchema, type TestSchema } from '../../support/schema.ts'
 import { testServers } from '../../support/servers.ts'
 import { until } from '../../support/until.ts'
 
-/** So large that the server sends rows before it has all of them. */
+/** Large rows, so that the server sends the first before it has all. */
 const ROW_BYTES = 20_000
 const APPLICATION = 'whole-results'
 
@@ -36,7 +36,7 @@ describe('a connection that dies between two rows of a result', () => {
     assert.ok((await cut) instanceof Error)
   }
 
-  /** The connection may still be dying when its statement has failed. */
+  /** The connection may still be closing when its statement has failed. */
   const nextResult = async <T>(statement: () => Promise<T>): Promise<T> =>
     until('a new connection', () => statement().catch(() => undefined))
 
@@ -45,7 +45,7 @@ describe('a connection that dies between two rows of a result', () => {
     assert.deepEqual(Array.from(await nextResult(() => sql<{ one: number }[]>`select 1 as one`)), [{ one: 1 }])
   })
 
-  it('leaves none in that of a text with parameters, and in an empty one', async () => {
+  it('leaves no holes in the result of a text with parameters, or in an empty one', async () => {
     await killAtTheFifthRow()
     assert.deepEqual(Array.from(await nextResult(() => sql.unsafe('select $1::int as two', [2]))), [{ two: 2 }])
     await killAtTheFifthRow()

@@ -12,9 +12,7 @@ import { clearTables, dumpModel, dumpTables, resetPositions } from '../../suppor
 
 const HISTORIES = Number(process.env['PURGE_HISTORIES'] ?? (process.env['TEST_SIZE'] === 'long' ? 5_000 : 60))
 const histories = submissionHistories({ hashKey, maxLength: LENGTH, firstNumber: 1_000_000, purges: true })
-/**
- * How many submissions a stride has, and how many steps of how many records removal takes after it.
- */
+/** The number of submissions of a stride, and the number and size of the removal steps after it. */
 const paces = fc.record({
   sizes: fc.array(fc.integer({ min: 1, max: 6 }), { minLength: 1, maxLength: LENGTH }),
   steps: fc.array(fc.record({ count: fc.nat({ max: 3 }), most: fc.integer({ min: 1, max: 3 }) }), {
@@ -25,7 +23,7 @@ const paces = fc.record({
 
 type Purge = { workspaceId: string; purgeId: string }
 
-describe('the removal of purged records among later strides', () => {
+describe('the removal of purged records between later strides', () => {
   let schema: TestSchema
   before(async () => {
     schema = await freshSchema(2)
@@ -42,7 +40,7 @@ describe('the removal of purged records among later strides', () => {
     await finishPurge(schema.sql, { ...purge, attempts: 1 })
   }
 
-  it(`leaves what removal in one go leaves, in ${HISTORIES} histories`, async () => {
+  it(`leaves the same rows as removal in one step, in ${HISTORIES} histories`, async () => {
     await fc.assert(
       fc.asyncProperty(histories, paces, async (history, { sizes, steps }) => {
         await clearTables(schema.sql)
@@ -57,7 +55,7 @@ describe('the removal of purged records among later strides', () => {
             }
             const { count, most } = steps[strides++ % steps.length]!
             for (let step = 0; step < count && pending.length > 0; step++) {
-              // The purges take turns, so that none is finished before the next one begins.
+              // The purges take turns, so that several are under way at the same time.
               const purge = pending.shift()!
               if ((await takeStep(purge, most)) > 0) pending.push(purge)
               else await finish(purge)
@@ -70,7 +68,7 @@ describe('the removal of purged records among later strides', () => {
           select from unresolved as u
           where not exists (select from feedback as f where f.workspace_id = u.workspace_id and f.id = u.record_id)
             and not exists (select from message as m where m.workspace_id = u.workspace_id and m.id = u.record_id)`
-        assert.equal(waiting.count, 0, 'what is removed waits for nothing')
+        assert.equal(waiting.count, 0, 'no removed record waits')
       }),
       seeded({ numRuns: HISTORIES }),
     )

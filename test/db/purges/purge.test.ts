@@ -48,7 +48,7 @@ describe('the decision of a purge', () => {
     assert.equal(next!.id, idOfEpoch(ended[0]!, 1))
   })
 
-  it('of nothing leaves a receipt that says so', async () => {
+  it('without a match leaves a receipt that says so', async () => {
     await begin()
     await rig.identify({ id: 'ada', source: 'CRM' })
     const { isMatched, purgeId } = await rig.decide({ id: 'ada', source: 'Chat' })
@@ -98,7 +98,7 @@ describe('the decision of a purge', () => {
     assert.ok((await rig.decide({ email: 'ann@example.com', source: 'API' })).isMatched)
   })
 
-  it('finds records that wait for the external id, and what is sent later waits under another key', async () => {
+  it('finds records that wait for the external id, and later records wait under another key', async () => {
     await begin()
     await rig.feedback({ contactId: 'ada', isExternalContactId: true })
     const purge = await rig.decide({ id: 'ada' })
@@ -110,7 +110,7 @@ describe('the decision of a purge', () => {
     assert.equal(await count('feedback'), 1)
   })
 
-  it('has its place: the receipt is queued until the records are removed, and its counts say what they were', async () => {
+  it('has its place in the log: the receipt is queued until the records are removed, and then has their counts', async () => {
     await begin()
     await rig.feedback({ contact: { email: 'ann@example.com' } })
     await rig.feedback({ contact: { email: 'ann@example.com' } })
@@ -155,7 +155,7 @@ describe('the removal of a purge', () => {
     assert.equal(await count('conversation_contact'), 1)
   })
 
-  it('leaves a record that a later submission has replaced, as a new one', async () => {
+  it('leaves a record that a later submission has replaced', async () => {
     await begin()
     await rig.feedback({ sourceId: 'T-1', contact: { email: 'ann@example.com' } })
     const purge = await rig.decide({ email: 'ann@example.com' })
@@ -182,7 +182,7 @@ describe('the removal of a purge', () => {
     assert.equal((await count('conversation')) + (await count('message')) + (await count('unresolved')), 0)
   })
 
-  it('is complete whatever the size of its steps, also in a conversation with many messages', async () => {
+  it('is complete with steps of any size, even in a conversation with many messages', async () => {
     await begin()
     const messages = Array.from({ length: 9 }, (_, index) => ({
       id: `${index}`,
@@ -201,7 +201,7 @@ describe('the removal of a purge', () => {
     assert.equal((await count('conversation')) + (await count('message')) + (await count('unresolved')), 0)
   })
 
-  it('frees the idempotency keys of what was about the contact, and no others', async () => {
+  it('frees the idempotency keys of submissions about the contact, and no others', async () => {
     await begin()
     const withKey = (key: string) => ({ idempotency: { key, body: 'b' } })
     await rig.feedback({ contactId: 'ada', isExternalContactId: true }, withKey('waited'))

@@ -16,7 +16,7 @@ const BACKED_UP = [
   'unresolved',
 ]
 
-describe('purges that a restored database does not know', () => {
+describe('purges that a restored database lacks', () => {
   let schema: TestSchema
   let rig: PurgeRig
   let workspaceId: string
@@ -36,7 +36,7 @@ describe('purges that a restored database does not know', () => {
     for await (const key of readPurgedKeys(schema.sql)) lines.push(JSON.stringify(key))
     return lines.map(parsePurgedKey).filter((key) => key.workspaceId === workspaceId)
   }
-  /** Restores the rows of before the work, as a backup does; numbers go on. */
+  /** Restores the rows from before the work, like a backup; acceptance numbers continue. */
   const restoring = async (work: () => Promise<unknown>): Promise<PurgedKey[]> => {
     const kept = new Map<string, string>()
     for (const table of BACKED_UP) {
@@ -60,7 +60,7 @@ describe('purges that a restored database does not know', () => {
     return keys
   }
 
-  it('are repeated: the contacts go with their records, and their keys have the epochs of before', async () => {
+  it('are repeated: the contacts and their records are removed, and their keys have the former epochs', async () => {
     await rig.identify({ id: 'ada', source: 'CRM', properties: { $email: 'ada@example.com' } })
     await rig.feedback({ contact: { email: 'ada@example.com' } })
     await rig.feedback({ contact: { email: 'bob@example.com' } })
@@ -74,10 +74,10 @@ describe('purges that a restored database does not know', () => {
     )
     assert.deepEqual(await exported(), keys)
     assert.equal(await count('purge'), 0)
-    assert.equal(await raisePurgedKeys(schema.sql, keys), 0, 'a second time, nothing changes')
+    assert.equal(await raisePurgedKeys(schema.sql, keys), 0, 'the second replay changes nothing')
   })
 
-  it('reach a contact that was known by its email only when the backup was made', async () => {
+  it('reach a contact that was known only by its email at the time of the backup', async () => {
     await rig.feedback({ contact: { email: 'ada@example.com' } })
     const keys = await restoring(async () => {
       await rig.identify({ id: 'ada', properties: { $email: 'ada@example.com' } })
@@ -94,7 +94,7 @@ describe('purges that a restored database does not know', () => {
     assert.deepEqual([await count('feedback'), await count('unresolved')], [0, 0])
   })
 
-  it('are repeated however often a key was purged', async () => {
+  it('are repeated for a key that was purged any number of times', async () => {
     await rig.identify({ id: 'ada' })
     const keys = await restoring(async () => {
       await rig.purge({ id: 'ada' })
@@ -109,7 +109,7 @@ describe('purges that a restored database does not know', () => {
     assert.equal(await count('contact'), 0)
   })
 
-  it('remove nothing that was sent since', async () => {
+  it('remove no later submissions', async () => {
     await rig.identify({ id: 'ada', properties: { $email: 'ada@example.com' } })
     await rig.feedback({ contact: { email: 'ada@example.com' } })
     await rig.conversation({ id: 'c', contacts: [{ id: 'ada' }], messages: [{ id: 'old', contactId: 'ada' }] })
@@ -127,7 +127,7 @@ describe('purges that a restored database does not know', () => {
     assert.equal(await count('contact'), 1)
   })
 
-  it('are refused where a line is no purged key', () => {
+  it('are refused if a line is not a purged key', () => {
     assert.throws(() => parsePurgedKey('{"workspaceId": 1}'))
   })
 })

@@ -53,7 +53,7 @@ describe('migrations', () => {
     )
   })
 
-  it('that fail leave nothing behind, and those before them neither', async () => {
+  it('that fail leave no changes, and neither do the migrations before them', async () => {
     const { sql } = await migrated()
     const before = await catalogueText(sql)
     const broken = {
@@ -65,7 +65,7 @@ describe('migrations', () => {
     assert.equal(await catalogueText(sql), before)
   })
 
-  it('of a newer version are left alone', async () => {
+  it('of a newer version are not changed', async () => {
     const { sql } = await migrated()
     await migrate(sql, [...(await readMigrations()), next])
     await assert.rejects(
@@ -73,7 +73,7 @@ describe('migrations', () => {
       (error) =>
         error instanceof MigrationRefused && /at migration 2, this version knows 1\. Start a newer/.test(error.message),
     )
-    assert.ok(await isMigrated(sql, await readMigrations()), 'an older version that runs may go on')
+    assert.ok(await isMigrated(sql, await readMigrations()), 'a running older version may continue')
   })
 
   it('that were changed after they were applied are refused by name', async () => {
@@ -87,7 +87,7 @@ describe('migrations', () => {
     )
   })
 
-  it('are not held up by a role that may only read, whatever it locks', async () => {
+  it('are not held up by the locks of a role that may only read', async () => {
     const { sql, name } = await migrated()
     const role = `r_${name}`
     const password = await createReader(sql, role)
@@ -120,7 +120,7 @@ describe('migrations', () => {
     await withOtherConnection(name, 60_000, async (other) => {
       await other.unsafe('begin; lock table schema_migration in exclusive mode')
       const ours = migrate(sql, [...(await readMigrations()), next])
-      // Reading does not wait for that lock.
+      // Reads do not wait for this lock.
       assert.ok(await isMigrated(sql, await readMigrations()))
       await other.unsafe('commit')
       assert.deepEqual(await ours, [next.name])
@@ -129,7 +129,7 @@ describe('migrations', () => {
 })
 
 describe('functions of a database', () => {
-  it('are put right when one was edited or dropped by hand', async () => {
+  it('are repaired when one was edited or dropped by hand', async () => {
     const { sql } = await migrated()
     const right = await catalogueText(sql)
     for (const deed of [
@@ -168,7 +168,7 @@ describe('functions of a database', () => {
     assert.ok(await isMigrated(sql, await readMigrations()))
   })
 
-  it('are applied as a whole or not at all', async () => {
+  it('are applied completely or not at all', async () => {
     const { sql } = await migrated()
     const former = await catalogueText(sql)
     const broken = withVersion('2.0.0', 'drop function category_id; select nothing from nowhere;')

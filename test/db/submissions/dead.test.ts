@@ -79,7 +79,7 @@ describe('a dead submission', () => {
     assert.deepEqual([...(await countDead(schema.sql, { id }))], [{ reason: 'PostgresError 54000', submissions: 1 }])
   })
 
-  it('is not set aside when another worker has moved the position meanwhile', async () => {
+  it('is not set aside if another worker has moved the position meanwhile', async () => {
     const submission = feedback({ email: 'ada@example.com' })
     const expected = await position()
     await rig.feedback({})
@@ -111,7 +111,7 @@ describe('a dead submission', () => {
     )
   })
 
-  it('is gone when a replay is applied', async () => {
+  it('is removed when its replay is applied', async () => {
     const submission = feedback({ email: 'ada@example.com' })
     const id = await aside(submission)
     await markReplayed(schema.sql, workspaceId, id)
@@ -134,7 +134,7 @@ describe('a dead submission', () => {
     assert.deepEqual(await markReplayed(schema.sql, workspaceId, id), { outcome: 'undecided-purge', submission: null })
   })
 
-  it('is all that a purge finds, and goes with it', async () => {
+  it('can be the only match of a purge, which removes it', async () => {
     const id = await aside(feedback({ email: 'Ada <ada@example.com>' }, { idempotency: { key: 'k', body: 'b' } }))
     const other = await aside(feedback({ email: 'bob@example.com' }))
     const purge = await rig.decide({ email: 'ADA@example.com' })
@@ -148,10 +148,10 @@ describe('a dead submission', () => {
     const keys = await schema.sql`
       select idempotency_key as key from submission
       where workspace_id = ${workspaceId} and subject_id = any (${found!.subjectIds}::uuid[])`
-    assert.deepEqual([...keys], [{ key: 'k' }], 'its idempotency key is found with those to free')
+    assert.deepEqual([...keys], [{ key: 'k' }], 'its idempotency key is among the keys to free')
   })
 
-  it('that names a contact by an external id goes with the contact, in whatever source it looks for it', async () => {
+  it('that names a contact by an external id is removed with the contact, in any source of its search', async () => {
     await rig.identify({ id: 'ada', source: 'CRM' })
     const external = { isExternalContactId: true, isExternalAccountId: false, description: 'x' }
     const open = await aside(rig.make('create_feedback', { ...external, contactId: 'ada' }))
@@ -162,7 +162,7 @@ describe('a dead submission', () => {
     assert.equal(await stateOf(elsewhere), 'purged')
   })
 
-  it('that is a conversation with others loses only what is about the purged contact', async () => {
+  it('that is a conversation of several contacts loses only the parts of the purged contact', async () => {
     const both = await aside(conversation(['ada', 'bob']))
     const alone = await aside(conversation(['ada']))
     assert.equal((await rig.purge({ id: 'ada' })).deadSubmissions, 2)
@@ -176,10 +176,10 @@ describe('a dead submission', () => {
       kept.body.messages.map(({ contactId }) => contactId),
       ['bob'],
     )
-    assert.ok(!(await rig.decide({ id: 'ada' })).isMatched, 'nothing names the contact any more')
+    assert.ok(!(await rig.decide({ id: 'ada' })).isMatched, 'no member names the contact')
   })
 
-  it('that is queued again is taken back by a purge that comes before it in the log', async () => {
+  it('that is queued again is cancelled by a purge before it in the log', async () => {
     const submission = feedback({ email: 'ada@example.com' })
     const id = await aside(submission)
     await markReplayed(schema.sql, workspaceId, id)
@@ -188,7 +188,7 @@ describe('a dead submission', () => {
     await rig.remove(purge)
     assert.equal(await stateOf(id), 'purged')
     await rig.apply({ ...submission, number: feedback({}).number, originalNumber: submission.number })
-    assert.equal(await stateOf(id), 'purged', 'the replay in the log is passed over')
+    assert.equal(await stateOf(id), 'purged', 'the worker skips the replay in the log')
     assert.equal((await schema.sql`select from contact where workspace_id = ${workspaceId}`).count, 0)
     assert.deepEqual(await progress(), { applied: 1, purged: 1, dead: 0 })
   })

@@ -8,7 +8,7 @@ import { freshSchema, type TestSchema } from '../../support/schema.ts'
 
 const MS_PER_DAY = 86_400_000
 
-/** An id as the queue gives it: its first 48 bits are the time of acceptance. */
+/** An id in the form of the queue: its first 48 bits are the time of acceptance. */
 const idOf = (time: number): string => {
   const hex = time.toString(16).padStart(12, '0')
   return `${hex.slice(0, 8)}-${hex.slice(8)}-7${randomUUID().slice(15)}`
@@ -21,7 +21,7 @@ describe('receipts', () => {
   })
   after(() => schema.drop())
 
-  it('expire some days after acceptance, but not those of dead, queued or lately replayed submissions', async () => {
+  it('expire some days after acceptance, except receipts of dead, queued or recently replayed submissions', async () => {
     const workspaces = [randomUUID(), randomUUID()]
     await makeWorkspaces(schema.sql, workspaces)
     const add = async (

@@ -29,7 +29,7 @@ describe('idempotency keys in Postgres', () => {
   const find = async ({ realm }: PurgeRig, key: string) =>
     (await findIdempotencyKeys(schema.sql, [{ workspaceId: realm.workspaceId, key }]))[0]
 
-  it('are found with the submissions that they came with, in the order in which they are asked for', async () => {
+  it('are found with their submissions, in the order of the question', async () => {
     const [a, b] = [keyed('a'), keyed('b')]
     const ids = [await ours.feedback({}, a), await theirs.feedback({}, b)]
     const held = [
@@ -45,7 +45,7 @@ describe('idempotency keys in Postgres', () => {
     assert.deepEqual(await findIdempotencyKeys(schema.sql, []), [])
   })
 
-  it('of two workspaces never mix, though they are the same', async () => {
+  it('of two workspaces never mix, even if they are equal', async () => {
     const id = await ours.feedback({}, keyed('same'))
     assert.equal((await find(ours, 'same'))?.submissionId, id)
     assert.equal(await find(theirs, 'same'), null)
@@ -59,7 +59,7 @@ describe('idempotency keys in Postgres', () => {
     assert.equal((await find(ours, 'again'))?.submissionId, id)
   })
 
-  it('are kept of purges and of dead submissions', async () => {
+  it('are kept for purges and for dead submissions', async () => {
     const { workspaceId } = ours.realm
     const { purgeId } = await ours.decide({ id: 'unknown' }, keyed('purge'))
     assert.equal((await find(ours, 'purge'))?.submissionId, purgeId)

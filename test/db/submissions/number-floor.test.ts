@@ -4,7 +4,7 @@ import type { Sql } from '../../../db/connection/postgres.ts'
 import { createNumberFloor } from '../../../db/submissions/number-floor.ts'
 import { type SharedService, sharedService } from '../../support/shared-service.ts'
 
-/** A number of the far future, as if Redis's clock had gone back since. */
+/** A number in the far future, as if Redis's clock had been set back. */
 const FAR = 4_000_000_000_000_000
 
 describe('acceptance numbers', () => {
@@ -43,7 +43,7 @@ describe('acceptance numbers', () => {
     assert.equal(await floor.get(service.workspaceId), highest + 1)
   })
 
-  it('are asked for again when another Redis comes before the answer', async () => {
+  it('are compared again if another Redis comes before the answer', async () => {
     let asked = 0
     const counting = ((...query: Parameters<Sql>) => {
       asked++

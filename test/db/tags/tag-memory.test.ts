@@ -13,7 +13,7 @@ const TAGS = ['slow', 'export', 'invoice']
 
 const person = fc.constantFrom('ada', 'bob')
 const tags = fc.option(fc.subarray(TAGS, { minLength: 1 }), { nil: undefined })
-/** What happens to a workspace, step by step. */
+/** The steps of a workspace's history. */
 const steps = fc.array(
   fc.oneof(
     fc.record({ kind: fc.constant('feedback' as const), person, tags, sourceId: fc.constantFrom('1', '2', '3') }),
@@ -35,7 +35,7 @@ describe('the tag memory of a workspace', () => {
     (await schema.sql<{ id: string }[]>`select id from ${schema.sql(table)} where workspace_id = ${workspaceId}`).map(
       ({ id }) => id,
     )
-  /** Tags everything that no tagger has read, with the same tags. */
+  /** Tags all untagged records with the same tags. */
   const tagAll = async ({ realm }: PurgeRig, given: string[], maxTerms: number): Promise<void> => {
     const { workspaceId } = realm
     const wanted = { workspaceId, taggerVersion: 1, again: false }
@@ -86,7 +86,7 @@ describe('the tag memory of a workspace', () => {
     }
   }
 
-  it(`is at any time the sum of the shares, and its categories those of its records, in ${HISTORIES} histories`, async () => {
+  it(`is always the sum of the shares, and the categories are the categories of its records, in ${HISTORIES} histories`, async () => {
     await fc.assert(
       fc.asyncProperty(steps, async (history) => {
         const rig = await createPurgeRig(schema.sql)
@@ -120,7 +120,7 @@ describe('the tag memory of a workspace', () => {
           select from tag_share as s where s.workspace_id = ${ws}
             and not exists (select from feedback as f where f.workspace_id = ${ws} and f.id = s.record_id and f.number::text = s.text_version)
             and not exists (select from conversation as c where c.workspace_id = ${ws} and c.id = s.record_id)`
-        assert.equal(stray.count, 0, 'no share is of a record that is gone, or of a feedback that was replaced')
+        assert.equal(stray.count, 0, 'every share belongs to an existing record in its latest form')
       }),
       seeded({ numRuns: HISTORIES }),
     )

@@ -60,7 +60,7 @@ describe('deleting a workspace', () => {
       .map((submission, at) => ({ ...submission, submissionId: randomUUID(), number: 1_000_000 + at }))
   const rows = () => countOwnedRows(schema.sql, workspaceId)
 
-  it('knows every table that says whose its rows are', async () => {
+  it('knows every table with a column for the workspace', async () => {
     const tables = await schema.sql<{ name: string }[]>`
       select c.relname as name from pg_class as c join pg_attribute as a on a.attrelid = c.oid
       where c.relnamespace = ${schema.name}::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
@@ -68,7 +68,7 @@ describe('deleting a workspace', () => {
     assert.deepEqual([...OWNED_TABLES].toSorted(), tables.map(({ name }) => name).toSorted())
   })
 
-  it('saves nothing of it from then on, and all of the others in the same call', async () => {
+  it('stops all later saves for it, but no save for other workspaces in the same call', async () => {
     const stays = (await createWorkspace(schema.sql, `stays-${randomUUID()}`))!.id
     await beginDeletion(schema.sql, workspaceId)
     const strides = [workspaceId, stays].map((of) => ({ workspaceId: of, after: 0, submissions: historyOf(of, 10) }))
@@ -79,7 +79,7 @@ describe('deleting a workspace', () => {
     assert.ok((await countOwnedRows(schema.sql, stays)) > 0)
   })
 
-  it('whatever else a worker or a command had begun writes nothing of it', async () => {
+  it('stops all other work of workers and commands for it', async () => {
     const { sql } = schema
     const rig = await createPurgeRig(sql, workspaceId)
     await rig.feedback({ contact: { email: 'ada@x.example' } })
@@ -114,7 +114,7 @@ describe('deleting a workspace', () => {
     assert.equal(await rows(), 0)
   })
 
-  it(`leaves nothing when it begins while ${AT_ONCE} workers save, and nothing of another changes, in ${HISTORIES} histories`, async () => {
+  it(`leaves no rows when it begins while ${AT_ONCE} workers save, and changes no other workspace, in ${HISTORIES} histories`, async () => {
     const stays = randomUUID()
     for (let history = 0; history < HISTORIES; history++) {
       const id = (await createWorkspace(schema.sql, `goes-${history}`))!.id
@@ -136,18 +136,18 @@ describe('deleting a workspace', () => {
     }
   })
 
-  it('takes as many steps as it needs, and tells how far it is', async () => {
+  it('takes as many steps as it needs, and reports its progress', async () => {
     await schema.sql`
       insert into purged_key (workspace_id, key_id, epoch, number)
       select w, gen_random_uuid(), 1, 1 from unnest(array[${workspaceId}, ${randomUUID()}]::uuid[]) as w, generate_series(1, 10001)`
     await beginDeletion(schema.sql, workspaceId)
-    const told = new Set<number>()
-    assert.equal(await deleteOwnedRows(schema.sql, workspaceId, (deleted) => told.add(deleted)), 10_001)
-    assert.deepEqual([...told], [0, 5_000, 10_000, 10_001])
+    const reported = new Set<number>()
+    assert.equal(await deleteOwnedRows(schema.sql, workspaceId, (deleted) => reported.add(deleted)), 10_001)
+    assert.deepEqual([...reported], [0, 5_000, 10_000, 10_001])
     assert.equal((await schema.sql`select from purged_key`).count, 10_001)
   })
 
-  it('is found by its name until it has ended, then the name is free; its tokens end at once', async () => {
+  it('keeps the name until it has ended, then the name is free; its tokens end at once', async () => {
     const token = makeToken()
     const wanted = { token, workspace: 'goes', scopes: ['submit'], expiresAt: null } as const
     assert.notEqual(await addToken(schema.sql, wanted), undefined)
@@ -159,7 +159,7 @@ describe('deleting a workspace', () => {
     assert.deepEqual([(await listed())?.id, (await listed())?.isBeingDeleted], [workspaceId, true])
     assert.equal(await createWorkspace(schema.sql, 'goes'), undefined)
     const former = await beginDeletion(schema.sql, workspaceId)
-    assert.ok((await beginDeletion(schema.sql, workspaceId)) > former, 'begun again, it goes on')
+    assert.ok((await beginDeletion(schema.sql, workspaceId)) > former, 'a repeated deletion continues')
     await endDeletion(schema.sql, workspaceId)
     const next = await createWorkspace(schema.sql, 'goes')
     assert.notEqual(next?.id, workspaceId)
@@ -170,7 +170,7 @@ describe('deleting a workspace', () => {
     assert.ok(!(await listDeletedIds(schema.sql, 0)).includes(workspaceId))
   })
 
-  it('no start makes the bootstrap tokens valid for the workspace "default" while that is being deleted', async () => {
+  it('keeps a start from making the bootstrap tokens valid for the workspace "default" meanwhile', async () => {
     const { id } = (await listWorkspaces(schema.sql)).find(({ name }) => name === DEFAULT_WORKSPACE)!
     const access = makeToken()
     await beginDeletion(schema.sql, id)

@@ -4,8 +4,8 @@ import { resolved } from '../../api/openapi/openapi-document.ts'
 import { NAMES, HOSTILE_TEXTS, KEYS, NUMBERS, NO_JSON, DATE_TIMES, BAD_DATE_TIMES } from './fuzz-texts.ts'
 
 /**
- * Everything here makes JSON as text, since much of what is hostile does not survive as a value:
- * doubled keys, numbers beyond all bounds, lone surrogates, `__proto__`.
+ * All generators make JSON as text, since much hostile content does not survive as a value: doubled
+ * keys, huge numbers, lone surrogates, `__proto__`.
  */
 type Text = fc.Arbitrary<string>
 
@@ -19,8 +19,8 @@ const someText: Text = fc
   )
   .map(quoted)
 /**
- * Mostly of many: records that all of them name are slow to process, each time with all that
- * belongs to them.
+ * Mostly from many values: a record that all submissions name is slow to process, since each one
+ * loads all its data.
  */
 const shortText: Text = fc
   .oneof(
@@ -53,7 +53,7 @@ const nested = fc
     array ? '['.repeat(levels) + ']'.repeat(levels) : `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`,
   )
 
-/** At the bounds of free objects and beyond. */
+/** Objects at the bounds of free objects and beyond. */
 const large = fc.oneof(
   fc
     .constantFrom(999, 1_000, 1_001)
@@ -79,7 +79,7 @@ const { anything, anyObject } = fc.letrec<{ anything: string; anyObject: string;
   anyArray: fc.array(tie('anything'), { maxLength: 4, depthIdentifier: 'json' }).map((items) => `[${items.join()}]`),
 }))
 
-/** What may stand in any place of a body that is nearly valid. */
+/** A value for any place in a nearly valid body. */
 const misplaced: Text = fc.oneof(
   { weight: 8, arbitrary: anything },
   { weight: 2, arbitrary: fc.constantFrom(...BAD_DATE_TIMES, ...HOSTILE_TEXTS).map(quoted) },
@@ -91,46 +91,51 @@ const misplaced: Text = fc.oneof(
 const ONE_IN = 40
 
 /**
- * Texts that fit a schema of the document; with `wobbly`, about one place in forty has something
- * else, or nothing.
+ * Texts that fit a schema of the document. With `wobbly`, about one place in forty has another
+ * value, or none.
  */
 export const textOf = (schema: JsonValue, wobbly: boolean): Text => {
-  const said = resolved(schema as JsonObject)
-  const fitting = fittingTextOf(said, wobbly)
+  const definition = resolved(schema as JsonObject)
+  const fitting = fittingTextOf(definition, wobbly)
   return wobbly ? fc.oneof({ weight: ONE_IN, arbitrary: fitting }, { weight: 1, arbitrary: misplaced }) : fitting
 }
 
-const fittingTextOf = (said: JsonObject, wobbly: boolean): Text => {
-  if (Array.isArray(said['enum'])) return fc.constantFrom(...said['enum'].map((value) => JSON.stringify(value)))
-  // A choice beside properties, as a purge has it, is met often enough by chance.
-  if (Array.isArray(said['anyOf']) && said['properties'] === undefined) {
-    return fc.oneof(...said['anyOf'].map((choice) => textOf(choice, wobbly)))
+const fittingTextOf = (definition: JsonObject, wobbly: boolean): Text => {
+  if (Array.isArray(definition['enum']))
+    return fc.constantFrom(...definition['enum'].map((value) => JSON.stringify(value)))
+  // A choice beside properties, as in a purge, is satisfied often enough by chance.
+  if (Array.isArray(definition['anyOf']) && definition['properties'] === undefined) {
+    return fc.oneof(...definition['anyOf'].map((choice) => textOf(choice, wobbly)))
   }
-  const types = [said['type'] ?? 'object'].flat() as string[]
-  return fc.oneof(...types.map((type) => (type === 'null' ? fc.constant('null') : textOfType(type, said, wobbly))))
+  const types = [definition['type'] ?? 'object'].flat() as string[]
+  return fc.oneof(
+    ...types.map((type) => (type === 'null' ? fc.constant('null') : textOfType(type, definition, wobbly))),
+  )
 }
 
-const textOfType = (type: string, said: JsonObject, wobbly: boolean): Text => {
+const textOfType = (type: string, definition: JsonObject, wobbly: boolean): Text => {
   switch (type) {
     case 'string':
-      if (said['format'] === 'date-time') return dateTime
-      return said['maxLength'] === undefined ? someText : shortText
+      if (definition['format'] === 'date-time') return dateTime
+      return definition['maxLength'] === undefined ? someText : shortText
     case 'number':
     case 'integer':
-      return said['maximum'] === undefined ? finiteNumber : amount
+      return definition['maximum'] === undefined ? finiteNumber : amount
     case 'boolean':
       return fc.constantFrom('true', 'false')
     case 'array':
-      return fc.array(textOf(said['items'] ?? {}, wobbly), { maxLength: 4 }).map((items) => `[${items.join()}]`)
+      return fc.array(textOf(definition['items'] ?? {}, wobbly), { maxLength: 4 }).map((items) => `[${items.join()}]`)
     case 'object':
-      return isJsonObject(said['properties']) ? membersOf(said, said['properties'], wobbly) : anyObject
+      return isJsonObject(definition['properties'])
+        ? membersOf(definition, definition['properties'], wobbly)
+        : anyObject
     default:
-      throw new Error(`The type ${type} is not known here`)
+      throw new Error(`The type ${type} is unknown here`)
   }
 }
 
-const membersOf = (said: JsonObject, properties: JsonObject, wobbly: boolean): Text => {
-  const required = new Set((said['required'] ?? []) as string[])
+const membersOf = (definition: JsonObject, properties: JsonObject, wobbly: boolean): Text => {
+  const required = new Set((definition['required'] ?? []) as string[])
   const members = Object.entries(properties).map(([name, schema]) => {
     const member = textOf(schema, wobbly).map((text): [string, string][] => [[name, text]])
     const none = fc.constant<[string, string][]>([])
@@ -138,7 +143,7 @@ const membersOf = (said: JsonObject, properties: JsonObject, wobbly: boolean): T
     return wobbly ? fc.oneof({ weight: ONE_IN, arbitrary: member }, { weight: 1, arbitrary: none }) : member
   })
   const more = fc.array(fc.tuple(fc.constantFrom(...KEYS), anything), { maxLength: 2 })
-  const open = said['additionalProperties'] === true || wobbly ? fc.oneof(fc.constant([]), more) : fc.constant([])
+  const open = definition['additionalProperties'] === true || wobbly ? fc.oneof(fc.constant([]), more) : fc.constant([])
   // Last, so that a known member may come twice, as JSON allows.
   return fc
     .tuple(open, fc.tuple(...members))
@@ -148,7 +153,7 @@ const membersOf = (said: JsonObject, properties: JsonObject, wobbly: boolean): T
 const unknownTo = (properties: JsonObject, others: readonly [string, string][]): [string, string][] =>
   others.filter(([key]) => !Object.hasOwn(properties, key))
 
-/** A body that has nothing to do with the operation, JSON or not. */
+/** A body unrelated to the operation, JSON or not. */
 export const hostileText: Text = fc.oneof(
   misplaced,
   anyObject,

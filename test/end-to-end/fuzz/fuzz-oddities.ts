@@ -1,8 +1,8 @@
 import * as fc from 'fast-check'
 
-/** A request as text, in its parts. */
+/** The parts of a request, as text. */
 export type Message = { line: string; headers: string[]; framing: string[]; body: string }
-/** A request that is none, is a rare one, or has something behind it. */
+/** A malformed or rare request, or one with bytes after it. */
 export type Odd = {
   readonly what: string
   readonly of: (message: Message) => string
@@ -66,26 +66,26 @@ const SIZES = [
   ['zz', '', '-1', '+5', '0x5', 'fffffffffffffffff', '5 ', ' 5', '5;a=b', `5;${'x'.repeat(20_000)}`, '5\n'],
   ['0000000000000000000005'],
 ].flat()
-/** Behind a last chunk. */
+/** Bytes after a last chunk. */
 const TAILS = [
   ['X-Sum: 1', 'X-Sum: 1\r\nX-Other: 2', 'Content-Length: 5', 'Host: y\r\nAuthorization: Bearer x', 'no field'],
   [`X-Sum: ${'x'.repeat(30_000)}`],
 ]
   .flat()
   .map((fields) => `${fields}\r\n\r\n`)
-/** Behind a body. */
+/** Bytes after a body. */
 const REMAINDERS = [
   ['garbage\r\n\r\n', '\r\n\r\n\r\n', '\0\0\0\0\r\n\r\n', 'GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n', '{}\r\n\r\n'],
   ['HTTP/1.1 200 OK\r\n\r\n', LAST],
 ].flat()
-/** In the place of a byte of a head, or of what is around chunks. */
+/** Replacements for a byte of a head or of the framing of chunks. */
 const BYTES = ['', '\r', '\n', '\r\n', '\0', ' ', '\t', ':', 'x', '0', '\xff', '\r\n\r\n']
 
 const odd = (what: string, of: Odd['of']): Odd => ({ what, of })
 const anyOf = (what: string, texts: readonly string[], of: (text: string) => Odd['of']) =>
   fc.constantFrom(...texts).map((text) => odd(`${what} ${text.slice(0, 40)}`, of(text)))
 
-/** Each leaves the body itself as it is, so that whatever is stored is known by its id. */
+/** Each keeps the body, so that a stored submission can be recognised by its id. */
 export const oddities: fc.Arbitrary<Odd> = fc.oneof(
   anyOf('method', METHODS, (method) => withLine('POST', method)),
   anyOf('target', TARGETS, (target) => withLine(/\/\S+/, target)),

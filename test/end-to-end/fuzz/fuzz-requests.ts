@@ -6,9 +6,9 @@ import { headersOf, type Operation, or, type Tokens } from './fuzz-headers.ts'
 import { hostileText, textOf } from './fuzz-json.ts'
 
 export type FuzzRequest = {
-  /** Of the operation; undefined where the target is at no documented path, or not surely at it. */
+  /** The path of the operation; undefined if the target is not certainly a documented path. */
   readonly path: string | undefined
-  /** Statuses that are as good, since the target may lead elsewhere. */
+  /** Other good statuses, since the target may lead to another path. */
   readonly also: readonly number[]
   readonly method: string
   readonly target: string
@@ -29,7 +29,7 @@ const IDS = ['x', '%ff', '%', '%00', '__proto__', "'", '00000000-0000-0000-0000-
 const BROKEN_BYTES = ['ff', 'c080', 'eda080', 'f4908080', '00', 'efbbbf', '22', '5c']
 const LARGE = { feedback: 600 * 1_024, inflated: 8 * 1_024 * 1_024 }
 
-/** Cut off, or with bytes in it that no text has. */
+/** A body that is cut off, or with bytes that do not occur in text. */
 const broken = (body: Buffer): fc.Arbitrary<Buffer> =>
   fc
     .record({ at: fc.nat({ max: body.length }), bytes: fc.constantFrom('', ...BROKEN_BYTES) })
@@ -39,7 +39,7 @@ const broken = (body: Buffer): fc.Arbitrary<Buffer> =>
         : Buffer.concat([body.subarray(0, at), Buffer.from(bytes, 'hex'), body.subarray(at)]),
     )
 
-/** Made only when one is chosen, since compressing takes longer than all the rest. */
+/** Compressed only when chosen, since that takes longer than all other steps. */
 const ENCODINGS: readonly ((body: Buffer, at: number) => Coded)[] = [
   (body) => ({ body: gzipSync(body), encoding: 'gzip' }),
   (body) => ({ body: gzipSync(body), encoding: 'GZIP' }),
@@ -100,7 +100,7 @@ const targetsOf = (operation: Operation, submissionId: string): fc.Arbitrary<Tar
   ).map((target) => ({ target, path: operation.path, also: [] }))
   const near = fc
     .tuple(path, fc.constantFrom('/', '//', '/.', '/..', '%20', ';x', '/x', '.json', '%2f'))
-    // Dots can lead to `/`, which leads a browser to the reference.
+    // Dots can lead to `/`, which redirects a browser to the reference.
     .map((parts) => ({ target: parts.join(''), path: undefined, also: [...ANYWHERE, 200, 302, 405] }))
   const nowhere = fc.constantFrom(...NOWHERE).map((target) => ({ target, path: undefined, also: [400, 404] }))
   const pages = fc
@@ -114,10 +114,7 @@ const targetsOf = (operation: Operation, submissionId: string): fc.Arbitrary<Tar
   )
 }
 
-/**
- * Requests at an operation: good ones, nearly good ones, and such as nobody with good intentions
- * sends.
- */
+/** Requests to an operation: good, nearly good, and malicious ones. */
 const requestsAt = (operation: Operation, tokens: Tokens, submissionId: string): fc.Arbitrary<FuzzRequest> =>
   fc
     .record({
@@ -136,8 +133,8 @@ const requestsAt = (operation: Operation, tokens: Tokens, submissionId: string):
     }))
 
 /**
- * Over all operations of the document; submissions come more often, since they have the most to go
- * wrong.
+ * Requests to all operations of the document. Submissions come more often, since they can go wrong
+ * in most ways.
  */
 export const fuzzRequests = (tokens: Tokens, submissionId: string): fc.Arbitrary<FuzzRequest> =>
   fc.oneof(
@@ -147,7 +144,7 @@ export const fuzzRequests = (tokens: Tokens, submissionId: string): fc.Arbitrary
     })),
   )
 
-/** As it goes over the wire. */
+/** The bytes of a request. */
 export const bytesOf = ({ method, target, headers, body, chunked }: FuzzRequest): Buffer => {
   const framing = chunked ? 'Transfer-Encoding: chunked' : `Content-Length: ${body.byteLength}`
   const lines = [

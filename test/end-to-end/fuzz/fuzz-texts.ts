@@ -1,8 +1,8 @@
-// Text that breaks things, by where it stands in a body.
+// Hostile texts, by their place in a body.
 
 /**
- * Few, so that records meet each other: merges, claims, replacements and purges are where faults
- * hide.
+ * Few keys, so that records meet each other: faults hide in merges, claims, replacements and
+ * purges.
  */
 export const NAMES = [
   ['a', 'b', 'c', 'A', ' a ', 'a@example.com', 'A@Example.com ', 'example.com', 'API', 'crm', '0', 'null'],

@@ -3,17 +3,17 @@ import type { Ending, Piece } from '../../support/raw-exchange.ts'
 import { or } from './fuzz-headers.ts'
 import { inChunks, LAST, type Message, type Odd, oddities, textOf } from './fuzz-oddities.ts'
 
-/** What is sent over one connection. */
+/** The requests of one connection. */
 export type Script = {
   readonly pieces: readonly Piece[]
   readonly ending: Ending | undefined
-  /** Of each submission in it, in their order. */
+  /** The ids of its submissions, in their order. */
   readonly sourceIds: readonly string[]
-  /** How many of them come first, are well made and wait each for the answer to the one before. */
+  /** The number of valid submissions at the beginning that each wait for the previous answer. */
   readonly sound: number
-  /** Those behind which more comes in a later packet. */
+  /** The ids of submissions that are followed by bytes in a later packet. */
   readonly followed: ReadonlySet<string>
-  /** How many answers are all; undefined where there is something odd. */
+  /** The expected number of answers; undefined if a request is odd. */
   readonly answers: number | undefined
 }
 
@@ -21,8 +21,8 @@ const MOST_BYTES = 10_000
 const TAIL_BYTES = 12
 
 /**
- * After which byte a packet ends, from the beginning or, near the end, where trailers are, from
- * there; and the pause behind it.
+ * The end of a packet, counted from the beginning or, near trailers, from the end; and the pause
+ * after it.
  */
 const packetEnd = fc.record({
   at: fc.noBias(fc.nat({ max: MOST_BYTES })),
@@ -34,13 +34,13 @@ const packetEnds = or(1, fc.constant<PacketEnd[]>([]), fc.array(packetEnd, { min
 
 export const plans = fc
   .record({
-    /** Well made, each after the answer to the one before. */
+    /** Valid requests, each after the previous answer. */
     sound: fc.array(fc.record({ chunked: fc.boolean(), packets: packetEnds }), { maxLength: 3 }),
-    /** Well made, all at once. */
+    /** Valid requests, all at once. */
     pipelined: or(5, fc.constant(0), fc.integer({ min: 1, max: 10 })),
     odd: or(1, fc.array(oddities, { minLength: 1, maxLength: 2 }), fc.constant<Odd[]>([])),
     packets: packetEnds,
-    /** How much of what is pipelined and odd is sent before the client goes. */
+    /** How much of the pipelined and odd requests is sent before the client ends the connection. */
     cut: or(
       5,
       fc.constant(undefined),
@@ -50,11 +50,11 @@ export const plans = fc
   .filter(({ sound, pipelined, odd }) => sound.length + pipelined + odd.length > 0)
 export type Plan = typeof plans extends fc.Arbitrary<infer T> ? T : never
 
-/** The plan without its functions, to be read. */
+/** The plan as text, without its functions. */
 export const planText = ({ odd, ...plan }: Plan): string =>
   JSON.stringify({ ...plan, odd: odd.map(({ what }) => what) })
 
-/** The bytes of a plan. `nextId` gives an id that none has had. */
+/** The bytes of a plan. `nextId` gives an unused id. */
 export const scriptOf = (plan: Plan, token: string, nextId: () => string): Script => {
   const sourceIds: string[] = []
   const message = (): Message => {
@@ -108,7 +108,7 @@ const asPieces = ({ text, pauseMs }: Packet): Piece[] => [
   () => new Promise((resolve) => setTimeout(resolve, pauseMs)),
 ]
 
-/** Bun takes a request for whole at its last byte, or behind the size of the last chunk. */
+/** For Bun a request is complete at its last byte, or after the size of the last chunk. */
 const followedIn = (
   texts: readonly string[],
   sourceIds: readonly string[],

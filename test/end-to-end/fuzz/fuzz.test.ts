@@ -18,23 +18,21 @@ import { bytesOf, type FuzzRequest, fuzzRequests } from './fuzz-requests.ts'
 
 const LONG = process.env['TEST_SIZE'] === 'long'
 const REQUESTS = Number(process.env['FUZZ_REQUESTS'] ?? (LONG ? 1_000_000 : 1_500))
-/**
- * After each so many everything is drained, so that the queue stays small however many there are.
- */
+/** After this many requests the test drains the queue, so that it stays small. */
 const ROUND = 20_000
 const LANES = LONG ? 16 : 8
 /**
- * On a busy machine a look-up in Postgres can take too long, which is answered with 503 and accepts
- * nothing.
+ * On a busy machine a look-up in Postgres can take too long. The service then answers 503 and
+ * accepts nothing.
  */
 const TRIES = 5
-/** Several, since everything in a workspace waits for its purges. */
+/** Several workspaces, since all submissions of a workspace wait for its purges. */
 const WORKSPACES = 8
 const ANSWERED_WITHIN_MS = 60_000
 const DRAINED_WITHIN_MS = 5 * 60_000
 const LARGEST_SEED = 2 ** 30
 
-describe('whatever is sent', () => {
+describe('any requests', () => {
   let service: Service
   const workspaceIds = new Set<string>()
   const ofWorkspaces: fc.Arbitrary<FuzzRequest>[] = []
@@ -73,7 +71,7 @@ describe('whatever is sent', () => {
     if (id !== undefined) accepted.add(id)
   }
 
-  /** Lanes of one connection each, so that what shrinks is a single request. */
+  /** Lanes of one connection each, so that a failure shrinks to a single request. */
   const sendAll = async (count: number, seed: number): Promise<void> => {
     const lanes = Array.from({ length: LANES }, async (_, lane) => {
       const connection = new RawConnection(service.urls[0]!)
@@ -87,7 +85,7 @@ describe('whatever is sent', () => {
 
   const assertNothingDied = async (): Promise<void> => {
     const ledgers = await until(
-      'everything is processed',
+      'all submissions are processed',
       async () => {
         const all = await readLedgers(service.sql, service.redis, service.redisPrefix)
         const found = all.filter(({ workspaceId }) => workspaceIds.has(workspaceId))
@@ -105,7 +103,7 @@ describe('whatever is sent', () => {
     )
   }
 
-  it(`${REQUESTS} requests get documented answers, and what is accepted is applied`, async () => {
+  it(`get documented answers, and accepted submissions are applied: ${REQUESTS} requests`, async () => {
     const { seed = randomInt(LARGEST_SEED) } = seeded()
     for (let sent = 0; sent < REQUESTS; sent += ROUND) {
       await sendAll(Math.min(ROUND, REQUESTS - sent), seed + sent)
@@ -115,7 +113,7 @@ describe('whatever is sent', () => {
     console.log(
       JSON.stringify(Object.fromEntries([...statuses].toSorted(([one], [other]) => one.localeCompare(other)))),
     )
-    // So that it is not only refusals that are tried.
+    // Checks that not all requests are refused.
     assert.ok(accepted.size > REQUESTS / 5, String(accepted.size))
   })
 })

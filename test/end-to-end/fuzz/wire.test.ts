@@ -15,30 +15,32 @@ import { type Plan, plans, planText, type Script, scriptOf } from './fuzz-wire.t
 
 const LONG = process.env['TEST_SIZE'] === 'long'
 const REQUESTS = Number(process.env['FUZZ_REQUESTS'] ?? (LONG ? 1_000_000 : 1_500))
-/** After each so many everything is drained and compared with what was answered. */
+/**
+ * After this many requests the test drains the queue, and compares the records with the answers.
+ */
 const ROUND = 20_000
 const LANES = 32
 const ON_BUN = SERVICE_RUNTIME === 'bun'
 const ANSWERED_WITHIN_MS = 60_000
-/** A server that waits for more tells nobody. */
+/** A server that waits for more bytes does not say so. */
 const QUIET_MS = 60
 const DRAINED_WITHIN_MS = 5 * 60_000
 const LARGEST_SEED = 2 ** 30
 const MOST_GROWTH_BYTES = 100_000_000
 const BY_THE_RUNTIME = [400, 413, 431, 505]
 
-type Told = { readonly script: Script; readonly seen: Seen }
-type Outcome = Told & { readonly plan: Plan }
+type Exchange = { readonly script: Script; readonly seen: Seen }
+type Outcome = Exchange & { readonly plan: Plan }
 type Count = (what: string) => void
 
-describe('whatever is sent as bytes', () => {
+describe('any bytes', () => {
   let service: Service
   before(async () => {
     service = await fuzzService()
   })
 
   let sent = 0
-  // Two of them differ in more than one place, so that no slip makes one of another.
+  // Two ids differ in more than one place, so that a changed byte does not turn one into another.
   const nextId = (): string => {
     sent += 1
     return `${sent}-${(Math.imul(sent, 0x9e3779b1) >>> 0).toString(16)}`
@@ -58,7 +60,7 @@ describe('whatever is sent as bytes', () => {
 
   const stored = async (): Promise<Set<string>> => {
     await until(
-      'everything is processed',
+      'all submissions are processed',
       async () => {
         const found = await readLedgers(service.sql, service.redis, service.redisPrefix)
         return found.every(({ queued }) => queued === 0)
@@ -83,7 +85,7 @@ describe('whatever is sent as bytes', () => {
     return outcomes
   }
 
-  it(`${REQUESTS} requests: what is stored is what was answered so`, async () => {
+  it(`lead to records exactly as answered: ${REQUESTS} requests`, async () => {
     const { seed = randomInt(LARGEST_SEED) } = seeded()
     const tally = new Map<string, number>()
     const count: Count = (what) => void tally.set(what, (tally.get(what) ?? 0) + 1)
@@ -102,7 +104,7 @@ describe('whatever is sent as bytes', () => {
   })
 })
 
-/** Fails with the connections over which something else was told than what holds. */
+/** Fails with the connections whose answers do not match the records. */
 const judge = (outcomes: readonly Outcome[], stored: ReadonlySet<string>, count: Count): void => {
   const faults = outcomes.flatMap((outcome) =>
     [...faultsOfAnswers(outcome, count), ...faultsOfStored(outcome, stored, count)].map(
@@ -112,7 +114,7 @@ const judge = (outcomes: readonly Outcome[], stored: ReadonlySet<string>, count:
   assert.deepEqual(faults.slice(0, 10), [], `${faults.length} faults`)
 }
 
-const faultsOfAnswers = ({ script, seen: { answers, isClosed, hasGoneFirst } }: Told, count: Count): string[] => {
+const faultsOfAnswers = ({ script, seen: { answers, isClosed, hasGoneFirst } }: Exchange, count: Count): string[] => {
   for (const { status, isOurs } of answers) count(`${status}${isOurs ? '' : ' bare'}`)
   if (answers.length === 0) count('no answer')
   const isOver = isClosed || answers.length === script.answers
@@ -128,12 +130,12 @@ const faultsOfAnswers = ({ script, seen: { answers, isClosed, hasGoneFirst } }: 
   ]
 }
 
-const faultsOfStored = ({ script, seen }: Told, stored: ReadonlySet<string>, count: Count): string[] => {
+const faultsOfStored = ({ script, seen }: Exchange, stored: ReadonlySet<string>, count: Count): string[] => {
   const { answers } = seen
   const accepted = answers.flatMap(({ status, body }) =>
     status === 201 ? [(JSON.parse(body) as { feedback: { sourceId: string } }).feedback.sourceId] : [],
   )
-  // On Bun what is pipelined breaks off what comes before.
+  // On Bun a pipelined request breaks off the request before it.
   const surely = ON_BUN || script.answers === undefined ? script.sound : script.answers
   const missing = script.sourceIds.slice(0, surely).filter((id) => !accepted.includes(id))
   const lost = accepted.filter((id) => !stored.has(id) || !script.sourceIds.includes(id))
@@ -151,10 +153,10 @@ const faultsOfStored = ({ script, seen }: Told, stored: ReadonlySet<string>, cou
   ]
 }
 
-/** Why somebody was not told what is stored, as docs/integrate.md has it. */
-const excuseOf = ({ script, seen }: Told, id: string, status: number | undefined): string | undefined => {
-  if (ON_BUN && script.followed.has(id)) return 'more came in a later packet'
+/** The documented reason why a client did not learn of a stored submission (docs/integrate.md). */
+const excuseOf = ({ script, seen }: Exchange, id: string, status: number | undefined): string | undefined => {
+  if (ON_BUN && script.followed.has(id)) return 'more bytes came in a later packet'
   if (status !== undefined && status >= 400) return undefined
-  if (seen.hasGoneFirst) return 'the client had gone'
-  return seen.isBroken && script.answers === undefined ? 'what came behind it broke the connection' : undefined
+  if (seen.hasGoneFirst) return 'the client had ended the connection'
+  return seen.isBroken && script.answers === undefined ? 'the following bytes broke the connection' : undefined
 }

@@ -22,7 +22,7 @@ describe('submissions that are admitted together', () => {
   after(() => room.close())
 
   const namesOf = (workspaceId: string) => workspaceKeys(room.prefix, workspaceId)
-  /** One after the other in the same turn, so that they share calls. */
+  /** Admits in the same turn, so that the submissions share calls. */
   const together = (requests: readonly AdmissionRequest[]): Promise<Admission[]> =>
     Promise.all(requests.map((request) => room.admit(request)))
   const outcomes = (admitted: readonly Admission[]): Admission['outcome'][] => admitted.map(({ outcome }) => outcome)
@@ -30,7 +30,7 @@ describe('submissions that are admitted together', () => {
   const entriesOf = (workspaceId: string): Promise<number> => room.redis.xlen(namesOf(workspaceId).log)
   const totalsOf = async (workspaceId: string) => (await readLogTotals(room.redis, room.prefix, [workspaceId]))[0]!
 
-  it('get no number at or below the floor, which is asked for where Redis is asked', async () => {
+  it('get no number at or below the floor, which is compared with the same Redis', async () => {
     const workspaceId = randomUUID()
     let floor = 10 ** 15 * 4
     const admit = room.admitAbove(async () => floor)
@@ -40,7 +40,7 @@ describe('submissions that are admitted together', () => {
     assert.equal(numberOf(await room.admit(asked({ workspaceId }))), floor + 2)
   })
 
-  it('get numbers in the order in which they came, each one of its own', async () => {
+  it('get separate numbers in their order of arrival', async () => {
     const workspaceId = randomUUID()
     const requests = Array.from({ length: AT_ONCE }, (_, index) =>
       asked({ workspaceId, bodyText: `{"description":"${index}"}` }),
@@ -61,7 +61,7 @@ describe('submissions that are admitted together', () => {
     assert.deepEqual([accepted, waiting, oldestNumber], [AT_ONCE + 1, AT_ONCE + 1, numbers[0]])
   })
 
-  it('become one entry of the log per call, and the refused get no number', async () => {
+  it('become one entry of the log per call, and refused ones get no number', async () => {
     const workspaceId = randomUUID()
     const limit = { tokens: MOST_OF_A_CALL - 1, windowMs: 60_000 }
     const requests = Array.from({ length: MOST_OF_A_CALL }, () => asked({ workspaceId, limit }))
@@ -81,14 +81,14 @@ describe('submissions that are admitted together', () => {
     )
   })
 
-  it('have ids whose time is that of their acceptance', async () => {
+  it('have ids with the time of their acceptance', async () => {
     const { submissionId, number } = entered(await room.admit(asked({ workspaceId: randomUUID() })))
     assert.match(submissionId, /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{9}001$/)
     const time = Number.parseInt(submissionId.replaceAll('-', '').slice(0, 12), 16)
     assert.equal(time, Math.floor(number / MICROSECONDS_PER_MS))
   })
 
-  it('have a receipt each, and what was refused has none', async () => {
+  it('have a receipt each, unlike refused ones', async () => {
     const workspaceId = randomUUID()
     const requests = [asked({ workspaceId }), asked({ workspaceId, full: true }), asked({ workspaceId })]
     const [one, , other] = await together(requests)
@@ -114,7 +114,7 @@ describe('submissions that are admitted together', () => {
     assert.equal((await totalsOf(workspaceId)).queued, TOKENS)
   })
 
-  it('are told apart by what else decides: of what, and whether any may enter', async () => {
+  it('are judged separately by operation, limit and pressure', async () => {
     const workspaceId = randomUUID()
     const limit = { tokens: 1, windowMs: 60_000 }
     const admitted = await together([
@@ -143,7 +143,7 @@ describe('submissions that are admitted together', () => {
     assert.deepEqual(await room.keysOf(workspaceId), [])
   })
 
-  it('are judged before a large body is sent, and it enters whole', async () => {
+  it('are judged before a large body is sent, which then enters whole', async () => {
     const workspaceId = randomUUID()
     const limit = { tokens: 1, windowMs: 60_000 }
     const large = asked({ workspaceId, limit, bodyText: LARGE })
@@ -157,7 +157,7 @@ describe('submissions that are admitted together', () => {
     )
   })
 
-  it('are not held against a limit when they were spent before the clock of Redis went back', async () => {
+  it('do not count against a limit if they are older than a step back of the clock of Redis', async () => {
     const workspaceId = randomUUID()
     const limit = { tokens: TOKENS, windowMs: 60_000 }
     const ahead = (Date.now() + 3_600_000) * MICROSECONDS_PER_MS
@@ -167,7 +167,7 @@ describe('submissions that are admitted together', () => {
     assert.deepEqual(outcomes(admitted), [...Array<string>(TOKENS).fill('admitted'), 'rate-limited'])
   })
 
-  it('are refused while their workspace has more bytes waiting than it may', async () => {
+  it('are refused while their workspace has too many bytes waiting', async () => {
     const workspaceId = randomUUID()
     const bounded = asked({ workspaceId, mostBytes: 50 })
     assert.equal((await room.admit(bounded)).outcome, 'admitted')
@@ -176,7 +176,7 @@ describe('submissions that are admitted together', () => {
     assert.equal((await room.admit(bounded)).outcome, 'admitted')
   })
 
-  it('know whether submissions wait before them, and whether an identify or a purge does', async () => {
+  it('learn whether submissions wait before them, and whether an identify or a purge does', async () => {
     const workspaceId = randomUUID()
     const stateOf = (admission: Admission | undefined) =>
       admission !== undefined &&
@@ -211,7 +211,7 @@ describe('submissions that are admitted together', () => {
     assert.equal(await entriesOf(workspaceId), 4)
   })
 
-  it('carry the position that was noted when they were admitted', async () => {
+  it('carry the noted position at their admission', async () => {
     const workspaceId = randomUUID()
     const { number } = entered(await room.admit(asked({ workspaceId })))
     await room.applyAll(workspaceId)
@@ -223,7 +223,7 @@ describe('submissions that are admitted together', () => {
     )
   })
 
-  describe('wake', () => {
+  describe('a wake', () => {
     const waking = () => {
       const woken: WakeSize[] = []
       const wake = { wake: async (_: string, size: WakeSize) => void woken.push(size) }
@@ -231,7 +231,7 @@ describe('submissions that are admitted together', () => {
       return { woken, admit: createAdmit({ redis, prefix, wake, findStoredKey: async () => null }) }
     }
 
-    it('workers once a call, and as a deep log from 250 that wait on', async () => {
+    it('is added once a call, and for a deep log from 250 waiting submissions on', async () => {
       const workspaceId = randomUUID()
       const { woken, admit } = waking()
       await admit(asked({ workspaceId, full: true }))
@@ -245,7 +245,7 @@ describe('submissions that are admitted together', () => {
       assert.equal(submissions, DEEP + 2)
     })
 
-    it('no worker while one holds the log: it sees them when it takes its next stride', async () => {
+    it('is not added while a worker holds the log, which sees them in its next stride', async () => {
       const workspaceId = randomUUID()
       const { woken, admit } = waking()
       const { number } = entered(await admit(asked({ workspaceId })))
@@ -261,7 +261,7 @@ describe('submissions that are admitted together', () => {
     })
   })
 
-  it('all fail when their call fails, and none has entered', async () => {
+  it('all fail if their call fails, and none has entered', async () => {
     const workspaceId = randomUUID()
     const name = namesOf(workspaceId)
     await room.redis.set(name.log, 'no stream')

@@ -45,7 +45,8 @@ describe('an idempotency key', () => {
   const remember = (workspaceId: string, record: IdempotencyRecord) =>
     room.redis.hset(namesOf(workspaceId).idempotency, 'key', recordOf(record))
   /**
-   * An API process; `stored` is what Postgres knows. It tells which keys Postgres was asked for.
+   * An API process with the keys of Postgres in `stored`. It records which keys it asks Postgres
+   * for.
    */
   const process = (stored: IdempotencyRecord | null | undefined, floor = 0) => {
     const asksFor: string[] = []
@@ -65,7 +66,7 @@ describe('an idempotency key', () => {
     await room.applyAll(workspaceId)
     return admission
   }
-  /** A workspace whose book does not have the key any more. */
+  /** A workspace whose book no longer has the key. */
   const afterTrimming = async (): Promise<{ workspaceId: string; first: IdempotencyRecord }> => {
     const workspaceId = randomUUID()
     const { submissionId, number } = await admitAndApply(workspaceId, 'key')
@@ -74,7 +75,7 @@ describe('an idempotency key', () => {
     return { workspaceId, first: { body: BODY, submissionId, number } }
   }
 
-  it('is taken once, also among those that come together', async () => {
+  it('is accepted once, even among simultaneous requests', async () => {
     const workspaceId = randomUUID()
     const [first, second, other, another] = await Promise.all([
       room.admit(withKey(workspaceId)),
@@ -90,13 +91,13 @@ describe('an idempotency key', () => {
     assert.deepEqual([peeked.outcome, peeked.submissionId], ['repeated', submissionId])
     assert.equal((await room.admit(withKey(workspaceId, 'key', { full: true }))).outcome, 'repeated')
     const elsewhere = randomUUID()
-    // A submission that does not enter takes none.
+    // A refused submission does not use up its key.
     assert.equal((await room.admit(withKey(elsewhere, 'key', { full: true }))).outcome, 'full')
     assert.equal((await room.admit(withKey(elsewhere))).outcome, 'admitted')
     assert.equal((await Array.fromAsync(room.log.readWaiting(workspaceId))).length, 2)
   })
 
-  it('spends nothing of the limit when it is repeated', async () => {
+  it('spends no token of the limit when it is repeated', async () => {
     const workspaceId = randomUUID()
     const limited = withKey(workspaceId, 'key', { limit: { tokens: 1, windowMs: 60_000 } })
     const outcomes = [await room.admit(limited), await room.admit(limited)].map(({ outcome }) => outcome)
@@ -128,7 +129,7 @@ describe('an idempotency key', () => {
       assert.deepEqual(asksFor, ['key', 'key', 'key'])
     })
 
-    it('and is not in Postgres either, or Postgres is away, is taken once', async () => {
+    it('is accepted once if it is not in Postgres either, or Postgres is away', async () => {
       for (const stored of [null, undefined]) {
         const { workspaceId } = await afterTrimming()
         const { admit } = process(stored)
@@ -140,13 +141,13 @@ describe('an idempotency key', () => {
       }
     })
 
-    it('does not count when Postgres has it from more than a day ago', async () => {
+    it('does not count if Postgres has it from more than a day ago', async () => {
       const { workspaceId, first } = await afterTrimming()
       const { admit } = process({ ...first, number: (await nowMicroseconds()) - DAY_MICROSECONDS })
       assert.equal((await admit(withKey(workspaceId))).outcome, 'admitted')
     })
 
-    it('has Postgres asked at once from then on, and for nothing without a key', async () => {
+    it('is looked up in Postgres at once from then on, but not for requests without a key', async () => {
       const { workspaceId } = await afterTrimming()
       const { admit, asksFor } = process(null)
       await admit(withKey(workspaceId, 'one'))
@@ -157,7 +158,7 @@ describe('an idempotency key', () => {
       assert.deepEqual(asksFor, ['one', 'one', 'two'])
     })
 
-    it('is not looked for once all that left the book is older than a day', async () => {
+    it('is not looked up once all keys that left the book are older than a day', async () => {
       const { workspaceId } = await afterTrimming()
       const { state } = namesOf(workspaceId)
       await room.redis.hset(state, 'forgotten', String((await nowMicroseconds()) - DAY_MICROSECONDS))
@@ -166,7 +167,7 @@ describe('an idempotency key', () => {
       assert.deepEqual(asksFor, [])
     })
 
-    it('may have left it with all that a Redis has lost: Postgres knows a higher number', async () => {
+    it('may have left the book with lost data of Redis: Postgres has a higher number', async () => {
       const workspaceId = randomUUID()
       const first = { body: BODY, submissionId: randomUUID(), number: await nowMicroseconds() }
       const { admit, asksFor } = process(first, first.number)
@@ -191,7 +192,7 @@ describe('an idempotency key', () => {
       assert.deepEqual(await keysIn(workspaceId), ['queued'])
     })
 
-    it('when there are too many, the oldest of the largest book first, and never that of a queued submission', async () => {
+    it('when there are too many, the oldest of the largest book first, and never the key of a queued submission', async () => {
       const [large, small] = [randomUUID(), randomUUID()]
       for (const key of ['c', 'a', 'd', 'b']) await admitAndApply(large, key)
       await room.admit(withKey(large, 'queued'))
@@ -209,7 +210,7 @@ describe('an idempotency key', () => {
       assert.equal((await room.admit(withKey(large, 'queued'))).outcome, 'repeated')
     })
 
-    it('never when it was freed and given again', async () => {
+    it('never after it was freed and used again', async () => {
       const workspaceId = randomUUID()
       const first = await admitAndApply(workspaceId, 'key')
       const keys = [{ key: 'key', number: first.number }]
@@ -220,7 +221,7 @@ describe('an idempotency key', () => {
       assert.equal(entered(await room.admit(withKey(workspaceId))).submissionId, second.submissionId)
     })
 
-    it('in steps, of however many there are', async () => {
+    it('in steps, for any number of keys', async () => {
       const workspaceId = randomUUID()
       const count = 2_500
       const admitted = await Promise.all(
@@ -239,7 +240,7 @@ describe('an idempotency key', () => {
     })
   })
 
-  it('is freed as long as it leads to the submission with this number', async () => {
+  it('can be freed only while it leads to the submission with this number', async () => {
     const workspaceId = randomUUID()
     const { number } = entered(await room.admit(withKey(workspaceId)))
     const free = (...keys: { key: string; number: number }[]) =>
@@ -251,7 +252,7 @@ describe('an idempotency key', () => {
     assert.equal((await room.admit(withKey(workspaceId))).outcome, 'admitted')
   })
 
-  it('is hashed together with its operation, and short', () => {
+  it('is hashed together with its operation, to a short text', () => {
     const hashKey = hashKeyFrom('5a'.repeat(32))
     const of = (given: object) =>
       idempotencyOf(hashKey, { operation: 'create_feedback', key: 'key', bodyText: '{}', ...given })
@@ -265,11 +266,11 @@ describe('an idempotency key', () => {
 })
 
 describe('a fair share', () => {
-  it('cuts the largest', () => {
+  it('cuts the largest parts', () => {
     assert.deepEqual([fairShare([], 10), fairShare([100, 2], 10), fairShare([7, 7, 7], 10)], [10, 8, 3])
   })
 
-  it('is the largest with which all come to at most the whole', () => {
+  it('is the largest bound for which the parts fit the whole', () => {
     fc.assert(
       fc.property(fc.array(fc.nat({ max: 1_000 })), fc.nat({ max: 5_000 }), (sizes, most) => {
         const cutTo = (share: number): number => sizes.reduce((sum, size) => sum + Math.min(size, share), 0)

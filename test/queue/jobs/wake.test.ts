@@ -34,7 +34,7 @@ describe('waking workers', () => {
   const jobs = async (name: 'wake' | 'backlog') =>
     (await queues[name].getWaiting()).map(({ name: text, data }) => ({ text, ids: (data as WakeJob).workspaceIds }))
 
-  it('adds one job for all workspaces that come together, which says how much it is about', async () => {
+  it('adds one job for all simultaneous workspaces, named by its size', async () => {
     const { close } = ownQueues()
     const wake = createWake({ queues })
     const [one, other] = [randomUUID(), randomUUID()]
@@ -60,7 +60,7 @@ describe('waking workers', () => {
     await close()
   })
 
-  it('adds a job of its own for a deep log, of which one waits at most', async () => {
+  it('adds a separate job for a deep log, and at most one waits', async () => {
     const { close } = ownQueues()
     const wake = createWake({ queues })
     const [one, other] = [randomUUID(), randomUUID()]
@@ -71,7 +71,7 @@ describe('waking workers', () => {
     await close()
   })
 
-  it('of a deep log adds a job while another one is at work, so that no wake is lost', async () => {
+  it('of a deep log adds a job even while another one is active, so that no wake is lost', async () => {
     const { prefix, close } = ownQueues()
     const wake = createWake({ queues })
     const workspaceId = randomUUID()
@@ -96,7 +96,7 @@ describe('waking workers', () => {
     await close()
   })
 
-  it('never rejects, and says when it has ended', async () => {
+  it('never rejects, and resolves when it has ended', async () => {
     const broken = { add: () => Promise.reject(new Error('away')), addBulk: () => Promise.reject(new Error('away')) }
     const wake = createWake({ queues: { wake: broken, backlog: broken } as unknown as JobQueues })
     void wake.wake(randomUUID(), DEEP)
@@ -104,7 +104,7 @@ describe('waking workers', () => {
     await wake.ended()
   })
 
-  it('adds a removal of a purge once, however often it is asked', async () => {
+  it('adds a removal of a purge once, even if it is called repeatedly', async () => {
     const { close } = ownQueues()
     const removal = { workspaceId: randomUUID(), purgeId: randomUUID() }
     await addRemovals(queues, [])

@@ -21,7 +21,7 @@ describe('forgetting a deleted workspace in Redis', () => {
     await Promise.all(requests.map(room.admit))
   }
 
-  it('leaves no key of it, and all of another', async () => {
+  it('leaves no key of it, and all keys of another', async () => {
     const [goes, stays] = [randomUUID(), randomUUID()]
     await fill(goes)
     await fill(stays)
@@ -48,7 +48,7 @@ describe('forgetting a deleted workspace in Redis', () => {
     assert.deepEqual(await room.keysOf(workspaceId), [])
   })
 
-  it('finds what came later, of any number of deleted workspaces', async () => {
+  it('finds later keys, for any number of deleted workspaces', async () => {
     const [goes, alsoGoes, stays] = [randomUUID(), randomUUID(), randomUUID()]
     await fill(goes)
     await fill(stays)

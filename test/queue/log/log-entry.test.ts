@@ -14,7 +14,7 @@ const entryOf = (letters: string, ...items: string[]): string =>
   `1 ${FIRST} ${letters} ${compactId(BATCH)} 7 900 5\n[${items.join(',')}]`
 
 describe('an entry of the log', () => {
-  it('has a submission for each letter, with the number and the id of its place', () => {
+  it('has a submission for each letter, with number and id by its place', () => {
     const items = ['{"a":1}', '{"a":2}'].map((bodyText) => itemText({ bodyText }))
     const head = { batchId: BATCH, first: FIRST }
     const common = { workspaceId: WORKSPACE, seenPosition: 5 }
@@ -59,7 +59,7 @@ describe('an entry of the log', () => {
     assert.equal(items.at(-1), '[{}]')
   })
 
-  it('gives a submission that is appended again its former id and number, and no position', () => {
+  it('gives an appended submission its former id and number, and no position', () => {
     const again = { submissionId: newId(), originalNumber: 12, idempotency: KEY }
     const [submission] = readEntry(WORKSPACE, entryOf('p', itemText({ bodyText: '{}', again })))
     assert.deepEqual(submission, {

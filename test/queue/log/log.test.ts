@@ -21,7 +21,7 @@ describe('the log of a workspace', () => {
   })
   after(() => room.close())
 
-  /** Admits so many submissions in one call, and returns their numbers. */
+  /** Admits this many submissions in one call, and returns their numbers. */
   const admit = async (workspaceId: string, count: number, bodyText = '{}'): Promise<number[]> => {
     const admitted = await Promise.all(
       Array.from({ length: count }, () => room.admit(asked({ workspaceId, bodyText }))),
@@ -37,7 +37,7 @@ describe('the log of a workspace', () => {
     (await readLogTotals(room.redis, room.prefix, [workspaceId]))[0]!.queued
   const entries = (workspaceId: string): Promise<number> => room.redis.xlen(workspaceKeys(room.prefix, workspaceId).log)
 
-  it('is idle when nothing was admitted, and once all is applied', async () => {
+  it('is idle without admissions, and once all submissions are applied', async () => {
     const workspaceId = randomUUID()
     assert.deepEqual(await take(workspaceId), { outcome: 'idle' })
     assert.deepEqual(await room.keysOf(workspaceId), [])
@@ -47,7 +47,7 @@ describe('the log of a workspace', () => {
     assert.equal(await entries(workspaceId), 0)
   })
 
-  it('gives submissions in order, in strides, also out of the middle of an entry', async () => {
+  it('gives submissions in order, in strides, even from the middle of an entry', async () => {
     const workspaceId = randomUUID()
     const numbers = [
       ...(await admit(workspaceId, 5)),
@@ -71,7 +71,7 @@ describe('the log of a workspace', () => {
     )
   })
 
-  it('gives one submission at least, and no more bytes than asked for beyond it', async () => {
+  it('gives at least one submission, and further ones up to the requested bytes', async () => {
     const workspaceId = randomUUID()
     const numbers: number[] = []
     for (let count = 0; count < 4; count++) numbers.push(...(await admit(workspaceId, 1, LARGE)))
@@ -80,7 +80,7 @@ describe('the log of a workspace', () => {
     assert.deepEqual(numbersOf(await take(workspaceId)), numbers)
   })
 
-  it('says exactly how many submissions wait, also in the middle of an entry and with refused places', async () => {
+  it('has the exact number of waiting submissions, even in the middle of an entry and with refused places', async () => {
     const workspaceId = randomUUID()
     const requests = Array.from({ length: 6 }, (_, at) => asked({ workspaceId, full: at === 1 }))
     const admitted = (await Promise.all(requests.map(room.admit))).filter(({ outcome }) => outcome === 'admitted')
@@ -102,7 +102,7 @@ describe('the log of a workspace', () => {
     ])
   })
 
-  it('is read ahead behind a number, and keeps its lease when nothing more is there', async () => {
+  it('is read ahead from a number, and keeps its lease at its end', async () => {
     const workspaceId = randomUUID()
     const numbers = await admit(workspaceId, 4)
     assert.deepEqual(numbersOf(await take(workspaceId, {}, { submissions: 2 })), numbers.slice(0, 2))
@@ -113,7 +113,7 @@ describe('the log of a workspace', () => {
     assert.deepEqual(await take(workspaceId, {}, { worker: 'b' }), { outcome: 'leased' })
   })
 
-  it('keeps applied entries for a while, which are applied again from an older position', async () => {
+  it('keeps applied entries for a while, so that they can be applied again from an older position', async () => {
     const workspaceId = randomUUID()
     const first = await admit(workspaceId, 2)
     const second = await admit(workspaceId, 2)
@@ -123,14 +123,14 @@ describe('the log of a workspace', () => {
     const again = await take(workspaceId, { after: first[0] }, { redoMs: KEPT_MS })
     assert.deepEqual(numbersOf(again), [first[1], ...second])
     assert.equal(await queued(workspaceId), 3)
-    // Another worker begins there as well.
+    // Another worker begins at the same position.
     await room.log.release('a', [workspaceId])
     assert.deepEqual(numbersOf(await take(workspaceId, {}, { worker: 'b', redoMs: 0 })), [first[1], ...second])
     assert.deepEqual(await take(workspaceId, { applied }, { worker: 'b', redoMs: 0 }), { outcome: 'idle' })
     assert.equal(await entries(workspaceId), 0)
   })
 
-  it('loses an applied entry once it was noted so long ago, and not before', async () => {
+  it('loses an applied entry a set time after its note, and not earlier', async () => {
     const workspaceId = randomUUID()
     const { state } = workspaceKeys(room.prefix, workspaceId)
     const [first] = await admit(workspaceId, 1)
@@ -166,7 +166,7 @@ describe('the log of a workspace', () => {
     assert.equal(await entries(workspaceId), 1)
   })
 
-  it('gives no number at or below the noted position, whatever Redis has lost', async () => {
+  it('gives no number at or below the noted position, even after Redis has lost data', async () => {
     const workspaceId = randomUUID()
     const [number] = await admit(workspaceId, 1)
     const applied = number! + 10 ** 12
@@ -175,7 +175,7 @@ describe('the log of a workspace', () => {
     assert.deepEqual(numbersOf(await take(workspaceId)), [applied + 1])
   })
 
-  it('gets submissions again with new numbers and their former ids, counted once', async () => {
+  it('takes submissions again with new numbers and their former ids, counted once', async () => {
     const workspaceId = randomUUID()
     const idempotency = { key: 'k'.repeat(22), body: 'b'.repeat(9) }
     await room.admit(asked({ workspaceId, idempotency, traceparent: 'trace' }))
@@ -205,7 +205,7 @@ describe('the log of a workspace', () => {
     )
   })
 
-  it('has a receipt of what waits until it is applied', async () => {
+  it('has a receipt for each waiting submission until it is applied', async () => {
     const workspaceId = randomUUID()
     const { submissionId, number } = entered(await room.admit(asked({ workspaceId, operation: 'identify_account' })))
     assert.deepEqual(await room.log.findQueued(workspaceId, submissionId), {
@@ -223,7 +223,7 @@ describe('the log of a workspace', () => {
     assert.equal(await room.log.findQueued(workspaceId, submissionId), undefined)
   })
 
-  it('is idle when its entries are gone, and counts nothing', async () => {
+  it('is idle without its entries, and counts none', async () => {
     const workspaceId = randomUUID()
     await admit(workspaceId, 3)
     await room.redis.unlink(workspaceKeys(room.prefix, workspaceId).log)
@@ -231,7 +231,7 @@ describe('the log of a workspace', () => {
     assert.equal(await queued(workspaceId), 0)
   })
 
-  it('is applied once and in order by two workers that race for its leases while submissions come', async () => {
+  it('is applied once and in order by two workers that race for its leases while submissions arrive', async () => {
     const workspaceIds = Array.from({ length: 4 }, () => randomUUID())
     const applied = new Map(workspaceIds.map((id) => [id, [] as number[]]))
     const over = new AbortController()
@@ -259,7 +259,7 @@ describe('the log of a workspace', () => {
         ])
       }
     }
-    await until('all is applied', async () =>
+    await until('all submissions are applied', async () =>
       (await Promise.all(workspaceIds.map(queued))).every((count) => count === 0),
     )
     over.abort()

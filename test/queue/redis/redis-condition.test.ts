@@ -9,8 +9,8 @@ import { testServers } from '../../support/servers.ts'
 const USER = 'without-config'
 const HIDDEN = ['maxmemory_policy', 'aof_enabled']
 
-/** As hosted servers do: CONFIG is refused, and INFO has fewer fields. */
-describe('a Redis that does not tell its policy', () => {
+/** Like a hosted server: CONFIG is refused, and INFO has fewer fields. */
+describe('a Redis that does not show its policy', () => {
   let owner: RedisClient
   let between: Between
   let redis: RedisClient
@@ -39,23 +39,23 @@ describe('a Redis that does not tell its policy', () => {
     owner?.disconnect()
   })
 
-  it('is used, and the log says so', async () => {
+  it('is used, and the process logs that', async () => {
     const logged: unknown[] = []
     assert.equal(await whyNotThisRedis(redis, (_level, event) => void logged.push(event)), undefined)
     assert.deepEqual(logged, ['redis_policy_unknown'])
   })
 
-  it('is a warning of the doctor, as are its other settings', async () => {
+  it('gets a warning of the doctor, as do its other hidden settings', async () => {
     const findings = await checkRedis(redis, 0)
     const warnings = findings.filter(({ state }) => state === 'warning').map(({ text }) => text)
-    for (const said of [
-      /^Redis does not tell its maxmemory-policy/,
-      /^Redis does not tell whether it has an append-only file/,
-      /^Redis does not tell whether it keeps snapshots/,
+    for (const pattern of [
+      /^Redis does not show its maxmemory-policy/,
+      /^Redis does not show whether it has an append-only file/,
+      /^Redis does not show whether it keeps snapshots/,
     ])
       assert.ok(
-        warnings.some((text) => said.test(text)),
-        `${said} is not in ${warnings.join('\n')}`,
+        warnings.some((text) => pattern.test(text)),
+        `${pattern} is not in ${warnings.join('\n')}`,
       )
     assert.ok(findings.every(({ state }) => state !== 'wrong'))
   })

@@ -10,10 +10,10 @@ import { asked, wakesNobody } from '../../support/queue-room.ts'
 import { type RedisSentinel, startRedisSentinel } from '../../support/redis-sentinel.ts'
 import { until } from '../../support/until.ts'
 
-/** If each waited as long as one may, a command would have taken too long. */
+/** If the admissions waited one after the other, a command would take too long. */
 const WORKSPACES = 12
 
-describe('an admission that counts when one replica has it', () => {
+describe('an admission that counts once a replica has it', () => {
   let pair: RedisSentinel
   let redis: RedisClient
   before(async () => {
@@ -36,7 +36,7 @@ describe('an admission that counts when one replica has it', () => {
       replicas: 1,
     })
 
-  it('is answered in time when the replica is away, in however many workspaces others wait for it', async () => {
+  it('is answered in time when the replica is away, even if admissions of many workspaces wait', async () => {
     const admit = admitting()
     const goOn = freeze({ pid: () => pair.replicaPid })
     try {
@@ -51,12 +51,12 @@ describe('an admission that counts when one replica has it', () => {
     }
   })
 
-  it('waits for the replica when the server has forgotten the script, as a new master has', async () => {
+  it('waits for the replica even if the server has forgotten the script, like a new master', async () => {
     const workspaceId = randomUUID()
     const admit = admitting()
     assert.equal((await admit(asked({ workspaceId }))).outcome, 'admitted')
     await redis.script('FLUSH')
-    await until('the master knows that the replica has all', async () => {
+    await until('the master knows that the replica has all writes', async () => {
       const info = await redis.info('replication')
       return /master_repl_offset:(\d+)/.exec(info)?.[1] === /slave0:.*,offset=(\d+)/.exec(info)?.[1]
     })

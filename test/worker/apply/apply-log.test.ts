@@ -23,7 +23,7 @@ describe('a worker that applies logs', () => {
     Array.from({ length: count }, (_, index) =>
       feedbackBody(`number ${index}`, { source: 'desk', sourceId: `record ${index % 10}` }),
     )
-  /** The same, with one that no later submission replaces. */
+  /** The same, with a record that no later submission replaces. */
   const withOne = (count: number, index: number, description: string): object[] =>
     replaced(count).with(index, feedbackBody(description))
 
@@ -55,7 +55,7 @@ describe('a worker that applies logs', () => {
     }
   })
 
-  it('passes a workspace with much to apply on to the backlog, where it is drained', async () => {
+  it('passes a workspace with a long queue on to the backlog, which drains it', async () => {
     const workspaceId = await rig.makeWorkspace()
     await rig.admit(workspaceId, replaced(1_200))
     await rig.apply([workspaceId])
@@ -97,7 +97,7 @@ describe('a worker that applies logs', () => {
     assert.deepEqual(Object.values(await rig.statesOf(bad)).toSorted(), ['applied', 'dead'])
   })
 
-  it('tries a submission again whose fault may pass, after a pause, and what follows it waits', async () => {
+  it('tries a submission with a passing fault again after a pause, while later ones wait', async () => {
     const workspaceId = await rig.makeWorkspace()
     const ids = await rig.admit(workspaceId, [feedbackBody('first'), feedbackBody('stubborn'), feedbackBody('last')])
     const relent = await rig.failOn('stubborn', '40001')
@@ -105,7 +105,7 @@ describe('a worker that applies logs', () => {
     assert.deepEqual(await rig.statesOf(workspaceId), { [ids[0]!]: 'applied' })
     assert.equal(rig.logged('apply_failed').length, 1)
     await relent()
-    await until('it is tried again', async () => {
+    await until('the submission is tried again', async () => {
       await rig.apply([workspaceId], true)
       return Object.keys(await rig.statesOf(workspaceId)).length === 3
     })
@@ -116,7 +116,7 @@ describe('a worker that applies logs', () => {
     const workspaceId = await rig.makeWorkspace()
     const ids = await rig.admit(workspaceId, [feedbackBody('stubborn'), feedbackBody('last')])
     const relent = await rig.failOn('stubborn', '40P01')
-    await until('it is given up', async () => {
+    await until('the submission is given up', async () => {
       rig.passTime()
       await rig.apply([workspaceId], true)
       return Object.keys(await rig.statesOf(workspaceId)).length === 2
@@ -130,7 +130,7 @@ describe('a worker that applies logs', () => {
     )
   })
 
-  it('leaves a workspace alone that another worker has, and takes it when that one has died', async () => {
+  it('skips a workspace of another worker, and takes it when that worker has died', async () => {
     const workspaceId = await rig.makeWorkspace()
     await rig.admit(workspaceId, [feedbackBody('x')])
     await rig.takeAs('another worker', workspaceId, 5_000)
@@ -142,7 +142,7 @@ describe('a worker that applies logs', () => {
     assert.equal(Object.keys(await rig.statesOf(workspaceId)).length, 1)
   })
 
-  it('finds the submission that kills workers, by deaths, and applies all others', async () => {
+  it('finds a submission that kills workers, by deaths, and applies all others', async () => {
     const workspaceId = await rig.makeWorkspace()
     const ids = await rig.admit(workspaceId, withOne(100, 37, 'deadly'))
     const deadly = ids[37]!
@@ -158,7 +158,7 @@ describe('a worker that applies logs', () => {
     assert.equal(receipt!.error, 'GivenUp stalled')
   })
 
-  it('counts no death against a submission that workers met in company', async () => {
+  it('counts no death against a submission that was applied together with others', async () => {
     const workspaceId = await rig.makeWorkspace()
     const ids = await rig.admit(workspaceId, replaced(3))
     for (let death = 0; death < 30; death++) await rig.dieWith(workspaceId)
@@ -166,7 +166,7 @@ describe('a worker that applies logs', () => {
     assert.deepEqual(await rig.statesOf(workspaceId), Object.fromEntries(ids.map((id) => [id, 'applied'])))
   })
 
-  it('applies again what a promoted standby of Postgres has not got', async () => {
+  it('applies submissions again that a promoted standby of Postgres lacks', async () => {
     const workspaceId = await rig.makeWorkspace()
     const ids = await rig.admit(workspaceId, [feedbackBody('kept')])
     await rig.apply([workspaceId])
@@ -197,7 +197,7 @@ describe('a worker that applies logs', () => {
     assert.equal(rig.logged('appended_again').length, 1)
   })
 
-  it('adds the jobs again of what a worker applied before it died', async () => {
+  it('adds the jobs again for submissions that a worker applied before it died', async () => {
     const workspaceId = await rig.makeWorkspace()
     await rig.admit(workspaceId, [feedbackBody('The export is slow')])
     const submissions: Submission[] = await rig.waitingIn(workspaceId)
@@ -209,7 +209,7 @@ describe('a worker that applies logs', () => {
     assert.deepEqual(await rig.waitingIn(workspaceId), [])
   })
 
-  it('adds removal jobs for purges, and goes on with what follows them', async () => {
+  it('adds removal jobs for purges, and continues with later submissions', async () => {
     const workspaceId = await rig.makeWorkspace()
     const contact = { id: 'ada', source: 'crm', properties: { $email: 'ada@example.com' } }
     await rig.admit(workspaceId, [contact], 'identify_contact')
@@ -221,7 +221,7 @@ describe('a worker that applies logs', () => {
     assert.deepEqual(await rig.removalJobs(), [{ workspaceId, purgeId }])
   })
 
-  it('reads a log once more that a job named while it was being applied', async () => {
+  it('reads a log again if a job named it meanwhile', async () => {
     const workspaceId = await rig.makeWorkspace()
     await rig.admit(workspaceId, replaced(50))
     const first = rig.apply([workspaceId])
@@ -238,7 +238,7 @@ describe('a worker that applies logs', () => {
     assert.deepEqual(await rig.keysOf(workspaceId), [])
   })
 
-  it('holds no lease while Postgres is away, and goes on when it is back', async () => {
+  it('holds no lease while Postgres is away, and continues when it is back', async () => {
     const workspaceId = await rig.makeWorkspace()
     await rig.admit(workspaceId, [feedbackBody('x')])
     const bringBack = rig.takePostgresAway()

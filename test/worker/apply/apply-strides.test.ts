@@ -43,17 +43,17 @@ describe('applying a stride', () => {
     ({ operation: 'create_feedback', body: { description: 'slow', ...body }, ...more }) as const
   const contact = (body: object, more: object = {}) => ({ operation: 'identify_contact', body, ...more }) as const
 
-  it('says that the workspace is deleted, when it has no position', async () => {
+  it('reports a workspace without a position as deleted', async () => {
     await sql`delete from workspace_progress where workspace_id = ${workspaceId}`
     assert.deepEqual(await apply(given([contact({ id: '1' })])), { outcome: 'deleted' })
     assert.equal((await sql`select from contact where workspace_id = ${workspaceId}`).length, 0)
   })
 
-  it('says where Postgres is, when it has lost its last commits', async () => {
+  it('reports the position of Postgres after it has lost its last commits', async () => {
     assert.deepEqual(await apply(given([contact({ id: '1' })]), FIRST - 1), { outcome: 'behind', position: 0 })
   })
 
-  it('tells what it has applied from what it found applied', async () => {
+  it('distinguishes submissions that it applied from submissions that were already applied', async () => {
     const submissions = given([contact({ id: '1' }), contact({ id: '2' }), contact({ id: '3' })])
     await applied(submissions.slice(0, 2))
     const result = await applied(submissions)
@@ -62,12 +62,12 @@ describe('applying a stride', () => {
     assert.equal(result.position, FIRST + 2)
   })
 
-  it('decides each purge in its place, and says which found somebody', async () => {
+  it('decides each purge in its place, and reports which ones matched', async () => {
     const submissions = given([
       contact({ id: '1' }),
       { operation: 'purge_contact', body: { id: '1' } },
       contact({ id: '1' }),
-      { operation: 'purge_contact', body: { id: 'nobody' } },
+      { operation: 'purge_contact', body: { id: 'stranger' } },
       contact({ id: '2' }),
     ])
     const result = await applied(submissions)
@@ -77,10 +77,10 @@ describe('applying a stride', () => {
       [submissions[0], submissions[2], submissions[3], submissions[4]],
     )
     const [held] = await sql`select id from contact where workspace_id = ${workspaceId} and first_number = ${FIRST + 2}`
-    assert.notEqual(held!['id'], contactSourceKey(realm(), 'API', '1'), 'a purged id is given to nobody again')
+    assert.notEqual(held!['id'], contactSourceKey(realm(), 'API', '1'), 'a purged id is never given again')
   })
 
-  it('moves all records of a contact that is absorbed before it goes on', async () => {
+  it('moves all records of an absorbed contact before it continues', async () => {
     const MORE_THAN_A_STEP = 1_100
     const email = { contact: { email: 'ann@example.org' } }
     const [first, ...others] = given([
@@ -115,7 +115,7 @@ describe('applying a stride', () => {
     )
   })
 
-  it('keeps a thousand metadata keys, those of the latest identify first', async () => {
+  it('keeps a thousand metadata keys, the keys of the latest identify first', async () => {
     const keys = (name: string, many: number) =>
       Object.fromEntries(Array.from({ length: many }, (_, at) => [`${name}${at}`, at]))
     await applied(given([contact({ id: '1', properties: keys('a', 900) })]))
@@ -126,7 +126,7 @@ describe('applying a stride', () => {
     assert.equal(row!.keys.filter((key) => key.startsWith('z')).length, 200)
   })
 
-  it('remembers the own id that an answer may have told before it saw the claim of the email', async () => {
+  it('remembers an own id that an answer may have had before the claim of the email', async () => {
     const email = 'ann@example.org'
     const submissions = given([
       contact({ id: '1', properties: { $email: email } }),
@@ -141,7 +141,7 @@ describe('applying a stride', () => {
     assert.deepEqual([...aliases], [{ id: emailKey(realm(), email), contact_id: id }])
   })
 
-  it('notes with an idempotency key what the submission was about', async () => {
+  it('stores with an idempotency key the contacts of the submission', async () => {
     const idempotency = () => ({ idempotency: { key: randomUUID(), body: 'hash' } })
     const submissions = given([
       contact({ id: '1' }, idempotency()),
@@ -165,7 +165,7 @@ describe('applying a stride', () => {
     )
   })
 
-  it('leaves out a replay that is applied already', async () => {
+  it('skips a replay that is already applied', async () => {
     const [first] = given([contact({ id: '1', properties: { $name: 'Ann' } })])
     await applied([first!])
     const replay = { ...first!, number: FIRST + 5, originalNumber: FIRST }
@@ -176,7 +176,7 @@ describe('applying a stride', () => {
     assert.deepEqual(counted, { applied: 1, superseded: 0 })
   })
 
-  it('counts the tags of what it replaces off', async () => {
+  it('subtracts the tags of a replaced record', async () => {
     const tagged = (tags: string[] | undefined) => feedback({ sourceId: 'T-1', ...(tags && { tags }) })
     await applied(given([tagged(['ui', 'speed'])]))
     await sql`update feedback set tags_generated = true where workspace_id = ${workspaceId}`
@@ -209,7 +209,7 @@ describe('a session of a busy workspace', () => {
   })
   after(() => schema.drop())
 
-  it('applies stride after stride, tells each when it is saved, and leaves a purge to others', async () => {
+  it('applies stride after stride, reports each saved one, and leaves purges to others', async () => {
     const workspaceId = randomUUID()
     await makeWorkspaces(schema.sql, [workspaceId])
     const bodies = Array.from(
@@ -232,7 +232,7 @@ describe('a session of a busy workspace', () => {
     for await (const { result } of applyBusy({ sql: schema.sql, hashKey }, strideAfter(0), readNext))
       positions.push(result.position)
     assert.deepEqual(positions, [FIRST + 2, FIRST + 5, FIRST + 8])
-    assert.deepEqual(asked, [undefined, FIRST + 2, FIRST + 5], 'a stride is read while the one before is saved')
+    assert.deepEqual(asked, [undefined, FIRST + 2, FIRST + 5], 'a stride is read while the previous one is saved')
     assert.equal((await schema.sql`select from contact`).length, 9)
   })
 })

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import { createInHand } from '../../../worker/apply/in-hand.ts'
 
 describe('a workspace in hand', () => {
-  it('is in the hands of one job at a time', () => {
+  it('belongs to one job at a time', () => {
     const { begin, ids } = createInHand()
     const first = begin(['a', 'b', 'a'])
     const second = begin(['b', 'c'])
@@ -13,7 +13,7 @@ describe('a workspace in hand', () => {
     assert.deepEqual(begin(['a']).ids(), ['a'])
   })
 
-  it('is not given back when another job has named it since its log was read', () => {
+  it('is not given back if another job has named it since its log was read', () => {
     const { begin } = createInHand()
     const hand = begin(['a'])
     hand.unmark('a')
@@ -24,7 +24,7 @@ describe('a workspace in hand', () => {
     assert.deepEqual(hand.ids(), [])
   })
 
-  it('stays with the next job when the former one ends', () => {
+  it('passes to the next job when the former one ends', () => {
     const { begin, ids } = createInHand()
     const former = begin(['a'])
     assert.equal(former.giveBack('a'), true)

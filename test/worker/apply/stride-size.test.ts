@@ -19,24 +19,24 @@ describe('the size of the next stride', () => {
     assert.deepEqual(inTime(Infinity, 4), [undefined, undefined, undefined, undefined])
   })
 
-  it('falls in proportion to the time that a slow stride took', () => {
+  it('falls in proportion to the time of a slow stride', () => {
     const { next } = createStrideSizes()
     assert.equal(next(stride(Infinity, 400, { ms: 4 * STRIDE_MS })), 100)
     assert.equal(next(stride(100, 100, { ms: 2 * STRIDE_MS })), 50)
   })
 
-  it('never falls to one, which is the size of a quarantine', () => {
+  it('never falls to one, the size of a quarantine', () => {
     const { next } = createStrideSizes()
     assert.equal(next(stride(Infinity, 1, { ms: 100 * STRIDE_MS })), 2)
     assert.equal(next(stride(2, 2, { ms: 100 * STRIDE_MS })), undefined)
   })
 
-  it('does not fall after a few submissions that took a little longer, since others can be the reason', () => {
+  it('does not fall after a few slightly slow submissions, since others can be the reason', () => {
     const { next } = createStrideSizes()
     assert.equal(next(stride(Infinity, 2, { ms: 2 * STRIDE_MS })), undefined)
   })
 
-  it('does not fall for a workspace that brought little of a slow stride', () => {
+  it('does not fall for a workspace with a small part of a slow stride', () => {
     const { next } = createStrideSizes()
     assert.equal(next(stride(Infinity, 10, { ms: 8 * STRIDE_MS, share: 0.1 })), undefined)
     assert.equal(next(stride(Infinity, 10, { ms: 8 * STRIDE_MS, share: 0.9 })), 2)

@@ -15,7 +15,7 @@ const hashKey = hashKeyFrom('5a'.repeat(32))
 describe('the fold of a workspace', () => {
   const histories = submissionHistories({ hashKey, workspaceIds: [WORKSPACE], firstNumber: 1_000_000, replays: true })
 
-  it(`comes to what the model has, and says which replays are superseded, in ${HISTORIES} histories`, () => {
+  it(`gives the rows of the model, and the superseded replays, in ${HISTORIES} histories`, () => {
     fc.assert(
       fc.property(histories, (history) => {
         const fold = foldAll(hashKey, WORKSPACE, history)

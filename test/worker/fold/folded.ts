@@ -7,7 +7,7 @@ import { inOrder, instant, type Tables } from '../../model/tables.ts'
 
 const NOTHING = { position: 0, hasMoves: false, isRemoving: false, hadPurges: false, rows: [] }
 
-/** Folds a history without purges in one stride of a workspace in which nothing is stored. */
+/** Folds a history without purges in one stride of an empty workspace. */
 export const foldAll = (hashKey: HashKey, workspaceId: string, history: readonly Submission[]): Fold => {
   const keys = new StrideKeys({ hashKey, workspaceId }, history, false)
   const fold = new Fold(keys.realm)
@@ -22,7 +22,7 @@ export const changesOf = (fold: Fold): Changes => {
   return changes
 }
 
-/** The rows that these changes leave where nothing was stored, as the model describes them. */
+/** The rows after these changes in an empty workspace, in the form of the model. */
 export const tablesOf = (changes: Changes, workspace_id: string): Tables => {
   const rowsOf = <Given, R extends object>(given: readonly Given[], row: (one: Given) => R) =>
     inOrder(given.map((one) => ({ workspace_id, ...row(one) })))

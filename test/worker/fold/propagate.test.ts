@@ -14,11 +14,11 @@ const propagate = (conversation: JsonObject, own: JsonObject): JsonObject =>
   )
 
 describe('properties that a conversation propagates', () => {
-  it("give a message what it has not got itself, and the message's own where both have a key", () => {
+  it('give a message the keys that it lacks; a key of the message wins', () => {
     assert.deepEqual(propagate({ a: 1, b: 2 }, { b: 3, c: 4 }), { a: 1, b: 3, c: 4 })
   })
 
-  it('replace nested objects whole, and null is a value', () => {
+  it('replace nested objects as a whole, and null is a value', () => {
     assert.deepEqual(propagate({ a: { x: 1 }, b: 1 }, { a: { y: 2 }, b: null }), { a: { y: 2 }, b: null })
   })
 
@@ -29,12 +29,12 @@ describe('properties that a conversation propagates', () => {
     assert.equal(({} as JsonObject)['polluted'], undefined)
   })
 
-  it('are left out unless the conversation asks for it', () => {
+  it('are left out unless the conversation asks for them', () => {
     const message = { properties: { b: 1 } as JsonObject } as MessageRecord
     assert.deepEqual(rawDataOf(message, {} as ConversationRecord, { a: 1 }), { b: 1 })
   })
 
-  it('have every key of both, with the value of the message first, and change neither', () => {
+  it('have every key of both, with the value of the message first, and do not change their inputs', () => {
     const key = fc.constantFrom('a', 'b', 'c', '__proto__', 'constructor', '$name', '')
     const object = fc
       .array(fc.tuple(key, fc.constantFrom<JsonValue[]>(1, 2, null, {}, [])))

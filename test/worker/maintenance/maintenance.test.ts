@@ -24,7 +24,7 @@ import { until } from '../../support/until.ts'
 const SECOND = 1_000_000
 const TAKE = { leaseMs: 60_000, submissions: 10, bytes: 1e6, takesDeep: true, redoMs: 60_000 }
 
-/** A UUID of version 7, of so many days ago. */
+/** A UUID of version 7 from this many days ago. */
 const idOf = (days: number): string => {
   const time = (Date.now() - days * 86_400_000).toString(16).padStart(12, '0')
   return `${time.slice(0, 8)}-${time.slice(8)}-7${randomUUID().slice(15)}`
@@ -61,7 +61,7 @@ describe('maintenance', () => {
     insert into tombstone (workspace_id, position, kind, record_id)
     values (${workspaceId}, ${position}, 'feedback', ${randomUUID()})`
 
-  it('removes old tombstones, and a reader that has not seen them begins anew', async () => {
+  it('removes old tombstones, and makes a reader that has not seen them begin again', async () => {
     const days = (ago: number): number => (Date.now() - ago * 86_400_000) * 1_000
     for (const ago of [95, 93, 91, 80, 1]) await addTombstone(days(ago))
     await schema.sql`update workspace_progress set change_position = ${days(1)} where workspace_id = ${workspaceId}`
@@ -80,14 +80,14 @@ describe('maintenance', () => {
       first.changes.map(({ record }) => record),
       [undefined],
     )
-    assert.ok(first.next.passSince !== undefined, 'the pass goes on')
+    assert.ok(first.next.passSince !== undefined, 'the pass continues')
     const goingOn = await read(days(94), days(0))
-    assert.ok(goingOn !== 'expired', 'on its first pass a reader needs no tombstone of before')
+    assert.ok(goingOn !== 'expired', 'on its first pass a reader needs no older tombstones')
   })
 
   const admit = async (description = 'x', id = workspaceId): Promise<number> =>
     entered(await room.admit(asked({ workspaceId: id, bodyText: JSON.stringify(feedbackBody(description)) }))).number
-  /** As if what waits had been admitted so long ago. */
+  /** Moves the admission of waiting submissions back by this time. */
   const age = async (microseconds: number): Promise<void> => {
     const { state } = workspaceKeys(room.prefix, workspaceId)
     await room.redis.hincrby(state, 'oldest', -microseconds)
@@ -119,7 +119,7 @@ describe('maintenance', () => {
     assert.ok(!(await woken()).includes(workspaceId))
   })
 
-  it('has entries applied again that a promoted standby of Postgres has not got', async () => {
+  it('makes workers apply entries again that a promoted standby of Postgres lacks', async () => {
     const number = await admit()
     await age(4 * SECOND)
     await room.log.take([{ workspaceId }], { ...TAKE, worker: 'w' })
@@ -141,13 +141,13 @@ describe('maintenance', () => {
     return submission!
   }
 
-  it('appends a begun replay once whose process died before it did', async () => {
+  it('appends a begun replay once if its process died before that', async () => {
     const { submissionId, number } = await deadSubmission()
     await finishReplays.run(dependencies)
-    assert.deepEqual(await waiting(), [], 'it is dead and stays dead')
+    assert.deepEqual(await waiting(), [], 'the submission is dead and stays dead')
     assert.equal((await markReplayed(schema.sql, workspaceId, submissionId)).outcome, 'queued')
     await finishReplays.run(dependencies)
-    assert.deepEqual(await waiting(), [], 'too early to tell')
+    assert.deepEqual(await waiting(), [], 'the replay is too young')
     await schema.sql`update dead_submission set replayed_at = now() - interval '2 minutes' where id = ${submissionId}`
     for (let time = 0; time < 2; time++) await finishReplays.run(dependencies)
     const appended = await waiting()
@@ -158,7 +158,7 @@ describe('maintenance', () => {
     assert.deepEqual(await woken(), [workspaceId])
   })
 
-  it('adds the jobs again of purges whose records are being removed for more than a minute', async () => {
+  it('adds the jobs again of purges that have removed records for more than a minute', async () => {
     const [old, young] = [randomUUID(), randomUUID()]
     const insert = async (id: string, ageMs: number): Promise<void> => {
       const number = (Date.now() - ageMs) * 1_000
@@ -177,7 +177,7 @@ describe('maintenance', () => {
     await schema.sql`delete from purge`
   })
 
-  it('forgets what was admitted after its workspace was deleted, and nothing of others', async () => {
+  it('forgets submissions that were admitted after the deletion of their workspace, but none of others', async () => {
     const deleted = workspaceId
     await beginDeletion(schema.sql, deleted)
     await admit()
@@ -189,13 +189,13 @@ describe('maintenance', () => {
     assert.deepEqual([await room.keysOf(deleted), await room.keysOf(workspaceId)], [[], kept])
   })
 
-  it('goes on until it is stopped, says what it did, and survives what fails', async () => {
+  it('continues until it is stopped, logs its work, and survives faults', async () => {
     await admit()
     await age(60 * SECOND)
     lines.length = 0
     const running = startMaintenance(dependencies)
     await until('the workspace is woken', async () => (await woken()).includes(workspaceId))
-    await until('it says so', async () => lines.some(([event]) => event === 'maintenance'))
+    await until('maintenance logs it', async () => lines.some(([event]) => event === 'maintenance'))
     running.stop()
     assert.deepEqual(
       lines.filter(([event]) => event !== 'maintenance'),
@@ -207,11 +207,14 @@ describe('maintenance', () => {
       throw new Error('away')
     }) as unknown as TestSchema['sql']
     const failing = startMaintenance({ ...dependencies, sql })
-    await until('all say so', async () => lines.filter(([event]) => event === 'maintenance_failed').length >= 6)
+    await until(
+      'all faults are logged',
+      async () => lines.filter(([event]) => event === 'maintenance_failed').length >= 6,
+    )
     failing.stop()
   })
 
-  it('lets receipts go after their days, and keeps the totals', async () => {
+  it('removes receipts after their days, and keeps the totals', async () => {
     const insert = (days: number, state: string) => schema.sql`
       insert into submission (workspace_id, id, acceptance_number, operation, state, attempts, finished_at)
       values (${workspaceId}, ${idOf(days)}, 1, 'create_feedback', ${state}, 1, now() - make_interval(days => ${days}))`

@@ -40,7 +40,7 @@ describe('the job that removes the records of a purge', () => {
   const stores = () => ({ ...room, sql: schema.sql, hashKey })
   const remove = (purgeId: string) =>
     removePurgedRecords(stores(), { workspaceId, purgeId, attempts: 2 }, async () => {})
-  /** What the log keeps, applied or not. */
+  /** The entries in the log, applied or not. */
   const entries = async (): Promise<number> => room.redis.xlen(`{${room.prefix}:${workspaceId}}:log`)
 
   it('removes records, dead submissions, idempotency keys and applied entries, and completes the receipt last', async () => {
@@ -69,7 +69,7 @@ describe('the job that removes the records of a purge', () => {
     assert.equal(again.outcome, 'admitted', 'the key is free in Redis')
   })
 
-  it('leaves the log what was accepted after the purge', async () => {
+  it('leaves submissions in the log that were accepted after the purge', async () => {
     await rig.feedback({ contact: { email: 'ada@example.com' } })
     const { purgeId, number } = await rig.decide({ email: 'ada@example.com' })
     const later = entered(await room.admit(asked({ workspaceId })))
@@ -82,7 +82,7 @@ describe('the job that removes the records of a purge', () => {
     )
   })
 
-  it('has conversations tagged again that lost messages', async () => {
+  it('makes workers tag conversations again that lost messages', async () => {
     await rig.conversation(CONVERSATION)
     const { purgeId } = await rig.decide({ id: 'ada' })
     await remove(purgeId)
@@ -104,7 +104,7 @@ describe('the job that removes the records of a purge', () => {
     assert.deepEqual(await findReceipt(schema.sql, workspaceId, purgeId), receipt)
   })
 
-  it('is not there for a purge that another worker decides first: the position is another one', async () => {
+  it('is not added for a purge that another worker decides first, since the position differs', async () => {
     await rig.feedback({})
     const purge = rig.make('purge_contact', { id: 'ada' })
     assert.equal(await decidePurge(stores(), purge, purge.number - 5), 'busy')

@@ -17,7 +17,7 @@ describe('the pace of learning from people', () => {
     assert.deepEqual(choose('a', texts(500)), texts(500))
     assert.equal(choose('a', texts(LEARNED_AT_ONCE)).length, LEARNED_AT_ONCE - 500)
     assert.deepEqual(choose('a', texts(10)), [])
-    assert.deepEqual(choose('b', texts(10)), texts(10), 'another workspace has its own')
+    assert.deepEqual(choose('b', texts(10)), texts(10), 'another workspace has its own pace')
   })
 
   it('takes of too much a part that is spread over all of it', () => {
@@ -29,7 +29,7 @@ describe('the pace of learning from people', () => {
     )
   })
 
-  it('takes few of many no earlier than it can take a number of them together', () => {
+  it('waits until it can accept several of many texts together', () => {
     let now = 0
     const { choose } = createLearningPace(() => now)
     choose('a', texts(LEARNED_AT_ONCE))
@@ -40,7 +40,7 @@ describe('the pace of learning from people', () => {
     assert.equal(choose('a', texts(300)).length, LEARNED_TOGETHER)
   })
 
-  it('goes on slowly, and after a pause as if nothing had been', () => {
+  it('continues slowly, and fully after a pause', () => {
     let now = 0
     const { choose } = createLearningPace(() => now)
     choose('a', texts(LEARNED_AT_ONCE))
@@ -50,7 +50,7 @@ describe('the pace of learning from people', () => {
     assert.equal(choose('a', texts(10_000)).length, LEARNED_AT_ONCE)
   })
 
-  it('learns only so often, however many the workspaces, and goes on slowly', () => {
+  it('has a bound over all workspaces, and continues slowly beyond it', () => {
     let now = 0
     const { choose } = createLearningPace(() => now)
     const learned = (workspaces: number): number =>

@@ -12,7 +12,7 @@ import { temporaryDirectory } from '../../../support/temporary-directory.ts'
 describe('the lock of a data directory', () => {
   const parent = temporaryDirectory()
 
-  it('makes the directory and is gone when it is released', () => {
+  it('makes the directory and disappears when it is released', () => {
     const dir = join(parent, 'new', 'released')
     const lock = lockDataDir(dir)
     assert.deepEqual(readdirSync(dir), ['lock'])
@@ -42,7 +42,7 @@ describe('the lock of a data directory', () => {
     assert.deepEqual(readdirSync(dir), [])
   })
 
-  it('is taken over when the id of its owner belongs to another program by now', () => {
+  it('is taken over when another program has the id of its owner', () => {
     const dir = join(parent, 'reused')
     lockDataDir(dir).release()
     writeFileSync(join(dir, 'lock'), `${process.ppid} started-long-ago\n`)

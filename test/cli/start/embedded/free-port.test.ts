@@ -7,7 +7,7 @@ import { findFreePort, isPortFree, reserveNextPort, reservePort } from '../../..
 const HOST = '127.0.0.1'
 
 describe('a reserved port', () => {
-  it('is taken for others, until it is let go of', async () => {
+  it('is taken for other programs until its release', async () => {
     const reserved = await reserveNextPort(await findFreePort(), HOST)
     assert.equal(await isPortFree(reserved.port), false)
     assert.equal(await reservePort(reserved.port, HOST), undefined)
@@ -15,7 +15,7 @@ describe('a reserved port', () => {
     assert.equal(await isPortFree(reserved.port), true)
   })
 
-  it('keeps nobody who connects meanwhile: a page that asks again and again would hold the start up', async () => {
+  it('closes connections at once: a page that keeps reconnecting would hold up the start', async () => {
     const reserved = await reserveNextPort(await findFreePort(), HOST)
     const socket = connect({ port: reserved.port, host: HOST })
     socket.on('error', () => {})

@@ -20,43 +20,43 @@ describe('a program that is kept', () => {
       say,
     })
 
-  it('is not started again when it ends before it was good', async () => {
+  it('is not started again if it ends before `keep`', async () => {
     const program = run('early', 'echo it broke >&2; exit 3', () => {})
     assert.equal(await program.earlyEnd, `early ended with 3; its log: ${join(directory, 'early.log')}`)
     await program.stop()
     assert.equal(readFileSync(join(directory, 'early.log'), 'utf8'), 'it broke\n')
   })
 
-  it('is started again when it ends later', async () => {
+  it('is started again if it ends later', async () => {
     const file = join(directory, 'turn')
     const { promise: secondTurn, resolve } = Promise.withResolvers<void>()
-    const said: string[] = []
+    const shown: string[] = []
     const program = run('later', `echo x >>'${file}'; wc -l <'${file}' | tr -d ' '; exec sleep 60`, (line) => {
-      said.push(line)
+      shown.push(line)
       if (line === '[later] 1') process.kill(program.pid() ?? 0, 'SIGKILL')
       if (line === '[later] 2') resolve()
     })
     program.keep()
     await secondTurn
     await program.stop()
-    assert.deepEqual(said, ['[later] 1', 'later ended with SIGKILL; it is started again in 0.5 s', '[later] 2'])
+    assert.deepEqual(shown, ['[later] 1', 'later ended with SIGKILL; it is started again in 0.5 s', '[later] 2'])
     assert.equal(program.pid(), undefined)
   })
 
-  it('shows its operator warnings, errors and crashes, and logs all', async () => {
+  it('shows the operator its warnings, errors and crashes, and logs all lines', async () => {
     const lines = [
       '{"level":"info","event":"a"}',
       '{"level":"warn","event":"b"}',
       '{"level":"error","event":"c"}',
       'crash',
     ]
-    const said: string[] = []
+    const shown: string[] = []
     const program = run('talks', `printf '%s\\n' ${lines.map((line) => `'${line}'`).join(' ')}`, (line) =>
-      said.push(line),
+      shown.push(line),
     )
     await program.earlyEnd
     await program.stop()
-    assert.deepEqual(said, [`[talks] ${lines[1]}`, `[talks] ${lines[2]}`, '[talks] crash'])
+    assert.deepEqual(shown, [`[talks] ${lines[1]}`, `[talks] ${lines[2]}`, '[talks] crash'])
     assert.equal(readFileSync(join(directory, 'talks.log'), 'utf8'), `${lines.join('\n')}\n`)
   })
 })

@@ -12,14 +12,14 @@ const fakeServer = (port: number, pid: number): Fake => {
 }
 
 describe('a server that is kept', () => {
-  it('is started again on its port when it ends, and again when that fails, until it is stopped', async () => {
+  it('is started again on its port when it ends, and again after a failed start, until it is stopped', async () => {
     const wanted: (number | undefined)[] = []
-    const said: string[] = []
+    const shown: string[] = []
     const fakes = [fakeServer(4711, 1), undefined, fakeServer(4711, 2)]
     const { promise: back, resolve: isBack } = Promise.withResolvers<void>()
     const kept = await keepServer({
       name: 'Fake',
-      say: (line) => said.push(line),
+      say: (line) => shown.push(line),
       start: async (port) => {
         const fake = fakes[wanted.push(port) - 1]
         if (fake === undefined) throw new Error('not yet')
@@ -32,7 +32,7 @@ describe('a server that is kept', () => {
     await kept.stop()
     assert.equal(kept.pid(), 2)
     assert.deepEqual(wanted, [undefined, 4711, 4711])
-    assert.deepEqual(said, [
+    assert.deepEqual(shown, [
       'Fake has ended unexpectedly and is started again',
       'Fake cannot be started again: not yet',
     ])

@@ -26,7 +26,7 @@ import { temporaryDirectory } from '../../../support/temporary-directory.ts'
 
 const isRoot = process.getuid?.() === 0
 const ROOT = 0
-const NOBODY = 65_534
+const UNPRIVILEGED = 65_534
 const INSUFFICIENT_PRIVILEGE = '42501'
 
 const withServer = async (dataDir: string, work: (sql: Sql, server: { pid: number; url: string }) => Promise<void>) => {
@@ -40,7 +40,7 @@ const withServer = async (dataDir: string, work: (sql: Sql, server: { pid: numbe
   }
 }
 
-/** As in a container that runs with an id of its own; the packages are root's. */
+/** Like a container that runs with its own user id; the packages belong to root. */
 describe('a user without a name', () => {
   const NAMELESS = 1_234_567
   const asNameless = ['--clear-groups', `--reuid=${NAMELESS}`, `--regid=${NAMELESS}`]
@@ -51,7 +51,7 @@ describe('a user without a name', () => {
   after(() => rmSync(dataDir, { recursive: true }))
 
   it(
-    'starts PostgreSQL, or learns what to do',
+    'starts PostgreSQL, or gets a message with the remedy',
     { skip: !canTry && 'only root can become a user without a name' },
     () => {
       chownSync(dataDir, NAMELESS, NAMELESS)
@@ -72,16 +72,16 @@ describe('the account of the embedded PostgreSQL, and the user of the printed co
   const private_ = join(directory, 'home')
   mkdirSync(private_, { mode: 0o700 })
 
-  it('is the user nobody when root starts it, also below a private directory', async () => {
+  it('is the unprivileged user when root starts it, even below a private directory', async () => {
     const dataDir = join(private_, 'postgres')
     await withServer(dataDir, async (_sql, { pid }) => {
       if (process.platform !== 'linux') return
       const ids = /^Uid:\t(.*)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]?.split('\t')
-      assert.deepEqual(new Set(ids), new Set([String(isRoot ? NOBODY : process.getuid!())]))
+      assert.deepEqual(new Set(ids), new Set([String(isRoot ? UNPRIVILEGED : process.getuid!())]))
       if (isRoot) assert.match(readFileSync(`/proc/${pid}/status`, 'utf8'), /^CapEff:\t0+$/m)
     })
     for (const name of readdirSync(dataDir)) {
-      const expected = isRoot && name === 'cluster' ? NOBODY : process.getuid!()
+      const expected = isRoot && name === 'cluster' ? UNPRIVILEGED : process.getuid!()
       assert.equal(lstatSync(join(dataDir, name)).uid, expected, name)
     }
     for (const name of ['owner-password', 'superuser-password']) {
@@ -89,7 +89,7 @@ describe('the account of the embedded PostgreSQL, and the user of the printed co
     }
   })
 
-  it('is an owner of the database who is no superuser, and reaches nothing outside of it', async () => {
+  it('owns the database, is not a superuser, and reaches nothing outside of the database', async () => {
     await withServer(join(private_, 'postgres'), async (sql) => {
       const [row] = await sql`select rolsuper, pg_get_userbyid(datdba) = current_user as owns
         from pg_roles, pg_database where rolname = current_user and datname = current_database()`
@@ -109,7 +109,7 @@ describe('the account of the embedded PostgreSQL, and the user of the printed co
     })
   })
 
-  it('runs programs that lie below a private directory from a copy that everyone can read', { skip: !isRoot }, () => {
+  it('runs programs below a private directory from a copy that every user can read', { skip: !isRoot }, () => {
     const own = postgresBinaries()
     const root = join(private_, 'native')
     cpSync(own.root, root, { recursive: true, verbatimSymlinks: true })
@@ -124,20 +124,20 @@ describe('the account of the embedded PostgreSQL, and the user of the printed co
     assert.deepEqual(copyForAll(binariesIn(root, own.version), cache), copy)
   })
 
-  it('tells root that is an ordinary user outside from root that is root', () => {
+  it('distinguishes the real root from a root that is an ordinary user outside', () => {
     assert.equal(isOrdinaryOutside('         0       1000          1\n'), true)
     assert.equal(isOrdinaryOutside('         0          0          1\n'), false)
     assert.equal(isOrdinaryOutside('         0          0 4294967295\n'), false)
     assert.equal(isOrdinaryOutside('         0       1000          1\n         1     100000      65536\n'), false)
   })
 
-  it('makes no copy where it cannot write', { skip: !isRoot }, () => {
+  it('makes no copy if it cannot write', { skip: !isRoot }, () => {
     assert.equal(copyForAll(postgresBinaries(), '/proc/nowhere'), undefined)
   })
 })
 
 describe('a data directory of another account', { skip: !isRoot }, () => {
-  for (const owner of [ROOT, NOBODY]) {
+  for (const owner of [ROOT, UNPRIVILEGED]) {
     const dataDir = join(temporaryDirectory(), 'postgres')
 
     it(`is taken over with its rows (user ${owner})`, async () => {
@@ -159,7 +159,7 @@ describe('a data directory of another account', { skip: !isRoot }, () => {
 describe('a data directory that has lost a password', () => {
   const dataDir = join(temporaryDirectory(), 'postgres')
 
-  it('gets another one, and keeps its rows', async () => {
+  it('gets a new one, and keeps its rows', async () => {
     await withServer(dataDir, async (sql) => void (await sql`create table kept as select 1 as number`))
     rmSync(join(dataDir, 'owner-password'))
     await withServer(dataDir, async (sql) => assert.equal((await sql`select * from kept`).length, 1))

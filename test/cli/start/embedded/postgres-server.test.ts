@@ -53,7 +53,7 @@ describe('the embedded PostgreSQL', () => {
     })
   })
 
-  it('asks everybody for a password, which only its owner can read', async () => {
+  it('asks every user for a password, which only its owner can read', async () => {
     const { url, port } = await start()
     for (const user of ['postgres', 'feedback_insights']) {
       const guess = `postgres://${user}:guess@127.0.0.1:${port}/feedback_insights`
@@ -65,7 +65,7 @@ describe('the embedded PostgreSQL', () => {
     }
   })
 
-  it('has the passwords of lost files made anew', async () => {
+  it('makes new passwords for lost files', async () => {
     const first = await start()
     await ask(first, 'create table stayed (id int)')
     await first.stop()
@@ -86,7 +86,7 @@ describe('the embedded PostgreSQL', () => {
     assert.deepEqual(await ask(second, 'select * from stopped'), [])
   })
 
-  it('starts again after kill -9 with what it had confirmed', async () => {
+  it('starts again after kill -9 with all confirmed data', async () => {
     const first = await start()
     await ask(first, 'create table killed as select 1 as id')
     process.kill(first.pid, 'SIGKILL')
@@ -95,7 +95,7 @@ describe('the embedded PostgreSQL', () => {
     assert.deepEqual(await ask(second, 'select id from killed'), [{ id: 1 }])
   })
 
-  it('starts again when the id of the killed server belongs to another program by now', async () => {
+  it('starts again when another program has the id of the killed server', async () => {
     const first = await start()
     process.kill(first.pid, 'SIGKILL')
     await first.exited
@@ -119,7 +119,7 @@ describe('the embedded PostgreSQL', () => {
     assert.equal(server.url, left.url)
   })
 
-  it('refuses a wanted port that is taken, and takes another than the last when that one is', async () => {
+  it('refuses a wanted port that is taken, and uses another port if the last one is taken', async () => {
     const first = await start()
     await first.stop()
     const other = createServer().listen(first.port, '127.0.0.1')
@@ -132,7 +132,7 @@ describe('the embedded PostgreSQL', () => {
     }
   })
 
-  it('keeps what was submitted out of its log', async () => {
+  it('keeps submitted content out of its log', async () => {
     const server = await start()
     await ask(server, 'create table once (word text primary key)')
     for (const statement of [

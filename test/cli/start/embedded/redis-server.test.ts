@@ -21,7 +21,7 @@ const ask = async <T>(url: string, question: (redis: Redis) => Promise<T>): Prom
 }
 
 describe('the embedded Redis', () => {
-  // A blank and a quotation mark, which a line of its configuration has to survive.
+  // A blank and a quotation mark, which its configuration has to escape.
   const dataDir = join(temporaryDirectory(), 'its "data"')
   const started: EmbeddedServer[] = []
   const start = async (options: Partial<RedisOptions> = {}): Promise<EmbeddedServer> => {
@@ -33,7 +33,7 @@ describe('the embedded Redis', () => {
     for (const server of started) await server.stop()
   })
 
-  it('loses no job, drops none for want of memory, and notes no command', async () => {
+  it('loses no job, evicts none, and logs no command', async () => {
     const { url } = await start()
     const names = ['appendonly', 'appendfsync', 'maxmemory-policy', 'slowlog-log-slower-than', 'bind'] as const
     const settings = await ask(url, (redis) => Promise.all(names.map((name) => redis.config('GET', name))))
@@ -46,7 +46,7 @@ describe('the embedded Redis', () => {
     ])
   })
 
-  it('takes a bound for its memory and how it syncs', async () => {
+  it('has options for its memory and its syncing', async () => {
     const { url } = await start({ maxMemoryBytes: 64_000_000, appendFsync: 'always' })
     assert.deepEqual(await ask(url, (redis) => redis.config('GET', 'maxmemory')), ['maxmemory', '64000000'])
     assert.deepEqual(await ask(url, (redis) => redis.config('GET', 'appendfsync')), ['appendfsync', 'always'])
@@ -71,7 +71,7 @@ describe('the embedded Redis', () => {
     assert.equal(await ask(second.url, (redis) => redis.get('stopped')), 'kept')
   })
 
-  it('starts again after kill -9 with what it had confirmed', async () => {
+  it('starts again after kill -9 with all confirmed data', async () => {
     const first = await start()
     await ask(first.url, async (redis) => {
       await redis.set('killed', 'kept')
@@ -90,7 +90,7 @@ describe('the embedded Redis', () => {
     assert.equal(server.url, left.url)
   })
 
-  it('says of a damaged append-only file where it is, how to mend it, and what that costs', async () => {
+  it('explains a damaged append-only file: its place, the repair, and the loss', async () => {
     const { url, stop } = await start()
     const keys = Array.from({ length: 100 }, (_none, at) => `key ${at}`)
     await ask(url, (redis) => Promise.all(keys.map((key) => redis.set(key, 'value'))))
@@ -103,7 +103,7 @@ describe('the embedded Redis', () => {
     const failed: unknown = await startRedis({ dataDir }).catch((error: unknown) => error)
     assert.ok(failed instanceof Error)
     assert.ok(failed.message.startsWith(`Redis did not start: its append-only file is damaged, in ${folder}/`))
-    assert.match(failed.message, /loses for good what was accepted after the damage and is not stored yet/)
+    assert.match(failed.message, /loses for good all submissions after the damage that Postgres does not have yet/)
     const command = /^ {2}(.* --fix .*)$/m.exec(failed.message)?.[1]
     assert.ok(command)
     const mended = spawnSync('sh', ['-c', `echo y | ${command}`], { encoding: 'utf8' })

@@ -8,7 +8,7 @@ import { keptTokens } from '../../../../cli/start/embedded/kept-secrets.ts'
 import { writeServiceFile } from '../../../../runtime/service-file.ts'
 import { temporaryDirectory } from '../../../support/temporary-directory.ts'
 
-const NOBODY = 65534
+const UNPRIVILEGED = 65534
 const isRoot = process.getuid?.() === 0
 
 describe('a DATA_DIR that another user prepared', () => {
@@ -19,7 +19,7 @@ describe('a DATA_DIR that another user prepared', () => {
     return dir
   }
 
-  it('is refused when others can write to it', () => {
+  it('is refused when other users can write to it', () => {
     const dir = newDir('open')
     chmodSync(dir, 0o777)
     assert.throws(
@@ -30,18 +30,18 @@ describe('a DATA_DIR that another user prepared', () => {
     lockDataDir(dir).release()
   })
 
-  it('is refused when it is theirs', { skip: !isRoot && 'only root can give a directory away' }, () => {
+  it('is refused when it belongs to that user', { skip: !isRoot && 'only root can give a directory away' }, () => {
     const dir = newDir('theirs')
-    chownSync(dir, NOBODY, NOBODY)
+    chownSync(dir, UNPRIVILEGED, UNPRIVILEGED)
     assert.throws(() => lockDataDir(dir), /belongs to another user.*Set DATA_DIR/)
   })
 
-  it('gives no tokens of theirs, and none through a link', () => {
+  it('gives no tokens of that user, and none through a link', () => {
     const dir = newDir('tokens')
     const elsewhere = join(parent, 'elsewhere')
     writeFileSync(elsewhere, 'BOOTSTRAP_ACCESS_TOKEN=a\nBOOTSTRAP_ADMIN_TOKEN=b\n', { mode: 0o600 })
     symlinkSync(elsewhere, join(dir, 'tokens.env'))
-    assert.throws(() => keptTokens(dir), /tokens.env is no regular file/)
+    assert.throws(() => keptTokens(dir), /tokens.env is not a regular file/)
   })
 
   it('gets no password through a link', async () => {
