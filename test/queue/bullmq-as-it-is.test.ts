@@ -59,7 +59,7 @@ describe('BullMQ as it is', () => {
     const naming = sources('.ts').filter(({ text }) => /\btoKey\b/.test(text))
     assert.deepEqual(
       naming.map(({ path }) => path),
-      ['queue-depths.ts'],
+      ['jobs/queue-depths.ts'],
     )
   })
 
