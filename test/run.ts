@@ -194,7 +194,7 @@ const runTool = (
   { env, isShown }: { env: NodeJS.ProcessEnv; isShown: boolean },
 ): Promise<Ended> => {
   return new Promise((resolve) => {
-    const child = spawn(program, args, { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'] })
+    const child = spawn(program, args, { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'], detached: true })
     let output = ''
     const say = (text: string): void => {
       output += text
@@ -202,8 +202,8 @@ const runTool = (
     }
     for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', say)
     const end = (): void => {
-      child.kill('SIGKILL')
-      // Processes that it started may still hold the other ends.
+      // The processes that it started belong to its group.
+      if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL')
       for (const stream of [child.stdout, child.stderr]) stream.destroy()
     }
     const limit = setTimeout(() => {

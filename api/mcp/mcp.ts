@@ -60,7 +60,7 @@ const isOriginKnown = ({ headers }: Request, origins: readonly string[]): boolea
   return origin === null || origins.includes(origin) || validateOriginHeader(origin, localhostAllowedOrigins()).ok
 }
 
-/** The message, with text that Postgres can compare, or the answer to what is none. */
+/** The message, with text that Postgres can compare, or the answer that refuses it. */
 const readBody = async (request: Request): Promise<JsonValue | Response> => {
   const bytes = await receiveSubmission(request, MOST_BODY_BYTES)
   if ('refused' in bytes) return refusalResponse(bytes)

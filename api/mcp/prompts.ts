@@ -34,7 +34,7 @@ const PROMPTS = [
     args: v.strictObject({ account: identifier('The name, domain or id of an account.') }),
     text: (given: Given) =>
       `Prepare me for a meeting with the account ${JSON.stringify(given['account'])}. Call account_story, then list_feedback ` +
-      'with its id and ratingMax for what it is least content with. Tell what it praises, what it asks for, and what is open.',
+      'with its id and ratingMax for what it is least content with. Tell what it praises, what it asks for, and which questions are open.',
   },
 ] as const
 type Given = Readonly<Record<string, string>>

@@ -64,7 +64,7 @@ const UNITS_OF_ALL = {
   'a list by source, p95': 'ms',
   'a record, p95': 'ms',
   '500 changes, p95': 'ms',
-  'p99 at 1,000 a second, nobody reads': 'ms',
+  'p99 at 1,000 a second, no readers': 'ms',
   'p99 at 1,000 a second, ten readers': 'ms',
   'accepted of 1,000 a second, ten readers': '/s',
   'a call of an agent, p95': 'ms',

@@ -25,7 +25,7 @@ export const reads: CreateSection = async (rig) => {
   return {
     round: async () => {
       const alone = await steadily()
-      measures.add('p99 at 1,000 a second, nobody reads', alone.p99Ms)
+      measures.add('p99 at 1,000 a second, no readers', alone.p99Ms)
       await untilAllFinished(rig, service)
       for (const kinds of [READS, CALLS, COUNTS]) {
         const [, taken] = await whileRead(service, { readers: 1, kinds }, steadily)

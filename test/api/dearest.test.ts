@@ -50,7 +50,7 @@ const spentMs = async (work: () => unknown): Promise<number> => {
   return (user + system) / MICROSECONDS_PER_MS
 }
 
-/** The least of several rounds: whatever disturbs one, only adds to it. */
+/** The least of several rounds: a disturbance only adds to a round. */
 const costOf = async ({ operation, text }: DearIntake, most: number): Promise<Cost> => {
   const given = text(most)
   const bytes = new TextEncoder().encode(given)

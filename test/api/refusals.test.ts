@@ -12,8 +12,7 @@ type Sent = { method?: string; path?: string; token?: string | null; body?: stri
 type Expected = readonly [status: number, error: string | Problem[], headers?: Readonly<Record<string, string>>]
 
 const OPERATIONS = Object.keys(LEAST) as OperationPath[]
-const CONVERSATION = '/conversations'
-const PURGE = '/contacts/purge'
+const [CONVERSATION, PURGE] = ['/conversations', '/contacts/purge'] as const
 const KIB = 1_024
 const mostBytes = (operation: string): number => (operation === CONVERSATION ? 5 * KIB * KIB : 512 * KIB)
 const least = (operation: OperationPath, more: object = {}): string =>

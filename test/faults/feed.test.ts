@@ -38,8 +38,8 @@ const standbyUrlOf = ({ url: both }: PostgresPair): string => {
 }
 
 /**
- * Two APIs, of which the second reads from a hot standby, and four workers; all are started again
- * when they end.
+ * Two APIs and four workers. The second API reads from a hot standby. Each process is started again
+ * when it ends.
  */
 const startRig = async () => {
   const directory = mkdtempSync(join(tmpdir(), 'feedback-insights-feed-'))
@@ -178,7 +178,7 @@ describe('consumers of the change feed', () => {
   })
   after(() => rig?.stop())
 
-  it('have exactly what is stored after random faults of all processes, with merges, purges and tags', async () => {
+  it('equal the tables after random faults of all processes, with merges, purges and tags', async () => {
     const own = await ownWorkspace(rig)
     const followers = await startFollowers(rig, own)
     const during = strikeAtRandom(rig).then(async (strikes) => {
@@ -196,7 +196,7 @@ describe('consumers of the change feed', () => {
     console.log(`${await during} faults; ${note}`)
   })
 
-  it('have exactly what is stored after a failover to a standby that lacked what they had read', async () => {
+  it('equal the tables after a failover to a standby that lacked changes that they had read', async () => {
     // Tags that the former primary alone had may not be given again.
     await rig.queues.tagging.pause()
     const own = await ownWorkspace(rig)

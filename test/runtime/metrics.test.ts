@@ -24,7 +24,7 @@ describe('the metrics of a process', () => {
     ])
   })
 
-  it('have no figure for what is not known, and none of what has gone', async () => {
+  it('leave out unknown figures, and figures of workspaces that are gone', async () => {
     const metrics = createProcessMetrics('api')
     const known: { depth?: number; taken: Figure[] } = { taken: [] }
     metrics.gauge({ name: 'depth', help: 'How deep.' }, () => figureOf(known.depth))

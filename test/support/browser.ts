@@ -39,6 +39,7 @@ export const findChromium = (): string | undefined =>
   )
 
 // A container has neither user namespaces nor much shared memory.
+const NAVIGATED = /navigated or closed/
 const OPTIONS = ['--headless', '--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', '--remote-debugging-port=0']
 
 /** Starts a headless Chromium with its own profile, controlled by its DevTools protocol. */
@@ -119,10 +120,11 @@ const openPage = async ({ send, listeners }: Protocol, url: string, options: Pag
     requested,
     complaints,
     evaluate: async <T>(expression: string) => {
-      const { result, exceptionDetails } = await ask('Runtime.evaluate', {
-        expression,
-        awaitPromise: true,
-        returnByValue: true,
+      const asked = { expression, awaitPromise: true, returnByValue: true }
+      // A page that navigates meanwhile has no answer; the next page does.
+      const { result, exceptionDetails } = await ask('Runtime.evaluate', asked).catch((error: Error) => {
+        if (!NAVIGATED.test(error.message)) throw error
+        return ask('Runtime.evaluate', asked)
       })
       if (exceptionDetails) throw new Error(JSON.stringify(exceptionDetails))
       return result.value as T

@@ -163,7 +163,8 @@ const startClustered = async (place: Place): Promise<SitesRedis> => {
     replicas,
     rolesOf: async (key) => {
       // The others refuse the key.
-      const master = await Promise.any(nodes.map(async (node) => node.redis.exists(key).then(() => node)))
+      const holder = () => Promise.any(nodes.map(async (node) => node.redis.exists(key).then(() => node)))
+      const master = await until(`a node has ${key}`, () => holder().catch(() => undefined))
       const pair = pairs.find((one) => one.includes(master))!
       return { master: master.name, replicas: pair.filter((node) => node !== master).map(({ name }) => name) }
     },
