@@ -109,8 +109,7 @@ const isFixed = (refusal: Refusal): refusal is Extract<Refusal, { refused: keyof
 const UNAVAILABLE: Readonly<Record<Unavailable['why'], string>> = {
   redis: 'The queue did not answer in time. Nothing was confirmed; retry later with the same ids.',
   'redis-refuses': 'The queue refuses writes at the moment. Nothing was confirmed; retry later with the same ids.',
-  'redis-replicas':
-    'Too few replicas of the queue have the submission yet. Nothing was confirmed; retry later with the same ids.',
+  'redis-replicas': 'Too few replicas have the submission yet. Nothing was confirmed; retry later with the same ids.',
   'redis-memory': 'The queue is nearly full. Nothing was accepted; retry later.',
   backlog: 'Too many submissions wait to be processed. Nothing was accepted; retry later.',
   'workspace-backlog':

@@ -176,9 +176,7 @@ const SITUATIONS: Readonly<Record<string, readonly [given: Given, expected: Expe
   ],
   'too few replicas have it': [
     admit('unreplicated'),
-    unavailable(
-      'Too few replicas of the queue have the submission yet. Nothing was confirmed; retry later with the same ids.',
-    ),
+    unavailable('Too few replicas have the submission yet. Nothing was confirmed; retry later with the same ids.'),
   ],
   'Redis does not answer': [{ intake: { admit: () => fails(new Error('timed out')) } }, QUEUE_SILENT],
   'Redis is full': [
