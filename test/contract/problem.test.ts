@@ -10,7 +10,8 @@ it('unknown members are problems of a body in strict mode', () => {
     assert.ok('valid' in checkBody(BODIES[name], given))
     const checked = checkBody(BODIES[name], given, { isStrict: true })
     if ('valid' in checked) return []
-    for (const { message, path } of checked.problems) assert.ok(message.startsWith(`${path} is no member`), message)
+    for (const { message, path } of checked.problems)
+      assert.ok(message.startsWith(`${path} is not a known member`), message)
     return checked.problems.map(({ path }) => path)
   }
   const message = { id: 'm', incoming: true, content: '', createdAt: '2026-01-01T00:00:00Z', sent: 1 }
