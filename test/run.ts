@@ -65,7 +65,7 @@ const BY_THEMSELVES =
 const LONGEST = /\/(?:matrix|failover|partitions|clocks|convergence)\.test/
 const SERVICE_FILES = /^test\/end-to-end\//
 /** A service on Bun has these as well: HTTP, sockets and streams are the parts that runtimes differ in. */
-const ON_BUN = /\/(?:answers|broken-http|export|fuzz|help|import-interrupted|readme|tls|traces|webhooks|wire)\.test/
+const ON_BUN = /\/(?:broken-http|fuzz|tls|traces|webhooks|wire)\.test/
 const CLIENT_FILES = /^test\/client\//
 /** Memory and trusted certificates depend on the runtime. Short runs try one runtime only. */
 const ON_EACH = /\/(?:large-bodies|cluster\/tls)\.test/
