@@ -105,7 +105,7 @@ const KEY_OF_BATCH: Refusal = {
   refused: 'invalid',
   problems: [
     {
-      message: 'The header Idempotency-Key does not apply to a batch: give each item an idempotencyKey instead',
+      message: 'Idempotency-Key does not apply to a batch: give each item an idempotencyKey instead',
       path: 'Idempotency-Key',
     },
   ],

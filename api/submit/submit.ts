@@ -95,7 +95,7 @@ export const validate = (
 /** No client gets this answer: the runtime has sent its own answer or closed the connection. */
 export const BROKEN_OFF: Refusal = {
   refused: 'invalid',
-  problems: [{ message: 'Bytes follow the body: send nothing after it', path: '' }],
+  problems: [{ message: 'The body must end the request: send nothing after it', path: '' }],
 }
 
 const acceptedResponse = async (dependencies: IntakeDependencies, accepted: Accepted): Promise<Response> => {

@@ -208,7 +208,7 @@ const SITUATIONS: Readonly<Record<string, readonly [given: Given, expected: Expe
   ],
   'bytes follow the body': [
     { intake: { isWhole: async () => false } },
-    invalid('Bytes follow the body: send nothing after it'),
+    invalid('The body must end the request: send nothing after it'),
   ],
   'it announces a trailer that the runtime cannot read': [
     { readsTrailers: false },
