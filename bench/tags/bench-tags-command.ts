@@ -1,14 +1,8 @@
 import process from 'node:process'
 import { printHelp } from '../../runtime/print-help.ts'
 import { generateTags } from '../../tagger/generate-tags.ts'
-import { ENGLISH } from '../../tagger/lexicon.ts'
 import { newMemory } from '../../tagger/memory.ts'
 import { tagBatch } from '../../tagger/tag-batch.ts'
-import { keyOfTag } from '../../tagger/tag-key.ts'
-import { rake } from './baselines/rake.ts'
-import { retextTags } from './baselines/retext-keywords.ts'
-import { winkTags } from './baselines/wink-noun-phrases.ts'
-import { yake } from './baselines/yake.ts'
 import { evaluate, fitModel, toFigures } from './fit-tags.ts'
 import type { Counts, Model } from './fit-tags.ts'
 import { readBanking, readHuLiu, readSupport, toAllCases, toCases } from './tag-cases.ts'
@@ -16,8 +10,7 @@ import type { Case } from './tag-cases.ts'
 import { foldOf } from './tag-data.ts'
 import type { Labelled } from './tag-data.ts'
 
-// Compares the quality on the sets of data/, and the speed, with four other extractors. No weights
-// are fitted on scored texts.
+// The quality on the sets of data/, and the speed. No weights are fitted on scored texts.
 const FOLDS = 3
 const BATCH_TEXTS = 500
 
@@ -38,26 +31,6 @@ const fitted = toAllCases([...pieces, ...support])
 const ALL = Number.POSITIVE_INFINITY
 
 const productsOf = (texts: readonly Labelled[]): string[] => [...new Set(texts.map(({ product }) => product ?? ''))]
-
-const benchOther = async (method: string, tag: (text: string) => string[] | Promise<string[]>): Promise<Row> => {
-  for (const { text } of pieces.slice(0, 100)) await tag(text)
-  const started = process.cpuUsage()
-  const tags: string[][] = []
-  for (const { text } of pieces) tags.push(await tag(text))
-  const speed = textsASecond(pieces.length, started)
-  const counts = { right: 0, given: 0, wanted: 0, texts: pieces.length, without: 0 }
-  pieces.forEach((piece, at) => addTo(counts, piece, tags[at] ?? []))
-  return toRow(method, counts, speed)
-}
-
-const addTo = (counts: Counts, { gold }: Labelled, tags: readonly string[]): void => {
-  const wanted = new Set(gold.map((tag) => keyOfTag(tag, ENGLISH)))
-  const given = new Set(tags.map((tag) => keyOfTag(tag, ENGLISH)))
-  counts.wanted += wanted.size
-  counts.given += given.size
-  counts.without += given.size === 0 ? 1 : 0
-  for (const key of given) counts.right += wanted.has(key) ? 1 : 0
-}
 
 const fitWithout = (isScored: (one: Case) => boolean): Model => {
   const without = (some: readonly Case[]): Case[] => some.filter((one) => !isScored(one))
@@ -179,13 +152,9 @@ const benchSupport = (): Row[] => {
 }
 
 printHelp(`usage: npm run bench:tags
-Compares the tagger with four other extractors on three sets of texts: quality and speed.`)
+Scores the tagger on three sets of texts: quality and speed.`)
 console.log(`Hu and Liu, ${pieces.length} pieces: micro F1 of at most five tags, texts a second on one core`)
 console.table([
-  await benchOther('RAKE', rake),
-  await benchOther('YAKE', yake),
-  await benchOther('retext-keywords', retextTags),
-  await benchOther('wink-nlp noun phrases', winkTags),
   ...benchOwn(
     'other reviews of the same products',
     ({ text }, fold) => foldOf(`${text.group} cv`, FOLDS) === fold,
