@@ -213,7 +213,7 @@ describeFaults('a Redis with a replica and a sentinel, where a submission counts
           for (const api of [0, 1]) {
             const answer = await post('/feedbacks', { description: 'once' }, { headers, api })
             assert.equal(answer.status, 503, answer.text)
-            assert.match(answer.text, /Too few copies/)
+            assert.match(answer.text, /Too few replicas/)
             assert.ok(Number(answer.headers.get('Retry-After')) > 0)
           }
         } finally {
