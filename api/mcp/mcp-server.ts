@@ -121,9 +121,11 @@ const answerOrRefusal = async (asked: Asked, run: () => Promise<Answered | Refus
 }
 
 const NO_SUCH_RECORD = 'There is no such record in this workspace.'
+const OUT_OF_TIME = 'The database did not answer in time. Ask for less: a shorter period, or one more filter.'
 
 const sentenceOf = async (refusal: Refusal): Promise<string> => {
   if (refusal.refused === 'no-such-record') return NO_SUCH_RECORD
+  if (refusal.refused === 'unavailable' && refusal.why === 'reads') return OUT_OF_TIME
   const { error } = (await refusalResponse(refusal).json()) as { error: string | { message: string }[] }
   return typeof error === 'string' ? error : error.map(({ message }) => message).join('; ')
 }

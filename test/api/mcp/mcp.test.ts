@@ -98,7 +98,7 @@ describe('POST /mcp', () => {
     const { status, text } = await ask(handle)
     assert.equal(status, 200)
     assert.match(text, /"isError":true/)
-    assert.match(text, /did not answer in time/)
+    assert.match(text, /did not answer in time. Ask for less/)
     assert.ok(!text.includes('secret'))
     assert.deepEqual(faults, ['read_failed'])
     const [{ workspaceId: _, ...call }] = calls as [{ workspaceId: string }]
