@@ -119,6 +119,7 @@ describe('clients that send little and read nothing', { skip: process.platform !
       await inHand()
       for (const socket of sockets.splice(0)) socket.destroy()
       await until('nothing is in hand', async () => (await inHand()) === 0)
+      console.log(`${request.title}: ${(most - atFirst).toFixed(0)} MB, /healthz within ${longestMs.toFixed(0)} ms`)
       assert.ok(
         most - atFirst < MOST_GROWTH_MB,
         `${request.title}: grew from ${atFirst.toFixed(0)} to ${most.toFixed(0)} MB`,

@@ -19,6 +19,8 @@ const PATHS: Readonly<Record<Operation, string>> = {
   purge_contact: '/api/v1/contacts/purge',
   submit_conversation: '/api/v1/conversations',
 }
+/** No family can make a shorter body. */
+const LEAST_BYTES = 512
 const MOST_URL_BYTES = 8_000
 
 const requestOf = (title: string, path: string, text: string): DearRequest => ({
@@ -34,14 +36,18 @@ const share = fc.integer({ min: 0, max: 12 }).map((halvings) => 2 ** -halvings)
 
 const submissions = fc.tuple(fc.constantFrom(...DEAR_INTAKES), share).map(([{ title, operation, text }, part]) => {
   const path = PATHS[operation]
-  return requestOf(`POST ${path}: ${title}`, path, text(Math.ceil(part * mostBytesOf(operation))))
+  return requestOf(
+    `POST ${path}: ${title}`,
+    path,
+    text(Math.max(Math.ceil(part * mostBytesOf(operation)), LEAST_BYTES)),
+  )
 })
 
 const batches = fc
   .tuple(fc.constantFrom(...DEAR_INTAKES), share, fc.integer({ min: 1, max: MAX_BATCH_ITEMS }))
   .map(([{ title, operation, text }, part, count]) => {
     const bytes = Math.min(mostBytesOf(operation), Math.ceil((part * MAX_BATCH_BODY_BYTES) / count) - 60)
-    const item = `{"operation":"${operation}","body":${text(Math.max(bytes, 64))}}`
+    const item = `{"operation":"${operation}","body":${text(Math.max(bytes, LEAST_BYTES))}}`
     return requestOf(
       `POST /batch of ${count}: ${title}`,
       '/api/v1/batch',
