@@ -4,7 +4,7 @@ import type { countFeedback, compareSpans } from '../../db/reads/insights.ts'
 import type { ListRequest } from '../../db/reads/lists.ts'
 import { isRefusal, type Refusal } from '../refusal.ts'
 import { type Page, readPage, withCurrentIds } from '../reads/lists.ts'
-import { inTurn, type Read } from '../reads/reads.ts'
+import { withPermit, type Read } from '../reads/reads.ts'
 import type { Sight } from './quote.ts'
 
 /** What agents read beside what all readers do. Each rejects when the database is not in time. */
@@ -46,7 +46,7 @@ export const countIn = (
   asked: Asked,
   given: InWorkspace<Parameters<typeof countFeedback>[1]>,
 ): Promise<Counts | Refusal> =>
-  inTurn(asked, async () =>
+  withPermit(asked, async () =>
     asked.agentReads.count({
       ...given,
       workspaceId: asked.workspaceId,
@@ -58,7 +58,7 @@ export const compareIn = (
   asked: Asked,
   given: InWorkspace<Parameters<typeof compareSpans>[1]>,
 ): Promise<Comparison | Refusal> =>
-  inTurn(asked, async () =>
+  withPermit(asked, async () =>
     asked.agentReads.compare({
       ...given,
       workspaceId: asked.workspaceId,

@@ -14,8 +14,8 @@ export type Arrival = {
   readonly span: Span | undefined
 }
 
-/** The facts that the steps add to a submission, in this order. */
-type Findings<O extends Operation> = {
+/** The results that the steps add to a submission, in this order. */
+type Results<O extends Operation> = {
   workspaceId: string
   /** The parsed body. */
   value: JsonValue
@@ -29,15 +29,15 @@ type Findings<O extends Operation> = {
 
 /**
  * A request to submit, or an item of a batch, on its way to the answer. Each step returns it with
- * further facts; `Known` names the facts that it has.
+ * a further result; `Known` names the results that it has.
  */
-export type Intake<Known extends keyof Findings<Operation> = never, O extends Operation = Operation> = Arrival & {
+export type Intake<Known extends keyof Results<Operation> = never, O extends Operation = Operation> = Arrival & {
   readonly kind: AnySubmissionKind
   /** The idempotency key, from a header or from an item. */
   readonly key: string | null
-  /** How many problems the answer has room for. Only for an item of a batch. */
+  /** How many more problems the answer may report. Only for an item of a batch. */
   readonly mostProblems?: number
-} & Readonly<Pick<Findings<O>, Known>>
+} & Readonly<Pick<Results<O>, Known>>
 
 export type Valid = 'workspaceId' | 'body' | 'idempotency'
 
