@@ -89,7 +89,7 @@ const story = v.strictObject({
   latest: v.array(feedbackItem),
 })
 
-/** What an account has said, in figures and in its latest words. */
+/** The feedback of an account, in figures and in its latest quotes. */
 export const readAccount = async (
   asked: Asked,
   given: string,

@@ -11,7 +11,7 @@ import { jsonAnswer } from '../submit/json-answer.ts'
 import { readQuery } from './query.ts'
 import type { ReadPermits } from './read-permits.ts'
 
-/** What a process reads from. Each function rejects when the database does not answer in time. */
+/** The sources of reads. Each function rejects if the database does not answer in time. */
 export type ReadDependencies = {
   authenticate: Authenticate
   permits: ReadPermits

@@ -23,8 +23,8 @@ export type ReferenceKeys = {
 }
 
 /**
- * The stored meaning of a key. `number`: the submission that gave it. `isFinal`: the id will resolve
- * to the contact that the key means, also after the unapplied identifies.
+ * The stored meaning of a key. `number`: the submission that gave it. `isFinal`: the id will
+ * resolve to the contact that the key means, also after the unapplied identifies.
  */
 export type StoredReference = { id: string; number: number; isFinal: boolean }
 
