@@ -1,7 +1,6 @@
 import type { GenericSchema } from 'valibot'
-import type { Idempotency } from '../../contract/idempotency.ts'
 import type { JsonValue } from '../../contract/json.ts'
-import type { Operation, SubmissionOf } from '../../contract/submission.ts'
+import type { Idempotency, Operation, SubmissionOf } from '../../contract/submission.ts'
 import type { Span } from '../../runtime/tracing.ts'
 import type { Admission, Bucket, LogState } from '../../queue/admission/admission.ts'
 import type { Refusal } from '../refusal.ts'

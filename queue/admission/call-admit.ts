@@ -1,7 +1,6 @@
 import { v7 as newId } from 'uuid'
-import type { IdempotencyRecord } from '../../contract/idempotency.ts'
 import { IDEMPOTENCY_SECONDS } from '../../contract/limits.ts'
-import type { Operation } from '../../contract/submission.ts'
+import type { IdempotencyRecord, Operation } from '../../contract/submission.ts'
 import type { Admission, AdmissionRequest, Bucket, LogState } from './admission.ts'
 import type { RedisClient } from '../redis/connect-redis.ts'
 import { recordBegin, recordOf } from './idempotency.ts'

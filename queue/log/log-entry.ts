@@ -1,5 +1,4 @@
-import type { Idempotency } from '../../contract/idempotency.ts'
-import { type Operation, OPERATIONS, type Submission } from '../../contract/submission.ts'
+import { type Idempotency, type Operation, OPERATIONS, type Submission } from '../../contract/submission.ts'
 import { compactId, MICROSECONDS_PER_MS, readCompactId } from '../keys.ts'
 
 // An entry of the log holds the submissions that one call admitted together. Its id is `NUMBER-0`,
