@@ -193,7 +193,7 @@ export const PEOPLE_FEATURES = [
   'tags of a text',
 ] as const
 
-/** If people tagged this share of a term's texts with it, they always give this tag. */
+/** A term that people gave to this share of its tagged texts counts as always given. */
 const ALWAYS_GIVEN_SHARE = 0.8
 
 /** From this number of texts on, a term that people never gave is unwanted. */
