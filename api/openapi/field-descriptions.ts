@@ -41,8 +41,7 @@ export const FIELD_DESCRIPTIONS: Readonly<Record<string, string>> = {
     'the feedback was accepted.',
   'FeedbackSubmission.rating': 'A score that came with the feedback, commonly a whole number. Fractions are accepted.',
 
-  ContactReference:
-    'A contact, by `id` or by `email`. An `id` that resolves wins. An unknown email creates a contact.',
+  ContactReference: 'A contact, by `id` or by `email`. An `id` that resolves wins. An unknown email creates a contact.',
   'ContactReference.id': 'Id of an existing contact, read as `isExternalContactId` says.',
   'ContactReference.name': 'Name of the contact. It does not replace a name that an identify call has set.',
   'ContactReference.email':

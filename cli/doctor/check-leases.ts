@@ -11,7 +11,9 @@ const WORKSPACES_LOOKED_AT = 1_000
 export const checkLeases = async (redis: RedisClient, prefix: string, { logs = [] }: Condition): Promise<Finding[]> => {
   const waiting = logs.filter(({ queued }) => queued > 0).slice(0, WORKSPACES_LOOKED_AT)
   const states = await Promise.all(
-    waiting.map(({ workspaceId }) => redis.hmget(workspaceKeys(prefix, workspaceId).state, 'holder', 'until', 'deaths')),
+    waiting.map(({ workspaceId }) =>
+      redis.hmget(workspaceKeys(prefix, workspaceId).state, 'holder', 'until', 'deaths'),
+    ),
   )
   const endedBefore = Date.now() - STUCK_MS
   const stuck = states.filter(([holder, until]) => holder != null && Number(until) < endedBefore)
