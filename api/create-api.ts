@@ -26,7 +26,7 @@ import { createBoard } from './operators/board.ts'
 import { createMetrics } from './operators/metrics.ts'
 import { keepHistory } from './operators/overview/history.ts'
 import { createOverview } from './operators/overview/overview.ts'
-import { createReadingTurns } from './reads/reading-turns.ts'
+import { createReadPermits } from './reads/read-permits.ts'
 import type { ReadDependencies } from './reads/reads.ts'
 import { requestIdOf } from './request-id.ts'
 import { type Handler, READS_TRAILERS } from './serve.ts'
@@ -105,15 +105,15 @@ const readsIn = (
   { authenticate, bodies, onFault }: Pick<IntakeDependencies, 'authenticate' | 'bodies' | 'onFault'>,
   stop: AbortSignal,
 ): ReadDependencies => {
-  const turns = createReadingTurns(config.READS_AT_ONCE)
+  const permits = createReadPermits(config.READS_AT_ONCE)
   return {
     authenticate,
-    turns,
+    permits,
     takeAnswer: (answer) => {
-      const [written, endTurn] = [bodies.takeAnswer(answer), turns.hold(answer.workspaceId)]
+      const [written, release] = [bodies.takeAnswer(answer), permits.take(answer.workspaceId)]
       return () => {
         written()
-        endTurn()
+        release()
       }
     },
     onFault,

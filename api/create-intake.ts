@@ -3,13 +3,15 @@ import { MAX_BATCH_BODY_BYTES } from '../contract/limits.ts'
 import type { Operation } from '../contract/submission.ts'
 import { findProgress } from '../db/apply/answers.ts'
 import type { Sql } from '../db/connection/postgres.ts'
+import { findIdempotencyKeys } from '../db/submissions/idempotency-keys.ts'
 import { createNumberFloor } from '../db/submissions/number-floor.ts'
 import { findTokenHolders } from '../db/tokens.ts'
+import { coalesce } from '../runtime/coalesce.ts'
 import type { Logger } from '../runtime/logger.ts'
 import type { Tracing } from '../runtime/tracing.ts'
 import { withinTime } from '../runtime/within-time.ts'
 import type { Admit, RateLimit } from '../queue/admission/admission.ts'
-import { createAdmit } from '../queue/admission/admit.ts'
+import { type AdmitDependencies, createAdmit } from '../queue/admission/admit.ts'
 import { onNewConnection, type RedisClient } from '../queue/redis/connect-redis.ts'
 import type { Wake } from '../queue/jobs/wake.ts'
 import { createAuthenticate } from './authenticate.ts'
@@ -21,7 +23,6 @@ import { createAwaitProgress, type FindProgress } from './submit/await-progress.
 import { createEmptyBuckets } from './submit/empty-buckets.ts'
 import type { IntakeDependencies } from './submit/intake-dependencies.ts'
 import type { Pressure } from './submit/pressure.ts'
-import { createFindStoredKey } from './submit/stored-key-finder.ts'
 
 // A request may wait for its token and then for a look-up. Together both stay within seconds even
 // when Redis or Postgres hangs.
@@ -90,13 +91,26 @@ const admitUnderPressure = (
     prefix: config.REDIS_PREFIX,
     wake,
     floorOf: floor.get,
-    findStoredKey: createFindStoredKey(sql, LOOK_UP_TIMEOUT_MS),
+    findStoredKey: createFindStoredKey(sql),
   })
   return async (request) => {
     const admission = await admit({ ...request, mostBytes: pressure.bytesLeft() })
     if (admission.outcome === 'admitted') pressure.added(request.bodyText.length)
     return admission
   }
+}
+
+/**
+ * Finds idempotency keys that have left Redis; undefined while Postgres does not answer.
+ * Simultaneous requests share a query.
+ */
+const createFindStoredKey = (sql: Sql): AdmitDependencies['findStoredKey'] => {
+  const find = coalesce(
+    (asked: readonly { workspaceId: string; key: string }[]) =>
+      withinTime(findIdempotencyKeys(sql, asked), LOOK_UP_TIMEOUT_MS),
+    { items: 500 },
+  )
+  return (workspaceId, key) => find({ workspaceId, key }).catch(() => undefined)
 }
 
 const limitOf = (config: ApiConfig, operation: Operation): RateLimit | undefined => {

@@ -77,7 +77,7 @@ export const serve = ({ port, hostname, fetch }: { port: number; hostname: strin
 /**
  * Whether a request whose body has arrived may be admitted. Bun hands over a body before it reads
  * the rest of the packet. At a trailer, or at any other bytes after the body, it answers 400 by
- * itself or closes: the client would never learn of an acceptance. By the next turn of the event
+ * itself or closes: the client would never learn of an acceptance. By the next tick of the event
  * loop Bun has read the packet and aborted the request. This check does not see bytes in a later
  * packet. Deno reads trailers and lets the next request wait. Its signal must not be used, since it
  * aborts on success as well.

@@ -13,7 +13,7 @@ import { describeKinds, describeLines, describeProcessorTime } from './figures/r
 import { ONLY_WHEN_NAMED, runBench, SECTIONS, type SectionName, type Servers } from './run-bench.ts'
 
 /**
- * Room for a backlog of a million submissions, since the service refuses new ones when Redis is
+ * Memory for a backlog of a million submissions, since the service refuses new ones when Redis is
  * nearly full.
  */
 const REDIS_MEMORY_BYTES = 6 * 1024 ** 3

@@ -11,8 +11,8 @@ type Stores = { sql: Sql; redis: RedisClient; prefix: string }
 export type DeletionProgress = Pick<ProgressBar, 'note' | 'set'>
 
 /**
- * Within this time every request is admitted whose token was looked up before the deletion, unless
- * its body arrives slowly.
+ * Requests whose tokens were looked up before the deletion are admitted within this time, except
+ * requests with slow bodies.
  */
 const UNDER_WAY_MS = 2_000
 
@@ -20,8 +20,8 @@ const UNDER_WAY_MS = 2_000
  * Deletes a workspace with its tokens, its rows and its keys in Redis. Returns the numbers of
  * deleted rows and keys. The first step removes the position of the workspace: from then on no
  * worker can save rows for it. Each step can be repeated, so an interrupted deletion continues when
- * it is started again. The row of the workspace is deleted last, so that its name can be given
- * again until then.
+ * it is started again. The row of the workspace is deleted last, so that a repetition finds the
+ * workspace by its name.
  *
  * @param startProgress gets the number of rows.
  */

@@ -10,13 +10,13 @@ export type FeedbackSubmission = {
   readonly isTranscript?: boolean | null | undefined
   /** Your own tags, stored as written, trimmed and without duplicates. An empty array means no tags. If absent or null, the service generates tags from title and description a little later. */
   readonly tags?: readonly string[] | null | undefined
-  /** How `contactId` and `contact.id` are read: true means the id that your system gave the contact; false, the default, it is absent, the id that this service gave it. */
+  /** How `contactId` and `contact.id` are read: true means the id that your system gave the contact. False or absent means the id that this service gave it. */
   readonly isExternalContactId?: boolean | undefined
   /** The contact who gave the feedback. Used when `contactId` is absent or unknown. */
   readonly contact?: ContactReference | null | undefined
   /** The contact who gave the feedback, by id. An own id that no contact has is dropped. An unknown external id is remembered, and the feedback is linked once that contact is identified. A placeholder is refused as an external id. */
   readonly contactId?: string | null | undefined
-  /** How `accountId` and `account.id` are read: true means the id that your system gave the account, false, as when it is absent, the id that this service gave it. */
+  /** How `accountId` and `account.id` are read: true means the id that your system gave the account. False or absent means the id that this service gave it. */
   readonly isExternalAccountId?: boolean | undefined
   /** The account of the customer. Used when `accountId` is absent or unknown. */
   readonly account?: AccountReference | null | undefined
@@ -40,7 +40,7 @@ export type FeedbackSubmission = {
   readonly createdAt?: string | null | undefined
 }
 
-/** A contact, by `id` or by `email`. An `id` that resolves wins. An email that no contact has creates one. */
+/** A contact, by `id` or by `email`. An `id` that resolves wins. An unknown email creates a contact. */
 export type ContactReference = {
   /** Id of an existing contact, read as `isExternalContactId` says. */
   readonly id?: string | undefined
@@ -52,7 +52,7 @@ export type ContactReference = {
   readonly sourceData?: FreeObject | null | undefined
 }
 
-/** An account, by `id`, or by `domain` or `name`, which create one if no account has them. An `id` that resolves wins. Where domain and name belong to different accounts, the domain decides. */
+/** An account, by `id`, `domain` or `name`. An unknown domain or name creates an account. An `id` that resolves wins. Where domain and name belong to different accounts, the domain decides. */
 export type AccountReference = {
   /** Id of an existing account, read as `isExternalAccountId` says. */
   readonly id?: string | undefined
@@ -66,7 +66,7 @@ export type AccountReference = {
   readonly sourceData?: FreeObject | null | undefined
 }
 
-/** A project, by `id`, or by `name`, which creates one if no project has it. */
+/** A project, by `id` or by `name`. An unknown name creates a project. */
 export type ProjectReference = {
   /** The id that this service gave the project. */
   readonly id?: string | undefined

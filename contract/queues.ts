@@ -1,5 +1,5 @@
 /**
- * Each kind of work has its own queue, which operators can watch, pause and scale alone. `wake`:
+ * Each kind of work has a queue, so that operators can watch, pause and scale it by itself. `wake`:
  * workspaces with little to apply; `backlog`: a workspace with much to apply; `removal`: the
  * records of purges; `tagging`: tags of stored records; `webhook`: deliveries to webhooks.
  */

@@ -1,7 +1,6 @@
 import type { AccountRecord, ContactRecord } from './contact-record.ts'
 import type { ConversationRecord } from './conversation-record.ts'
 import type { FeedbackRecord } from './feedback-record.ts'
-import type { Idempotency } from './idempotency.ts'
 import type { PurgeRequest } from './purge-request.ts'
 
 /** The five operations that are submissions. */
@@ -13,6 +12,12 @@ export const OPERATIONS = [
   'purge_contact',
 ] as const
 export type Operation = (typeof OPERATIONS)[number]
+
+/** Keyed hashes: `key` of an `Idempotency-Key` with its operation, `body` of the body. */
+export type Idempotency = { key: string; body: string }
+
+/** The submission that an idempotency key belongs to, and the hash of its body. */
+export type IdempotencyRecord = { body: string; submissionId: string; number: number }
 
 type Bodies = {
   create_feedback: FeedbackRecord

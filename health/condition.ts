@@ -1,7 +1,7 @@
 import type { RedisClient } from '../queue/redis/connect-redis.ts'
 import { answerSeconds } from '../db/connection/answer-time.ts'
 import { type Ledger, ledgersOf, type LogTotals } from '../contract/ledger.ts'
-import { readSettledTotals } from '../db/submissions/ledger.ts'
+import { readSettledTotals } from '../db/submissions/settled-totals.ts'
 import type { Workspace } from '../db/workspaces/workspaces.ts'
 import { readLogTotals } from '../queue/log/log-totals.ts'
 import type { JobQueue } from '../queue/jobs/job-queues.ts'

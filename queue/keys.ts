@@ -27,7 +27,7 @@ export const workspaceKeys = (prefix: string, workspaceId: string) => {
      * the last identify of a contact or conversation. `forgotten`: idempotency keys of submissions
      * up to this number may be missing. The lease: `holder`, `until` (ms), `took` (how many
      * submissions were read under it), `stride` (absent for a full one), `quarantine` (set during a
-     * quarantine) and `alone` (how many workers died in quarantine).
+     * quarantine) and `deaths` (how many workers died in quarantine).
      */
     state: `${begin}state`,
     /**

@@ -63,18 +63,18 @@ export const coalesce = <In, Out>(
  * before it runs, the earlier time holds.
  */
 const runOnceAfter = (step: () => void): ((ms: number) => void) => {
-  let endsTurn = false
+  let isAtTickEnd = false
   let timer: ReturnType<typeof setTimeout> | undefined
   const run = (): void => {
-    endsTurn = false
+    isAtTickEnd = false
     clearTimeout(timer)
     timer = undefined
     step()
   }
   return (ms) => {
-    if (endsTurn) return
-    endsTurn = ms <= 0
-    if (endsTurn) setImmediate(run)
+    if (isAtTickEnd) return
+    isAtTickEnd = ms <= 0
+    if (isAtTickEnd) setImmediate(run)
     else timer ??= setTimeout(run, ms)
   }
 }

@@ -16,7 +16,7 @@ const STOP_WITHIN_MS = 2_000
 const KINDS = { server: SpanKind.SERVER, consumer: SpanKind.CONSUMER } as const
 
 /**
- * Sends spans to the collector at this base URL in batches, without delaying the traced work. The
+ * Sends spans to the collector at this base URL in groups, without delaying the traced work. The
  * exporter reads further options (headers, compression) from OpenTelemetry's own environment
  * variables.
  */

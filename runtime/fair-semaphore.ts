@@ -3,7 +3,7 @@ type Demand = { workspaceId: string; permits: number }
 type Waiter = Demand & { admit: () => void }
 
 /**
- * A semaphore that keeps permits free for other workspaces. Workspaces take turns in the order of
+ * A semaphore that keeps permits free for other workspaces. It serves workspaces in the order of
  * their demands, and the demands of one workspace keep their order.
  *
  * A workspace that holds permits gets more only while at least as many as it then holds stay free.

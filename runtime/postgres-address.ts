@@ -47,7 +47,7 @@ const HARMLESS: ReadonlySet<string> = new Set([
  * `application_name` tells operators whose connection it is.
  */
 const FOR_THE_DRIVER: ReadonlySet<string> = new Set(['application_name', 'options', 'sslnegotiation'])
-/** What to do instead of a parameter that cannot be ignored. */
+/** The remedy for each parameter that cannot be ignored. */
 const INSTEAD: Readonly<Record<string, string>> = {
   currentSchema: 'set DATABASE_SCHEMA instead',
   password: 'write it before the host, as user:password@',

@@ -193,7 +193,7 @@ export const PEOPLE_FEATURES = [
   'tags of a text',
 ] as const
 
-/** From this share of its texts on, people gave a tag every time they meant it. */
+/** A term that people gave to this share of its tagged texts counts as always given. */
 const ALWAYS_GIVEN_SHARE = 0.8
 
 /** From this number of texts on, a term that people never gave is unwanted. */

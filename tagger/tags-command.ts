@@ -3,7 +3,7 @@ import process from 'node:process'
 import { parseArgs } from 'node:util'
 import * as v from 'valibot'
 import { type Memory, newMemory } from './memory.ts'
-import { tagBatch, type Text } from './tag-batch.ts'
+import { tagTexts, type Text } from './tag-texts.ts'
 
 const USAGE = `usage: npm run tags -- --in TEXTS --out TAGS [--history HISTORY]
 Tags texts as the worker does, without servers. All files have one JSON object a line:
@@ -11,8 +11,8 @@ Tags texts as the worker does, without servers. All files have one JSON object a
   HISTORY  {text, lang?, workspace?, tags?}, earlier texts of the workspaces, the earliest first; tags when people gave them
   TAGS     {id, tags}`
 
-/** Under load, about this many texts share a batch of a worker. */
-const BATCH_TEXTS = 500
+/** Under load, about this many texts share a job of a worker. */
+const TEXTS_TOGETHER = 500
 
 const workspaceText = { text: v.string(), lang: v.nullish(v.string()), workspace: v.nullish(v.string()) }
 const incoming = v.object({ ...workspaceText, id: v.union([v.string(), v.number()]) })
@@ -35,9 +35,9 @@ const main = (): number => {
     return isAsked ? 0 : 2
   }
   const memories = new Map<string, Memory>()
-  if (values.history !== undefined) inBatches(memories, readLines(values.history, earlier), toEarlierText)
+  if (values.history !== undefined) tagInGroups(memories, readLines(values.history, earlier), toEarlierText)
   const texts = readLines(values.in, incoming)
-  const tags = inBatches(memories, texts, ({ text, lang }) => ({ text, language: lang ?? undefined }))
+  const tags = tagInGroups(memories, texts, ({ text, lang }) => ({ text, language: lang ?? undefined }))
   writeFileSync(values.out, texts.map(({ id }, at) => `${JSON.stringify({ id, tags: tags[at] ?? [] })}\n`).join(''))
   return 0
 }
@@ -49,9 +49,9 @@ const toEarlierText = ({ text, lang, tags }: Earlier): Text => ({
 })
 
 /**
- * The tags of all lines, in the order of the lines. Each workspace has its own memory and batches.
+ * The tags of all lines, in the order of the lines. Each workspace has its own memory and groups.
  */
-const inBatches = <Line extends Incoming | Earlier>(
+const tagInGroups = <Line extends Incoming | Earlier>(
   memories: Map<string, Memory>,
   lines: readonly Line[],
   toText: (line: Line) => Text,
@@ -61,11 +61,11 @@ const inBatches = <Line extends Incoming | Earlier>(
   for (const [workspace, own] of places) {
     const memory = memories.get(workspace) ?? newMemory()
     memories.set(workspace, memory)
-    for (let start = 0; start < own.length; start += BATCH_TEXTS) {
-      const batch = own.slice(start, start + BATCH_TEXTS)
-      const texts = batch.flatMap((at) => lines[at] ?? []).map(toText)
-      tagBatch(memory, texts).tags.forEach((found, index) => {
-        tags[batch[index] ?? 0] = found
+    for (let start = 0; start < own.length; start += TEXTS_TOGETHER) {
+      const group = own.slice(start, start + TEXTS_TOGETHER)
+      const texts = group.flatMap((at) => lines[at] ?? []).map(toText)
+      tagTexts(memory, texts).tags.forEach((found, index) => {
+        tags[group[index] ?? 0] = found
       })
     }
   }

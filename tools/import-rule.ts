@@ -94,14 +94,14 @@ const readImports = ({ path, text }: SourceFile): Import[] => {
 
 const judge = (found: Import): string[] => {
   const room = roomOf(found.from)
-  if (room === undefined) return [`${found.from} belongs to no room of the house`]
+  if (room === undefined) return [`${found.from} belongs to no room`]
   const where = `${found.from}:${found.line} imports ${found.specifier}`
   if (!found.specifier.startsWith('.')) {
     const owner = ONLY_IN[packageOf(found.specifier)]
     return owner === undefined || owner === room || LOOK_AT_ALL.has(room) ? [] : [`${where}, which belongs to ${owner}`]
   }
   const target = roomOf(resolve(found))
-  if (target === undefined) return [`${where}, which belongs to no room of the house`]
+  if (target === undefined) return [`${where}, which belongs to no room`]
   const allowed = target === room || MAY_IMPORT[room]?.includes(target) === true
   return allowed ? [] : [`${where}: ${room} may not import ${target}`]
 }

@@ -1,13 +1,12 @@
-import type { Counts, Comparison } from '../../db/reads/insights.ts'
 import type { AccountStory, FeedbackContext } from '../../db/reads/context.ts'
-import type { countFeedback, compareSpans } from '../../db/reads/insights.ts'
+import type { Comparison, Counts, compareSpans, countFeedback } from '../../db/reads/insights.ts'
 import type { ListRequest } from '../../db/reads/lists.ts'
 import { isRefusal, type Refusal } from '../refusal.ts'
 import { type Page, readPage, withCurrentIds } from '../reads/lists.ts'
-import { inTurn, type Read } from '../reads/reads.ts'
+import { withPermit, type Read } from '../reads/reads.ts'
 import type { Sight } from './quote.ts'
 
-/** What agents read beside what all readers do. Each rejects when the database is not in time. */
+/** The reads of agents alone. Each rejects if the database does not answer in time. */
 export type AgentReads = {
   count: (asked: Parameters<typeof countFeedback>[1]) => Promise<Counts>
   compare: (asked: Parameters<typeof compareSpans>[1]) => Promise<Comparison>
@@ -19,10 +18,10 @@ export type AgentReads = {
 /** One call of an agent, in the workspace of its token. */
 export type Asked = Read & { sight: Sight; agentReads: AgentReads; now: () => Date }
 
-/** So many pages are looked through for one answer. */
+/** The most pages that one answer reads. */
 const MOST_ROUNDS = 5
 
-/** The next records of a list as JSON texts. They can be fewer than `limit` although it goes on. */
+/** The next records of a list. They can be fewer than `limit` although the list goes on. */
 export const findRecords = async (
   asked: Asked,
   wanted: Pick<ListRequest, 'kind' | 'limit' | 'isOldest' | 'filters'>,
@@ -46,7 +45,7 @@ export const countIn = (
   asked: Asked,
   given: InWorkspace<Parameters<typeof countFeedback>[1]>,
 ): Promise<Counts | Refusal> =>
-  inTurn(asked, async () =>
+  withPermit(asked, async () =>
     asked.agentReads.count({
       ...given,
       workspaceId: asked.workspaceId,
@@ -58,7 +57,7 @@ export const compareIn = (
   asked: Asked,
   given: InWorkspace<Parameters<typeof compareSpans>[1]>,
 ): Promise<Comparison | Refusal> =>
-  inTurn(asked, async () =>
+  withPermit(asked, async () =>
     asked.agentReads.compare({
       ...given,
       workspaceId: asked.workspaceId,

@@ -85,7 +85,7 @@ export const ratings = {
   ratingMin: rating('Feedback with this rating or more. What 1 and 5 mean depends on the source.'),
   ratingMax: rating('Feedback with this rating or less.'),
 }
-/** What narrows feedback, apart from words and times. All that is given has to match. */
+/** The filters for feedback, except words and times. Feedback has to match all given ones. */
 export const filters = {
   source: v.optional(identifier('The tool that the feedback came from, exactly as count_feedback by source has it.')),
   tags: v.optional(

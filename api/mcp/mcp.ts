@@ -66,7 +66,7 @@ const readBody = async (request: Request): Promise<JsonValue | Response> => {
   if ('refused' in bytes) return refusalResponse(bytes)
   const read = parseSubmission(bytes, { maxBytes: MOST_BODY_BYTES })
   if (isRefusal(read)) return problem(PARSE_ERROR, 'The body is no JSON that can be read')
-  // One message for each request, so that a request is one call to the limit.
+  // A request has one message, so that the limit counts it as one call.
   if (!isJsonObject(read.value)) return problem(INVALID_REQUEST, 'The body must be one message: batches are not taken')
   return storable(read.value)
 }
@@ -93,7 +93,7 @@ const serve = ({ called, log }: McpDependencies, body: JsonValue, asked: Asked):
         called({ workspaceId, ...call })
         log('info', 'agent_call', { ...ids, ...call })
       }),
-    // Nothing is told unasked, so there is nothing to subscribe to.
+    // The server sends no message of its own accord, so there is nothing to subscribe to.
     { maxSubscriptions: 0, keepAliveMs: 0 },
   )
   return handler.fetch(request, { parsedBody: body })

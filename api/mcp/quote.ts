@@ -25,7 +25,7 @@ export const shown = (text: string, most: number, { readsPersonal }: Sight): { t
 }
 
 /**
- * The beginning of a text, without a last word that can be half an email, which no mask would find.
+ * The beginning of a text, cut between words: the mask would not find an email that is cut in half.
  */
 const headOf = (text: string, most: number): string => {
   if (text.length <= most) return text

@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { isRefusal, type Refusal } from '../refusal.ts'
-import { findRecord, inTurn } from '../reads/reads.ts'
+import { findRecord, withPermit } from '../reads/reads.ts'
 import {
   account,
   accountOf,
@@ -50,7 +50,7 @@ export const readFeedback = async (
   const { workspaceId, sight, agentReads } = asked
   const found = await findRecord(asked, 'feedback', id)
   if (isRefusal(found)) return found
-  const context = await inTurn(
+  const context = await withPermit(
     asked,
     async () => (await agentReads.feedbackContext(workspaceId, { id: found.id, others: OTHERS })) ?? NO_SUCH_RECORD,
   )
@@ -89,13 +89,13 @@ const story = v.strictObject({
   latest: v.array(feedbackItem),
 })
 
-/** What an account has said, in figures and in its latest words. */
+/** The feedback of an account, in figures and in its latest quotes. */
 export const readAccount = async (
   asked: Asked,
   given: string,
 ): Promise<Answered<v.InferOutput<typeof story>> | Refusal> => {
   const { workspaceId, sight, agentReads, dependencies } = asked
-  const found = await inTurn(asked, async () => {
+  const found = await withPermit(asked, async () => {
     const id = await dependencies.currentId(workspaceId, { kind: 'account', id: given })
     return (await agentReads.accountStory(workspaceId, { id, latest: LATEST })) ?? NO_SUCH_RECORD
   })
@@ -138,7 +138,7 @@ export const accountStory = defineTool({
   output: story,
   run: async (asked, { id, nameOrDomain = '' }) => {
     if (id !== undefined) return readAccount(asked, id)
-    const found = await inTurn(asked, async () => {
+    const found = await withPermit(asked, async () => {
       const named = await asked.agentReads.findAccount(asked.workspaceId, nameOrDomain)
       return named === undefined ? NO_SUCH_RECORD : { id: named }
     })

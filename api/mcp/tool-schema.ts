@@ -3,7 +3,7 @@ import { toJsonSchema } from '@valibot/to-json-schema'
 import * as v from 'valibot'
 
 /**
- * A schema as the SDK takes it: what it expects as JSON Schema, made once, and problems that never
+ * A schema in the form of the SDK, with its JSON Schema, which is made once. Its problems never
  * quote a value.
  */
 export const toolSchema = (schema: v.GenericSchema): StandardSchemaWithJSON => {

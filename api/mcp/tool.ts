@@ -17,7 +17,7 @@ export type Tool = {
   run: (asked: Asked, input: unknown) => Promise<Answered | Refusal>
 }
 
-/** A tool, its answer checked by the compiler against its schema. */
+/** Defines a tool. The compiler checks its answer against its schema. */
 export const defineTool = <I extends v.GenericSchema, O extends v.GenericSchema<object>>({
   input,
   output,

@@ -6,7 +6,7 @@ import { refusalResponse } from '../refusal.ts'
 import type { Handler } from '../serve.ts'
 
 export type DocsOptions = {
-  /** Where the page is mounted: a path of one segment, such as `/docs`. */
+  /** The path of the page, of one segment, such as `/docs`. */
   readonly basePath: string
   /** The path of the document that the page shows, such as `/openapi.json`. */
   readonly documentPath: string

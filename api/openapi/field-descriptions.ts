@@ -16,15 +16,15 @@ export const FIELD_DESCRIPTIONS: Readonly<Record<string, string>> = {
     'Your own tags, stored as written, trimmed and without duplicates. An empty array means no tags. ' +
     'If absent or null, the service generates tags from title and description a little later.',
   'FeedbackSubmission.isExternalContactId':
-    'How `contactId` and `contact.id` are read: true means the id that your system gave the contact; false, the default, ' +
-    'it is absent, the id that this service gave it.',
+    'How `contactId` and `contact.id` are read: true means the id that your system gave the contact. ' +
+    'False or absent means the id that this service gave it.',
   'FeedbackSubmission.contact': 'The contact who gave the feedback. Used when `contactId` is absent or unknown.',
   'FeedbackSubmission.contactId':
     'The contact who gave the feedback, by id. An own id that no contact has is dropped. An unknown external id is remembered, and the ' +
     'feedback is linked once that contact is identified. A placeholder is refused as an external id.',
   'FeedbackSubmission.isExternalAccountId':
-    'How `accountId` and `account.id` are read: true means the id that your system gave the account, false, as when ' +
-    'it is absent, the id that this service gave it.',
+    'How `accountId` and `account.id` are read: true means the id that your system gave the account. ' +
+    'False or absent means the id that this service gave it.',
   'FeedbackSubmission.account': 'The account of the customer. Used when `accountId` is absent or unknown.',
   'FeedbackSubmission.accountId':
     'The account of the customer, by id. Unknown ids are treated like those in `contactId`.',
@@ -41,8 +41,7 @@ export const FIELD_DESCRIPTIONS: Readonly<Record<string, string>> = {
     'the feedback was accepted.',
   'FeedbackSubmission.rating': 'A score that came with the feedback, commonly a whole number. Fractions are accepted.',
 
-  ContactReference:
-    'A contact, by `id` or by `email`. An `id` that resolves wins. An email that no contact has creates one.',
+  ContactReference: 'A contact, by `id` or by `email`. An `id` that resolves wins. An unknown email creates a contact.',
   'ContactReference.id': 'Id of an existing contact, read as `isExternalContactId` says.',
   'ContactReference.name': 'Name of the contact. It does not replace a name that an identify call has set.',
   'ContactReference.email':
@@ -51,7 +50,7 @@ export const FIELD_DESCRIPTIONS: Readonly<Record<string, string>> = {
   'ContactReference.sourceData': 'Further facts about the contact, stored as its metadata.',
 
   AccountReference:
-    'An account, by `id`, or by `domain` or `name`, which create one if no account has them. ' +
+    'An account, by `id`, `domain` or `name`. An unknown domain or name creates an account. ' +
     'An `id` that resolves wins. Where domain and name belong to different accounts, the domain decides.',
   'AccountReference.id': 'Id of an existing account, read as `isExternalAccountId` says.',
   'AccountReference.name':
@@ -63,7 +62,7 @@ export const FIELD_DESCRIPTIONS: Readonly<Record<string, string>> = {
   'AccountReference.contractValue': 'What the contract with the account is worth.',
   'AccountReference.sourceData': 'Further facts about the account, stored as its metadata.',
 
-  ProjectReference: 'A project, by `id`, or by `name`, which creates one if no project has it.',
+  ProjectReference: 'A project, by `id` or by `name`. An unknown name creates a project.',
   'ProjectReference.id': 'The id that this service gave the project.',
   'ProjectReference.name':
     'Name of the project. Compared in canonical form; two projects never share one. A blank or a placeholder counts as absent.',

@@ -54,9 +54,9 @@ conversation has at most ${MAX_CONVERSATION_MESSAGES.toLocaleString('en')} messa
 ${MAX_CONVERSATION_CONTACTS.toLocaleString('en')} contacts. Identifiers, sources, emails, domains
 and the names of accounts and projects have at most ${MAX_IDENTIFIER_CHARACTERS} characters. In
 \`properties\` and \`sourceData\` no object has more than ${MAX_OBJECT_MEMBERS.toLocaleString('en')}
-members, at any depth, before and after unflattening. There a contact or account has at most
-${MAX_METADATA_MEMBER_BYTES / KIB} KiB of JSON for each member with its name. Members that are not
-described here are ignored, except where the description says that any key is stored; with
+members, at any depth, before and after unflattening. A member of the metadata of a contact or
+account has at most ${MAX_METADATA_MEMBER_BYTES / KIB} KiB of JSON, with its name. Members that are
+not described here are ignored, except where the description says that any key is stored; with
 \`Prefer: handling=strict\` they are refused.
 
 **Errors** are JSON as well: \`{"error": string}\`, and for a 400 an array of every problem, each

@@ -120,8 +120,7 @@ export const PATHS_OF_SUBMISSIONS: Readonly<Record<string, JsonObject>> = {
     summary: 'Submit a conversation',
     description:
       'Stores a call transcript, an email thread or a chat, and identifies its contacts. The same `source` and ' +
-      `\`id\` again replace it. By default a workspace may submit ${CONVERSATIONS_PER_MINUTE} a minute; each ` +
-      'returns a minute after it was used.',
+      `\`id\` again replace it. By default a workspace may submit ${CONVERSATIONS_PER_MINUTE} in any 60 seconds.`,
     body: 'Conversation',
     answer: { status: 200, of: 'Success', description: 'Accepted.' },
     refusals: ['MayNotSubmit', 'ConversationTooLarge'],
@@ -132,9 +131,9 @@ export const PATHS_OF_SUBMISSIONS: Readonly<Record<string, JsonObject>> = {
       operationId: 'submitBatch',
       summary: 'Submit many at once',
       description:
-        `Up to ${MAX_BATCH_ITEMS} submissions of any operation but purges, accepted in their order. Each result is the answer of the operation ` +
-        'alone, limits included: a refused item has its problems in its result and affects no other item. With `Prefer: wait=N` the ' +
-        'answer waits for all of them.',
+        `Up to ${MAX_BATCH_ITEMS} submissions of any operation but purges, accepted in their order. Each result is the answer that the ` +
+        'operation by itself would give, with the same limits. A refused item has its problems in its result and affects no ' +
+        'other item. With `Prefer: wait=N` the answer waits for all of them.',
       parameters: parametersOf(['Prefer', 'ContentEncoding', 'RequestId']),
       requestBody: {
         required: true,
@@ -199,7 +198,7 @@ export const PATHS_OUTSIDE: JsonObject = {
     description: 'Independent of the stores: a process that cannot reach Redis still runs.',
     security: [],
     responses: {
-      200: succeeded({ of: 'Alive', description: 'It does.' }),
+      200: succeeded({ of: 'Alive', description: 'The process runs.' }),
       ...refusalsOf(['Invalid', 'OnlyGet', 'Unforeseen']),
     },
   }),
@@ -209,7 +208,7 @@ export const PATHS_OUTSIDE: JsonObject = {
     description: 'Asks Redis and Postgres. A balancer sends requests to processes that answer 200.',
     security: [],
     responses: {
-      200: succeeded({ of: 'Ready', description: 'They can.' }),
+      200: succeeded({ of: 'Ready', description: 'The process can serve requests.' }),
       ...refusalsOf(['Invalid', 'OnlyGet', 'Unforeseen']),
       503: {
         description: 'Redis or Postgres does not answer, or the process is shutting down.',

@@ -19,7 +19,7 @@ type BoardQueue = ConstructorParameters<typeof BullMQAdapter>[0]
 
 export type BoardOptions = {
   queues: readonly BoardQueue[]
-  /** Where the board is mounted: a path without a trailing slash, such as `/admin/queues`. */
+  /** The path of the board, without a trailing slash, such as `/admin/queues`. */
   basePath: string
   /** The target of the link back, which each page has. */
   overviewPath: string
@@ -64,9 +64,9 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
  * Bull Board as one function from a request to its answer. The caller checks the permission. The
  * board changes nothing: it takes GET and HEAD only.
  *
- * It shows whole jobs: they have ids and counts of batches and records, and no submitted content. A
- * refusal is `{"error": string}`. In a refusal of Bull Board itself, `error` is the key of a text
- * that its page translates.
+ * It shows whole jobs: they have ids and counts, and no submitted content. A refusal is
+ * `{"error": string}`. In a refusal of Bull Board itself, `error` is the key of a text that its
+ * page translates.
  */
 export const createBoard = ({ queues, basePath, overviewPath, onFault }: BoardOptions): Handler => {
   const parts = assemble(queues)

@@ -3,7 +3,7 @@ import { isRefusal, type Refusal } from '../refusal.ts'
 import { waitSeconds } from '../submit/preferences.ts'
 import { CHANGES_PARAMETERS, DEFAULT_LIMIT } from './parameters.ts'
 import { readQuery } from './query.ts'
-import { inTurn, type Read, type ReadAnswer } from './reads.ts'
+import { withPermit, type Read, type ReadAnswer } from './reads.ts'
 
 const LOOK_EVERY_MS = 250
 const MS_PER_SECOND = 1_000
@@ -34,7 +34,7 @@ const whenNotEmpty = async (
   const { workspaceId, dependencies, request } = read
   const until = performance.now() + waitMs
   for (;;) {
-    const page = await inTurn(read, async () => {
+    const page = await withPermit(read, async () => {
       const found = await dependencies.readChanges(workspaceId, wanted)
       return found === 'expired' ? EXPIRED : found
     })

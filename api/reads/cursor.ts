@@ -11,14 +11,14 @@ const content = v.strictTuple([
 
 const FINGERPRINT_CHARACTERS = 16
 
-/** What a cursor belongs to: one list with its filters and order. */
+/** A cursor belongs to one list with its filters and order. */
 const fingerprint = (list: object): string =>
   createHash('sha256').update(JSON.stringify(list)).digest('hex').slice(0, FINGERPRINT_CHARACTERS)
 
 export const writeCursor = ({ at, id }: Place, list: object): string =>
   Buffer.from(JSON.stringify([at, id, fingerprint(list)])).toString('base64url')
 
-/** Where a list goes on; undefined if the cursor is no cursor of this list. */
+/** The place at which a list goes on; undefined if the cursor belongs to another list. */
 export const readCursor = (text: string, list: object): Place | undefined => {
   try {
     const [at, id, of] = v.parse(content, JSON.parse(Buffer.from(text, 'base64url').toString()))

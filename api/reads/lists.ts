@@ -3,7 +3,7 @@ import { isRefusal, type Refusal } from '../refusal.ts'
 import { readCursor, writeCursor } from './cursor.ts'
 import { DEFAULT_LIMIT, FEEDBACK_PARAMETERS, LIST_PARAMETERS } from './parameters.ts'
 import { readQuery } from './query.ts'
-import { findRecord, inTurn, type Read, type ReadAnswer, type Resource } from './reads.ts'
+import { findRecord, withPermit, type Read, type ReadAnswer, type Resource } from './reads.ts'
 
 /** A page of a resource. */
 export const readMany =
@@ -41,7 +41,7 @@ export const readPage = async (read: Read, wanted: Wanted, next: string | undefi
   const { limit: _, ...list } = wanted
   const after = next === undefined ? undefined : readCursor(next, list)
   if (next !== undefined && after === undefined) return BAD_CURSOR
-  return inTurn(read, async () => {
+  return withPermit(read, async () => {
     const filters = await withCurrentIds(read, wanted.filters)
     const page = await dependencies.readList({ ...wanted, filters, workspaceId, after })
     return { records: page.records.join(), next: page.next ? JSON.stringify(writeCursor(page.next, list)) : 'null' }

@@ -63,7 +63,7 @@ const place = v.pipe(
 const limit = wholeNumber(1, MOST_RECORDS)
 const cursor = textOfAtMost(MAX_IDENTIFIER_CHARACTERS)
 
-/** What all lists take. */
+/** The parameters of all lists. */
 export const LIST_PARAMETERS = {
   limit,
   order: v.picklist(['newest', 'oldest'], 'newest or oldest'),

@@ -2,7 +2,7 @@ import * as v from 'valibot'
 import type { Problem } from '../../contract/problem.ts'
 import type { Refusal } from '../refusal.ts'
 
-/** What may stand in a query, by name. The message of a schema ends a sentence with "must be". */
+/** The parameters of a query, by name. The message of a schema ends a sentence with "must be". */
 export type QuerySchema = Readonly<Record<string, v.GenericSchema<string, unknown>>>
 /** Parameters that may come several times. */
 export type Repeatable = 'tag'

@@ -9,13 +9,13 @@ import type { BodiesInHand } from '../submit/bodies-in-hand.ts'
 import type { Arrival } from '../submit/intake.ts'
 import { jsonAnswer } from '../submit/json-answer.ts'
 import { readQuery } from './query.ts'
-import type { ReadingTurns } from './reading-turns.ts'
+import type { ReadPermits } from './read-permits.ts'
 
-/** What a process reads from. Each function rejects when the database does not answer in time. */
+/** The sources of reads. Each function rejects if the database does not answer in time. */
 export type ReadDependencies = {
   authenticate: Authenticate
-  turns: ReadingTurns
-  /** Counts an answer as in hand until it is written, and as a turn of its workspace. */
+  permits: ReadPermits
+  /** Counts an answer as in hand until it is written, and with a permit of its workspace. */
   takeAnswer: BodiesInHand['takeAnswer']
   onFault: OnFault
   /** Aborted when the process is to end. */
@@ -75,12 +75,12 @@ const readFor = async (own: Read, read: (read: Read) => Promise<ReadAnswer>): Pr
   }
 }
 
-/** Does the work in a turn of the workspace. */
-export const inTurn = async <T extends object>(
+/** Does the work with a read permit of the workspace. */
+export const withPermit = async <T extends object>(
   { workspaceId, dependencies }: Read,
   work: () => Promise<T>,
 ): Promise<T | Refusal> =>
-  (await dependencies.turns.take(workspaceId, work)) ?? { refused: 'unavailable', why: 'reads-at-once' }
+  (await dependencies.permits.run(workspaceId, work)) ?? { refused: 'unavailable', why: 'reads-at-once' }
 
 /** One record of a resource by its own id, or by one that was merged into it. */
 export const readOne =
@@ -97,7 +97,7 @@ export const findRecord = async (read: Read, kind: RecordKind, id: string): Prom
   const own = asOwnId(id)
   if (own === undefined) return { refused: 'no-such-record' }
   const { workspaceId, dependencies } = read
-  return inTurn(read, async (): Promise<Found | Refusal> => {
+  return withPermit(read, async (): Promise<Found | Refusal> => {
     const current = await dependencies.currentId(workspaceId, { kind, id: own })
     const json = await dependencies.readRecord(workspaceId, { kind, id: current })
     return json === undefined ? { refused: 'no-such-record' } : { id: current, json }

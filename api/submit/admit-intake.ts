@@ -74,7 +74,7 @@ const ask = async (
       full: pressure !== undefined,
       peek,
     })
-    return read(dependencies, admission, { operation: kind.operation, pressure })
+    return askedOf(dependencies, admission, { operation: kind.operation, pressure })
   } catch (error) {
     if (OUR_OWN.some((fault) => error instanceof fault)) throw error
     dependencies.onFault('admission_failed', error, faultIds(request, { workspaceId }))
@@ -92,7 +92,7 @@ const whyUnavailable = (error: unknown): Unavailable['why'] => {
 
 type Circumstances = { operation: Operation; pressure: ReturnType<IntakeDependencies['pressure']> }
 
-const read = (
+const askedOf = (
   dependencies: IntakeDependencies,
   admission: Admission,
   { operation, pressure }: Circumstances,

@@ -47,16 +47,16 @@ export const createAwaitProgress = (find: FindProgress, now: () => number, stop:
   return (submission, { until, ms }) =>
     new Promise((resolve) => {
       if (stop.aborted) return resolve(undefined)
-      const one: Waiting = {
+      const request: Waiting = {
         ...submission,
         until,
         deadline: now() + ms,
         answer: (progress) => {
-          waiting.delete(one)
+          waiting.delete(request)
           resolve(progress)
         },
       }
-      waiting.add(one)
+      waiting.add(request)
       if (!isLooking) void look()
     })
 }

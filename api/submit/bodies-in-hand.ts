@@ -16,10 +16,10 @@ export type BodiesInHand = {
    */
   hold: <T>(body: Body, work: () => Promise<T>) => Promise<T | undefined>
   /**
-   * Does the work with an arrived body, one large body after the other, since this process has one
-   * thread.
+   * Does the work with an arrived body. Large bodies line up and go one after the other, since this
+   * process has one thread.
    */
-  inTurn: <T>(body: Body, work: () => Promise<T>) => Promise<T>
+  lineUp: <T>(body: Body, work: () => Promise<T>) => Promise<T>
   /**
    * Counts the bytes of an answer, also beyond the bound, since the submission is accepted. Call
    * the returned function once the answer is written.
@@ -29,18 +29,18 @@ export type BodiesInHand = {
 }
 
 const PATIENCE_MS = 2_000
-/** Smaller bodies are parsed and validated fast enough to need no turn. */
+/** Smaller bodies are parsed and validated fast enough to go at once. */
 const LARGE_BYTES = 64 * 1024
 const LONG_MS = 20
 const LONGEST_PAUSE_MS = 500
-const LONGEST_TURN_MS = 1_000
+const MOST_LINE_MS = 1_000
 
 const after = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 
 /** Bounds the bytes of bodies that a process has in hand. No workspace takes all of them. */
 export const createBodiesInHand = (mostBytes: number): BodiesInHand => {
   const bytes = new FairSemaphore(mostBytes)
-  const turns = new FairSemaphore(1)
+  const line = new FairSemaphore(1)
   let refused = 0
   return {
     hold: async (body, work) => {
@@ -48,18 +48,18 @@ export const createBodiesInHand = (mostBytes: number): BodiesInHand => {
       if (done === undefined) refused++
       return done
     },
-    inTurn: (body, work) =>
+    lineUp: (body, work) =>
       body.bytes <= LARGE_BYTES
         ? work()
         : new Promise((resolve, reject) => {
-            void turns.run({ workspaceId: body.workspaceId, permits: 1 }, async () => {
+            void line.run({ workspaceId: body.workspaceId, permits: 1 }, async () => {
               const beganAt = performance.now()
               const done = work()
               done.then(resolve, reject)
               // A hanging Redis holds one body for seconds, and must not hold up the bodies after
               // it.
-              await Promise.race([done.catch(() => {}), after(LONGEST_TURN_MS)])
-              await othersTurn(performance.now() - beganAt)
+              await Promise.race([done.catch(() => {}), after(MOST_LINE_MS)])
+              await yieldToOthers(performance.now() - beganAt)
             })
           }),
     takeAnswer: (answer) => bytes.take(demandOf(answer)),
@@ -73,7 +73,7 @@ const demandOf = ({ workspaceId, bytes }: Body) => ({ workspaceId, permits: byte
  * After a large body, other work gets the process for the same time, or at least until the waiting
  * events are handled.
  */
-const othersTurn = (ms: number): Promise<void> =>
+const yieldToOthers = (ms: number): Promise<void> =>
   new Promise((resolve) => {
     if (ms < LONG_MS) setImmediate(resolve)
     else setTimeout(resolve, Math.min(ms, LONGEST_PAUSE_MS))

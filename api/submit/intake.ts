@@ -1,7 +1,6 @@
 import type { GenericSchema } from 'valibot'
-import type { Idempotency } from '../../contract/idempotency.ts'
 import type { JsonValue } from '../../contract/json.ts'
-import type { Operation, SubmissionOf } from '../../contract/submission.ts'
+import type { Idempotency, Operation, SubmissionOf } from '../../contract/submission.ts'
 import type { Span } from '../../runtime/tracing.ts'
 import type { Admission, Bucket, LogState } from '../../queue/admission/admission.ts'
 import type { Refusal } from '../refusal.ts'
@@ -14,8 +13,8 @@ export type Arrival = {
   readonly span: Span | undefined
 }
 
-/** The facts that the steps add to a submission, in this order. */
-type Findings<O extends Operation> = {
+/** The results that the steps add to a submission, in this order. */
+type Results<O extends Operation> = {
   workspaceId: string
   /** The parsed body. */
   value: JsonValue
@@ -29,15 +28,15 @@ type Findings<O extends Operation> = {
 
 /**
  * A request to submit, or an item of a batch, on its way to the answer. Each step returns it with
- * further facts; `Known` names the facts that it has.
+ * a further result; `Known` names the results that it has.
  */
-export type Intake<Known extends keyof Findings<Operation> = never, O extends Operation = Operation> = Arrival & {
+export type Intake<Known extends keyof Results<Operation> = never, O extends Operation = Operation> = Arrival & {
   readonly kind: AnySubmissionKind
   /** The idempotency key, from a header or from an item. */
   readonly key: string | null
-  /** How many problems the answer has room for. Only for an item of a batch. */
+  /** How many more problems the answer may report. Only for an item of a batch. */
   readonly mostProblems?: number
-} & Readonly<Pick<Findings<O>, Known>>
+} & Readonly<Pick<Results<O>, Known>>
 
 export type Valid = 'workspaceId' | 'body' | 'idempotency'
 

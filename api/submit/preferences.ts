@@ -1,6 +1,5 @@
 import { IDEMPOTENCY_KEY } from '../../contract/batch-request.ts'
-import type { Idempotency } from '../../contract/idempotency.ts'
-import type { Operation } from '../../contract/submission.ts'
+import type { Idempotency, Operation } from '../../contract/submission.ts'
 import { idempotencyOf } from '../../queue/admission/idempotency.ts'
 import type { HashKey } from '../../contract/identity/own-id.ts'
 import type { Refusal } from '../refusal.ts'

@@ -30,8 +30,8 @@ export type BatchAnswer = { results: BatchResult[] }
 
 export type BatchKinds = Readonly<Record<Batchable, AnySubmissionKind>>
 /**
- * `problemsLeft`: how many more problems the answer has room for. Without room, a refused item
- * reports one.
+ * `problemsLeft`: how many more problems the answer may report. If none is left, a refused item
+ * still reports one.
  */
 type Batch = Arrival & Caller & { kinds: BatchKinds; problemsLeft: number }
 type Outcome = Intake<Valid | 'admitted'> | Refused
@@ -72,7 +72,7 @@ const accept = async (dependencies: IntakeDependencies, batch: Batch): Promise<O
     const bytes = await receiveSubmission(request, MAX_BATCH_BODY_BYTES)
     if (isRefusal(bytes)) return { refusal: bytes }
     const body = { workspaceId, bytes: bytes.byteLength }
-    return dependencies.bodies.inTurn(body, () => acceptItems(dependencies, batch, bytes))
+    return dependencies.bodies.lineUp(body, () => acceptItems(dependencies, batch, bytes))
   })
   return decided ?? { refusal: { refused: 'unavailable', why: 'bodies-in-hand' } }
 }
@@ -112,7 +112,7 @@ const KEY_OF_BATCH: Refusal = {
 }
 
 /** While a large batch is checked, other requests get the process this often. */
-const LONGEST_TURN_MS = 10
+const YIELD_EVERY_MS = 10
 
 const checkItems = async (
   dependencies: IntakeDependencies,
@@ -126,7 +126,7 @@ const checkItems = async (
     // Promise.all below throws the fault.
     checking.catch(() => {})
     checks.push(checking)
-    if (performance.now() - beganAt < LONGEST_TURN_MS) continue
+    if (performance.now() - beganAt < YIELD_EVERY_MS) continue
     await new Promise((resolve) => setImmediate(resolve))
     beganAt = performance.now()
   }
@@ -155,7 +155,7 @@ const checkItem = async (dependencies: IntakeDependencies, batch: Batch, item: J
 }
 
 /**
- * Counts the problems in the answer, which has room for as many as the answer to one submission.
+ * Counts the problems in the answer: all items together may report as many as one submission.
  */
 const tell = (batch: Batch, outcome: Refused): Refused => {
   const { refusal } = outcome

@@ -61,7 +61,7 @@ const accept = async (dependencies: IntakeDependencies, intake: Intake<'workspac
     const bytes = await receiveSubmission(request, most)
     if (isRefusal(bytes)) return { refusal: bytes }
     const body = { workspaceId, bytes: bytes.byteLength }
-    return bodies.inTurn(body, () => acceptBody(dependencies, intake, { bytes, maxBytes: most }))
+    return bodies.lineUp(body, () => acceptBody(dependencies, intake, { bytes, maxBytes: most }))
   })
   return outcome ?? { refusal: { refused: 'unavailable', why: 'bodies-in-hand' } }
 }

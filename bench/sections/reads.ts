@@ -6,7 +6,7 @@ import { type CreateSection, feedbackTarget, loadWith, untilAllFinished, warmUp 
 
 const PER_SECOND = 1_000
 const READERS = 10
-/** Each reader waits so long after an answer. Without a wait, ten readers take all of two cores. */
+/** The pause of a reader after an answer. Without it, ten readers take all of two cores. */
 const PAUSE_MS = 50
 const CHANGES_AT_ONCE = 500
 
@@ -15,7 +15,7 @@ export const reads: CreateSection = async (rig) => {
   const { config, measures } = rig
   const service = await rig.service('reads')
   await fillTables(service.sql, config.readFeedback)
-  // What autovacuum would do after so many rows, and the checkpoint, are no part of the figures.
+  // Autovacuum and a checkpoint would follow so many rows. They must not count in the figures.
   await service.sql.unsafe('vacuum (freeze, analyze)')
   await service.sql.unsafe('checkpoint')
   const target = feedbackTarget(service)
@@ -59,7 +59,7 @@ type KindOfRead = readonly [Measure, (place: Place) => Request]
 /** `ids`: of feedback that is stored. `at`: how many reads there were before. */
 type Place = { service: Service; ids: readonly string[]; at: number }
 
-/** Does the work while so many readers read in turn, and returns how long the reads took. */
+/** Does the work while readers repeat these reads, and returns the times of the reads. */
 const whileRead = async <T>(
   service: Service,
   { readers, kinds }: { readers: number; kinds: readonly KindOfRead[] },
@@ -103,7 +103,7 @@ const call = ({ service: { url, token }, at }: Place, name: string, given: objec
 const MS_PER_DAY = 86_400_000
 const daysAgo = (days: number): string => new Date(Date.now() - days * MS_PER_DAY).toISOString()
 
-/** What agents call for the commonest questions. */
+/** The calls of agents for the commonest questions. */
 const CALLS: readonly KindOfRead[] = [
   ['a call of an agent, p95', (place) => call(place, 'whats_new', { since: daysAgo(7) })],
   ['a call of an agent, p95', (place) => call(place, 'count_feedback', { by: 'tag', createdFrom: daysAgo(30) })],

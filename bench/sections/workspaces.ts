@@ -18,7 +18,7 @@ export const workspaces: CreateSection = async (rig) => {
     const { accepted, seconds } = await loadWith(rig, target, { idempotencyKeys })
     measures.add(`accepted, ${whose}`, accepted / seconds)
   }
-  const settle = async (whose: Whose, target: LoadTarget): Promise<void> => {
+  const apply = async (whose: Whose, target: LoadTarget): Promise<void> => {
     const { perSecond, totalMicroseconds } = await observe(rig, {
       target,
       how: { idempotencyKeys },
@@ -37,7 +37,7 @@ export const workspaces: CreateSection = async (rig) => {
       await service.startWorker()
       // The queued submissions warm up the new worker.
       await untilAllFinished(rig, service)
-      for (const [whose, target] of targets) await settle(whose, target)
+      for (const [whose, target] of targets) await apply(whose, target)
       targets.reverse()
     },
   }

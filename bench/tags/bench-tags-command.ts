@@ -2,7 +2,7 @@ import process from 'node:process'
 import { printHelp } from '../../runtime/print-help.ts'
 import { generateTags } from '../../tagger/generate-tags.ts'
 import { newMemory } from '../../tagger/memory.ts'
-import { tagBatch } from '../../tagger/tag-batch.ts'
+import { tagTexts } from '../../tagger/tag-texts.ts'
 import { evaluate, fitModel, toFigures } from './fit-tags.ts'
 import type { Counts, Model } from './fit-tags.ts'
 import { readBanking, readHuLiu, readSupport, toAllCases, toCases } from './tag-cases.ts'
@@ -12,7 +12,7 @@ import type { Labelled } from './tag-data.ts'
 
 // The quality on the sets of data/, and the speed. No weights are fitted on scored texts.
 const FOLDS = 3
-const BATCH_TEXTS = 500
+const TEXTS_TOGETHER = 500
 
 type Row = {
   method: string
@@ -70,7 +70,7 @@ const benchOwn = (fittedOn: string, isIn: (one: Case, fold: number) => boolean, 
 const measureSpeed = (hasMemory: boolean): number => {
   const tagAll = (): void => {
     if (!hasMemory) for (const { text } of pieces) generateTags(text)
-    else tagBatch(newMemory(), pieces)
+    else tagTexts(newMemory(), pieces)
   }
   tagAll()
   const started = process.cpuUsage()
@@ -102,11 +102,11 @@ const benchBanking = (every: number): object[] => {
   const memory = newMemory()
   const uses = new Map<string, number>()
   let without = 0
-  for (let start = 0; start < questions.length; start += BATCH_TEXTS) {
-    for (const tags of tagBatch(
+  for (let start = 0; start < questions.length; start += TEXTS_TOGETHER) {
+    for (const tags of tagTexts(
       memory,
       questions
-        .slice(start, start + BATCH_TEXTS)
+        .slice(start, start + TEXTS_TOGETHER)
         .map(({ text, gold }, at) => ((start + at) % every === 0 ? { text, tags: gold } : { text })),
     ).tags) {
       if (tags.length === 0) without++
@@ -168,5 +168,5 @@ console.table([
 ])
 console.log('Support: texts to companies that the weights were not fitted on')
 console.table(benchSupport())
-console.log(`Banking77, ${questions.length} questions in one workspace without a history, ${BATCH_TEXTS} at a time`)
+console.log(`Banking77, ${questions.length} questions in one workspace without a history, ${TEXTS_TOGETHER} at a time`)
 console.table([benchBanking(ALL), benchBanking(20), benchBanking(10)].flat())

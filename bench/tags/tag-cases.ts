@@ -22,9 +22,9 @@ export type Case = {
 export type History = { readonly texts: number; readonly tagged: number }
 
 /**
- * Cases in which every text meets the memory of other groups of its workspace. The groups are split
- * into `folds` parts. The memory for a part has the texts of the other parts, as far as `history`
- * allows, and the part itself.
+ * A case for each text, with a memory from other groups of its workspace. The groups are split into
+ * `folds` parts. The memory for a part has the texts of the other parts, at most as many as
+ * `history` says, and the untagged texts of the part itself.
  */
 export const toCases = (texts: readonly Labelled[], history: History, folds = 5): Case[] => {
   const cases: Case[] = []

@@ -11,11 +11,13 @@ const WORKSPACES_LOOKED_AT = 1_000
 export const checkLeases = async (redis: RedisClient, prefix: string, { logs = [] }: Condition): Promise<Finding[]> => {
   const waiting = logs.filter(({ queued }) => queued > 0).slice(0, WORKSPACES_LOOKED_AT)
   const states = await Promise.all(
-    waiting.map(({ workspaceId }) => redis.hmget(workspaceKeys(prefix, workspaceId).state, 'holder', 'until', 'alone')),
+    waiting.map(({ workspaceId }) =>
+      redis.hmget(workspaceKeys(prefix, workspaceId).state, 'holder', 'until', 'deaths'),
+    ),
   )
   const endedBefore = Date.now() - STUCK_MS
   const stuck = states.filter(([holder, until]) => holder != null && Number(until) < endedBefore)
-  const inQuarantine = states.filter(([, , alone]) => Number(alone ?? 0) > 0)
+  const inQuarantine = states.filter(([, , deaths]) => Number(deaths ?? 0) > 0)
   return [
     ...(stuck.length === 0
       ? []

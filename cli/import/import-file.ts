@@ -41,7 +41,7 @@ const MS_PER_SECOND = 1_000
 const SUBMISSIONS_PER_REQUEST = 100
 
 /**
- * Submits the submissions of a file that no earlier run has settled.
+ * Submits the submissions of a file that got no answer in an earlier run.
  *
  * @throws ImportError when it cannot continue; the next run continues from there
  */
@@ -58,15 +58,15 @@ export const importFile = async (given: Import): Promise<Summary> => {
     onWait: (ms, reason) => bar.note(`${reason}: waiting ${Math.ceil(ms / MS_PER_SECOND)} s`),
   })
   const tally: Tally = { accepted: [], refused: [], before: 0 }
-  const settle = async (submission: Keyed): Promise<void> => {
+  const sendOne = async (submission: Keyed): Promise<void> => {
     const outcome = await send({ path, operation, body: submission.body, key: `import-${submission.key}` })
     const reasons = outcome.outcome === 'refused' ? outcome.reasons : []
     journal.note(submission.key, reasons)
     bar.set(count(tally, submission, reasons))
   }
   try {
-    const submissions = unsettled(keyed(buildBodies(file.rows(), mapping), operation), journal, tally)
-    await sendSome(submissions, settle, { stop: given.stop, mostUnderWay: mostUnderWay(mapping.kind, given.atOnce) })
+    const submissions = withoutAnswered(keyed(buildBodies(file.rows(), mapping), operation), journal, tally)
+    await sendSome(submissions, sendOne, { stop: given.stop, mostUnderWay: mostUnderWay(mapping.kind, given.atOnce) })
   } catch (error) {
     if (!given.stop.aborted) throw error
   } finally {
@@ -87,9 +87,9 @@ const count = ({ accepted, refused }: Tally, { lines }: Keyed, reasons: readonly
   return accepted.length + refused.length
 }
 
-const unsettled = function* (all: Iterable<Keyed>, { settled }: Journal, tally: Tally): Generator<Keyed> {
+const withoutAnswered = function* (all: Iterable<Keyed>, { answered }: Journal, tally: Tally): Generator<Keyed> {
   for (const submission of all) {
-    const reasons = settled.get(submission.key)
+    const reasons = answered.get(submission.key)
     if (reasons === undefined) yield submission
     else {
       count(tally, submission, reasons)
@@ -122,7 +122,7 @@ const keyed = function* (items: Iterable<Submission | Unsent>, operation: string
  */
 const sendSome = async (
   submissions: Iterable<Keyed>,
-  settle: (submission: Keyed) => Promise<void>,
+  sendOne: (submission: Keyed) => Promise<void>,
   { mostUnderWay: most, stop }: { mostUnderWay: number; stop: AbortSignal },
 ): Promise<void> => {
   const underWay = new Set<Promise<void>>()
@@ -132,9 +132,9 @@ const sendSome = async (
     const { id } = submission
     while (underWay.size >= most) await Promise.race(underWay)
     if (id !== undefined) await ofId.get(id)
-    // The loop continues, so that it counts all submissions that earlier runs settled.
+    // The loop continues, so that it counts all submissions with an answer from an earlier run.
     if (failure !== undefined || stop.aborted) continue
-    const sent: Promise<void> = settle(submission)
+    const sent: Promise<void> = sendOne(submission)
       .catch((error: unknown) => void (failure ??= { error }))
       .finally(() => {
         underWay.delete(sent)

@@ -5,12 +5,12 @@ import { ImportError } from './import-error.ts'
 export type Subject = { readonly mappingHash: string; readonly url: string }
 
 /**
- * The settled submissions by their keys, which are hashes. If a killed import did not record a
+ * The answered submissions by their keys, which are hashes. If a killed import did not record a
  * submission, the next run sends it again under its key.
  */
 export type Journal = {
   /** The key of each answered submission, with the reasons if it was refused, else with none. */
-  readonly settled: ReadonlyMap<string, readonly string[]>
+  readonly answered: ReadonlyMap<string, readonly string[]>
   readonly note: (key: string, reasons: readonly string[]) => void
   readonly close: () => void
 }
@@ -25,14 +25,14 @@ type Entry = { readonly key?: string; readonly refused?: readonly string[] }
  */
 export const openJournal = (path: string, subject: Subject): Journal => {
   const lines = readLines(path)
-  const settled = new Map<string, readonly string[]>()
+  const answered = new Map<string, readonly string[]>()
   for (const text of lines.slice(1)) {
     const { key, refused = [] } = parse(text) as Entry
-    if (key !== undefined) settled.set(key, refused)
+    if (key !== undefined) answered.set(key, refused)
   }
   const former = parse(lines[0]) as Partial<Subject>
-  // A journal without a settled row, such as after a wrong address, starts again.
-  const isNew = lines.length === 0 || (former.mappingHash !== undefined && settled.size === 0)
+  // A journal without a answered row, such as after a wrong address, starts again.
+  const isNew = lines.length === 0 || (former.mappingHash !== undefined && answered.size === 0)
   if (!isNew) checkSubject(path, former, subject)
   const file = open(path, isNew ? 'w' : 'a')
   const append = (value: unknown): void => void writeSync(file, `${JSON.stringify(value)}\n`)
@@ -41,9 +41,9 @@ export const openJournal = (path: string, subject: Subject): Journal => {
   // line.
   else if (lines.at(-1) !== '') writeSync(file, '\n')
   return {
-    settled,
+    answered,
     note: (key, refused) => {
-      settled.set(key, refused)
+      answered.set(key, refused)
       append(refused.length === 0 ? { key } : { key, refused })
     },
     close: () => closeSync(file),

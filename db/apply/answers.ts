@@ -23,8 +23,8 @@ export type ReferenceKeys = {
 }
 
 /**
- * The stored meaning of a key. `number`: the submission since which it is so. `isFinal`: no
- * unapplied identify can give the key a meaning to which this id does not resolve.
+ * The stored meaning of a key. `number`: the submission that gave it. `isFinal`: the id will
+ * resolve to the contact that the key means, also after the unapplied identifies.
  */
 export type StoredReference = { id: string; number: number; isFinal: boolean }
 

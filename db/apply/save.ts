@@ -222,3 +222,11 @@ const readTooMany = (line: string): TooMany => {
   const [kind, w, id] = line.split(' ')
   return { kind: kind as TooMany['kind'], w: Number(w), id: id! }
 }
+
+/** Moves the remaining records of absorbed contacts and accounts of a workspace, in steps. */
+export const moveRecords = async (sql: Sql, workspaceId: string): Promise<void> => {
+  for (;;) {
+    const [row] = await sql<{ is_more: boolean }[]>`select move_step(${workspaceId}) as is_more`
+    if (!row!.is_more) return
+  }
+}

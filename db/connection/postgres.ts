@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
 import postgres from 'postgres'
 import { readPostgresUrl } from '../../runtime/postgres-address.ts'
-import { ARRAY_TYPES } from '../apply/array-types.ts'
+import { ARRAY_TYPES } from './array-types.ts'
 import { type Followed, followPrimary } from './follow-primary.ts'
 import { withWholeResults } from './whole-results.ts'
 

@@ -1,6 +1,6 @@
 -- The parts of `load_keys` for contacts and accounts. load.sql describes the columns.
 
--- Microseconds since 1970, as in worker/fold/instants.ts.
+-- Microseconds since 1970, as `instantOf` in contract/date-time.ts.
 create or replace function instant_of(given timestamptz) returns double precision
   language sql stable as $$
   select (extract(epoch from given) * 1000000)::double precision

@@ -154,7 +154,7 @@ end $$;
 
 -- The conversations that a purge leaves without a contact: none is listed, none wrote a message,
 -- and nothing was sent after the purge. (A purge of an external id that only records wait for has
--- no contacts, and null differs from all of none.)
+-- no contacts. `<> all` of none holds for null as well, so null is tested by itself.)
 create or replace function conversations_left_empty(ws uuid, p purge, conversations uuid[]) returns uuid[]
   language sql stable as $$
   select array(

@@ -1,5 +1,5 @@
 import type { PurgedContacts } from '../../contract/identity/choose-purged.ts'
-import type { Idempotency } from '../../contract/idempotency.ts'
+import type { Idempotency } from '../../contract/submission.ts'
 import type { PurgeIdentifiers } from '../../contract/receipt.ts'
 import type { Sql } from '../connection/postgres.ts'
 import type { LoadedPurge } from './load-purge.ts'

@@ -1,8 +1,6 @@
 import { IDEMPOTENCY_SECONDS } from '../../contract/limits.ts'
+import type { IdempotencyRecord } from '../../contract/submission.ts'
 import type { Sql } from '../connection/postgres.ts'
-
-/** `body` is the keyed hash of the body that came with the key. */
-export type HeldIdempotencyKey = { body: string; submissionId: string; number: number }
 
 /**
  * The stored record of each idempotency key, in the same order; null for a key that is free or has
@@ -12,11 +10,11 @@ export type HeldIdempotencyKey = { body: string; submissionId: string; number: n
 export const findIdempotencyKeys = async (
   sql: Sql,
   asked: readonly { workspaceId: string; key: string }[],
-): Promise<(HeldIdempotencyKey | null)[]> => {
+): Promise<(IdempotencyRecord | null)[]> => {
   if (asked.length === 0) return []
   const workspaceIds = asked.map(({ workspaceId }) => workspaceId)
   const keys = asked.map(({ key }) => key)
-  const rows = await sql<(HeldIdempotencyKey & { place: number })[]>`
+  const rows = await sql<(IdempotencyRecord & { place: number })[]>`
     select a.place::int as place, held.body, held.submission_id as "submissionId", held.number::float8 as number
     from unnest(${workspaceIds}::uuid[], ${keys}::text[]) with ordinality as a (workspace_id, key, place)
     cross join lateral (

@@ -4,9 +4,9 @@ import process from 'node:process'
 import { type BatchItem, createClient } from 'feedback-insights-client'
 import { idOf, numberOf, textOf, timeOf } from './values.ts'
 
-// Submits the reviews of the last LOOK_BACK_DAYS (30) of an app, new and changed ones alike; run it
-// each day. A review has one id, so what was submitted before is replaced. Reads FEEDBACK_URL,
-// ACCESS_TOKEN, APP_ID, and of an API key of App Store Connect ISSUER_ID, KEY_ID and KEY_FILE.
+// Submits the reviews of an app from the last LOOK_BACK_DAYS (30). Run it each day: a changed
+// review has the same id, so it replaces the stored one. Reads FEEDBACK_URL, ACCESS_TOKEN and
+// APP_ID, and ISSUER_ID, KEY_ID and KEY_FILE of an API key of App Store Connect.
 // https://developer.apple.com/documentation/appstoreconnectapi/get-v1-apps-_id_-customerreviews
 
 const SOURCE = 'app-store'
@@ -61,10 +61,10 @@ const itemOf = ({ id, attributes }: Review): BatchItem => {
 
 const fetchPage = async (address: string): Promise<Page> => {
   const url = new URL(address, APP_STORE_URL)
-  // The token is for the App Store alone.
+  // Only the App Store may get the token.
   if (url.origin !== new URL(APP_STORE_URL).origin) throw new Error('The next page is somewhere else')
   const headers = { Authorization: `Bearer ${await makeToken()}` }
-  // A redirect would take the token along.
+  // A redirect could send the token to another host.
   const response = await fetch(url, { headers, redirect: 'error' })
   if (!response.ok) throw new Error(`App Store Connect answered ${response.status}: ${await response.text()}`)
   return (await response.json()) as Page

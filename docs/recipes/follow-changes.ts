@@ -21,7 +21,7 @@ const rowOf = (cells: readonly Feedback[keyof Feedback][]): string =>
   `${cells.map((cell) => `"${textOf(cell).replaceAll('"', '""')}"`).join()}\n`
 const textOf = (cell: Feedback[keyof Feedback]): string =>
   typeof cell === 'object' ? JSON.stringify(cell) : String(cell ?? '')
-/** A reader of the file sees the former text or the whole new one. */
+/** Replaces a file at once: its readers see the former text or the new one, never a part. */
 const replace = (path: string, text: string): void => {
   writeFileSync(`${path}.new`, text)
   renameSync(`${path}.new`, path)
@@ -36,7 +36,7 @@ for (let isChanged = true; ;) {
   const page = await client
     .listChanges({ after: after || null, limit: LIMIT, waitSeconds: isChanged ? undefined : 30 })
     .catch((error: unknown) => {
-      // Away for longer than tombstones are kept: begin anew.
+      // 410: this reader was away for longer than tombstones are kept, so it begins anew.
       if (!(error instanceof RequestError) || error.status !== 410) throw error
       rows.clear()
       return { changes: [], next: '' }
@@ -54,7 +54,7 @@ for (let isChanged = true; ;) {
     isChanged = false
     console.log(`${rows.size} feedback in ${file}`)
   }
-  // Last: after a crash in between, the same changes come again and change nothing.
+  // The place is written last: after a crash, the same changes come again and change nothing.
   if (!isMore) replace(`${file}.next`, page.next)
   after = page.next
 }

@@ -38,7 +38,7 @@ receive<Notification>({
     const [createdAt] = [...times, item['updated_at'], notifiedAt].flatMap((time) => timeOf(time) ?? [])
     if (createdAt === undefined) throw new TypeError('The conversation has no time')
     const toldAt = timeOf(item['updated_at']) ?? timeOf(notifiedAt) ?? createdAt
-    // What is not sent again stays, so a reply that comes with the first message alone adds to it.
+    // Stored messages stay, so a delivery with the first message and one reply adds that reply.
     const said = [{ ...source, created_at: createdAt }, ...parts, remarkOf(rated)].filter(
       ({ body }) => textOf(body) !== undefined,
     )
@@ -49,8 +49,8 @@ receive<Notification>({
         source: SOURCE,
         title: textOf(item['title']) ?? textOf(source['subject']),
         createdAt,
-        // Where nothing is told of a rating, this is a part of the conversation, which replaces
-        // nothing.
+        // A delivery without a rating only adds messages: its early time keeps it from replacing
+        // the stored conversation.
         updatedAt: item['conversation_rating'] === undefined ? createdAt : versionOf(toldAt, rating),
         rating,
         contacts: contactsOf(authors.filter(isCustomer), toldAt),
@@ -66,21 +66,21 @@ receive<Notification>({
 const isCustomer = ({ type }: Values): boolean => CUSTOMERS.includes(String(type))
 
 /**
- * Intercom tells whole seconds, in which a conversation may be answered and rated: of one second,
- * what has the rating is the later.
+ * Intercom's times are whole seconds, and a conversation can be answered and rated within one. Then
+ * the delivery with the rating counts as the later one.
  */
 const versionOf = (toldAt: string, rating: number | undefined): string =>
   rating === undefined ? new Date(Date.parse(toldAt) - 1).toISOString() : toldAt
 
-/** What a customer wrote beside the rating, as a message. */
+/** The remark that a customer wrote beside the rating, as a message. */
 const remarkOf = ({ remark, contact, customer, created_at }: Values): Values => {
   const author = { type: 'contact', id: objectOf(contact ?? customer)['id'] }
   return { id: 'rating', body: remark, author, created_at }
 }
 
 /**
- * Each once, with all that is told of it. An author without an id is no contact; the message is
- * kept.
+ * The contacts of the messages, each once and with all values of its messages. An author without an
+ * id makes no contact, and the message is kept.
  */
 const contactsOf = (authors: readonly Values[], toldAt: string): ContactRecord[] => {
   const contacts = new Map<string, Values>()
@@ -97,7 +97,7 @@ const messageOf = ({ id, body, author, created_at }: Values, begunAt: string): M
   const content = textOf(body) ?? ''
   const createdAt = timeOf(created_at) ?? begunAt
   return {
-    // Without an id, messages of one time are told apart by what they say.
+    // Without an id, messages of one time differ by their text.
     id: idOf(id) ?? signatureOf({ algorithm: 'sha256', secret: createdAt, encoding: 'hex' }, content),
     incoming: isCustomer(objectOf(author)),
     contactId: idOf(objectOf(author)['id']),

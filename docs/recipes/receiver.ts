@@ -10,22 +10,22 @@ export type Delivery = { readonly headers: Readonly<Record<string, string>>; rea
 
 export type Receiver<Payload> = {
   readonly isGenuine: (delivery: Delivery, secret: string) => boolean
-  /** Submits what the payload says. The same delivery again has to give the same keys. */
+  /** Submits the payload. The same delivery has to give the same keys each time. */
   readonly submit: (client: Client, payload: Payload, delivery: Delivery) => Promise<unknown>
-  /** It sends conversations; the service takes few of them a minute. */
+  /** Whether it submits conversations: the service takes few a minute. */
   readonly sendsConversations?: boolean
 }
 
 const MOST_BYTES = 5 * 1024 * 1024
 /**
- * Of all deliveries at once. A signature is checked after the body has arrived, so strangers can
- * send bodies, too.
+ * The most bytes of all deliveries together. A signature is checked after the body has arrived, so
+ * strangers can send bodies, too.
  */
 const MOST_BYTES_IN_HAND = 32 * 1024 * 1024
 const BODY_MS = 10_000
-/** Vendors wait as little as 5 s, and deliver again what got no 200. */
+/** Vendors wait as little as 5 s, and repeat a delivery without a 200. */
 const PATIENCE_MS = 3_000
-/** A delivery with an older signature may be a copy. */
+/** A stranger may have copied a delivery with an older signature. */
 const SIGNED_WITHIN_MS = 5 * 60 * 1_000
 const AGAIN = { status: 503, text: 'again, please', headers: { 'Retry-After': '30' } }
 
@@ -42,7 +42,7 @@ export const receive = <Payload>(receiver: Receiver<Payload>): void => {
   const client = createClient({ url, token, patienceMs: PATIENCE_MS })
 
   const answer = async (request: IncomingMessage): Promise<Answer> => {
-    // Vendors look whether the address is there.
+    // Some vendors check the address with HEAD.
     if (request.method === 'HEAD') return { status: 200, text: '' }
     if (request.method !== 'POST') return { status: 405, text: 'POST only', headers: { Allow: 'POST, HEAD' } }
     const bytes = await bytesOf(request)
@@ -56,9 +56,9 @@ export const receive = <Payload>(receiver: Receiver<Payload>): void => {
       await receiver.submit(client, payload as Payload, delivery)
       return { status: 200, text: 'ok' }
     } catch (error) {
-      // Neither the payload nor what was wrong with it at which value: it may be personal.
+      // The message has paths and no values of the payload, which may be personal data.
       console.error(error instanceof RequestError ? error.message : error)
-      // A payload of another form than the vendor documents stays so, however often it comes.
+      // A payload of another form than the vendor documents is final: a repetition has it, too.
       if (error instanceof TypeError) return { status: 422, text: 'not of the form that is documented' }
       const isFinal = error instanceof RequestError && [400, 413, 422].includes(error.status ?? 0)
       return isFinal ? { status: 422, text: error.message } : AGAIN
@@ -124,7 +124,7 @@ const exactJsonOf = (text: string): unknown => {
   }
 }
 
-/** Says at the start, rather than with the first lost conversation, that few are taken a minute. */
+/** Warns of the rate limit at the start, before it costs the first conversation. */
 const warnOfLimit = async (url: string, token: string): Promise<void> => {
   const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' }
   const address = `${url.replace(/\/+$/, '').replace(/\/api\/v1$/, '')}/api/v1/conversations`
@@ -144,7 +144,7 @@ export type Signature = {
   readonly encoding: 'hex' | 'base64'
 }
 
-/** The HMAC of what was signed. */
+/** The HMAC of the signed parts. */
 export const signatureOf = (
   { algorithm, secret, encoding }: Signature,
   ...signed: readonly (string | Buffer)[]
@@ -154,12 +154,12 @@ export const signatureOf = (
   return hmac.digest(encoding)
 }
 
-/** In a time that tells nothing of where they differ. */
+/** Compares in constant time. */
 export const isSame = (given: string | undefined, expected: string): boolean => {
   const [one, other] = [Buffer.from(given ?? ''), Buffer.from(expected)]
   return one.length === other.length && timingSafeEqual(one, other)
 }
 
-/** Whether a signature of this time is of now. */
+/** Whether a signature with this time is recent. */
 export const isRecent = (time: string | undefined): boolean =>
   Math.abs(Date.now() - Date.parse(time ?? '')) <= SIGNED_WITHIN_MS

@@ -2,11 +2,11 @@ import type { Client, FeedbackSubmission } from 'feedback-insights-client'
 import { isSame, receive, signatureOf } from './receiver.ts'
 import { hostOf, idOf, keyOf, numberOf, objectOf, textOf, timeOf } from './values.ts'
 
-// Segment signs with HMAC-SHA1, in hexadecimal, in X-Signature; with batching on it signs the first
-// event alone, so leave that off. RudderStack signs nothing: give its webhook the header
+// Segment signs with HMAC-SHA1, in hexadecimal, in X-Signature. With batching on, it signs only the
+// first event, so leave batching off. RudderStack signs nothing: give its webhook the header
 // `Authorization: Bearer SECRET`.
 
-/** Whose ids `userId` are: those of your application, however an event came. */
+/** `userId` is an id of your application, in the events of all libraries. */
 const SOURCE = 'app'
 
 type Values = Readonly<Record<string, unknown>>
@@ -28,8 +28,8 @@ type Event = {
 }
 
 /**
- * Which events are feedback, and what of their properties says what. A map: an event may be named
- * `constructor`.
+ * The events that are feedback, each with its feedback from the properties. It is a map, since an
+ * event may be named `constructor`.
  */
 const FEEDBACK: ReadonlyMap<unknown, (said: Values) => FeedbackSubmission> = new Map([
   [
@@ -71,7 +71,7 @@ type Options = { readonly idempotencyKey: string | undefined }
 const happenedAt = ({ timestamp, originalTimestamp }: Event): string | undefined =>
   timeOf(timestamp) ?? timeOf(originalTimestamp)
 
-/** A user without an id is not known to your application and left out; the company is kept. */
+/** A user without an id is unknown to your application, so only the company is submitted. */
 const identify = async (client: Client, event: Event, options: Options): Promise<unknown> => {
   const traits = { ...objectOf(objectOf(event.context)['traits']), ...objectOf(event.traits) }
   const { name, firstName, lastName, email, createdAt, company, ...rest } = traits
@@ -85,13 +85,13 @@ const identify = async (client: Client, event: Event, options: Options): Promise
     $name: idOf(name) ?? idOf([firstName, lastName].flatMap((part) => idOf(part) ?? []).join(' ')),
     $email: idOf(email),
     $createdAt: timeOf(createdAt),
-    // Events come out of order, and an older one replaces nothing.
+    // Events come out of order, and an older one must not replace values.
     $updatedAt: happenedAt(event),
   }
   return client.identifyContact({ id, source: SOURCE, properties, account }, options)
 }
 
-/** With a user, the user belongs to the group from then on. */
+/** If the event has a user, the user belongs to the group from then on. */
 const group = async (client: Client, event: Event, options: Options): Promise<unknown> => {
   const account = accountOf(event.groupId, objectOf(event.traits), event)
   if (account === undefined) return undefined
@@ -102,9 +102,9 @@ const group = async (client: Client, event: Event, options: Options): Promise<un
 }
 
 /**
- * What is known of an account. The service asks for its name and its domain, so the id stands in
- * for what an event does not tell. An event without the name counts as a century old, so that it
- * only fills in: the id must not replace a name that another event told.
+ * The account of an event. The service requires name and domain, so the id takes the place of a
+ * missing one. An event without the name counts as a century old, so that it only fills absent
+ * values: the id must not replace a name from another event.
  */
 const accountOf = (givenId: unknown, { id: _, createdAt, ...told }: Values, event: Event) => {
   const id = idOf(givenId)

@@ -47,7 +47,7 @@ receive<Payload>({
         rating,
         contactId: user,
         isExternalContactId: true,
-        // It says whose words these are, and changes no contact of your application.
+        // The email names the author, and changes no contact of your application.
         contact: user === undefined && email !== undefined ? { email } : undefined,
         createdAt: timeOf(response['submitted_at']) ?? timeOf(response['landed_at']),
         sourceData: {

@@ -1,20 +1,21 @@
-// What vendors send, as the service takes it. What is no value comes out as undefined, so that a
-// missing author or rating never costs what was said.
+// Turns values of vendors into values that the service takes. A missing or useless value becomes
+// undefined, so that a text without an author or rating is still stored.
 
 /**
- * Texts that stand for nothing. The service refuses them as ids, since they would unite strangers.
+ * Texts that stand for a missing value. As ids they would unite strangers, so the service refuses
+ * them.
  */
 const PLACEHOLDERS = new Set([
   ...'null undefined none nil nan n/a na - -- ? unknown anonymous guest not_authenticated 0 true false'.split(' '),
   '[object object]',
 ])
-/** Of an id, as of an email or the name of an account. */
+/** The service's limit of an id, an email or the name of an account. */
 const MOST_CHARACTERS = 512
 const FORMAT_CHARACTERS = /\p{Cf}/gu
 const DECIMAL = /^[+-]?\d{1,15}(?:\.\d+)?$/
-/** Of a rating. */
+/** The service's limit of a rating. */
 const MOST = 1e15
-/** What an Idempotency-Key may be. */
+/** The form of an Idempotency-Key. */
 const KEY = /^[!-~]{1,255}$/
 const COUNT = /^\d{9,13}(?:\.\d+)?$/
 /** Seconds until the year 5138; larger numbers are milliseconds. */
@@ -24,20 +25,20 @@ const ISO = /^(\d{4}-\d{2}-\d{2})(?:[ t](\d{2}:\d{2})(:\d{2})?(?:[.,](\d+))?)? ?
 const NAMED_MONTH = /\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\b.*\b\d{4}\b/i
 const ZONE = /(?:\bz|gmt|utc|\b[ecmp][sd]t|[+-]\d{2}:?\d{2})(?: \(.*\))?$/i
 
-/** A text that says something, or a number as text. */
+/** A text that is not blank, or a number as text. */
 export const textOf = (value: unknown): string | undefined => {
   if (typeof value === 'number' && Number.isFinite(value)) return String(value)
   return typeof value === 'string' && value.trim() !== '' ? value : undefined
 }
 
-/** An id, an email or a name: what means one person, company or record. */
+/** An id, an email or a name of one person, company or record. */
 export const idOf = (value: unknown): string | undefined => {
   const id = textOf(value)?.trim() ?? ''
   const plain = id.replaceAll(FORMAT_CHARACTERS, '').trim().toLowerCase()
   return plain === '' || PLACEHOLDERS.has(plain) || id.length > MOST_CHARACTERS ? undefined : id
 }
 
-/** The vendor's id of a delivery, with which it counts once. */
+/** The vendor's id of a delivery as its Idempotency-Key, so that the delivery counts once. */
 export const keyOf = (value: unknown): string | undefined => {
   const id = idOf(value)
   return id !== undefined && KEY.test(id) ? id : undefined
@@ -85,17 +86,17 @@ export const hostOf = (website: unknown): string | undefined => {
   return /^[^\s.]+(?:\.[^\s.]+)+$/.test(host) ? host : undefined
 }
 
-/** An object, or one without members where there is none. */
+/** The value if it is an object, else an empty object. */
 export const objectOf = (value: unknown): Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {}
 
-/** What a delivery is about. @throws TypeError when it is about nothing. */
+/** The record of a delivery. @throws TypeError if the delivery has none. */
 export const subjectOf = (value: unknown): Readonly<Record<string, unknown>> => {
   const subject = objectOf(value)
   if (Object.keys(subject).length === 0) throw new TypeError('The delivery is about nothing')
   return subject
 }
 
-/** The objects of a list, or none. */
+/** The elements of a list as objects; an empty list for any other value. */
 export const objectsOf = (value: unknown): readonly Readonly<Record<string, unknown>>[] =>
   Array.isArray(value) ? value.map(objectOf) : []

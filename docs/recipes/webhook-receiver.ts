@@ -16,7 +16,7 @@ const keys = [WEBHOOK_SECRET, WEBHOOK_SECRET_BEFORE]
   .filter((secret) => secret !== '')
   .map((secret) => Buffer.from(secret.replace(/^whsec_/, ''), 'base64'))
 const MOST_BYTES = 64 * 1024 * 1024
-/** A message with an older signature may be a copy. */
+/** A stranger may have copied a message with an older signature. */
 const SIGNED_WITHIN_SECONDS = 300
 
 /**
@@ -39,8 +39,8 @@ const isGenuine = ({ headers }: IncomingMessage, bytes: Buffer): boolean => {
 }
 
 /**
- * Keeps the latest change of each record as a file. One that comes again, or behind a later one,
- * changes nothing; a tombstone stays, so that nothing older brings the record back.
+ * Keeps the latest change of each record as a file, and ignores a change that is not newer. A
+ * tombstone stays as a file, so that an older change cannot bring the record back.
  */
 const keep = (change: Change): void => {
   const file = join(RECORDS, `${change.kind}-${change.id}.json`.replaceAll(/[^\w.-]/g, '_'))
@@ -50,7 +50,7 @@ const keep = (change: Change): void => {
   renameSync(`${file}.new`, file)
 }
 
-/** Answers 2xx once the change is kept. Anything else is delivered again. */
+/** Answers 2xx once the change is kept. After any other answer, the service delivers it again. */
 const answer = async (request: IncomingMessage): Promise<number> => {
   if (request.method !== 'POST') return 405
   const chunks: Buffer[] = []

@@ -8,7 +8,7 @@ const SOURCE = 'zendesk'
 const CREATED = 'zen:event-type:ticket.created'
 
 /**
- * An event has `type` and `detail`, and a trigger what zendesk-trigger.json says.
+ * An event has `type` and `detail`; a trigger has the members of zendesk-trigger.json.
  * https://developer.zendesk.com/api-reference/webhooks/event-types/ticket-events/
  */
 type Payload = Readonly<Record<'type' | 'detail' | 'ticket' | 'requester' | 'organization', unknown>>
@@ -31,7 +31,7 @@ receive<Payload>({
     const [id, name, email] = ['id', 'name', 'email'].map((key) => idOf(requester[key]))
     const isKnown = (name ?? email) !== undefined
     if (id !== undefined && isKnown) {
-      // Tickets come out of order, and what an older one says of the requester replaces nothing.
+      // Tickets come out of order, and an older one must not replace values of the requester.
       const properties = { $name: name, $email: email, $updatedAt: createdAt }
       await client.identifyContact({ id, source: SOURCE, properties }, options)
     }

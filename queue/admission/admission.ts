@@ -1,5 +1,4 @@
-import type { Idempotency } from '../../contract/idempotency.ts'
-import type { Operation } from '../../contract/submission.ts'
+import type { Idempotency, Operation } from '../../contract/submission.ts'
 
 /** `tokens` submissions; a spent token comes back `windowMs` after it was spent. */
 export type RateLimit = { tokens: number; windowMs: number }

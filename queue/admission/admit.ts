@@ -1,4 +1,4 @@
-import type { IdempotencyRecord } from '../../contract/idempotency.ts'
+import type { IdempotencyRecord } from '../../contract/submission.ts'
 import { coalesce } from '../../runtime/coalesce.ts'
 import type { AdmissionRequest, Admit } from './admission.ts'
 import { type AskedRequest, type Asking, callAdmit, createSendAdmit, type Known, type SendAdmit } from './call-admit.ts'
@@ -6,7 +6,7 @@ import type { RedisClient } from '../redis/connect-redis.ts'
 import { createReplicatedSend } from '../redis/replicated.ts'
 import type { Wake } from '../jobs/wake.ts'
 
-type Dependencies = {
+export type AdmitDependencies = {
   /** With `replicas`, a connection for admissions alone. */
   redis: RedisClient
   prefix: string
@@ -31,7 +31,7 @@ const ASK_FIRST_MS = 60_000
  * this resolves with `admitted`. Acceptance numbers of a workspace increase strictly across
  * processes.
  */
-export const createAdmit = (dependencies: Dependencies): Admit => {
+export const createAdmit = (dependencies: AdmitDependencies): Admit => {
   const { findStoredKey } = dependencies
   const ask = createAsk(dependencies)
   const askFirstUntil = new Map<string, number>()
@@ -82,7 +82,7 @@ const weightOf = ({ operation, bodyText }: AdmissionRequest): number =>
 const TOGETHER = { items: 64, weight: { most: CALL_WEIGHT, weigh: weightOf }, concurrency: 2 }
 
 /** Concurrent requests of one workspace share a call, in their order. */
-const createAsk = (dependencies: Dependencies): Ask => {
+const createAsk = (dependencies: AdmitDependencies): Ask => {
   const { redis, replicas = 0 } = dependencies
   const send = replicas === 0 ? createSendAdmit(redis) : createReplicatedSend(redis, replicas)
   const askTogether = new Map<string, Ask>()
@@ -98,7 +98,7 @@ const createAsk = (dependencies: Dependencies): Ask => {
 }
 
 const askAndWake = async (
-  { prefix, wake, floorOf, send }: Dependencies & { send: SendAdmit },
+  { prefix, wake, floorOf, send }: AdmitDependencies & { send: SendAdmit },
   workspaceId: string,
   requests: readonly AskedRequest[],
 ): Promise<Asking[]> => {

@@ -1,12 +1,11 @@
 import { v7 as newId } from 'uuid'
-import type { IdempotencyRecord } from '../../contract/idempotency.ts'
 import { IDEMPOTENCY_SECONDS } from '../../contract/limits.ts'
-import type { Operation } from '../../contract/submission.ts'
+import type { IdempotencyRecord, Operation } from '../../contract/submission.ts'
 import type { Admission, AdmissionRequest, Bucket, LogState } from './admission.ts'
 import type { RedisClient } from '../redis/connect-redis.ts'
 import { recordBegin, recordOf } from './idempotency.ts'
 import { compactId, keysOfScript, MICROSECONDS_PER_MS, readCompactId } from '../keys.ts'
-import { batchIdOf, itemText, type ItemParts, letterOf, placeOf, submissionIdIn } from '../log/log-entry.ts'
+import { idBaseOf, itemText, type ItemParts, letterOf, placeOf, submissionIdIn } from '../log/log-entry.ts'
 import { luaScript } from '../redis/lua-script.ts'
 
 /** The record of the idempotency key in Postgres. */
@@ -51,12 +50,12 @@ export const callAdmit = async (
   requests: readonly AskedRequest[],
 ): Promise<Called> => {
   const { keys, begin } = keysOfScript(prefix, workspaceId)
-  const batchId = batchIdOf(newId())
+  const idBase = idBaseOf(newId())
   const mostBytes = requests.reduce((least, request) => Math.min(least, request.mostBytes ?? least), NO_BOUND)
   const again = requests.filter((request) => request.again !== undefined).length
-  const settings = [begin, floor, IDEMPOTENCY_SECONDS, compactId(batchId), Math.floor(mostBytes), again]
+  const settings = [begin, floor, IDEMPOTENCY_SECONDS, compactId(idBase), Math.floor(mostBytes), again]
   const texts = [
-    JSON.stringify(requests.map((request, at) => askedOf(request, batchId, at + 1))),
+    JSON.stringify(requests.map((request, at) => askedOf(request, idBase, at + 1))),
     ...requests.map(itemText),
   ]
   const { answers, isReplicated } = await send([...keys, ...settings, ...texts])
@@ -66,7 +65,7 @@ export const callAdmit = async (
   let isIdentifyWaiting = isIdentify === 1
   const askings = requests.map(({ operation }, at): Asking => {
     const state = { isLogEmpty, isIdentifyWaiting, isPurgeWaiting: isPurge === 1 }
-    const asking = readAnswer(answers[at]!, submissionIdIn({ batchId, first: first! }, at + 1), state)
+    const asking = readAnswer(answers[at]!, submissionIdIn({ idBase, first: first! }, at + 1), state)
     if (asking.outcome === 'admitted') {
       isLogEmpty = false
       isIdentifyWaiting ||= IDENTIFYING.has(operation)
@@ -91,10 +90,10 @@ const unreplicated = (asking: Asking): Asking =>
     : asking
 
 /** A request in the form of the script. JSON leaves out undefined members. */
-const askedOf = (request: AskedRequest, batchId: string, place: number) => {
+const askedOf = (request: AskedRequest, idBase: string, place: number) => {
   const { operation, limit, idempotency, known } = request
   // The script assigns the number, and with it the time of the id. `readFormer` inserts the time.
-  const submissionId = submissionIdIn({ batchId, first: 0 }, place)
+  const submissionId = submissionIdIn({ idBase, first: 0 }, place)
   return {
     operation,
     letter: letterOf(operation),
@@ -137,7 +136,7 @@ const readAnswer = (answer: string, submissionId: string, state: LogState): Aski
 const readFormer = (id: string, number: number): string => {
   if (!id.startsWith(NO_TIME)) return id
   const place = placeOf(id)
-  return submissionIdIn({ batchId: batchIdOf(id), first: number - place + 1 }, place)
+  return submissionIdIn({ idBase: idBaseOf(id), first: number - place + 1 }, place)
 }
 
 const NO_TIME = '00000000-0000-'

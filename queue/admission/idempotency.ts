@@ -1,7 +1,6 @@
 import { type HashKey, keyedHash } from '../../contract/identity/own-id.ts'
-import type { Idempotency, IdempotencyRecord } from '../../contract/idempotency.ts'
 import { IDEMPOTENCY_SECONDS } from '../../contract/limits.ts'
-import type { Operation } from '../../contract/submission.ts'
+import type { Idempotency, IdempotencyRecord, Operation } from '../../contract/submission.ts'
 import type { RedisClient } from '../redis/connect-redis.ts'
 import { compactId, MICROSECONDS_PER_MS, workspaceKeys } from '../keys.ts'
 import { letterOf } from '../log/log-entry.ts'

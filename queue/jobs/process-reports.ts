@@ -10,8 +10,8 @@ export const STORAGE_BOUNDS_SECONDS = [
 ] as const
 
 /**
- * The time constant of the fading time of applying: a second that is this old counts for 1/e. The
- * sum divided by this is the average number of busy workers.
+ * The time that a worker spent on applying fades: a second of this age counts for 1/e. The sum of
+ * all workers, divided by this constant, is the average number of busy workers.
  */
 export const LATELY_SECONDS = 120
 

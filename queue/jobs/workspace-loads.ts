@@ -11,7 +11,7 @@ export type WorkspaceLoad = {
   waitingShare: number
   /** Age of the oldest waiting submission; 0 if none waits. */
   oldestSeconds: number
-  /** The share of the recent time that all workers spent on applying; 0 while that is little. */
+  /** Its share of the time that all workers spent on applying lately; 0 if they are nearly idle. */
   applyingShare: number
 }
 

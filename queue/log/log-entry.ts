@@ -1,14 +1,13 @@
-import type { Idempotency } from '../../contract/idempotency.ts'
-import { type Operation, OPERATIONS, type Submission } from '../../contract/submission.ts'
+import { type Idempotency, type Operation, OPERATIONS, type Submission } from '../../contract/submission.ts'
 import { compactId, MICROSECONDS_PER_MS, readCompactId } from '../keys.ts'
 
 // An entry of the log holds the submissions that one call admitted together. Its id is `NUMBER-0`,
 // with the number of its last submission. Its value is
-//   1 FIRST LETTERS BATCH APPENDED BYTES POSITION\n[items]
+//   1 FIRST LETTERS ID_BASE APPENDED BYTES POSITION\n[items]
 // 1 is the version of this form. FIRST is the number of the first place, and LETTERS has a letter
-// for each place, `-` for a refused submission. BATCH is a compact UUIDv7 whose last 12 bits are 0.
-// APPENDED and BYTES say what was appended before the entry. POSITION is the position hint at the
-// admission. There is an item for each submission:
+// for each place, `-` for a refused submission. ID_BASE is a compact UUIDv7 whose last 12 bits are
+// 0: the ids of the submissions follow from it. APPENDED and BYTES say what was appended before the
+// entry. POSITION is the position hint at the admission. There is an item for each submission:
 //   [body, key, hash of the body, traceparent, submission id, original number]
 // with null for an absent part, and without trailing nulls. The last two parts belong to a
 // submission that is appended again.
@@ -28,8 +27,8 @@ export const letterOf = (operation: Operation): string => LETTERS[operation]
 /** Places start at 1 and fit in the last twelve bits of an id. */
 const PLACE_DIGITS = 3
 
-/** `id` is any UUIDv7. */
-export const batchIdOf = (id: string): string => id.slice(0, -PLACE_DIGITS) + '0'.repeat(PLACE_DIGITS)
+/** The common part of the ids of an entry's submissions. `id` is any UUIDv7. */
+export const idBaseOf = (id: string): string => id.slice(0, -PLACE_DIGITS) + '0'.repeat(PLACE_DIGITS)
 
 const TIME = /^(.{8})-(.{4})/
 const TIME_DIGITS = 12
@@ -38,11 +37,11 @@ const TIME_DIGITS = 12
  * The id of the submission at a place. It ends with the place, and its time is that of its entry's
  * first number, so an id leads to its entry in the log.
  */
-export const submissionIdIn = ({ batchId, first }: { batchId: string; first: number }, place: number): string => {
+export const submissionIdIn = ({ idBase, first }: { idBase: string; first: number }, place: number): string => {
   const time = Math.floor(first / MICROSECONDS_PER_MS)
     .toString(16)
     .padStart(TIME_DIGITS, '0')
-  const rest = batchId.slice(TIME_DIGITS + 1, -PLACE_DIGITS)
+  const rest = idBase.slice(TIME_DIGITS + 1, -PLACE_DIGITS)
   return `${time.slice(0, 8)}-${time.slice(8)}${rest}${place.toString(16).padStart(PLACE_DIGITS, '0')}`
 }
 
@@ -78,14 +77,14 @@ type Item = [
   originalNumber?: number | null,
 ]
 
-export type EntryHead = { first: number; letters: string; batchId: string; position: number }
+export type EntryHead = { first: number; letters: string; idBase: string; position: number }
 
 /** @param value an entry, or at least its first line. */
 export const readHead = (value: string): EntryHead => {
-  const [version, first, letters, batch, , , position] = value.slice(0, value.indexOf('\n')).split(' ')
+  const [version, first, letters, idBase, , , position] = value.slice(0, value.indexOf('\n')).split(' ')
   if (version !== VERSION || position === undefined)
     throw new Error(`The log has an entry in an unknown form, of version ${version}.`)
-  return { first: Number(first), letters: letters!, batchId: readCompactId(batch!), position: Number(position) }
+  return { first: Number(first), letters: letters!, idBase: readCompactId(idBase!), position: Number(position) }
 }
 
 /** The submissions of an entry, in the order of their numbers. */

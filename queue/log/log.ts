@@ -14,8 +14,8 @@ export type Log = {
   release: (worker: string, workspaceIds: readonly string[]) => Promise<void>
   /** Renews the leases of this worker. A lease that runs out counts as a death. */
   renew: (worker: string, workspaceIds: readonly string[], leaseMs: number) => Promise<void>
-  /** Notes that a quarantine begins. If the worker dies in it, its submission is the cause. */
-  noteAlone: (workspaceId: string) => Promise<void>
+  /** Notes that a quarantine begins. If the worker dies in it, the submission is the cause. */
+  noteQuarantine: (workspaceId: string) => Promise<void>
   /** Notes that the worker survived the quarantine. */
   noteSurvived: (workspaceId: string) => Promise<void>
   /**
@@ -47,11 +47,11 @@ export const createLog = (redis: RedisClient, prefix: string): Log => {
     take: createTake(redis, prefix),
     release: (worker, workspaceIds) => setLeases(worker, workspaceIds, RELEASE),
     renew: setLeases,
-    noteAlone: async (workspaceId) => {
+    noteQuarantine: async (workspaceId) => {
       await redis.hset(keysOf(workspaceId).state, 'quarantine', 1)
     },
     noteSurvived: async (workspaceId) => {
-      await redis.hdel(keysOf(workspaceId).state, 'quarantine', 'alone')
+      await redis.hdel(keysOf(workspaceId).state, 'quarantine', 'deaths')
     },
     append: createAppend(redis, prefix),
     trimThrough: async (workspaceId, number) => {

@@ -46,17 +46,17 @@ export type Taken =
       stride: number
       /** More submissions wait behind these. */
       isMore: boolean
-      /** How many workers died of the first submission, alone in quarantine. */
-      deathsAlone: number
+      /** How many workers died of the first submission in quarantine. */
+      quarantineDeaths: number
     }
 
 /** The first death of a worker halves this bound. */
-export const FULL_STRIDE = 500
+export const FULL_STRIDE_SUBMISSIONS = 500
 /** A call blocks Redis for milliseconds. */
 const WORKSPACES_AT_ONCE = 100
 
 type Answer =
-  0 | 1 | 2 | [after: string, stride: string, last: string, deathsAlone: number | string, ...entries: string[]]
+  0 | 1 | 2 | [after: string, stride: string, last: string, quarantineDeaths: number | string, ...entries: string[]]
 
 /** Takes the next submissions of logs, as lua/take.lua describes. */
 export const createTake = (
@@ -65,7 +65,7 @@ export const createTake = (
 ): ((requests: readonly TakeRequest[], settings: TakeSettings) => Promise<Taken[]>) => {
   const take = defineWorkspaceScript<Answer>({ redis, prefix }, { name: 'take', atOnce: WORKSPACES_AT_ONCE })
   return async (requests, { worker, leaseMs, submissions, bytes, takesDeep, redoMs }) => {
-    const settings = [worker, leaseMs, submissions, bytes, takesDeep ? 1 : 0, redoMs, FULL_STRIDE]
+    const settings = [worker, leaseMs, submissions, bytes, takesDeep ? 1 : 0, redoMs, FULL_STRIDE_SUBMISSIONS]
     const answers = await take(
       settings,
       requests.map(({ workspaceId, applied, after, stride }) => ({
@@ -86,7 +86,7 @@ const readAnswer = (workspaceId: string, answer: Answer, most: number): Taken =>
   if (answer === 0) return { outcome: 'idle' }
   if (answer === 1) return { outcome: 'leased' }
   if (answer === 2) return { outcome: 'deep' }
-  const [after, strideOrNone, last, deathsAlone, ...entries] = answer
+  const [after, strideOrNone, last, quarantineDeaths, ...entries] = answer
   const stride = strideOrNone === '' ? Infinity : Number(strideOrNone)
   const submissions = entries
     .flatMap((value) => readEntry(workspaceId, value))
@@ -98,6 +98,6 @@ const readAnswer = (workspaceId: string, answer: Answer, most: number): Taken =>
     after: Number(after),
     stride,
     isMore: (submissions.at(-1)?.number ?? Number(after)) < Number(last),
-    deathsAlone: Number(deathsAlone),
+    quarantineDeaths: Number(quarantineDeaths),
   }
 }

@@ -3,13 +3,13 @@
 -- admission finds no lease and wakes a worker: no wake is lost.
 --
 -- A lease that ran out without a release is a death of a worker. It halves the stride that the
--- worker took. At a stride of one, in quarantine, it is a death alone.
+-- worker took. In quarantine, at a stride of one, it is counted as a quarantine death instead.
 --
 -- KEYS state never, of the first workspace. ARGV 1 worker, 2 ms of a lease, 3 submissions, 4 bytes,
 -- 5 whether to take deep logs, 6 ms for which applied entries are kept, 7 the full stride; then for
 -- each workspace how its keys begin, and applied, after and stride, or empty texts.
 -- Returns for each 0 (idle), 1 (leased), 2 (deep), or a list: after, stride or an empty text, last
--- number of the log, deaths alone, then entries.
+-- number of the log, quarantine deaths, then entries.
 local worker, leaseMs, submissions, mostBytes = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local takesDeep, redoMs, fullStride = ARGV[5] == '1', tonumber(ARGV[6]), tonumber(ARGV[7])
 local call = redis.call
@@ -22,8 +22,8 @@ local LEAST_HELD = 32
 
 local function noteDeath(key, state)
   if state.stride == 1 and state.quarantine then
-    state.alone = (state.alone or 0) + 1
-    call('HSET', key, 'alone', state.alone)
+    state.deaths = (state.deaths or 0) + 1
+    call('HSET', key, 'deaths', state.deaths)
   else
     local held = math.max(LEAST_HELD, state.took or fullStride)
     state.stride = math.max(1, math.floor(math.min(state.stride or fullStride, held) / 2))
@@ -75,8 +75,8 @@ local function take(begin, applied, after, stride)
   if stride ~= '' then noteStride(key, state, stride) end
   if applied and applied > state.applied then
     notePosition(begin, state, applied)
-    state.alone = nil
-    call('HDEL', key, 'alone', 'quarantine')
+    state.deaths = nil
+    call('HDEL', key, 'deaths', 'quarantine')
   end
   if after and after < state.applied then rewind(begin, state, after) end
   trimApplied(begin, state, nowMs, redoMs)
@@ -87,7 +87,7 @@ local function take(begin, applied, after, stride)
   if state.applied >= state.number then return release(IDLE) end
   if not takesDeep and isDeep(state) then return release(DEEP_LOG) end
   after = after or state.applied
-  local answer = {whole(after), tostring(state.stride or ''), whole(state.number), state.alone or 0}
+  local answer = {whole(after), tostring(state.stride or ''), whole(state.number), state.deaths or 0}
   if submissions == 0 then return release(answer) end
   local most = math.min(submissions, state.stride or submissions)
   local values, count = read(begin .. 'log', after, state.number, most)

@@ -192,7 +192,7 @@ const SITUATIONS: Readonly<Record<string, readonly [given: Given, expected: Expe
       intake: {
         bodies: {
           hold: async () => undefined,
-          inTurn: (_, work) => work(),
+          lineUp: (_, work) => work(),
           takeAnswer: () => assert.fail(),
           figures: () => assert.fail(),
         },

@@ -225,12 +225,12 @@ describe('the doctor', () => {
     await holdWork(queues)
     try {
       await inject(service, queues, { body: feedbackBody('left') })
-      await service.redis.hset(state, { holder: 'gone', until: Date.now() - 60_000, alone: 2 })
+      await service.redis.hset(state, { holder: 'gone', until: Date.now() - 60_000, deaths: 2 })
       const { stdout } = await run()
       assert.match(stdout, /^warning +In 1 workspaces a worker ended while it applied submissions/m)
       assert.match(stdout, /^warning +In 1 workspaces a submission is suspected of ending workers/m)
     } finally {
-      await service.redis.hdel(state, 'holder', 'until', 'alone')
+      await service.redis.hdel(state, 'holder', 'until', 'deaths')
       await resumeWork(queues)
     }
   })

@@ -36,7 +36,7 @@ describe('the lease of a log', () => {
   }
   const deathsOf = (taken: Taken): number => {
     assert.equal(taken.outcome, 'taken')
-    return taken.deathsAlone
+    return taken.quarantineDeaths
   }
   const stateOf = (workspaceId: string): string => workspaceKeys(room.prefix, workspaceId).state
   /** The holder of the lease dies, and its lease ends. */
@@ -133,13 +133,13 @@ describe('the lease of a log', () => {
     }
     await take(workspaceId, 'a', { stride: 1 })
     assert.equal(await kill('a', 'b'), 0)
-    await room.log.noteAlone(workspaceId)
+    await room.log.noteQuarantine(workspaceId)
     assert.equal(await kill('b', 'c'), 1)
     // The quarantine ended with the worker.
     assert.equal(await kill('c', 'd'), 1)
-    await room.log.noteAlone(workspaceId)
+    await room.log.noteQuarantine(workspaceId)
     assert.equal(await kill('d', 'e'), 2)
-    await room.log.noteAlone(workspaceId)
+    await room.log.noteQuarantine(workspaceId)
     await room.log.release('e', [workspaceId])
     assert.equal(deathsOf(await take(workspaceId, 'f')), 2)
     assert.equal(await kill('f', 'g'), 2)
@@ -149,7 +149,7 @@ describe('the lease of a log', () => {
     const workspaceId = await logWith(2)
     await take(workspaceId, 'a', { stride: 1 })
     for (const worker of ['a', 'b']) {
-      await room.log.noteAlone(workspaceId)
+      await room.log.noteQuarantine(workspaceId)
       await die(workspaceId)
       const next = await take(workspaceId, `${worker}'s heir`)
       assert.equal(deathsOf(next), 1)

@@ -4,7 +4,7 @@ import { identifyContact, purgeContact } from '../../api/operations/contacts.ts'
 import type { McpDependencies } from '../../api/mcp/mcp.ts'
 import { submitConversation } from '../../api/operations/conversations.ts'
 import { createFeedback } from '../../api/operations/feedbacks.ts'
-import { createReadingTurns } from '../../api/reads/reading-turns.ts'
+import { createReadPermits } from '../../api/reads/read-permits.ts'
 import type { ReadDependencies } from '../../api/reads/reads.ts'
 import type { AnySubmissionKind } from '../../api/submit/intake.ts'
 import type { IntakeDependencies } from '../../api/submit/intake-dependencies.ts'
@@ -27,7 +27,7 @@ const notAsked = (): never => {
 /** A token is the name of its scope. The stores are empty, and accept all submissions. */
 const INTAKE: IntakeDependencies = {
   isWhole: async () => true,
-  bodies: { hold: (_, work) => work(), inTurn: (_, work) => work(), takeAnswer: () => () => {}, figures: notAsked },
+  bodies: { hold: (_, work) => work(), lineUp: (_, work) => work(), takeAnswer: () => () => {}, figures: notAsked },
   emptyBuckets: { find: () => undefined, seen: () => {} },
   authenticate: async (token) => {
     const scopes = SCOPES.filter((scope) => scope === token)
@@ -51,7 +51,7 @@ const INTAKE: IntakeDependencies = {
 /** A database without a row. */
 export const readsNothing: ReadDependencies = {
   authenticate: INTAKE.authenticate,
-  turns: createReadingTurns(1),
+  permits: createReadPermits(1),
   takeAnswer: () => () => {},
   onFault: () => {},
   stop: new AbortController().signal,

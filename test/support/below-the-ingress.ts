@@ -3,7 +3,7 @@ import type { Operation } from '../../contract/submission.ts'
 import { createAdmit } from '../../queue/admission/admit.ts'
 import type { JobQueues } from '../../queue/jobs/job-queues.ts'
 import { compactId, workspaceKeys } from '../../queue/keys.ts'
-import { batchIdOf, itemText, letterOf, submissionIdIn } from '../../queue/log/log-entry.ts'
+import { idBaseOf, itemText, letterOf, submissionIdIn } from '../../queue/log/log-entry.ts'
 import { createWake } from '../../queue/jobs/wake.ts'
 import type { Service } from './service.ts'
 
@@ -46,15 +46,15 @@ const append = async (
   const [seconds, microseconds] = await redis.time()
   const number = Number(seconds) * 1_000_000 + Number(microseconds) - Math.round(agoMs * 1_000)
   const [last, appended, bytes, applied] = await redis.hmget(keys.state, 'number', 'appended', 'bytes', 'applied')
-  const batchId = batchIdOf(randomUUID())
-  const head = ['1', number, letterOf(operation), compactId(batchId), appended ?? 0, bytes ?? 0, applied ?? 0]
+  const idBase = idBaseOf(randomUUID())
+  const head = ['1', number, letterOf(operation), compactId(idBase), appended ?? 0, bytes ?? 0, applied ?? 0]
   const value = `${head.join(' ')}\n[${itemText({ bodyText: JSON.stringify(body) })}]`
   await redis.xadd(keys.log, `${number}-0`, 'v', value)
   const isFirst = Number(applied ?? 0) >= Number(last ?? 0)
   await redis.hset(keys.state, { number, ...(isFirst && { oldest: number }) })
   await redis.hincrby(keys.state, 'appended', 1)
   await redis.hincrby(keys.state, 'bytes', Buffer.byteLength(value))
-  return { submissionId: submissionIdIn({ batchId, first: number }, 1), number }
+  return { submissionId: submissionIdIn({ idBase, first: number }, 1), number }
 }
 
 /** The body of a feedback in the form of the log. */

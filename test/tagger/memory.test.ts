@@ -5,7 +5,7 @@ import { analyse, generateTags } from '../../tagger/generate-tags.ts'
 import { learn, learnGenerated, MAX_LEARNED_TERMS } from '../../tagger/learn.ts'
 import { apply, MAX_TERMS, newMemory, titleInUse } from '../../tagger/memory.ts'
 import type { Memory } from '../../tagger/memory.ts'
-import { tagBatch } from '../../tagger/tag-batch.ts'
+import { tagTexts } from '../../tagger/tag-texts.ts'
 import { seeded } from '../support/property-seed.ts'
 
 const texts = [
@@ -94,9 +94,9 @@ test('phrases that people repeatedly leave out are not given', () => {
   assert.deepEqual(generateTags('The wheel is stuck and the button is loose', { memory }), ['button'])
 })
 
-test('a batch changes the memory by the shares of its texts', () => {
+test('a group changes the memory by the shares of its texts', () => {
   const memory = newMemory()
-  const { tags, shares } = tagBatch(memory, [{ text: texts[0] ?? '' }, { text: texts[1] ?? '', tags: ['wheel'] }])
+  const { tags, shares } = tagTexts(memory, [{ text: texts[0] ?? '' }, { text: texts[1] ?? '', tags: ['wheel'] }])
   assert.deepEqual(tags[1], ['wheel'])
   const other = newMemory()
   for (const share of shares) apply(other, share)
@@ -169,7 +169,7 @@ test('texts get tags even if the tags of people are not words of the texts', () 
 test('a tag of one language is not given in another', () => {
   const memory = newMemory()
   const french = { text: "La piscine est sale et l'exportation ne marche pas", language: 'fr' }
-  assert.deepEqual(tagBatch(memory, [french, french, french]).tags[0], ['piscine', 'exportation'])
+  assert.deepEqual(tagTexts(memory, [french, french, french]).tags[0], ['piscine', 'exportation'])
   assert.deepEqual(generateTags('La piscina está sucia', { language: 'es', memory }), ['piscina'])
   assert.deepEqual(generateTags('De export werkt niet', { language: 'nl', memory }), ['export'])
 })

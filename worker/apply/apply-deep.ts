@@ -11,14 +11,14 @@ import {
   requestAt,
   type StrideDependencies,
   type TakenStride,
-} from './apply-taken.ts'
+} from './apply-outcome.ts'
 import { applyBusy } from './busy-session.ts'
 import { type AppliedStride, followUp } from './follow-up.ts'
 import { FULL_STRIDE } from './stride-size.ts'
 import { logBlockers } from './log-blockers.ts'
 
 /** A submission ends as dead after this many deaths of workers in quarantine. */
-const MOST_DEATHS_ALONE = 3
+const MOST_QUARANTINE_DEATHS = 3
 
 /** Notes a position and takes the next submissions. Undefined when the worker must stop. */
 type ReadAhead = (request: TakeRequest) => Promise<Taken | undefined>
@@ -64,13 +64,13 @@ const applyTimed = (
   stride: TakenStride,
 ): Promise<{ applied: Applied; ms: number }> => {
   const { quarantine } = dependencies
-  const timed = async (apply: typeof applyAlone): Promise<{ applied: Applied; ms: number }> => {
+  const timed = async (apply: typeof applyInQuarantine): Promise<{ applied: Applied; ms: number }> => {
     const beganAt = performance.now()
     return { applied: await apply(dependencies, stride), ms: performance.now() - beganAt }
   }
   // Only deaths make strides of one, so this submission may be the one that kills workers.
   return stride.stride === 1
-    ? quarantine.exclusive(() => timed(applyAlone))
+    ? quarantine.exclusive(() => timed(applyInQuarantine))
     : quarantine.shared(() => timed(applyHalving))
 }
 
@@ -78,14 +78,14 @@ const applyTimed = (
  * Applies the first submission in quarantine. A death counts against a submission only if the
  * worker did nothing else.
  */
-const applyAlone = async (dependencies: StrideDependencies, stride: TakenStride): Promise<Applied> => {
+const applyInQuarantine = async (dependencies: StrideDependencies, stride: TakenStride): Promise<Applied> => {
   const { logs } = dependencies
-  const { workspaceId, deathsAlone, submissions } = stride
+  const { workspaceId, quarantineDeaths, submissions } = stride
   const first = { ...stride, submissions: submissions.slice(0, 1) }
-  if (deathsAlone < MOST_DEATHS_ALONE) await logs.noteAlone(workspaceId)
+  if (quarantineDeaths < MOST_QUARANTINE_DEATHS) await logs.noteQuarantine(workspaceId)
   try {
-    if (deathsAlone < MOST_DEATHS_ALONE) return await applyHalving(dependencies, first)
-    const death = { attempts: deathsAlone, reason: 'GivenUp stalled' }
+    if (quarantineDeaths < MOST_QUARANTINE_DEATHS) return await applyHalving(dependencies, first)
+    const death = { attempts: quarantineDeaths, reason: 'GivenUp stalled' }
     return await giveUp(dependencies, first, death)
   } finally {
     await logs.noteSurvived(workspaceId)
@@ -105,7 +105,7 @@ const isBusy = ({ stride, submissions, isMore }: TakenStride): boolean =>
 /**
  * Applies strides one after the other. It reads the next stride while Postgres saves the one
  * before. Returns the next request, or undefined if it applied nothing: the stride then has to be
- * applied alone.
+ * applied without a session.
  */
 const applySession = async (
   dependencies: StrideDependencies,

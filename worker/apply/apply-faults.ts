@@ -12,11 +12,11 @@ import type { Stride, StrideResult } from './stride.ts'
 import { logBlockers } from './log-blockers.ts'
 import type { OnSettled } from './follow-up.ts'
 
-/** The most attempts at a submission that fails alone with a fault that may pass. */
+/** The most attempts at a single submission whose fault may pass. */
 export const MOST_ATTEMPTS = 8
 const FIRST_PAUSE_MS = 250
 
-/** By workspace, the attempts of this process at the next submission, if it fails alone. */
+/** By workspace, the attempts of this process at its next submission, if that one fails. */
 export type Attempts = Map<string, { number: number; count: number }>
 
 export type FaultDependencies = {
@@ -38,12 +38,13 @@ export type FaultDependencies = {
 export type Applied = { results: StrideResult[]; dead: Map<string, Ending>; postponedMs?: number }
 
 /**
- * Applies strides of several workspaces together. If that fails, it applies each workspace alone,
- * since one of them may be the cause. Workspaces that fail alone are returned as `failing`.
+ * Applies strides of several workspaces together. If that fails, it applies each workspace by
+ * itself, since one of them may be the cause. A workspace that fails again is returned as
+ * `failing`.
  *
  * @throws when Postgres is away
  */
-export const applyApart = async (
+export const applySplitting = async (
   dependencies: FaultDependencies,
   strides: readonly Stride[],
 ): Promise<{ applied: Map<string, StrideResult>; failing: string[] }> => {
@@ -53,9 +54,9 @@ export const applyApart = async (
     if (isUnavailable(error)) throw error
     if (strides.length === 1) return { applied: new Map(), failing: [strides[0]!.workspaceId] }
   }
-  const each: Awaited<ReturnType<typeof applyApart>> = { applied: new Map(), failing: [] }
+  const each: Awaited<ReturnType<typeof applySplitting>> = { applied: new Map(), failing: [] }
   for (const stride of strides) {
-    const { applied, failing } = await applyApart(dependencies, [stride])
+    const { applied, failing } = await applySplitting(dependencies, [stride])
     for (const [workspaceId, result] of applied) each.applied.set(workspaceId, result)
     each.failing.push(...failing)
   }
@@ -80,7 +81,7 @@ export const applyHalving = async (dependencies: FaultDependencies, stride: Stri
     return { results: [(await apply(dependencies, [stride])).get(workspaceId)!], dead: new Map() }
   } catch (error) {
     if (isUnavailable(error)) throw error
-    if (submissions.length === 1) return afterFaultAlone(dependencies, stride, error)
+    if (submissions.length === 1) return postponeOrGiveUp(dependencies, stride, error)
   }
   const middle = Math.ceil(submissions.length / 2)
   const first = await applyHalving(dependencies, { ...stride, submissions: submissions.slice(0, middle) })
@@ -96,7 +97,7 @@ const isThrough = (results: readonly StrideResult[], number: number): boolean =>
   return last?.outcome === 'applied' && last.position >= number
 }
 
-const afterFaultAlone = async (dependencies: FaultDependencies, stride: Stride, error: unknown): Promise<Applied> => {
+const postponeOrGiveUp = async (dependencies: FaultDependencies, stride: Stride, error: unknown): Promise<Applied> => {
   const { workspaceId, submissions } = stride
   const { number, submissionId } = submissions[0]!
   const former: { number: number; count: number } | undefined = dependencies.attempts.get(workspaceId)

@@ -14,7 +14,7 @@ import { describeFault, isUnavailable } from '../../runtime/fault.ts'
 import { untilAvailable } from '../when-available.ts'
 import { applyDeep } from './apply-deep.ts'
 import { applyShared } from './apply-shared.ts'
-import type { ApplyOutcome, StrideDependencies, TakenStride } from './apply-taken.ts'
+import type { ApplyOutcome, StrideDependencies, TakenStride } from './apply-outcome.ts'
 import { createInHand, type Hand, type InHand } from './in-hand.ts'
 import { FULL_STRIDE } from './stride-size.ts'
 

@@ -1,5 +1,5 @@
 import { beginStride, endStride } from '../trace-jobs.ts'
-import { applyApart } from './apply-faults.ts'
+import { applySplitting } from './apply-faults.ts'
 import {
   type ApplyOutcome,
   isApplied,
@@ -7,7 +7,7 @@ import {
   outcomeOf,
   type StrideDependencies,
   type TakenStride,
-} from './apply-taken.ts'
+} from './apply-outcome.ts'
 import { followUp } from './follow-up.ts'
 
 /** Applies strides of several workspaces together, and follows them up. */
@@ -23,7 +23,7 @@ export const applyShared = async (
   )
   const { applied, failing, ms } = await quarantine.shared(async () => {
     const beganAt = performance.now()
-    return { ...(await applyApart(dependencies, strides)), ms: performance.now() - beganAt }
+    return { ...(await applySplitting(dependencies, strides)), ms: performance.now() - beganAt }
   })
   const bounds = noteTimes(dependencies, strides, ms)
   const followed = [...applied].map(([workspaceId, result]) => ({ workspaceId, results: [result].filter(isApplied) }))

@@ -1,7 +1,6 @@
 import { load } from '../../db/apply/load.ts'
-import { moveRecords } from '../../db/apply/move.ts'
 import type { Sql } from '../../db/connection/postgres.ts'
-import { noChanges, save, type Progress } from '../../db/apply/save.ts'
+import { moveRecords, noChanges, type Progress, save } from '../../db/apply/save.ts'
 import type { FoldedSubmission } from '../fold/receipts.ts'
 import type { ApplyStores, Stride, StrideResult } from './stride.ts'
 import { type FoldedSegment, StrideWork } from './stride-work.ts'

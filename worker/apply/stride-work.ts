@@ -2,7 +2,7 @@ import { ownId } from '../../contract/identity/own-id.ts'
 import { feedbackId } from '../../contract/stored-feedback.ts'
 import type { Submission, SubmissionOf } from '../../contract/submission.ts'
 import { KEY, type Loaded, WHOLE, WHOLE_IF_LARGE } from '../../db/apply/load.ts'
-import { moveRecords } from '../../db/apply/move.ts'
+import { moveRecords } from '../../db/apply/save.ts'
 import { removeBefore } from '../../db/purges/remove-before.ts'
 import { Fold, type FoldableSubmission } from '../fold/fold.ts'
 import { Missing, type MissingState } from '../fold/missing.ts'
@@ -122,6 +122,7 @@ export class StrideWork {
   }
 
   async #decide(purge: SubmissionOf<'purge_contact'>, loaded: Loaded): Promise<Step> {
+    // A replay is applied only while its receipt is queued, so the receipt has to be loaded.
     if (purge.originalNumber !== undefined && this.keys.submissions[0] !== purge) {
       this.keys = this.#keysOfSegment()
       return AGAIN

@@ -1,5 +1,5 @@
-import { lastOfEach, type MessageRecord } from '../../contract/conversation-record.ts'
-import { storableDateTime } from '../../contract/date-time.ts'
+import { type ConversationRecord, lastOfEach, type MessageRecord } from '../../contract/conversation-record.ts'
+import { instantOf, storableDateTime } from '../../contract/date-time.ts'
 import { isPlaceholder } from '../../contract/identity/canonical.ts'
 import { contactIdKey } from '../../contract/identity/keys.ts'
 import { ownId, type Realm } from '../../contract/identity/own-id.ts'
@@ -9,10 +9,8 @@ import { unflattenIf } from '../../contract/unflatten.ts'
 import type { LoadedRow } from '../../db/apply/load.ts'
 import type { Changes } from '../../db/apply/save.ts'
 import type { Contacts } from './contacts.ts'
-import { instantOf } from './instants.ts'
 import { Missing } from './missing.ts'
 import type { Profile } from './profile.ts'
-import { rawDataOf } from './propagate.ts'
 import { linkTo, type Link, type Unresolved } from './unresolved.ts'
 
 type Message = {
@@ -126,4 +124,18 @@ export class Messages {
     const found = this.contacts.findByKey(key, source)
     return found === undefined ? this.unresolved.wait(this.contacts.epochs.idOf(key)) : linkTo(found)
   }
+}
+
+/**
+ * The raw data of a message: its own properties over those of its conversation, if the conversation
+ * propagates them. Both are unflattened first. It spreads, since `Object.assign` would take a key
+ * `__proto__` for the prototype and lose it.
+ */
+export const rawDataOf = (
+  message: MessageRecord,
+  conversation: ConversationRecord,
+  conversationProperties: JsonObject,
+): JsonObject => {
+  const own = unflattenIf(message.shouldUnflattenProperties, message.properties)
+  return conversation.propagatePropertiesToMessages === true ? { ...conversationProperties, ...own } : own
 }

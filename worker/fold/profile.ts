@@ -1,7 +1,7 @@
+import { instantOf } from '../../contract/date-time.ts'
 import { setMember, type JsonObject, type JsonValue } from '../../contract/json.ts'
 import type { Submission } from '../../contract/submission.ts'
 import { PRESENCE, type LoadedRow, type WholeProfile } from '../../db/apply/load.ts'
-import { instantOf } from './instants.ts'
 import { Missing } from './missing.ts'
 import type { Values } from './profile-values.ts'
 

@@ -4,7 +4,7 @@ import { type Recalled, recall } from '../../db/tags/tag-memory.ts'
 import type { Share } from '../../db/tags/tagging.ts'
 import { hashTerm } from '../../tagger/hash.ts'
 import type { Delta, Memory } from '../../tagger/memory.ts'
-import { hashesOf, type ReadText } from '../../tagger/tag-batch.ts'
+import { hashesOf, type AnalysedText } from '../../tagger/tag-texts.ts'
 
 /**
  * Loads into a memory the counts of the terms in these texts, and the tags in use among them,
@@ -15,7 +15,7 @@ export const recallInto = (
   memory: Memory,
   sql: Sql,
   { realm, except }: { realm: Realm; except: readonly string[] },
-): ((read: readonly ReadText[]) => Promise<void>) => {
+): ((read: readonly AnalysedText[]) => Promise<void>) => {
   const asked = new Set<number>()
   return async (read) => {
     const hashes = [...hashesOf(read)].filter((hash) => !asked.has(hash))
@@ -34,7 +34,7 @@ export const recallInto = (
 }
 
 /** Postgres has only hashes of tag keys; the keys are in the texts. */
-const keysOf = (read: readonly ReadText[]): Map<number, string> =>
+const keysOf = (read: readonly AnalysedText[]): Map<number, string> =>
   new Map(
     read.flatMap(({ analysis, learned }) => [
       ...[...analysis.candidates.values()].map(({ hash, key }) => [hash, key] as const),

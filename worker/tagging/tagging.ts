@@ -5,7 +5,7 @@ import { MAX_TERMS_OF_TEXTS, readTexts, storeTags, type StoredText, type WantedR
 import { recallInto, toShare } from './recalled-memory.ts'
 import { TAGGER_VERSION } from '../../contract/tagger-version.ts'
 import { newMemory } from '../../tagger/memory.ts'
-import { freeOwnWords, learnBatch, readBatch, tagRead } from '../../tagger/tag-batch.ts'
+import { analyseTexts, freeOwnWords, learnTexts, tagAnalysed } from '../../tagger/tag-texts.ts'
 
 /** The most texts of one part: storing their shares holds the workspace's lock. */
 const TEXTS_AT_ONCE = 100
@@ -35,15 +35,15 @@ const inParts = ({
 
 const tagTogether = async (sql: Sql, realm: Realm, stored: readonly StoredText[]): Promise<number> => {
   if (stored.length === 0) return 0
-  const read = readBatch(stored.map(({ text, tags }) => ({ text, tags: tags ?? undefined })))
+  const read = analyseTexts(stored.map(({ text, tags }) => ({ text, tags: tags ?? undefined })))
   const memory = newMemory()
   const recall = recallInto(memory, sql, { realm, except: stored.map(({ id }) => id) })
   await recall(read)
-  learnBatch(memory, read)
+  learnTexts(memory, read)
   const freed = freeOwnWords(memory, read)
   // The workspace's own words form new phrases, which have to be recalled, too.
   await recall(freed)
-  const { tags, shares } = tagRead(memory, freed)
+  const { tags, shares } = tagAnalysed(memory, freed)
   const tagged = stored.flatMap(({ record, id, number, textVersion }, at) => {
     const share = shares[at]
     return share === undefined ? [] : [{ record, id, number, textVersion, tags: tags[at] ?? [], share: toShare(share) }]

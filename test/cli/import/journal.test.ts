@@ -10,7 +10,7 @@ const SUBJECT = { mappingHash: 'm', url: 'http://service.test' }
 describe('the journal of an import', () => {
   const folder = temporaryDirectory()
 
-  it('has the settled submissions at the next run, even after a truncated line', () => {
+  it('has the answered submissions at the next run, even after a truncated line', () => {
     const path = join(folder, 'one')
     const first = openJournal(path, SUBJECT)
     first.note('a', [])
@@ -18,16 +18,16 @@ describe('the journal of an import', () => {
     first.close()
     appendFileSync(path, '{"key":"c"')
     const second = openJournal(path, SUBJECT)
-    assert.deepEqual([...second.settled.keys()], ['a', 'b'])
+    assert.deepEqual([...second.answered.keys()], ['a', 'b'])
     second.note('d', [])
     second.close()
     const third = openJournal(path, SUBJECT)
-    const settled = [
+    const answered = [
       ['a', []],
       ['b', ['rating must be a number']],
       ['d', []],
     ]
-    assert.deepEqual([...third.settled], settled)
+    assert.deepEqual([...third.answered], answered)
     third.close()
   })
 

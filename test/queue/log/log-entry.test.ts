@@ -2,21 +2,21 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { v7 as newId } from 'uuid'
 import { compactId } from '../../../queue/keys.ts'
-import { batchIdOf, itemText, readEntry, readHead, submissionIdIn } from '../../../queue/log/log-entry.ts'
+import { idBaseOf, itemText, readEntry, readHead, submissionIdIn } from '../../../queue/log/log-entry.ts'
 
 const FIRST = 1_764_103_200_123_456
-const BATCH = batchIdOf(newId())
+const ID_BASE = idBaseOf(newId())
 const WORKSPACE = newId()
 const TRACE = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
 const KEY = { key: 'k'.repeat(22), body: 'b'.repeat(9) }
 
 const entryOf = (letters: string, ...items: string[]): string =>
-  `1 ${FIRST} ${letters} ${compactId(BATCH)} 7 900 5\n[${items.join(',')}]`
+  `1 ${FIRST} ${letters} ${compactId(ID_BASE)} 7 900 5\n[${items.join(',')}]`
 
 describe('an entry of the log', () => {
   it('has a submission for each letter, with number and id by its place', () => {
     const items = ['{"a":1}', '{"a":2}'].map((bodyText) => itemText({ bodyText }))
-    const head = { batchId: BATCH, first: FIRST }
+    const head = { idBase: ID_BASE, first: FIRST }
     const common = { workspaceId: WORKSPACE, seenPosition: 5 }
     assert.deepEqual(readEntry(WORKSPACE, entryOf('-f-c', ...items)), [
       {

@@ -4,7 +4,7 @@ import * as fc from 'fast-check'
 import type { JsonObject, JsonValue } from '../../../contract/json.ts'
 import { seeded } from '../../support/property-seed.ts'
 import type { ConversationRecord, MessageRecord } from '../../../contract/conversation-record.ts'
-import { rawDataOf } from '../../../worker/fold/propagate.ts'
+import { rawDataOf } from '../../../worker/fold/messages.ts'
 
 const propagate = (conversation: JsonObject, own: JsonObject): JsonObject =>
   rawDataOf(

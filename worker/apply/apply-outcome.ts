@@ -20,7 +20,7 @@ export type TakenStride = Extract<Taken, { outcome: 'taken' }> & { workspaceId: 
 
 /**
  * The result of a stride. `next`: the workspace goes on; `deleted`: it is gone; `failing`: it fails
- * alone, and moves to the backlog; `postponed`: its next submission is tried again later.
+ * by itself, and moves to the backlog; `postponed`: its next submission is tried again later.
  */
 export type ApplyOutcome =
   | { kind: 'next'; workspaceId: string; request: TakeRequest }

@@ -3,8 +3,8 @@ import { describe, it } from 'node:test'
 import * as fc from 'fast-check'
 import type { ConversationRecord, MessageRecord } from '../../../contract/conversation-record.ts'
 import type { JsonObject } from '../../../contract/json.ts'
-import { propagatedSizeBytes } from '../../../api/operations/propagation-size.ts'
-import { rawDataOf } from '../../../worker/fold/propagate.ts'
+import { propagatedSizeBytes } from '../../../api/operations/conversations.ts'
+import { rawDataOf } from '../../../worker/fold/messages.ts'
 import { seeded } from '../../support/property-seed.ts'
 
 describe('propagatedSizeBytes', () => {

@@ -1,20 +1,20 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { createReadingTurns } from '../../api/reads/reading-turns.ts'
+import { createReadPermits } from '../../api/reads/read-permits.ts'
 
-describe('the turns of reads', () => {
+describe('the permits of reads', () => {
   it('go to a bounded number of reads of a workspace at a time, in their order', async () => {
-    const turns = createReadingTurns(2)
+    const permits = createReadPermits(2)
     const ends = Array.from({ length: 4 }, () => Promise.withResolvers<void>())
     const begun: number[] = []
     const reads = ends.map(({ promise }, at) =>
-      turns.take('a', async () => {
+      permits.run('a', async () => {
         begun.push(at)
         await promise
         return at
       }),
     )
-    assert.equal(await turns.take('b', async () => 'another workspace'), 'another workspace')
+    assert.equal(await permits.run('b', async () => 'another workspace'), 'another workspace')
     assert.deepEqual(begun, [0, 1])
     ends[1]!.resolve()
     await reads[1]
@@ -25,10 +25,10 @@ describe('the turns of reads', () => {
   })
 
   it('are refused while the most answers are being written, and return when one is written', async () => {
-    const turns = createReadingTurns(1)
-    const written = turns.hold('a')
-    assert.equal(await turns.take('a', async () => 'read'), undefined)
+    const permits = createReadPermits(1)
+    const written = permits.take('a')
+    assert.equal(await permits.run('a', async () => 'read'), undefined)
     written()
-    assert.equal(await turns.take('a', async () => 'read'), 'read')
+    assert.equal(await permits.run('a', async () => 'read'), 'read')
   })
 })

@@ -14,7 +14,7 @@ export type Text = {
 }
 
 /** An analysed text with its delta for a memory. */
-export type ReadText = {
+export type AnalysedText = {
   readonly analysis: Analysis
   readonly given: readonly string[] | undefined
   readonly learned: Delta
@@ -24,34 +24,34 @@ export type ReadText = {
  * The tags of each text, from people or generated, and its share: the delta that the text has added
  * to the memory.
  */
-type TaggedBatch = { readonly tags: string[][]; readonly shares: Delta[] }
+type TaggedTexts = { readonly tags: string[][]; readonly shares: Delta[] }
 
 /**
- * Learns from all texts of a batch, then tags the untagged ones, so that texts of one batch help
+ * Learns from all texts of a group, then tags the untagged ones, so that texts of one group help
  * each other. Changes the memory; the shares tell by how much, so that they can be stored.
  */
-export const tagBatch = (memory: Memory, texts: readonly Text[]): TaggedBatch => {
-  const read = readBatch(texts)
-  learnBatch(memory, read)
-  return tagRead(memory, freeOwnWords(memory, read))
+export const tagTexts = (memory: Memory, texts: readonly Text[]): TaggedTexts => {
+  const read = analyseTexts(texts)
+  learnTexts(memory, read)
+  return tagAnalysed(memory, freeOwnWords(memory, read))
 }
 
-export const readBatch = (texts: readonly Text[]): ReadText[] =>
+export const analyseTexts = (texts: readonly Text[]): AnalysedText[] =>
   texts.map(({ text, language, tags }) => {
     const analysis = analyse(text, language)
     return { analysis, given: tags, learned: learn(analysis, tags) }
   })
 
-export const learnBatch = (memory: Memory, read: readonly ReadText[]): void => {
+export const learnTexts = (memory: Memory, read: readonly AnalysedText[]): void => {
   for (const { learned } of read) apply(memory, learned)
 }
 
 /** The texts with the workspace's own words unhidden. */
-export const freeOwnWords = (memory: Memory, read: readonly ReadText[]): ReadText[] =>
+export const freeOwnWords = (memory: Memory, read: readonly AnalysedText[]): AnalysedText[] =>
   read.map((text) => (text.given === undefined ? { ...text, analysis: withOwnWords(text.analysis, memory) } : text))
 
 /** Tags the texts that people did not tag. Call it after `freeOwnWords`. Changes the memory. */
-export const tagRead = (memory: Memory, read: readonly ReadText[]): TaggedBatch => {
+export const tagAnalysed = (memory: Memory, read: readonly AnalysedText[]): TaggedTexts => {
   const tags = read.map(({ analysis, given }) => (given === undefined ? chooseTags(analysis, memory) : [...given]))
   const shares = read.map(({ analysis, given, learned }, at): Delta => {
     if (given !== undefined) return learned
@@ -63,7 +63,7 @@ export const tagRead = (memory: Memory, read: readonly ReadText[]): TaggedBatch 
 }
 
 /** The hashes of all terms and tag keys that these texts need from a memory. */
-export const hashesOf = (read: readonly ReadText[]): Set<number> => {
+export const hashesOf = (read: readonly AnalysedText[]): Set<number> => {
   const hashes = new Set<number>()
   for (const { analysis, learned } of read) {
     for (const hash of learned.terms.keys()) hashes.add(hash)
