@@ -1,66 +1,33 @@
+import { readFileSync } from 'node:fs'
 import type { RecordKind } from '../../db/reads/records.ts'
 
 export type ColumnType = 'text' | 'number' | 'flag' | 'time' | 'json'
 export type Columns = Readonly<Record<string, ColumnType>>
 
-const PROFILE: Columns = {
-  contractValue: 'number',
-  externalIds: 'json',
-  properties: 'json',
-  sourceCreatedAt: 'time',
-  sourceUpdatedAt: 'time',
-  createdAt: 'time',
-  updatedAt: 'time',
+type Member = { type: string; format?: string }
+type Reference = { components: { schemas: Record<string, { properties: Record<string, Member> }> } }
+
+const REFERENCE = new URL('../../api/openapi/openapi.json', import.meta.url)
+/** The schema of each kind of record in the reference. */
+const SCHEMAS: Readonly<Record<RecordKind, string>> = {
+  feedback: 'Feedback',
+  customer: 'Customer',
+  account: 'Account',
+  project: 'Project',
+  feedback_category: 'FeedbackCategory',
+  conversation: 'StoredConversation',
+  message: 'StoredMessage',
+}
+const TYPES: Readonly<Record<string, ColumnType>> = { string: 'text', number: 'number', boolean: 'flag' }
+
+/** The members of a kind of record, as columns of a table, in the order of the reference. */
+export const columnsOf = (kind: RecordKind): Columns => {
+  const { components } = JSON.parse(readFileSync(REFERENCE, 'utf8')) as Reference
+  const members = Object.entries(components.schemas[SCHEMAS[kind]]!.properties)
+  return Object.fromEntries(members.map(([name, member]) => [name, columnType(member)]))
 }
 
-/** The members of each kind of record, as columns of a table. */
-export const COLUMNS: Readonly<Record<RecordKind, Columns>> = {
-  feedback: {
-    id: 'text',
-    description: 'text',
-    customerId: 'text',
-    projectId: 'text',
-    rating: 'number',
-    sourceId: 'text',
-    sourceData: 'json',
-    title: 'text',
-    isTranscript: 'flag',
-    tags: 'json',
-    tagsGenerated: 'flag',
-    source: 'text',
-    accountId: 'text',
-    createdAt: 'time',
-    acceptedAt: 'time',
-    updatedAt: 'time',
-  },
-  customer: { id: 'text', name: 'text', email: 'text', accountId: 'text', ...PROFILE },
-  account: { id: 'text', name: 'text', domain: 'text', ...PROFILE },
-  project: { id: 'text', name: 'text', description: 'text', createdAt: 'time' },
-  feedback_category: { id: 'text', title: 'text' },
-  conversation: {
-    id: 'text',
-    title: 'text',
-    source: 'text',
-    externalId: 'text',
-    rating: 'number',
-    tags: 'json',
-    customerIds: 'json',
-    properties: 'json',
-    createdAt: 'time',
-    updatedAt: 'time',
-  },
-  message: {
-    id: 'text',
-    conversationId: 'text',
-    externalId: 'text',
-    incoming: 'flag',
-    customerId: 'text',
-    content: 'text',
-    sourceUrl: 'text',
-    rawData: 'json',
-    createdAt: 'time',
-  },
-}
+const columnType = ({ type, format }: Member): ColumnType => (format === 'date-time' ? 'time' : (TYPES[type] ?? 'json'))
 
 /** A number that `JSON.parse` would round keeps its digits. */
 type Reviver = (key: string, value: unknown, context: { source: string }) => unknown

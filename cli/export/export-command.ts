@@ -8,7 +8,7 @@ import { describeFault } from '../../runtime/fault.ts'
 import { findWorkspace } from '../find-workspace.ts'
 import { startProgressBar } from '../progress-bar.ts'
 import { CommandError, type CommandContext, pathOfCaller, print, runCommand } from '../run-command.ts'
-import { COLUMNS } from './columns.ts'
+import { columnsOf } from './columns.ts'
 import { type Format, FORMATS, OWNER_ONLY } from './formats.ts'
 
 const KINDS = Object.keys(RECORD_TABLES) as RecordKind[]
@@ -116,7 +116,7 @@ await runCommand({
     try {
       const records = await writeDraft(context, of)
       const whole = `${out}.whole`
-      await FORMATS[format](of.draft, whole, COLUMNS[kind])
+      await FORMATS[format](of.draft, whole, columnsOf(kind))
       await rename(whole, out)
       await Promise.all([of.draft, of.progressPath].map((path) => rm(path, { force: true })))
       print(`${values['out']}: ${records} records`)

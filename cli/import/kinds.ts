@@ -79,6 +79,7 @@ export const RECORDS: Readonly<Record<Kind, KindOfRecord>> = {
       ...PROPERTIES,
       id: ['id', 'account.id'],
       text: ['source'],
+      flag: ['shouldUnflattenProperties', 'account.shouldUnflattenProperties'],
       number: ['properties.$contractValue', 'account.properties.$contractValue'],
     }),
     free: ['properties', 'account.properties'],

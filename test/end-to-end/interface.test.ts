@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
+import { columnsOf } from '../../cli/export/columns.ts'
 import type { JsonObject, JsonValue } from '../../contract/json.ts'
 import { type SharedService, sharedService } from '../support/shared-service.ts'
 import { bodyWith } from './body-with.ts'
@@ -32,6 +33,16 @@ describe('every field of the interface', () => {
 
   const known = (): Known => ({ ...introduced, unique: `unique-${++count}` })
 
+  /** The feedback as `GET /feedbacks/{id}`, lists and the change feed give it, by column. */
+  const read = async ({ feedback }: StoredRows): Promise<StoredRows> => {
+    const options = { method: 'GET', token: service.readToken }
+    const { body } = await service.request(`/api/v1/feedbacks/${feedback!['id'] as string}`, undefined, options)
+    const unknown = Object.keys(body.feedback as JsonObject).filter((name) => !EXPORTED.includes(name))
+    assert.deepEqual(unknown, [], 'add them to api/openapi/reading-schemas.ts, and run npm run openapi')
+    const columns = Object.entries(body.feedback as JsonObject).map(([name, value]) => [columnOf(name), value])
+    return { feedback: Object.fromEntries(columns) as JsonObject }
+  }
+
   const stored = async (field: Field, value: JsonValue | undefined, { unique } = known()): Promise<StoredRows> => {
     const body = bodyWith(field, value, unique)
     const answer = await service.post(field.operation, body)
@@ -59,6 +70,10 @@ describe('every field of the interface', () => {
       ])
       assert.deepEqual(memberOf(rows, place), asStored(field, valueOf(field.more.as ?? good, whom)))
       if (long) assert.equal(memberOf(long, place), LONGEST)
+      if (place.startsWith('feedback.')) {
+        const message = 'feedback_json in db/functions/reads.sql gives another value'
+        assert.deepEqual(memberOf(await read(rows), place), memberOf(rows, place), message)
+      }
     })
   }
 })
@@ -80,6 +95,15 @@ const introduce = async (service: SharedService): Promise<Omit<Known, 'unique'>>
     from feedback where id = ${feedback.body.feedback.id}`
   return row!
 }
+
+/** The columns of an export are the members of the reference. */
+const EXPORTED = Object.keys(columnsOf('feedback'))
+
+const OTHER_COLUMNS: Readonly<Record<string, string>> = { customerId: 'contact_id', createdAt: 'source_created_at' }
+
+/** The column of a member of a record. */
+const columnOf = (name: string): string =>
+  OTHER_COLUMNS[name] ?? name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 
 const memberOf = (rows: Record<string, JsonObject | null>, place: string): JsonValue | undefined => {
   const [table = '', column = ''] = place.split('.')

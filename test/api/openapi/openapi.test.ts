@@ -82,7 +82,10 @@ describe('the OpenAPI document', () => {
 
   const assertDescribed = (described: JsonValue, where: string): void => {
     const description = isJsonObject(described) ? described['description'] : undefined
-    assert.ok(typeof description === 'string' && description.trim().length > 3, `${where} has no description`)
+    assert.ok(
+      typeof description === 'string' && description.trim().length > 3,
+      `${where} has no description: write one in api/openapi/`,
+    )
   }
 
   it('has no description of a removed member', () => {

@@ -29,7 +29,8 @@ const withVersion = async (version: string, more = ''): Promise<Functions> => {
 }
 
 describe('migrations', () => {
-  const next = { number: 2, name: '0002_more.sql', text: 'create table more (id uuid primary key)' }
+  // Numbers that no migration of the repository has.
+  const next = { number: 9998, name: '9998_more.sql', text: 'create table more (id uuid primary key)' }
 
   it('are applied once', async () => {
     const { sql } = await migrated()
@@ -57,8 +58,8 @@ describe('migrations', () => {
     const { sql } = await migrated()
     const before = await catalogueText(sql)
     const broken = {
-      number: 3,
-      name: '0003_broken.sql',
+      number: 9999,
+      name: '9999_broken.sql',
       text: 'create table further (id int); select nothing from nowhere',
     }
     await assert.rejects(migrate(sql, [...(await readMigrations()), next, broken]), /nowhere/)
@@ -71,16 +72,17 @@ describe('migrations', () => {
     await assert.rejects(
       migrate(sql, await readMigrations()),
       (error) =>
-        error instanceof MigrationRefused && /at migration 2, this version knows 1\. Start a newer/.test(error.message),
+        error instanceof MigrationRefused &&
+        /at migration 9998, this version knows \d+\. Start a newer/.test(error.message),
     )
     assert.ok(await isMigrated(sql, await readMigrations()), 'a running older version may continue')
   })
 
   it('that were changed after they were applied are refused by name', async () => {
     const { sql } = await migrated()
-    const [baseline] = await readMigrations()
+    const [baseline, ...later] = await readMigrations()
     await assert.rejects(
-      migrate(sql, [{ ...baseline!, text: `${baseline!.text}\ncreate table more (id int);` }]),
+      migrate(sql, [{ ...baseline!, text: `${baseline!.text}\ncreate table more (id int);` }, ...later]),
       (error) =>
         error instanceof MigrationRefused &&
         /^The text of migration 1 \(0001_1_workspaces\.sql, .* differs/.test(error.message),
