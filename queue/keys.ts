@@ -65,7 +65,7 @@ export const keysOfScript = (
 
 const beginOf = (prefix: string, workspaceId: string): string => `{${prefix}:${workspaceId}}:`
 
-/** An id in 22 characters. Apart from their bodies, waiting submissions consist mostly of ids. */
+/** An id in 22 characters. Without its body, a waiting submission is hardly more than its ids. */
 export const compactId = (id: string): string => Buffer.from(id.replaceAll('-', ''), 'hex').toString('base64url')
 
 export const readCompactId = (compact: string): string =>

@@ -18,7 +18,7 @@ export type ServiceFile = {
 
 const pathIn = (dataDir: string): string => join(dataDir, 'service.json')
 
-/** Creates the file anew: an existing file could be a link, or readable by others. */
+/** Creates a new file: an existing file could be a link, or readable by others. */
 export const writeServiceFile = async (dataDir: string, service: ServiceFile): Promise<void> => {
   await removeServiceFile(dataDir)
   await writeFile(pathIn(dataDir), `${JSON.stringify(service, null, 2)}\n`, { mode: 0o600, flag: 'wx' })

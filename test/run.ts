@@ -69,7 +69,7 @@ const ON_BUN = /\/(?:broken-http|fuzz|tls|traces|webhooks|wire)\.test/
 const CLIENT_FILES = /^test\/client\//
 /** Memory and trusted certificates depend on the runtime. Short runs try one runtime only. */
 const ON_EACH = /\/(?:large-bodies|cluster\/tls)\.test/
-/** Tests mostly wait for processes: four runs keep two cores busy. A long run has the whole machine. */
+/** Tests wait for processes: four runs keep two cores busy. A long run has the whole machine. */
 const RUNS_AT_ONCE = LONG ? 1 : 4
 const stopAsked = new AbortController()
 

@@ -83,7 +83,7 @@ describe('traces', () => {
     await taggingIn(TRACE_ID)
   })
 
-  it('begin anew without a valid traceparent of the caller', async () => {
+  it('begin a new trace without a valid traceparent of the caller', async () => {
     const improper = [`00-${'0'.repeat(32)}-${PARENT_ID}-01`, `00-${TRACE_ID}-${PARENT_ID}`, 'ff', '', '00-x']
     const begun = improper.map(async (traceparent) => {
       const id = idIn(await service.submit('/feedbacks', { description: 'x', tags: [] }, { headers: { traceparent } }))
