@@ -187,6 +187,7 @@ describe('consumers of the change feed', () => {
     })
     await submitHistory(own, SUBMISSIONS, { during })
     await isSettled(own)
+    await rig.pair.standbyFollows()
     followers.push(followFeed('a late reader', own, { urls: rig.urls, restarts: false }))
     const note = await assertCopiesEqualTables(followers, {
       sql: rig.sql,

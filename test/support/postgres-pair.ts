@@ -26,6 +26,8 @@ export type PostgresPair = {
   readonly primary: EmbeddedServer
   /** Kills the primary, like a power cut. */
   readonly killPrimary: () => Promise<void>
+  /** Waits until the standby has replayed what the primary has written. */
+  readonly standbyFollows: () => Promise<void>
   /** Makes the standby a primary. */
   readonly promote: () => Promise<void>
   /** Starts the former primary again, which still acts as the primary. */
@@ -41,6 +43,10 @@ export type PostgresPlace = {
 
 const HERE: PostgresPlace = { address: '127.0.0.1', start: startPostgres }
 const STATEMENT_TIMEOUT_MS = 20_000
+/** A receiver of the WAL tries again every five seconds. */
+const FOLLOWED_WITHIN_MS = 120_000
+/** The primary keeps the WAL that the standby lacks, however often it is restarted. */
+const SLOT = 'standby'
 const NOWHERE = 'host=127.0.0.1 port=1'
 
 /**
@@ -82,10 +88,13 @@ export const startPostgresPair = async ({
     const { username, password } = new URL(superuserUrl(former, firstUrl))
     const source = `host=${atFirst.address} port=${first.port} user=${username} password=${password}`
     writeFileSync(join(standby, 'cluster', 'standby.signal'), '')
-    appendFileSync(join(standby, 'cluster', 'postgresql.auto.conf'), `primary_conninfo = '${source}'\n`)
+    const settings = `primary_conninfo = '${source}'\nprimary_slot_name = '${SLOT}'\n`
+    appendFileSync(join(standby, 'cluster', 'postgresql.auto.conf'), settings)
+    const atFormer = asSuperuser(former, firstUrl)
+    await atFormer`select pg_create_physical_replication_slot(${SLOT}, true)`
     const second = await start(atSecond, standby)
     const secondUrl = second.url.replace('127.0.0.1', atSecond.address)
-    const [atFormer, atStandby] = [asSuperuser(former, firstUrl), asSuperuser(standby, secondUrl)]
+    const atStandby = asSuperuser(standby, secondUrl)
     const reload = async (sql: Sql, name: string, value: string): Promise<void> => {
       await sql.unsafe(`alter system set ${name} = '${value}'`)
       await sql`select pg_reload_conf()`
@@ -106,6 +115,18 @@ export const startPostgresPair = async ({
       killPrimary: async () => {
         process.kill(primary.pid, 'SIGKILL')
         await primary.exited
+      },
+      standbyFollows: async () => {
+        await until(
+          'the standby has what the primary has written',
+          async () => {
+            const [{ written }] = await atFormer<[{ written: string }]>`select pg_current_wal_lsn() as written`
+            const [{ follows }] = await atStandby<[{ follows: boolean }]>`
+              select pg_last_wal_replay_lsn() >= ${written}::pg_lsn as follows`
+            return follows
+          },
+          FOLLOWED_WITHIN_MS,
+        )
       },
       promote: async () => void (await atStandby`select pg_promote()`),
       bringBack: () => start(atFirst, former, first.port),
