@@ -10,13 +10,13 @@ const STATEMENT_TIMEOUT_MS = 3_000
 type Server = { place: string; isStandby: boolean; behindBytes: number; behindSeconds: number }
 
 /**
- * Findings about the servers of a DATABASE_URL with several hosts. `sql` is connected to the
- * primary.
+ * Findings about all servers that DATABASE_URL and READS_DATABASE_URL name, if these are several.
+ * `sql` is connected to the primary.
  */
-export const checkStandbys = async (databaseUrl: string, sql: Sql): Promise<Finding[]> => {
-  const address = readPostgresUrl(databaseUrl)
-  if (typeof address === 'string' || address.urls.length === 1) return []
-  const { urls } = address
+export const checkStandbys = async (addresses: readonly string[], sql: Sql): Promise<Finding[]> => {
+  const urlsByHost = new Map(addresses.flatMap(serversOf).map((url) => [new URL(url).host, url]))
+  const urls = [...urlsByHost.values()]
+  if (urls.length === 1) return []
   const [{ written }] = await sql<[{ written: string }]>`select pg_current_wal_lsn()::text as written`
   const asked = await Promise.all(urls.map((url) => askServer(url, written)))
   const servers = asked.filter((server) => 'place' in server)
@@ -33,6 +33,11 @@ export const checkStandbys = async (databaseUrl: string, sql: Sql): Promise<Find
       : []),
     ...servers.filter(({ isStandby }) => isStandby).map(judgeStandby),
   ]
+}
+
+const serversOf = (address: string): readonly string[] => {
+  const read = readPostgresUrl(address)
+  return typeof read === 'string' ? [] : read.urls
 }
 
 /** Asked after the primary, so that a standby that keeps up does not seem behind. */
@@ -53,7 +58,7 @@ const askServer = async (url: string, written: string): Promise<Server | Finding
   } catch (error) {
     return warning(
       `Postgres at ${place} cannot be reached (${describeFault(error)}).`,
-      'Start it, or remove it from DATABASE_URL.',
+      'Start it, or remove it from DATABASE_URL or READS_DATABASE_URL.',
     )
   } finally {
     await sql.end({ timeout: 1 })
@@ -66,6 +71,9 @@ const judgeStandby = ({ place, behindBytes, behindSeconds }: Server): Finding =>
     `The standby of Postgres at ${place} is ${(behindBytes / BYTES_PER_MIB).toFixed(1)} MiB behind; ` +
     `its last transaction is ${Math.round(behindSeconds)} s old.`
   return behindBytes > MOST_BEHIND.bytes || behindSeconds > MOST_BEHIND.seconds
-    ? warning(text, 'Check its log, its disk and the network: a failover to it would lose these writes.')
+    ? warning(
+        text,
+        'Check its log, its disk and the network: readers miss these writes, and a failover to it would lose them.',
+      )
     : well(text)
 }

@@ -65,9 +65,13 @@ const examine = async (): Promise<Finding[]> => {
   const redis = read(['REDIS_URL', 'REDIS_PREFIX', 'REDIS_REPLICAS_ACK'])
   const maxBacklog = read(['MAX_BACKLOG'])?.MAX_BACKLOG ?? Infinity
   const hashKey = read(['HASH_KEY'])
+  const reads = read(['READS_DATABASE_URL'])
   const sql = postgres && openForCommand(postgres, { name: 'doctor', statementTimeoutMs: STATEMENT_TIMEOUT_MS })
   try {
-    if (sql) findings.push(...(await examinePostgres(sql, postgres.DATABASE_URL, hashKey?.HASH_KEY)))
+    if (sql) {
+      const addresses = [postgres.DATABASE_URL, reads?.READS_DATABASE_URL ?? postgres.DATABASE_URL]
+      findings.push(...(await examinePostgres(sql, addresses, hashKey?.HASH_KEY)))
+    }
     if (redis) findings.push(...(await examineRedis(redis, sql, maxBacklog)))
   } finally {
     await sql?.end({ timeout: 1 })
@@ -117,11 +121,15 @@ const checkPorts = async (environment: Environment, dataDir: string): Promise<Fi
   return findings
 }
 
-const examinePostgres = async (sql: Sql, url: string, hashKey: string | undefined): Promise<Finding[]> => {
+const examinePostgres = async (
+  sql: Sql,
+  addresses: readonly string[],
+  hashKey: string | undefined,
+): Promise<Finding[]> => {
   try {
     const key = hashKey === undefined ? undefined : hashKeyFrom(hashKey)
     const findings = await withinTime(checkPostgres(sql, key, await readMigrations()), SERVER_TIMEOUT_MS)
-    return [...findings, ...(await checkStandbys(url, sql))]
+    return [...findings, ...(await checkStandbys(addresses, sql))]
   } catch (error) {
     const { what, remedy } = explainPostgres(error)
     return [wrong(what, remedy)]

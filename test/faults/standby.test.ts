@@ -94,6 +94,9 @@ describe('a standby of Postgres', () => {
     const asked = { environment: { ...service.environment, DATABASE_URL: withAnother } }
     const { stdout } = await runCommand(asked, 'cli/doctor/doctor-command.ts')
     assert.match(stdout, /warning +Postgres at 127\.0\.0\.1:1 cannot be reached/)
+    const readsElsewhere = { ...service.environment, READS_DATABASE_URL: 'postgres://u:p@127.0.0.1:1/d' }
+    const { stdout: withReads } = await runCommand({ environment: readsElsewhere }, 'cli/doctor/doctor-command.ts')
+    assert.match(withReads, /warning +Postgres at 127\.0\.0\.1:1 cannot be reached/)
     await pair.promote()
     await until('there are two primaries', async () =>
       / all accept writes: they are independent primaries\./.test(await doctor()),
