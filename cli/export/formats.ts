@@ -64,7 +64,11 @@ const PARQUET = {
   text: { type: 'BYTE_ARRAY', converted_type: 'UTF8' },
   number: { type: 'DOUBLE' },
   flag: { type: 'BOOLEAN' },
-  time: { type: 'INT64', converted_type: 'TIMESTAMP_MICROS' },
+  time: {
+    type: 'INT64',
+    converted_type: 'TIMESTAMP_MICROS',
+    logical_type: { type: 'TIMESTAMP', isAdjustedToUTC: true, unit: 'MICROS' },
+  },
   json: { type: 'BYTE_ARRAY', converted_type: 'UTF8' },
 } as const satisfies Readonly<Record<ColumnType, object>>
 

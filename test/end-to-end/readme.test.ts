@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { rmSync, writeFileSync } from 'node:fs'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
@@ -156,17 +156,26 @@ describe('the README and the documents', () => {
     }
   }
 
-  for (const { path, script } of scriptsIn('ts')) {
-    it(`have a script with valid types that repeats requests when it has to, in ${path}`, async () => {
-      writeFileSync(join(clone, 'test', 'script.ts'), script)
-      const project = { extends: './tsconfig.json', include: ['test/script.ts'] }
-      writeFileSync(join(clone, 'script.tsconfig.json'), JSON.stringify(project))
-      await terminal.run(
-        'node_modules/.bin/bun node_modules/typescript/bin/tsc --noEmit --project script.tsconfig.json',
-      )
-      await submitsPatiently(`${runtime} test/script.ts`)
-    })
+  const checkedScript = async (document: string): Promise<string> => {
+    const script = scriptsIn('ts').find(({ path }) => path === document)!.script
+    writeFileSync(join(clone, 'test', 'script.ts'), script)
+    const project = { extends: './tsconfig.json', include: ['test/script.ts'] }
+    writeFileSync(join(clone, 'script.tsconfig.json'), JSON.stringify(project))
+    await terminal.run('node_modules/.bin/bun node_modules/typescript/bin/tsc --noEmit --project script.tsconfig.json')
+    return `${runtime} test/script.ts`
   }
+
+  it('have a script with valid types that repeats requests when it has to', async () => {
+    await submitsPatiently(await checkedScript('docs/integrate.md'))
+  })
+
+  it('have a script with valid types that keeps a CSV file up to date', async () => {
+    const program = await checkedScript('docs/read.md')
+    await terminal.run(`${program} & until [ -s feedback.csv ]; do sleep 0.2; done; kill $!`)
+    const [{ known }] = await sql<[{ known: number }]>`
+      select count(*)::int as known from feedback where strpos(${readFileSync(join(clone, 'feedback.csv'), 'utf8')}, id::text) > 0`
+    assert.ok(known > 0)
+  })
 
   for (const { path, script } of scriptsIn('python')) {
     it(
@@ -188,7 +197,9 @@ describe('the README and the documents', () => {
 
   it('have scripts and commands in the expected documents', () => {
     assert.deepEqual(new Set(commands.map(({ path }) => path)), new Set(IN_TURN))
-    for (const language of ['python', 'ts'] as const) assert.equal(scriptsIn(language).length, 1)
+    assert.equal(scriptsIn('python').length, 1)
+    const inTypeScript = scriptsIn('ts').map(({ path }) => path)
+    assert.deepEqual(inTypeScript.toSorted(), ['docs/integrate.md', 'docs/read.md'])
   })
 
   it('have a checked output for every command', () => {
