@@ -94,7 +94,7 @@ export const SETTINGS = {
     'a URL such as redis://user:password@host:6379, redis+cluster://host:6379,host:6379 or redis+sentinel://host:26379/master',
   ),
   REDIS_PREFIX: setting(
-    v.optional(v.pipe(v.string(), v.regex(/^[A-Za-z0-9_-]{1,40}$/)), 'fbi'),
+    v.optional(v.pipe(v.string(), v.regex(/^[A-Za-z0-9_-]{1,40}$/)), 'feedback-insights'),
     'up to 40 letters, digits, hyphens and underscores',
   ),
   REDIS_REPLICAS_ACK: setting(v.optional(wholeNumber(0, 5), '0'), 'a whole number from 0 to 5'),

@@ -5,8 +5,8 @@ import type { Sql } from '../connection/postgres.ts'
 import type { LoadedPurge } from './load-purge.ts'
 
 /**
- * The most records of one step. A step holds the workspace's lock, mostly to take the records'
- * shares out of the tag memory.
+ * The most records of one step. A step holds the workspace's lock. Most of its time goes into the
+ * tag memory, which gives back the shares of the records.
  */
 const RECORDS_PER_STEP = 250
 

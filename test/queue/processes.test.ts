@@ -143,7 +143,7 @@ describe('silent workers', () => {
     Object.assign(url, { username: user, password: user })
     const limited = await connectForCommand(url.href)
     try {
-      assert.equal(await countSilent(limited, 'fbi', Promise.resolve([])), undefined)
+      assert.equal(await countSilent(limited, 'feedback-insights', Promise.resolve([])), undefined)
     } finally {
       limited.disconnect()
     }

@@ -47,8 +47,8 @@ type Column = { name: string; isId: boolean; isHash: boolean }
 
 /**
  * Multiplies the rows of a schema, with other ids. Copies are related like their originals: copies
- * of feedback are spread over the copies of contacts and accounts. It creates no objects, since
- * that would make other connections plan anew.
+ * of feedback are spread over the copies of contacts and accounts. It creates no objects: after
+ * these, other connections would plan their statements again.
  */
 export const multiplyRows = async (sql: Sql, copies: Copies): Promise<void> => {
   for (const table of GROWING_TABLES) {
