@@ -95,20 +95,6 @@ describe('free objects', () => {
     })
   }
 
-  it('an account has the same bounds in its own call', () => {
-    const properties = { ...NAMED, ...crowd(MAX_MEMBERS - 1), note: filling('note', MAX_BYTES + 1) }
-    assert.deepEqual(pathsOf(accountRecord, { id: 'a', properties }), ['properties'])
-    assert.deepEqual(pathsOf(accountRecord, { id: 'a', properties: { ...NAMED, note: properties.note } }), [
-      'properties.note',
-    ])
-  })
-
-  it('a name of a contact counts as a member', () => {
-    assert.deepEqual(pathsOf(contactRecord, { id: 'x', properties: { $name: 'n'.repeat(MAX_BYTES) } }), [
-      'properties.$name',
-    ])
-  })
-
   it('an unflattened object has its bounds both as sent and as stored', () => {
     const dotted = crowd(MAX_MEMBERS, 'a.')
     // Two dotted keys make one member that is too large.

@@ -75,9 +75,4 @@ describe('a purge', () => {
     const purged = (source: string) => choosePurged(realm, { email: 'a@x.example', source }, held).contactIds
     assert.deepEqual([purged('API'), purged('CRM')], [['anonymous'], []])
   })
-
-  it('without a match looks for the keys of its words in dead submissions', () => {
-    const { keys, contactIds } = choosePurged(realm, { id: 'ada', email: 'a@x.example' }, [])
-    assert.deepEqual([contactIds, keys], [[], [contactIdKey(realm, 'ada'), emailKey(realm, 'a@x.example')]])
-  })
 })
