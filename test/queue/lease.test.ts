@@ -9,10 +9,7 @@ import { asked, openQueueRoom, takeSettings } from '../support/queue-room.ts'
 const HOUR_MS = 3_600_000
 
 describe('the lease of a log', () => {
-  let room: ReturnType<typeof openQueueRoom>
-  before(() => {
-    room = openQueueRoom()
-  })
+  const room = openQueueRoom()
   after(() => room.close())
 
   const admit = async (workspaceId: string, count = 1): Promise<void> => {

@@ -15,10 +15,7 @@ const DEEP = 250
 const LARGE = JSON.stringify({ description: 'x'.repeat(100_000) })
 
 describe('submissions that are admitted together', () => {
-  let room: ReturnType<typeof openQueueRoom>
-  before(() => {
-    room = openQueueRoom()
-  })
+  const room = openQueueRoom()
   after(() => room.close())
 
   const namesOf = (workspaceId: string) => workspaceKeys(room.prefix, workspaceId)

@@ -12,11 +12,8 @@ const SHARED = { submissions: 1, isDeep: false }
 const DEEP = { submissions: 300, isDeep: true }
 
 describe('waking workers', () => {
-  let room: ReturnType<typeof openQueueRoom>
+  const room = openQueueRoom()
   let queues: JobQueues
-  before(() => {
-    room = openQueueRoom()
-  })
   after(() => room.close())
 
   /** Queues that no other test uses. */

@@ -7,10 +7,7 @@ import { asked, openQueueRoom, takeSettings } from '../../support/queue-room.ts'
 const SUBMISSIONS = 40
 
 describe('forgetting a deleted workspace in Redis', () => {
-  let room: ReturnType<typeof openQueueRoom>
-  before(() => {
-    room = openQueueRoom()
-  })
+  const room = openQueueRoom()
   after(() => room.close())
 
   const fill = async (workspaceId: string): Promise<void> => {
