@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, beforeEach, describe, it } from 'node:test'
-import { contactIdKey, contactSourceKey, emailKey } from '../../../contract/identity/keys.ts'
+import { contactIdKey, contactSourceKey } from '../../../contract/identity/keys.ts'
 import { ownId } from '../../../contract/identity/own-id.ts'
 import type { Submission } from '../../../contract/submission.ts'
 import type { Sql } from '../../../db/connection/postgres.ts'
@@ -115,32 +115,6 @@ describe('applying a stride', () => {
     )
   })
 
-  it('keeps a thousand metadata keys, the keys of the latest identify first', async () => {
-    const keys = (name: string, many: number) =>
-      Object.fromEntries(Array.from({ length: many }, (_, at) => [`${name}${at}`, at]))
-    await applied(given([contact({ id: '1', properties: keys('a', 900) })]))
-    await applied(given([contact({ id: '1', properties: keys('z', 200) })], FIRST + 1), FIRST)
-    const [row] = await sql<{ keys: string[] }[]>`
-      select array(select jsonb_object_keys(properties)) as keys from contact where workspace_id = ${workspaceId}`
-    assert.equal(row!.keys.length, 1_000)
-    assert.equal(row!.keys.filter((key) => key.startsWith('z')).length, 200)
-  })
-
-  it('remembers an own id that an answer may have had before the claim of the email', async () => {
-    const email = 'ann@example.org'
-    const submissions = given([
-      contact({ id: '1', properties: { $email: email } }),
-      feedback({ contact: { email }, sourceId: 'unseen' }, { seenPosition: FIRST - 1 }),
-      feedback({ contactId: emailKey(realm(), email), sourceId: 'told' }),
-    ])
-    await applied(submissions)
-    const rows = await sql`select contact_id from feedback where workspace_id = ${workspaceId}`
-    const id = contactSourceKey(realm(), 'API', '1')
-    assert.deepEqual([...rows], [{ contact_id: id }, { contact_id: id }])
-    const aliases = await sql`select id, contact_id from contact_alias where workspace_id = ${workspaceId}`
-    assert.deepEqual([...aliases], [{ id: emailKey(realm(), email), contact_id: id }])
-  })
-
   it('stores with an idempotency key the contacts of the submission', async () => {
     const idempotency = () => ({ idempotency: { key: randomUUID(), body: 'hash' } })
     const submissions = given([
@@ -162,33 +136,6 @@ describe('applying a stride', () => {
         subject_id: subject,
         idempotency_key: submissions[at]!.idempotency?.key ?? null,
       })),
-    )
-  })
-
-  it('skips a replay that is already applied', async () => {
-    const [first] = given([contact({ id: '1', properties: { $name: 'Ann' } })])
-    await applied([first!])
-    const replay = { ...first!, number: FIRST + 5, originalNumber: FIRST }
-    const result = await applied([replay], FIRST)
-    assert.deepEqual(result, { outcome: 'applied', position: FIRST + 5, applied: [], found: [replay], decided: [] })
-    const [counted] =
-      await sql`select applied::int, superseded::int from workspace_progress where workspace_id = ${workspaceId}`
-    assert.deepEqual(counted, { applied: 1, superseded: 0 })
-  })
-
-  it('subtracts the tags of a replaced record', async () => {
-    const tagged = (tags: string[] | undefined) => feedback({ sourceId: 'T-1', ...(tags && { tags }) })
-    await applied(given([tagged(['ui', 'speed'])]))
-    await sql`update feedback set tags_generated = true where workspace_id = ${workspaceId}`
-    await applied(given([tagged([' ui ', 'ui', ' ', 'export'])], FIRST + 1), FIRST)
-    const rows =
-      await sql`select title, uses::int from feedback_category where workspace_id = ${workspaceId} order by title`
-    assert.deepEqual(
-      [...rows],
-      [
-        { title: 'export', uses: 1 },
-        { title: 'ui', uses: 1 },
-      ],
     )
   })
 })
