@@ -94,12 +94,4 @@ describe('the documents', () => {
       [],
     )
   })
-
-  it('have no numbered parts, so no file names one', () => {
-    const files = [...readSourceFiles(root), ...documents]
-    assert.deepEqual(
-      files.filter(({ text }) => /\bpart \d+ of the README|README,? part \d/i.test(text)).map(({ path }) => path),
-      [],
-    )
-  })
 })

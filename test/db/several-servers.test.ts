@@ -10,14 +10,12 @@ import { createReader, READABLE_TABLES } from '../../db/schema/readers.ts'
 import { DEFAULT_WORKSPACE } from '../../db/workspaces/workspaces.ts'
 import { DOCUMENTED_QUERIES } from '../support/documented-queries.ts'
 import { fillTables } from '../support/fill-tables.ts'
-import { madeReport } from '../support/made-report.ts'
 import { superuserUrl } from '../support/superuser.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
 
 const SITES = ['east', 'west'] as const
 const FEEDBACK = { east: 2_000, west: 1_000 }
 const READER = 'insights'
-const WRONG_OBJECT_TYPE = '42809'
 const ABOUT_A_WORKSPACE = DOCUMENTED_QUERIES.filter(([, query]) => query.includes(`'${DEFAULT_WORKSPACE}'`))
 
 type Installation = { server: EmbeddedServer; superuserUrl: string; readerUrl: string }

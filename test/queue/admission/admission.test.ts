@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { after, before, describe, it } from 'node:test'
+import { after, describe, it } from 'node:test'
 import type { Admission, AdmissionRequest } from '../../../queue/admission/admission.ts'
 import { createAdmit } from '../../../queue/admission/admit.ts'
 import { MICROSECONDS_PER_MS, workspaceKeys } from '../../../queue/keys.ts'

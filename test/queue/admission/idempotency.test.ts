@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { after, before, describe, it } from 'node:test'
+import { after, describe, it } from 'node:test'
 import * as fc from 'fast-check'
 import { hashKeyFrom } from '../../../contract/identity/own-id.ts'
 import { type IdempotencyRecord, OPERATIONS } from '../../../contract/submission.ts'

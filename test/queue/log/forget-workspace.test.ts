@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { after, before, describe, it } from 'node:test'
+import { after, describe, it } from 'node:test'
 import { forgetLeftOf, forgetWorkspace } from '../../../queue/log/forget-workspace.ts'
 import { asked, openQueueRoom, takeSettings } from '../../support/queue-room.ts'
 
