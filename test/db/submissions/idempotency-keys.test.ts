@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { beforeEach, describe, it } from 'node:test'
 import { IDEMPOTENCY_SECONDS } from '../../../contract/limits.ts'
-import { beginDeletion, deleteOwnedRows } from '../../../db/workspaces/delete-workspace.ts'
 import { setAside } from '../../../db/submissions/dead.ts'
 import { findIdempotencyKeys } from '../../../db/submissions/idempotency-keys.ts'
 import { readPosition } from '../../../db/submissions/position.ts'
