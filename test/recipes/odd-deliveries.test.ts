@@ -115,6 +115,77 @@ describe('receivers of deliveries without values', () => {
     assert.equal((await contact('app', 'victim'))['email'], 'v@x.example')
   })
 
+  it('zendesk.ts and intercom.ts keep the words when their author is missing', async () => {
+    const ticket = { id: 5160, subject: 'S', description: 'Body', created_at: '2026-01-01T10:00:00Z' }
+    await deliverAll('zendesk.ts', ofEachAttempt, [
+      { ticket, requester: { id: '', name: '', email: '' }, organization: '' },
+      { ticket: { ...ticket, id: '5161' } },
+      { ticket: { ...ticket, id: '5162' }, requester: { name: 'Bo' } },
+    ])
+    for (const [id, who] of Object.entries({ 5160: null, 5161: null, 5162: 'Bo' }))
+      assert.equal((await feedback('zendesk', id))['contact'], who)
+    const author = { type: 'user', id: null }
+    const item = {
+      type: 'conversation',
+      id: 41,
+      created_at: 1767261600,
+      source: { id: 1, body: 'Where is my invoice?', author: { type: 'user', id: 'u-41' } },
+      conversation_parts: {
+        conversation_parts: [
+          { id: 2, body: 'thanks', created_at: 1767262000, author },
+          { id: 3, body: 'bye', created_at: 1767262001 },
+        ],
+      },
+      conversation_rating: { rating: null },
+    }
+    const rated = { ...item, updated_at: 1767265200, conversation_rating: { rating: 5, remark: 'well done' } }
+    const { conversation_rating: _, ...part } = { ...item, updated_at: 1767268800 }
+    const { created_at: __, ...timeless } = item
+    const sent = [rated, item, part, timeless].map((delivered, at) => ({
+      id: `n-41-${at}`,
+      topic: 'x',
+      data: { item: delivered },
+    }))
+    await deliverAll('intercom.ts', SIGNS['intercom']!, sent)
+    const conversation = `select rating::float8, updated_at from conversation where external_id = '41'`
+    assert.deepEqual(await rowOf(conversation), { rating: 5, updated_at: new Date('2026-01-01T11:00:00Z') })
+    const messages = `select content, contact_id is null as "isOfNobody" from message where conversation_id in
+      (select id from conversation where external_id = '41')`
+    await until('the messages are stored', async () => (await service.sql.unsafe(messages)).length === 4)
+    const stored = await service.sql.unsafe<{ content: string; isOfNobody: boolean }[]>(messages)
+    assert.deepEqual(
+      stored.filter(({ isOfNobody }) => !isOfNobody).map(({ content }) => content),
+      ['Where is my invoice?'],
+    )
+  })
+
+  it('segment.ts and zendesk.ts keep the values of the later event when an older one comes after it', async () => {
+    const identify = (timestamp: string, traits: object) => ({ type: 'identify', userId: 'u-late', timestamp, traits })
+    const group = (timestamp: string, traits: object) => ({ type: 'group', groupId: 'g-late', timestamp, traits })
+    await deliverAll('segment.ts', SIGNS['segment']!, [
+      identify('2026-02-01T00:00:00Z', { name: 'Peter', plan: 'team' }),
+      identify('2026-01-01T00:00:00Z', { name: 'P.', plan: 'free', title: 'Clerk' }),
+      group('2026-02-01T00:00:00Z', { name: 'Hooli', plan: 'team' }),
+      group('2026-01-01T00:00:00Z', { name: 'H.', plan: 'free' }),
+      group('2026-03-01T00:00:00Z', { size: 7 }),
+    ])
+    const { name, properties } = await contact('app', 'u-late')
+    assert.deepEqual([name, properties], ['Peter', { plan: 'team', title: 'Clerk' }])
+    const account = `select name, properties from account join account_external_id on account_id = id where external_id = 'g-late'`
+    await until('the size is stored', async () => 'size' in ((await rowOf(account))['properties'] as object))
+    assert.deepEqual(await rowOf(account), { name: 'Hooli', properties: { plan: 'team', size: 7 } })
+    const ticket = (id: string, created_at: string, name: string) => ({
+      ticket: { id, description: id, created_at },
+      requester: { id: 'r-late', name },
+    })
+    await deliverAll('zendesk.ts', ofEachAttempt, [
+      ticket('6001', '2026-02-01T10:12Z', 'Ada Byron'),
+      ticket('6002', '2026-01-01T10:12Z', 'A. Byron'),
+    ])
+    await feedback('zendesk', '6002')
+    assert.equal((await contact('zendesk', 'r-late'))['name'], 'Ada Byron')
+  })
+
   it('keep integers that JavaScript would round, and texts with bare line breaks, unchanged', async () => {
     // The first two are equal as JavaScript numbers.
     const large = ['9912140633506421', '9912140633506420', '-12345678901234567890', '1e400']
