@@ -74,6 +74,33 @@ describe('the decision of a purge', () => {
 })
 
 describe('the removal of a purge', () => {
+  it('leaves a record that a later submission has replaced', async () => {
+    await begin()
+    await rig.feedback({ sourceId: 'T-1', contact: { email: 'ann@example.com' } })
+    const purge = await rig.decide({ email: 'ann@example.com' })
+    await rig.feedback({ sourceId: 'T-1', contact: { email: 'ann@example.com' } })
+    assert.deepEqual(await rig.remove(purge), { ...NOTHING, contacts: 1, feedback: 1 })
+    const [feedback] = await schema.sql<{ isNew: boolean; hasContact: boolean }[]>`
+      select first_number = number as "isNew", contact_id is not null as "hasContact" from feedback where workspace_id = ${ws}`
+    assert.deepEqual(feedback, { isNew: true, hasContact: true })
+  })
+
+  it('removes an empty conversation even if a later submission gives one of its messages a contact', async () => {
+    await begin()
+    await rig.conversation({
+      id: 'c',
+      contacts: [{ id: 'ada' }],
+      messages: [
+        { id: '1', contactId: 'ada' },
+        { id: '2', contactId: 'later' },
+      ],
+    })
+    const purge = await rig.decide({ id: 'ada' })
+    await rig.identify({ id: 'later' })
+    assert.deepEqual(await rig.remove(purge), { ...NOTHING, contacts: 1, messages: 2, conversations: 1 })
+    assert.equal((await count('conversation')) + (await count('message')) + (await count('unresolved')), 0)
+  })
+
   it('frees the idempotency keys of submissions about the contact, and no others', async () => {
     await begin()
     const withKey = (key: string) => ({ idempotency: { key, body: 'b' } })
