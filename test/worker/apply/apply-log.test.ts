@@ -3,7 +3,7 @@ import { after, afterEach, before, describe, it } from 'node:test'
 import type { SubmissionState } from '../../../contract/receipt.ts'
 import type { Submission } from '../../../contract/submission.ts'
 import { applyStrides } from '../../../worker/apply/apply-strides.ts'
-import { deleteWorkspaceForTest, openApplyRig, type ApplyRig } from '../../support/apply-rig.ts'
+import { openApplyRig, type ApplyRig } from '../../support/apply-rig.ts'
 import { feedbackBody } from '../../support/below-the-ingress.ts'
 import { hashKey } from '../../support/deliveries.ts'
 import { until } from '../../support/until.ts'
@@ -105,18 +105,6 @@ describe('a worker that applies logs', () => {
     )
   })
 
-  it('skips a workspace of another worker, and takes it when that worker has died', async () => {
-    const workspaceId = await rig.makeWorkspace()
-    await rig.admit(workspaceId, [feedbackBody('x')])
-    await rig.takeAs('another worker', workspaceId, 5_000)
-    await rig.apply([workspaceId])
-    assert.deepEqual(await rig.statesOf(workspaceId), {})
-    await rig.release('another worker', workspaceId)
-    await rig.dieWith(workspaceId)
-    await rig.apply([workspaceId])
-    assert.equal(Object.keys(await rig.statesOf(workspaceId)).length, 1)
-  })
-
   it('finds a submission that kills workers, by deaths, and applies all others', async () => {
     const workspaceId = await rig.makeWorkspace()
     const ids = await rig.admit(workspaceId, withOne(100, 37, 'deadly'))
@@ -186,23 +174,6 @@ describe('a worker that applies logs', () => {
     await rig.apply([workspaceId])
     assert.equal((await rig.statesOf(workspaceId))[later!], 'applied')
     assert.deepEqual(await rig.removalJobs(), [{ workspaceId, purgeId }])
-  })
-
-  it('reads a log again if a job named it meanwhile', async () => {
-    const workspaceId = await rig.makeWorkspace()
-    await rig.admit(workspaceId, replaced(50))
-    const first = rig.apply([workspaceId])
-    await rig.admit(workspaceId, [feedbackBody('late')])
-    await Promise.all([first, rig.apply([workspaceId])])
-    assert.equal(Object.keys(await rig.statesOf(workspaceId)).length, 51)
-  })
-
-  it('forgets the log of a workspace that was deleted', async () => {
-    const workspaceId = await rig.makeWorkspace()
-    await rig.admit(workspaceId, [feedbackBody('x')])
-    await deleteWorkspaceForTest(rig.sql, workspaceId)
-    await rig.apply([workspaceId])
-    assert.deepEqual(await rig.keysOf(workspaceId), [])
   })
 
   it('holds no lease while Postgres is away, and continues when it is back', async () => {

@@ -1,33 +1,25 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { after, before, beforeEach, describe, it } from 'node:test'
+import { beforeEach, describe, it } from 'node:test'
 import { contactIdKey, contactSourceKey } from '../../../contract/identity/keys.ts'
 import { ownId } from '../../../contract/identity/own-id.ts'
 import type { Submission } from '../../../contract/submission.ts'
-import type { Sql } from '../../../db/connection/postgres.ts'
 import { applyStrides } from '../../../worker/apply/apply-strides.ts'
 import type { StrideResult } from '../../../worker/apply/stride.ts'
 import { applyBusy } from '../../../worker/apply/busy-session.ts'
 import { hashKey, makeWorkspaces } from '../../support/deliveries.ts'
-import { freshSchema, type TestSchema } from '../../support/schema.ts'
+import { sharedSchema } from '../../support/schema.ts'
 import { submissionsOf } from '../../support/submissions-of.ts'
 
+const { sql } = await sharedSchema()
 const FIRST = 1_000_000
 
 describe('applying a stride', () => {
-  let schema: TestSchema
-  let sql: Sql
   let workspaceId: string
-
-  before(async () => {
-    schema = await freshSchema()
-    sql = schema.sql
-  })
   beforeEach(async () => {
     workspaceId = randomUUID()
     await makeWorkspaces(sql, [workspaceId])
   })
-  after(() => schema.drop())
 
   const realm = () => ({ hashKey, workspaceId })
   const apply = async (submissions: readonly Submission[], position = 0): Promise<StrideResult> =>
@@ -149,16 +141,9 @@ const conversation = (id: string) => ({
 })
 
 describe('a session of a busy workspace', () => {
-  let schema: TestSchema
-
-  before(async () => {
-    schema = await freshSchema()
-  })
-  after(() => schema.drop())
-
   it('applies stride after stride, reports each saved one, and leaves purges to others', async () => {
     const workspaceId = randomUUID()
-    await makeWorkspaces(schema.sql, [workspaceId])
+    await makeWorkspaces(sql, [workspaceId])
     const bodies = Array.from(
       { length: 9 },
       (_, at) => ({ operation: 'identify_contact', body: { id: `c${at}` } }) as const,
@@ -176,10 +161,10 @@ describe('a session of a busy workspace', () => {
       asked.push(positions.at(-1))
       return strideAfter(end)
     }
-    for await (const { result } of applyBusy({ sql: schema.sql, hashKey }, strideAfter(0), readNext))
+    for await (const { result } of applyBusy({ sql: sql, hashKey }, strideAfter(0), readNext))
       positions.push(result.position)
     assert.deepEqual(positions, [FIRST + 2, FIRST + 5, FIRST + 8])
     assert.deepEqual(asked, [undefined, FIRST + 2, FIRST + 5], 'a stride is read while the previous one is saved')
-    assert.equal((await schema.sql`select from contact`).length, 9)
+    assert.equal((await sql`select from contact where workspace_id = ${workspaceId}`).length, 9)
   })
 })

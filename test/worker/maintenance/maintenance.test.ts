@@ -104,14 +104,6 @@ describe('maintenance', () => {
     assert.ok((await woken()).includes(workspaceId))
   })
 
-  it('does not wake a workspace that a worker has in hand', async () => {
-    await admit()
-    await age(4 * SECOND)
-    await room.log.take([{ workspaceId }], { ...TAKE, worker: 'w' })
-    await sweepAllLogs.run(dependencies)
-    assert.ok(!(await woken()).includes(workspaceId))
-  })
-
   it('makes workers apply entries again that a promoted standby of Postgres lacks', async () => {
     const number = await admit()
     await age(4 * SECOND)
