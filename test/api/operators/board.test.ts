@@ -201,6 +201,13 @@ describe('the board', () => {
         assert.equal((await get(`/api/queues/${name}/${path}`)).status, 404, path)
       }
     })
+
+    it('has changed nothing', async () => {
+      assert.equal(await queue.isPaused(), false)
+      assert.equal(await queue.getGlobalConcurrency(), null)
+      assert.ok(await queue.getJobScheduler('nightly'))
+      assert.deepEqual((await queue.getJob('waiting-1'))?.data, DATA)
+    })
   })
 
   describe('a faulty request', () => {
