@@ -130,6 +130,17 @@ describe('applying a stride', () => {
       })),
     )
   })
+
+  it('skips a replay that is already applied', async () => {
+    const [first] = given([contact({ id: '1', properties: { $name: 'Ann' } })])
+    await applied([first!])
+    const replay = { ...first!, number: FIRST + 5, originalNumber: FIRST }
+    const result = await applied([replay], FIRST)
+    assert.deepEqual(result, { outcome: 'applied', position: FIRST + 5, applied: [], found: [replay], decided: [] })
+    const [counted] =
+      await sql`select applied::int, superseded::int from workspace_progress where workspace_id = ${workspaceId}`
+    assert.deepEqual(counted, { applied: 1, superseded: 0 })
+  })
 })
 
 const conversation = (id: string) => ({
