@@ -140,7 +140,8 @@ describe('receivers of deliveries without values', () => {
     }
     const rated = { ...item, updated_at: 1767265200, conversation_rating: { rating: 5, remark: 'well done' } }
     const { conversation_rating: _, ...part } = { ...item, updated_at: 1767268800 }
-    const { created_at: __, ...timeless } = item
+    const late = [{ id: 4, body: 'still here', created_at: 1767262002 }]
+    const { created_at: __, ...timeless } = { ...item, conversation_parts: { conversation_parts: late } }
     const ofSameSecond = { ...item, updated_at: rated.updated_at }
     const sent = [rated, ofSameSecond, item, part, timeless].map((delivered, at) => ({
       id: `n-41-${at}`,
@@ -150,7 +151,7 @@ describe('receivers of deliveries without values', () => {
     await deliverAll('intercom.ts', SIGNS['intercom']!, sent)
     const messages = `select content, contact_id is null as "isOfNobody" from message where conversation_id in
       (select id from conversation where external_id = '41')`
-    await until('the messages are stored', async () => (await service.sql.unsafe(messages)).length === 4)
+    await until('the messages are stored', async () => (await service.sql.unsafe(messages)).length === 5)
     const conversation = `select rating::float8, updated_at from conversation where external_id = '41'`
     assert.deepEqual(await rowOf(conversation), { rating: 5, updated_at: new Date('2026-01-01T11:00:00Z') })
     const stored = await service.sql.unsafe<{ content: string; isOfNobody: boolean }[]>(messages)
