@@ -171,11 +171,11 @@ describe('receivers of deliveries without values', () => {
       group('2026-01-01T00:00:00Z', { name: 'H.', plan: 'free' }),
       group('2026-03-01T00:00:00Z', { size: 7 }),
     ])
-    const { name, properties } = await contact('app', 'u-late')
-    assert.deepEqual([name, properties], ['Peter', { plan: 'team', title: 'Clerk' }])
     const account = `select name, properties from account join account_external_id on account_id = id where external_id = 'g-late'`
     await until('the size is stored', async () => 'size' in ((await rowOf(account))['properties'] as object))
     assert.deepEqual(await rowOf(account), { name: 'Hooli', properties: { plan: 'team', size: 7 } })
+    const { name, properties } = await contact('app', 'u-late')
+    assert.deepEqual([name, properties], ['Peter', { plan: 'team', title: 'Clerk' }])
     const ticket = (id: string, created_at: string, name: string) => ({
       ticket: { id, description: id, created_at },
       requester: { id: 'r-late', name },
