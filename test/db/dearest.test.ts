@@ -33,7 +33,7 @@ const FIXED_MS = 40
 const STRIDES = [200, 20]
 
 /** A short run measures a few, others with each seed. */
-const SHORT = { minLength: 5, maxLength: 5 }
+const SHORT = { minLength: 3, maxLength: 3 }
 const MEASURED = LONG ? DEAREST : fc.sample(fc.subarray([...DEAREST], SHORT), seeded({ numRuns: 1 }))[0]!
 
 const workspaceId = '6f1b7c1e-52f1-4d0a-9c58-0c8f4f1f3a09'

@@ -176,9 +176,9 @@ describe('receivers of deliveries without values', () => {
     assert.deepEqual(await rowOf(account), { name: 'Hooli', properties: { plan: 'team', size: 7 } })
     const { name, properties } = await contact('app', 'u-late')
     assert.deepEqual([name, properties], ['Peter', { plan: 'team', title: 'Clerk' }])
-    const ticket = (id: string, created_at: string, name: string) => ({
+    const ticket = (id: string, created_at: string, requester: string) => ({
       ticket: { id, description: id, created_at },
-      requester: { id: 'r-late', name },
+      requester: { id: 'r-late', name: requester },
     })
     await deliverAll('zendesk.ts', ofEachAttempt, [
       ticket('6001', '2026-02-01T10:12Z', 'Ada Byron'),
