@@ -1,19 +1,17 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
-import { basename, join } from 'node:path'
+import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import * as v from 'valibot'
 import { readApiConfig } from '../api/config.ts'
 import { SETTINGS } from '../runtime/settings.ts'
 import { readWorkerConfig } from '../worker/config.ts'
-import { readSourceFiles } from '../tools/source-files.ts'
 import { readManual } from './support/documents.ts'
-import { readmeCommands, tableRows } from './support/readme-commands.ts'
+import { tableRows } from './support/readme-commands.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const manual = readManual(root)
-const commands = manual.flatMap(({ text }) => readmeCommands(text))
 
 describe('the documents', () => {
   it('have every setting with its default, and no others', () => {
@@ -41,35 +39,6 @@ describe('the documents', () => {
       value,
     ])
     assert.deepEqual(Object.fromEntries(documented), Object.fromEntries(used))
-  })
-
-  it('name only commands that a test runs', () => {
-    const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
-      scripts: Record<string, string>
-    }
-    const named = new Set(
-      manual.flatMap(({ text }) =>
-        [...text.matchAll(/\bnpm (?:run )?(?:--silent )?([a-z][a-z:]*)/g)].map(([, name = '']) => name),
-      ),
-    )
-    const tests = readSourceFiles(root).filter(
-      ({ path }) => path.endsWith('.test.ts') && !path.endsWith('/help.test.ts'),
-    )
-    const isRun = (name: string): boolean => {
-      const [program = ''] = /\S+\.ts\b/.exec(scripts[name] ?? '') ?? []
-      const isShown = commands.some(({ command }) => new RegExp(`^npm (?:run )?${name}\\b`, 'm').test(command))
-      return (
-        isShown || tests.some(({ text }) => text.includes(`'${program}'`) || text.includes(`/${basename(program)}'`))
-      )
-    }
-    // These commands run the tests and the checks. The commands of docs/tags.md measure for minutes
-    // or write files of the repository.
-    const exempt = ['test', 'test:long', 'check', 'fix', 'bench:tags', 'fit:tags', 'tags:examples']
-    const others = [...named].filter((name) => !exempt.includes(name))
-    assert.deepEqual(
-      others.filter((name) => name in scripts && !isRun(name)),
-      [],
-    )
   })
 
   const settingRows = (): string[][] => tableRows(partOf('docs/environment.md', '## The service'), 'Variable')

@@ -49,15 +49,6 @@ const OUR_PATH =
   /^(?:api|bench|cli|client|contract|db|demo|docs|health|queue|runtime|tagger|test|tools|worker)\/[\w./-]*(?:\.[a-z]+|\/)$/
 
 describe('the documents', () => {
-  it('all exist', () => {
-    for (const path of ['README.md', 'SECURITY.md', 'CHANGELOG.md', 'docs/operate.md']) {
-      assert.ok(
-        documents.some((document) => document.path === path),
-        path,
-      )
-    }
-  })
-
   it('have the anchors of the sites where people read them', () => {
     const anchors = anchorsOf('# A `b` & c\n## Who may: reach it?\n## A b  c\n```sh\n# no\n```\n## Über')
     assert.deepEqual([...anchors], ['a-b--c', 'who-may-reach-it', 'a-b--c-1', 'über'])
@@ -91,14 +82,6 @@ describe('the documents', () => {
     assert.ok(named.length > 0)
     assert.deepEqual(
       named.filter(({ name }) => !existsSync(join(root, name))),
-      [],
-    )
-  })
-
-  it('have no numbered parts, so no file names one', () => {
-    const files = [...readSourceFiles(root), ...documents]
-    assert.deepEqual(
-      files.filter(({ text }) => /\bpart \d+ of the README|README,? part \d/i.test(text)).map(({ path }) => path),
       [],
     )
   })

@@ -1,20 +1,15 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import { createAuthenticate } from '../../api/authenticate.ts'
 import { TOKEN_REMEMBERED_MS } from '../../contract/limits.ts'
 import { makeToken } from '../../contract/token-format.ts'
 import { addToken, findTokenHolders, revokeToken } from '../../db/tokens.ts'
-import { freshSchema, type TestSchema } from '../support/schema.ts'
+import { sharedSchema } from '../support/schema.ts'
 
+const schema = await sharedSchema()
 const TOKENS = 1_200
 
 describe('a look-up of tokens', () => {
-  let schema: TestSchema
-  before(async () => {
-    schema = await freshSchema()
-  })
-  after(() => schema.drop())
-
   const makeTokens = async (count: number) => {
     const tokens = Array.from({ length: count }, () => makeToken())
     const add = (token: string) =>

@@ -6,7 +6,7 @@ import { dearRequests, priceOfAnswer } from '../support/dear-answers.ts'
 import { seeded } from '../support/property-seed.ts'
 
 const LONG = process.env['TEST_SIZE'] === 'long'
-const REQUESTS = LONG ? 20_000 : 150
+const REQUESTS = LONG ? 20_000 : 40
 
 /** Problems are bounded in number and in length, and so is the list of tools. */
 const MOST_OF_ITS_OWN_BYTES = 256 * 1024

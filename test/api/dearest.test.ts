@@ -11,7 +11,7 @@ import { seeded } from '../support/property-seed.ts'
 
 const LONG = process.env['TEST_SIZE'] === 'long'
 /** Families that the search tries. */
-const TRIED = LONG ? 300 : 4
+const TRIED = LONG ? 300 : 2
 
 /** Time is measured with at most so many bytes, and with a quarter of them. */
 const LARGE_BYTES = 1024 * 1024
@@ -20,7 +20,7 @@ const TIMES = 4
 const MOST_GROWTH = 3
 /** What any body costs before growth says anything. */
 const FIXED_MS = 10
-const ROUNDS = 3
+const ROUNDS = 2
 /** What disturbs a measurement disturbs it seldom so often. */
 const TRIES = 4
 

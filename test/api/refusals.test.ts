@@ -271,7 +271,7 @@ describe('a request is refused when', () => {
     for (const path of paths) {
       for (const method of ['GET', 'POST', 'DELETE']) await assertRefused({ path, method, token: null }, NOTHING)
     }
-    for (const path of ['/', '/healthz', '/readyz', '/metrics', '/openapi.json']) {
+    for (const path of ['/', '/healthz', '/readyz', '/metrics', '/openapi.json', '/docs', '/docs/', '/docs/start.js']) {
       await assertRefused({ path, body: '{}' }, wrongMethod('GET'))
     }
   })

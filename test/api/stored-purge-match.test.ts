@@ -1,24 +1,19 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { after, before, beforeEach, describe, it } from 'node:test'
-import { type CanPurgeMatch, createCanPurgeMatch } from '../../api/stored-purge-match.ts'
+import { beforeEach, describe, it } from 'node:test'
+import { createCanPurgeMatch } from '../../api/stored-purge-match.ts'
 import { contactIdKey, emailKey } from '../../contract/identity/keys.ts'
 import { hashKeyFrom, idOfEpoch } from '../../contract/identity/own-id.ts'
-import { freshSchema, type TestSchema } from '../support/schema.ts'
+import { sharedSchema } from '../support/schema.ts'
 
+const schema = await sharedSchema()
 const TIMEOUT_MS = 5_000
 const hashKey = hashKeyFrom('0'.repeat(64))
 const EMAIL = 'ann@example.org'
 
 describe('the answer whether a purge can match stored data', () => {
-  let schema: TestSchema
   let workspaceId: string
-  let canMatch: CanPurgeMatch
-  before(async () => {
-    schema = await freshSchema(1)
-    canMatch = createCanPurgeMatch(schema.sql, { hashKey, timeoutMs: TIMEOUT_MS })
-  })
-  after(() => schema.drop())
+  const canMatch = createCanPurgeMatch(schema.sql, { hashKey, timeoutMs: TIMEOUT_MS })
   beforeEach(() => {
     workspaceId = randomUUID()
   })

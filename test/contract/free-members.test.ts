@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { Buffer } from 'node:buffer'
 import { describe, it } from 'node:test'
 import * as fc from 'fast-check'
-import { accountRecord, contactRecord } from '../../contract/contact-record.ts'
+import { contactRecord } from '../../contract/contact-record.ts'
 import { conversationRecord } from '../../contract/conversation-record.ts'
 import { feedbackRecord } from '../../contract/feedback-record.ts'
 import { excesses } from '../../contract/free-members.ts'
@@ -94,20 +94,6 @@ describe('free objects', () => {
       assert.equal(problems({ ['k'.repeat(MAX_BYTES)]: 1 }).length, isMetadata ? 1 : 0)
     })
   }
-
-  it('an account has the same bounds in its own call', () => {
-    const properties = { ...NAMED, ...crowd(MAX_MEMBERS - 1), note: filling('note', MAX_BYTES + 1) }
-    assert.deepEqual(pathsOf(accountRecord, { id: 'a', properties }), ['properties'])
-    assert.deepEqual(pathsOf(accountRecord, { id: 'a', properties: { ...NAMED, note: properties.note } }), [
-      'properties.note',
-    ])
-  })
-
-  it('a name of a contact counts as a member', () => {
-    assert.deepEqual(pathsOf(contactRecord, { id: 'x', properties: { $name: 'n'.repeat(MAX_BYTES) } }), [
-      'properties.$name',
-    ])
-  })
 
   it('an unflattened object has its bounds both as sent and as stored', () => {
     const dotted = crowd(MAX_MEMBERS, 'a.')

@@ -4,8 +4,6 @@ import { after, before, describe, it } from 'node:test'
 import { readSourceFiles } from '../../tools/source-files.ts'
 import { freshSchema, type TestSchema } from '../support/schema.ts'
 
-const MOST_LINES_OF_A_FILE = 260
-const MOST_LINES_OF_A_FUNCTION = 80
 const FUNCTION = /^create or replace function (\w+)\([\s\S]*?\$\$;$/gm
 
 /** Tables of the whole installation, each with the reason why it does not grow with submissions. */
@@ -26,18 +24,6 @@ const sqlFilesIn = (folder: string): string[] =>
 describe('the text of SQL', () => {
   const texts = sqlFilesIn('functions').map((file) => textOf('functions', file))
   const functions = texts.flatMap((text) => [...text.matchAll(FUNCTION)].map(([whole, name = '']) => ({ name, whole })))
-
-  it(`has at most ${MOST_LINES_OF_A_FUNCTION} lines a function and ${MOST_LINES_OF_A_FILE} a file`, () => {
-    const long = functions.filter(({ whole }) => whole.split('\n').length > MOST_LINES_OF_A_FUNCTION)
-    assert.deepEqual(
-      long.map(({ name }) => name),
-      [],
-    )
-    for (const folder of ['functions', 'migrations']) {
-      const files = sqlFilesIn(folder).filter((file) => textOf(folder, file).split('\n').length > MOST_LINES_OF_A_FILE)
-      assert.deepEqual(files, [])
-    }
-  })
 
   it('has each function once, and no unused function', () => {
     const names = functions.map(({ name }) => name)

@@ -14,7 +14,7 @@ import { seeded } from '../support/property-seed.ts'
 import { freshSchema, type TestSchema } from '../support/schema.ts'
 import { clearTables, resetPositions } from '../support/tables.ts'
 
-const HISTORIES = Number(process.env['CONVERGENCE_HISTORIES'] ?? (process.env['TEST_SIZE'] === 'long' ? 2_000 : 40))
+const HISTORIES = Number(process.env['CONVERGENCE_HISTORIES'] ?? (process.env['TEST_SIZE'] === 'long' ? 2_000 : 20))
 const TAGS = ['speed', 'export', 'login']
 const TAGGER_VERSION = 1
 

@@ -6,9 +6,10 @@ import postgres from 'postgres'
 import { createReader, dropReader, READABLE_TABLES } from '../../db/schema/readers.ts'
 import type { Sql } from '../../db/connection/postgres.ts'
 import { testServers } from '../support/servers.ts'
-import { type Service, startService } from '../support/service.ts'
+import type { Service } from '../support/service.ts'
+import { operatedService } from '../support/shared-service.ts'
 
-const SUBMISSIONS = 100
+const SUBMISSIONS = 30
 /** The locks are held for so long at least. */
 const HELD_MS = process.env['TEST_SIZE'] === 'long' ? 60_000 : 0
 const INSUFFICIENT_PRIVILEGE = '42501'
@@ -19,7 +20,7 @@ describe('a reader that takes every lock it can', () => {
   let service: Service
   let reader: Sql
   before(async () => {
-    service = await startService()
+    service = await operatedService()
     const url = new URL(testServers().databaseUrl)
     url.password = await createReader(service.sql, role)
     url.username = role

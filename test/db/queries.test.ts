@@ -7,7 +7,7 @@ import { freshSchema, type TestSchema, withOtherConnection } from '../support/sc
 import { testServers } from '../support/servers.ts'
 
 const LONG = process.env['TEST_SIZE'] === 'long'
-const FEEDBACK = LONG ? 1_000_000 : 20_000
+const FEEDBACK = LONG ? 1_000_000 : 2_000
 const TIMEOUT_MS = 600_000
 
 describe(`the queries of docs/queries.md, with ${FEEDBACK} feedback stored`, { timeout: TIMEOUT_MS }, () => {

@@ -10,14 +10,12 @@ import { createReader, READABLE_TABLES } from '../../db/schema/readers.ts'
 import { DEFAULT_WORKSPACE } from '../../db/workspaces/workspaces.ts'
 import { DOCUMENTED_QUERIES } from '../support/documented-queries.ts'
 import { fillTables } from '../support/fill-tables.ts'
-import { madeReport } from '../support/made-report.ts'
 import { superuserUrl } from '../support/superuser.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
 
 const SITES = ['east', 'west'] as const
 const FEEDBACK = { east: 2_000, west: 1_000 }
 const READER = 'insights'
-const WRONG_OBJECT_TYPE = '42809'
 const ABOUT_A_WORKSPACE = DOCUMENTED_QUERIES.filter(([, query]) => query.includes(`'${DEFAULT_WORKSPACE}'`))
 
 type Installation = { server: EmbeddedServer; superuserUrl: string; readerUrl: string }
@@ -88,20 +86,6 @@ describe('two installations, each with its own Postgres', () => {
     await Promise.all([...installations.values()].map(({ server }) => server.stop()))
   })
 
-  it('cannot hold partitions of one table: Postgres has no unique index over a foreign partition', async () => {
-    const east = connect(installations.get('east')!.superuserUrl)
-    await east.unsafe(`
-      create extension postgres_fdw;
-      create server elsewhere foreign data wrapper postgres_fdw;
-      create table without_key (workspace_id uuid, id uuid) partition by hash (workspace_id);
-      create table with_key (like without_key, primary key (workspace_id, id)) partition by hash (workspace_id)`)
-    const createPartition = (table: string) =>
-      east.unsafe(`
-        create foreign table ${table}_0 partition of ${table} for values with (modulus 2, remainder 0) server elsewhere`)
-    await createPartition('without_key')
-    await assert.rejects(createPartition('with_key'), { code: WRONG_OBJECT_TYPE })
-  })
-
   it('can be read together through all tables that people query', async () => {
     const views = await together<{ name: string }[]>`
       select viewname as name from pg_views where schemaname = 'public' order by viewname`
@@ -120,18 +104,6 @@ describe('two installations, each with its own Postgres', () => {
         const ofSite = query.replaceAll(`'${DEFAULT_WORKSPACE}'`, `'${site}'`)
         assert.deepEqual([...(await together.unsafe(ofSite))], [...(await alone.unsafe(ofSite))], title)
       }
-    })
-
-    it(`make the same report about ${site} together`, async () => {
-      const reportFrom = (name: string, databaseUrl: string): Promise<string> =>
-        madeReport(
-          { environment: { DATABASE_URL: databaseUrl } },
-          join(directory, `${site}-${name}.html`),
-          '--workspace',
-          site,
-        )
-      const alone = await reportFrom('alone', installations.get(site)!.readerUrl)
-      assert.equal(await reportFrom('together', togetherUrl), alone)
     })
   }
 })

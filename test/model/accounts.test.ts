@@ -32,16 +32,6 @@ describe('accounts by name and domain', () => {
     assert.equal(accountOf(tables, DOMAIN)?.updated_number, 2)
   })
 
-  it('follow the domain of the link to the account that claims it', () => {
-    const tables = after(
-      feedback({ account: { name: 'Acme', domain: 'acme.example' } }),
-      identified('a', 'Other', 'acme.example'),
-      identified('b', 'Other', 'acme.example'),
-      feedback({ account: { name: 'Acme' } }),
-    )
-    assert.deepEqual([accountIdOf(tables, 1), accountIdOf(tables, 4)], [A, idOf('account_external', 'b')])
-  })
-
   it('are not linked by a reference that is decided by an id', () => {
     const tables = after(
       identified('a', 'Other', 'other.example'),
@@ -62,20 +52,6 @@ describe('accounts by name and domain', () => {
     assert.deepEqual(
       [1, 2, 3, 4].map((number) => accountIdOf(tables, number)),
       [DOMAIN, DOMAIN, NEW, NEW],
-    )
-  })
-
-  it('are equal for names that differ in spaces and normal form, and for domains that are URLs', () => {
-    const names = ['Soci\u00e9t\u00e9 A', ' Socie\u0301te\u0301\u00a0\u00a0A\u200b']
-    const domains = ['acme.example', 'https://www.ACME.example/pricing', 'acme.example.']
-    const tables = after(
-      ...names.map(($name) => feedback({ account: { name: $name } })),
-      ...domains.map(($domain) => feedback({ account: { domain: $domain } })),
-      feedback({ account: { name: 'SOCI\u00c9T\u00c9 A' } }),
-    )
-    assert.deepEqual(
-      new Set(tables.account.map(({ name, domain }) => name ?? domain)),
-      new Set([names[0], domains[0], 'SOCI\u00c9T\u00c9 A']),
     )
   })
 

@@ -20,12 +20,6 @@ import {
 } from './submissions.ts'
 
 describe('a contact known by its email', () => {
-  it('is the same for all forms of the email, and keeps the first form', () => {
-    const tables = after(byEmail(' Ann@Example.org'), byEmail('ann@example.org'))
-    assert.deepEqual([contactIdOf(tables, 1), contactIdOf(tables, 2)], [ANN, ANN])
-    assert.equal(contactOf(tables, ANN)?.email, ' Ann@Example.org')
-  })
-
   it('is the same in display form, as mailto: and with invisible characters, but KELVIN SIGN differs from k', () => {
     const forms = ['Ann <ann@example.org>', 'MAILTO:Ann@example.org', '\u200fann@example.org\u200b']
     const tables = after(...forms.map((form) => byEmail(form)), byEmail('kim@x.example'), byEmail('\u212aim@x.example'))
@@ -34,12 +28,6 @@ describe('a contact known by its email', () => {
       [ANN, ANN, ANN],
     )
     assert.notEqual(contactIdOf(tables, 4), contactIdOf(tables, 5))
-  })
-
-  it('compares texts that do not look like an email with their case', () => {
-    const tables = after(byEmail('user-7 '), byEmail('USER-7'))
-    assert.equal(contactIdOf(tables, 1), idOf('contact_email', 'user-7'))
-    assert.equal(contactIdOf(tables, 2), idOf('contact_email', 'USER-7'))
   })
 
   it('merges with all its data into the first contact that claims the email', () => {
@@ -79,22 +67,6 @@ describe('a contact known by its email', () => {
       [X, X, Y],
     )
     assert.equal(tables.contact.length, 2)
-  })
-
-  it('stays claimed when the claimant takes another email', () => {
-    const tables = after(claiming('x', 'ann@example.org'), claiming('x', 'new@example.org'), byEmail('ann@example.org'))
-    assert.equal(contactIdOf(tables, 3), X)
-    assert.equal(contactOf(tables, X)?.email, 'new@example.org')
-  })
-
-  it('keeps its own values when it takes over an anonymous contact', () => {
-    const tables = after(
-      claiming('x', 'x@example.org'),
-      byEmail('ann@example.org', { sourceData: { plan: 'first' } }),
-      byEmail('x@example.org', { sourceData: { plan: 'second' } }),
-      claiming('x', 'ann@example.org'),
-    )
-    assert.deepEqual(contactOf(tables, X)?.properties, { plan: 'second' })
   })
 })
 

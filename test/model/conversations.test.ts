@@ -72,16 +72,6 @@ describe('a conversation', () => {
     )
   })
 
-  it('is identified by its source and id, and its messages belong to it', () => {
-    const messages = [message('1')]
-    const tables = after(
-      conversation({ messages }),
-      conversation({ source: 'desk', messages }),
-      conversation({ id: 'D', messages }),
-    )
-    assert.deepEqual([tables.conversation.length, tables.message.length], [3, 3])
-  })
-
   it('unflattens itself and each message on request, then propagates only at the top level', () => {
     const unflattening = { shouldUnflattenProperties: true }
     const given = { ...unflattening, propagatePropertiesToMessages: true, properties: { 'a.b': 1, 'c.d': 2 } }
@@ -114,22 +104,6 @@ describe('a conversation', () => {
     assert.equal(tables.account_external_id[0]?.source, 'chat')
   })
 
-  it('uses the later of two elements for one contact as a whole', () => {
-    const tables = after(
-      conversation({
-        contacts: [
-          { id: 'x', properties: { $email: 'ann@example.org', plan: 1 }, account: { id: 'a' } },
-          { id: 'x', source: null, properties: { seats: 2 } },
-        ],
-      }),
-    )
-    assert.deepEqual(
-      tables.contact.map(({ email, properties }) => [email, properties]),
-      [[null, { seats: 2 }]],
-    )
-    assert.deepEqual(tables.account, [])
-  })
-
   it('treats an element without a source as the one with the same id and a source', () => {
     const tables = after(
       byExternalId('x'),
@@ -145,14 +119,6 @@ describe('a conversation', () => {
       [[xIn('crm'), { plan: 2 }]],
     )
     assert.equal(contactIdOf(tables, 1), xIn('crm'))
-  })
-
-  it('uses the later of two messages with the same id', () => {
-    const tables = after(conversation({ messages: [message('1', { sourceUrl: 'u' }), message('1', { content: 'b' })] }))
-    assert.deepEqual(
-      tables.message.map(({ content, source_url }) => [content, source_url]),
-      [['b', null]],
-    )
   })
 
   it('looks up senders among its contacts, in its source, in all sources, and links unknown ones later', () => {
@@ -180,21 +146,6 @@ describe('a conversation', () => {
     ])
   })
 
-  it('that is older by updatedAt replaces neither itself nor newer messages, but adds missing ones', () => {
-    const tables = after(
-      conversation({ updatedAt: '2026-03-02T00:00:00Z', title: 'new', rating: 5, messages: [message('1')] }),
-      conversation({
-        updatedAt: '2026-03-01T23:00:00Z',
-        title: 'old',
-        contacts: [{ id: 'x' }],
-        messages: [message('1', { content: 'old' }), message('2', { content: 'old' })],
-      }),
-    )
-    assert.deepEqual([tables.conversation[0]?.title, tables.conversation[0]?.rating], ['new', 5])
-    assert.deepEqual([messageOf(tables, '1')?.content, messageOf(tables, '2')?.content], ['hello', 'old'])
-    assert.equal(tables.conversation_contact.length, 1)
-  })
-
   it('without updatedAt replaces the stored one, as does any other if the stored one has none', () => {
     const dated = { updatedAt: '2026-03-02T00:00:00Z' }
     assert.equal(after(conversation(dated), conversation({ title: 'x' })).conversation[0]?.title, 'x')
@@ -208,10 +159,5 @@ describe('a conversation', () => {
     assert.equal(clerkAfter(newer, older(message('1')))?.superseded.size, 1)
     assert.equal(clerkAfter(newer, older(message('1'), message('2')))?.superseded.size, 0)
     assert.equal(after(newer, older(message('2'))).conversation[0]?.title, 'new')
-  })
-
-  it('treats a placeholder as the contactId of a message as absent', () => {
-    const tables = after(conversation({ messages: [message('1', { contactId: 'undefined' })] }))
-    assert.equal(messageOf(tables, '1')?.contact_id, null)
   })
 })

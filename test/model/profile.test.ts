@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { account, after, byEmail, contact, contactOf, conversation, idOf, replayed, X } from './submissions.ts'
+import { after, byEmail, contact, contactOf, idOf, replayed, X } from './submissions.ts'
 
 describe('properties', () => {
   it('merge key by key at the top level after unflattening; null clears a column and is stored for other keys', () => {
@@ -29,20 +29,6 @@ describe('properties', () => {
     assert.deepEqual([row?.created_number, row?.updated_number], [1, 3])
   })
 
-  it('are unflattened if their object asks for it, except keys that begin with $', () => {
-    const properties = { $name: 'Ann', '$custom.key': 1, 'plan.name': 'gold' }
-    const tables = after(
-      contact({
-        id: 'x',
-        shouldUnflattenProperties: true,
-        properties,
-        account: { id: 'a', properties: { ...properties, $domain: 'acme.example' } },
-      }),
-    )
-    assert.deepEqual(contactOf(tables, X)?.properties, { '$custom.key': 1, plan: { name: 'gold' } })
-    assert.deepEqual(tables.account[0]?.properties, { '$custom.key': 1, 'plan.name': 'gold' })
-  })
-
   it('of a reference fill absent values: a null column counts as absent, a null metadata key does not', () => {
     const tables = after(
       contact({ id: 'x', properties: { $email: 'ann@example.org', $name: null, plan: null } }),
@@ -53,20 +39,6 @@ describe('properties', () => {
     assert.equal(row?.name, 'Ann')
     assert.deepEqual(row?.properties, { plan: null, seats: 3, $name: 'kept apart' })
     assert.equal(row?.updated_number, 2)
-  })
-
-  it('are at most 1,000: the keys of the last identify, then the first by name, null or not', () => {
-    const keys = (prefix: string, count: number) =>
-      Object.fromEntries(Array.from({ length: count }, (_, index) => [`${prefix}${index}`, null]))
-    const tables = after(
-      byEmail('ann@example.org', { sourceData: keys('given', 900) }),
-      byEmail('ann@example.org', { sourceData: keys('later', 900) }),
-      contact({ id: 'x', properties: { $email: 'ann@example.org', ...keys('old', 300) } }),
-      contact({ id: 'x', properties: { ...keys('new', 650), old7: 1 } }),
-    )
-    const kept = Object.keys(contactOf(tables, X)?.properties ?? {})
-    const count = (prefix: string) => kept.filter((key) => key.startsWith(prefix)).length
-    assert.deepEqual(['new', 'old', 'given', 'later'].map(count), [650, 1, 349, 0])
   })
 
   it('of an identify that is older by $updatedAt only fill absent values', () => {
@@ -90,17 +62,5 @@ describe('properties', () => {
     assert.deepEqual([late?.name, late?.properties], ['New', { plan: 2, seats: 1 }])
     assert.equal(late?.account_id, idOf('account_external', 'a'))
     assert.equal(contactOf(after(newer, replayed(step, 1)), X)?.name, 'Old')
-  })
-
-  it('of a replay that names an account twice are late both times', () => {
-    const nested = (id: string, $domain: string, plan: number) => ({
-      id,
-      account: { id: 'a', properties: { $name: 'Acme', $domain, plan, [id]: 1 } },
-    })
-    const tables = after(
-      account({ id: 'a', properties: { $name: 'Acme', $domain: 'acme.example', plan: 1 } }),
-      replayed(conversation({ contacts: [nested('x', 'x.example', 2), nested('y', 'y.example', 3)] }), 0),
-    )
-    assert.deepEqual(tables.account[0]?.properties, { plan: 1, x: 1, y: 1 })
   })
 })

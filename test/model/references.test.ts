@@ -36,16 +36,6 @@ describe('own ids', () => {
     )
   })
 
-  it('have no meaning before they were given, and are not remembered', () => {
-    const tables = after(
-      feedback({ contactId: X }),
-      feedback({ contactId: ANN }),
-      contact({ id: 'x' }),
-      byEmail('ann@example.org'),
-    )
-    assert.deepEqual([contactIdOf(tables, 1), contactIdOf(tables, 2)], [null, null])
-  })
-
   it('of an email mean its claimant if an answer may have had them before the claim was applied', () => {
     const seeing = (seenPosition: number): Partial<Submission> => ({ seenPosition })
     const [operation, body] = byEmail('ann@example.org')
@@ -68,11 +58,6 @@ describe('own ids', () => {
       [ANN, ANN, X],
     )
     assert.deepEqual([tables.account, tables.project], [[], []])
-  })
-
-  it('are not account ids', () => {
-    const tables = after(contact({ id: 'x' }), feedback({ accountId: X }))
-    assert.equal(accountIdOf(tables, 2), null)
   })
 
   it('of an absorbed account lead through a name and a domain', () => {
@@ -108,44 +93,6 @@ describe('external ids', () => {
     )
   })
 
-  it('later link a feedback that named them too early', () => {
-    const tables = after(
-      byExternalId('x'),
-      contact({ id: 'x', source: 'crm' }),
-      contact({ id: 'x', source: 'API' }),
-      byExternalId('x'),
-    )
-    assert.equal(contactIdOf(tables, 1), idOf('contact_external', 'crm', 'x'))
-    assert.equal(contactIdOf(tables, 4), X)
-  })
-
-  it("are searched in the feedback's own source, then by age", () => {
-    const tables = after(
-      contact({ id: 'x', source: 'crm' }),
-      contact({ id: 'x', source: 'desk' }),
-      byExternalId('x'),
-      byExternalId('x', { source: 'desk' }),
-    )
-    assert.equal(contactIdOf(tables, 3), idOf('contact_external', 'crm', 'x'))
-    assert.equal(contactIdOf(tables, 4), idOf('contact_external', 'desk', 'x'))
-  })
-
-  it('without a source mean the oldest, and start in API', () => {
-    const tables = after(
-      contact({ id: 'x', properties: { plan: 1 } }),
-      contact({ id: 'x', source: 'crm' }),
-      contact({ id: 'x', properties: { plan: 2 } }),
-    )
-    assert.deepEqual(
-      tables.contact_external_id.map(({ source, contact_id }) => [source, contact_id]),
-      [
-        ['API', X],
-        ['crm', idOf('contact_external', 'crm', 'x')],
-      ],
-    )
-    assert.deepEqual(contactOf(tables, X)?.properties, { plan: 2 })
-  })
-
   it('win over the other keys of a reference, which then have no effect', () => {
     const tables = after(
       contact({ id: 'x' }),
@@ -155,11 +102,6 @@ describe('external ids', () => {
     assert.deepEqual([contactIdOf(tables, 2), contactIdOf(tables, 3)], [X, X])
     assert.equal(tables.contact.length, 1)
     assert.deepEqual(contactOf(tables, X)?.properties, {})
-  })
-
-  it('are forgotten if the contact beside them has a key', () => {
-    const tables = after(byExternalId('x', { contact: { email: 'ann@example.org' } }), contact({ id: 'x' }))
-    assert.equal(contactIdOf(tables, 1), ANN)
   })
 
   it('fall back from contactId to contact.id, and the last one is remembered', () => {
@@ -200,16 +142,6 @@ describe('blank keys', () => {
     assert.deepEqual([contactIdOf(tables, 1), accountIdOf(tables, 1)], [null, null])
     assert.equal(contactOf(tables, ANN)?.name, null)
     assert.deepEqual([tables.account, tables.project], [[], []])
-  })
-
-  it('of an identify are kept, but claim nothing', () => {
-    const tables = after(
-      claiming('x', ' '),
-      claiming('y', ' '),
-      account({ id: 'a', properties: { $name: '', $domain: ' ' } }),
-    )
-    assert.deepEqual([contactOf(tables, X)?.email, contactOf(tables, Y)?.email], [' ', ' '])
-    assert.deepEqual([tables.account[0]?.name, tables.account[0]?.domain], ['', ' '])
   })
 
   it('may be placeholders', () => {

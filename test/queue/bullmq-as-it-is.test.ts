@@ -62,24 +62,4 @@ describe('BullMQ as it is', () => {
       ['jobs/queue-depths.ts'],
     )
   })
-
-  it('has a check that finds violations', () => {
-    const scripts = [
-      `redis.call('LPUSH', prefix .. 'wait', id)`,
-      `call('HGET', ARGV[1] .. ":meta", 'x')`,
-      `call('ZADD', '{fi:feedback}:feedback:marker', 0, '0')`,
-    ]
-    for (const text of scripts) assert.equal(findInLua([{ path: 'x.lua', text }]).length, 1, text)
-    const files = [
-      ['class Batching extends Worker {}', `import { Scripts } from 'bullmq/dist/esm/classes/scripts.js'`],
-      ['Worker.prototype.getNextJob = mine', 'worker.getNextJob = mine', 'this.queue.scripts.addJob(x)'],
-    ].flat()
-    for (const text of files) assert.ok(findPatches([{ path: 'x.ts', text }]).length > 0, text)
-  })
-
-  it('may occur in comments', () => {
-    const text = `-- KEYS wait active\nlocal wait = call('GET', KEYS[1])\ncall('HINCRBY', KEYS[4], 'queued', 1)`
-    assert.deepEqual(findInLua([{ path: 'x.lua', text }]), [])
-    assert.deepEqual(findPatches([{ path: 'x.ts', text: `import { Worker } from 'bullmq'\nnew Worker(name, f)` }]), [])
-  })
 })

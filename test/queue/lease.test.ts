@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { after, before, describe, it } from 'node:test'
+import { after, describe, it } from 'node:test'
 import { workspaceKeys } from '../../queue/keys.ts'
 import { sweepLogs } from '../../queue/log/sweep.ts'
 import type { Taken, TakeRequest, TakeSettings } from '../../queue/log/take.ts'
@@ -9,10 +9,7 @@ import { asked, openQueueRoom, takeSettings } from '../support/queue-room.ts'
 const HOUR_MS = 3_600_000
 
 describe('the lease of a log', () => {
-  let room: ReturnType<typeof openQueueRoom>
-  before(() => {
-    room = openQueueRoom()
-  })
+  const room = openQueueRoom()
   after(() => room.close())
 
   const admit = async (workspaceId: string, count = 1): Promise<void> => {

@@ -98,10 +98,7 @@ describe('process reports', () => {
 const PERIOD_MS = 60_000
 
 describe('a turn', () => {
-  let room: ReturnType<typeof openQueueRoom>
-  before(() => {
-    room = openQueueRoom()
-  })
+  const room = openQueueRoom()
   after(() => room.close())
 
   const take = (name: string, periodMs = PERIOD_MS) => takeTurn(room.redis, room.prefix, { name, periodMs })
@@ -179,12 +176,6 @@ describe('loads of workspaces', () => {
       { id: 'a', name: 'named a', waiting: 1, waitingShare: 0.25, oldestSeconds: 2, applyingShare: 0.75 },
       { id: 'c', name: 'named c', waiting: 0, waitingShare: 0, oldestSeconds: 0, applyingShare: 0.05 },
     ])
-  })
-
-  it('are empty without waiting submissions and with idle workers', () => {
-    assert.deepEqual(loadsOf({}), [])
-    const little = { total: 0.04 * LATELY_SECONDS, byWorkspace: { a: 0.04 * LATELY_SECONDS } }
-    assert.deepEqual(loadsOf({ a: [0, 0] }, little), [])
   })
 
   it('of a deleted workspace are left out, even if workers remember it', () => {

@@ -8,12 +8,11 @@ import { installRecipes, startReceiver } from './running-recipe.ts'
 import { contactRow, feedbackRow, onlyRow } from './stored-rows.ts'
 import { type Headers, sha256, sign256, type Sign, SIGNS, USER_SECRET } from './vendor-signs.ts'
 
-const zendeskOf =
-  (invocation: string): Sign =>
-  (bytes, key) => ({ ...SIGNS['zendesk']!(bytes, key), 'x-zendesk-webhook-invocation-id': invocation })
-
 /** Each attempt is a separate invocation. */
-const ofEachAttempt: Sign = (bytes, key) => zendeskOf(randomBytes(4).toString('hex'))(bytes, key)
+const ofEachAttempt: Sign = (bytes, key) => ({
+  ...SIGNS['zendesk']!(bytes, key),
+  'x-zendesk-webhook-invocation-id': randomBytes(4).toString('hex'),
+})
 
 describe('receivers of deliveries without values', () => {
   const directory = temporaryDirectory()
@@ -53,40 +52,27 @@ describe('receivers of deliveries without values', () => {
     }
   }
 
-  it('segment.ts keeps the words when the rating or the user has no value', async () => {
-    const review = (id: string, more: object) => ({
+  it('segment.ts names an account by its website or its id, and stores reviews without an id of the delivery', async () => {
+    const identify = (id: string, more: object) => ({ type: 'identify', messageId: `i-${id}`, userId: id, ...more })
+    const group = (id: string, traits: object) => ({ type: 'group', messageId: `g-${id}`, groupId: 17, traits })
+    const review = (id: string) => ({
       type: 'track',
-      messageId: id,
+      messageId: null,
       event: 'Product Reviewed',
-      properties: { review_id: id, review_body: 'words', ...more },
+      properties: { review_id: id, review_body: 'words' },
     })
-    const noRatings = [null, '', ' ', false, true, [], {}, '0x10', '1e3']
     await deliverAll('segment.ts', SIGNS['segment']!, [
-      ...noRatings.map((rating, at) => review(`r-${at}`, { rating })),
-      { ...review('of-null', { rating: '4.5' }), userId: null },
-      { ...review('of-empty', { rating: 4 }), userId: '' },
-      { ...review('of-number', { rating: 4 }), userId: 4711 },
-      { type: 'identify', messageId: 'i-null', userId: null, traits: { company: { id: 'co-1', name: 'Initech' } } },
-      { type: 'identify', messageId: 'i-number', userId: 4711, traits: { createdAt: 1389747592 } },
-      { type: 'identify', messageId: 'i-co', userId: 'u-co', traits: { company: { name: 'No id' } } },
-      { type: 'group', messageId: 'g-null', userId: null, groupId: 17, traits: { website: 'www.globex.example' } },
+      { ...identify('null', { traits: { company: { id: 'co-1', name: 'Initech' } } }), userId: null },
+      identify('u-co', { traits: { company: { name: 'No id' } } }),
+      group('website', { website: 'www.globex.example' }),
       // Names of Object.prototype are ordinary events.
       ...['constructor', '__proto__', 'toString'].map((event) => ({ type: 'track', messageId: `e-${event}`, event })),
       // Deliveries without an id do not share one.
-      ...['first', 'second'].map((id) => ({ ...review(`of-${id}`, {}), messageId: null })),
-      {
-        type: 'group',
-        messageId: 'g-name',
-        groupId: 17,
-        traits: { name: 'Globex', website: 'https://globex.example/' },
-      },
-      { type: 'group', messageId: 'g-plan', groupId: 17, traits: { plan: 'team' } },
+      ...['of-first', 'of-second'].map(review),
+      group('name', { name: 'Globex', website: 'https://globex.example/' }),
+      group('plan', { plan: 'team' }),
     ])
     for (const id of ['of-first', 'of-second']) assert.equal((await feedback('app', id))['description'], 'words')
-    for (const [at] of noRatings.entries()) assert.equal((await feedback('app', `r-${at}`))['rating'], null)
-    const ratings = { 'of-null': 4.5, 'of-empty': 4, 'of-number': 4 }
-    for (const [id, rating] of Object.entries(ratings)) assert.equal((await feedback('app', id))['rating'], rating, id)
-    await until('the feedback is linked', async () => (await feedback('app', 'of-number'))['contact'] === '4711')
     assert.deepEqual((await contact('app', 'u-co'))['properties'], { company: { name: 'No id' } })
     const accounts = `select name, domain from account join account_external_id on account_id = id where external_id =`
     assert.deepEqual(await rowOf(`${accounts} 'co-1'`), { name: 'Initech', domain: 'co-1' })
@@ -131,11 +117,11 @@ describe('receivers of deliveries without values', () => {
 
   it('zendesk.ts and intercom.ts keep the words when their author is missing', async () => {
     const ticket = { id: 5160, subject: 'S', description: 'Body', created_at: '2026-01-01T10:00:00Z' }
-    await deliverAll('zendesk.ts', zendeskOf('7'), [
+    await deliverAll('zendesk.ts', ofEachAttempt, [
       { ticket, requester: { id: '', name: '', email: '' }, organization: '' },
+      { ticket: { ...ticket, id: '5161' } },
+      { ticket: { ...ticket, id: '5162' }, requester: { name: 'Bo' } },
     ])
-    await deliverAll('zendesk.ts', zendeskOf('8'), [{ ticket: { ...ticket, id: '5161' } }])
-    await deliverAll('zendesk.ts', zendeskOf('9'), [{ ticket: { ...ticket, id: '5162' }, requester: { name: 'Bo' } }])
     for (const [id, who] of Object.entries({ 5160: null, 5161: null, 5162: 'Bo' }))
       assert.equal((await feedback('zendesk', id))['contact'], who)
     const author = { type: 'user', id: null }
@@ -154,23 +140,52 @@ describe('receivers of deliveries without values', () => {
     }
     const rated = { ...item, updated_at: 1767265200, conversation_rating: { rating: 5, remark: 'well done' } }
     const { conversation_rating: _, ...part } = { ...item, updated_at: 1767268800 }
-    const { created_at: __, ...timeless } = item
-    const sent = [rated, item, part, timeless].map((delivered, at) => ({
+    const late = [{ id: 4, body: 'still here', created_at: 1767262002 }]
+    const { created_at: __, ...timeless } = { ...item, conversation_parts: { conversation_parts: late } }
+    const ofSameSecond = { ...item, updated_at: rated.updated_at }
+    const sent = [rated, ofSameSecond, item, part, timeless].map((delivered, at) => ({
       id: `n-41-${at}`,
       topic: 'x',
       data: { item: delivered },
     }))
     await deliverAll('intercom.ts', SIGNS['intercom']!, sent)
-    const conversation = `select rating::float8, updated_at from conversation where external_id = '41'`
-    assert.deepEqual(await rowOf(conversation), { rating: 5, updated_at: new Date('2026-01-01T11:00:00Z') })
     const messages = `select content, contact_id is null as "isOfNobody" from message where conversation_id in
       (select id from conversation where external_id = '41')`
-    await until('the messages are stored', async () => (await service.sql.unsafe(messages)).length === 4)
+    await until('the messages are stored', async () => (await service.sql.unsafe(messages)).length === 5)
+    const conversation = `select rating::float8, updated_at from conversation where external_id = '41'`
+    assert.deepEqual(await rowOf(conversation), { rating: 5, updated_at: new Date('2026-01-01T11:00:00Z') })
     const stored = await service.sql.unsafe<{ content: string; isOfNobody: boolean }[]>(messages)
     assert.deepEqual(
       stored.filter(({ isOfNobody }) => !isOfNobody).map(({ content }) => content),
       ['Where is my invoice?'],
     )
+  })
+
+  it('segment.ts and zendesk.ts keep the values of the later event when an older one comes after it', async () => {
+    const identify = (timestamp: string, traits: object) => ({ type: 'identify', userId: 'u-late', timestamp, traits })
+    const group = (timestamp: string, traits: object) => ({ type: 'group', groupId: 'g-late', timestamp, traits })
+    await deliverAll('segment.ts', SIGNS['segment']!, [
+      identify('2026-02-01T00:00:00Z', { name: 'Peter', plan: 'team' }),
+      identify('2026-01-01T00:00:00Z', { name: 'P.', plan: 'free', title: 'Clerk' }),
+      group('2026-02-01T00:00:00Z', { name: 'Hooli', plan: 'team' }),
+      group('2026-01-01T00:00:00Z', { name: 'H.', plan: 'free' }),
+      group('2026-03-01T00:00:00Z', { size: 7 }),
+    ])
+    const account = `select name, properties from account join account_external_id on account_id = id where external_id = 'g-late'`
+    await until('the size is stored', async () => 'size' in ((await rowOf(account))['properties'] as object))
+    assert.deepEqual(await rowOf(account), { name: 'Hooli', properties: { plan: 'team', size: 7 } })
+    const { name, properties } = await contact('app', 'u-late')
+    assert.deepEqual([name, properties], ['Peter', { plan: 'team', title: 'Clerk' }])
+    const ticket = (id: string, created_at: string, requester: string) => ({
+      ticket: { id, description: id, created_at },
+      requester: { id: 'r-late', name: requester },
+    })
+    await deliverAll('zendesk.ts', ofEachAttempt, [
+      ticket('6001', '2026-02-01T10:12Z', 'Ada Byron'),
+      ticket('6002', '2026-01-01T10:12Z', 'A. Byron'),
+    ])
+    await feedback('zendesk', '6002')
+    assert.equal((await contact('zendesk', 'r-late'))['name'], 'Ada Byron')
   })
 
   it('keep integers that JavaScript would round, and texts with bare line breaks, unchanged', async () => {

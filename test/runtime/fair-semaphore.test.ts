@@ -12,7 +12,7 @@ const worksIn = (semaphore: FairSemaphore) => {
   return {
     begun,
     enter: (name: number, permits: number, { workspaceId = String(name) } = {}) => {
-      const { promise, resolve, reject } = Promise.withResolvers<void>()
+      const { promise, resolve } = Promise.withResolvers<void>()
       const ended = semaphore.run({ workspaceId, permits }, () => {
         begun.push(name)
         return promise
@@ -21,10 +21,6 @@ const worksIn = (semaphore: FairSemaphore) => {
         leave: () => {
           resolve()
           return ended
-        },
-        fail: async () => {
-          reject(new Error('bad'))
-          await assert.rejects(ended, /bad/)
         },
       }
     },
@@ -83,18 +79,6 @@ describe('a fair semaphore', () => {
     await Promise.all(patient.map(({ leave }) => leave()))
   })
 
-  it('admits a workspace beyond its share once other workspaces have released permits', async () => {
-    const { begun, enter } = worksIn(new FairSemaphore(PERMITS))
-    const [other, own] = [enter(1, 6, { workspaceId: 'b' }), enter(2, 2, { workspaceId: 'a' })]
-    const kept = enter(3, 2, { workspaceId: 'a' })
-    await soon()
-    assert.deepEqual(begun, [1, 2])
-    await other.leave()
-    await soon()
-    assert.deepEqual(begun, [1, 2, 3])
-    await Promise.all([own.leave(), kept.leave()])
-  })
-
   it('serves workspaces in turn: many demands of one do not delay another', async () => {
     const { begun, enter } = worksIn(new FairSemaphore(PERMITS))
     const all = enter(1, 10)
@@ -122,18 +106,12 @@ describe('a fair semaphore', () => {
     await Promise.all([own.leave(), other.leave()])
   })
 
-  it('releases the permits of work that failed', async () => {
-    const semaphore = new FairSemaphore(PERMITS)
-    const { enter } = worksIn(semaphore)
-    await enter(1, 10).fail()
-    assert.equal(await semaphore.run({ workspaceId: 'a', permits: 10 }, async () => 'done'), 'done')
-  })
-
-  it('exceeds its permits only for a demand alone, and admits every demand', async () => {
+  it('exceeds its permits only for a demand alone, and admits every demand, even after works that failed', async () => {
     const loads = fc.array(
       fc.record({
         workspaceId: fc.constantFrom('a', 'b', 'c'),
         permits: fc.integer({ min: 1, max: 14 }),
+        fails: fc.boolean(),
       }),
       { maxLength: 40 },
     )
@@ -149,9 +127,10 @@ describe('a fair semaphore', () => {
             await scheduler.schedule(Promise.resolve())
             inside.works--
             inside.permits -= demand.permits
+            if (demand.fails) throw new Error('bad')
           }),
         )
-        await scheduler.waitFor(Promise.all(ended))
+        await scheduler.waitFor(Promise.allSettled(ended))
         assert.deepEqual(inside, { works: 0, permits: 0 })
       }),
       seeded({ numRuns: 200 }),

@@ -16,7 +16,6 @@ import { freshSchema } from './schema.ts'
 
 const STATEMENT_TIMEOUT_MS = 60_000
 const REDO_MS = 600_000
-const TAKE_ALL = { submissions: 10_000, bytes: 1e9, takesDeep: true, redoMs: REDO_MS }
 
 type Settled = { id: string; state: SubmissionState; isDeep: boolean }
 type Logged = Record<string, unknown>
@@ -88,8 +87,6 @@ export const openApplyRig = async () => {
     })
   const worker = createWorker(room.log, mortal)
   const stateKey = (workspaceId: string): string => workspaceKeys(room.prefix, workspaceId).state
-  const takeAs = (name: string, workspaceId: string, leaseMs: number) =>
-    room.log.take([{ workspaceId }], { ...TAKE_ALL, worker: name, leaseMs })
   const endLease = (workspaceId: string) => room.redis.hset(stateKey(workspaceId), 'until', 1)
   const statesOf = async (workspaceId: string): Promise<Record<string, SubmissionState>> => {
     const rows = await sql<{ id: string; state: SubmissionState }[]>`
@@ -107,8 +104,6 @@ export const openApplyRig = async () => {
     settled,
     statesOf,
     waitingIn,
-    takeAs,
-    keysOf: room.keysOf,
     logged: (event: string): Logged[] => lines.flatMap(([name, fields]) => (name === event ? [fields] : [])),
     apply: async (workspaceIds: readonly string[], isDeep = false): Promise<void> => {
       await worker.apply(workspaceIds, isDeep)
@@ -121,12 +116,6 @@ export const openApplyRig = async () => {
     },
     /** Lets the pauses before further attempts pass. */
     passTime: () => void (offsetMs += 60_000),
-    release: (name: string, workspaceId: string) => room.log.release(name, [workspaceId]),
-    /** Lets a worker take the log and die. */
-    dieWith: async (workspaceId: string): Promise<void> => {
-      await takeAs(randomUUID(), workspaceId, 60_000)
-      await endLease(workspaceId)
-    },
     leaseOf: async (workspaceId: string): Promise<'held' | 'released'> =>
       state.refused > 1 && (await room.redis.hexists(stateKey(workspaceId), 'holder')) === 0 ? 'released' : 'held',
     /** Lets each worker die when it loads or saves this text. Returns the number of deaths. */
@@ -203,9 +192,4 @@ const logOfMortal = (log: Log, isDead: () => boolean): Log => ({
 
 const untilTrue = async (condition: () => boolean): Promise<void> => {
   while (!condition()) await new Promise((resolve) => setTimeout(resolve, 1))
-}
-
-/** Simulates that an operator has begun to delete the workspace. */
-export const deleteWorkspaceForTest = async (sql: Sql, workspaceId: string): Promise<void> => {
-  await sql`delete from workspace_progress where workspace_id = ${workspaceId}`
 }

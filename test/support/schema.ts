@@ -30,6 +30,14 @@ export const freshSchema = async (connections = 4): Promise<TestSchema> => {
   return schema
 }
 
+let shared: Promise<TestSchema> | undefined
+
+/**
+ * A migrated schema that all files of a run share, for tests with workspaces of their own. It ends
+ * with the run.
+ */
+export const sharedSchema = (): Promise<TestSchema> => (shared ??= freshSchema())
+
 /**
  * Another connection to a schema, for statements that must not change the plans of the tested
  * connections.

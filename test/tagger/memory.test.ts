@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
 import { analyse, generateTags } from '../../tagger/generate-tags.ts'
-import { learn, learnGenerated, MAX_LEARNED_TERMS } from '../../tagger/learn.ts'
+import { learn, MAX_LEARNED_TERMS } from '../../tagger/learn.ts'
 import { apply, MAX_TERMS, newMemory, titleInUse } from '../../tagger/memory.ts'
 import type { Memory } from '../../tagger/memory.ts'
 import { tagTexts } from '../../tagger/tag-texts.ts'
@@ -32,14 +32,6 @@ test('the share of a text can be removed again, after any other changes', () => 
     }),
     seeded(),
   )
-})
-
-test('the tags of the tagger can be removed again', () => {
-  const memory = newMemory()
-  const analysis = analyse(texts[0] ?? '')
-  apply(memory, learnGenerated(analysis, ['scroll wheel']))
-  apply(memory, learnGenerated(analysis, ['scroll wheel']), -1)
-  assert.deepEqual(memory, newMemory())
 })
 
 test('terms are numbers, so that no text can be read back', () => {
@@ -123,8 +115,12 @@ const DEVICE = [
 /** A memory of untagged texts, this many times, and of texts with tags of people. */
 const workspace = (untagged: number, tagged: number): Memory => {
   const memory = newMemory()
-  for (let at = 0; at < untagged; at++) apply(memory, learn(analyse(BANK[at % BANK.length] ?? '')))
-  for (let at = 0; at < tagged; at++) apply(memory, learn(analyse(DEVICE[at % DEVICE.length] ?? ''), ['Wheel defect']))
+  const [others, own] = [
+    BANK.map((text) => learn(analyse(text))),
+    DEVICE.map((text) => learn(analyse(text), ['Wheel defect'])),
+  ]
+  for (let at = 0; at < untagged; at++) apply(memory, others[at % others.length]!)
+  for (let at = 0; at < tagged; at++) apply(memory, own[at % own.length]!)
   return memory
 }
 
@@ -139,8 +135,8 @@ test('a few texts with tags of people do not take tags from other texts', () => 
 
 test('a text unlike all texts with tags of people gets tags, for any number of these', () => {
   for (const tagged of [1, 5, 50, 500]) {
-    for (const text of BANK)
-      assert.ok(generateTags(text, { memory: workspace(0, tagged) }).length > 0, `${tagged}: ${text}`)
+    const memory = workspace(0, tagged)
+    for (const text of BANK) assert.ok(generateTags(text, { memory }).length > 0, `${tagged}: ${text}`)
   }
 })
 
@@ -158,12 +154,6 @@ test('a tag that people gave at each occurrence is given again, even if its word
   }
   for (let at = 0; at < 40; at++) apply(memory, learn(analyse(BANK[at % BANK.length] ?? ''), ['other matter']))
   assert.ok(generateTags('face id died, now I type my passcode', { memory }).includes('face id'))
-})
-
-test('texts get tags even if the tags of people are not words of the texts', () => {
-  const memory = newMemory()
-  for (let at = 0; at < 200; at++) apply(memory, learn(analyse(BANK[at % BANK.length] ?? ''), ['matter of money']))
-  for (const text of BANK) assert.ok(generateTags(text, { memory }).length > 0, text)
 })
 
 test('a tag of one language is not given in another', () => {

@@ -54,8 +54,9 @@ test('the command tags texts with the history of their workspace, and keeps work
 })
 
 test('the command names a missing member, and the line of the fault', () => {
-  assert.match(run('bun', []).stderr, /usage/)
-  assert.equal(run('bun', []).status, 2)
+  const without = run('bun', [])
+  assert.equal(without.status, 2)
+  assert.match(without.stderr, /usage/)
   const texts = write('wrong.jsonl', [{ id: 'a', text: 'fine' }, { id: 'b' }])
   const { status, stderr } = run('bun', ['--in', texts, '--out', join(folder, 'none.jsonl')])
   assert.equal(status, 1)
@@ -64,11 +65,7 @@ test('the command names a missing member, and the line of the fault', () => {
 
 test('the command gives the same tags on every runtime', () => {
   const data = fileURLToPath(new URL('../../bench/tags/data/', import.meta.url))
-  const texts = join(folder, 'all.jsonl')
-  const written = ['huliu2004', 'banking77', 'languages'].map((name) =>
-    readFileSync(join(data, `${name}.jsonl`), 'utf8'),
-  )
-  writeFileSync(texts, written.join(''))
+  const texts = join(data, 'languages.jsonl')
   const [bun, deno] = Object.keys(programs).map((runtime) => {
     const out = join(folder, `${runtime}.jsonl`)
     assert.equal(run(runtime, ['--in', texts, '--history', join(data, 'huliu2004.jsonl'), '--out', out]).status, 0)

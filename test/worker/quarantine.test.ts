@@ -46,18 +46,6 @@ describe('exclusive work', () => {
     assert.equal(isWanted(), false)
   })
 
-  it('delays shared work that arrives meanwhile', async () => {
-    const { begun, begin } = watched()
-    const alone = begin('exclusive', 'alone')
-    const others = [begin('shared', 'one'), begin('shared', 'two')]
-    await soon()
-    assert.deepEqual(begun, ['alone'])
-    await alone.end()
-    await soon()
-    assert.deepEqual(begun, ['alone', 'one', 'two'])
-    for (const other of others) await other.end()
-  })
-
   it('waits for the exclusive work before it, and shared work waits for both', async () => {
     const { begun, begin } = watched()
     const [first, second] = [begin('exclusive', 'first'), begin('exclusive', 'second')]
@@ -82,15 +70,5 @@ describe('exclusive work', () => {
     assert.deepEqual(begun, ['first', 'second'])
     await second.end()
     assert.equal(await begin('shared', 'other').end(), 'other')
-  })
-
-  it('begins after shared work that failed', async () => {
-    const { begun, begin } = watched()
-    const one = begin('shared', 'one')
-    const alone = begin('exclusive', 'alone')
-    await one.fail()
-    await soon()
-    assert.deepEqual(begun, ['one', 'alone'])
-    await alone.end()
   })
 })

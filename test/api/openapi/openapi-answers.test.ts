@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { type Refusal, refusalResponse, unforeseenResponse } from '../../../api/refusal.ts'
+import { type Refusal, refusalResponse } from '../../../api/refusal.ts'
 import { RESOURCES } from '../../../api/reads/reads.ts'
 import type { Admitted } from '../../../api/submit/intake.ts'
 import type { IntakeDependencies } from '../../../api/submit/intake-dependencies.ts'
@@ -112,10 +112,6 @@ describe('the answers in the OpenAPI document', () => {
       const unready = path === 'GET /readyz' ? [503] : []
       assert.deepEqual(documented, [...statuses(path), ...unready], path)
     }
-  })
-
-  it('include the answer to an unforeseen fault', async () => {
-    for (const described of operations) await assertDocuments(nameOf(described), unforeseenResponse('request-1'))
   })
 
   it('have the status with which a submission is accepted, and its headers', () => {

@@ -13,60 +13,31 @@ const RULES_TEXT = readFileSync(RULES, 'utf8')
 /** A program of Debian's package `prometheus`. */
 const isThere = spawnSync('promtool', ['--version']).status === 0
 
-type Case = { name: string; series: Readonly<Record<string, string>>; after: string; alerts: readonly string[] }
+/** The series beside that of a running worker, and the only alert that fires, if any. */
+type Case = readonly [name: string, series: Readonly<Record<string, string>>, after: string, alert?: string]
 
 const PROCESSES = 'feedback_insights_processes{kind="worker",instance="api:1"}'
+const NONE = ''
 const CASES: readonly Case[] = [
-  { name: 'all is well', series: { [PROCESSES]: '1x20' }, after: '10m', alerts: [] },
-  { name: 'no process is scraped', series: {}, after: '5m', alerts: ['FeedbackInsightsNoApi'] },
-  {
-    name: 'the last API process ended',
-    series: { [PROCESSES]: '1 1 1 stale' },
-    after: '8m',
-    alerts: ['FeedbackInsightsNoApi'],
-  },
-  { name: 'no worker reports', series: { [PROCESSES]: '0x20' }, after: '10m', alerts: ['FeedbackInsightsNoWorker'] },
-  {
-    name: 'a worker is frozen beside others',
-    series: { [PROCESSES]: '1x20', 'feedback_insights_silent_workers{instance="api:1"}': '0 0 1x20' },
-    after: '10m',
-    alerts: ['FeedbackInsightsWorkerSilent'],
-  },
-  {
-    name: 'one of several processes has ended, and a foreign program too',
-    series: {
-      [PROCESSES]: '1x20',
+  ['all is well', {}, '10m'],
+  ['no process is scraped', { [PROCESSES]: NONE }, '5m', 'NoApi'],
+  ['the last API process ended', { [PROCESSES]: '1 1 1 stale' }, '8m', 'NoApi'],
+  ['no worker reports', { [PROCESSES]: '0x20' }, '10m', 'NoWorker'],
+  ['a worker is frozen', { 'feedback_insights_silent_workers{instance="api:1"}': '0 0 1x20' }, '10m', 'WorkerSilent'],
+  [
+    'one of several processes has ended, and a foreign program too',
+    {
       'feedback_insights_build_info{job="f",instance="api:2"}': '1 1 1 stale',
       'up{job="f",instance="api:2"}': '1 1 1 0x20',
       'up{job="other",instance="api:2"}': '0x20',
     },
-    after: '12m',
-    alerts: ['FeedbackInsightsProcessDown'],
-  },
-  {
-    name: 'Postgres is away',
-    series: { [PROCESSES]: '1x20', 'feedback_insights_up{server="postgres",instance="api:1"}': '0x20' },
-    after: '10m',
-    alerts: ['FeedbackInsightsServerAway'],
-  },
-  {
-    name: 'jobs grow old',
-    series: { [PROCESSES]: '1x20', 'feedback_insights_queue_oldest_seconds{queue="wake"}': '0+60x20' },
-    after: '15m',
-    alerts: ['FeedbackInsightsJobsOld'],
-  },
-  {
-    name: 'the log of a workspace is not applied',
-    series: { [PROCESSES]: '1x20', 'feedback_insights_waiting_oldest_seconds{workspace="w"}': '0+60x20' },
-    after: '15m',
-    alerts: ['FeedbackInsightsLogOld'],
-  },
-  {
-    name: 'a submission died',
-    series: { [PROCESSES]: '1x20', 'feedback_insights_ledger{workspace="w",state="dead"}': '0x5 1x15' },
-    after: '10m',
-    alerts: ['FeedbackInsightsDead'],
-  },
+    '12m',
+    'ProcessDown',
+  ],
+  ['Postgres is away', { 'feedback_insights_up{server="postgres",instance="api:1"}': '0x20' }, '10m', 'ServerAway'],
+  ['jobs grow old', { 'feedback_insights_queue_oldest_seconds{queue="wake"}': '0+60x20' }, '15m', 'JobsOld'],
+  ['a log is not applied', { 'feedback_insights_waiting_oldest_seconds{workspace="w"}': '0+60x20' }, '15m', 'LogOld'],
+  ['a submission died', { 'feedback_insights_ledger{workspace="w",state="dead"}': '0x5 1x15' }, '10m', 'Dead'],
 ]
 
 const text = v.pipe(v.string(), v.nonEmpty())
@@ -93,14 +64,16 @@ const testFile = (): string =>
   JSON.stringify({
     rule_files: [RULES],
     evaluation_interval: '1m',
-    tests: CASES.map(({ name, series, after, alerts }) => ({
+    tests: CASES.map(([name, series, after, firing]) => ({
       name,
       interval: '1m',
-      input_series: Object.entries(series).map(([one, values]) => ({ series: one, values })),
+      input_series: Object.entries({ [PROCESSES]: '1x20', ...series })
+        .filter(([, values]) => values !== NONE)
+        .map(([one, values]) => ({ series: one, values })),
       promql_expr_test: rulesIn(RULES_TEXT).map(({ alert }) => ({
         expr: `count(ALERTS{alertname="${alert}",alertstate="firing"})`,
         eval_time: after,
-        exp_samples: alerts.includes(alert) ? [{ labels: '{}', value: 1 }] : [],
+        exp_samples: alert === `FeedbackInsights${firing}` ? [{ labels: '{}', value: 1 }] : [],
       })),
     })),
   })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { type Imported, imported, type Words } from './imported.ts'
 
-type Case = readonly [title: string, name: string, content: string, words: Words, Partial<Imported>]
+type Case = readonly [title: string, content: string, Partial<Imported>, options?: Words & { name?: string }]
 
 const AGAIN = 'the id occurs twice: the later record replaces the earlier'
 const WITHOUT_SOURCE =
@@ -19,9 +19,7 @@ const incomingFrom = (id: string, contactId: string) => ({ id, contactId, incomi
 const FILES: readonly Case[] = [
   [
     'find fields by columns in any spelling; a row without a text is a rating or a title',
-    'x.csv',
     'Description,RATING,Source ID,contact_email,x\n,4,7,a@b.example,y\nSaid,,,,\n',
-    {},
     {
       bodies: [
         { description: '', rating: 4, sourceId: '7', contact: { email: 'a@b.example' } },
@@ -31,46 +29,34 @@ const FILES: readonly Case[] = [
   ],
   [
     'keep the other columns on request, and number repeated names',
-    'x.csv',
     'description,page.url,Note,Note\nGood,/x,a,b\n',
-    { 'keep-rest': true },
     { bodies: [{ description: 'Good', sourceData: { 'page.url': '/x', Note: 'a', 'Note (2)': 'b' } }] },
+    { 'keep-rest': true },
   ],
   [
     'join the columns of one text, and collect the columns of tags; other columns replace constants',
-    'x.csv',
     'Summary,Labels,Labels,source\nA,search,"b,c",\nB,,x,y\n',
-    { map: ['Summary=description', 'Labels=tags', 'Labels=description'], set: ['source=jira'] },
     {
       bodies: [
         { description: 'A\nsearch\nb,c', tags: ['search', 'b', 'c'], source: 'jira' },
         { description: 'B\nx', tags: ['x'], source: 'y' },
       ],
     },
+    { map: ['Summary=description', 'Labels=tags', 'Labels=description'], set: ['source=jira'] },
   ],
   [
     'refuse rounded ids in any column, and report repeated ids and ids without a source',
-    'x.csv',
     'sourceId,description,contact.id\n1,a,u1\n1.18E+11,b,u1\n"1,18E+11",c,\n3,d,1E+05\n1,e,\n2,f,\n',
-    {},
     {
       lines: ['line 2', 'line 6', 'line 7'],
       refused: [3, 4, 5].map((line) => `line ${line}: ${ROUNDED}`),
       doubts: [`line 6: ${AGAIN}`, `lines 2, 6–7: ${WITHOUT_SOURCE}`],
     },
   ],
-  [
-    'treat the same id of another source as another id',
-    'x.csv',
-    'source,sourceId,description\na,1,x\nb,1,y\n',
-    {},
-    { doubts: [] },
-  ],
+  ['treat the same id of another source as another id', 'source,sourceId,description\na,1,x\nb,1,y\n', { doubts: [] }],
   [
     'keep the digits of every number; the service refuses numbers that it cannot represent',
-    'x.csv',
     'description,meta,account.name,account.contractValue\na,"{""n"":1161888007138312192}",,\nb,,B,12345678901234567890\nc,"{""n"":1.10}",C,2.50\n',
-    { map: ['meta=sourceData'], set: ['rating=12345678901234567891'] },
     {
       texts: [
         '{"rating":12345678901234567891,"description":"a","sourceData":{"n":1161888007138312192}}',
@@ -83,24 +69,25 @@ const FILES: readonly Case[] = [
         `line 4: rating ${KEPT}`,
       ],
     },
+    { map: ['meta=sourceData'], set: ['rating=12345678901234567891'] },
   ],
   [
     'map members of JSON: a number becomes its text as an id, null is left out, and digits are kept',
-    'x.ndjson',
     '{"id":9912140633506421123,"text":"a","n":1161888007138312192,"stars":null}\n{"id":null,"text":7,"stars":"4","who":{"mail":"m@b.example"}}\n',
-    { map: ['id=sourceId', 'text=description', 'stars=rating', 'n=sourceData.n', 'who.mail=contact.email', 'who='] },
     {
       texts: [
         '{"sourceId":"9912140633506421123","description":"a","sourceData":{"n":1161888007138312192}}',
         '{"description":"7","rating":4,"contact":{"email":"m@b.example"}}',
       ],
     },
+    {
+      name: 'x.ndjson',
+      map: ['id=sourceId', 'text=description', 'stars=rating', 'n=sourceData.n', 'who.mail=contact.email', 'who='],
+    },
   ],
   [
     'get the refusals of the service in a dry run',
-    'x.ndjson',
     `{"description":"a","rating":1161888007138312192}\n{"description":"a","sourceData":${'['.repeat(70)}${']'.repeat(70)}}\n{"description":"${'x'.repeat(600_000)}"}\n{"description":"a","nope":1}\n`,
-    {},
     {
       refused: [
         `line 1: rating ${KEPT}`,
@@ -109,26 +96,22 @@ const FILES: readonly Case[] = [
         'line 4: nope is not a known member, and handling=strict refuses unknown ones',
       ],
     },
+    { name: 'x.ndjson' },
   ],
   [
     'are feedback where a layout of contacts has a column of feedback as well',
-    'x.csv',
     'external_id,name,email,description,rating\nF-1,A,a@x.example,No legend,2\n',
-    {},
     { bodies: [{ description: 'No legend', rating: 2 }] },
   ],
   [
     'are feedback where an option names a field of feedback',
-    'x.csv',
     'external_id,name,email,text\nF-1,A,a@x.example,No legend\n',
-    { map: ['external_id=sourceId', 'text=description'], set: ['source=s'] },
     { bodies: [{ source: 's', sourceId: 'F-1', description: 'No legend' }] },
+    { map: ['external_id=sourceId', 'text=description'], set: ['source=s'] },
   ],
   [
     'use a layout of contacts, which options change',
-    'x.csv',
     'name,email,external_id,role,tags\nAda,ada@b.example, 7 ,end-user,vip\n',
-    { map: ['role=properties.role'] },
     {
       bodies: [
         {
@@ -138,12 +121,11 @@ const FILES: readonly Case[] = [
         },
       ],
     },
+    { map: ['role=properties.role'] },
   ],
   [
     'of a conversation have their author, even without a column for it',
-    'x.csv',
     `${MESSAGES}\n${message('k', 'Title,2', 'u1,Ada,m1')}${message('k', ',', 'u2,,m2')}${message('k', ',', 'u1,,m3')}`,
-    { kind: 'conversations' },
     {
       lines: ['lines 2–4'],
       bodies: [
@@ -158,48 +140,17 @@ const FILES: readonly Case[] = [
         },
       ],
     },
-  ],
-  [
-    'of mixed conversations are collected by conversation',
-    'x.csv',
-    `${MESSAGES}\n${message('a', 'A,1', 'u1,,m1')}${message('b', 'B,2', 'u2,,m2')}${message('a', ',', 'u1,,m3')}`,
     { kind: 'conversations' },
-    {
-      lines: ['lines 2, 4', 'line 3'],
-      bodies: [
-        {
-          id: 'a',
-          source: 'chat',
-          createdAt,
-          title: 'A',
-          rating: 1,
-          contacts: [{ id: 'u1' }],
-          messages: [incomingFrom('m1', 'u1'), incomingFrom('m3', 'u1')],
-        },
-        {
-          id: 'b',
-          source: 'chat',
-          createdAt,
-          title: 'B',
-          rating: 2,
-          contacts: [{ id: 'u2' }],
-          messages: [incomingFrom('m2', 'u2')],
-        },
-      ],
-    },
   ],
   [
     'report members of a conversation that are left out',
-    'x.csv',
     'id,message.id,contact.properties.$name\nc,m,Ada\n',
-    { kind: 'conversations' },
     { doubts: ['line 2: members of the contact are left out, since it has no contact.id: properties'] },
+    { kind: 'conversations' },
   ],
   [
     'recognise an author by a word in any case',
-    'x.csv',
     `id,source,createdAt,message.id,type,message.content,message.createdAt\n${['User', ' LEAD ', 'admin'].map((type, at) => `k,chat,${createdAt},m${at},${type},,${createdAt}\n`).join('')}`,
-    { kind: 'conversations', map: ['type=message.incoming:user|Lead'] },
     {
       bodies: [
         {
@@ -211,11 +162,12 @@ const FILES: readonly Case[] = [
         },
       ],
     },
+    { kind: 'conversations', map: ['type=message.incoming:user|Lead'] },
   ],
 ]
 
 describe('records', () => {
-  for (const [title, name, content, words, expected] of FILES)
+  for (const [title, content, expected, { name = 'x.csv', ...words } = {}] of FILES)
     it(title, () => {
       const found = imported(name, content, words)
       for (const [key, value] of Object.entries(expected)) assert.deepEqual(found[key as keyof Imported], value, key)

@@ -2,7 +2,12 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { type Imported, imported, type Words } from './imported.ts'
 
-type Case = readonly [title: string, name: string, content: string | Uint8Array, words: Words, Partial<Imported>]
+type Case = readonly [
+  title: string,
+  content: string | Uint8Array,
+  Partial<Imported>,
+  options?: Words & { name?: string },
+]
 
 const MALFORMED = 'malformed quotes: put a cell with quotes in quotes, and double each quote in it'
 const SWALLOWS = 'a cell has line breaks and as many delimiters as a row: check where its quote closes'
@@ -11,116 +16,72 @@ const described = (...texts: readonly string[]): { description: string }[] =>
 
 const TABLES: readonly Case[] = [
   [
-    'quotes, delimiters and line breaks within cells, and lines of every kind',
-    'x.csv',
-    'description,title\r\n"x\r\ny",1\r\n"she said ""no"", then left",2\n3,plain\r4,last',
-    {},
-    {
-      bodies: [
-        { description: 'x\r\ny', title: '1' },
-        { description: 'she said "no", then left', title: '2' },
-        { description: '3', title: 'plain' },
-        { description: '4', title: 'last' },
-      ],
-      lines: ['lines 2–3', 'line 4', 'line 5', 'line 6'],
-    },
-  ],
-  [
     'a quote that a later row closes: its lines are refused, the next row is not',
-    'x.csv',
     'title,description\nW-1,"great\nW-2,ok\nW-3,"it broke"\nW-4,good\n',
-    {},
     { bodies: [{ title: 'W-4', description: 'good' }], refused: [`lines 2–4: ${MALFORMED}`] },
   ],
   [
     'a valid cell that swallows rows',
-    'x.csv',
     'title,description,rating\nV-1,"great,4\nV-2,ok,3\nV-3,",2\nV-4,"Well,\nfine, and good",1\n',
-    {},
     { lines: ['lines 2–4', 'lines 5–6'], doubts: [`lines 2–4: ${SWALLOWS}`] },
   ],
   [
     'a cell that begins with a quoted word, or has a quote inside: only its row is refused',
-    'x.csv',
     'description,title\n"a" b,Q-1\nfine,Q-2\n5" pipe,Q-3\nfine,Q-4\n',
-    {},
     { lines: ['line 3', 'line 5'], refused: [`line 2: ${MALFORMED}`, `line 4: ${MALFORMED}`] },
   ],
   [
     'a quote that never closes costs its line, where a table goes on after it',
-    'x.csv',
     'description,title\n1,a\n"open,b\n2,c\n3,d\n',
-    {},
     { lines: ['line 2', 'line 4', 'line 5'], refused: ['line 3: a quote is opened and never closed'] },
   ],
   [
     'a file that ends within a text: no piece of the text becomes a row',
-    'x.csv',
     'title,description\na,1\nb,"Hello, you\nIt broke, again\nThanks, Bob',
-    {},
     { lines: ['line 2'], refused: ['lines 3–5: a quote is opened and never closed'] },
   ],
   [
     'a header with a line break and other delimiters',
-    'x.csv',
     'title;"What you like, want,\nor miss";rating\nH-1;"Fast";5\n',
-    { map: ['What you like, want,\nor miss=description'] },
     { bodies: [{ title: 'H-1', description: 'Fast', rating: 5 }], lines: ['line 3'] },
+    { map: ['What you like, want,\nor miss=description'] },
   ],
   [
     'the delimiter by the rows, where texts have more of another',
-    'x.csv',
     'title;description\na;one, two, three\nb;one, two\nc;one, two, three\n',
-    {},
     { lines: ['line 2', 'line 3', 'line 4'], refused: [] },
   ],
   [
-    'tabs and bars',
-    'x.tsv',
-    'description\ttitle\na, b; c|d\te\n',
-    {},
-    { bodies: [{ description: 'a, b; c|d', title: 'e' }] },
-  ],
-  [
     'a given delimiter',
-    'x.csv',
     'description:title\na,b:c\n',
-    { delimiter: ':' },
     { bodies: [{ description: 'a,b', title: 'c' }] },
+    { delimiter: ':' },
   ],
   [
     'the line of Excel that names the delimiter',
-    'x.csv',
     '\ufeffsep=;\r\ndescription;rating\r\nWrong;2\r\n',
-    {},
     { bodies: [{ description: 'Wrong', rating: 2 }], skipped: ['line 1: names the delimiter'] },
   ],
   [
     'titles above the header, which an option leaves out',
-    'x.csv',
     'Report of May\n\ndescription,rating\nWrong,2\nRight,5\n',
-    { skipRows: '2' },
     { lines: ['line 4', 'line 5'], skipped: ['line 1: left out by --skip-rows', 'line 2: left out by --skip-rows'] },
+    { skipRows: '2' },
   ],
   [
     'unknown further header rows, which an option leaves out',
-    'x.csv',
     'q1,q2\nWhich?,Why?\na,b\n',
-    { skipRows: '2-2', map: ['q2=description'] },
     { bodies: described('b'), skipped: ['line 2: left out by --skip-rows'] },
+    { skipRows: '2-2', map: ['q2=description'] },
   ],
   [
     'blank rows, and rows of white space',
-    'x.csv',
     'description,rating\nReal,4\n,,\n \t,\u00a0\n\n"",\n  \nLast,1\n',
-    {},
     { lines: ['line 2', 'line 8'], refused: [], skipped: [3, 4, 5, 6, 7].map((line) => `line ${line}: blank`) },
   ],
   [
     'rows with a trailing delimiter, and rows that do not fit',
-    'x.csv',
     'description,rating\nA,4,\nB,5,, \nC,1,extra\nD\n',
-    {},
     {
       bodies: [
         { description: 'A', rating: 4 },
@@ -131,9 +92,7 @@ const TABLES: readonly Case[] = [
   ],
   [
     'concatenated files: a second byte order mark and a second header',
-    'x.csv',
     '\ufeffdescription,title\nFirst,X-1\n\ufeffdescription,title\n\ufeff"Second, too",X-2\n',
-    {},
     {
       bodies: [
         { description: 'First', title: 'X-1' },
@@ -143,84 +102,59 @@ const TABLES: readonly Case[] = [
     },
   ],
   [
-    'the header rows of Qualtrics',
-    'x.csv',
-    'Q1,Q2_TEXT\nHow?,"What\nelse?"\n"{""ImportId"":""QID1""}","{""ImportId"":""QID2_TEXT""}"\n4,Too slow\n',
-    { map: ['Q2_TEXT=description', 'Q1=rating'] },
-    {
-      bodies: [{ rating: 4, description: 'Too slow' }],
-      skipped: ['lines 2–3: a further row of the header', 'line 4: a further row of the header'],
-    },
+    'the second row of SurveyMonkey that has choices alone',
+    'Respondent ID,Why?,Which?,\n,,Phone,Laptop\n7,Because,,Laptop\n',
+    { bodies: [{ description: 'Because', tags: ['Laptop'] }], skipped: ['line 2: a further row of the header'] },
+    { map: ['Why?=description', 'Laptop=tags', 'Respondent ID='] },
   ],
-  [
-    'the header rows of SurveyMonkey, where a choice has its name in the second',
-    'x.csv',
-    'Why?,Which?,\nOpen-Ended Response,First,Second\nBecause,First,\n',
-    { map: ['Why?=description', 'Second=tags', 'Which?=tags'] },
-    { bodies: [{ description: 'Because', tags: ['First'] }], skipped: ['line 2: a further row of the header'] },
-  ],
-]
-
-const CHOICES: Case = [
-  'the second row of SurveyMonkey that has choices alone',
-  'x.csv',
-  'Respondent ID,Why?,Which?,\n,,Phone,Laptop\n7,Because,,Laptop\n',
-  { map: ['Why?=description', 'Laptop=tags', 'Respondent ID='] },
-  { bodies: [{ description: 'Because', tags: ['Laptop'] }], skipped: ['line 2: a further row of the header'] },
 ]
 
 const RECORDS: readonly Case[] = [
   [
     'elements that share a line',
-    'x.json',
     '[{"description":"first"},{"description":"second"}]',
-    {},
     { bodies: described('first', 'second'), lines: ['line 1', 'line 1'] },
+    { name: 'x.json' },
   ],
   [
     'elements as written, with their lines',
-    'x.json',
     ' \n[{"rating": 1.0, "description": "a]\\\\\\",{"},\n\n {"description":\n"b"} , 5,\n{bad}]\n',
-    {},
     {
       texts: ['{"rating": 1.0, "description": "a]\\\\\\",{"}', '{"description":\n"b"}'],
       lines: ['line 2', 'lines 4–5'],
       refused: ['line 5: the record is not a JSON object', 'line 6: the record is not JSON'],
     },
+    { name: 'x.json' },
   ],
   [
     'lines in a file named like an array',
-    'x.json',
     '{"description":"one"}\n\n{"description":"two"}\nnot json\n',
-    {},
     { bodies: described('one', 'two'), refused: ['line 4: the record is not JSON'], skipped: ['line 2: blank'] },
+    { name: 'x.json' },
   ],
   [
     'an array in a file named like lines',
-    'x.ndjson',
     '[{"description":"one"},\n{"description":"two"}]',
-    {},
     { bodies: described('one', 'two') },
+    { name: 'x.ndjson' },
   ],
   [
     'an array in an envelope',
-    'x.json',
     '{"count": 2, "tags": ["[", "x"], "data":\n [{"description":"one"},\n{"description":"two"}], "next": null}',
-    {},
     { bodies: described('one', 'two'), lines: ['line 2', 'line 3'] },
+    { name: 'x.json' },
   ],
-  ['one record', 'x.json', '{\n"description":"one"\n}\n', {}, { bodies: described('one'), lines: ['lines 1–3'] }],
+  ['one record', '{\n"description":"one"\n}\n', { bodies: described('one'), lines: ['lines 1–3'] }, { name: 'x.json' }],
   [
     'lines with their own byte order marks, and only the line ends of JSON',
-    'x.ndjson',
     '\ufeff{"description":"a\u2028b"}\r\n\ufeff{"description":"c"}\r[1]\n',
-    {},
     { bodies: described('a\u2028b', 'c'), refused: ['line 3: the record is not a JSON object'] },
+    { name: 'x.ndjson' },
   ],
 ]
 
 describe('the rows of a file', () => {
-  for (const [title, name, content, words, expected] of [...TABLES, CHOICES, ...RECORDS])
+  for (const [title, content, expected, { name = 'x.csv', ...words } = {}] of [...TABLES, ...RECORDS])
     it(title, () => {
       const found = imported(name, content, words)
       for (const [key, value] of Object.entries(expected)) assert.deepEqual(found[key as keyof Imported], value, key)

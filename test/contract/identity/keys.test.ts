@@ -37,10 +37,6 @@ describe('the keys of a text', () => {
     assert.equal(new Set(all).size, all.length)
   })
 
-  it('differ from the keys of another split into source and id', () => {
-    assert.notEqual(contactSourceKey(realm, 'a', 'b","c'), contactSourceKey(realm, 'a","b', 'c'))
-  })
-
   it('are own ids, also for a text of any length', () => {
     for (const key of keysOf(realm, 'x'.repeat(10_000))) assert.equal(asOwnId(key.toUpperCase()), key)
   })

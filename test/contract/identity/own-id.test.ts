@@ -12,7 +12,7 @@ describe('a keyed hash', () => {
   it('is the HMAC-SHA-256 of the text, at every use of the key', () => {
     const bytes = fc.uint8Array({ minLength: HASH_KEY_BYTES, maxLength: HASH_KEY_BYTES })
     fc.assert(
-      fc.property(bytes, fc.array(fc.string({ unit: 'binary', size: 'large' })), (secret, texts) => {
+      fc.property(bytes, fc.array(fc.string({ unit: 'binary', size: 'large' }), { maxLength: 3 }), (secret, texts) => {
         const hexadecimal = Buffer.from(secret).toString('hex')
         const key = hashKeyFrom(hexadecimal)
         for (const text of texts) {

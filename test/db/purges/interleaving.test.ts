@@ -10,7 +10,7 @@ import { seeded } from '../../support/property-seed.ts'
 import { freshSchema, type TestSchema } from '../../support/schema.ts'
 import { clearTables, dumpModel, dumpTables, resetPositions } from '../../support/tables.ts'
 
-const HISTORIES = Number(process.env['PURGE_HISTORIES'] ?? (process.env['TEST_SIZE'] === 'long' ? 5_000 : 60))
+const HISTORIES = Number(process.env['PURGE_HISTORIES'] ?? (process.env['TEST_SIZE'] === 'long' ? 5_000 : 40))
 const histories = submissionHistories({ hashKey, maxLength: LENGTH, firstNumber: 1_000_000, purges: true })
 /** The number of submissions of a stride, and the number and size of the removal steps after it. */
 const paces = fc.record({

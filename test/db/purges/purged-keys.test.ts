@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, describe, it } from 'node:test'
+import { beforeEach, describe, it } from 'node:test'
 import { parsePurgedKey, type PurgedKey, raisePurgedKeys, readPurgedKeys } from '../../../db/purges/purged-keys.ts'
 import { createPurgeRig, type PurgeRig } from '../../support/purge-rig.ts'
-import { freshSchema, type TestSchema } from '../../support/schema.ts'
+import { sharedSchema } from '../../support/schema.ts'
 
+const schema = await sharedSchema()
 const BACKED_UP = [
   'contact',
   'contact_external_id',
@@ -17,17 +18,12 @@ const BACKED_UP = [
 ]
 
 describe('purges that a restored database lacks', () => {
-  let schema: TestSchema
   let rig: PurgeRig
   let workspaceId: string
-  before(async () => {
-    schema = await freshSchema(2)
-  })
   beforeEach(async () => {
     rig = await createPurgeRig(schema.sql)
     workspaceId = rig.realm.workspaceId
   })
-  after(() => schema.drop())
 
   const count = async (table: string): Promise<number> =>
     (await schema.sql`select from ${schema.sql(table)} where workspace_id = ${workspaceId}`).count

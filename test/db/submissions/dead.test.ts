@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, describe, it } from 'node:test'
+import { beforeEach, describe, it } from 'node:test'
 import type { Submission } from '../../../contract/submission.ts'
 import {
   countDead,
@@ -15,22 +15,18 @@ import { readPosition } from '../../../db/submissions/position.ts'
 import { findReceipt } from '../../../db/submissions/receipts.ts'
 import { hashKey } from '../../support/deliveries.ts'
 import { createPurgeRig, type PurgeRig } from '../../support/purge-rig.ts'
-import { freshSchema, type TestSchema } from '../../support/schema.ts'
+import { sharedSchema } from '../../support/schema.ts'
 
+const schema = await sharedSchema()
 const CREATED_AT = '2026-01-01T00:00:00Z'
 
 describe('a dead submission', () => {
-  let schema: TestSchema
   let rig: PurgeRig
   let workspaceId: string
-  before(async () => {
-    schema = await freshSchema(2)
-  })
   beforeEach(async () => {
     rig = await createPurgeRig(schema.sql)
     workspaceId = rig.realm.workspaceId
   })
-  after(() => schema.drop())
 
   const position = async (): Promise<number> => (await readPosition(schema.sql, workspaceId))!
   const aside = async (submission: Submission, reason = 'PostgresError 54000'): Promise<string> => {

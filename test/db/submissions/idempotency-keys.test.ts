@@ -1,29 +1,24 @@
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, describe, it } from 'node:test'
+import { beforeEach, describe, it } from 'node:test'
 import { IDEMPOTENCY_SECONDS } from '../../../contract/limits.ts'
-import { beginDeletion, deleteOwnedRows } from '../../../db/workspaces/delete-workspace.ts'
 import { setAside } from '../../../db/submissions/dead.ts'
 import { findIdempotencyKeys } from '../../../db/submissions/idempotency-keys.ts'
 import { readPosition } from '../../../db/submissions/position.ts'
 import { hashKey } from '../../support/deliveries.ts'
 import { createPurgeRig, type PurgeRig } from '../../support/purge-rig.ts'
-import { freshSchema, type TestSchema } from '../../support/schema.ts'
+import { sharedSchema } from '../../support/schema.ts'
 
+const schema = await sharedSchema()
 const MICROSECONDS = 1_000_000
 let lastNumber = Date.now() * 1_000
 
 describe('idempotency keys in Postgres', () => {
-  let schema: TestSchema
   let ours: PurgeRig
   let theirs: PurgeRig
-  before(async () => {
-    schema = await freshSchema()
-  })
   beforeEach(async () => {
     ours = await createPurgeRig(schema.sql)
     theirs = await createPurgeRig(schema.sql)
   })
-  after(() => schema.drop())
 
   const keyed = (key: string, number = ++lastNumber) => ({ idempotency: { key, body: `body of ${key}` }, number })
   const find = async ({ realm }: PurgeRig, key: string) =>
@@ -45,12 +40,6 @@ describe('idempotency keys in Postgres', () => {
     assert.deepEqual(await findIdempotencyKeys(schema.sql, []), [])
   })
 
-  it('of two workspaces never mix, even if they are equal', async () => {
-    const id = await ours.feedback({}, keyed('same'))
-    assert.equal((await find(ours, 'same'))?.submissionId, id)
-    assert.equal(await find(theirs, 'same'), null)
-  })
-
   it('are free after a day, and then lead to the latest submission that has them', async () => {
     const day = IDEMPOTENCY_SECONDS * MICROSECONDS
     await ours.feedback({}, keyed('again', lastNumber - day - MICROSECONDS))
@@ -67,12 +56,5 @@ describe('idempotency keys in Postgres', () => {
     const expected = (await readPosition(schema.sql, workspaceId))!
     await setAside(schema.sql, hashKey, { submission, attempts: 1, reason: 'x', expected })
     assert.equal((await find(ours, 'dead'))?.submissionId, submission.submissionId)
-  })
-
-  it('end with their workspace', async () => {
-    await ours.feedback({}, keyed('a'))
-    await beginDeletion(schema.sql, ours.realm.workspaceId)
-    await deleteOwnedRows(schema.sql, ours.realm.workspaceId, () => {})
-    assert.equal(await find(ours, 'a'), null)
   })
 })

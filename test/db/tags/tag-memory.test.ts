@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict'
 import process from 'node:process'
-import { after, before, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import * as fc from 'fast-check'
 import { readTexts, storeTags, type Share } from '../../../db/tags/tagging.ts'
 import { hashKey } from '../../support/deliveries.ts'
 import { seeded } from '../../support/property-seed.ts'
 import { createPurgeRig, type PurgeRig } from '../../support/purge-rig.ts'
-import { freshSchema, type TestSchema } from '../../support/schema.ts'
+import { sharedSchema } from '../../support/schema.ts'
 
+const schema = await sharedSchema()
 const HISTORIES = process.env['TEST_SIZE'] === 'long' ? 500 : 25
 const TAGS = ['slow', 'export', 'invoice']
 
@@ -25,12 +26,6 @@ const steps = fc.array(
 )
 
 describe('the tag memory of a workspace', () => {
-  let schema: TestSchema
-  before(async () => {
-    schema = await freshSchema(2)
-  })
-  after(() => schema.drop())
-
   const ids = async (table: string, workspaceId: string): Promise<string[]> =>
     (await schema.sql<{ id: string }[]>`select id from ${schema.sql(table)} where workspace_id = ${workspaceId}`).map(
       ({ id }) => id,

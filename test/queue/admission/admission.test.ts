@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { after, before, describe, it } from 'node:test'
+import { after, describe, it } from 'node:test'
 import type { Admission, AdmissionRequest } from '../../../queue/admission/admission.ts'
 import { createAdmit } from '../../../queue/admission/admit.ts'
 import { MICROSECONDS_PER_MS, workspaceKeys } from '../../../queue/keys.ts'
@@ -15,10 +15,7 @@ const DEEP = 250
 const LARGE = JSON.stringify({ description: 'x'.repeat(100_000) })
 
 describe('submissions that are admitted together', () => {
-  let room: ReturnType<typeof openQueueRoom>
-  before(() => {
-    room = openQueueRoom()
-  })
+  const room = openQueueRoom()
   after(() => room.close())
 
   const namesOf = (workspaceId: string) => workspaceKeys(room.prefix, workspaceId)

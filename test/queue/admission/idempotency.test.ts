@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { after, before, describe, it } from 'node:test'
+import { after, describe, it } from 'node:test'
 import * as fc from 'fast-check'
 import { hashKeyFrom } from '../../../contract/identity/own-id.ts'
 import { type IdempotencyRecord, OPERATIONS } from '../../../contract/submission.ts'
@@ -26,10 +26,7 @@ const BODY = 'body-hash'
 const KEY = { key: 'key', body: BODY }
 
 describe('an idempotency key', () => {
-  let room: ReturnType<typeof openQueueRoom>
-  before(() => {
-    room = openQueueRoom()
-  })
+  const room = openQueueRoom()
   after(() => room.close())
 
   const namesOf = (workspaceId: string) => workspaceKeys(room.prefix, workspaceId)
@@ -265,10 +262,6 @@ describe('an idempotency key', () => {
 })
 
 describe('a fair share', () => {
-  it('cuts the largest parts', () => {
-    assert.deepEqual([fairShare([], 10), fairShare([100, 2], 10), fairShare([7, 7, 7], 10)], [10, 8, 3])
-  })
-
   it('is the largest bound for which the parts fit the whole', () => {
     fc.assert(
       fc.property(fc.array(fc.nat({ max: 1_000 })), fc.nat({ max: 5_000 }), (sizes, most) => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { after, before, describe, it } from 'node:test'
+import { after, describe, it } from 'node:test'
 import type { WakeJob } from '../../../contract/jobs.ts'
 import { addRemovals, closeQueues, openQueues, type JobQueues } from '../../../queue/jobs/job-queues.ts'
 import { openWorker, type QueueWorker } from '../../../queue/jobs/open-worker.ts'
@@ -12,11 +12,8 @@ const SHARED = { submissions: 1, isDeep: false }
 const DEEP = { submissions: 300, isDeep: true }
 
 describe('waking workers', () => {
-  let room: ReturnType<typeof openQueueRoom>
+  const room = openQueueRoom()
   let queues: JobQueues
-  before(() => {
-    room = openQueueRoom()
-  })
   after(() => room.close())
 
   /** Queues that no other test uses. */

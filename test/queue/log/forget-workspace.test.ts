@@ -1,16 +1,13 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { after, before, describe, it } from 'node:test'
+import { after, describe, it } from 'node:test'
 import { forgetLeftOf, forgetWorkspace } from '../../../queue/log/forget-workspace.ts'
 import { asked, openQueueRoom, takeSettings } from '../../support/queue-room.ts'
 
 const SUBMISSIONS = 40
 
 describe('forgetting a deleted workspace in Redis', () => {
-  let room: ReturnType<typeof openQueueRoom>
-  before(() => {
-    room = openQueueRoom()
-  })
+  const room = openQueueRoom()
   after(() => room.close())
 
   const fill = async (workspaceId: string): Promise<void> => {

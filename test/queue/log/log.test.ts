@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { after, before, describe, it } from 'node:test'
+import { after, describe, it } from 'node:test'
 import { workspaceKeys } from '../../../queue/keys.ts'
 import { readLogTotals } from '../../../queue/log/log-totals.ts'
 import type { Taken, TakeRequest, TakeSettings } from '../../../queue/log/take.ts'
@@ -15,10 +15,7 @@ const numbersOf = (taken: Taken | undefined): number[] => {
 }
 
 describe('the log of a workspace', () => {
-  let room: ReturnType<typeof openQueueRoom>
-  before(() => {
-    room = openQueueRoom()
-  })
+  const room = openQueueRoom()
   after(() => room.close())
 
   /** Admits this many submissions in one call, and returns their numbers. */
@@ -147,15 +144,6 @@ describe('the log of a workspace', () => {
     await take(workspaceId, {}, { redoMs: KEPT_MS })
     assert.equal(await entries(workspaceId), 0)
     assert.equal(await room.redis.hexists(state, 'redoAt'), 0)
-  })
-
-  it('keeps an entry whose last submission is not applied', async () => {
-    const workspaceId = randomUUID()
-    const numbers = await admit(workspaceId, 3)
-    await take(workspaceId, { applied: numbers[1] })
-    assert.equal(await entries(workspaceId), 1)
-    await take(workspaceId, { applied: numbers[2] })
-    assert.equal(await entries(workspaceId), 0)
   })
 
   it('is trimmed at once up to the number of a purge', async () => {

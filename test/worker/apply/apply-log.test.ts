@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict'
-import { randomUUID } from 'node:crypto'
 import { after, afterEach, before, describe, it } from 'node:test'
 import type { SubmissionState } from '../../../contract/receipt.ts'
 import type { Submission } from '../../../contract/submission.ts'
 import { applyStrides } from '../../../worker/apply/apply-strides.ts'
-import { deleteWorkspaceForTest, openApplyRig, type ApplyRig } from '../../support/apply-rig.ts'
+import { openApplyRig, type ApplyRig } from '../../support/apply-rig.ts'
 import { feedbackBody } from '../../support/below-the-ingress.ts'
 import { hashKey } from '../../support/deliveries.ts'
 import { until } from '../../support/until.ts'
@@ -42,19 +41,6 @@ describe('a worker that applies logs', () => {
     assert.deepEqual(new Set(rig.settled.map(({ isDeep }) => isDeep)), new Set([false]))
   })
 
-  it('applies the logs of many workspaces together, and none of them mixes with another', async () => {
-    const workspaceIds = await Promise.all(Array.from({ length: 20 }, () => rig.makeWorkspace()))
-    for (const id of workspaceIds) await rig.admit(id, [feedbackBody(`of ${id}`)])
-    await rig.apply(workspaceIds)
-    for (const id of workspaceIds) {
-      const rows = await rig.sql<{ description: string }[]>`select description from feedback where workspace_id = ${id}`
-      assert.deepEqual(
-        rows.map(({ description }) => description),
-        [`of ${id}`],
-      )
-    }
-  })
-
   it('passes a workspace with a long queue on to the backlog, which drains it', async () => {
     const workspaceId = await rig.makeWorkspace()
     await rig.admit(workspaceId, replaced(1_200))
@@ -84,17 +70,6 @@ describe('a worker that applies logs', () => {
       rig.logged('submission_dead').map(({ submissionId, attempts }) => [submissionId, attempts]),
       [[ids[61], 1]],
     )
-  })
-
-  it('lets a bad submission hold up no other workspace of the same stride', async () => {
-    const [bad, good] = [await rig.makeWorkspace(), await rig.makeWorkspace()]
-    await rig.admit(bad, [feedbackBody('before'), feedbackBody(NUL)])
-    const ids = await rig.admit(good, [feedbackBody('beside')])
-    await rig.apply([bad, good])
-    assert.deepEqual(await rig.statesOf(good), { [ids[0]!]: 'applied' })
-    assert.deepEqual(await rig.statesOf(bad), {})
-    await rig.apply([bad], true)
-    assert.deepEqual(Object.values(await rig.statesOf(bad)).toSorted(), ['applied', 'dead'])
   })
 
   it('tries a submission with a passing fault again after a pause, while later ones wait', async () => {
@@ -130,18 +105,6 @@ describe('a worker that applies logs', () => {
     )
   })
 
-  it('skips a workspace of another worker, and takes it when that worker has died', async () => {
-    const workspaceId = await rig.makeWorkspace()
-    await rig.admit(workspaceId, [feedbackBody('x')])
-    await rig.takeAs('another worker', workspaceId, 5_000)
-    await rig.apply([workspaceId])
-    assert.deepEqual(await rig.statesOf(workspaceId), {})
-    await rig.release('another worker', workspaceId)
-    await rig.dieWith(workspaceId)
-    await rig.apply([workspaceId])
-    assert.equal(Object.keys(await rig.statesOf(workspaceId)).length, 1)
-  })
-
   it('finds a submission that kills workers, by deaths, and applies all others', async () => {
     const workspaceId = await rig.makeWorkspace()
     const ids = await rig.admit(workspaceId, withOne(100, 37, 'deadly'))
@@ -156,14 +119,6 @@ describe('a worker that applies logs', () => {
     assert.ok(deaths < 20, `${deaths} deaths`)
     const [receipt] = await rig.sql<{ error: string }[]>`select error from submission where id = ${deadly}`
     assert.equal(receipt!.error, 'GivenUp stalled')
-  })
-
-  it('counts no death against a submission that was applied together with others', async () => {
-    const workspaceId = await rig.makeWorkspace()
-    const ids = await rig.admit(workspaceId, replaced(3))
-    for (let death = 0; death < 30; death++) await rig.dieWith(workspaceId)
-    await rig.apply([workspaceId], true)
-    assert.deepEqual(await rig.statesOf(workspaceId), Object.fromEntries(ids.map((id) => [id, 'applied'])))
   })
 
   it('applies submissions again that a promoted standby of Postgres lacks', async () => {
@@ -221,23 +176,6 @@ describe('a worker that applies logs', () => {
     assert.deepEqual(await rig.removalJobs(), [{ workspaceId, purgeId }])
   })
 
-  it('reads a log again if a job named it meanwhile', async () => {
-    const workspaceId = await rig.makeWorkspace()
-    await rig.admit(workspaceId, replaced(50))
-    const first = rig.apply([workspaceId])
-    await rig.admit(workspaceId, [feedbackBody('late')])
-    await Promise.all([first, rig.apply([workspaceId])])
-    assert.equal(Object.keys(await rig.statesOf(workspaceId)).length, 51)
-  })
-
-  it('forgets the log of a workspace that was deleted', async () => {
-    const workspaceId = await rig.makeWorkspace()
-    await rig.admit(workspaceId, [feedbackBody('x')])
-    await deleteWorkspaceForTest(rig.sql, workspaceId)
-    await rig.apply([workspaceId])
-    assert.deepEqual(await rig.keysOf(workspaceId), [])
-  })
-
   it('holds no lease while Postgres is away, and continues when it is back', async () => {
     const workspaceId = await rig.makeWorkspace()
     await rig.admit(workspaceId, [feedbackBody('x')])
@@ -247,9 +185,5 @@ describe('a worker that applies logs', () => {
     bringBack()
     await applied
     assert.equal(Object.keys(await rig.statesOf(workspaceId)).length, 1)
-  })
-
-  it('ignores an unknown workspace', async () => {
-    await rig.apply([randomUUID()])
   })
 })

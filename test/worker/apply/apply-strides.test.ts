@@ -1,33 +1,25 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { after, before, beforeEach, describe, it } from 'node:test'
-import { contactIdKey, contactSourceKey, emailKey } from '../../../contract/identity/keys.ts'
+import { beforeEach, describe, it } from 'node:test'
+import { contactIdKey, contactSourceKey } from '../../../contract/identity/keys.ts'
 import { ownId } from '../../../contract/identity/own-id.ts'
 import type { Submission } from '../../../contract/submission.ts'
-import type { Sql } from '../../../db/connection/postgres.ts'
 import { applyStrides } from '../../../worker/apply/apply-strides.ts'
 import type { StrideResult } from '../../../worker/apply/stride.ts'
 import { applyBusy } from '../../../worker/apply/busy-session.ts'
 import { hashKey, makeWorkspaces } from '../../support/deliveries.ts'
-import { freshSchema, type TestSchema } from '../../support/schema.ts'
+import { sharedSchema } from '../../support/schema.ts'
 import { submissionsOf } from '../../support/submissions-of.ts'
 
+const { sql } = await sharedSchema()
 const FIRST = 1_000_000
 
 describe('applying a stride', () => {
-  let schema: TestSchema
-  let sql: Sql
   let workspaceId: string
-
-  before(async () => {
-    schema = await freshSchema()
-    sql = schema.sql
-  })
   beforeEach(async () => {
     workspaceId = randomUUID()
     await makeWorkspaces(sql, [workspaceId])
   })
-  after(() => schema.drop())
 
   const realm = () => ({ hashKey, workspaceId })
   const apply = async (submissions: readonly Submission[], position = 0): Promise<StrideResult> =>
@@ -115,32 +107,6 @@ describe('applying a stride', () => {
     )
   })
 
-  it('keeps a thousand metadata keys, the keys of the latest identify first', async () => {
-    const keys = (name: string, many: number) =>
-      Object.fromEntries(Array.from({ length: many }, (_, at) => [`${name}${at}`, at]))
-    await applied(given([contact({ id: '1', properties: keys('a', 900) })]))
-    await applied(given([contact({ id: '1', properties: keys('z', 200) })], FIRST + 1), FIRST)
-    const [row] = await sql<{ keys: string[] }[]>`
-      select array(select jsonb_object_keys(properties)) as keys from contact where workspace_id = ${workspaceId}`
-    assert.equal(row!.keys.length, 1_000)
-    assert.equal(row!.keys.filter((key) => key.startsWith('z')).length, 200)
-  })
-
-  it('remembers an own id that an answer may have had before the claim of the email', async () => {
-    const email = 'ann@example.org'
-    const submissions = given([
-      contact({ id: '1', properties: { $email: email } }),
-      feedback({ contact: { email }, sourceId: 'unseen' }, { seenPosition: FIRST - 1 }),
-      feedback({ contactId: emailKey(realm(), email), sourceId: 'told' }),
-    ])
-    await applied(submissions)
-    const rows = await sql`select contact_id from feedback where workspace_id = ${workspaceId}`
-    const id = contactSourceKey(realm(), 'API', '1')
-    assert.deepEqual([...rows], [{ contact_id: id }, { contact_id: id }])
-    const aliases = await sql`select id, contact_id from contact_alias where workspace_id = ${workspaceId}`
-    assert.deepEqual([...aliases], [{ id: emailKey(realm(), email), contact_id: id }])
-  })
-
   it('stores with an idempotency key the contacts of the submission', async () => {
     const idempotency = () => ({ idempotency: { key: randomUUID(), body: 'hash' } })
     const submissions = given([
@@ -175,22 +141,6 @@ describe('applying a stride', () => {
       await sql`select applied::int, superseded::int from workspace_progress where workspace_id = ${workspaceId}`
     assert.deepEqual(counted, { applied: 1, superseded: 0 })
   })
-
-  it('subtracts the tags of a replaced record', async () => {
-    const tagged = (tags: string[] | undefined) => feedback({ sourceId: 'T-1', ...(tags && { tags }) })
-    await applied(given([tagged(['ui', 'speed'])]))
-    await sql`update feedback set tags_generated = true where workspace_id = ${workspaceId}`
-    await applied(given([tagged([' ui ', 'ui', ' ', 'export'])], FIRST + 1), FIRST)
-    const rows =
-      await sql`select title, uses::int from feedback_category where workspace_id = ${workspaceId} order by title`
-    assert.deepEqual(
-      [...rows],
-      [
-        { title: 'export', uses: 1 },
-        { title: 'ui', uses: 1 },
-      ],
-    )
-  })
 })
 
 const conversation = (id: string) => ({
@@ -202,16 +152,9 @@ const conversation = (id: string) => ({
 })
 
 describe('a session of a busy workspace', () => {
-  let schema: TestSchema
-
-  before(async () => {
-    schema = await freshSchema()
-  })
-  after(() => schema.drop())
-
   it('applies stride after stride, reports each saved one, and leaves purges to others', async () => {
     const workspaceId = randomUUID()
-    await makeWorkspaces(schema.sql, [workspaceId])
+    await makeWorkspaces(sql, [workspaceId])
     const bodies = Array.from(
       { length: 9 },
       (_, at) => ({ operation: 'identify_contact', body: { id: `c${at}` } }) as const,
@@ -229,10 +172,10 @@ describe('a session of a busy workspace', () => {
       asked.push(positions.at(-1))
       return strideAfter(end)
     }
-    for await (const { result } of applyBusy({ sql: schema.sql, hashKey }, strideAfter(0), readNext))
+    for await (const { result } of applyBusy({ sql: sql, hashKey }, strideAfter(0), readNext))
       positions.push(result.position)
     assert.deepEqual(positions, [FIRST + 2, FIRST + 5, FIRST + 8])
     assert.deepEqual(asked, [undefined, FIRST + 2, FIRST + 5], 'a stride is read while the previous one is saved')
-    assert.equal((await schema.sql`select from contact`).length, 9)
+    assert.equal((await sql`select from contact where workspace_id = ${workspaceId}`).length, 9)
   })
 })

@@ -8,7 +8,7 @@ import { submissionHistories } from '../../model/submission-arbitrary.ts'
 import { seeded } from '../../support/property-seed.ts'
 import { changesOf, foldAll, tablesOf } from './folded.ts'
 
-const HISTORIES = process.env['TEST_SIZE'] === 'long' ? 20_000 : 200
+const HISTORIES = process.env['TEST_SIZE'] === 'long' ? 20_000 : 100
 const WORKSPACE = '6f1b7c1e-52f1-4d0a-9c58-0c8f4f1f3a01'
 const hashKey = hashKeyFrom('5a'.repeat(32))
 
@@ -38,7 +38,7 @@ describe('the fold of a workspace', () => {
         fold.beginNextStride()
         assert.deepEqual(changesOf(fold), noChanges())
       }),
-      seeded({ numRuns: 100 }),
+      seeded({ numRuns: 50 }),
     )
   })
 })

@@ -6,7 +6,6 @@ import { beginDeletion } from '../../../db/workspaces/delete-workspace.ts'
 import { markReplayed, setAside } from '../../../db/submissions/dead.ts'
 import { readChanges } from '../../../db/reads/changes.ts'
 import { expireTombstones } from '../../../db/reads/expire-tombstones.ts'
-import { expireReceipts } from '../../../db/submissions/expire-receipts.ts'
 import { createWorkspace } from '../../../db/workspaces/workspaces.ts'
 import { workspaceKeys } from '../../../queue/keys.ts'
 import { finishReplays } from '../../../worker/maintenance/finish-replays.ts'
@@ -23,12 +22,6 @@ import { until } from '../../support/until.ts'
 
 const SECOND = 1_000_000
 const TAKE = { leaseMs: 60_000, submissions: 10, bytes: 1e6, takesDeep: true, redoMs: 60_000 }
-
-/** A UUID of version 7 from this many days ago. */
-const idOf = (days: number): string => {
-  const time = (Date.now() - days * 86_400_000).toString(16).padStart(12, '0')
-  return `${time.slice(0, 8)}-${time.slice(8)}-7${randomUUID().slice(15)}`
-}
 
 describe('maintenance', () => {
   const room = openQueueRoom()
@@ -109,14 +102,6 @@ describe('maintenance', () => {
     await age(4 * SECOND)
     await sweepAllLogs.run(dependencies)
     assert.ok((await woken()).includes(workspaceId))
-  })
-
-  it('does not wake a workspace that a worker has in hand', async () => {
-    await admit()
-    await age(4 * SECOND)
-    await room.log.take([{ workspaceId }], { ...TAKE, worker: 'w' })
-    await sweepAllLogs.run(dependencies)
-    assert.ok(!(await woken()).includes(workspaceId))
   })
 
   it('makes workers apply entries again that a promoted standby of Postgres lacks', async () => {
@@ -212,25 +197,5 @@ describe('maintenance', () => {
       async () => lines.filter(([event]) => event === 'maintenance_failed').length >= 6,
     )
     failing.stop()
-  })
-
-  it('removes receipts after their days, and keeps the totals', async () => {
-    const insert = (days: number, state: string) => schema.sql`
-      insert into submission (workspace_id, id, acceptance_number, operation, state, attempts, finished_at)
-      values (${workspaceId}, ${idOf(days)}, 1, 'create_feedback', ${state}, 1, now() - make_interval(days => ${days}))`
-    await schema.sql`update workspace_progress set applied = 2, dead = 1 where workspace_id = ${workspaceId}`
-    await insert(89, 'applied')
-    await insert(91, 'applied')
-    await insert(91, 'dead')
-    assert.equal(await expireReceipts(schema.sql, 90), 1)
-    const left = await schema.sql<{ state: string }[]>`
-      select state from submission where workspace_id = ${workspaceId} order by state`
-    assert.deepEqual(
-      left.map(({ state }) => state),
-      ['applied', 'dead'],
-    )
-    const [total] = await schema.sql<{ applied: string }[]>`
-      select applied from workspace_progress where workspace_id = ${workspaceId}`
-    assert.equal(Number(total!.applied), 2)
   })
 })

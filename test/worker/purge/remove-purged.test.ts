@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, describe, it } from 'node:test'
+import { after, beforeEach, describe, it } from 'node:test'
 import { findReceipt } from '../../../db/submissions/receipts.ts'
 import { findIdempotencyKeys } from '../../../db/submissions/idempotency-keys.ts'
 import { setAside } from '../../../db/submissions/dead.ts'
@@ -9,8 +9,9 @@ import { removePurgedRecords } from '../../../worker/purge/remove-purged.ts'
 import { hashKey } from '../../support/deliveries.ts'
 import { createPurgeRig, type PurgeRig } from '../../support/purge-rig.ts'
 import { asked, entered, openQueueRoom, takeSettings } from '../../support/queue-room.ts'
-import { freshSchema, type TestSchema } from '../../support/schema.ts'
+import { sharedSchema } from '../../support/schema.ts'
 
+const schema = await sharedSchema()
 const CONVERSATION = {
   id: 'c',
   contacts: [{ id: 'ada' }, { id: 'bob' }],
@@ -22,20 +23,13 @@ const CONVERSATION = {
 
 describe('the job that removes the records of a purge', () => {
   const room = openQueueRoom()
-  let schema: TestSchema
   let rig: PurgeRig
   let workspaceId: string
-  before(async () => {
-    schema = await freshSchema(2)
-  })
   beforeEach(async () => {
     rig = await createPurgeRig(schema.sql)
     workspaceId = rig.realm.workspaceId
   })
-  after(async () => {
-    await room.close()
-    await schema.drop()
-  })
+  after(() => room.close())
 
   const stores = () => ({ ...room, sql: schema.sql, hashKey })
   const remove = (purgeId: string) =>

@@ -76,16 +76,6 @@ describe('the embedded PostgreSQL', () => {
     assert.deepEqual(await ask({ url: superuserUrl(dataDir, second.url) }, 'select 1 as one'), [{ one: 1 }])
   })
 
-  it('has its data, port and password again after a stop', async () => {
-    const first = await start()
-    await ask(first, 'create table stopped (id int)')
-    await first.stop()
-    assert.equal(await first.exited, 0)
-    const second = await start()
-    assert.equal(second.url, first.url)
-    assert.deepEqual(await ask(second, 'select * from stopped'), [])
-  })
-
   it('starts again after kill -9 with all confirmed data', async () => {
     const first = await start()
     await ask(first, 'create table killed as select 1 as id')

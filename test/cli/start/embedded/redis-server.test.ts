@@ -61,16 +61,6 @@ describe('the embedded Redis', () => {
     for (const file of ['password', 'redis.conf']) assert.equal(statSync(join(dataDir, file)).mode & 0o777, 0o600)
   })
 
-  it('has its data, port and password again after a stop', async () => {
-    const first = await start()
-    await ask(first.url, (redis) => redis.set('stopped', 'kept'))
-    await first.stop()
-    assert.equal(await first.exited, 0)
-    const second = await start()
-    assert.equal(second.url, first.url)
-    assert.equal(await ask(second.url, (redis) => redis.get('stopped')), 'kept')
-  })
-
   it('starts again after kill -9 with all confirmed data', async () => {
     const first = await start()
     await ask(first.url, async (redis) => {
