@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { existsSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import process from 'node:process'
 import { after, before, describe, it } from 'node:test'
 import * as fc from 'fast-check'
@@ -9,6 +9,7 @@ import type { Submission } from '../../contract/submission.ts'
 import { readPosition } from '../../db/submissions/position.ts'
 import { applyStrides } from '../../worker/apply/apply-strides.ts'
 import { SCHEMAS } from '../model/submission-arbitrary.ts'
+import { families } from '../support/dear-families.ts'
 import { DEAREST, type Dearest } from '../support/dearest-bodies.ts'
 import { hashKey, makeWorkspaces } from '../support/deliveries.ts'
 import { seeded } from '../support/property-seed.ts'
@@ -16,6 +17,8 @@ import { freshSchema, type TestSchema } from '../support/schema.ts'
 import { clearTables } from '../support/tables.ts'
 
 const LONG = process.env['TEST_SIZE'] === 'long'
+/** The number of families that the search tries. */
+const TRIED = LONG ? 400 : 4
 /**
  * From about this size on the cost of a statement is proportional: its fixed cost for memory and
  * log no longer matters.
@@ -41,7 +44,7 @@ const MS_PER_NS = 1e-6
 
 type Cost = { ms: number; bytes: number }
 
-describe('the work of Postgres to apply a byte', { skip: !existsSync('/proc/self/schedstat') }, () => {
+describe('the work of Postgres to apply a byte', () => {
   let schema: TestSchema
   let backend: number
   let number = 1_000_000
@@ -53,8 +56,14 @@ describe('the work of Postgres to apply a byte', { skip: !existsSync('/proc/self
   })
   after(() => schema.drop())
 
-  /** Processor time of the connection. */
-  const spentMs = (): number => Number(readFileSync(`/proc/${backend}/schedstat`, 'utf8').split(' ')[0]) * MS_PER_NS
+  /** Processor time of the connection if the system has it, else elapsed time. */
+  const spentMs = (): number => {
+    try {
+      return Number(readFileSync(`/proc/${backend}/schedstat`, 'utf8').split(' ')[0]) * MS_PER_NS
+    } catch {
+      return performance.now()
+    }
+  }
 
   const costOf = async ({ submissions }: Dearest, size: number, perBatch: number): Promise<Cost> => {
     await clearTables(schema.sql)
@@ -102,4 +111,23 @@ describe('the work of Postgres to apply a byte', { skip: !existsSync('/proc/self
       }
     })
   }
+
+  it(`stays the same in ${TRIED} other families`, async () => {
+    let worst = { growth: 0, msPerMb: 0, title: '' }
+    let dear = worst
+    await fc.assert(
+      fc.asyncProperty(families, fc.constantFrom(...STRIDES), async (family, perBatch) => {
+        const found = { ...(await growthOf(family, perBatch)), title: family.title }
+        if (found.growth > worst.growth) worst = found
+        if (found.msPerMb > dear.msPerMb) dear = found
+        assert.ok(
+          found.growth < MOST_GROWTH,
+          `${found.growth} times as much for a byte, ${perBatch} a stride: ${family.title}`,
+        )
+      }),
+      seeded({ numRuns: TRIED }),
+    )
+    for (const { growth, msPerMb, title } of [worst, dear])
+      console.log(`${msPerMb.toFixed(0)} ms a megabyte, ${growth.toFixed(2)} times: ${title}`)
+  })
 })

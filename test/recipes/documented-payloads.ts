@@ -1,9 +1,14 @@
-// Payloads of the vendors' documentation, each with its address, mostly without members that no
-// recipe reads.
+// Payloads of the vendors' documentation, each with its address.
 
-/** https://segment.com/docs/connections/spec/identify */
+/** https://segment.com/docs/connections/spec/identify (the complete example) */
 export const SEGMENT_IDENTIFY = {
+  anonymousId: '507f191e810c19729de860ea',
+  channel: 'browser',
+  context: { ip: '8.8.8.8', userAgent: 'Mozilla/5.0 (Macintosh; Intel Mac OS X 10_9_5)' },
+  integrations: { All: false, Mixpanel: true, Salesforce: true },
   messageId: '022bb90c-bbac-11e4-8dfc-aa07a5b093db',
+  receivedAt: '2015-02-23T22:28:55.387Z',
+  sentAt: '2015-02-23T22:28:55.111Z',
   timestamp: '2015-02-23T22:28:55.111Z',
   traits: {
     name: 'Peter Gibbons',
@@ -14,16 +19,23 @@ export const SEGMENT_IDENTIFY = {
   },
   type: 'identify',
   userId: '97980cfea0067',
+  version: '1.1',
 }
 
-/** https://segment.com/docs/connections/spec/group */
+/** https://segment.com/docs/connections/spec/group (the complete example) */
 export const SEGMENT_GROUP = {
+  anonymousId: '507f191e810c19729de860ea',
+  channel: 'browser',
+  integrations: { All: true, Mixpanel: false, Salesforce: false },
   messageId: '022bb90c-bbac-11e4-8dfc-aa07a5b093db',
+  receivedAt: '2015-02-23T22:28:55.387Z',
+  sentAt: '2015-02-23T22:28:55.111Z',
   timestamp: '2015-02-23T22:28:55.111Z',
   traits: { name: 'Initech', industry: 'Technology', employees: 329, plan: 'enterprise', 'total billed': 830 },
   type: 'group',
   userId: '97980cfea0067',
   groupId: '0e8c78ea9d97a7b8185e8632',
+  version: '1.1',
 }
 
 /** https://segment.com/docs/connections/spec/ecommerce/v2 (Product Reviewed) */
@@ -43,7 +55,9 @@ export const SEGMENT_TRACK = {
 
 /** https://rudderstack.com/docs/destinations/webhooks/cloud-mode (identify) */
 export const RUDDERSTACK_IDENTIFY = {
+  channel: 'web',
   context: {
+    app: { build: '1.0.0', name: 'RudderLabs JavaScript SDK', namespace: 'com.rudderlabs.javascript' },
     traits: {
       name: 'User name',
       email: 'user@domain.com',
@@ -55,7 +69,9 @@ export const RUDDERSTACK_IDENTIFY = {
   type: 'identify',
   messageId: '508d5e8c-96e4-4301-bd46-1890dba5c866',
   originalTimestamp: '2020-04-22T08:06:20.337Z',
+  anonymousId: '21b43de4-3b9b-423f-b51f-794eae31fc03',
   userId: 'my-user-id',
+  integrations: { All: true },
 }
 
 /** https://www.rudderstack.com/docs/event-spec/standard-events/group, with common fields */
@@ -83,22 +99,36 @@ export const RUDDERSTACK_TRACK = {
 
 // https://developer.zendesk.com/api-reference/webhooks/event-types/ticket-events/ (Ticket created)
 export const ZENDESK_EVENT = {
+  account_id: 22129848,
   detail: {
+    actor_id: '8447388090494',
+    assignee_id: '8447388090494',
+    brand_id: '8447346621310',
     created_at: '2025-01-08T10:12:07Z',
+    custom_status: '8447320465790',
     description: 'ticket_info_desc_2294a6e9ece2',
     external_id: null,
+    form_id: '8646151517822',
+    group_id: '8447320466430',
     id: '5158',
+    is_public: true,
+    organization_id: '8447346622462',
     priority: 'LOW',
     requester_id: '8447388090494',
     status: 'OPEN',
     subject: 'ticketinfo_2294a6e9ece2',
+    submitter_id: '8447388090494',
     tags: ['ticket-info-test-tag'],
     type: 'TASK',
+    updated_at: '2025-01-08T10:12:07Z',
     via: { channel: 'web_service' },
   },
+  event: {},
   id: 'cbe4028c-7239-495d-b020-f22348516046',
+  subject: 'zen:ticket:5158',
   time: '2025-01-08T10:12:07.672717030Z',
   type: 'zen:event-type:ticket.created',
+  zendesk_event_version: '2022-11-06',
 }
 
 /** https://developer.zendesk.com/documentation/webhooks/anatomy-of-a-webhook-request/ */
@@ -117,6 +147,7 @@ export const INTERCOM_CREATED = {
   type: 'notification_event',
   id: 'notif_78c122d0-23ba-11e4-9464-79b01267cc2e',
   topic: 'conversation.user.created',
+  app_id: 'a86dr8yl',
   data: {
     type: 'notification_event_data',
     item: {
@@ -125,13 +156,20 @@ export const INTERCOM_CREATED = {
       created_at: 1539897198,
       updated_at: 1540393270,
       source: {
+        attachments: [],
         author: { id: '5bc8f7ae2d96695c18a', type: 'lead' },
         body: '<p>Hi</p>',
+        delivered_as: 'customer_initiated',
         id: '269650473',
         subject: '',
         type: 'conversation',
         url: 'https://intercom-survey-app.glitch.me/',
+        redacted: false,
       },
+      contacts: [{ id: '5bc8f7ae2d96695c18a', type: 'lead' }],
+      open: true,
+      state: 'open',
+      tags: { tags: [], type: 'tag.list' },
       conversation_rating: { created_at: null, contact: null, rating: null, remark: null },
     },
   },
@@ -154,15 +192,21 @@ export const INTERCOM_REPLIED = {
         remark: 'quick',
       },
       conversation_parts: {
+        type: 'conversation_part.list',
         conversation_parts: [
           {
+            type: 'conversation_part',
             id: '4412',
+            part_type: 'comment',
             body: "<p>Hi Jane, it's all great thanks!</p>",
             created_at: 1400857494,
+            updated_at: 1400857494,
             author: { type: 'user', id: '536e564f316c83104c000020', name: 'Ada', email: 'ada@x.example' },
           },
           {
+            type: 'conversation_part',
             id: '4413',
+            part_type: 'close',
             body: null,
             author: { type: 'admin', id: '814860' },
           },
@@ -180,6 +224,12 @@ export const TYPEFORM = {
     form_id: 'lT4Z3j',
     token: 'a3a12ec67a1365927098a606107fac15',
     submitted_at: '2018-01-18T18:17:02Z',
+    landed_at: '2018-01-18T18:07:02Z',
+    calculated: { score: 9 },
+    variables: [
+      { key: 'score', type: 'number', number: 4 },
+      { key: 'name', type: 'text', text: 'typeform' },
+    ],
     hidden: { user_id: 'abc123456' },
     definition: {
       id: 'lT4Z3j',
@@ -189,6 +239,9 @@ export const TYPEFORM = {
           id: 'DlXFaesGBpoF',
           title: "Thanks, {{answer_60906475}}! What's it like where you live? Tell us in a few sentences.",
           type: 'long_text',
+          ref: 'readable_ref_long_text',
+          allow_multiple_selections: false,
+          allow_other_choice: false,
         },
       ],
     },

@@ -84,18 +84,19 @@ const agents = fc
 /** Requests of every operation. */
 export const dearRequests: fc.Arbitrary<DearRequest> = fc.oneof(submissions, batches, reads, agents)
 
+export const headersOf = ({ body }: DearRequest, token: string): Record<string, string> => ({
+  Authorization: `Bearer ${token}`,
+  Accept: 'application/json, text/event-stream',
+  ...(body && { 'Content-Type': 'application/json', 'Content-Encoding': 'gzip' }),
+})
+
 const app = appWithoutStores()
 
 /** The bytes of the answer, and of them for each byte of the request on the wire. */
 export const priceOfAnswer = async (request: DearRequest): Promise<{ bytes: number; perByte: number }> => {
   const { path, scope, body } = request
-  const headers = {
-    Authorization: `Bearer ${scope}`,
-    Accept: 'application/json, text/event-stream',
-    ...(body && { 'Content-Type': 'application/json', 'Content-Encoding': 'gzip' }),
-  }
   const sent = body && { method: 'POST', body: new Uint8Array(body) }
-  const answer = await app.handle(new Request(`http://x${path}`, { ...sent, headers }))
+  const answer = await app.handle(new Request(`http://x${path}`, { ...sent, headers: headersOf(request, scope) }))
   const bytes = (await answer.arrayBuffer()).byteLength
   return { bytes, perByte: bytes / (path.length + (body?.byteLength ?? 0)) }
 }
