@@ -11,11 +11,9 @@ import ru from './data/ru.json' with { type: 'json' }
 import cues from './data/name-cues.json' with { type: 'json' }
 import segmented from './data/segmented.json' with { type: 'json' }
 import tr from './data/tr.json' with { type: 'json' }
-import { FREQUENT, GROUP_OF, MOSTLY_ADJECTIVES, MOSTLY_VERBS } from './english-words.ts'
-import { singular } from './singular.ts'
+import { FREQUENT, GROUP_OF, MOSTLY_ADJECTIVES, MOSTLY_VERBS, toSet } from './english-words.ts'
+import { singular, isEnglishAdjective, isNoNoun, isSenseless } from './word-endings.ts'
 import { stem } from './stems.ts'
-import { isEnglishAdjective, isNoNoun, isSenseless } from './word-endings.ts'
-import { toSet } from './word-lists.ts'
 
 /** The known words of one language. data/ORIGIN.md explains the groups. */
 export type Lexicon = {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
-import { TAGGER_VERSION } from '../../contract/tagger-version.ts'
+import { TAGGER_VERSION } from '../../contract/jobs.ts'
 import { generateTags } from '../../tagger/generate-tags.ts'
 
 test('the version is a positive integer', () => {
