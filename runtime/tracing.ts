@@ -1,6 +1,5 @@
 import type { Operation } from '../contract/submission.ts'
 import type { QueueName } from '../contract/queues.ts'
-import type { Logger } from './logger.ts'
 
 /**
  * All attributes of a span: kinds, counts and the service's own ids. No attribute has submitted
@@ -47,19 +46,4 @@ export type Tracing = {
   begin: (beginning: SpanBeginning) => Span
   /** Sends the remaining spans, for two seconds at most. */
   stop: () => Promise<void>
-}
-
-/**
- * Opens the tracing of a process to an OpenTelemetry collector (OTLP over HTTP). Without an
- * endpoint it returns undefined and does not load OpenTelemetry. While the collector is away, the
- * process loses spans and logs one line; its work goes on.
- */
-export const openTracing = async (
-  process: 'api' | 'worker',
-  endpoint: string | undefined,
-  log: Logger,
-): Promise<Tracing | undefined> => {
-  if (endpoint === undefined) return undefined
-  const { exportTraces } = await import('./export-traces.ts')
-  return exportTraces(process, endpoint, log)
 }
