@@ -10,6 +10,7 @@ import { currentId, readRecords } from '../db/reads/records.ts'
 import { findReceipt } from '../db/submissions/receipts.ts'
 import { watchLoopDelay } from '../runtime/event-loop-delay.ts'
 import { describeFault } from '../runtime/fault.ts'
+import { FairSemaphore } from '../runtime/fair-semaphore.ts'
 import { withinTime } from '../runtime/within-time.ts'
 import { closeQueues, type JobQueues, openQueues } from '../queue/jobs/job-queues.ts'
 import { createLog } from '../queue/log/log.ts'
@@ -20,13 +21,12 @@ import { createWake } from '../queue/jobs/wake.ts'
 import { type AppDependencies, BOARD_PATH, createApp, OVERVIEW_PATH } from './app.ts'
 import { createIntake, LOOK_UP_TIMEOUT_MS, mostBytesInHand, type Resources, TOKEN_TIMEOUT_MS } from './create-intake.ts'
 import type { OnFault } from './fault-ids.ts'
-import type { AgentReads } from './mcp/asked.ts'
+import type { AgentReads } from './mcp/agent-read.ts'
 import { createCallLimit } from './mcp/call-limit.ts'
 import { createBoard } from './operators/board.ts'
 import { createMetrics } from './operators/metrics.ts'
 import { keepHistory } from './operators/overview/history.ts'
 import { createOverview } from './operators/overview/overview.ts'
-import { createReadPermits } from './reads/read-permits.ts'
 import type { ReadDependencies } from './reads/reads.ts'
 import { requestIdOf } from './request-id.ts'
 import { type Handler, READS_TRAILERS } from './serve.ts'
@@ -105,16 +105,13 @@ const readsIn = (
   { authenticate, bodies, onFault }: Pick<IntakeDependencies, 'authenticate' | 'bodies' | 'onFault'>,
   stop: AbortSignal,
 ): ReadDependencies => {
-  const permits = createReadPermits(config.READS_AT_ONCE)
+  const permits = new FairSemaphore(Infinity, config.READS_AT_ONCE)
   return {
     authenticate,
     permits,
     takeAnswer: (answer) => {
-      const [written, release] = [bodies.takeAnswer(answer), permits.take(answer.workspaceId)]
-      return () => {
-        written()
-        release()
-      }
+      const ends = [bodies.takeAnswer(answer), permits.take({ workspaceId: answer.workspaceId, permits: 1 })]
+      return () => ends.forEach((end) => end())
     },
     onFault,
     stop,

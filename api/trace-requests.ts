@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { traceparent } from '../contract/traceparent.ts'
+import { traceparent } from '../contract/jobs.ts'
 import { describeFault } from '../runtime/fault.ts'
 import type { Span, Tracing } from '../runtime/tracing.ts'
 import type { Handler } from './serve.ts'

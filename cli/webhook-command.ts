@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { webhookSecret } from '../contract/webhooks.ts'
+import { webhookSecret } from '../contract/token-format.ts'
 import {
   createWebhook,
   deleteWebhook,

@@ -12,29 +12,29 @@ export type FeedbackSubmission = {
   readonly tags?: readonly string[] | null | undefined
   /** How `contactId` and `contact.id` are read: true means the id that your system gave the contact. False or absent means the id that this service gave it. */
   readonly isExternalContactId?: boolean | undefined
-  /** The contact who gave the feedback. Used when `contactId` is absent or unknown. */
+  /** The contact who gave it. Used when `contactId` is absent or unknown. */
   readonly contact?: ContactReference | null | undefined
   /** The contact who gave the feedback, by id. An own id that no contact has is dropped. An unknown external id is remembered, and the feedback is linked once that contact is identified. A placeholder is refused as an external id. */
   readonly contactId?: string | null | undefined
   /** How `accountId` and `account.id` are read: true means the id that your system gave the account. False or absent means the id that this service gave it. */
   readonly isExternalAccountId?: boolean | undefined
-  /** The account of the customer. Used when `accountId` is absent or unknown. */
+  /** The account. Used when `accountId` is absent or unknown. */
   readonly account?: AccountReference | null | undefined
-  /** The account of the customer, by id. Unknown ids are treated like those in `contactId`. */
+  /** The account, by id. Unknown ids are treated like those in `contactId`. */
   readonly accountId?: string | null | undefined
-  /** The project that the feedback is about. Used when `projectId` is absent or unknown. */
+  /** The project that it is about. Used when `projectId` is absent or unknown. */
   readonly project?: ProjectReference | null | undefined
-  /** The project that the feedback is about, by the id that this service gave it. */
+  /** The project that it is about, by the id that this service gave it. */
   readonly projectId?: string | null | undefined
   /** The system that the feedback comes from. If absent or null, `API`. */
   readonly source?: string | null | undefined
   /** The id of the record in its source, such as the key of a ticket. The same source and `sourceId` again replace the record, which keeps its own id. Without `sourceId` every submission creates a record. */
   readonly sourceId?: string | null | undefined
-  /** When true, top-level keys with dots become nested objects before storing: `a.b` turns into `b` inside `a`. A key that cannot be nested stays as it was. Concerns `sourceData`. */
+  /** When true, top-level keys with dots become nested objects before storing: `a.b` turns into `b` inside `a`. A key that cannot be nested stays as it was, and so does a key that begins with `$`. Concerns `sourceData`. */
   readonly shouldUnflattenSourceData?: boolean | null | undefined
   /** Any further data, such as the address of the original. */
   readonly sourceData?: FreeObject | null | undefined
-  /** A score that came with the feedback, commonly a whole number. Fractions are accepted. */
+  /** A score that came with it, commonly a whole number. Fractions are accepted. */
   readonly rating?: number | null | undefined
   /** When the customer gave it: RFC 3339 with an offset, years 1 to 9999. Kept as UTC. If absent or null, the time at which the feedback was accepted. */
   readonly createdAt?: string | null | undefined
@@ -46,7 +46,7 @@ export type ContactReference = {
   readonly id?: string | undefined
   /** Name of the contact. It does not replace a name that an identify call has set. */
   readonly name?: string | undefined
-  /** The key of the contact: an email address, or any other text that is unique in your system. Compared in canonical form; a blank or a placeholder counts as absent. */
+  /** Its key: an email address, or another text unique in your system. Compared in canonical form; a blank or a placeholder counts as absent. */
   readonly email?: string | undefined
   /** Further facts about the contact, stored as its metadata. */
   readonly sourceData?: FreeObject | null | undefined
@@ -56,9 +56,9 @@ export type ContactReference = {
 export type AccountReference = {
   /** Id of an existing account, read as `isExternalAccountId` says. */
   readonly id?: string | undefined
-  /** Name of the account, or any other text that is unique in your system. Compared in canonical form; a blank or a placeholder counts as absent. */
+  /** Name of the account, or another text unique in your system. Compared in canonical form; a blank or a placeholder counts as absent. */
   readonly name?: string | undefined
-  /** Domain of the account, or any other text that is unique in your system. Compared in canonical form; a blank or a placeholder counts as absent. */
+  /** Its domain, or another text unique in your system. Compared in canonical form; a blank or a placeholder counts as absent. */
   readonly domain?: string | undefined
   /** What the contract with the account is worth. */
   readonly contractValue?: number | null | undefined
@@ -70,7 +70,7 @@ export type AccountReference = {
 export type ProjectReference = {
   /** The id that this service gave the project. */
   readonly id?: string | undefined
-  /** Name of the project. Compared in canonical form; two projects never share one. A blank or a placeholder counts as absent. */
+  /** Name of the project. Two projects never share one. Compared in canonical form; a blank or a placeholder counts as absent. */
   readonly name?: string | undefined
 }
 
@@ -78,11 +78,11 @@ export type ProjectReference = {
 export type ContactRecord = {
   /** The id that the source system gave the contact. A placeholder is refused. */
   readonly id: string
-  /** When true, top-level keys with dots become nested objects before storing: `a.b` turns into `b` inside `a`. A key that cannot be nested stays as it was. Concerns `properties`; keys that begin with `$` are left alone. */
+  /** When true, top-level keys with dots become nested objects before storing: `a.b` turns into `b` inside `a`. A key that cannot be nested stays as it was, and so does a key that begins with `$`. Concerns `properties`. */
   readonly shouldUnflattenProperties?: boolean | null | undefined
   /** Facts about the contact. Absent keys keep their value. */
   readonly properties?: ContactProperties | null | undefined
-  /** The account that the contact belongs to, identified along with it. Absent or null changes nothing. */
+  /** Its account, identified along with it. Absent or null changes nothing. */
   readonly account?: AccountRecord | null | undefined
   /** Only contacts of this source system are searched and changed. Without it all sources are searched, and a contact that has to be created belongs to `API`, or to the source of the conversation. */
   readonly source?: string | null | undefined
@@ -107,7 +107,7 @@ export type ContactProperties = {
 export type AccountRecord = {
   /** The id that your system gave the account. A placeholder is refused. */
   readonly id: string
-  /** When true, top-level keys with dots become nested objects before storing: `a.b` turns into `b` inside `a`. A key that cannot be nested stays as it was. Concerns `properties`; keys that begin with `$` are left alone. */
+  /** When true, top-level keys with dots become nested objects before storing: `a.b` turns into `b` inside `a`. A key that cannot be nested stays as it was, and so does a key that begins with `$`. Concerns `properties`. */
   readonly shouldUnflattenProperties?: boolean | null | undefined
   /** Facts about the account. Its name and domain are required. Absent keys keep their value; keys other than those below are stored as metadata. */
   readonly properties?:
@@ -143,9 +143,9 @@ export type Conversation = {
   readonly contacts: readonly ContactRecord[]
   /** The messages. May be empty. */
   readonly messages: readonly Message[]
-  /** A score that the conversation was given, commonly a whole number. Fractions are accepted. */
+  /** A score of the conversation, commonly a whole number. Fractions are accepted. */
   readonly rating?: number | null | undefined
-  /** When true, top-level keys with dots become nested objects before storing: `a.b` turns into `b` inside `a`. A key that cannot be nested stays as it was. Concerns `properties`. */
+  /** When true, top-level keys with dots become nested objects before storing: `a.b` turns into `b` inside `a`. A key that cannot be nested stays as it was, and so does a key that begins with `$`. Concerns `properties`. */
   readonly shouldUnflattenProperties?: boolean | null | undefined
   /** When true, `properties` are also stored with every message. A key that the message has itself keeps its value. Absent or null means false. */
   readonly propagatePropertiesToMessages?: boolean | null | undefined
@@ -157,7 +157,7 @@ export type Conversation = {
 export type Message = {
   /** Id of the message, unique in its conversation. The same id again replaces the message. */
   readonly id: string
-  /** True when a customer or another outsider wrote it, false when a member of your team wrote it. */
+  /** True when a customer or another outsider wrote it, false when your team did. */
   readonly incoming: boolean
   /** The external id of the contact who sent it. Looked up first in `contacts`, then in the source of the conversation, then in all sources. The contact need not exist yet. */
   readonly contactId?: string | undefined
@@ -165,7 +165,7 @@ export type Message = {
   readonly content: string
   /** When it was sent in the system that the record comes from: RFC 3339 with an offset, years 1 to 9999. Kept as UTC. */
   readonly createdAt: string
-  /** When true, top-level keys with dots become nested objects before storing: `a.b` turns into `b` inside `a`. A key that cannot be nested stays as it was. Concerns `properties`. */
+  /** When true, top-level keys with dots become nested objects before storing: `a.b` turns into `b` inside `a`. A key that cannot be nested stays as it was, and so does a key that begins with `$`. Concerns `properties`. */
   readonly shouldUnflattenProperties?: boolean | null | undefined
   /** Any further data about the message. */
   readonly properties?: FreeObject | undefined
@@ -187,7 +187,7 @@ export type PurgeById = {
   readonly id: string
   /** Email address of the contact, compared in canonical form. */
   readonly email?: string | null | undefined
-  /** Limits the search to this source system. If absent or null, all are searched. */
+  /** Searches this source system alone. If absent or null, all are searched. */
   readonly source?: string | null | undefined
 }
 
@@ -197,7 +197,7 @@ export type PurgeByEmail = {
   readonly id?: string | null | undefined
   /** Email address of the contact, compared in canonical form. */
   readonly email: string
-  /** Limits the search to this source system. If absent or null, all are searched. */
+  /** Searches this source system alone. If absent or null, all are searched. */
   readonly source?: string | null | undefined
 }
 

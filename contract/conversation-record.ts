@@ -1,6 +1,19 @@
 import * as v from 'valibot'
 import { type ContactRecord, contactRecord } from './contact-record.ts'
-import { amount, dateTime, flag, freeObject, givenSource, identifier, list, object, text } from './fields.ts'
+import {
+  about,
+  amount,
+  dateTime,
+  flag,
+  freeObject,
+  givenSource,
+  identifier,
+  list,
+  object,
+  SOURCE_TIME,
+  text,
+  unflattenFlag,
+} from './fields.ts'
 import type { FreeMember } from './free-members.ts'
 import { DEFAULT_SOURCE } from './stored-feedback.ts'
 import { MAX_CONVERSATION_CONTACTS, MAX_CONVERSATION_MESSAGES } from './limits.ts'
@@ -9,38 +22,58 @@ const PROPERTIES: readonly FreeMember[] = [{ name: 'properties', flag: 'shouldUn
 
 export const messageRecord = object(
   {
-    id: identifier,
-    incoming: flag,
-    contactId: v.optional(identifier),
-    content: text,
-    createdAt: dateTime,
-    shouldUnflattenProperties: v.nullish(flag),
-    properties: v.optional(freeObject, {}),
-    sourceUrl: v.nullish(text),
+    id: about(identifier, 'Id of the message, unique in its conversation. The same id again replaces the message.'),
+    incoming: about(flag, 'True when a customer or another outsider wrote it, false when your team did.'),
+    contactId: about(
+      v.optional(identifier),
+      'The external id of the contact who sent it. Looked up first in `contacts`, then in the source of the conversation, ' +
+        'then in all sources. The contact need not exist yet.',
+    ),
+    content: about(text, 'Text of the message. May be empty.'),
+    createdAt: about(dateTime, `When it was sent ${SOURCE_TIME}`),
+    shouldUnflattenProperties: unflattenFlag('properties'),
+    properties: about(v.optional(freeObject, {}), 'Any further data about the message.'),
+    sourceUrl: about(v.nullish(text), 'Address of the original message.'),
   },
-  PROPERTIES,
+  { description: 'One message, or one turn of a spoken conversation.', free: PROPERTIES },
 )
 export type MessageRecord = v.InferOutput<typeof messageRecord>
+
+const storedSource = v.pipe(
+  givenSource,
+  v.transform((given) => given ?? DEFAULT_SOURCE),
+)
 
 /** Body of submit-conversation. */
 export const conversationRecord = object(
   {
-    id: identifier,
-    title: v.nullish(text),
-    source: v.pipe(
-      givenSource,
-      v.transform((given) => given ?? DEFAULT_SOURCE),
+    id: about(
+      identifier,
+      'The id that the source gave the conversation. The same source and id again replace the conversation, unless ' +
+        '`updatedAt` is older than the stored one. Messages and contacts that are not sent again stay.',
     ),
-    createdAt: dateTime,
-    updatedAt: v.nullish(dateTime),
-    contacts: list(contactRecord, MAX_CONVERSATION_CONTACTS, 'contacts'),
-    messages: list(messageRecord, MAX_CONVERSATION_MESSAGES, 'messages'),
-    rating: v.nullish(amount),
-    shouldUnflattenProperties: v.nullish(flag),
-    propagatePropertiesToMessages: v.nullish(flag),
-    properties: v.optional(freeObject, {}),
+    title: about(v.nullish(text), 'A heading for the conversation.'),
+    source: about(storedSource, 'The system that the conversation comes from.'),
+    createdAt: about(dateTime, `When the conversation began ${SOURCE_TIME}`),
+    updatedAt: about(
+      v.nullish(dateTime),
+      `When the conversation last changed ${SOURCE_TIME} A stored conversation with a newer time is not replaced.`,
+    ),
+    contacts: about(
+      list(contactRecord, MAX_CONVERSATION_CONTACTS, 'contacts'),
+      'Contacts who took part. Each is identified as if by a call of its own. May be empty.',
+    ),
+    messages: about(list(messageRecord, MAX_CONVERSATION_MESSAGES, 'messages'), 'The messages. May be empty.'),
+    rating: about(v.nullish(amount), 'A score of the conversation, commonly a whole number. Fractions are accepted.'),
+    shouldUnflattenProperties: unflattenFlag('properties'),
+    propagatePropertiesToMessages: about(
+      v.nullish(flag),
+      'When true, `properties` are also stored with every message. A key that the message has itself keeps its value. ' +
+        'Absent or null means false.',
+    ),
+    properties: about(v.optional(freeObject, {}), 'Any further data about the conversation.'),
   },
-  PROPERTIES,
+  { description: 'A call, an email thread or a chat: its contacts and its messages.', free: PROPERTIES },
 )
 export type ConversationRecord = v.InferOutput<typeof conversationRecord>
 

@@ -1,5 +1,6 @@
 import * as v from 'valibot'
 import {
+  about,
   amount,
   dateTime,
   flag,
@@ -12,6 +13,7 @@ import {
   shortText,
   text,
   textOfAtMost,
+  unflattenFlag,
 } from './fields.ts'
 import type { Excess, FreeMember } from './free-members.ts'
 import { isPlaceholder } from './identity/canonical.ts'
@@ -23,36 +25,45 @@ const SOURCE_DATA_OF_REFERENCE: readonly FreeMember[] = [
   { name: 'sourceData', maxMemberBytes: MAX_METADATA_MEMBER_BYTES },
 ]
 
-const contactReference = object(
+const AS_KEY = 'Compared in canonical form; a blank or a placeholder counts as absent.'
+
+export const contactReference = object(
   {
-    id: v.optional(identifier),
-    name: v.optional(text),
-    email: v.optional(shortText),
-    sourceData: v.nullish(freeObject),
+    id: about(v.optional(identifier), 'Id of an existing contact, read as `isExternalContactId` says.'),
+    name: about(v.optional(text), 'Name of the contact. It does not replace a name that an identify call has set.'),
+    email: about(v.optional(shortText), `Its key: an email address, or another text unique in your system. ${AS_KEY}`),
+    sourceData: about(v.nullish(freeObject), 'Further facts about the contact, stored as its metadata.'),
   },
-  SOURCE_DATA_OF_REFERENCE,
-  { named: ['id', 'email', 'name'] },
+  {
+    description: 'A contact, by `id` or by `email`. An `id` that resolves wins. An unknown email creates a contact.',
+    free: SOURCE_DATA_OF_REFERENCE,
+    named: ['id', 'email', 'name'],
+  },
 )
 
-const accountReference = object(
+export const accountReference = object(
   {
-    id: v.optional(identifier),
-    name: v.optional(shortText),
-    domain: v.optional(shortText),
-    contractValue: v.nullish(amount),
-    sourceData: v.nullish(freeObject),
+    id: about(v.optional(identifier), 'Id of an existing account, read as `isExternalAccountId` says.'),
+    name: about(v.optional(shortText), `Name of the account, or another text unique in your system. ${AS_KEY}`),
+    domain: about(v.optional(shortText), `Its domain, or another text unique in your system. ${AS_KEY}`),
+    contractValue: about(v.nullish(amount), 'What the contract with the account is worth.'),
+    sourceData: about(v.nullish(freeObject), 'Further facts about the account, stored as its metadata.'),
   },
-  SOURCE_DATA_OF_REFERENCE,
-  { named: ['id', 'domain', 'name'] },
+  {
+    description:
+      'An account, by `id`, `domain` or `name`. An unknown domain or name creates an account. An `id` that resolves wins. ' +
+      'Where domain and name belong to different accounts, the domain decides.',
+    free: SOURCE_DATA_OF_REFERENCE,
+    named: ['id', 'domain', 'name'],
+  },
 )
 
-const projectReference = object(
+export const projectReference = object(
   {
-    id: v.optional(identifier),
-    name: v.optional(shortText),
+    id: about(v.optional(identifier), 'The id that this service gave the project.'),
+    name: about(v.optional(shortText), `Name of the project. Two projects never share one. ${AS_KEY}`),
   },
-  [],
-  { named: ['id', 'name'] },
+  { description: 'A project, by `id` or by `name`. An unknown name creates a project.', named: ['id', 'name'] },
 )
 
 /** Placeholders that are sent as external ids. Own ids are not checked here. */
@@ -75,29 +86,58 @@ const placeholdersOf = (record: JsonObject, kind: 'contact' | 'account'): Excess
 const isPlaceholderId = (value: JsonValue | undefined): boolean =>
   typeof value === 'string' && value !== '' && isPlaceholder(value)
 
+const externalIdFlag = (kind: 'contact' | 'account') =>
+  about(
+    v.optional(flag, false),
+    `How \`${kind}Id\` and \`${kind}.id\` are read: true means the id that your system gave the ${kind}. ` +
+      'False or absent means the id that this service gave it.',
+  )
+
 /** Body of create-feedback. */
 export const feedbackRecord = object(
   {
-    description: text,
-    title: v.nullish(text),
-    isTranscript: v.nullish(flag),
-    tags: v.nullish(list(textOfAtMost(MAX_TAG_CHARACTERS), MAX_TAGS, 'tags')),
-    isExternalContactId: v.optional(flag, false),
-    contact: v.nullish(contactReference),
-    contactId: v.nullish(identifier),
-    isExternalAccountId: v.optional(flag, false),
-    account: v.nullish(accountReference),
-    accountId: v.nullish(identifier),
-    project: v.nullish(projectReference),
-    projectId: v.nullish(identifier),
-    source: v.nullish(givenSource),
-    sourceId: v.nullish(identifier),
-    shouldUnflattenSourceData: v.nullish(flag),
-    sourceData: v.nullish(freeObject),
-    rating: v.nullish(amount),
-    createdAt: v.nullish(dateTime),
+    description: about(text, 'The words of the customer: plain text or simple HTML. May be empty.'),
+    title: about(v.nullish(text), 'A heading for the feedback.'),
+    isTranscript: about(v.nullish(flag), 'Whether the text is the transcript of something spoken.'),
+    tags: about(
+      v.nullish(list(textOfAtMost(MAX_TAG_CHARACTERS), MAX_TAGS, 'tags')),
+      'Your own tags, stored as written, trimmed and without duplicates. An empty array means no tags. If absent or null, ' +
+        'the service generates tags from title and description a little later.',
+    ),
+    isExternalContactId: externalIdFlag('contact'),
+    contact: about(v.nullish(contactReference), 'The contact who gave it. Used when `contactId` is absent or unknown.'),
+    contactId: about(
+      v.nullish(identifier),
+      'The contact who gave the feedback, by id. An own id that no contact has is dropped. An unknown external id is ' +
+        'remembered, and the feedback is linked once that contact is identified. A placeholder is refused as an external id.',
+    ),
+    isExternalAccountId: externalIdFlag('account'),
+    account: about(v.nullish(accountReference), 'The account. Used when `accountId` is absent or unknown.'),
+    accountId: about(v.nullish(identifier), 'The account, by id. Unknown ids are treated like those in `contactId`.'),
+    project: about(
+      v.nullish(projectReference),
+      'The project that it is about. Used when `projectId` is absent or unknown.',
+    ),
+    projectId: about(v.nullish(identifier), 'The project that it is about, by the id that this service gave it.'),
+    source: about(v.nullish(givenSource), 'The system that the feedback comes from. If absent or null, `API`.'),
+    sourceId: about(
+      v.nullish(identifier),
+      'The id of the record in its source, such as the key of a ticket. The same source and `sourceId` again replace the ' +
+        'record, which keeps its own id. Without `sourceId` every submission creates a record.',
+    ),
+    shouldUnflattenSourceData: unflattenFlag('sourceData'),
+    sourceData: about(v.nullish(freeObject), 'Any further data, such as the address of the original.'),
+    rating: about(v.nullish(amount), 'A score that came with it, commonly a whole number. Fractions are accepted.'),
+    createdAt: about(
+      v.nullish(dateTime),
+      'When the customer gave it: RFC 3339 with an offset, years 1 to 9999. Kept as UTC. If absent or null, the time at ' +
+        'which the feedback was accepted.',
+    ),
   },
-  [{ name: 'sourceData', flag: 'shouldUnflattenSourceData' }],
-  { check: placeholders },
+  {
+    description: 'One piece of customer feedback and, if known, its contact, account and project.',
+    free: [{ name: 'sourceData', flag: 'shouldUnflattenSourceData' }],
+    check: placeholders,
+  },
 )
 export type FeedbackRecord = v.InferOutput<typeof feedbackRecord>

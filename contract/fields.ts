@@ -13,6 +13,16 @@ import { MISSING } from './problem.ts'
  */
 export const text = v.string('a string')
 export const flag = v.boolean('true or false')
+/** A field or an object with its description in the reference. */
+export const about = <const Schema extends v.GenericSchema>(schema: Schema, description: string) =>
+  v.pipe(schema, v.description(description))
+/** Asks for unflattening of the member with this name. */
+export const unflattenFlag = (member: string) =>
+  about(
+    v.nullish(flag),
+    'When true, top-level keys with dots become nested objects before storing: `a.b` turns into `b` inside `a`. A key ' +
+      `that cannot be nested stays as it was, and so does a key that begins with \`$\`. Concerns \`${member}\`.`,
+  )
 /**
  * A rating or a contract value within an open object, where one function checks all numbers. One
  * number near the end of double precision would make the sum or average of all rows infinite.
@@ -32,6 +42,10 @@ export const dateTime = v.pipe(
   v.check((value) => !isUnset(value), 'a time that is known: 0001-01-01 means that none is set'),
   v.metadata({ format: 'date-time' }),
 )
+
+/** The end of a description of a time. */
+export const SOURCE_TIME =
+  'in the system that the record comes from: RFC 3339 with an offset, years 1 to 9999. Kept as UTC.'
 
 /** Characters are code points, as in Postgres and JSON Schema. */
 export const textOfAtMost = (characters: number) =>
@@ -114,6 +128,10 @@ const ofObject = ({ path }: v.BaseIssue<unknown>): string => (path === undefined
 export const freeObject = v.custom<JsonObject>(isObject, 'an object')
 
 type ObjectRules = {
+  /** What the object is, for the reference. */
+  readonly description?: string
+  /** The members that hold free objects. */
+  readonly free?: readonly FreeMember[]
   /** Checks rules that involve several members. */
   readonly check?: (record: JsonObject) => Excess[]
   /**
@@ -124,14 +142,13 @@ type ObjectRules = {
 }
 
 /**
- * An object of known members; other members are ignored. `free` are the members that hold free
- * objects. Their bounds are checked here, since another member may say how they are stored. An
- * array is not an object, though `v.object` takes it for one.
+ * An object of known members; other members are ignored. The bounds of `free` members are checked
+ * here, since another member may say how they are stored. An array is not an object, though
+ * `v.object` takes it for one.
  */
 export const object = <const Entries extends v.ObjectEntries>(
   entries: Entries,
-  free: readonly FreeMember[] = [],
-  { check = () => [], named }: ObjectRules = {},
+  { description, free = [], check = () => [], named }: ObjectRules = {},
 ) =>
   v.pipe(
     anyOf<v.InferInput<v.ObjectSchema<Entries, undefined>>>(),
@@ -147,7 +164,7 @@ export const object = <const Entries extends v.ObjectEntries>(
         addIssue({ message: expected, expected, ...(first && { path: [first, ...others] }) })
       }
     }),
-    v.metadata({ named }),
+    v.metadata({ named, description }),
   )
 
 /**

@@ -1,5 +1,10 @@
 import * as v from 'valibot'
-import { traceparent } from './traceparent.ts'
+
+/**
+ * A trace context in version 00 of W3C Trace Context (https://www.w3.org/TR/trace-context/). The
+ * ids of the trace and of the span are not all zeros.
+ */
+export const traceparent = v.pipe(v.string(), v.regex(/^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/))
 
 const uuid = v.pipe(v.string(), v.uuid())
 
@@ -29,3 +34,6 @@ export const taggingJob = v.object({
   traceparents: v.exactOptional(v.array(traceparent)),
 })
 export type TaggingJob = v.InferOutput<typeof taggingJob>
+
+/** The version of the tagger. Raise it with every change that can give a text other tags. */
+export const TAGGER_VERSION = 4

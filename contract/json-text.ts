@@ -1,6 +1,6 @@
 import type { JsonValue } from './json.ts'
 import { shownPath } from './problem.ts'
-import { closingQuote, NUMBER, QUOTE, markLossyNumbers } from './lossy-numbers.ts'
+import { closingQuote, markLossyNumbers, NUMBER } from './lossy-numbers.ts'
 
 export type JsonProblem = {
   /** Says what was expected and where. It never quotes the text. */
@@ -33,13 +33,6 @@ export const parseJsonText = (text: string, maxDepth: number): ParsedJson => {
   }
 }
 
-const COMMA = 0x2c
-const COLON = 0x3a
-const OPENING_BRACKET = 0x5b
-const CLOSING_BRACKET = 0x5d
-const OPENING_BRACE = 0x7b
-const CLOSING_BRACE = 0x7d
-
 /**
  * Counts brackets outside strings. The result is right for valid JSON and harmless for any other
  * text.
@@ -47,16 +40,14 @@ const CLOSING_BRACE = 0x7d
 const isDeeper = (text: string, maxDepth: number): boolean => {
   let depth = 0
   for (let at = 0; at < text.length; at++) {
-    const code = text.charCodeAt(at)
-    if (code === QUOTE) {
+    const character = text[at]
+    if (character === '"') {
       at = closingQuote(text, at)
       if (at === -1) return false
-    } else if (code === OPENING_BRACE || code === OPENING_BRACKET) {
+    } else if (character === '{' || character === '[') {
       depth++
       if (depth > maxDepth) return true
-    } else if (code === CLOSING_BRACE || code === CLOSING_BRACKET) {
-      depth--
-    }
+    } else if (character === '}' || character === ']') depth--
   }
   return false
 }
@@ -74,8 +65,8 @@ type Cursor = {
 /** The first problem of the text. The scan recurses `maxDepth` levels at most. */
 const findProblem = (text: string, maxDepth: number): JsonProblem => {
   const cursor: Cursor = { text, maxDepth, at: 0, path: [], isTooDeep: false }
-  skipSpace(cursor)
-  if (scanValue(cursor)) skipSpace(cursor)
+  scan(cursor, SPACE)
+  if (scanValue(cursor)) scan(cursor, SPACE)
   return cursor.isTooDeep
     ? { message: `The body must be nested at most ${maxDepth} levels deep`, path: describePath(cursor.path) }
     : { message: describeSyntaxError(cursor), path: '' }
@@ -85,97 +76,72 @@ const findProblem = (text: string, maxDepth: number): JsonProblem => {
  * Each scan moves the cursor past its piece of the text and returns true. At an error it leaves the
  * cursor there and returns false.
  */
+const scan = (cursor: Cursor, piece: RegExp): boolean => {
+  piece.lastIndex = cursor.at
+  if (!piece.test(cursor.text)) return false
+  cursor.at = piece.lastIndex
+  return true
+}
+
+const SPACE = /[ \n\r\t]*/y
+const COLON = /:[ \n\r\t]*/y
+const QUOTE = /"/y
+const WORD = new RegExp(`true|false|null|${NUMBER.source}`, 'y')
+/** JSON writes control characters as escapes. */
+// oxlint-disable-next-line no-control-regex -- the pattern is about control characters
+const CHARACTERS = /[^"\\\0-\x1f]+|\\(?:["\\/bfnrt]|u[\dA-Fa-f]{4})/y
+
 const scanValue = (cursor: Cursor): boolean => {
-  switch (cursor.text.charCodeAt(cursor.at)) {
-    case OPENING_BRACE:
-      return scanContainer(cursor, CLOSING_BRACE)
-    case OPENING_BRACKET:
-      return scanContainer(cursor, CLOSING_BRACKET)
-    case QUOTE:
+  switch (cursor.text.charAt(cursor.at)) {
+    case '{':
+      return scanContainer(cursor, '}')
+    case '[':
+      return scanContainer(cursor, ']')
+    case '"':
       return scanString(cursor)
     default:
-      return scanNumber(cursor) || scanWord(cursor)
+      return scan(cursor, WORD)
   }
 }
 
-const scanContainer = (cursor: Cursor, closing: number): boolean => {
+const scanContainer = (cursor: Cursor, closing: '}' | ']'): boolean => {
   const { text, maxDepth, path } = cursor
   cursor.isTooDeep = path.length >= maxDepth
   if (cursor.isTooDeep) return false
   cursor.at++
-  skipSpace(cursor)
-  if (text.charCodeAt(cursor.at) === closing) {
+  scan(cursor, SPACE)
+  if (text[cursor.at] === closing) {
     cursor.at++
     return true
   }
   for (let index = 0; ; index++) {
-    const key = closing === CLOSING_BRACE ? scanKey(cursor) : index
+    const key = closing === '}' ? scanKey(cursor) : index
     if (key === undefined) return false
     path.push(key)
     if (!scanValue(cursor)) return false
     path.pop()
-    skipSpace(cursor)
-    const next = text.charCodeAt(cursor.at)
-    if (next !== COMMA && next !== closing) return false
+    scan(cursor, SPACE)
+    const next = text[cursor.at]
+    if (next !== ',' && next !== closing) return false
     cursor.at++
     if (next === closing) return true
-    skipSpace(cursor)
+    scan(cursor, SPACE)
   }
 }
 
 const scanKey = (cursor: Cursor): string | undefined => {
   const start = cursor.at
-  if (cursor.text.charCodeAt(start) !== QUOTE || !scanString(cursor)) return undefined
+  if (!scanString(cursor)) return undefined
   const key = cursor.text.slice(start, cursor.at)
-  skipSpace(cursor)
-  if (cursor.text.charCodeAt(cursor.at) !== COLON) return undefined
-  cursor.at++
-  skipSpace(cursor)
-  return key
+  scan(cursor, SPACE)
+  return scan(cursor, COLON) ? key : undefined
 }
 
-const BACKSLASH = 0x5c
-const ESCAPE = /\\(?:["\\/bfnrt]|u[\dA-Fa-f]{4})/y
-
+/** One pattern for a whole string would keep a state for each character of a large text. */
 const scanString = (cursor: Cursor): boolean => {
-  const { text } = cursor
-  // A loop over characters: one expression for a whole string would keep a state for each character
-  // of a large text.
-  for (cursor.at++; cursor.at < text.length; cursor.at++) {
-    const code = text.charCodeAt(cursor.at)
-    if (code === BACKSLASH) {
-      ESCAPE.lastIndex = cursor.at
-      if (!ESCAPE.test(text)) return false
-      cursor.at = ESCAPE.lastIndex - 1
-    } else if (code === QUOTE) {
-      cursor.at++
-      return true
-    } else if (code < 0x20) {
-      return false
-    }
-  }
-  return false
-}
-
-const scanNumber = (cursor: Cursor): boolean => {
-  NUMBER.lastIndex = cursor.at
-  if (!NUMBER.test(cursor.text)) return false
-  cursor.at = NUMBER.lastIndex
-  return true
-}
-
-const scanWord = (cursor: Cursor): boolean => {
-  const word = ['true', 'false', 'null'].find((known) => cursor.text.startsWith(known, cursor.at))
-  if (word === undefined) return false
-  cursor.at += word.length
-  return true
-}
-
-const skipSpace = (cursor: Cursor): void => {
-  for (; ; cursor.at++) {
-    const code = cursor.text.charCodeAt(cursor.at)
-    if (code !== 0x20 && code !== 0x0a && code !== 0x0d && code !== 0x09) return
-  }
+  if (!scan(cursor, QUOTE)) return false
+  while (scan(cursor, CHARACTERS));
+  return scan(cursor, QUOTE)
 }
 
 const describePath = (path: readonly (string | number)[]): string =>

@@ -18,27 +18,17 @@ export const markLossyNumbers = (text: string): string => {
   let result = ''
   let taken = 0
   for (let at = 0; at < text.length; at++) {
-    const code = text.charCodeAt(at)
-    if (code === QUOTE) {
-      at = closingQuote(text, at)
-    } else if (code === MINUS || (code >= ZERO && code <= NINE)) {
-      NUMBER.lastIndex = at
-      NUMBER.test(text)
-      if (isChanged(text.slice(at, NUMBER.lastIndex))) {
-        result += text.slice(taken, at) + INFINITE
-        taken = NUMBER.lastIndex
-      }
-      at = NUMBER.lastIndex - 1
+    if (text[at] === '"') at = closingQuote(text, at)
+    NUMBER.lastIndex = at
+    if (!NUMBER.test(text)) continue
+    if (isChanged(text.slice(at, NUMBER.lastIndex))) {
+      result += text.slice(taken, at) + INFINITE
+      taken = NUMBER.lastIndex
     }
+    at = NUMBER.lastIndex - 1
   }
-  return taken === 0 ? text : result + text.slice(taken)
+  return result + text.slice(taken)
 }
-
-export const QUOTE = 0x22
-const MINUS = 0x2d
-const ZERO = 0x30
-const NINE = 0x39
-const BACKSLASH = 0x5c
 
 /** A number at the position `lastIndex`. */
 export const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y
@@ -46,7 +36,7 @@ export const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y
 export const closingQuote = (text: string, opening: number): number => {
   for (let quote = text.indexOf('"', opening + 1); quote !== -1; quote = text.indexOf('"', quote + 1)) {
     let before = quote - 1
-    while (text.charCodeAt(before) === BACKSLASH) before--
+    while (text[before] === '\\') before--
     if ((quote - before) % 2 === 1) return quote
   }
   return -1
@@ -62,32 +52,17 @@ const isChanged = (literal: string): boolean => {
   if (!Number.isFinite(number)) return false
   // JavaScript must write the number in its original form: 2^60 is a double, but is written as
   // 1152921504606847000.
-  const written = String(number)
-  if (written === literal) return false
-  const given = toDecimal(literal)
-  if (given.exponent < 0) return false
-  const kept = toDecimal(written)
-  return given.digits !== kept.digits || given.exponent !== kept.exponent
+  const given = significandOf(literal)
+  return given.isInteger && given.digits !== significandOf(String(number)).digits
 }
 
-type Decimal = {
-  /** Digits without leading or trailing zeros. */
-  readonly digits: string
-  /**
-   * The power of ten by which the digits, read as an integer, are multiplied. Not negative for an
-   * integer.
-   */
-  readonly exponent: number
-}
-
-/** The absolute value of a number in a form that is equal for all ways to write it. */
-const toDecimal = (literal: string): Decimal => {
+/** The digits without leading or trailing zeros, and whether the number is an integer. */
+const significandOf = (literal: string): { digits: string; isInteger: boolean } => {
   const [significand = '', exponent = '0'] = literal.toLowerCase().split('e')
   const [integer = '', fraction = ''] = significand.replace('-', '').split('.')
   const digits = (integer + fraction).replace(/^0+/, '')
   // A loop, since /0+$/ takes quadratic time on a long run of zeros inside the digits.
   let end = digits.length
   while (digits[end - 1] === '0') end--
-  if (end === 0) return { digits: '', exponent: 0 }
-  return { digits: digits.slice(0, end), exponent: Number(exponent) - fraction.length + digits.length - end }
+  return { digits: digits.slice(0, end), isInteger: Number(exponent) + digits.length - end >= fraction.length }
 }

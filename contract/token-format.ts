@@ -1,4 +1,6 @@
 import { hash, randomBytes } from 'node:crypto'
+import { Buffer } from 'node:buffer'
+import { type HashKey, keyedHash } from './identity/own-id.ts'
 
 const PREFIX = 'fbi_'
 const RANDOM_BYTES = 24
@@ -33,3 +35,13 @@ export const isPlausibleToken = (token: string): boolean => {
 
 /** The SHA-256 of a token in hexadecimal, the only part of a token that is stored. */
 export const tokenHash = (token: string): string => hash('sha256', token)
+
+/**
+ * The secret that signs deliveries to a webhook, in the form of Standard Webhooks. It is derived
+ * from the hash key, so the database does not hold it. `version`: each rotation derives the next
+ * secret.
+ */
+export const webhookSecret = (hashKey: HashKey, webhookId: string, version: number): string => {
+  const secret = Buffer.from(keyedHash(hashKey, JSON.stringify(['webhook', webhookId, version]), 'hex'), 'hex')
+  return `whsec_${secret.toString('base64')}`
+}

@@ -10,7 +10,7 @@ type Queued = { waiting: number; active: number; delayed: number; failed: number
  * The installation at one moment, for curves and findings. A member is null if it has no value or
  * could not be read.
  */
-export type Point = {
+export type Point = Rates & {
   /** Milliseconds since 1970. */
   at: number
   redisUp: boolean
@@ -21,13 +21,6 @@ export type Point = {
   silent: number | null
   /** Queues whose jobs no worker takes. */
   unserved: readonly string[] | null
-  acceptedPerSecond: number | null
-  refusedPerSecond: number | null
-  storedPerSecond: number | null
-  taggedPerSecond: number | null
-  failedPerSecond: number | null
-  /** 95 % of the submissions that were applied since the previous point took at most this long. */
-  storageSeconds: number | null
   queues: Readonly<Record<string, Queued>> | null
   /** Workspace loads, the heaviest first. */
   heaviest: readonly WorkspaceLoad[] | null
@@ -52,8 +45,6 @@ export type Point = {
   bytesInHand: number | null
   /** Bytes in hand as a share of the process's bound, the highest. */
   bytesShare: number | null
-  /** Submissions that were refused because an API process had too many bytes of bodies in hand. */
-  refusedForBytesPerSecond: number | null
   /** The figure of the slowest process. */
   postgresSeconds: number | null
   /** The figure of the slowest process. */
@@ -137,16 +128,18 @@ const highest = (values: readonly (number | null | undefined)[]): number | null 
   return known.length === 0 ? null : Math.max(...known)
 }
 
-type Rates = Pick<
-  Point,
-  | 'acceptedPerSecond'
-  | 'refusedPerSecond'
-  | 'refusedForBytesPerSecond'
-  | 'storedPerSecond'
-  | 'taggedPerSecond'
-  | 'failedPerSecond'
-  | 'storageSeconds'
->
+/** Null without an earlier report to compare with. */
+type Rates = {
+  acceptedPerSecond: number | null
+  refusedPerSecond: number | null
+  storedPerSecond: number | null
+  taggedPerSecond: number | null
+  failedPerSecond: number | null
+  /** 95 % of the submissions that were applied since the previous point took at most this long. */
+  storageSeconds: number | null
+  /** Submissions that were refused because an API process had too many bytes of bodies in hand. */
+  refusedForBytesPerSecond: number | null
+}
 
 /** A process counts from its start, but sends its first report a few seconds later. */
 const START_SECONDS = 5
@@ -155,39 +148,30 @@ const rates = (now: Condition, before: Condition | undefined): Rates => {
   const { processes } = now
   const former = before?.processes
   const seconds = (now.at - (before?.at ?? now.at)) / MS_PER_SECOND
-  if (!processes || !former || seconds <= 0) return UNKNOWN
+  const isKnown = processes && former && seconds > 0
   const countedBefore = (report: ProcessReport): ProcessReport | undefined => {
-    const own = former.find(({ id }) => id === report.id)
+    const own = former?.find(({ id }) => id === report.id)
     // A process without an earlier report has started since, or was silent. A silent process has a
     // longer uptime.
     return own ?? (report.upSeconds > seconds + START_SECONDS ? report : undefined)
   }
   const grown = (read: (report: ProcessReport) => number): number =>
-    processes.reduce((sum, report) => {
+    (processes ?? []).reduce((sum, report) => {
       const counted = countedBefore(report)
       return sum + read(report) - (counted === undefined ? 0 : read(counted))
     }, 0)
+  const perSecond = (read: (report: ProcessReport) => number): number | null => (isKnown ? grown(read) / seconds : null)
   const stored = [...STORAGE_BOUNDS_SECONDS, Infinity].map((_bound, at) => grown((report) => report.stored[at] ?? 0))
   const sum = stored.reduce((total, count) => total + count, 0)
   return {
-    acceptedPerSecond: grown(({ accepted }) => accepted) / seconds,
-    refusedPerSecond: grown(({ refused }) => refused) / seconds,
-    refusedForBytesPerSecond: grown(({ bodies }) => bodies.refused) / seconds,
-    storedPerSecond: sum / seconds,
-    taggedPerSecond: grown(({ tagged }) => tagged) / seconds,
-    failedPerSecond: grown(({ failed }) => failed) / seconds,
-    storageSeconds: sum === 0 ? null : quantile(stored, 0.95 * sum),
+    acceptedPerSecond: perSecond(({ accepted }) => accepted),
+    refusedPerSecond: perSecond(({ refused }) => refused),
+    refusedForBytesPerSecond: perSecond(({ bodies }) => bodies.refused),
+    storedPerSecond: isKnown ? sum / seconds : null,
+    taggedPerSecond: perSecond(({ tagged }) => tagged),
+    failedPerSecond: perSecond(({ failed }) => failed),
+    storageSeconds: isKnown && sum > 0 ? quantile(stored, 0.95 * sum) : null,
   }
-}
-
-const UNKNOWN: Rates = {
-  acceptedPerSecond: null,
-  refusedPerSecond: null,
-  refusedForBytesPerSecond: null,
-  storedPerSecond: null,
-  taggedPerSecond: null,
-  failedPerSecond: null,
-  storageSeconds: null,
 }
 
 /**

@@ -6,21 +6,23 @@ type Waiter = Demand & { admit: () => void }
  * A semaphore that keeps permits free for other workspaces. It serves workspaces in the order of
  * their demands, and the demands of one workspace keep their order.
  *
- * A workspace that holds permits gets more only while at least as many as it then holds stay free.
- * Until then it is skipped and delays no other workspace. A workspace that holds none waits until
- * its demand fits, and the workspaces behind it wait too. A demand for more than all permits waits
- * until none is held.
+ * A workspace that holds permits gets more, up to `mostOfWorkspace`, only while at least as many as
+ * it then holds stay free. Until then it is skipped and delays no other workspace. A workspace that
+ * holds none waits until its demand fits, and the workspaces behind it wait too. A demand for more
+ * than all permits waits until none is held.
  */
 export class FairSemaphore {
   readonly #total: number
+  readonly #mostOfWorkspace: number
   #used = 0
   /** Held permits by workspace. */
   readonly #held = new Map<string, number>()
   /** Waiters by workspace. The next workspace to be admitted comes first. */
   readonly #waiting = new Map<string, Waiter[]>()
 
-  constructor(total: number) {
+  constructor(total: number, mostOfWorkspace = Infinity) {
     this.#total = total
+    this.#mostOfWorkspace = mostOfWorkspace
   }
 
   get used(): number {
@@ -91,7 +93,8 @@ export class FairSemaphore {
 
   #isFair({ workspaceId, permits }: Demand): boolean {
     const held = this.#held.get(workspaceId)
-    return held === undefined || held + 2 * permits <= this.#total - this.#used
+    if (held === undefined) return true
+    return held + permits <= this.#mostOfWorkspace && held + 2 * permits <= this.#total - this.#used
   }
 
   #fits({ permits }: Demand): boolean {

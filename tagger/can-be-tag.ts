@@ -1,6 +1,6 @@
 import { type Lexicon, UNKNOWN, type WordTraits } from './lexicon.ts'
 import { isHeadFirst, type Reading, type Span, wordAt } from './reading.ts'
-import { singular } from './singular.ts'
+import { singular } from './word-endings.ts'
 
 const WITH_ARTICLES = new Set(['en', 'es', 'fr', 'de', 'pt', 'it', 'nl', 'ar'])
 

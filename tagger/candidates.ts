@@ -2,12 +2,11 @@ import { canBeTag, isDoubtful } from './can-be-tag.ts'
 import type { Candidate } from './candidate.ts'
 import { findAction, findFailure, findInverted, findLoneEvent, type Rearranged } from './events.ts'
 import { ENGLISH_COMPOUNDS } from './english-words.ts'
-import { hashTerm } from './hash.ts'
-import { isAside, isDenied, isFailing, isLeading, isLocated } from './clause.ts'
+import { hashTerm } from './memory.ts'
+import { isAside, isDenied, isFailing, isLeading, isLocated, isInsideLonger } from './clause.ts'
 import type { Lexicon, WordTraits } from './lexicon.ts'
-import { isInsideLonger } from './nested.ts'
 import { isEdge, type Reading, type Span, wordAt } from './reading.ts'
-import { singular } from './singular.ts'
+import { singular } from './word-endings.ts'
 
 export const MAX_WORDS = 3
 /** A shorter text counts as having this length, so that hardly any word in it is late. */

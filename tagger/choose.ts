@@ -3,10 +3,10 @@ import weights from './data/weights.json' with { type: 'json' }
 import { labelOf } from './label.ts'
 import { traitsOf } from './lexicon.ts'
 import { type Memory, titleInUse } from './memory.ts'
-import { isPresentable } from './presentable.ts'
 import { keyOfTag } from './tag-key.ts'
 import type { Scored, Scores } from './score.ts'
 import type { Reading } from './reading.ts'
+import { tokenize } from './tokens.ts'
 
 export const MAX_TAGS = 5
 
@@ -75,4 +75,16 @@ const compare = (a: Scored, b: Scored): number => (a.candidate.key < b.candidate
 const isInside = (a: Candidate, b: Candidate): boolean => {
   const [short, long] = a.stems.length <= b.stems.length ? [a, b] : [b, a]
   return short.stems.every((stem) => long.stems.includes(stem))
+}
+
+const MAX_TAG_CHARACTERS = 48
+
+/**
+ * The last check of a tag, independent of all earlier steps. A tag must not look like an address, a
+ * number or an identifier, even if people gave it to another text.
+ */
+export const isPresentable = (tag: string): boolean => {
+  if (tag.length === 0 || tag.length > MAX_TAG_CHARACTERS) return false
+  if (/[@:\\/_<>&\n]|\p{Nd}.*\p{Nd}/u.test(tag)) return false
+  return tokenize(tag).every(({ kind }) => kind === 'word' || kind === 'segment')
 }

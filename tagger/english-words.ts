@@ -1,5 +1,8 @@
 import words from './data/en-words.json' with { type: 'json' }
-import { toSet } from './word-lists.ts'
+
+/** All words of lines with several words each. */
+export const toSet = (lines: readonly string[]): ReadonlySet<string> =>
+  new Set(lines.flatMap((line) => line.split(' ')))
 
 /** The groups of English nouns by meaning. */
 export const GROUPS = [

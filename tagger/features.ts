@@ -1,8 +1,7 @@
 import type { Candidate } from './candidate.ts'
-import { hashTerm } from './hash.ts'
+import { hashTerm, type Memory, NOTHING } from './memory.ts'
 import { GROUPS } from './english-words.ts'
 import type { WordTraits } from './lexicon.ts'
-import { type Memory, NOTHING } from './memory.ts'
 import { isHeadFirst, type Reading } from './reading.ts'
 
 /**

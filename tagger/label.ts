@@ -1,6 +1,6 @@
 import type { Candidate } from './candidate.ts'
 import type { Lexicon } from './lexicon.ts'
-import { singular } from './singular.ts'
+import { singular } from './word-endings.ts'
 import { isHeadFirst } from './reading.ts'
 
 /**

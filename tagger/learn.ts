@@ -1,7 +1,6 @@
-import { hashInTag, hashTerm } from './hash.ts'
+import { hashInTag, hashTerm, type Delta, newMemory, type TermCounts } from './memory.ts'
 import type { Analysis } from './generate-tags.ts'
 import { traitsOf } from './lexicon.ts'
-import { type Delta, newMemory, type TermCounts } from './memory.ts'
 import { keyOfTag } from './tag-key.ts'
 
 /**

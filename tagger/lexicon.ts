@@ -11,33 +11,37 @@ import ru from './data/ru.json' with { type: 'json' }
 import cues from './data/name-cues.json' with { type: 'json' }
 import segmented from './data/segmented.json' with { type: 'json' }
 import tr from './data/tr.json' with { type: 'json' }
-import { FREQUENT, GROUP_OF, MOSTLY_ADJECTIVES, MOSTLY_VERBS } from './english-words.ts'
-import { singular } from './singular.ts'
+import { FREQUENT, GROUP_OF, MOSTLY_ADJECTIVES, MOSTLY_VERBS, toSet } from './english-words.ts'
+import { singular, isEnglishAdjective, isNoNoun, isSenseless } from './word-endings.ts'
 import { stem } from './stems.ts'
-import { isEnglishAdjective, isNoNoun, isSenseless } from './word-endings.ts'
-import { toSet } from './word-lists.ts'
 
-/** The known words of one language. data/ORIGIN.md explains the groups. */
-export type Lexicon = {
+/** The lists of words in the file of a language. data/ORIGIN.md explains them. */
+const LISTS = [
+  'determiners',
+  'beforeVerbs',
+  'stop',
+  'filler',
+  'modifiers',
+  'joiners',
+  'requests',
+  'opinions',
+  'troubles',
+  'asides',
+  'places',
+  // Last characters of Chinese words that are nearly always nouns. `stop` has the exceptions.
+  'nounEndings',
+  'nouns',
+] as const
+type ListName = (typeof LISTS)[number]
+type Lists = Partial<Record<ListName, string[]>> & { letters?: string; compounds?: string[] }
+
+/** The known words of one language. */
+export type Lexicon = Readonly<Record<ListName, ReadonlySet<string>>> & {
   readonly language: string
   /** Letters beyond a to z; empty for languages that their script alone identifies. */
   readonly letters: string
-  readonly determiners: ReadonlySet<string>
-  readonly beforeVerbs: ReadonlySet<string>
-  readonly stop: ReadonlySet<string>
-  readonly filler: ReadonlySet<string>
-  readonly modifiers: ReadonlySet<string>
-  readonly joiners: ReadonlySet<string>
-  readonly requests: ReadonlySet<string>
-  readonly opinions: ReadonlySet<string>
-  readonly troubles: ReadonlySet<string>
-  readonly asides: ReadonlySet<string>
-  readonly places: ReadonlySet<string>
-  /** Last characters of Chinese words that are nearly always nouns. `stop` has the exceptions. */
-  readonly nounEndings: ReadonlySet<string>
   /** Phrases that name one thing, with their words in the form of a text. */
   readonly compounds: ReadonlySet<string>
-  readonly nouns: ReadonlySet<string>
   readonly nounStems: ReadonlySet<string>
   /** The label of a listed noun by its stem: the first form in the list. */
   readonly forms: ReadonlyMap<string, string>
@@ -83,32 +87,6 @@ export type WordTraits = {
 
 const MAX_KEPT_WORDS = 20_000
 
-/** The lists in the file of a language. */
-type Lists = Record<'determiners' | 'beforeVerbs' | 'stop' | 'filler' | 'modifiers' | 'nouns', string[]> & {
-  letters: string
-  joiners: string[]
-  requests: string[]
-  opinions: string[]
-  compounds?: string[]
-  nounEndings?: string[]
-  troubles?: string[]
-  asides?: string[]
-  places?: string[]
-}
-
-const NO_LISTS: Lists = {
-  letters: '',
-  determiners: [],
-  beforeVerbs: [],
-  stop: [],
-  filler: [],
-  modifiers: [],
-  nouns: [],
-  joiners: [],
-  requests: [],
-  opinions: [],
-}
-
 const BE = new Set(
   [
     "is are was were isn't aren't wasn't weren't has does doesn't don't es son era está están estaba est sont était ist war",
@@ -119,26 +97,16 @@ const BE = new Set(
 const GIVEN = toSet(cues.given)
 
 const toLexicon = (language: string, lists: Lists): Lexicon => {
-  const nouns = toSet(lists.nouns)
+  const setOf = (name: ListName): [ListName, ReadonlySet<string>] => [name, toSet(lists[name] ?? [])]
+  const sets = Object.fromEntries(LISTS.map(setOf)) as Record<ListName, ReadonlySet<string>>
+  const nouns = [...sets.nouns]
   return {
+    ...sets,
     language,
-    letters: lists.letters,
-    determiners: toSet(lists.determiners),
-    beforeVerbs: toSet(lists.beforeVerbs),
-    stop: toSet(lists.stop),
-    filler: toSet(lists.filler),
-    modifiers: toSet(lists.modifiers),
-    joiners: toSet(lists.joiners),
-    requests: toSet(lists.requests),
-    opinions: toSet(lists.opinions),
-    troubles: toSet(lists.troubles ?? []),
-    asides: toSet(lists.asides ?? []),
-    places: toSet(lists.places ?? []),
-    nounEndings: toSet(lists.nounEndings ?? []),
+    letters: lists.letters ?? '',
     compounds: new Set(lists.compounds),
-    nouns,
-    nounStems: language === 'en' ? nouns : new Set([...nouns].map((noun) => stem(noun, language))),
-    forms: new Map([...nouns].toReversed().map((noun) => [stem(noun, language), noun])),
+    nounStems: language === 'en' ? sets.nouns : new Set(nouns.map((noun) => stem(noun, language))),
+    forms: new Map(nouns.toReversed().map((noun) => [stem(noun, language), noun])),
     words: new Map(),
   }
 }
@@ -150,9 +118,9 @@ export const LATIN: readonly Lexicon[] = [
 ]
 export const RUSSIAN = toLexicon('ru', ru)
 export const ARABIC = toLexicon('ar', ar)
-export const SEGMENTED = toLexicon('segmented', { ...NO_LISTS, ...segmented })
+export const SEGMENTED = toLexicon('segmented', segmented)
 /** For languages without lists. Only tags that people gave can be found in their texts. */
-export const UNKNOWN = toLexicon('unknown', NO_LISTS)
+export const UNKNOWN = toLexicon('unknown', {})
 
 /** The traits of a word in lower case. They are cached, since words repeat. */
 export const traitsOf = (lexicon: Lexicon, word: string): WordTraits => {

@@ -1,8 +1,7 @@
 import cues from './data/name-cues.json' with { type: 'json' }
-import { hashInTag, hashTerm } from './hash.ts'
+import { hashInTag, hashTerm, type Memory } from './memory.ts'
 import { isFunctionWord, isKnownWord, type Lexicon, traitsOf } from './lexicon.ts'
-import { toSet } from './word-lists.ts'
-import type { Memory } from './memory.ts'
+import { toSet } from './english-words.ts'
 import { HIDDEN, type Token } from './tokens.ts'
 
 /** A first name and a family name. */

@@ -1,7 +1,6 @@
 import { analyse, type Analysis, chooseTags, withOwnWords } from './generate-tags.ts'
-import { hashInTag, hashTerm } from './hash.ts'
+import { hashInTag, hashTerm, apply, type Delta, type Memory } from './memory.ts'
 import { learn, learnGenerated, strangeKeys } from './learn.ts'
-import { apply, type Delta, type Memory } from './memory.ts'
 
 /**
  * A text of a workspace. `tags` are the tags that people gave, possibly none; undefined if people

@@ -1,4 +1,5 @@
 import { ENGLISH_ADJECTIVES, ENGLISH_VERBS, GROUP_OF } from './english-words.ts'
+import exceptions from './data/singulars.json' with { type: 'json' }
 
 const MIN_UNLISTED_CHARACTERS = 3
 const MAX_UNLISTED_CHARACTERS = 24
@@ -41,4 +42,19 @@ export const isNoNoun = (language: string, word: string): boolean => {
   const root = word.slice(0, ending.index)
   const isKnown = (form: string): boolean => ENGLISH_VERBS.has(form) || (ending[0].length > 1 && GROUP_OF.has(form))
   return isKnown(root) || isKnown(`${root}e`) || (/(.)\1$/.test(root) && isKnown(root.slice(0, -1)))
+}
+
+const IRREGULAR = new Map(Object.entries(exceptions.irregular))
+const UNCHANGED = new Set(exceptions.unchanged)
+
+/**
+ * The singular of an English noun in lower case, by a simple rule: batteries, battery; boxes, box;
+ * apps, app.
+ */
+export const singular = (noun: string): string => {
+  const irregular = IRREGULAR.get(noun)
+  if (irregular !== undefined) return irregular
+  if (noun.length < 4 || UNCHANGED.has(noun) || !noun.endsWith('s') || /(?:ss|us|is)$/.test(noun)) return noun
+  if (noun.endsWith('ies')) return `${noun.slice(0, -3)}y`
+  return /(?:[^ao]us|ss|sh|ch|x|zz)es$/.test(noun) ? noun.slice(0, -2) : noun.slice(0, -1)
 }

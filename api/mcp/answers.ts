@@ -12,24 +12,23 @@ const MOST_JSON_CHARACTERS = 4_000
 
 export const notice = v.literal(NOTICE)
 export const nextPage = v.pipe(v.nullable(v.string()), v.description('Leads to the next page; null at the end.'))
-const nothingOr = <S extends v.GenericSchema>(schema: S) => v.optional(schema)
 const average = v.nullable(v.number())
 
 export const feedbackItem = v.strictObject({
   id: v.string(),
   createdAt: v.string(),
   source: v.string(),
-  rating: nothingOr(v.number()),
+  rating: v.optional(v.number()),
   tags: v.array(v.string()),
-  moreTags: nothingOr(v.number()),
-  customerId: nothingOr(v.string()),
-  accountId: nothingOr(v.string()),
-  projectId: nothingOr(v.string()),
+  moreTags: v.optional(v.number()),
+  customerId: v.optional(v.string()),
+  accountId: v.optional(v.string()),
+  projectId: v.optional(v.string()),
   quote: quoteSchema,
 })
 export const group = v.strictObject({
   key: v.pipe(v.nullable(v.string()), v.description('The value, or the id of account or project; null: it has none.')),
-  name: nothingOr(v.string()),
+  name: v.optional(v.string()),
   feedback: v.number(),
   rated: v.pipe(v.number(), v.description('How many of them have a rating.')),
   averageRating: average,
@@ -37,22 +36,22 @@ export const group = v.strictObject({
 export const figures = { feedback: v.number(), rated: v.number(), averageRating: average }
 export const change = v.strictObject({
   key: v.nullable(v.string()),
-  name: nothingOr(v.string()),
+  name: v.optional(v.string()),
   before: v.number(),
   after: v.number(),
 })
 export const account = v.strictObject({
   id: v.string(),
-  name: nothingOr(v.string()),
-  domain: nothingOr(v.string()),
-  properties: nothingOr(v.pipe(v.string(), v.description('JSON as text.'))),
+  name: v.optional(v.string()),
+  domain: v.optional(v.string()),
+  properties: v.optional(v.pipe(v.string(), v.description('JSON as text.'))),
 })
 export const customer = v.strictObject({
   id: v.string(),
   feedback: v.number(),
-  name: nothingOr(v.string()),
-  email: nothingOr(v.string()),
-  properties: nothingOr(v.string()),
+  name: v.optional(v.string()),
+  email: v.optional(v.string()),
+  properties: v.optional(v.string()),
 })
 
 /** A feedback as the reads of the service answer it, as far as agents see it. */
@@ -71,8 +70,9 @@ type FeedbackRecord = {
 
 export const label = (text: string, sight: Sight): string => shown(text, MOST_LABEL_CHARACTERS, sight).text
 
-const present = <T extends object>(members: T): { [K in keyof T]: Exclude<T[K], undefined> } =>
-  Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined)) as never
+/** The members that have a value. */
+export const present = <T extends object>(members: T): { [K in keyof T]: Exclude<T[K], null | undefined> } =>
+  Object.fromEntries(Object.entries(members).filter(([, value]) => value != null)) as never
 
 export const feedbackOf = (
   given: unknown,
@@ -162,17 +162,17 @@ export const conversationItem = v.strictObject({
   id: v.string(),
   createdAt: v.string(),
   source: v.string(),
-  rating: nothingOr(v.number()),
+  rating: v.optional(v.number()),
   tags: v.array(v.string()),
   customerIds: v.pipe(v.array(v.string()), v.description(`At most ${MOST_CUSTOMERS}.`)),
-  externalId: nothingOr(v.string()),
+  externalId: v.optional(v.string()),
   quote: quoteSchema,
 })
 export const messageItem = v.strictObject({
   id: v.string(),
   createdAt: v.string(),
   from: v.picklist(['customer', 'team']),
-  customerId: nothingOr(v.string()),
+  customerId: v.optional(v.string()),
   quote: quoteSchema,
 })
 

@@ -104,20 +104,9 @@ export const filters = {
   ...ratings,
 }
 
-type Given = {
-  words?: string | undefined
-  source?: string | undefined
-  tags?: string[] | undefined
-  customerId?: string | undefined
-  accountId?: string | undefined
-  projectId?: string | undefined
-  ratingMin?: number | undefined
-  ratingMax?: number | undefined
-  createdFrom?: string | undefined
-  createdTo?: string | undefined
-}
+const allFilters = v.partial(v.object({ words, ...filters, ...span }))
 
-export const filtersOf = (given: Given): FeedbackFilters => ({
+export const filtersOf = (given: v.InferOutput<typeof allFilters>): FeedbackFilters => ({
   source: given.source,
   tag: given.tags,
   customerId: given.customerId,

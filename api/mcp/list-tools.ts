@@ -2,7 +2,7 @@ import * as v from 'valibot'
 import type { FeedbackFilters } from '../../db/reads/lists.ts'
 import { isRefusal, type Refusal } from '../refusal.ts'
 import { conversationItem, conversationOf, feedbackItem, feedbackOf, nextPage, notice } from './answers.ts'
-import { type Asked, findRecords } from './asked.ts'
+import { type AgentRead, findRecords } from './agent-read.ts'
 import { filters, filtersOf, limit, next, order, ratings, span, tag, words } from './inputs.ts'
 import { NOTICE, quoteSchema } from './quote.ts'
 import { type Answered, defineTool } from './tool.ts'
@@ -11,7 +11,7 @@ const feedbackPage = v.strictObject({ notice, feedback: v.array(feedbackItem), n
 type Listed = { limit: number; next?: string | undefined; order?: 'newest' | 'oldest' }
 
 const feedbackIn = async (
-  asked: Asked,
+  asked: AgentRead,
   wanted: FeedbackFilters,
   { limit: most, next: from, order: first = 'newest' }: Listed,
 ) => {
@@ -21,7 +21,7 @@ const feedbackIn = async (
 }
 
 const pageOf = async (
-  asked: Asked,
+  asked: AgentRead,
   wanted: FeedbackFilters,
   listed: Listed,
 ): Promise<Answered<v.InferOutput<typeof feedbackPage>> | Refusal> => {

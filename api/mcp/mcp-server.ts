@@ -10,7 +10,7 @@ import {
 import { asOwnId } from '../../contract/identity/own-id.ts'
 import { faultIds } from '../fault-ids.ts'
 import { isRefusal, type Refusal, refusalResponse } from '../refusal.ts'
-import type { Asked } from './asked.ts'
+import type { AgentRead } from './agent-read.ts'
 import { comparePeriods, countTool, whatsNew } from './count-tools.ts'
 import { listConversations, listFeedback, quotesForTag, searchFeedback } from './list-tools.ts'
 import { registerPrompts } from './prompts.ts'
@@ -44,7 +44,7 @@ const INSTRUCTIONS =
 export type Called = (call: { tool: string; result: string; records: number }) => void
 
 /** The server of one request. It has nothing that writes, and nothing that outlives the request. */
-export const createMcpServer = (asked: Asked, called: Called): McpServer => {
+export const createMcpServer = (asked: AgentRead, called: Called): McpServer => {
   const server = new McpServer(
     { name: 'feedback-insights', title: 'Feedback Insights', version: '1.0.0' },
     {
@@ -86,7 +86,7 @@ const registerTool = (
 const registerResource = (
   server: McpServer,
   { name, title, read }: (typeof RESOURCES)[number],
-  { asked, called }: { asked: Asked; called: Called },
+  { asked, called }: { asked: AgentRead; called: Called },
 ): void => {
   const template = new ResourceTemplate(`feedback-insights://${name}/{id}`, { list: undefined })
   const config = { title, description: `${title}, by its id.`, mimeType: 'application/json' }
@@ -100,17 +100,20 @@ const registerResource = (
   })
 }
 
-type Call = { name: string; given: unknown; run: (asked: Asked, given: unknown) => Promise<Answered | Refusal> }
+type Call = { name: string; given: unknown; run: (asked: AgentRead, given: unknown) => Promise<Answered | Refusal> }
 
 /** The answer, or a sentence that says why there is none. Faults are logged without content. */
-const answer = async (asked: Asked, called: Called, { name, given, run }: Call): Promise<Answered | string> => {
+const answer = async (asked: AgentRead, called: Called, { name, given, run }: Call): Promise<Answered | string> => {
   const outcome = await answerOrRefusal(asked, () => run(asked, given))
   const isRefused = isRefusal(outcome)
   called({ tool: name, result: isRefused ? outcome.refused : 'answered', records: isRefused ? 0 : outcome.records })
   return isRefused ? sentenceOf(outcome) : outcome
 }
 
-const answerOrRefusal = async (asked: Asked, run: () => Promise<Answered | Refusal>): Promise<Answered | Refusal> => {
+const answerOrRefusal = async (
+  asked: AgentRead,
+  run: () => Promise<Answered | Refusal>,
+): Promise<Answered | Refusal> => {
   try {
     return await run()
   } catch (error) {

@@ -10,7 +10,7 @@ import { isRefusal, type Refusal, refusalResponse } from '../refusal.ts'
 import { requestIdOf } from '../request-id.ts'
 import type { Arrival } from '../submit/intake.ts'
 import { parseSubmission, receiveSubmission } from '../submit/read-submission.ts'
-import type { AgentReads, Asked } from './asked.ts'
+import type { AgentReads, AgentRead } from './agent-read.ts'
 import type { CallLimit } from './call-limit.ts'
 import { createMcpServer } from './mcp-server.ts'
 
@@ -84,7 +84,7 @@ const limited = ({ limit, callsPerMinute }: McpDependencies, token: string): Ref
   return { refused: 'rate-limited', of: 'calls', tokens: callsPerMinute, windowSeconds: 60, retryAfterSeconds }
 }
 
-const serve = ({ called, log }: McpDependencies, body: JsonValue, asked: Asked): Promise<Response> => {
+const serve = ({ called, log }: McpDependencies, body: JsonValue, asked: AgentRead): Promise<Response> => {
   const { request, workspaceId } = asked
   const ids = { requestId: requestIdOf(request), workspaceId }
   const handler = createMcpHandler(

@@ -19,9 +19,10 @@ import {
   nextPage,
   notice,
   personal,
+  present,
   SINGLE_CHARACTERS,
 } from './answers.ts'
-import { type Asked, countIn, findRecords } from './asked.ts'
+import { type AgentRead, countIn, findRecords } from './agent-read.ts'
 import { identifier, limit, next, order, ownId } from './inputs.ts'
 import { NOTICE } from './quote.ts'
 import { type Answered, defineTool } from './tool.ts'
@@ -44,7 +45,7 @@ const oneFeedback = v.strictObject({
 
 /** A feedback, who it is from, what it is about, and what else its customer said. */
 export const readFeedback = async (
-  asked: Asked,
+  asked: AgentRead,
   id: string,
 ): Promise<Answered<v.InferOutput<typeof oneFeedback>> | Refusal> => {
   const { workspaceId, sight, agentReads } = asked
@@ -56,17 +57,16 @@ export const readFeedback = async (
   )
   if (isRefusal(context)) return context
   const { project } = context
-  const [sourceId, sourceData] = [personal(context.sourceId, sight), personal(context.sourceData, sight)]
-  const answer = {
+  const answer = present({
     notice: NOTICE,
     feedback: feedbackOf(JSON.parse(found.json), sight, SINGLE_CHARACTERS),
-    ...(context.customer && { customer: customerOf(context.customer, sight) }),
-    ...(context.account && { account: accountOf(context.account, sight) }),
-    ...(project && { project: { id: project.id, name: label(project.name, sight) } }),
-    ...(sourceId !== undefined && { sourceId }),
-    ...(sourceData !== undefined && { sourceData }),
+    customer: context.customer && customerOf(context.customer, sight),
+    account: context.account && accountOf(context.account, sight),
+    project: project && { id: project.id, name: label(project.name, sight) },
+    sourceId: personal(context.sourceId, sight),
+    sourceData: personal(context.sourceData, sight),
     othersOfCustomer: context.others.map((json) => feedbackOf(JSON.parse(json), sight)),
-  }
+  })
   return { answer, records: 1 + answer.othersOfCustomer.length }
 }
 
@@ -91,7 +91,7 @@ const story = v.strictObject({
 
 /** The feedback of an account, in figures and in its latest quotes. */
 export const readAccount = async (
-  asked: Asked,
+  asked: AgentRead,
   given: string,
 ): Promise<Answered<v.InferOutput<typeof story>> | Refusal> => {
   const { workspaceId, sight, agentReads, dependencies } = asked

@@ -1,8 +1,8 @@
 import type { StandardSchemaWithJSON } from '@modelcontextprotocol/server'
-import type * as v from 'valibot'
+import { toJsonSchema } from '@valibot/to-json-schema'
+import * as v from 'valibot'
 import type { Refusal } from '../refusal.ts'
-import type { Asked } from './asked.ts'
-import { toolSchema } from './tool-schema.ts'
+import type { AgentRead } from './agent-read.ts'
 
 /** `records`: how many records the answer shows or counts, for the log. */
 export type Answered<Answer extends object = object> = { answer: Answer; records: number }
@@ -14,7 +14,7 @@ export type Tool = {
   input: StandardSchemaWithJSON
   output: StandardSchemaWithJSON
   /** `input` has been read by the schema. */
-  run: (asked: Asked, input: unknown) => Promise<Answered | Refusal>
+  run: (asked: AgentRead, input: unknown) => Promise<Answered | Refusal>
 }
 
 /** Defines a tool. The compiler checks its answer against its schema. */
@@ -26,10 +26,43 @@ export const defineTool = <I extends v.GenericSchema, O extends v.GenericSchema<
 }: Pick<Tool, 'name' | 'title' | 'description'> & {
   input: I
   output: O
-  run: (asked: Asked, input: v.InferOutput<I>) => Promise<Answered<v.InferOutput<O>> | Refusal>
+  run: (asked: AgentRead, input: v.InferOutput<I>) => Promise<Answered<v.InferOutput<O>> | Refusal>
 }): Tool => ({
   ...named,
   input: toolSchema(input),
   output: toolSchema(output),
   run: (asked, given) => run(asked, given),
 })
+
+/**
+ * A schema in the form of the SDK, with its JSON Schema, which is made once. Its problems never
+ * quote a value.
+ */
+export const toolSchema = (schema: v.GenericSchema): StandardSchemaWithJSON => {
+  const jsonOf = (typeMode: 'input' | 'output'): Record<string, unknown> => {
+    // Checks and transformations of our own have no form in JSON Schema: descriptions tell them.
+    return { ...toJsonSchema(schema, { typeMode, errorMode: 'ignore', target: 'draft-2020-12' }) }
+  }
+  const [input, output] = [jsonOf('input'), jsonOf('output')]
+  return {
+    '~standard': {
+      version: 1,
+      vendor: 'feedback-insights',
+      validate: (value) => {
+        const { success, output: read, issues } = v.safeParse(schema, value)
+        return success ? { value: read } : { issues: issues.map(problemOf) }
+      },
+      jsonSchema: { input: () => input, output: () => output },
+    },
+  }
+}
+
+const MOST_SHOWN_CHARACTERS = 100
+
+const problemOf = (issue: v.BaseIssue<unknown>): { message: string } => {
+  const path = (v.getDotPath(issue) ?? 'arguments').slice(0, MOST_SHOWN_CHARACTERS)
+  if (issue.type === 'strict_object' && issue.expected === 'never') return { message: `${path} is not known here` }
+  return {
+    message: `${path} must be ${issue.kind === 'schema' && issue.type !== 'picklist' ? issue.expected : issue.message}`,
+  }
+}

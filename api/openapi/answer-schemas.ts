@@ -2,8 +2,7 @@ import type { Operation } from '../../contract/submission.ts'
 import type { JsonObject, JsonValue } from '../../contract/json.ts'
 import { MAX_REPORTED_PROBLEMS } from '../../contract/limits.ts'
 import type { Receipt, SubmissionState } from '../../contract/receipt.ts'
-import { READ_FEEDBACK, READING_SCHEMAS } from './reading-schemas.ts'
-import { object, reference, text } from './schema-parts.ts'
+import { READ_FEEDBACK, READING_SCHEMAS, object, reference, text } from './reading-schemas.ts'
 
 const OPERATIONS: Readonly<Record<Operation, string>> = {
   create_feedback: 'POST /feedbacks',

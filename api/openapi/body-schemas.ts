@@ -1,26 +1,22 @@
 import { toJsonSchema, toJsonSchemaDefs, type ConversionConfig } from '@valibot/to-json-schema'
 import type * as v from 'valibot'
 import { type Batchable, IDEMPOTENCY_KEY } from '../../contract/batch-request.ts'
-import { accountRecord, contactRecord } from '../../contract/contact-record.ts'
+import { accountRecord, contactProperties, contactRecord } from '../../contract/contact-record.ts'
 import { conversationRecord, messageRecord } from '../../contract/conversation-record.ts'
-import { feedbackRecord } from '../../contract/feedback-record.ts'
+import { accountReference, contactReference, feedbackRecord, projectReference } from '../../contract/feedback-record.ts'
 import { freeObject } from '../../contract/fields.ts'
-import { isJsonObject, type JsonObject, type JsonValue } from '../../contract/json.ts'
+import type { JsonObject } from '../../contract/json.ts'
 import { MAX_BATCH_ITEMS, MAX_OBJECT_MEMBERS } from '../../contract/limits.ts'
 import { purgeRequest } from '../../contract/purge-request.ts'
-import { FIELD_DESCRIPTIONS } from './field-descriptions.ts'
-
-const feedback = feedbackRecord.pipe[2].entries
-const contact = contactRecord.pipe[2].entries
 
 /** The schemas that validate request bodies, and the schemas of their named parts. */
 export const BODIES = {
   FeedbackSubmission: feedbackRecord,
-  ContactReference: feedback.contact.wrapped,
-  AccountReference: feedback.account.wrapped,
-  ProjectReference: feedback.project.wrapped,
+  ContactReference: contactReference,
+  AccountReference: accountReference,
+  ProjectReference: projectReference,
   ContactRecord: contactRecord,
-  ContactProperties: contact.properties.wrapped,
+  ContactProperties: contactProperties,
   AccountRecord: accountRecord,
   PurgeRequest: purgeRequest,
   Conversation: conversationRecord,
@@ -29,16 +25,11 @@ export const BODIES = {
 } as const
 export type BodyName = keyof typeof BODIES
 
-/**
- * The bodies as JSON Schema 2020-12, which OpenAPI 3.1 uses unchanged, with a description of each
- * member.
- */
+/** The bodies as JSON Schema 2020-12, which OpenAPI 3.1 uses unchanged. */
 export const bodySchemas = (): JsonObject => {
   const definitions = toJsonSchemaDefs(BODIES, CONVERSION) as unknown as Record<BodyName, JsonObject>
-  const { PurgeRequest, ...schemas } = Object.fromEntries(
-    Object.entries(definitions).map(([name, schema]) => [name, described(schema, name)]),
-  )
-  return { ...schemas, ...purgeSchemas(PurgeRequest!), ...batchSchemas() }
+  const { PurgeRequest, ...schemas } = definitions
+  return { ...schemas, ...purgeSchemas(PurgeRequest), ...batchSchemas() }
 }
 
 /**
@@ -129,9 +120,10 @@ const CONVERSION: ConversionConfig = {
   ignoreActions: ['check', 'raw_check', 'raw_transform', 'transform', 'finite'],
   overrideRef: ({ referenceId }) => ref(referenceId).$ref,
   overrideSchema: ({ valibotSchema, jsonSchema }) => {
-    if (valibotSchema === freeObject) return { type: 'object', ...ANY_MEMBERS }
+    if (valibotSchema === freeObject) return { type: 'object', description: FREE, ...ANY_MEMBERS }
     // Generators of types treat a member with a default as required.
-    if (valibotSchema.type === 'optional') return withoutDefault(jsonSchema)
+    if (valibotSchema.type === 'optional') return without('default', jsonSchema)
+    if (jsonSchema.required?.length === 0) return without('required', jsonSchema)
     return valibotSchema.type === 'nullish' ? nullable(jsonSchema) : undefined
   },
   overrideAction: ({ valibotAction, jsonSchema }) => {
@@ -143,6 +135,7 @@ const CONVERSION: ConversionConfig = {
   },
 }
 
+const FREE = 'Free key-value pairs, kept as they are given.'
 const ANY_MEMBERS = { additionalProperties: true, maxProperties: MAX_OBJECT_MEMBERS } as const
 
 type Converted = ReturnType<typeof toJsonSchema>
@@ -154,7 +147,7 @@ const nullable = (choice: Converted): Converted | undefined => {
   return { ...inner, type: [inner.type, 'null'] }
 }
 
-const withoutDefault = ({ default: _, ...others }: Converted): Converted => others
+const without = (name: keyof Converted, { [name]: _, ...others }: Converted): Converted => others
 
 /** The items of lists that have a name of their own. */
 const ITEMS = { ContactRecord: contactRecord, Message: messageRecord }
@@ -170,22 +163,3 @@ const converted = (schema: v.GenericSchema, definitions?: Record<string, v.Gener
   } = toJsonSchema(schema, { ...CONVERSION, ...(definitions && { definitions }) })
   return rest
 }
-
-const described = (schema: JsonObject, path: string): JsonObject => {
-  const description = FIELD_DESCRIPTIONS[path]
-  const { properties, required, ...rest } = schema
-  return {
-    ...(description !== undefined && { description }),
-    ...rest,
-    ...(Array.isArray(required) && required.length > 0 && { required }),
-    ...(isJsonObject(properties) && { properties: describedMembers(properties, path) }),
-  }
-}
-
-const describedMembers = (members: JsonObject, path: string): JsonObject =>
-  Object.fromEntries(
-    Object.entries(members).map(([name, member]): [string, JsonValue] => [
-      name,
-      isJsonObject(member) ? described(member, `${path}.${name}`) : member,
-    ]),
-  )

@@ -48,6 +48,14 @@ const requestHeader = (name: string, description: string, schema: JsonObject): J
   schema: { type: 'string', ...schema },
 })
 
+const idInPath = (description: string): JsonObject => ({
+  name: 'id',
+  in: 'path',
+  required: true,
+  description,
+  schema: { type: 'string', format: 'uuid' },
+})
+
 // No examples: a page that lets people try requests would send the examples.
 export const PARAMETERS = {
   IdempotencyKey: requestHeader(
@@ -76,20 +84,8 @@ export const PARAMETERS = {
     'With `wait=N` an answer that would be empty waits for changes, at most N seconds (30 at most).',
     {},
   ),
-  RecordId: {
-    name: 'id',
-    in: 'path',
-    required: true,
-    description: 'The own id of the record.',
-    schema: { type: 'string', format: 'uuid' },
-  },
-  SubmissionId: {
-    name: 'id',
-    in: 'path',
-    required: true,
-    description: 'The id that an answer carried in `Submission-Id`.',
-    schema: { type: 'string', format: 'uuid' },
-  },
+  RecordId: idInPath('The own id of the record.'),
+  SubmissionId: idInPath('The id that an answer carried in `Submission-Id`.'),
 } as const satisfies Readonly<Record<string, JsonObject>>
 
 export const parametersOf = (names: readonly (keyof typeof PARAMETERS)[]): JsonObject[] =>

@@ -8,24 +8,46 @@ import { refusalsOf, type TurnedAway } from './refusals.ts'
 
 const CONVERSATIONS_PER_MINUTE = v.getDefault(SETTINGS.CONVERSATIONS_PER_MINUTE.schema)
 
-type SubmissionText = {
+type PostText = {
   operationId: string
   summary: string
   description: string
   body: keyof typeof REQUEST_EXAMPLES
-  answer: { status: 200 | 201; of: AnswerName; description: string }
-  /** Refusals of this operation, in addition to the refusals of every submission. */
+  answer: AnswerText & { status: 200 | 201 }
+  parameters: Parameters<typeof parametersOf>[0]
   refusals: readonly TurnedAway[]
 }
+type AnswerText = { of: AnswerName; description: string; headers?: readonly ResponseHeader[] }
 
-const EVERY_SUBMISSION: readonly TurnedAway[] = [
+const posting = ({ body, answer, parameters, refusals, ...about }: PostText): JsonObject => ({
+  post: {
+    tags: ['Submissions'],
+    ...about,
+    parameters: parametersOf([...parameters, 'Prefer', 'ContentEncoding', 'RequestId']),
+    requestBody: {
+      required: true,
+      content: {
+        'application/json': { schema: { $ref: `#/components/schemas/${body}` }, examples: REQUEST_EXAMPLES[body] },
+      },
+    },
+    responses: { [answer.status]: succeeded(answer), ...refusalsOf([...EVERY_POST, ...refusals]) },
+  },
+})
+
+const succeeded = ({ of, description, headers = [] }: AnswerText): JsonObject => ({
+  description,
+  headers: headersOf(headers),
+  content: {
+    'application/json': { schema: { $ref: `#/components/schemas/${of}` }, examples: ANSWER_EXAMPLES[of] },
+  },
+})
+
+const EVERY_POST: readonly TurnedAway[] = [
   'Invalid',
   'Unauthenticated',
   'WrongMethod',
   'TooSlow',
   'NotJson',
-  'KeyOfOtherBody',
-  'RateLimited',
   'Unforeseen',
   'Unavailable',
 ]
@@ -37,42 +59,14 @@ const HEADERS_OF_ACCEPTED: readonly ResponseHeader[] = [
   'RateLimit',
 ]
 
-const submission = ({ body, answer, refusals, ...about }: SubmissionText): JsonObject => ({
-  post: {
-    tags: ['Submissions'],
-    ...about,
-    parameters: parametersOf(['IdempotencyKey', 'Prefer', 'ContentEncoding', 'RequestId']),
-    requestBody: {
-      required: true,
-      content: {
-        'application/json': {
-          schema: { $ref: `#/components/schemas/${body}` },
-          examples: REQUEST_EXAMPLES[body],
-        },
-      },
-    },
-    responses: {
-      [answer.status]: succeeded({ ...answer, headers: HEADERS_OF_ACCEPTED }),
-      ...refusalsOf([...EVERY_SUBMISSION, ...refusals]),
-    },
-  },
-})
-
-const succeeded = ({
-  of,
-  description,
-  headers = [],
-}: {
-  of: AnswerName
-  description: string
-  headers?: readonly ResponseHeader[]
-}): JsonObject => ({
-  description,
-  headers: headersOf(headers),
-  content: {
-    'application/json': { schema: { $ref: `#/components/schemas/${of}` }, examples: ANSWER_EXAMPLES[of] },
-  },
-})
+/** `refusals`: of this operation, in addition to the refusals of every submission. */
+const submission = ({ answer, refusals, ...others }: Omit<PostText, 'parameters'>): JsonObject =>
+  posting({
+    ...others,
+    answer: { ...answer, headers: HEADERS_OF_ACCEPTED },
+    parameters: ['IdempotencyKey'],
+    refusals: ['KeyOfOtherBody', 'RateLimited', ...refusals],
+  })
 
 /** Paths below the base path. */
 export const PATHS_OF_SUBMISSIONS: Readonly<Record<string, JsonObject>> = {
@@ -125,45 +119,23 @@ export const PATHS_OF_SUBMISSIONS: Readonly<Record<string, JsonObject>> = {
     answer: { status: 200, of: 'Success', description: 'Accepted.' },
     refusals: ['MayNotSubmit', 'ConversationTooLarge'],
   }),
-  '/batch': {
-    post: {
-      tags: ['Submissions'],
-      operationId: 'submitBatch',
-      summary: 'Submit many at once',
-      description:
-        `Up to ${MAX_BATCH_ITEMS} submissions of any operation but purges, accepted in their order. Each result is the answer that the ` +
-        'operation by itself would give, with the same limits. A refused item has its problems in its result and affects no ' +
-        'other item. With `Prefer: wait=N` the answer waits for all of them.',
-      parameters: parametersOf(['Prefer', 'ContentEncoding', 'RequestId']),
-      requestBody: {
-        required: true,
-        content: {
-          'application/json': {
-            schema: { $ref: '#/components/schemas/BatchRequest' },
-            examples: REQUEST_EXAMPLES.BatchRequest,
-          },
-        },
-      },
-      responses: {
-        200: succeeded({
-          of: 'BatchAnswered',
-          description: 'The items were judged one by one; each has its result.',
-          headers: ['Preference-Applied'],
-        }),
-        ...refusalsOf([
-          'Invalid',
-          'Unauthenticated',
-          'MayNotSubmit',
-          'WrongMethod',
-          'TooSlow',
-          'BatchTooLarge',
-          'NotJson',
-          'Unforeseen',
-          'Unavailable',
-        ]),
-      },
+  '/batch': posting({
+    operationId: 'submitBatch',
+    summary: 'Submit many at once',
+    description:
+      `Up to ${MAX_BATCH_ITEMS} submissions of any operation but purges, accepted in their order. Each result is the answer that the ` +
+      'operation by itself would give, with the same limits. A refused item has its problems in its result and affects no ' +
+      'other item. With `Prefer: wait=N` the answer waits for all of them.',
+    body: 'BatchRequest',
+    answer: {
+      status: 200,
+      of: 'BatchAnswered',
+      description: 'The items were judged one by one; each has its result.',
+      headers: ['Preference-Applied'],
     },
-  },
+    parameters: [],
+    refusals: ['MayNotSubmit', 'BatchTooLarge'],
+  }),
   '/submissions/{id}': {
     get: {
       tags: ['Submissions'],

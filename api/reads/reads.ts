@@ -1,3 +1,4 @@
+import type { FairSemaphore } from '../../runtime/fair-semaphore.ts'
 import { asOwnId } from '../../contract/identity/own-id.ts'
 import type { ChangesPage } from '../../db/reads/changes.ts'
 import type { ListPage, ListRequest } from '../../db/reads/lists.ts'
@@ -9,12 +10,12 @@ import type { BodiesInHand } from '../submit/bodies-in-hand.ts'
 import type { Arrival } from '../submit/intake.ts'
 import { jsonAnswer } from '../submit/json-answer.ts'
 import { readQuery } from './query.ts'
-import type { ReadPermits } from './read-permits.ts'
 
 /** The sources of reads. Each function rejects if the database does not answer in time. */
 export type ReadDependencies = {
   authenticate: Authenticate
-  permits: ReadPermits
+  /** Bounds how many reads of a workspace are under way, so that it cannot take all connections. */
+  permits: FairSemaphore
   /** Counts an answer as in hand until it is written, and with a permit of its workspace. */
   takeAnswer: BodiesInHand['takeAnswer']
   onFault: OnFault
@@ -75,12 +76,18 @@ const readFor = async (own: Read, read: (read: Read) => Promise<ReadAnswer>): Pr
   }
 }
 
+/** How long a read waits for its permit. */
+const PATIENCE_MS = 1_000
+
 /** Does the work with a read permit of the workspace. */
 export const withPermit = async <T extends object>(
   { workspaceId, dependencies }: Read,
   work: () => Promise<T>,
 ): Promise<T | Refusal> =>
-  (await dependencies.permits.run(workspaceId, work)) ?? { refused: 'unavailable', why: 'reads-at-once' }
+  (await dependencies.permits.tryRun({ workspaceId, permits: 1 }, work, PATIENCE_MS)) ?? {
+    refused: 'unavailable',
+    why: 'reads-at-once',
+  }
 
 /** One record of a resource by its own id, or by one that was merged into it. */
 export const readOne =

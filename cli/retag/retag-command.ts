@@ -1,5 +1,5 @@
 import process from 'node:process'
-import { TAGGER_VERSION } from '../../contract/tagger-version.ts'
+import { TAGGER_VERSION } from '../../contract/jobs.ts'
 import { countRetag } from '../../db/tags/retag.ts'
 import { dateOf } from '../date-option.ts'
 import { findWorkspace } from '../find-workspace.ts'

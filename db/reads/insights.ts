@@ -40,7 +40,9 @@ const DIMENSIONS = {
 export type Dimension = keyof typeof DIMENSIONS
 export const DIMENSION_NAMES = Object.keys(DIMENSIONS) as [Dimension, ...Dimension[]]
 
-type Asked = { workspaceId: string; by: Dimension; filters: FeedbackFilters; limit: number }
+export type GroupRequest = { workspaceId: string; by: Dimension; filters: FeedbackFilters; limit: number }
+/** Compares the feedback before `splitAt` with the feedback from then on. */
+export type ComparisonRequest = GroupRequest & { splitAt: string }
 
 /** `key`: null for feedback without a value. */
 export type Group = {
@@ -56,7 +58,7 @@ export type Counts = Omit<Group, 'key' | 'name'> & { groups: number; top: Group[
  * Counts feedback, in total and in groups: weeks with the latest first, all other groups with the
  * largest first. A feedback counts once for each of its tags.
  */
-export const countFeedback = async (sql: Sql, { workspaceId, by, filters, limit }: Asked): Promise<Counts> => {
+export const countFeedback = async (sql: Sql, { workspaceId, by, filters, limit }: GroupRequest): Promise<Counts> => {
   const { first, text, name } = DIMENSIONS[by]
   const order = by === 'week' ? 'g.key desc' : 'g.feedback desc, g.key'
   const rows = await sql.unsafe<CountRow[]>(
@@ -111,7 +113,7 @@ const average = (of: 'g' | 'w'): string => `round((${of}.total / nullif(${of}.ra
  * A row for each key of the matching feedback, with these figures. The comparison with null gives
  * the filters a type if no condition uses them.
  */
-const groupsOf = ({ by, filters }: Pick<Asked, 'by' | 'filters'>, figures: string): string => `
+const groupsOf = ({ by, filters }: Pick<GroupRequest, 'by' | 'filters'>, figures: string): string => `
   select ${DIMENSIONS[by].key} as key, ${figures}
   from feedback as r ${DIMENSIONS[by].join}
   where r.workspace_id = $1::uuid and ($2::jsonb is not null) and (${conditionOf(filters)})
@@ -123,7 +125,7 @@ export type Comparison = { before: number; after: number; grows: Change[]; falls
 /** Compares the feedback of groups before and after a time. `filters` bound both spans. */
 export const compareSpans = async (
   sql: Sql,
-  { workspaceId, by, filters, limit, splitAt }: Asked & { splitAt: string },
+  { workspaceId, by, filters, limit, splitAt }: ComparisonRequest,
 ): Promise<Comparison> => {
   const { first, text, name } = DIMENSIONS[by]
   const isBefore = 'r.created_at < $4::timestamptz'

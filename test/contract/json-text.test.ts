@@ -145,6 +145,8 @@ describe('a text that is not JSON', () => {
     '[1] secret': 'The body must be valid JSON, which it is not at line 1, column 5',
     '"a\nsecret"': 'The body must be valid JSON, which it is not at line 1, column 3',
     '"secret\\x"': 'The body must be valid JSON, which it is not at line 1, column 8',
+    '{"a" 1}': 'The body must be valid JSON, which it is not at line 1, column 6',
+    '{"a\\u00e9": tru}': 'The body must be valid JSON, which it is not at line 1, column 13',
     '[01]': 'The body must be valid JSON, which it is not at line 1, column 3',
     '[0.-9007199254740993]': 'The body must be valid JSON, which it is not at line 1, column 3',
     secret: 'The body must be valid JSON, which it is not at line 1, column 1',

@@ -79,6 +79,30 @@ describe('a fair semaphore', () => {
     await Promise.all(patient.map(({ leave }) => leave()))
   })
 
+  it('bounds what one workspace holds, in its order, and lets it wait without delaying another', async () => {
+    const { begun, enter } = worksIn(new FairSemaphore(Infinity, 2))
+    const own = [1, 2, 3, 4].map((name) => enter(name, 1, { workspaceId: 'a' }))
+    const other = enter(5, 1, { workspaceId: 'b' })
+    await soon()
+    assert.deepEqual(begun, [1, 2, 5])
+    await own[1]!.leave()
+    await soon()
+    assert.deepEqual(begun, [1, 2, 5, 3])
+    await Promise.all([...own, other].map(({ leave }) => leave()))
+    assert.deepEqual(begun, [1, 2, 5, 3, 4])
+  })
+
+  it('counts taken permits, also beyond the bound of a workspace', async () => {
+    const semaphore = new FairSemaphore(Infinity, 1)
+    const demand = { workspaceId: 'a', permits: 1 }
+    const releases = [semaphore.take(demand), semaphore.take(demand)]
+    for (const release of releases) {
+      assert.equal(await semaphore.tryRun(demand, async () => 'done', 1), undefined)
+      release()
+    }
+    assert.equal(await semaphore.tryRun(demand, async () => 'done', 1), 'done')
+  })
+
   it('serves workspaces in turn: many demands of one do not delay another', async () => {
     const { begun, enter } = worksIn(new FairSemaphore(PERMITS))
     const all = enter(1, 10)

@@ -4,7 +4,7 @@ import { identifyContact, purgeContact } from '../../api/operations/contacts.ts'
 import type { McpDependencies } from '../../api/mcp/mcp.ts'
 import { submitConversation } from '../../api/operations/conversations.ts'
 import { createFeedback } from '../../api/operations/feedbacks.ts'
-import { createReadPermits } from '../../api/reads/read-permits.ts'
+import { FairSemaphore } from '../../runtime/fair-semaphore.ts'
 import type { ReadDependencies } from '../../api/reads/reads.ts'
 import type { AnySubmissionKind } from '../../api/submit/intake.ts'
 import type { IntakeDependencies } from '../../api/submit/intake-dependencies.ts'
@@ -51,7 +51,7 @@ const INTAKE: IntakeDependencies = {
 /** A database without a row. */
 export const readsNothing: ReadDependencies = {
   authenticate: INTAKE.authenticate,
-  permits: createReadPermits(1),
+  permits: new FairSemaphore(Infinity, 1),
   takeAnswer: () => () => {},
   onFault: () => {},
   stop: new AbortController().signal,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { singular } from '../../tagger/singular.ts'
+import { singular } from '../../tagger/word-endings.ts'
 
 const pairs = [
   ['apps', 'app'],

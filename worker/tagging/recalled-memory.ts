@@ -2,8 +2,7 @@ import type { Realm } from '../../contract/identity/own-id.ts'
 import type { Sql } from '../../db/connection/postgres.ts'
 import { type Recalled, recall } from '../../db/tags/tag-memory.ts'
 import type { Share } from '../../db/tags/tagging.ts'
-import { hashTerm } from '../../tagger/hash.ts'
-import type { Delta, Memory } from '../../tagger/memory.ts'
+import { hashTerm, type Delta, type Memory } from '../../tagger/memory.ts'
 import { hashesOf, type AnalysedText } from '../../tagger/tag-texts.ts'
 
 /**

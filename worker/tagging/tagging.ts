@@ -1,9 +1,8 @@
 import type { HashKey, Realm } from '../../contract/identity/own-id.ts'
-import type { TaggingJob } from '../../contract/jobs.ts'
+import { type TaggingJob, TAGGER_VERSION } from '../../contract/jobs.ts'
 import type { Sql } from '../../db/connection/postgres.ts'
 import { MAX_TERMS_OF_TEXTS, readTexts, storeTags, type StoredText, type WantedRecords } from '../../db/tags/tagging.ts'
 import { recallInto, toShare } from './recalled-memory.ts'
-import { TAGGER_VERSION } from '../../contract/tagger-version.ts'
 import { newMemory } from '../../tagger/memory.ts'
 import { analyseTexts, freeOwnWords, learnTexts, tagAnalysed } from '../../tagger/tag-texts.ts'
 

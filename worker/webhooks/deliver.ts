@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { Webhook as Signer } from 'standardwebhooks'
 import type { HashKey } from '../../contract/identity/own-id.ts'
-import { webhookSecret } from '../../contract/webhooks.ts'
+import { webhookSecret } from '../../contract/token-format.ts'
 import type { Sql } from '../../db/connection/postgres.ts'
 import { type Change, type ChangesPage, placeAt, readChanges } from '../../db/reads/changes.ts'
 import { advanceWebhook, findWebhook, noteWebhookFault, type Webhook } from '../../db/webhooks.ts'

@@ -1,14 +1,9 @@
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { describe, it } from 'node:test'
-import { BODIES } from '../../../api/openapi/body-schemas.ts'
-import { FIELD_DESCRIPTIONS } from '../../../api/openapi/field-descriptions.ts'
 import { isJsonObject, type JsonValue } from '../../../contract/json.ts'
 import { appWithoutStores } from '../../support/app-without-stores.ts'
 import { document, objectsIn, operations, resolve, resolved } from './openapi-document.ts'
-
-/** Bodies whose schema is a choice. */
-const BODIES_OF_ALTERNATIVES = ['PurgeRequest']
 
 describe('the OpenAPI document', () => {
   it('is the one that is committed (npm run openapi writes it)', async () => {
@@ -53,29 +48,8 @@ describe('the OpenAPI document', () => {
     const description = isJsonObject(described) ? described['description'] : undefined
     assert.ok(
       typeof description === 'string' && description.trim().length > 3,
-      `${where} has no description: write one in api/openapi/`,
+      `${where} has no description: write one beside it`,
     )
-  }
-
-  it('has no description of a removed member', () => {
-    const paths = Object.keys(BODIES).flatMap((name) => [
-      name,
-      ...membersOf(document.components['schemas']?.[name] ?? null, name),
-    ])
-    assert.deepEqual(Object.keys(FIELD_DESCRIPTIONS).toSorted(), paths.toSorted())
-  })
-
-  /** Alternatives have equal members. */
-  const membersOf = (schema: JsonValue, path: string): string[] => {
-    if (!isJsonObject(schema)) return []
-    const { anyOf, properties } = schema
-    const [first] = Array.isArray(anyOf) ? anyOf : []
-    if (isJsonObject(first) && BODIES_OF_ALTERNATIVES.includes(path)) return membersOf(resolved(first), path)
-    if (!isJsonObject(properties)) return []
-    return Object.entries(properties).flatMap(([name, member]) => [
-      `${path}.${name}`,
-      ...membersOf(member, `${path}.${name}`),
-    ])
   }
 
   it('names no host', () => {

@@ -1,6 +1,6 @@
 import type { AccountStory, FeedbackContext } from '../../db/reads/context.ts'
-import type { Comparison, Counts, compareSpans, countFeedback } from '../../db/reads/insights.ts'
-import type { ListRequest } from '../../db/reads/lists.ts'
+import type { Comparison, ComparisonRequest, Counts, GroupRequest } from '../../db/reads/insights.ts'
+import type { FeedbackFilters, ListRequest } from '../../db/reads/lists.ts'
 import { isRefusal, type Refusal } from '../refusal.ts'
 import { type Page, readPage, withCurrentIds } from '../reads/lists.ts'
 import { withPermit, type Read } from '../reads/reads.ts'
@@ -8,22 +8,22 @@ import type { Sight } from './quote.ts'
 
 /** The reads of agents alone. Each rejects if the database does not answer in time. */
 export type AgentReads = {
-  count: (asked: Parameters<typeof countFeedback>[1]) => Promise<Counts>
-  compare: (asked: Parameters<typeof compareSpans>[1]) => Promise<Comparison>
+  count: (asked: GroupRequest) => Promise<Counts>
+  compare: (asked: ComparisonRequest) => Promise<Comparison>
   feedbackContext: (workspaceId: string, asked: { id: string; others: number }) => Promise<FeedbackContext | undefined>
   accountStory: (workspaceId: string, asked: { id: string; latest: number }) => Promise<AccountStory | undefined>
   findAccount: (workspaceId: string, nameOrDomain: string) => Promise<string | undefined>
 }
 
 /** One call of an agent, in the workspace of its token. */
-export type Asked = Read & { sight: Sight; agentReads: AgentReads; now: () => Date }
+export type AgentRead = Read & { sight: Sight; agentReads: AgentReads; now: () => Date }
 
 /** The most pages that one answer reads. */
 const MOST_ROUNDS = 5
 
 /** The next records of a list. They can be fewer than `limit` although the list goes on. */
 export const findRecords = async (
-  asked: Asked,
+  asked: AgentRead,
   wanted: Pick<ListRequest, 'kind' | 'limit' | 'isOldest' | 'filters'>,
   from: string | undefined,
 ): Promise<{ records: unknown[]; next: string | null } | Refusal> => {
@@ -39,28 +39,20 @@ export const findRecords = async (
   return { records, next: next ?? null }
 }
 
-type InWorkspace<T> = Omit<T, 'workspaceId'>
-
-export const countIn = (
-  asked: Asked,
-  given: InWorkspace<Parameters<typeof countFeedback>[1]>,
-): Promise<Counts | Refusal> =>
+/** Reads figures of groups with a permit, in the workspace and with the current ids of the filters. */
+const readGroups = <Given extends { filters: FeedbackFilters }, Found extends object>(
+  asked: AgentRead,
+  given: Given,
+  read: (request: Given & { workspaceId: string }) => Promise<Found>,
+): Promise<Found | Refusal> =>
   withPermit(asked, async () =>
-    asked.agentReads.count({
-      ...given,
-      workspaceId: asked.workspaceId,
-      filters: await withCurrentIds(asked, given.filters),
-    }),
+    read({ ...given, workspaceId: asked.workspaceId, filters: await withCurrentIds(asked, given.filters) }),
   )
+
+export const countIn = (asked: AgentRead, given: Omit<GroupRequest, 'workspaceId'>): Promise<Counts | Refusal> =>
+  readGroups(asked, given, asked.agentReads.count)
 
 export const compareIn = (
-  asked: Asked,
-  given: InWorkspace<Parameters<typeof compareSpans>[1]>,
-): Promise<Comparison | Refusal> =>
-  withPermit(asked, async () =>
-    asked.agentReads.compare({
-      ...given,
-      workspaceId: asked.workspaceId,
-      filters: await withCurrentIds(asked, given.filters),
-    }),
-  )
+  asked: AgentRead,
+  given: Omit<ComparisonRequest, 'workspaceId'>,
+): Promise<Comparison | Refusal> => readGroups(asked, given, asked.agentReads.compare)
