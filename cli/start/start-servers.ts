@@ -26,7 +26,10 @@ export const startServers = async (
   const [databaseUrl, redisUrl] = await Promise.allSettled([
     DATABASE_URL ??
       embedded('PostgreSQL', (port) => startPostgres({ dataDir: dataDir('postgres'), log: say, ...port })),
-    REDIS_URL ?? embedded('Redis', (port) => startRedis({ dataDir: dataDir('redis'), log: say, ...port })),
+    REDIS_URL ??
+      embedded('Redis', (port) =>
+        startRedis({ dataDir: dataDir('redis'), log: say, stop: running.stopAsked, ...port }),
+      ),
   ])
   // Waits for both, so that if one fails, the other is registered as running and will be stopped.
   if (databaseUrl.status === 'rejected') throw databaseUrl.reason
