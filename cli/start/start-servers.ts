@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { keepServer } from './embedded/kept-server.ts'
+import { keepRunning } from './embedded/keep-running.ts'
 import { startPostgres } from './embedded/postgres-server.ts'
 import { startRedis } from './embedded/redis-server.ts'
 import type { EmbeddedServer } from './embedded/server.ts'
@@ -18,9 +18,10 @@ export const startServers = async (
   say: (line: string) => void,
 ): Promise<ServerUrls> => {
   const embedded = async (name: string, start: (port: { port?: number }) => Promise<EmbeddedServer>) => {
-    const server = await keepServer({ name, say, start: (port) => start(port === undefined ? {} : { port }) })
-    running.add(server.stop, [server.pid])
-    return server.url
+    const { port, url, ...first } = await start({})
+    const kept = keepRunning(first, { name, say, startAgain: () => start({ port }) })
+    running.add(kept.stop, [kept.pid])
+    return url
   }
   const dataDir = (name: string): string => join(DATA_DIR, name)
   const [databaseUrl, redisUrl] = await Promise.allSettled([

@@ -2,10 +2,10 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join, resolve } from 'node:path'
 import { explainDamage } from './damaged-file.ts'
-import { signalOnParentDeath } from './end-process.ts'
 import { keptPassword } from './kept-secrets.ts'
 import { redisBinary } from './redis-binary.ts'
 import { type EmbeddedServer, startServer } from './server.ts'
+import { signalOnParentDeath } from './start-process.ts'
 
 export type AppendFsync = 'always' | 'everysec' | 'no'
 
