@@ -58,7 +58,6 @@ await runCommand({
         `A report covers at most ${MOST_YEARS} years: give a later --since, or an earlier --until.`,
       )
     }
-    // npm runs this in the folder of the repository, and names the caller's folder in a variable.
     const out = pathOfCaller(values['out'])
     const name = values['workspace'] ?? DEFAULT_WORKSPACE
     const [workspace] = await sql<{ id: string; name: string }[]>`select id, name from workspace where name = ${name}`
