@@ -1,6 +1,6 @@
 import { ImportError } from './import-error.ts'
 import { countBreaks, type Lines, type Unsent } from './lines.ts'
-import { parseExactly } from './exact-json.ts'
+import { parseExactly } from '../../runtime/exact-json.ts'
 import type { Row } from './table-rows.ts'
 
 /** A piece of the text that may be a record, as written. */

@@ -10,13 +10,13 @@ describe('the path of a file that the caller named', () => {
   for (const [what, environment, expected] of [
     [
       'npm runs a script of this package',
-      { ...OURS, INIT_CWD: '/home/ada', npm_config_local_prefix: '/app' },
-      '/home/ada/f',
+      { ...OURS, INIT_CWD: '/folder', npm_config_local_prefix: '/package' },
+      '/folder/f',
     ],
-    ['Bun runs a script of this package', { ...OURS, npm_config_local_prefix: '/home/ada' }, '/home/ada/f'],
+    ['Bun runs a script of this package', { ...OURS, npm_config_local_prefix: '/folder' }, '/folder/f'],
     [
       'a script of another package runs a command',
-      { npm_package_name: 'theirs', INIT_CWD: '/home/ada' },
+      { npm_package_name: 'theirs', INIT_CWD: '/folder' },
       join(process.cwd(), 'f'),
     ],
     ['a shell runs a command', {}, join(process.cwd(), 'f')],
