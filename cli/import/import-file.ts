@@ -55,8 +55,7 @@ export const importFile = async (given: Import): Promise<Summary> => {
   })
   const tally: Tally = { accepted: [], refused: [], before: 0 }
   const sendOne = async (submission: Keyed): Promise<void> => {
-    const outcome = await send({ path, operation, body: submission.body, key: `import-${submission.key}` })
-    const reasons = outcome.outcome === 'refused' ? outcome.reasons : []
+    const reasons = await send({ path, operation, body: submission.body, key: `import-${submission.key}` })
     journal.note(submission.key, reasons)
     bar.set(count(tally, submission, reasons))
   }

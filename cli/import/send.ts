@@ -3,10 +3,7 @@ import type { Problem } from '../../contract/problem.ts'
 import { retryAfterMs } from '../../runtime/retry-after.ts'
 import type { Service } from './find-service.ts'
 import { ImportError } from './import-error.ts'
-import { type Answer, type Outcome as Reply, postTo, type Request } from './post.ts'
-
-export type Outcome =
-  { readonly outcome: 'accepted' } | { readonly outcome: 'refused'; readonly reasons: readonly string[] }
+import { type Answer, type Outcome, postTo, type Request } from './post.ts'
 
 export type Sending = {
   readonly service: Service
@@ -37,13 +34,18 @@ const DEFAULT_WAIT_MS = 5_000
 const MAX_QUOTED_CHARACTERS = 300
 
 /**
- * Sends a request until the service has accepted or refused it. When the service asks for time, all
- * requests wait as long as it says, any number of times. Repeating is harmless, since each request
- * has its idempotency key.
+ * Sends a request until the service has accepted or refused it. Returns the reasons of a refusal,
+ * or none. When the service asks for time, all requests wait as long as it says, any number of
+ * times. Repeating is harmless, since each request has its idempotency key.
  *
  * @throws ImportError when no submission can succeed: no service, a wrong token or address.
  */
-export const createSender = ({ service, atOnce, stop, onWait }: Sending): ((request: Request) => Promise<Outcome>) => {
+export const createSender = ({
+  service,
+  atOnce,
+  stop,
+  onWait,
+}: Sending): ((request: Request) => Promise<readonly string[]>) => {
   const post = postTo(service, atOnce)
   let resumeAt = 0
   let hasAnswered = false
@@ -67,8 +69,8 @@ export const createSender = ({ service, atOnce, stop, onWait }: Sending): ((requ
       } else {
         hasAnswered = true
         const { status } = answer
-        if (ACCEPTED.includes(status)) return { outcome: 'accepted' }
-        if (REFUSED.includes(status)) return { outcome: 'refused', reasons: reasonsOf(answer) }
+        if (ACCEPTED.includes(status)) return []
+        if (REFUSED.includes(status)) return reasonsOf(answer)
         if (PUT_OFF.includes(status)) {
           pause(waitOf(answer), status === 503 ? 'the service is busy' : 'rate limit')
           continue
@@ -88,13 +90,13 @@ const waitOf = ({ retryAfter }: Answer): number =>
   Math.max(SHORTEST_WAIT_MS, retryAfterMs(retryAfter) ?? DEFAULT_WAIT_MS)
 
 const reasonsOf = ({ status, error, text }: Answer): string[] => {
-  if (Array.isArray(error)) return (error as Problem[]).map(({ message }) => message)
+  if (Array.isArray(error) && error.length > 0) return (error as Problem[]).map(({ message }) => message)
   return [typeof error === 'string' ? error : `answered ${status}: ${text.slice(0, MAX_QUOTED_CHARACTERS)}`]
 }
 
-const giveUp = (answer: Reply, service: Service): Outcome => {
+const giveUp = (answer: Outcome, service: Service): string[] => {
   // The service answers but fails on this submission; the others need not wait for it.
-  if (answer.status === 500) return { outcome: 'refused', reasons: reasonsOf(answer) }
+  if (answer.status === 500) return reasonsOf(answer)
   throw unreachable(service, answer.status === undefined ? answer.cause : `status ${answer.status}`)
 }
 

@@ -36,7 +36,8 @@ export const surveyFile = (file: SourceFile, mapping: Mapping, isChecked: boolea
   let total = 0
   for (const item of buildBodies(file.rows(), mapping)) {
     if (isUnsent(item)) {
-      ;(item.isSkipped ? skipped : unreadable).push(item)
+      const rows = item.isSkipped ? skipped : unreadable
+      rows.push(item)
       continue
     }
     first ??= item
