@@ -33,19 +33,17 @@ const SHORTEST_WAIT_MS = 1_000
 const DEFAULT_WAIT_MS = 5_000
 const MAX_QUOTED_CHARACTERS = 300
 
+/** Returns the reasons of a refusal, or none. */
+type Send = (request: Request) => Promise<readonly string[]>
+
 /**
- * Sends a request until the service has accepted or refused it. Returns the reasons of a refusal,
- * or none. When the service asks for time, all requests wait as long as it says, any number of
- * times. Repeating is harmless, since each request has its idempotency key.
+ * Sends a request until the service has accepted or refused it. When the service asks for time, all
+ * requests wait as long as it says, any number of times. Repeating is harmless, since each request
+ * has its idempotency key.
  *
  * @throws ImportError when no submission can succeed: no service, a wrong token or address.
  */
-export const createSender = ({
-  service,
-  atOnce,
-  stop,
-  onWait,
-}: Sending): ((request: Request) => Promise<readonly string[]>) => {
+export const createSender = ({ service, atOnce, stop, onWait }: Sending): Send => {
   const post = postTo(service, atOnce)
   let resumeAt = 0
   let hasAnswered = false
