@@ -3,7 +3,7 @@ import * as v from 'valibot'
 import { purgeRequest } from '../contract/purge-request.ts'
 import { DEFAULT_WORKSPACE } from '../db/workspaces/workspaces.ts'
 import { exportContacts } from './contact-export.ts'
-import { findWorkspace } from './find-workspace.ts'
+import { findWorkspace } from './option-values.ts'
 import { CommandError, runCommand } from './run-command.ts'
 
 const USAGE = `usage: npm run --silent contact:export -- [--id ID] [--email EMAIL] [--source SOURCE] [--workspace NAME]

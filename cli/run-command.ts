@@ -1,4 +1,3 @@
-import { resolve as resolvePath } from 'node:path'
 import process from 'node:process'
 import { parseArgs, type ParseArgsConfig } from 'node:util'
 import { type HashKey, hashKeyFrom } from '../contract/identity/own-id.ts'
@@ -8,6 +7,7 @@ import { openDatabase } from '../db/connection/open-database.ts'
 import type { Sql } from '../db/connection/postgres.ts'
 import { type Explained, explainPostgres, explainRedis } from '../runtime/explain-fault.ts'
 import { codeOf, describeFault } from '../runtime/fault.ts'
+import { pathOfCaller as pathIn } from '../runtime/path-of-caller.ts'
 import { printable } from '../runtime/printable.ts'
 import { serviceEnvironment } from '../runtime/service-file.ts'
 import { BadSettings, readSettings, type SettingName, type Settings, withSecretFiles } from '../runtime/settings.ts'
@@ -58,11 +58,8 @@ const STATEMENT_TIMEOUT_MS = 60 * 60 * 1_000
 
 export const print = (line: string): void => void process.stdout.write(`${printable(line)}\n`)
 
-/**
- * The path of a file that the caller named. npm starts programs in the folder of the package, not
- * in the caller's.
- */
-export const pathOfCaller = (path: string): string => resolvePath(process.env['INIT_CWD'] ?? '.', path)
+/** The path of a file that the caller named. */
+export const pathOfCaller = (path: string): string => pathIn(path, process.env)
 
 /**
  * Runs a command of an operator: parses its words, and connects to Postgres at DATABASE_URL (or to

@@ -1,7 +1,7 @@
 import process from 'node:process'
 import { makeToken } from '../contract/token-format.ts'
 import { addToken, listTokens, revokeToken, type Scope } from '../db/tokens.ts'
-import { NO_SUCH_WORKSPACE } from './find-workspace.ts'
+import { NO_SUCH_WORKSPACE } from './option-values.ts'
 import { CommandError, print, runCommand } from './run-command.ts'
 
 const USAGE = `usage: npm run token -- create --workspace NAME --scope submit|read|read:personal|admin [--days N]

@@ -10,7 +10,7 @@ import {
   type WebhookStatus,
 } from '../db/webhooks.ts'
 import { addWebhookTest, webhookTestOutcome } from '../queue/jobs/job-queues.ts'
-import { NO_SUCH_WORKSPACE } from './find-workspace.ts'
+import { NO_SUCH_WORKSPACE } from './option-values.ts'
 import { CommandError, type CommandContext, print, runCommand } from './run-command.ts'
 
 const USAGE = `usage: npm run webhook -- create --workspace NAME --url URL [--from POSITION]

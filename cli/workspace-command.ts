@@ -2,7 +2,7 @@ import process from 'node:process'
 import type { Sql } from '../db/connection/postgres.ts'
 import { createWorkspace, listWorkspaces, type Workspace } from '../db/workspaces/workspaces.ts'
 import { deleteWorkspace } from './delete-workspace.ts'
-import { findWorkspace } from './find-workspace.ts'
+import { findWorkspace } from './option-values.ts'
 import { type ProgressBar, startProgressBar } from './progress-bar.ts'
 import { type CommandContext, CommandError, print, runCommand } from './run-command.ts'
 

@@ -15,7 +15,7 @@ export type Judged = {
 /** A shorter state passes by itself and is no finding. */
 export const POINTS_TO_LAST = 3
 
-export const when = (applies: boolean, finding: Finding): Finding[] => (applies ? [finding] : [])
+export const when = <const Found>(applies: boolean, finding: Found): Found[] => (applies ? [finding] : [])
 
 export const lasts = (points: readonly Point[], count: number, holds: (point: Point) => boolean): boolean =>
   points.length >= count && points.slice(-count).every(holds)

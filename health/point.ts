@@ -99,8 +99,11 @@ export const pointOf = (condition: Condition, before: Condition | undefined): Po
   }
 }
 
-/** An acceptance number is a time of Redis's clock, which can be ahead of this machine's clock. */
-const oldestOf = (logs: readonly LogTotals[], nowMs: number): number => {
+/**
+ * The age of the oldest submission that is not applied, in seconds. An acceptance number is a time
+ * of Redis's clock, which can be ahead of this machine's clock.
+ */
+export const oldestOf = (logs: readonly LogTotals[], nowMs: number): number => {
   const oldest = logs.reduce((least, { oldestNumber }) => Math.min(least, oldestNumber ?? Infinity), Infinity)
   return Math.max(0, nowMs / MS_PER_SECOND - oldest / MICROSECONDS_PER_SECOND)
 }

@@ -2,13 +2,23 @@ import { REDIS_FULL_SHARE } from '../../contract/limits.ts'
 import { isDateTime } from '../../contract/date-time.ts'
 import { asOwnId } from '../../contract/identity/own-id.ts'
 import { OPERATIONS } from '../../contract/submission.ts'
-import { countDead, type DeadEntry, type DeadFilter, dropDead, findDead, listDead } from '../../db/submissions/dead.ts'
-import { createLog } from '../../queue/log/log.ts'
+import {
+  countDead,
+  type DeadEntry,
+  type DeadFilter,
+  dropDead,
+  findDead,
+  listDead,
+  markReplayed,
+  type ReplayRefusal,
+} from '../../db/submissions/dead.ts'
+import type { Sql } from '../../db/connection/postgres.ts'
+import { readPosition } from '../../db/submissions/position.ts'
+import { createLog, type Log } from '../../queue/log/log.ts'
 import type { RedisClient } from '../../queue/redis/connect-redis.ts'
 import { redisCondition } from '../../queue/redis/redis-condition.ts'
-import { createWake } from '../../queue/jobs/wake.ts'
+import { createWake, type Wake } from '../../queue/jobs/wake.ts'
 import { type CommandContext, CommandError, print, runCommand } from '../run-command.ts'
-import { replay, type ReplayOutcome, type ReplayStores } from './replay.ts'
 
 const LISTED = 100
 
@@ -31,6 +41,14 @@ FILTERS: --workspace NAME, --reason REASON (as listed), --since TIME (died since
 const NONE = 'No dead submission matches. See: npm run dead -- list'
 
 const LOOK_AT_MEMORY_EVERY = 100
+
+type ReplayStores = { sql: Sql; log: Log; wake: Wake }
+
+/**
+ * The submission is queued again, or the reason why not. `being-purged` passes when the purge ends;
+ * the other reasons stay.
+ */
+type ReplayOutcome = 'queued' | ReplayRefusal
 
 const DESCRIBED: Readonly<Record<ReplayOutcome, string>> = {
   queued: 'queued again',
@@ -124,6 +142,22 @@ const replayAll = async ({ sql, openQueues }: Context, wanted: DeadFilter): Prom
   for (const [outcome, count] of outcomes) print(`${count} ${DESCRIBED[outcome]}`)
   const left = found.length - (outcomes.get('queued') ?? 0) - (outcomes.get('unknown') ?? 0)
   if (left > 0) throw new CommandError(`${left} of ${found.length} are still dead, for the reasons above.`)
+}
+
+/**
+ * Appends a dead submission to the log again, under its id and with a new number. It does not
+ * replace data of newer submissions. If this process dies after the mark, a worker's maintenance
+ * appends the submission.
+ */
+const replay = async (
+  { sql, log, wake }: ReplayStores,
+  { workspaceId, id }: { workspaceId: string; id: string },
+): Promise<ReplayOutcome> => {
+  const { outcome, submission } = await markReplayed(sql, workspaceId, id)
+  if (submission === null) return outcome
+  await log.append([submission], await readPosition(sql, workspaceId))
+  void wake.wake(workspaceId, { submissions: 1, isDeep: false })
+  return outcome
 }
 
 const isNearlyFull = async (redis: RedisClient): Promise<boolean> => {

@@ -48,54 +48,44 @@ export const checkDisk = async (dataDir: string): Promise<Finding[]> => {
 /** Whether the API answers at its port, or the port is free for it. */
 export const checkApi = async (api: { url: string | undefined; host: string; port: number }): Promise<Finding> => {
   const url = api.url ?? httpAddress(api.host, api.port)
-  const answer = await readiness(url)
-  switch (answer) {
-    case 'ready':
-      return well(`The API at ${url} is ready.`)
-    case 'not ready':
-      return wrong(
-        `The API at ${url} answers and is not ready.`,
-        'Redis or Postgres is away, or the API is stopping: see the other findings.',
+  const answer = await answerOf(`${url}/readyz`)
+  if (answer?.['ready'] === true) return well(`The API at ${url} is ready.`)
+  if (answer?.['ready'] === false)
+    return wrong(
+      `The API at ${url} answers and is not ready.`,
+      'Redis or Postgres is away, or the API is stopping: see the other findings.',
+    )
+  if (answer) return wrong(`Another program listens at ${url}.`, 'Stop that program, or set PORT to a free port.')
+  if (api.url !== undefined)
+    return wrong(`No API answers at ${url}, where it should run.`, 'Read the end of its log, and start it again.')
+  return (await isPortFree(api.port, api.host))
+    ? warning(`No API runs at ${url}.`, 'Start it: npm start, or npm run api')
+    : wrong(
+        `Port ${api.port} on ${api.host} is taken by a program that does not answer.`,
+        'Stop that program, or set PORT to a free port.',
       )
-    case 'another':
-      return wrong(`Another program listens at ${url}.`, 'Stop that program, or set PORT to a free port.')
-    case 'none':
-      if (api.url !== undefined) {
-        return wrong(`No API answers at ${url}, where it should run.`, 'Read the end of its log, and start it again.')
-      }
-      return (await isPortFree(api.port, api.host))
-        ? warning(`No API runs at ${url}.`, 'Start it: npm start, or npm run api')
-        : wrong(
-            `Port ${api.port} on ${api.host} is taken by a program that does not answer.`,
-            'Stop that program, or set PORT to a free port.',
-          )
-  }
-}
-
-const readiness = async (url: string): Promise<'ready' | 'not ready' | 'another' | 'none'> => {
-  let answer: Response
-  try {
-    answer = await fetch(`${url}/readyz`, { redirect: 'manual', signal: AbortSignal.timeout(ANSWER_TIMEOUT_MS) })
-  } catch {
-    return 'none'
-  }
-  const body: unknown = await answer.json().catch(() => undefined)
-  const ready = (body as { ready?: unknown } | null | undefined)?.ready
-  if (typeof ready !== 'boolean') return 'another'
-  return ready ? 'ready' : 'not ready'
 }
 
 /** Whether a worker answers at its port, or the port is free for it. */
 export const checkWorkerPort = async (host: string, port: number): Promise<Finding> => {
   const url = httpAddress(host, port)
-  const answer: unknown = await fetch(`${url}/healthz`, { signal: AbortSignal.timeout(ANSWER_TIMEOUT_MS) }).then(
-    (response) => response.json().catch(() => ({})),
-    () => undefined,
-  )
-  if ((answer as { alive?: unknown } | null | undefined)?.alive === true) return well(`A worker answers at ${url}.`)
-  if (answer === undefined && (await isPortFree(port, host))) return well(`WORKER_PORT ${port} is free.`)
+  const answer = await answerOf(`${url}/healthz`)
+  if (answer?.['alive'] === true) return well(`A worker answers at ${url}.`)
+  if (!answer && (await isPortFree(port, host))) return well(`WORKER_PORT ${port} is free.`)
   return wrong(
     `WORKER_PORT ${port} on ${host} is taken by another program.`,
     'Stop that program, or set WORKER_PORT to a free port.',
   )
+}
+
+/** The JSON of an answer, or an empty object for another answer. Undefined if no program answers. */
+const answerOf = async (url: string): Promise<Readonly<Record<string, unknown>> | undefined> => {
+  let answer: Response
+  try {
+    answer = await fetch(url, { redirect: 'manual', signal: AbortSignal.timeout(ANSWER_TIMEOUT_MS) })
+  } catch {
+    return undefined
+  }
+  const body: unknown = await answer.json().catch(() => undefined)
+  return (body ?? {}) as Readonly<Record<string, unknown>>
 }

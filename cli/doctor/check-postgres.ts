@@ -1,11 +1,12 @@
 import type { HashKey } from '../../contract/identity/own-id.ts'
+import { findBlockers } from '../../db/connection/blockers.ts'
 import { hasFunctions, readFunctions } from '../../db/schema/functions.ts'
 import { isMadeWith } from '../../db/schema/installation.ts'
 import { type Migration, readApplied, reasonToRefuse } from '../../db/schema/migrate.ts'
 import type { Sql } from '../../db/connection/postgres.ts'
 import { listTokens, type Scope } from '../../db/tokens.ts'
-import { checkBlockers } from './check-blockers.ts'
 import { checkTimes } from './check-times.ts'
+import { when } from '../../health/finding.ts'
 import { type Finding, judgeClock, warning, well, wrong } from './finding.ts'
 
 /** The oldest tested version. */
@@ -46,9 +47,10 @@ const checkServer = async (sql: Sql): Promise<Finding[]> => {
     major < OLDEST_MAJOR
       ? wrong(`Postgres is ${version}.`, `Use Postgres ${OLDEST_MAJOR} or newer.`)
       : well(`Postgres ${version} answers.`),
-    ...(fsync === 'off'
-      ? [wrong('Postgres has fsync off: a crash can destroy the database.', 'Set fsync = on in postgresql.conf.')]
-      : []),
+    ...when(
+      fsync === 'off',
+      wrong('Postgres has fsync off: a crash can destroy the database.', 'Set fsync = on in postgresql.conf.'),
+    ),
     used >= NEARLY_ALL * most
       ? warning(
           `${used} of ${most} connections of Postgres are in use.`,
@@ -63,6 +65,14 @@ const checkClock = async (sql: Sql): Promise<Finding> => {
   const [row] = await sql<{ ms: number }[]>`select extract(epoch from clock_timestamp())::float8 * 1000 as ms`
   return judgeClock('Postgres', { serverMs: row!.ms, askedMs, answeredMs: Date.now() })
 }
+
+export const checkBlockers = async (sql: Sql): Promise<Finding[]> =>
+  (await findBlockers(sql)).map(({ pid, role, program, waiting, seconds }) =>
+    warning(
+      `The session ${pid} of role ${role}${program === '' ? '' : ` (${program})`} holds locks for which ${waiting} statements of the service have waited for up to ${seconds} s.`,
+      `End its transaction, or the session: select pg_terminate_backend(${pid})`,
+    ),
+  )
 
 const checkMigrations = async (sql: Sql, migrations: readonly Migration[]): Promise<Finding> => {
   const [found] = await sql<{ exists: boolean }[]>`select to_regclass('schema_migration') is not null as exists`

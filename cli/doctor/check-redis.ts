@@ -7,6 +7,7 @@ import {
   unfitness,
 } from '../../queue/redis/redis-condition.ts'
 import { type RedisServer, serversOf } from '../../queue/redis/redis-servers.ts'
+import { when } from '../../health/finding.ts'
 import { type Finding, judgeClock, warning, well, wrong } from './finding.ts'
 
 /** The oldest version that the tests have run with. */
@@ -86,16 +87,13 @@ const checkAppendOnlyFile = async (
       ),
     ]
   }
-  const broken =
-    file.lastWrite === 'ok' || file.lastWrite === ''
-      ? []
-      : [
-          wrong(
-            'Redis cannot write its append-only file.',
-            'Check its disk and its log; a full disk is the usual reason.',
-          ),
-        ]
-  return [...broken, judgeAppendFsync(await settingOf(redis, 'appendfsync'))]
+  return [
+    ...when(
+      !['ok', ''].includes(file.lastWrite),
+      wrong('Redis cannot write its append-only file.', 'Check its disk and its log; a full disk is the usual reason.'),
+    ),
+    judgeAppendFsync(await settingOf(redis, 'appendfsync')),
+  ]
 }
 
 const judgeAppendFsync = (appendFsync: string | undefined): Finding => {
@@ -143,14 +141,13 @@ const checkSnapshots = async (redis: RedisServer, lastStatus: string): Promise<F
 /** A slow log quotes commands, and a purge cannot remove content from it. */
 const checkSlowLog = async (redis: RedisServer): Promise<Finding[]> => {
   const setting = await settingOf(redis, 'slowlog-log-slower-than')
-  return setting === undefined || Number(setting) < 0
-    ? []
-    : [
-        warning(
-          'Redis keeps a slow log, which may hold content of submissions. A purge does not remove it from there.',
-          'In redis.conf: slowlog-log-slower-than -1. Then: redis-cli slowlog reset. npm run purge:verify searches the slow log.',
-        ),
-      ]
+  return when(
+    Number(setting) >= 0,
+    warning(
+      'Redis keeps a slow log, which may hold content of submissions. A purge does not remove it from there.',
+      'In redis.conf: slowlog-log-slower-than -1. Then: redis-cli slowlog reset. npm run purge:verify searches the slow log.',
+    ),
+  )
 }
 
 const checkReplicas = async (redis: RedisServer, wanted: number, connected: number): Promise<Finding> => {

@@ -1,6 +1,7 @@
 import { connectPostgres, type Sql } from '../../db/connection/postgres.ts'
 import { describeFault } from '../../runtime/fault.ts'
 import { readPostgresUrl } from '../../runtime/postgres-address.ts'
+import { when } from '../../health/finding.ts'
 import { type Finding, warning, well, wrong } from './finding.ts'
 
 const BYTES_PER_MIB = 1024 * 1024
@@ -23,14 +24,13 @@ export const checkStandbys = async (addresses: readonly string[], sql: Sql): Pro
   const primaries = servers.filter(({ isStandby }) => !isStandby)
   return [
     ...asked.filter((server) => 'state' in server),
-    ...(primaries.length > 1
-      ? [
-          wrong(
-            `${primaries.map(({ place }) => place).join(' and ')} all accept writes: they are independent primaries.`,
-            'Stop the former primary, and make it a standby (pg_rewind, or a new base backup).',
-          ),
-        ]
-      : []),
+    ...when(
+      primaries.length > 1,
+      wrong(
+        `${primaries.map(({ place }) => place).join(' and ')} all accept writes: they are independent primaries.`,
+        'Stop the former primary, and make it a standby (pg_rewind, or a new base backup).',
+      ),
+    ),
     ...servers.filter(({ isStandby }) => isStandby).map(judgeStandby),
   ]
 }

@@ -1,21 +1,23 @@
 import { type Condition, conditionOf } from '../../health/condition.ts'
-import type { Finding as Judgement, Judged } from '../../health/finding.ts'
+import { type Finding as Judgement, type Judged, when } from '../../health/finding.ts'
 import { judge } from '../../health/findings.ts'
-import { type Point, pointOf } from '../../health/point.ts'
+import { oldestOf, type Point, pointOf } from '../../health/point.ts'
 import { REDIS_FULL_SHARE } from '../../contract/limits.ts'
 import type { Ledger } from '../../contract/ledger.ts'
 import { createKnownWorkspaces } from '../../db/workspaces/known-workspaces.ts'
 import type { Sql } from '../../db/connection/postgres.ts'
 import type { RedisClient } from '../../queue/redis/connect-redis.ts'
 import { closeQueues, openQueues } from '../../queue/jobs/job-queues.ts'
-import { checkLeases } from './check-leases.ts'
-import { type Finding, warning, well, wrong } from './finding.ts'
+import { workspaceKeys } from '../../queue/keys.ts'
+import { type Finding, warning, well, wrongOf } from './finding.ts'
 
 /** A state that lasts for this many looks does not pass by itself. */
 const LOOKS = 3
 const BETWEEN_LOOKS_MS = 750
 const WORKSPACES_WITHIN_MS = 5_000
-const MICROSECONDS_PER_SECOND = 1_000_000
+/** Another worker continues within seconds after a lease has ended. */
+const STUCK_MS = 15_000
+const WORKSPACES_LOOKED_AT = 1_000
 
 type Installation = { sql: Sql; redis: RedisClient; prefix: string; maxBacklog: number }
 
@@ -56,24 +58,44 @@ const judged = (points: readonly Point[], maxBacklog: number): Judged => {
   return { points, pressure: isFull ? 'redis-memory' : (queued ?? 0) >= maxBacklog ? 'backlog' : undefined }
 }
 
-const fromOverview = ({ level, what, remedy }: Judgement): Finding =>
-  level === 'trouble' ? wrong(what, remedy) : warning(what, remedy)
+const fromOverview = (found: Judgement): Finding =>
+  found.level === 'trouble' ? wrongOf(found) : warning(found.what, found.remedy)
 
-const tellFigures = ({ logs = [], at }: Condition, { waiting, workers, queued, purgesUnderWay }: Point): Finding[] => {
-  const oldest = Math.min(...logs.flatMap(({ oldestNumber }) => oldestNumber ?? []))
-  const seconds = Math.round(at / 1_000 - oldest / MICROSECONDS_PER_SECOND)
+const tellFigures = ({ logs, at }: Condition, { waiting, workers, queued, purgesUnderWay }: Point): Finding[] => {
+  const oldest = queued ? `, the oldest for ${Math.round(oldestOf(logs ?? [], at))} s` : ''
   return [
-    ...(waiting === null || workers === null
-      ? []
-      : [well(`${waiting} jobs wait; ${workers} worker processes take them.`)]),
-    ...(queued === null
-      ? []
-      : [
-          well(
-            `${queued} submissions are accepted and not applied${Number.isFinite(oldest) ? `, the oldest for ${Math.max(0, seconds)} s` : ''}.`,
-          ),
-        ]),
-    ...(purgesUnderWay ? [well(`${purgesUnderWay} purges remove their records.`)] : []),
+    ...when(waiting !== null && workers !== null, well(`${waiting} jobs wait; ${workers} worker processes take them.`)),
+    ...when(queued !== null, well(`${queued} submissions are accepted and not applied${oldest}.`)),
+    ...when(!!purgesUnderWay, well(`${purgesUnderWay} purges remove their records.`)),
+  ]
+}
+
+/** Findings about the leases of workspaces whose logs have submissions to apply. */
+const checkLeases = async (redis: RedisClient, prefix: string, { logs = [] }: Condition): Promise<Finding[]> => {
+  const waiting = logs.filter(({ queued }) => queued > 0).slice(0, WORKSPACES_LOOKED_AT)
+  const states = await Promise.all(
+    waiting.map(({ workspaceId }) =>
+      redis.hmget(workspaceKeys(prefix, workspaceId).state, 'holder', 'until', 'deaths'),
+    ),
+  )
+  const endedBefore = Date.now() - STUCK_MS
+  const stuck = states.filter(([holder, until]) => holder != null && Number(until) < endedBefore)
+  const inQuarantine = states.filter(([, , deaths]) => Number(deaths ?? 0) > 0)
+  return [
+    ...when(
+      stuck.length > 0,
+      warning(
+        `In ${stuck.length} workspaces a worker ended while it applied submissions, and no worker has continued.`,
+        'Check that a worker runs that serves the queues wake and backlog, and read the log of the worker that ended.',
+      ),
+    ),
+    ...when(
+      inQuarantine.length > 0,
+      warning(
+        `In ${inQuarantine.length} workspaces a submission is suspected of ending workers. It is applied in quarantine.`,
+        'Read the logs of the workers that ended. A submission that alone ends several workers becomes dead: npm run dead -- list',
+      ),
+    ),
   ]
 }
 
@@ -83,11 +105,11 @@ const tellFigures = ({ logs = [], at }: Condition, { waiting, workers, queued, p
  */
 const judgeCounts = (ledgers: readonly Ledger[]): Finding[] => {
   const behind = ledgers.filter(({ difference }) => difference < 0)
-  if (behind.length === 0 || ledgers.some(({ queued }) => queued > 0)) return []
-  return [
+  return when(
+    behind.length > 0 && ledgers.every(({ queued }) => queued === 0),
     warning(
       `In ${behind.length} workspaces Postgres has more submissions than Redis has accepted.`,
       'Run this again, since submissions in work can cause a difference. If it stays, Redis lost data: check its log and its append-only file.',
     ),
-  ]
+  )
 }

@@ -17,7 +17,7 @@ import { checkPostgres } from './check-postgres.ts'
 import { checkStandbys } from './check-standbys.ts'
 import { checkRedis } from './check-redis.ts'
 import { checkWork } from './check-work.ts'
-import { describeFinding, type Finding, wrong } from './finding.ts'
+import { describeFinding, type Finding, wrong, wrongOf } from './finding.ts'
 
 const USAGE = `usage: npm run doctor
 
@@ -131,8 +131,7 @@ const examinePostgres = async (
     const findings = await withinTime(checkPostgres(sql, key, await readMigrations()), SERVER_TIMEOUT_MS)
     return [...findings, ...(await checkStandbys(addresses, sql))]
   } catch (error) {
-    const { what, remedy } = explainPostgres(error)
-    return [wrong(what, remedy)]
+    return [wrongOf(explainPostgres(error))]
   }
 }
 
@@ -145,16 +144,14 @@ const examineRedis = async (
   try {
     redis = await withinTime(connectForCommand(REDIS_URL), SERVER_TIMEOUT_MS)
   } catch (error) {
-    const { what, remedy } = explainRedis(error)
-    return [wrong(what, remedy)]
+    return [wrongOf(explainRedis(error))]
   }
   try {
     const findings = await withinTime(checkRedis(redis, REDIS_REPLICAS_ACK), SERVER_TIMEOUT_MS)
     if (sql === undefined) return findings
     return [...findings, ...(await checkWork({ sql, redis, prefix: REDIS_PREFIX, maxBacklog }))]
   } catch (error) {
-    const { what, remedy } = explainRedis(error)
-    return [wrong(what, remedy)]
+    return [wrongOf(explainRedis(error))]
   } finally {
     redis.disconnect()
   }

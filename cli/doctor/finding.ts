@@ -1,3 +1,5 @@
+import type { Explained } from '../../runtime/explain-fault.ts'
+
 /**
  * `wrong`: the service loses or refuses work, or will. `warning`: worth a look. No text contains a
  * secret or a customer's data.
@@ -9,6 +11,9 @@ export type Finding =
 export const well = (text: string): Finding => ({ state: 'well', text })
 export const warning = (text: string, remedy: string): Finding => ({ state: 'warning', text, remedy })
 export const wrong = (text: string, remedy: string): Finding => ({ state: 'wrong', text, remedy })
+
+/** A finding of another room, or the explanation of a server's fault, as a finding. */
+export const wrongOf = ({ what, remedy }: Explained): Finding => wrong(what, remedy)
 
 const WIDTH = 9
 

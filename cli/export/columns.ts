@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import type { RecordKind } from '../../db/reads/records.ts'
+import { parseExactly } from '../../runtime/exact-json.ts'
 
 export type ColumnType = 'text' | 'number' | 'flag' | 'time' | 'json'
 export type Columns = Readonly<Record<string, ColumnType>>
@@ -29,20 +30,12 @@ export const columnsOf = (kind: RecordKind): Columns => {
 
 const columnType = ({ type, format }: Member): ColumnType => (format === 'date-time' ? 'time' : (TYPES[type] ?? 'json'))
 
-/** A number that `JSON.parse` would round keeps its digits. */
-type Reviver = (key: string, value: unknown, context: { source: string }) => unknown
-const { parse, rawJSON } = JSON as unknown as {
-  parse: (text: string, reviver: Reviver) => unknown
-  rawJSON: (text: string) => unknown
-}
-const asWritten: Reviver = (_key, value, { source }) => (typeof value === 'number' ? rawJSON(source) : value)
-
 /**
  * The values of a record in the order of its columns: texts unchanged, other values as JSON text,
  * absent values as undefined.
  */
 export const valuesOf = (columns: Columns, record: string): (string | undefined)[] => {
-  const members = parse(record, asWritten) as Record<string, unknown>
+  const members = parseExactly(record) as Record<string, unknown>
   return Object.keys(columns).map((name) => {
     const value = members[name]
     return value === undefined || typeof value === 'string' ? value : JSON.stringify(value)

@@ -1,4 +1,4 @@
-import { decimalNumber, parseExactly, writtenNumber } from './exact-json.ts'
+import { decimalNumber, parseExactly, writtenNumber } from '../../runtime/exact-json.ts'
 import { isPlaceholder } from '../../contract/identity/canonical.ts'
 import type { Target } from './mapping.ts'
 

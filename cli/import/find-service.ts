@@ -2,43 +2,44 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseEnv } from 'node:util'
 import { DEFAULT_DATA_DIR, readServiceFile } from '../../runtime/service-file.ts'
+import { ImportError } from './import-error.ts'
 
 /** The service's address, without a slash at its end, and the token for it. */
 export type Service = { readonly url: string; readonly token: string }
 
-type Sought = {
-  readonly environment: Readonly<Record<string, string | undefined>>
-  readonly url?: string | undefined
-  readonly token?: string | undefined
-}
+type Given = { readonly url?: string | undefined; readonly token?: string | undefined }
 
 /**
  * Takes the given address and token first, then FEEDBACK_URL and FEEDBACK_TOKEN, then the service
- * that runs in DATA_DIR. Only that service gets the tokens in DATA_DIR. An address or token without
- * a source stays undefined.
+ * that runs in DATA_DIR. Only that service gets the tokens in DATA_DIR.
+ *
+ * @throws ImportError when there is no address or no token
  */
-export const findService = async ({ environment, url, token }: Sought): Promise<Partial<Service>> => {
+export const findService = async (
+  given: Given,
+  environment: Readonly<Record<string, string | undefined>>,
+): Promise<Service> => {
   const dataDir = environment['DATA_DIR'] || DEFAULT_DATA_DIR
-  const given = url || environment['FEEDBACK_URL'] || undefined
-  const running = (await readServiceFile(dataDir))?.url
-  const foundUrl = given ?? running
-  const ownToken = withoutEnd(given ?? '') === withoutEnd(running ?? '') || given === undefined
-  const foundToken =
-    token || environment['FEEDBACK_TOKEN'] || (ownToken ? keptToken(environment, dataDir) : undefined) || undefined
-  return {
-    ...(foundUrl !== undefined && { url: withoutEnd(foundUrl) }),
-    ...(foundToken !== undefined && { token: foundToken }),
-  }
+  const running = withoutEnd((await readServiceFile(dataDir))?.url ?? '')
+  const url = withoutEnd(given.url || environment['FEEDBACK_URL'] || running)
+  if (url === '')
+    throw new ImportError('No service runs here: start it with `npm start`, or give its address with --url.')
+  if (!/^https?:\/\//.test(url) || !URL.canParse(url))
+    throw new ImportError('--url must be an address such as https://feedback.example.com')
+  const kept = url === running ? environment['BOOTSTRAP_ACCESS_TOKEN'] || keptToken(dataDir) : undefined
+  const token = given.token || environment['FEEDBACK_TOKEN'] || kept
+  if (!token)
+    throw new ImportError('A token is missing: give one of scope submit or admin with --token or FEEDBACK_TOKEN.')
+  return { url, token }
 }
 
 /** Users also paste the base address, which ends in /api/v1. */
 const withoutEnd = (url: string): string => url.replace(/\/+$/, '').replace(/\/api\/v1$/, '')
 
-const keptToken = (environment: Sought['environment'], dataDir: string): string | undefined => {
+const keptToken = (dataDir: string): string | undefined => {
   try {
-    const kept = parseEnv(readFileSync(join(dataDir, 'tokens.env'), 'utf8'))
-    return environment['BOOTSTRAP_ACCESS_TOKEN'] || kept['BOOTSTRAP_ACCESS_TOKEN']
+    return parseEnv(readFileSync(join(dataDir, 'tokens.env'), 'utf8'))['BOOTSTRAP_ACCESS_TOKEN']
   } catch {
-    return environment['BOOTSTRAP_ACCESS_TOKEN']
+    return undefined
   }
 }

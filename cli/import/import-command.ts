@@ -1,16 +1,14 @@
 import process from 'node:process'
-import { setTimeout as pause } from 'node:timers/promises'
-import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { bypassProxies } from '../../runtime/bypass-proxies.ts'
+import { pathOfCaller } from '../../runtime/path-of-caller.ts'
 import { printable } from '../../runtime/printable.ts'
-import { findService, type Service } from './find-service.ts'
+import { findService } from './find-service.ts'
 import { ImportError } from './import-error.ts'
 import { importFile } from './import-file.ts'
 import { LAYOUTS } from './layouts.ts'
 import { KINDS } from './kinds.ts'
-import type { Mapping } from './mapping.ts'
-import { type MappingWords, planMapping } from './plan-mapping.ts'
+import { type Mapping, type MappingWords, planMapping } from './mapping.ts'
 import { describePlan, describeSummary, describeUnsent } from './report.ts'
 import { openSource, type SourceFile } from './source-file.ts'
 import { type Survey, surveyFile } from './survey.ts'
@@ -79,24 +77,14 @@ const run = async (): Promise<number> => {
   }
   const [path] = positionals
   if (path === undefined || positionals.length > 1) throw new ImportError(USAGE)
-  const file = openSource(path, { ...values, skipRows: values['skip-rows'], folder: callersFolder() })
+  const file = openSource(path, pathOfCaller(path, process.env), { ...values, skipRows: values['skip-rows'] })
   const mapping = planMapping(file, values)
   const survey = surveyFile(file, mapping, values['dry-run'])
   print(describePlan(file, mapping, survey))
   if (!values['dry-run']) return submit({ file, mapping, survey, values })
-  const refused = [...survey.unsent.filter(({ isSkipped }) => !isSkipped), ...survey.refused]
+  const refused = [...survey.unreadable, ...survey.refused]
   print([`${survey.total - survey.refused.length} would be accepted.`, ...describeUnsent(refused, 'would be refused')])
   return refused.length === 0 ? 0 : 1
-}
-
-/**
- * npm and Bun run a script in the folder of this project. Each names the caller's folder in another
- * way.
- */
-const callersFolder = (): string => {
-  const isScript = process.env['npm_lifecycle_event'] === 'import'
-  const called = process.env['INIT_CWD'] ?? process.env['npm_config_local_prefix']
-  return (isScript ? called : undefined) ?? process.cwd()
 }
 
 /** Joins `--map-value rating Good=5` into one word, as the parser of arguments expects. */
@@ -113,8 +101,8 @@ const submit = async ({ file, mapping, survey, values }: Submitting): Promise<nu
   const stop = new AbortController()
   process.once('SIGINT', () => stop.abort())
   process.once('SIGTERM', () => stop.abort())
-  const journalPath = resolve(callersFolder(), values.state ?? `${file.path}.import`)
-  const service = await serviceOf(values)
+  const journalPath = pathOfCaller(values.state ?? `${file.path}.import`, process.env)
+  const service = await findService(values, process.env)
   const summary = await importFile({
     file,
     mapping,
@@ -123,27 +111,11 @@ const submit = async ({ file, mapping, survey, values }: Submitting): Promise<nu
     journalPath,
     atOnce: atOnceOf(values['at-once']),
     output: process.stdout,
-    now: Date.now,
-    wait: (ms) => pause(ms, undefined, { signal: stop.signal }),
     stop: stop.signal,
   })
-  const skipped = survey.unsent.filter(({ isSkipped }) => isSkipped)
-  const refused = [...survey.unsent.filter(({ isSkipped }) => !isSkipped), ...summary.refused]
-  print(describeSummary({ ...summary, refused, skipped, journalPath }))
+  const refused = [...survey.unreadable, ...summary.refused]
+  print(describeSummary({ ...summary, refused, skipped: survey.skipped, journalPath }))
   return refused.length === 0 && summary.left === 0 ? 0 : 1
-}
-
-const serviceOf = async ({ url, token }: Values): Promise<Service> => {
-  const found = await findService({ environment: process.env, url, token })
-  if (found.url === undefined) {
-    throw new ImportError('No service runs here: start it with `npm start`, or give its address with --url.')
-  }
-  if (!/^https?:\/\//.test(found.url) || !URL.canParse(found.url)) {
-    throw new ImportError('--url must be an address such as https://feedback.example.com')
-  }
-  if (found.token === undefined)
-    throw new ImportError('A token is missing: give one of scope submit or admin with --token or FEEDBACK_TOKEN.')
-  return { url: found.url, token: found.token }
 }
 
 const atOnceOf = (text: string): number => {

@@ -6,7 +6,6 @@ import { type Journal, openJournal } from './journal.ts'
 import { type Kind, RECORDS } from './kinds.ts'
 import type { Lines, Unsent } from './lines.ts'
 import type { Mapping } from './mapping.ts'
-import { postTo } from './post.ts'
 import { createSender } from './send.ts'
 import type { SourceFile } from './source-file.ts'
 
@@ -20,8 +19,6 @@ export type Import = {
   /** The most requests under way. */
   readonly atOnce: number
   readonly output: ProgressOutput
-  readonly now: () => number
-  readonly wait: (ms: number) => Promise<void>
   /**
    * Ends the import in order: requests under way are finished, and the rest waits for the next run.
    */
@@ -46,29 +43,27 @@ const SUBMISSIONS_PER_REQUEST = 100
  * @throws ImportError when it cannot continue; the next run continues from there
  */
 export const importFile = async (given: Import): Promise<Summary> => {
-  const { file, mapping, total, service, output, now } = given
+  const { file, mapping, total, service, output, atOnce, stop } = given
   const { path, operation } = RECORDS[mapping.kind]
   const journal = openJournal(given.journalPath, { mappingHash: sha256(JSON.stringify(mapping)), url: service.url })
-  const bar = startProgressBar({ label: mapping.kind, total, output, now })
+  const bar = startProgressBar({ label: mapping.kind, total, output, now: Date.now })
   const send = createSender({
     service,
-    post: postTo(service, given.atOnce),
-    now,
-    wait: (ms) => orAborted(given.wait(ms), given.stop),
+    atOnce,
+    stop,
     onWait: (ms, reason) => bar.note(`${reason}: waiting ${Math.ceil(ms / MS_PER_SECOND)} s`),
   })
   const tally: Tally = { accepted: [], refused: [], before: 0 }
   const sendOne = async (submission: Keyed): Promise<void> => {
-    const outcome = await send({ path, operation, body: submission.body, key: `import-${submission.key}` })
-    const reasons = outcome.outcome === 'refused' ? outcome.reasons : []
+    const reasons = await send({ path, operation, body: submission.body, key: `import-${submission.key}` })
     journal.note(submission.key, reasons)
     bar.set(count(tally, submission, reasons))
   }
   try {
     const submissions = withoutAnswered(keyed(buildBodies(file.rows(), mapping), operation), journal, tally)
-    await sendSome(submissions, sendOne, { stop: given.stop, mostUnderWay: mostUnderWay(mapping.kind, given.atOnce) })
+    await sendSome(submissions, sendOne, { stop, mostUnderWay: mostUnderWay(mapping.kind, atOnce) })
   } catch (error) {
-    if (!given.stop.aborted) throw error
+    if (!stop.aborted) throw error
   } finally {
     bar.end()
     journal.close()
@@ -153,13 +148,5 @@ const sendSome = async (
  */
 const mostUnderWay = (kind: Kind, atOnce: number): number =>
   kind === 'conversations' || atOnce === 1 ? atOnce : atOnce * SUBMISSIONS_PER_REQUEST
-
-const orAborted = (promise: Promise<void>, signal: AbortSignal): Promise<void> =>
-  new Promise((resolve, reject) => {
-    const abort = (): void => reject(new Error('The import was stopped.'))
-    if (signal.aborted) abort()
-    signal.addEventListener('abort', abort, { once: true })
-    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
-  })
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('base64url')

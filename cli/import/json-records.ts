@@ -1,6 +1,6 @@
 import { ImportError } from './import-error.ts'
 import { countBreaks, type Lines, type Unsent } from './lines.ts'
-import { parseExactly } from './exact-json.ts'
+import { parseExactly } from '../../runtime/exact-json.ts'
 import type { Row } from './table-rows.ts'
 
 /** A piece of the text that may be a record, as written. */
@@ -102,28 +102,27 @@ const linesOf = function* (text: string): Generator<Piece> {
   }
 }
 
-const STRING = /"(?:[^"\\]|\\[\s\S])*"?/y
+const MARK = /"(?:[^"\\]|\\[\s\S])*"?|[[\]{},]/g
 
-/** Skips strings, which may contain brackets. */
-const afterString = (text: string, at: number): number => {
-  STRING.lastIndex = at
-  STRING.test(text)
-  return STRING.lastIndex
+type Mark = { readonly mark: string; readonly at: number; readonly depth: number }
+
+/** The brackets, commas and whole strings from a place on. Each has the depth of its brackets. */
+const marksFrom = function* (text: string, place: number): Generator<Mark> {
+  MARK.lastIndex = place
+  let depth = 0
+  for (const { 0: mark, index: at } of text.matchAll(MARK)) {
+    if (mark === '[' || mark === '{') depth++
+    yield { mark, at, depth }
+    if (mark === ']' || mark === '}') depth--
+  }
 }
 
-/** The place where the value of a member of the outermost object begins. */
+/** The place where an array that is a member of the outermost object begins. */
 const startOfMember = (text: string, member: string): number => {
-  let depth = 0
-  for (let at = 0; at < text.length; at++) {
-    const character = text[at]!
-    if (character === '{' || character === '[') depth++
-    else if (character === '}' || character === ']') depth--
-    else if (character === '"') {
-      const end = afterString(text, at)
-      const isKey = depth === 1 && /^\s*:\s*\[/.test(text.slice(end, end + 1_000))
-      if (isKey && JSON.parse(text.slice(at, end)) === member) return text.indexOf('[', end)
-      at = end - 1
-    }
+  for (const { mark, at, depth } of marksFrom(text, 0)) {
+    const end = at + mark.length
+    const isKey = depth === 1 && mark.startsWith('"') && /^\s*:\s*\[/.test(text.slice(end, end + 1_000))
+    if (isKey && JSON.parse(mark) === member) return text.indexOf('[', end)
   }
   return -1
 }
@@ -134,23 +133,19 @@ const startOfMember = (text: string, member: string): number => {
  */
 const elementsOf = (text: string, opening: number): Piece[] | undefined => {
   const elements: Piece[] = []
-  const isOutermost = text.slice(0, opening).trim() === ''
-  let line = 1 + countBreaks(text.slice(0, opening))
-  let depth = 0
-  let start: { at: number; line: number } | undefined
-  for (let at = opening; at < text.length; at++) {
-    const character = text[at]!
-    if (character === '\n' || (character === '\r' && text[at + 1] !== '\n')) line++
-    if (/\s/.test(character)) continue
-    if (depth === 0 && at > opening) return isOutermost ? undefined : elements
-    if (depth === 1 && start && (character === ',' || character === ']')) {
-      const written = text.slice(start.at, at).trim()
-      elements.push({ text: written, lines: { from: start.line, to: start.line + countBreaks(written) } })
-      start = undefined
-    } else if (depth === 1 && character !== ',' && character !== ']') start ??= { at, line }
-    if (character === '[' || character === '{') depth++
-    else if (character === ']' || character === '}') depth--
-    else if (character === '"') at = afterString(text, at) - 1
+  let start = opening + 1
+  let line = 1 + countBreaks(text.slice(0, start))
+  for (const { mark, at, depth } of marksFrom(text, opening)) {
+    if (depth !== 1 || (mark !== ',' && mark !== ']')) continue
+    const between = text.slice(start, at)
+    const written = between.trim()
+    const from = line + countBreaks(between.slice(0, between.indexOf(written)))
+    if (written !== '') elements.push({ text: written, lines: { from, to: from + countBreaks(written) } })
+    line += countBreaks(between)
+    start = at + 1
+    if (mark === ',') continue
+    const isOutermost = text.slice(0, opening).trim() === ''
+    return isOutermost && text.slice(start).trim() !== '' ? undefined : elements
   }
-  return depth === 0 ? elements : undefined
+  return undefined
 }

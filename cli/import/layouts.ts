@@ -1,13 +1,22 @@
 import { ImportError } from './import-error.ts'
 import { findField, type Kind, plainName, usualField } from './kinds.ts'
 
+export type Pair = { readonly left: string; readonly right: string }
+
+/** Names of columns may contain an equals sign; names of fields do not. */
+export const parsePair = (text: string, form: string, cut: 'first' | 'last' = 'last'): Pair => {
+  const at = cut === 'first' ? text.indexOf('=') : text.lastIndexOf('=')
+  if (at < 1) throw new ImportError(`${text} does not have the form ${form}.`)
+  return { left: text.slice(0, at), right: text.slice(at + 1) }
+}
+
 /** The columns of a tool's export. docs/import.md describes them. */
 export type Layout = {
   readonly name: string
   readonly kind: Kind
   /** A file with all of these columns has this layout. */
   readonly columns: readonly string[]
-  readonly map: readonly string[]
+  readonly map: readonly Pair[]
   readonly source: string
   /** Whether date-times without an offset are UTC. */
   readonly utc: boolean
@@ -17,7 +26,14 @@ const layoutOf = (
   name: string,
   [kind, source, zone]: readonly [Kind, string, ('utc' | undefined)?],
   { columns, map }: { readonly columns: string; readonly map: string },
-): Layout => ({ name, kind, source, utc: zone === 'utc', columns: columns.split('; '), map: map.split('; ') })
+): Layout => ({
+  name,
+  kind,
+  source,
+  utc: zone === 'utc',
+  columns: columns.split('; '),
+  map: map.split('; ').map((pair) => parsePair(pair, 'column=field')),
+})
 
 export const LAYOUTS: readonly Layout[] = [
   layoutOf('zendesk-users', ['contacts', 'zendesk'], {
@@ -118,9 +134,8 @@ export const chooseLayout = (columns: readonly string[], wanted: Wanted): Layout
     marks.every((mark) => columns.some((column) => isSameColumn(mark, column))),
   )
   if (known === undefined || (wanted.kind ?? known.kind) !== known.kind) return undefined
-  const mapped = known.map.map((pair) => pair.slice(0, pair.lastIndexOf('=')))
   const others = columns.filter(
-    (column) => !mapped.some((name) => isSameColumn(name, column)) && !usualField(known.kind, column),
+    (column) => !known.map.some(({ left }) => isSameColumn(left, column)) && !usualField(known.kind, column),
   )
   const isOther = others.some((column) => TELLING.some((field) => plainName(field) === plainName(column)))
   return isOther || wanted.fields.some((field) => !findField(known.kind, field)) ? undefined : known

@@ -1,6 +1,7 @@
 import { ImportError } from './import-error.ts'
-import { type FieldType, findField, type Kind, plainName, RECORDS, usualField } from './kinds.ts'
-import { isSameColumn, type Layout } from './layouts.ts'
+import { type FieldType, findField, type Kind, KINDS, plainName, RECORDS, usualField } from './kinds.ts'
+import { chooseLayout, isSameColumn, type Pair, parsePair } from './layouts.ts'
+import type { SourceFile } from './source-file.ts'
 import type { Column } from './table.ts'
 
 export type Target = {
@@ -28,57 +29,73 @@ export type Mapping = {
   readonly utc: boolean
 }
 
-export type MappingOptions = {
-  readonly kind: Kind
-  readonly layout: Layout | undefined
-  readonly columns: readonly Column[]
+/** The options of the command that decide about the mapping. */
+export type MappingWords = {
+  readonly kind?: string | undefined
+  readonly layout?: string | undefined
   /** `column=field`; `column=` leaves a column out; `column=flag:a|b` is true for a and b. */
   readonly map: readonly string[]
   /** `field cell=value`: the value replaces a cell with this text. */
-  readonly mapValue: readonly string[]
+  readonly 'map-value': readonly string[]
   /** `field=value` for every record. */
   readonly set: readonly string[]
   /** Keep columns without a field as metadata. */
-  readonly keepRest: boolean
+  readonly 'keep-rest': boolean
   readonly utc: boolean
 }
 
-/** @throws ImportError with the column or field that does not exist or is filled twice */
-export const createMapping = (options: MappingOptions): Mapping => {
-  const { kind, layout, columns } = options
-  const asked = options.map.map((text) => askedPair(text, columns))
-  const ofLayout = (layout?.map ?? []).map((text) => parsePair(text, 'column=field'))
+/** @throws ImportError when the options do not fit the file or each other */
+export const planMapping = (file: SourceFile, words: MappingWords): Mapping => {
+  const given = words.map.map((text) => parsePair(text, '--map column=field'))
+  const set = words.set.map((text) => parsePair(text, '--set field=value', 'first'))
+  const asKind = kindOf(words.kind)
+  const layout = chooseLayout(file.columns?.map(({ title }) => title) ?? file.members(), {
+    layout: words.layout,
+    kind: asKind,
+    fields: [...given.flatMap(({ right }) => right.replace(/:.*/s, '') || []), ...set.map(({ left }) => left)],
+  })
+  const kind = asKind ?? layout?.kind ?? 'feedback'
+  const ofLayout = layout?.map ?? []
+  // Members of JSON have the names of fields, unless an option or the layout renames them.
+  const renamed = new Set([...given, ...ofLayout].map(({ left }) => left))
+  const columns = file.columns ?? [...renamed].map((name) => ({ name, title: name }))
+  const asked = given.map((pair) => ofColumn(pair, columns))
   const fieldsOf = ({ name, title }: Column): string[] => {
     const own = asked.filter(({ left }) => left === name || left === title)
     if (own.length > 0) return own.flatMap(({ right }) => right || [])
     const known = ofLayout.filter(({ left }) => isSameColumn(left, title))
     if (known.length > 0) return known.flatMap(({ right }) => right || [])
-    const usual = usualField(kind, title) ?? (options.keepRest ? `${metadataOf(kind)}.${name}` : undefined)
+    const usual = usualField(kind, title) ?? (words['keep-rest'] ? `${metadataOf(kind)}.${name}` : undefined)
     return usual === undefined ? [] : [usual]
   }
-  const valuesOf = valuesByField(kind, options.mapValue)
-  const set = [...(layout ? [`source=${layout.source}`] : []), ...options.set]
-  const constants = set.map((text) => parsePair(text, '--set field=value', 'first'))
+  const valuesOf = valuesByField(kind, words['map-value'])
   const mapped = columns.map((column) => ({
     column: column.name,
     targets: fieldsOf(column).map((field) => withValues(targetOf(kind, field), valuesOf)),
   }))
   refuseDoubles(mapped)
+  // A later constant replaces an earlier one.
+  const constants = new Map([
+    ...(layout ? [['source', layout.source] as const] : []),
+    ...set.map(({ left, right }) => [left, right] as const),
+  ])
   return {
     kind,
     layout: layout?.name,
     columns: mapped,
-    // A later constant replaces an earlier one.
-    constants: [...new Map(constants.map(({ left, right }) => [left, right]))].map(([field, value]) => ({
-      target: targetOf(kind, field),
-      value,
-    })),
-    utc: options.utc || (layout?.utc ?? false),
+    constants: [...constants].map(([field, value]) => ({ target: targetOf(kind, field), value })),
+    utc: words.utc || (layout?.utc ?? false),
   }
 }
 
-const askedPair = (text: string, columns: readonly Column[]): Pair => {
-  const { left, right } = parsePair(text, '--map column=field')
+const kindOf = (name: string | undefined): Kind | undefined => {
+  const kind = KINDS.find((known) => known === name)
+  if (name !== undefined && kind === undefined) throw new ImportError(`--kind must be one of ${KINDS.join(', ')}.`)
+  return kind
+}
+
+/** The pair with the name of the column as the file has it. */
+const ofColumn = ({ left, right }: Pair, columns: readonly Column[]): Pair => {
   const named = columns.find(({ name, title }) => name === left || title === left)
   const alike = named ? left : columns.find(({ title }) => plainName(title) === plainName(left))?.title
   if (alike !== undefined) return { left: alike, right }
@@ -131,15 +148,6 @@ const metadataOf = (kind: Kind): string => {
   }
 }
 
-export type Pair = { readonly left: string; readonly right: string }
-
-/** Names of columns may contain an equals sign; names of fields do not. */
-export const parsePair = (text: string, form: string, cut: 'first' | 'last' = 'last'): Pair => {
-  const at = cut === 'first' ? text.indexOf('=') : text.lastIndexOf('=')
-  if (at < 1) throw new ImportError(`${text} does not have the form ${form}.`)
-  return { left: text.slice(0, at), right: text.slice(at + 1) }
-}
-
 /** A suffix names the separator: `tags:spaces` splits at spaces. */
 const SEPARATORS: Readonly<Record<string, string>> = { spaces: ' ', commas: ',', bars: '|', semicolons: ';' }
 
@@ -154,24 +162,4 @@ const targetOf = (kind: Kind, text: string): Target => {
   const { fields, free } = RECORDS[kind]
   const known = [...Object.keys(fields), ...free.map((prefix) => `${prefix}.…`)].join(', ')
   throw new ImportError(`There is no field ${text} in ${kind}. The fields are: ${known}.`)
-}
-
-const describeTarget = ({ field, trueFor, values = {} }: Target): string => {
-  const cells = Object.entries(values).map(([cell, value]) => `${cell} is ${value}`)
-  const also = [...(trueFor ? [`true for ${trueFor.join(', ')}`] : []), ...cells]
-  return also.length === 0 ? field : `${field} (${also.join(', ')})`
-}
-
-/** One line for each column and constant, for a person to check. */
-export const describeMapping = ({ columns, constants, utc, layout }: Mapping): string[] => {
-  const wide = Math.max(...columns.map(({ column }) => column.length), 8)
-  return [
-    ...(layout === undefined ? [] : [`  The layout is ${layout}; --layout none turns it off.`]),
-    ...columns.map(({ column, targets }) => {
-      const fields = targets.map(describeTarget)
-      return `  ${column.replace(/\s+/g, ' ').padEnd(wide)}  →  ${fields.length === 0 ? '(left out)' : fields.join(', ')}`
-    }),
-    ...constants.map(({ target, value }) => `  ${'(always)'.padEnd(wide)}  →  ${target.field} = ${value}`),
-    ...(utc ? ['  Date-times without an offset are taken as UTC.'] : []),
-  ]
 }

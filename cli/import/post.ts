@@ -18,7 +18,6 @@ export type Answer = {
 /** No answer came. The cause is the code of the system or of TLS. */
 export type Unanswered = { readonly status?: undefined; readonly cause: string }
 export type Outcome = Answer | Unanswered
-export type Post = (request: Request) => Promise<Outcome>
 
 const REQUEST_TIMEOUT_MS = 60_000
 /**
@@ -37,7 +36,7 @@ const REFUSED_AS_A_WHOLE = [400, 413]
  *
  * @param concurrency how many HTTP requests may be under way
  */
-export const postTo = (service: Service, concurrency: number): Post =>
+export const postTo = (service: Service, concurrency: number): ((request: Request) => Promise<Outcome>) =>
   coalesce((requests: readonly Request[]) => postTogether(service, requests), {
     items: MAX_BATCH_ITEMS,
     weight: { most: MOST_CHARACTERS, weigh: ({ body }) => body.length },

@@ -1,6 +1,6 @@
 import type { Summary } from './import-file.ts'
 import { describeLines, type Unsent } from './lines.ts'
-import { describeMapping, type Mapping } from './mapping.ts'
+import type { Mapping, Target } from './mapping.ts'
 import type { SourceFile } from './source-file.ts'
 import type { Survey } from './survey.ts'
 
@@ -11,18 +11,37 @@ const MAX_SHOWN_CHARACTERS = 500
 export const describePlan = (
   file: SourceFile,
   mapping: Mapping,
-  { total, first, unsent, doubts }: Survey,
+  { total, first, unreadable, skipped, doubts }: Survey,
 ): string[] => {
-  const skipped = unsent.filter(({ isSkipped }) => isSkipped)
-  const unreadable = unsent.length - skipped.length
+  const besides = unreadable.length === 0 ? '' : `, ${unreadable.length} unreadable rows`
   return [
-    `${file.path}: ${total} ${mapping.kind}${unreadable === 0 ? '' : `, ${unreadable} unreadable rows`}`,
+    `${file.path}: ${total} ${mapping.kind}${besides}`,
     `  ${file.description}`,
     ...describeMapping(mapping),
     ...(first === undefined ? [] : [`The first, of ${describeLines(first.lines)}:`, `  ${shortened(first.body)}`]),
     ...describeSkipped(skipped),
     ...describeTogether(doubts, 'Check these rows before you send them:'),
   ]
+}
+
+/** One line for each column and constant, for a person to check. */
+const describeMapping = ({ columns, constants, utc, layout }: Mapping): string[] => {
+  const wide = Math.max(...columns.map(({ column }) => column.length), 8)
+  return [
+    ...(layout === undefined ? [] : [`  The layout is ${layout}; --layout none turns it off.`]),
+    ...columns.map(({ column, targets }) => {
+      const fields = targets.map(describeTarget)
+      return `  ${column.replace(/\s+/g, ' ').padEnd(wide)}  →  ${fields.length === 0 ? '(left out)' : fields.join(', ')}`
+    }),
+    ...constants.map(({ target, value }) => `  ${'(always)'.padEnd(wide)}  →  ${target.field} = ${value}`),
+    ...(utc ? ['  Date-times without an offset are taken as UTC.'] : []),
+  ]
+}
+
+const describeTarget = ({ field, trueFor, values = {} }: Target): string => {
+  const cells = Object.entries(values).map(([cell, value]) => `${cell} is ${value}`)
+  const also = [...(trueFor ? [`true for ${trueFor.join(', ')}`] : []), ...cells]
+  return also.length === 0 ? field : `${field} (${also.join(', ')})`
 }
 
 const shortened = (body: string): string =>

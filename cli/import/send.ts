@@ -1,16 +1,16 @@
+import { setTimeout as pauseFor } from 'node:timers/promises'
 import type { Problem } from '../../contract/problem.ts'
+import { retryAfterMs } from '../../runtime/retry-after.ts'
 import type { Service } from './find-service.ts'
 import { ImportError } from './import-error.ts'
-import type { Answer, Outcome as Reply, Post, Request } from './post.ts'
+import { type Answer, type Outcome, postTo, type Request } from './post.ts'
 
-export type Outcome =
-  { readonly outcome: 'accepted' } | { readonly outcome: 'refused'; readonly reasons: readonly string[] }
-
-export type SendDependencies = {
+export type Sending = {
   readonly service: Service
-  readonly post: Post
-  readonly wait: (ms: number) => Promise<void>
-  readonly now: () => number
+  /** The most HTTP requests under way. */
+  readonly atOnce: number
+  /** Ends a wait. */
+  readonly stop: AbortSignal
   /** Called before each wait. */
   readonly onWait: (ms: number, reason: string) => void
 }
@@ -29,9 +29,12 @@ const isFinal = (cause: string): boolean =>
   OF_TLS.test(cause) || /ENOTFOUND|failed to lookup|ERR_INVALID_URL/.test(cause)
 const IS_REFUSED = /ECONNREFUSED|Connection refused/
 
-const DEFAULT_RETRY_AFTER_SECONDS = 5
+const SHORTEST_WAIT_MS = 1_000
+const DEFAULT_WAIT_MS = 5_000
 const MAX_QUOTED_CHARACTERS = 300
-const MS_PER_SECOND = 1_000
+
+/** Returns the reasons of a refusal, or none. */
+type Send = (request: Request) => Promise<readonly string[]>
 
 /**
  * Sends a request until the service has accepted or refused it. When the service asks for time, all
@@ -40,39 +43,39 @@ const MS_PER_SECOND = 1_000
  *
  * @throws ImportError when no submission can succeed: no service, a wrong token or address.
  */
-export const createSender = (dependencies: SendDependencies): ((request: Request) => Promise<Outcome>) => {
+export const createSender = ({ service, atOnce, stop, onWait }: Sending): Send => {
+  const post = postTo(service, atOnce)
   let resumeAt = 0
   let hasAnswered = false
   const waitUntilResumed = async (): Promise<void> => {
-    for (let left = resumeAt - dependencies.now(); left > 0; left = resumeAt - dependencies.now()) {
-      await dependencies.wait(left)
-    }
+    for (let left = resumeAt - Date.now(); left > 0; left = resumeAt - Date.now())
+      await pauseFor(left, undefined, { signal: stop })
   }
   const pause = (ms: number, reason: string): void => {
     // Only the first of the waiting requests reports the wait.
-    if (dependencies.now() >= resumeAt) dependencies.onWait(ms, reason)
-    resumeAt = Math.max(resumeAt, dependencies.now() + ms)
+    if (Date.now() >= resumeAt) onWait(ms, reason)
+    resumeAt = Math.max(resumeAt, Date.now() + ms)
   }
   return async (request) => {
     for (let failures = 0; ;) {
       await waitUntilResumed()
-      const answer = await dependencies.post(request)
+      const answer = await post(request)
       if (answer.status === undefined) {
         // If the address has never answered, it is wrong or the service is not started.
         const isWrong = isFinal(answer.cause) || (IS_REFUSED.test(answer.cause) && !hasAnswered)
-        if (isWrong) throw unreachable(dependencies.service, answer.cause)
+        if (isWrong) throw unreachable(service, answer.cause)
       } else {
         hasAnswered = true
         const { status } = answer
-        if (ACCEPTED.includes(status)) return { outcome: 'accepted' }
-        if (REFUSED.includes(status)) return { outcome: 'refused', reasons: reasonsOf(answer) }
+        if (ACCEPTED.includes(status)) return []
+        if (REFUSED.includes(status)) return reasonsOf(answer)
         if (PUT_OFF.includes(status)) {
-          pause(retryAfterMs(answer), status === 503 ? 'the service is busy' : 'rate limit')
+          pause(waitOf(answer), status === 503 ? 'the service is busy' : 'rate limit')
           continue
         }
         if (status < 500 && status !== 408) throw notPermitted(answer)
       }
-      if (++failures >= MAX_FAILURES) return giveUp(answer, dependencies.service)
+      if (++failures >= MAX_FAILURES) return giveUp(answer, service)
       pause(
         Math.min(FIRST_RETRY_MS * 2 ** failures, LONGEST_RETRY_MS),
         answer.status === undefined ? `no answer (${answer.cause})` : `answered ${answer.status}`,
@@ -81,22 +84,17 @@ export const createSender = (dependencies: SendDependencies): ((request: Request
   }
 }
 
-/** Retry-After has seconds or a date (RFC 9110). */
-const retryAfterMs = ({ retryAfter }: Answer): number => {
-  const seconds = Number(retryAfter ?? DEFAULT_RETRY_AFTER_SECONDS)
-  if (Number.isFinite(seconds)) return Math.max(1, seconds) * MS_PER_SECOND
-  const date = Date.parse(retryAfter ?? '')
-  return Number.isNaN(date) ? DEFAULT_RETRY_AFTER_SECONDS * MS_PER_SECOND : Math.max(MS_PER_SECOND, date - Date.now())
-}
+const waitOf = ({ retryAfter }: Answer): number =>
+  Math.max(SHORTEST_WAIT_MS, retryAfterMs(retryAfter) ?? DEFAULT_WAIT_MS)
 
 const reasonsOf = ({ status, error, text }: Answer): string[] => {
-  if (Array.isArray(error)) return (error as Problem[]).map(({ message }) => message)
+  if (Array.isArray(error) && error.length > 0) return (error as Problem[]).map(({ message }) => message)
   return [typeof error === 'string' ? error : `answered ${status}: ${text.slice(0, MAX_QUOTED_CHARACTERS)}`]
 }
 
-const giveUp = (answer: Reply, service: Service): Outcome => {
+const giveUp = (answer: Outcome, service: Service): string[] => {
   // The service answers but fails on this submission; the others need not wait for it.
-  if (answer.status === 500) return { outcome: 'refused', reasons: reasonsOf(answer) }
+  if (answer.status === 500) return reasonsOf(answer)
   throw unreachable(service, answer.status === undefined ? answer.cause : `status ${answer.status}`)
 }
 

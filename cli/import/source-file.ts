@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs'
-import { resolve } from 'node:path'
 import { decodeText } from './decode.ts'
 import { ImportError } from './import-error.ts'
 import { openJson } from './json-records.ts'
@@ -19,27 +18,27 @@ export type SourceFile = {
   readonly rows: () => Iterable<Row | Unsent>
 }
 
-export type SourceOptions = TableOptions & {
-  readonly encoding?: string | undefined
-  /** The folder for relative paths. */
-  readonly folder: string
-}
+export type SourceOptions = TableOptions & { readonly encoding?: string | undefined }
 
 const ENDING = /\.(?:csv|tsv|json|ndjson|jsonl)$/i
 const IS_TABLE = /\.(?:csv|tsv)$/i
 const NAMES: Readonly<Record<string, string>> = { '\t': 'tabs', ',': 'commas', ';': 'semicolons', '|': 'bars' }
 
-/** @throws ImportError when the file does not exist or cannot be read */
-export const openSource = (path: string, options: SourceOptions): SourceFile => {
+/**
+ * Opens the file in `place`, which the caller named `path`.
+ *
+ * @throws ImportError when it does not exist or cannot be read
+ */
+export const openSource = (path: string, place: string, options: SourceOptions): SourceFile => {
   if (!ENDING.test(path))
     throw new ImportError(
       `The name ${path} must end in .csv, .tsv, .json, .ndjson or .jsonl. Rename the file, or convert it.`,
     )
-  return openText(path, readBytes(path, options.folder), options)
+  return openText(path, readBytes(place), options)
 }
 
 /** The same, from the bytes of a file. */
-export const openText = (path: string, bytes: Uint8Array, options: Omit<SourceOptions, 'folder'>): SourceFile => {
+export const openText = (path: string, bytes: Uint8Array, options: SourceOptions): SourceFile => {
   const { text, encoding } = decodeText(bytes, path, options.encoding)
   if (!IS_TABLE.test(path)) {
     const { form, rows } = openJson(path, text)
@@ -62,12 +61,11 @@ const namesIn = (object: object): string[] =>
       : name,
   )
 
-const readBytes = (path: string, folder: string): Uint8Array => {
-  const whole = resolve(folder, path)
+const readBytes = (path: string): Uint8Array => {
   try {
-    return readFileSync(whole)
+    return readFileSync(path)
   } catch (error) {
-    throw new ImportError(whyNot(whole, (error as NodeJS.ErrnoException).code), { cause: error })
+    throw new ImportError(whyNot(path, (error as NodeJS.ErrnoException).code), { cause: error })
   }
 }
 

@@ -12,8 +12,9 @@ export type Survey = {
   /** The number of submissions in the file. */
   readonly total: number
   readonly first: Submission | undefined
-  /** Rows without a submission. */
-  readonly unsent: readonly Unsent[]
+  /** Rows that cannot become a submission. */
+  readonly unreadable: readonly Unsent[]
+  readonly skipped: readonly Unsent[]
   /** Doubts that a person should check before the import sends records. */
   readonly doubts: readonly Unsent[]
   /** Rows that the service would refuse. Known only if bodies are checked. */
@@ -24,7 +25,8 @@ export type Survey = {
  * Reads the whole file before the first request. `isChecked`: checks each body like the service.
  */
 export const surveyFile = (file: SourceFile, mapping: Mapping, isChecked: boolean): Survey => {
-  const unsent: Unsent[] = []
+  const unreadable: Unsent[] = []
+  const skipped: Unsent[] = []
   const doubts: Unsent[] = []
   const refused: Unsent[] = []
   const again: Lines[] = []
@@ -34,7 +36,8 @@ export const surveyFile = (file: SourceFile, mapping: Mapping, isChecked: boolea
   let total = 0
   for (const item of buildBodies(file.rows(), mapping)) {
     if (isUnsent(item)) {
-      unsent.push(item)
+      const rows = item.isSkipped ? skipped : unreadable
+      rows.push(item)
       continue
     }
     first ??= item
@@ -49,14 +52,10 @@ export const surveyFile = (file: SourceFile, mapping: Mapping, isChecked: boolea
     if (reasons.length > 0) refused.push({ lines: item.lines, reasons })
   }
   const ofIds = [
-    ...(again.length > 0
-      ? [{ lines: again, reasons: ['the id occurs twice: the later record replaces the earlier'] }]
-      : []),
-    ...(withoutSource.length > 0 && mapping.kind !== 'accounts'
-      ? [{ lines: withoutSource, reasons: [WITHOUT_SOURCE] }]
-      : []),
-  ]
-  return { total, first, unsent, doubts: [...doubts, ...ofIds], refused }
+    { lines: again, reasons: ['the id occurs twice: the later record replaces the earlier'] },
+    { lines: mapping.kind === 'accounts' ? [] : withoutSource, reasons: [WITHOUT_SOURCE] },
+  ].filter(({ lines }) => lines.length > 0)
+  return { total, first, unreadable, skipped, doubts: [...doubts, ...ofIds], refused }
 }
 
 const WITHOUT_SOURCE =

@@ -5,7 +5,7 @@ import type { Sql } from '../../db/connection/postgres.ts'
 import { tagShortened } from '../../db/tags/tag-shortened.ts'
 import { listWorkspaces } from '../../db/workspaces/workspaces.ts'
 import { enqueueTagging } from '../../queue/jobs/job-queues.ts'
-import { CommandError, print, runCommand } from '../run-command.ts'
+import { CommandError, pathOfCaller, print, runCommand } from '../run-command.ts'
 
 const USAGE = `usage: npm run purge:replay -- purged-keys.ndjson
 
@@ -60,7 +60,7 @@ await runCommand({
   options: {},
   run: async ({ sql, words: [file], openQueues }) => {
     if (file === undefined) throw new CommandError(USAGE)
-    await raiseAll(sql, file)
+    await raiseAll(sql, pathOfCaller(file))
     const { queues } = await openQueues()
     let shortened = 0
     for (const { id: workspaceId } of await listWorkspaces(sql)) {

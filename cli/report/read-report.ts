@@ -22,18 +22,11 @@ export const readReport = async (
   const steps = await readSteps(sql, asked)
   const topics = await readTopics(sql, asked)
   const news = await readNews(sql, asked)
-  const tags = [...new Set([...topics, ...news].map(({ tag }) => tag))]
-  const examples = Map.groupBy(await readExamples(sql, asked, tags), ({ tag }) => tag)
-  const stepsOf = await readTopicSteps(
-    sql,
-    asked,
-    topics.map(({ tag }) => tag),
-  )
-  const saying = await readSaying(
-    sql,
-    asked,
-    topics.map(({ tag }) => tag),
-  )
+  const tags = topics.map(({ tag }) => tag)
+  const shown = [...new Set([...tags, ...news.map(({ tag }) => tag)])]
+  const examples = Map.groupBy(await readExamples(sql, asked, shown), ({ tag }) => tag)
+  const stepsOf = await readTopicSteps(sql, asked, tags)
+  const saying = await readSaying(sql, asked, tags)
   return {
     workspace: workspace.name,
     period,

@@ -2,8 +2,7 @@ import { readFile, rename, rm, writeFile } from 'node:fs/promises'
 import process from 'node:process'
 import { DEFAULT_WORKSPACE } from '../../db/workspaces/workspaces.ts'
 import { describeFault } from '../../runtime/fault.ts'
-import { dateOf } from '../date-option.ts'
-import { NO_SUCH_WORKSPACE } from '../find-workspace.ts'
+import { dateOf, NO_SUCH_WORKSPACE } from '../option-values.ts'
 import { CommandError, pathOfCaller, runCommand } from '../run-command.ts'
 import { readReport } from './read-report.ts'
 import { periodOf } from './report.ts'
@@ -58,7 +57,6 @@ await runCommand({
         `A report covers at most ${MOST_YEARS} years: give a later --since, or an earlier --until.`,
       )
     }
-    // npm runs this in the folder of the repository, and names the caller's folder in a variable.
     const out = pathOfCaller(values['out'])
     const name = values['workspace'] ?? DEFAULT_WORKSPACE
     const [workspace] = await sql<{ id: string; name: string }[]>`select id, name from workspace where name = ${name}`

@@ -1,4 +1,4 @@
-import { findFreePort, type ReservedPort, reserveNextPort, reservePort } from './embedded/free-port.ts'
+import { findFreePort, isPortFree, type ReservedPort, reserveNextPort, reservePort } from './embedded/free-port.ts'
 import type { LauncherConfig } from './launcher-config.ts'
 import type { Running } from './running.ts'
 
@@ -27,6 +27,6 @@ const reserveApiPort = async ({ PORT, HOST }: LauncherConfig): Promise<ReservedP
 
 const chooseWorkerPort = async ({ WORKER_PORT }: LauncherConfig): Promise<number> => {
   if (WORKER_PORT === undefined) return findFreePort()
-  if ((await findFreePort(WORKER_PORT)) === WORKER_PORT) return WORKER_PORT
+  if (await isPortFree(WORKER_PORT)) return WORKER_PORT
   throw new Error(`WORKER_PORT ${WORKER_PORT} is taken: stop the program that listens there, or set another port`)
 }

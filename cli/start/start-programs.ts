@@ -1,9 +1,11 @@
-import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import process from 'node:process'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { endLeftoverProgram, type KeptProgram, runProgram } from './embedded/kept-program.ts'
+import { keepRunning } from './embedded/keep-running.ts'
+import { endLeftover, type StopStep } from './embedded/pid-file.ts'
+import { programLog } from './embedded/program-log.ts'
+import { runToEnd, signalOnParentDeath, type StartedProcess, startProcess } from './embedded/start-process.ts'
 import type { LauncherConfig } from './launcher-config.ts'
 import type { Ports } from './reserve-ports.ts'
 import type { Running } from './running.ts'
@@ -16,11 +18,18 @@ const LOOK_EVERY_MS = 50
 /** `/readyz` answers sooner. Another program on the port may never answer. */
 const ANSWER_WITHIN_MS = 5_000
 
+const PROGRAMS = ['worker', 'api'] as const
+/** Sends SIGTERM, and gives the program time to finish its work. */
+const STOP_STEPS: readonly StopStep[] = [
+  { signal: 'SIGTERM', waitMs: 15_000 },
+  { signal: 'SIGKILL', waitMs: 5_000 },
+]
+
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
 /** Ends the API and the worker of an earlier start that was killed. */
 export const endLeftoverPrograms = async ({ DATA_DIR }: LauncherConfig): Promise<void> => {
-  await Promise.all(['api', 'worker'].map((name) => endLeftoverProgram(pidFileOf(DATA_DIR, name))))
+  await Promise.all(PROGRAMS.map((name) => endLeftover(pidFileOf(DATA_DIR, name), STOP_STEPS)))
 }
 
 /**
@@ -30,19 +39,16 @@ export const endLeftoverPrograms = async ({ DATA_DIR }: LauncherConfig): Promise
  */
 export const migrate = async (env: Environment, stopAsked: AbortSignal): Promise<void> => {
   stopAsked.throwIfAborted()
-  const child = spawn(process.execPath, [join(root, 'cli/migrate-command.ts')], {
-    env,
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  let output = ''
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.setEncoding('utf8').on('data', (text: string) => (output += text))
-  }
-  const code = await new Promise<number | null>((resolve, reject) => {
-    child.once('error', reject)
-    child.once('close', resolve)
-  })
-  if (code !== 0) throw new Error(`${output.trimEnd()}\nThe database could not be migrated.`)
+  const { how, output } = await runToEnd([process.execPath, join(root, 'cli/migrate-command.ts')], { env })
+  if (how !== 0) throw new Error(`${output.trimEnd()}\nThe database could not be migrated.`)
+}
+
+type Starting = {
+  readonly config: LauncherConfig
+  readonly env: Environment
+  readonly ports: Ports
+  readonly running: Running
+  readonly say: (line: string) => void
 }
 
 /**
@@ -50,37 +56,50 @@ export const migrate = async (env: Environment, stopAsked: AbortSignal): Promise
  *
  * @throws when one of them ends before
  */
-export const startPrograms = async (options: {
-  config: LauncherConfig
-  env: Environment
-  ports: Ports
-  running: Running
-  say: (line: string) => void
-}): Promise<void> => {
-  const { config, env, ports, running, say } = options
+export const startPrograms = async (options: Starting): Promise<void> => {
+  const { config, ports, running, say } = options
   running.stopAsked.throwIfAborted()
   await ports.api.release()
-  const programs = ['worker', 'api'].map((name) =>
-    runProgram({
-      name,
-      command: [process.execPath, join(root, name, 'main.ts')],
-      env,
-      logFile: join(config.DATA_DIR, 'logs', `${name}.log`),
-      pidFile: pidFileOf(config.DATA_DIR, name),
-      say,
-    }),
-  )
-  running.add(
-    () => Promise.all(programs.map((program) => program.stop())),
-    programs.map(({ pid }) => pid),
-  )
+  const programs = await Promise.all(PROGRAMS.map((name) => startProgram(name, options)))
   const ready = answersReady(`${httpAddress(config.HOST, ports.api.port)}/readyz`, running.stopAsked)
   await Promise.race([ready, ...programs.map(failsEarly)])
-  for (const program of programs) program.keep()
+  const kept = programs.map(({ first, name, start }) => keepRunning(first, { name, startAgain: start, say }))
+  running.add(
+    () => Promise.all(kept.map(({ stop }) => stop())),
+    kept.map(({ pid }) => pid),
+  )
 }
 
-const failsEarly = async ({ earlyEnd }: KeptProgram): Promise<never> => {
-  throw new Error(await earlyEnd)
+type Program = {
+  readonly name: string
+  readonly logFile: string
+  readonly start: () => Promise<StartedProcess>
+  readonly first: StartedProcess
+}
+
+/** Starts a program with its log. Lines for the operator also go to `say`. */
+const startProgram = async (
+  name: (typeof PROGRAMS)[number],
+  { config: { DATA_DIR }, env, running, say }: Starting,
+): Promise<Program> => {
+  const logFile = join(DATA_DIR, 'logs', `${name}.log`)
+  const log = programLog(logFile, (line) => say(`[${name}] ${line}`))
+  running.add(log.close)
+  const start = (): Promise<StartedProcess> =>
+    startProcess([...signalOnParentDeath('SIGTERM'), process.execPath, join(root, name, 'main.ts')], {
+      env,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      take: log.take,
+      pidFile: pidFileOf(DATA_DIR, name),
+      stopSteps: STOP_STEPS,
+    })
+  const first = await start()
+  running.add(first.stop, [() => (first.hasExited() ? undefined : first.pid)])
+  return { name, logFile, start, first }
+}
+
+const failsEarly = async ({ name, first, logFile }: Program): Promise<never> => {
+  throw new Error(`${name} ${await first.exited}; its log: ${logFile}`)
 }
 
 const answersReady = async (url: string, stopAsked: AbortSignal): Promise<void> => {

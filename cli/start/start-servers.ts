@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { keepServer } from './embedded/kept-server.ts'
+import { keepRunning } from './embedded/keep-running.ts'
 import { startPostgres } from './embedded/postgres-server.ts'
 import { startRedis } from './embedded/redis-server.ts'
 import type { EmbeddedServer } from './embedded/server.ts'
@@ -18,15 +18,19 @@ export const startServers = async (
   say: (line: string) => void,
 ): Promise<ServerUrls> => {
   const embedded = async (name: string, start: (port: { port?: number }) => Promise<EmbeddedServer>) => {
-    const server = await keepServer({ name, say, start: (port) => start(port === undefined ? {} : { port }) })
-    running.add(server.stop, [server.pid])
-    return server.url
+    const { port, url, ...first } = await start({})
+    const kept = keepRunning(first, { name, say, startAgain: () => start({ port }) })
+    running.add(kept.stop, [kept.pid])
+    return url
   }
   const dataDir = (name: string): string => join(DATA_DIR, name)
   const [databaseUrl, redisUrl] = await Promise.allSettled([
     DATABASE_URL ??
       embedded('PostgreSQL', (port) => startPostgres({ dataDir: dataDir('postgres'), log: say, ...port })),
-    REDIS_URL ?? embedded('Redis', (port) => startRedis({ dataDir: dataDir('redis'), log: say, ...port })),
+    REDIS_URL ??
+      embedded('Redis', (port) =>
+        startRedis({ dataDir: dataDir('redis'), log: say, stop: running.stopAsked, ...port }),
+      ),
   ])
   // Waits for both, so that if one fails, the other is registered as running and will be stopped.
   if (databaseUrl.status === 'rejected') throw databaseUrl.reason

@@ -79,7 +79,7 @@ describe('npm run report', () => {
   it('is written in the folder of the caller, and covers any years', async () => {
     const { environment } = asReader
     const run = (...words: string[]) => {
-      const inFolder = { environment: { ...environment, INIT_CWD: directory } }
+      const inFolder = { environment: { ...environment, npm_package_name: 'feedback-insights', INIT_CWD: directory } }
       return runCommand(inFolder, 'cli/report/report-command.ts', '--workspace', service.workspace, ...words)
     }
     for (const span of [[], ['--since', '0001-01-02', '--until', '0009-01-01T00:00Z'], ['--since', '1970-01-01']]) {

@@ -6,6 +6,7 @@ import type { Sql } from '../../db/connection/postgres.ts'
 import { type Change, type ChangesPage, placeAt, readChanges } from '../../db/reads/changes.ts'
 import { advanceWebhook, findWebhook, noteWebhookFault, type Webhook } from '../../db/webhooks.ts'
 import { describeFault } from '../../runtime/fault.ts'
+import { retryAfterMs } from '../../runtime/retry-after.ts'
 import { post } from './post.ts'
 
 export type DeliveryDependencies = {
@@ -107,7 +108,7 @@ const send = async (
     const headers = signed(hashKey, webhook, message)
     const { status, retryAfter } = await post(new URL(webhook.url), { text: message.text, headers, allowedHosts, stop })
     if (status >= 200 && status < 300) return undefined
-    return { fault: `status ${status}`, isGone: status === 410, retryAfterMs: waitOf(retryAfter) }
+    return { fault: `status ${status}`, isGone: status === 410, retryAfterMs: retryAfterMs(retryAfter) }
   } catch (error) {
     return { fault: describeFault(error), isGone: false, retryAfterMs: undefined }
   }
@@ -148,20 +149,13 @@ const messageOf = (
 }
 
 const noteFailure = async (sql: Sql, webhook: Webhook, failure: Failure): Promise<void> => {
-  const { fault, isGone, retryAfterMs } = failure
+  const { fault, isGone } = failure
   const { attempts, failingSince } = webhook
   const isOver = failingSince !== null && Date.now() - failingSince.getTime() > GIVE_UP_AFTER_MS
   const longest = Math.min(FIRST_PAUSE_MS * 2 ** Math.min(attempts, 20), LONGEST_PAUSE_MS)
   await noteWebhookFault(sql, webhook, {
     fault,
-    pauseMs: retryAfterMs ?? longest * (0.5 + Math.random() / 2),
+    pauseMs: Math.min(failure.retryAfterMs ?? longest * (0.5 + Math.random() / 2), GIVE_UP_AFTER_MS),
     state: isGone ? 'gone' : isOver ? 'failed' : 'active',
   })
-}
-
-/** Retry-After has seconds or a date (RFC 9110, 10.2.3). It counts up to a day. */
-const waitOf = (retryAfter: string | undefined): number | undefined => {
-  if (!retryAfter) return undefined
-  const ms = /^\d+$/.test(retryAfter) ? Number(retryAfter) * MS_PER_SECOND : Date.parse(retryAfter) - Date.now()
-  return Number.isNaN(ms) ? undefined : Math.min(Math.max(0, ms), GIVE_UP_AFTER_MS)
 }

@@ -4,17 +4,6 @@ import process from 'node:process'
 import { processIdentity, readPidFile, writePidFile } from './pid-file.ts'
 import { refuseForeignDirectory } from './trusted-path.ts'
 
-/** Another live process uses this directory. */
-export class DataDirInUse extends Error {
-  readonly pid: number
-
-  constructor(dir: string, pid: number) {
-    super(`${dir} is in use by process ${pid}: stop that process, or set DATA_DIR to another directory`)
-    this.name = 'DataDirInUse'
-    this.pid = pid
-  }
-}
-
 /** Codes of the system for a path that is not a directory, or that this user cannot write. */
 const UNUSABLE = ['EACCES', 'EEXIST', 'ENOSPC', 'ENOTDIR', 'ENOTSUP', 'EPERM', 'EROFS']
 
@@ -22,8 +11,8 @@ const UNUSABLE = ['EACCES', 'EEXIST', 'ENOSPC', 'ENOTDIR', 'ENOTSUP', 'EPERM', '
  * Locks the directory for this process until `release` or its death. It takes over the lock of a
  * dead process.
  *
- * @throws DataDirInUse when a live process holds the lock; an Error when another user may have
- * prepared the directory, or when it cannot be used
+ * @throws when a live process holds the lock, when another user may have prepared the directory, and
+ * when it cannot be used
  */
 export const lockDataDir = (dir: string): { readonly release: () => void } => {
   const file = join(dir, 'lock')
@@ -69,7 +58,8 @@ const linked = (draft: string, file: string): boolean => {
 
 const removeStale = (file: string, dir: string): void => {
   const owner = readPidFile(file)
-  if (owner !== undefined && processIdentity(owner.pid) === owner.identity) throw new DataDirInUse(dir, owner.pid)
+  if (owner !== undefined && processIdentity(owner.pid) === owner.identity)
+    throw new Error(`${dir} is in use by process ${owner.pid}: stop that process, or set DATA_DIR to another directory`)
   const aside = `${file}.stale.${process.pid}`
   try {
     renameSync(file, aside)

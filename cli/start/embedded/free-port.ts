@@ -3,11 +3,9 @@ import { connect, createServer, type Server } from 'node:net'
 
 const LOOPBACK = '127.0.0.1'
 
-/** A free port, the preferred one if possible. */
-export const findFreePort = async (preferred?: number, host = LOOPBACK): Promise<number> => {
-  if (preferred !== undefined && (await isPortFree(preferred, host))) return preferred
-  const any = await bind(0, host)
-  if (any === undefined) throw new Error(`no port on ${host} is free: end a program that listens there`)
+export const findFreePort = async (): Promise<number> => {
+  const any = await bind(0, LOOPBACK)
+  if (any === undefined) throw new Error(`no port on ${LOOPBACK} is free: end a program that listens there`)
   await any.release()
   return any.port
 }
@@ -22,7 +20,8 @@ export const choosePort = async (file: string, wanted: number | undefined): Prom
     throw new Error(`port ${wanted} is taken`)
   }
   const last = existsSync(file) ? Number(readFileSync(file, 'utf8')) : 0
-  const port = await findFreePort(Number.isInteger(last) && last > 0 && last < 65_536 ? last : undefined)
+  const isPort = Number.isInteger(last) && last > 0 && last < 65_536
+  const port = isPort && (await isPortFree(last)) ? last : await findFreePort()
   writeFileSync(file, `${port}\n`)
   return port
 }

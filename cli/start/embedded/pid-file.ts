@@ -1,7 +1,9 @@
 import { spawnSync } from 'node:child_process'
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import process from 'node:process'
-import { endProcess, type StopStep } from './end-process.ts'
+
+/** One attempt to end a process: the signal, and the time before the next attempt. */
+export type StopStep = { readonly signal: NodeJS.Signals; readonly waitMs: number }
 
 /** Records a child process, so that the next start can end it if this program is killed. */
 export const writePidFile = (file: string, pid: number): void => {
@@ -21,6 +23,36 @@ export const endLeftover = async (file: string, steps: readonly StopStep[]): Pro
   }
   rmSync(file, { force: true })
 }
+
+/**
+ * Sends the signals one after the other until the process has ended.
+ *
+ * @throws when it outlives the last one
+ */
+export const endProcess = async (pid: number, gone: Promise<unknown>, steps: readonly StopStep[]): Promise<void> => {
+  for (const { signal, waitMs } of steps) {
+    sendSignal(pid, signal)
+    if (await settlesWithin(gone, waitMs)) return
+  }
+  throw new Error(`process ${pid} does not end, not even by ${steps.at(-1)?.signal}: end it, then start again`)
+}
+
+const sendSignal = (pid: number, signal: NodeJS.Signals): void => {
+  try {
+    process.kill(pid, signal)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
+  }
+}
+
+const settlesWithin = (promise: Promise<unknown>, milliseconds: number): Promise<boolean> =>
+  new Promise((resolve) => {
+    const timer = setTimeout(() => resolve(false), milliseconds)
+    void promise.then(() => {
+      clearTimeout(timer)
+      resolve(true)
+    })
+  })
 
 /** The process in the file, running or not. */
 export const readPidFile = (file: string): { pid: number; identity: string } | undefined => {

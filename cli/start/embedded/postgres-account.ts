@@ -2,8 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { chmodSync, existsSync, lchownSync, lstatSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import process from 'node:process'
-import type { PostgresBinaries } from './postgres-binaries.ts'
-import { copyForAll } from './postgres-copy.ts'
+import { copyForAll, type PostgresBinaries } from './postgres-binaries.ts'
 import { SERVER_ENVIRONMENT } from './server.ts'
 
 /** The user for PostgreSQL programs, which refuse to run as root. */

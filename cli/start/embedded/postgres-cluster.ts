@@ -1,11 +1,16 @@
-import { spawn } from 'node:child_process'
 import { existsSync, lchownSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { keptPassword } from './kept-secrets.ts'
 import { giveCluster, type PostgresAccount } from './postgres-account.ts'
 import type { PostgresBinaries } from './postgres-binaries.ts'
-import { POSTGRES_SUPERUSER, type PostgresPasswords, rolesAndDatabase } from './postgres-roles.ts'
 import { SERVER_ENVIRONMENT } from './server.ts'
+import { runToEnd } from './start-process.ts'
+
+const POSTGRES_SUPERUSER = 'postgres'
+export const POSTGRES_OWNER = 'feedback_insights'
+export const POSTGRES_DATABASE = 'feedback_insights'
+
+type PostgresPasswords = { readonly superuser: string; readonly owner: string }
 
 const DATABASE_EXISTS = /database "\w+" already exists/
 
@@ -76,6 +81,23 @@ const prepare = async (options: ClusterOptions & Prepared): Promise<void> => {
 }
 
 /**
+ * Statements that make the database and its owner. The owner has the rights that the service and
+ * its commands need, and none outside of the database. It can create the roles of `npm run reader`,
+ * and see the statements of all connections, which `npm run purge:verify` searches. The statements
+ * are for single-user mode, and can be repeated.
+ */
+const rolesAndDatabase = ({ superuser, owner }: PostgresPasswords): readonly string[] => [
+  `alter role ${POSTGRES_SUPERUSER} password '${superuser}'`,
+  `do $$ begin
+    if to_regrole('${POSTGRES_OWNER}') is null then create role ${POSTGRES_OWNER}; end if;
+  end $$`,
+  `alter role ${POSTGRES_OWNER}
+    login nosuperuser createrole nocreatedb noreplication nobypassrls password '${owner}'`,
+  `grant pg_read_all_stats to ${POSTGRES_OWNER}`,
+  `create database ${POSTGRES_DATABASE} owner ${POSTGRES_OWNER}`,
+]
+
+/**
  * Runs statements as the superuser, while no server runs.
  *
  * @throws with the errors of the statements, but without the statements
@@ -103,32 +125,17 @@ const runStatements = async (options: ClusterOptions & Prepared, statements: rea
   if (failures.length > 0) throw new Error(`PostgreSQL cannot prepare ${options.cluster}: ${failures.join(' ')}`)
 }
 
-const run = (
+const run = async (
   { account, cluster }: Pick<ClusterOptions, 'account'> & Pick<Prepared, 'cluster'>,
   commandFor: (path: string) => readonly string[],
   input = '',
 ): Promise<string> => {
   const { cwd, path } = account.place(cluster)
   const command = commandFor(path)
-  const [program = '', ...args] = [...account.prefix, ...command]
-  return new Promise((resolve, reject) => {
-    const child = spawn(program, args, {
-      env: SERVER_ENVIRONMENT,
-      cwd,
-      stdio: ['pipe', 'pipe', 'pipe'],
-      ...account.spawnAs,
-    })
-    let output = ''
-    for (const stream of [child.stdout, child.stderr]) {
-      stream.setEncoding('utf8').on('data', (text: string) => (output += text))
-    }
-    child.once('error', (cause) => reject(new Error(`cannot run ${program}`, { cause })))
-    child.once('close', (code, signal) => {
-      if (code === 0) resolve(output)
-      else reject(new Error(`${command[0]} ended with ${code ?? signal}:\n${output.trimEnd()}`))
-    })
-    child.stdin.end(input)
-  })
+  const options = { env: SERVER_ENVIRONMENT, cwd, ...account.spawnAs }
+  const { how, output } = await runToEnd([...account.prefix, ...command], options, input)
+  if (how !== 0) throw new Error(`${command[0]} ended with ${how}:\n${output.trimEnd()}`)
+  return output
 }
 
 /**

@@ -1,11 +1,16 @@
 import { mkdirSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { signalOnParentDeath } from './end-process.ts'
 import { chooseAccount } from './postgres-account.ts'
 import { postgresBinaries } from './postgres-binaries.ts'
-import { ensureCluster, forgetDeadPostmaster, isPostmasterReady } from './postgres-cluster.ts'
-import { POSTGRES_DATABASE, POSTGRES_OWNER } from './postgres-roles.ts'
+import {
+  ensureCluster,
+  forgetDeadPostmaster,
+  isPostmasterReady,
+  POSTGRES_DATABASE,
+  POSTGRES_OWNER,
+} from './postgres-cluster.ts'
 import { type EmbeddedServer, startServer } from './server.ts'
+import { signalOnParentDeath } from './start-process.ts'
 
 export type PostgresOptions = {
   /** The folder for all files of the server: data, password, port, log. */

@@ -1,7 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import process from 'node:process'
 import { fileURLToPath } from 'node:url'
 
 export type RedisBinary = {
@@ -20,10 +19,11 @@ const CACHE_DIR = fileURLToPath(new URL('../../../node_modules/.cache/redis', im
 /**
  * Finds a Redis or Valkey server on this machine, or gets one.
  *
- * @throws with a remedy if that is impossible
+ * @throws with a remedy if that is impossible, and when `stop` aborts
  */
-export const redisBinary = async (log: (line: string) => void): Promise<RedisBinary> => {
-  const found = onPath() ?? (await fromArchive(log)) ?? (await fromPackageManager(log))
+export const redisBinary = async (log: (line: string) => void, stop?: AbortSignal): Promise<RedisBinary> => {
+  const run = runUntil(stop)
+  const found = onPath() ?? (await fromArchive(log, run)) ?? (await fromHomebrew(log, run))
   if (found !== undefined) return found
   throw new Error(
     'no Redis server is installed, and none could be downloaded: install redis-server or valkey-server, or set REDIS_URL to a server of your own',
@@ -44,7 +44,7 @@ const onPath = (): RedisBinary | undefined => {
  * installed, so it needs no root and starts no service. Undefined on other systems, and if the
  * archive or CACHE_DIR cannot be reached.
  */
-const fromArchive = async (log: (line: string) => void): Promise<RedisBinary | undefined> => {
+const fromArchive = async (log: (line: string) => void, run: Run): Promise<RedisBinary | undefined> => {
   const cached = unpackedServer(CACHE_DIR)
   if (cached !== undefined) return cached
   if ((await run('apt-get', ['--version'])) === undefined || (await run('dpkg-deb', ['--version'])) === undefined) {
@@ -55,8 +55,8 @@ const fromArchive = async (log: (line: string) => void): Promise<RedisBinary | u
   if (draft === undefined) return undefined
   try {
     const unpacked = join(draft, 'unpacked')
-    const fetched =
-      (await fetchInto(unpacked, draft, [])) || (await fetchInto(unpacked, draft, await ownPackageLists(draft)))
+    const fetch = { unpacked, draft, run }
+    const fetched = (await fetchServer(fetch, [])) || (await fetchServer(fetch, await ownPackageLists(draft, run)))
     if (!fetched) return undefined
     if (unpackedServer(CACHE_DIR) === undefined) {
       rmSync(CACHE_DIR, { recursive: true, force: true })
@@ -81,11 +81,13 @@ const draftDirectory = (): string | undefined => {
   }
 }
 
+type Fetch = { readonly unpacked: string; readonly draft: string; readonly run: Run }
+
 /** Unpacks the server and the libraries that this machine lacks; apt knows both. */
-const fetchInto = async (unpacked: string, draft: string, aptOptions: readonly string[]): Promise<boolean> => {
+const fetchServer = async ({ unpacked, draft, run }: Fetch, aptOptions: readonly string[]): Promise<boolean> => {
   for (const name of PROGRAM_NAMES) {
     rmSync(unpacked, { recursive: true, force: true })
-    const packages = await missingPackages(name, aptOptions)
+    const packages = await missingPackages(name, aptOptions, run)
     if (packages.length === 0) continue
     const downloads = mkdtempSync(join(draft, 'packages.'))
     const downloaded = await run('apt-get', [...APT_OPTIONS, ...aptOptions, 'download', ...packages], downloads)
@@ -103,7 +105,7 @@ const APT_OPTIONS = ['-qq', '-o', 'APT::Sandbox::User=root', '-o', 'Acquire::Ret
  * The packages that apt would install. Only root may install packages, but every user may simulate
  * it.
  */
-const missingPackages = async (name: string, aptOptions: readonly string[]): Promise<string[]> => {
+const missingPackages = async (name: string, aptOptions: readonly string[], run: Run): Promise<string[]> => {
   const rehearsal = ['--simulate', '--no-install-recommends', 'install', name]
   const plan = await run('apt-get', [...APT_OPTIONS, ...aptOptions, ...rehearsal])
   return [...(plan ?? '').matchAll(/^Inst (\S+)/gm)].flatMap(([, found]) => found ?? [])
@@ -113,7 +115,7 @@ const missingPackages = async (name: string, aptOptions: readonly string[]): Pro
  * Downloads package lists into `draft`. The lists of the system may be absent or outdated, and only
  * root may update them.
  */
-const ownPackageLists = async (draft: string): Promise<readonly string[]> => {
+const ownPackageLists = async (draft: string, run: Run): Promise<readonly string[]> => {
   const lists = join(draft, 'lists')
   const cache = join(draft, 'cache')
   mkdirSync(join(lists, 'partial'), { recursive: true })
@@ -142,14 +144,7 @@ const libraryDirectories = (root: string): string[] => {
   return directories.filter((directory) => readdirSync(directory).some((file) => file.includes('.so')))
 }
 
-const fromPackageManager = async (log: (line: string) => void): Promise<RedisBinary | undefined> => {
-  if (process.getuid?.() === 0 && (await run('apt-get', ['--version'])) !== undefined) {
-    log('Installing redis-server with apt-get …')
-    // The run level keeps the package from starting its own server on the standard port.
-    const script = 'apt-get update -qq; RUNLEVEL=1 apt-get install -y -qq --no-install-recommends redis-server'
-    await run('env', ['DEBIAN_FRONTEND=noninteractive', 'sh', '-c', script])
-    return onPath()
-  }
+const fromHomebrew = async (log: (line: string) => void, run: Run): Promise<RedisBinary | undefined> => {
   for (const brew of ['brew', '/opt/homebrew/bin/brew', '/usr/local/bin/brew']) {
     const prefix = await run(brew, ['--prefix'])
     if (prefix === undefined) continue
@@ -170,11 +165,27 @@ const probe = (program: string, env: Readonly<Record<string, string>>): RedisBin
 }
 
 /** The output of a program; undefined if it fails or does not exist. */
-const run = (program: string, args: readonly string[], cwd = '/'): Promise<string | undefined> =>
-  new Promise((resolve) => {
-    const child = spawn('env', ['LC_ALL=C', program, ...args], { cwd, stdio: ['ignore', 'pipe', 'ignore'] })
-    let output = ''
-    child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text))
-    child.once('error', () => resolve(undefined))
-    child.once('close', (code) => resolve(code === 0 ? output : undefined))
-  })
+type Run = (program: string, args: readonly string[], cwd?: string) => Promise<string | undefined>
+
+/**
+ * In sessions of their own, programs do not get Ctrl-C from the terminal: they would look as if
+ * they had failed, and the next one would start.
+ */
+const runUntil =
+  (stop: AbortSignal | undefined): Run =>
+  (program, args, cwd = '/') =>
+    new Promise((resolve, reject) => {
+      const child = spawn('env', ['LC_ALL=C', program, ...args], {
+        cwd,
+        detached: true,
+        stdio: ['ignore', 'pipe', 'ignore'],
+        ...(stop && { signal: stop }),
+      })
+      let output = ''
+      child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text))
+      child.once('error', ({ name }) => name !== 'AbortError' && resolve(undefined))
+      child.once('close', (code) => {
+        if (stop?.aborted) reject(stop.reason as Error)
+        else resolve(code === 0 ? output : undefined)
+      })
+    })

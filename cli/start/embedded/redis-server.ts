@@ -2,10 +2,10 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { join, resolve } from 'node:path'
 import { explainDamage } from './damaged-file.ts'
-import { signalOnParentDeath } from './end-process.ts'
 import { keptPassword } from './kept-secrets.ts'
 import { redisBinary } from './redis-binary.ts'
 import { type EmbeddedServer, startServer } from './server.ts'
+import { signalOnParentDeath } from './start-process.ts'
 
 export type AppendFsync = 'always' | 'everysec' | 'no'
 
@@ -21,6 +21,8 @@ export type RedisOptions = {
   readonly settings?: readonly string[]
   /** Receives a line about each long step. */
   readonly log?: (line: string) => void
+  /** Ends the search for a server program. */
+  readonly stop?: AbortSignal
 }
 
 /** Redis 7 has a second name for this setting, and accepts the old one below. */
@@ -39,7 +41,7 @@ const PASSING_TROUBLE = /Address already in use/
 export const startRedis = async (options: RedisOptions): Promise<EmbeddedServer> => {
   // The path must be absolute, since the server changes its directory.
   const dataDir = resolve(options.dataDir)
-  const { program, env, version } = await redisBinary(options.log ?? (() => {}))
+  const { program, env, version } = await redisBinary(options.log ?? (() => {}), options.stop)
   mkdirSync(dataDir, { recursive: true, mode: 0o700 })
   const password = keptPassword(dataDir)
   const configFile = join(dataDir, 'redis.conf')

@@ -1,22 +1,17 @@
-import { spawn } from 'node:child_process'
-import { closeSync, openSync, readFileSync, rmSync } from 'node:fs'
+import type { StdioOptions } from 'node:child_process'
+import { closeSync, openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { endProcess, type StopStep } from './end-process.ts'
 import { choosePort } from './free-port.ts'
-import { endLeftover, readPidFile, writePidFile } from './pid-file.ts'
+import { endLeftover, type StopStep } from './pid-file.ts'
 import { rotateLog } from './program-log.ts'
+import { type StartedProcess, startProcess } from './start-process.ts'
 
 /** A database server that this program has started and looks after. */
-export type EmbeddedServer = {
+export type EmbeddedServer = Pick<StartedProcess, 'pid' | 'exited' | 'stop'> & {
   /** Connection string with user and password, in the form of psql and redis-cli. */
   readonly url: string
   readonly port: number
-  readonly pid: number
-  /** Exit code once the server has ended; null if a signal ended it. */
-  readonly exited: Promise<number | null>
-  /** Ends the server cleanly, or by force if it does not obey. May be called again. */
-  readonly stop: () => Promise<void>
 }
 
 export type ServerOptions = {
@@ -80,7 +75,7 @@ export const startServer = async (options: ServerOptions): Promise<EmbeddedServe
   const giveUpAt = Date.now() + TRY_AGAIN_FOR_MS
   for (;;) {
     const port = await choosePort(join(dataDir, 'port'), options.wantedPort)
-    const running = await run(prepared.commandAt(port), { ...prepared, files, stopSteps })
+    const running = await run(prepared.commandAt(port), prepared, { files, stopSteps })
     const { pid, exited, stop } = running
     if (await becomesReady(running, () => prepared.isReady({ pid, port }))) {
       return { url: prepared.urlAt(port), port, pid, exited, stop }
@@ -98,54 +93,24 @@ export const startServer = async (options: ServerOptions): Promise<EmbeddedServe
   }
 }
 
-type RunOptions = Pick<PreparedServer, 'env' | 'spawnAs' | 'cwd'> & {
-  readonly files: { readonly log: string; readonly pid: string }
-  readonly stopSteps: readonly StopStep[]
-}
-type Running = Pick<EmbeddedServer, 'pid' | 'exited' | 'stop'> & { readonly hasExited: () => boolean }
+type Files = { readonly log: string; readonly pid: string }
 
-/**
- * Runs a server in its own session, so that Ctrl-C does not reach it and its owner can stop servers
- * in order.
- */
-const run = async ([program = '', ...args]: readonly string[], options: RunOptions): Promise<Running> => {
-  const { env, spawnAs, cwd = '/', files, stopSteps } = options
+const run = async (
+  command: readonly string[],
+  { env, cwd = '/', spawnAs }: PreparedServer,
+  { files, stopSteps }: Pick<ServerOptions, 'stopSteps'> & { readonly files: Files },
+): Promise<StartedProcess> => {
   const log = openSync(files.log, 'a', 0o600)
-  const child = spawn(program, args, {
-    env: { ...SERVER_ENVIRONMENT, ...env },
-    cwd,
-    detached: true,
-    stdio: ['ignore', log, log],
-    ...spawnAs,
-  })
-  closeSync(log)
-  let ended = false
-  const exited = new Promise<number | null>((resolve) => {
-    child.once('exit', (code) => {
-      ended = true
-      // The next server may have written its id already.
-      if (readPidFile(files.pid)?.pid === child.pid) rmSync(files.pid, { force: true })
-      resolve(code)
-    })
-  })
-  await new Promise<void>((resolve, reject) => {
-    child.once('spawn', resolve)
-    child.once('error', (cause) => reject(new Error(`cannot run ${program}`, { cause })))
-  })
-  const pid = child.pid
-  if (pid === undefined) throw new Error(`cannot run ${program}`)
-  writePidFile(files.pid, pid)
-  return {
-    pid,
-    exited,
-    hasExited: () => ended,
-    stop: async () => {
-      if (!ended) await endProcess(pid, exited, stopSteps)
-    },
+  const stdio: StdioOptions = ['ignore', log, log]
+  try {
+    const environment = { ...SERVER_ENVIRONMENT, ...env }
+    return await startProcess(command, { env: environment, cwd, spawnAs, stdio, pidFile: files.pid, stopSteps })
+  } finally {
+    closeSync(log)
   }
 }
 
-const becomesReady = async (server: Running, isReady: () => boolean | Promise<boolean>): Promise<boolean> => {
+const becomesReady = async (server: StartedProcess, isReady: () => boolean | Promise<boolean>): Promise<boolean> => {
   const deadline = Date.now() + READY_WITHIN_MS
   while (!server.hasExited() && Date.now() < deadline) {
     if (await isReady()) return true

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { checkBlockers } from '../../../cli/doctor/check-blockers.ts'
+import { checkBlockers } from '../../../cli/doctor/check-postgres.ts'
 import { connectPostgres, type Sql } from '../../../db/connection/postgres.ts'
 import { logBlockers } from '../../../worker/apply/log-blockers.ts'
 import { createWorkspace } from '../../../db/workspaces/workspaces.ts'

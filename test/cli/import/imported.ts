@@ -1,12 +1,12 @@
 import { Buffer } from 'node:buffer'
 import { buildBodies, isUnsent, type Submission } from '../../../cli/import/build-bodies.ts'
 import { describeLines } from '../../../cli/import/lines.ts'
-import { type MappingWords, planMapping } from '../../../cli/import/plan-mapping.ts'
+import { type MappingWords, planMapping } from '../../../cli/import/mapping.ts'
 import { describePlan } from '../../../cli/import/report.ts'
 import { openText, type SourceOptions } from '../../../cli/import/source-file.ts'
 import { surveyFile } from '../../../cli/import/survey.ts'
 
-export type Words = Partial<MappingWords> & Omit<SourceOptions, 'folder'>
+export type Words = Partial<MappingWords> & SourceOptions
 
 /** The outcome of an import of this content, without a service. */
 export type Imported = {
@@ -26,14 +26,14 @@ export const imported = (name: string, content: string | Uint8Array, words: Word
   const mapping = planMapping(file, { map: [], 'map-value': [], set: [], 'keep-rest': false, utc: false, ...words })
   const survey = surveyFile(file, mapping, true)
   const made = [...buildBodies(file.rows(), mapping)].filter((item): item is Submission => !isUnsent(item))
-  const described = ({ lines, reasons }: (typeof survey.unsent)[number]): string =>
+  const described = ({ lines, reasons }: (typeof survey.skipped)[number]): string =>
     `${describeLines(lines)}: ${reasons.join('; ')}`
   return {
     bodies: made.map(({ body }) => JSON.parse(body) as unknown),
     texts: made.map(({ body }) => body),
     lines: made.map(({ lines }) => describeLines(lines)),
-    refused: [...survey.unsent.filter(({ isSkipped }) => !isSkipped), ...survey.refused].map(described),
-    skipped: survey.unsent.filter(({ isSkipped }) => isSkipped).map(described),
+    refused: [...survey.unreadable, ...survey.refused].map(described),
+    skipped: survey.skipped.map(described),
     doubts: survey.doubts.map(described),
     plan: describePlan(file, mapping, survey).join('\n'),
   }

@@ -80,7 +80,7 @@ describe('the embedded PostgreSQL', () => {
     const first = await start()
     await ask(first, 'create table killed as select 1 as id')
     process.kill(first.pid, 'SIGKILL')
-    assert.equal(await first.exited, null)
+    assert.equal(await first.exited, 'ended with SIGKILL')
     const second = await start()
     assert.deepEqual(await ask(second, 'select id from killed'), [{ id: 1 }])
   })
@@ -105,7 +105,7 @@ describe('the embedded PostgreSQL', () => {
     const left = await start()
     const server = await start()
     assert.equal(processIdentity(left.pid), undefined)
-    assert.equal(await left.exited, 0)
+    assert.equal(await left.exited, 'ended with 0')
     assert.equal(server.url, left.url)
   })
 

@@ -67,7 +67,7 @@ describe('the embedded Redis', () => {
       await redis.set('killed', 'kept')
       process.kill(first.pid, 'SIGKILL')
     })
-    assert.equal(await first.exited, null)
+    assert.equal(await first.exited, 'ended with SIGKILL')
     const second = await start()
     assert.equal(await ask(second.url, (redis) => redis.get('killed')), 'kept')
   })
@@ -76,7 +76,7 @@ describe('the embedded Redis', () => {
     const left = await start()
     const server = await start()
     assert.equal(processIdentity(left.pid), undefined)
-    assert.equal(await left.exited, 0)
+    assert.equal(await left.exited, 'ended with 0')
     assert.equal(server.url, left.url)
   })
 

@@ -1,0 +1,56 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import type { StartedProcess } from './start-process.ts'
+
+type Running = Pick<StartedProcess, 'pid' | 'exited' | 'stop'>
+type Kept = {
+  readonly name: string
+  readonly startAgain: () => Promise<Running>
+  readonly say: (line: string) => void
+}
+
+const FIRST_DELAY_MS = 500
+const LONGEST_DELAY_MS = 10_000
+const GOOD_RUN_MS = 30_000
+
+/**
+ * Starts a process again whenever it ends, until it is stopped. The delay grows with each failure,
+ * and is short again after a good run.
+ */
+export const keepRunning = (
+  first: Running,
+  { name, startAgain, say }: Kept,
+): { readonly pid: () => number; readonly stop: () => Promise<void> } => {
+  const stopped = new AbortController()
+  let running = first
+  const keep = async (): Promise<void> => {
+    let startedAt = Date.now()
+    let failures = 0
+    let why = `it ${await first.exited}`
+    while (!stopped.signal.aborted) {
+      failures = Date.now() - startedAt >= GOOD_RUN_MS ? 1 : failures + 1
+      const delayMs = Math.min(FIRST_DELAY_MS * 2 ** (failures - 1), LONGEST_DELAY_MS)
+      say(`${name} is started again in ${delayMs / 1000} s: ${why}`)
+      await pause(delayMs, undefined, { signal: stopped.signal }).catch(() => {})
+      if (stopped.signal.aborted) return
+      startedAt = Date.now()
+      try {
+        running = await startAgain()
+        if (stopped.signal.aborted) return
+        why = `it ${await running.exited}`
+      } catch (error) {
+        why = error instanceof Error ? error.message : String(error)
+      }
+    }
+  }
+  const kept = keep()
+  return {
+    pid: () => running.pid,
+    stop: async () => {
+      stopped.abort()
+      await running.stop()
+      await kept
+      // It may have been started again meanwhile.
+      await running.stop()
+    },
+  }
+}

@@ -1,0 +1,13 @@
+import { resolve } from 'node:path'
+
+const PACKAGE = 'feedback-insights'
+
+/**
+ * The path of a file that the caller named. npm and Bun run scripts in the folder of this package.
+ * Each names the caller's folder in another way.
+ */
+export const pathOfCaller = (path: string, environment: Readonly<Record<string, string | undefined>>): string => {
+  const isScript = environment['npm_package_name'] === PACKAGE
+  const called = environment['INIT_CWD'] ?? environment['npm_config_local_prefix']
+  return resolve((isScript ? called : undefined) ?? '.', path)
+}
