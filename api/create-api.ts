@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { conditionOf, type ReadCondition } from '../health/condition.ts'
 import { answerSeconds } from '../db/connection/answer-time.ts'
-import { createKnownWorkspaces } from '../db/workspaces/known-workspaces.ts'
+import { createKnownWorkspaces } from '../db/workspaces/workspaces.ts'
 import { readChanges } from '../db/reads/changes.ts'
 import { findAccount, readAccountStory, readFeedbackContext } from '../db/reads/context.ts'
 import { compareSpans, countFeedback } from '../db/reads/insights.ts'

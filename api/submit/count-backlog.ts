@@ -1,4 +1,4 @@
-import type { ListKnownWorkspaces } from '../../db/workspaces/known-workspaces.ts'
+import type { ListKnownWorkspaces } from '../../db/workspaces/workspaces.ts'
 import type { RedisClient } from '../../queue/redis/connect-redis.ts'
 import type { JobQueues } from '../../queue/jobs/job-queues.ts'
 import { countQueued } from '../../queue/log/log-totals.ts'

@@ -2,7 +2,7 @@ import { choosePurged } from '../../contract/identity/choose-purged.ts'
 import type { Realm } from '../../contract/identity/own-id.ts'
 import type { PurgeRequest } from '../../contract/purge-request.ts'
 import type { Sql } from '../connection/postgres.ts'
-import { loadPurge } from '../purges/load-purge.ts'
+import { loadPurge } from '../purges/decide-purge.ts'
 
 /**
  * The contacts that a purge with the same identifiers would match. `waitingKey`: the key of the

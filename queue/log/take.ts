@@ -7,12 +7,8 @@ export type TakeRequest = {
   workspaceId: string
   /** The position to note. Entries up to it are trimmed after `redoMs`. */
   applied?: number | undefined
-  /**
-   * Read behind this number instead of the noted position. A higher number reads ahead of the
-   * strides in work. A lower one moves the noted position back, since Postgres has an older
-   * position.
-   */
-  after?: number | undefined
+  /** Moves the noted position back to this one, since Postgres has an older position. */
+  rewindTo?: number | undefined
   /** The bound of strides to note; Infinity for a full stride. */
   stride?: number | undefined
 }
@@ -44,8 +40,6 @@ export type Taken =
       after: number
       /** How many submissions a stride may have; Infinity for a full one. */
       stride: number
-      /** More submissions wait behind these. */
-      isMore: boolean
       /** How many workers died of the first submission in quarantine. */
       quarantineDeaths: number
     }
@@ -55,8 +49,7 @@ export const FULL_STRIDE_SUBMISSIONS = 500
 /** A call blocks Redis for milliseconds. */
 const WORKSPACES_AT_ONCE = 100
 
-type Answer =
-  0 | 1 | 2 | [after: string, stride: string, last: string, quarantineDeaths: number | string, ...entries: string[]]
+type Answer = 0 | 1 | 2 | [after: string, stride: string, quarantineDeaths: number | string, ...entries: string[]]
 
 /** Takes the next submissions of logs, as lua/take.lua describes. */
 export const createTake = (
@@ -68,9 +61,9 @@ export const createTake = (
     const settings = [worker, leaseMs, submissions, bytes, takesDeep ? 1 : 0, redoMs, FULL_STRIDE_SUBMISSIONS]
     const answers = await take(
       settings,
-      requests.map(({ workspaceId, applied, after, stride }) => ({
+      requests.map(({ workspaceId, applied, rewindTo, stride }) => ({
         workspaceId,
-        values: [applied ?? '', after ?? '', strideText(stride)],
+        values: [applied ?? '', rewindTo ?? '', strideText(stride)],
       })),
     )
     return answers.map((answer, at) => readAnswer(requests[at]!.workspaceId, answer, submissions))
@@ -86,7 +79,7 @@ const readAnswer = (workspaceId: string, answer: Answer, most: number): Taken =>
   if (answer === 0) return { outcome: 'idle' }
   if (answer === 1) return { outcome: 'leased' }
   if (answer === 2) return { outcome: 'deep' }
-  const [after, strideOrNone, last, quarantineDeaths, ...entries] = answer
+  const [after, strideOrNone, quarantineDeaths, ...entries] = answer
   const stride = strideOrNone === '' ? Infinity : Number(strideOrNone)
   const submissions = entries
     .flatMap((value) => readEntry(workspaceId, value))
@@ -97,7 +90,6 @@ const readAnswer = (workspaceId: string, answer: Answer, most: number): Taken =>
     submissions,
     after: Number(after),
     stride,
-    isMore: (submissions.at(-1)?.number ?? Number(after)) < Number(last),
     quarantineDeaths: Number(quarantineDeaths),
   }
 }

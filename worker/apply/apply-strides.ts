@@ -1,9 +1,37 @@
+import type { HashKey } from '../../contract/identity/own-id.ts'
+import type { Submission, SubmissionOf } from '../../contract/submission.ts'
 import { load } from '../../db/apply/load.ts'
 import type { Sql } from '../../db/connection/postgres.ts'
 import { moveRecords, noChanges, type Progress, save } from '../../db/apply/save.ts'
-import type { FoldedSubmission } from '../fold/receipts.ts'
-import type { ApplyStores, Stride, StrideResult } from './stride.ts'
 import { type FoldedSegment, StrideWork } from './stride-work.ts'
+
+/** Submissions of one workspace, ascending, read behind `after`. */
+export type Stride = { workspaceId: string; after: number; submissions: readonly Submission[] }
+export type AppliedSubmission = { submission: Submission; state: 'applied' | 'superseded' }
+export type StrideResult =
+  | { outcome: 'deleted' }
+  /** Postgres has lost its last commits: the log has to be read again from this position. */
+  | { outcome: 'behind'; position: number }
+  | {
+      outcome: 'applied'
+      position: number
+      /** The submissions that this call applied, with purges that matched no contact. */
+      applied: AppliedSubmission[]
+      /**
+       * Submissions at or below the position at loading: another writer applied them, or they were
+       * lost.
+       */
+      found: Submission[]
+      /** Purges that matched contacts. Their records are still to be removed. */
+      decided: SubmissionOf<'purge_contact'>[]
+    }
+
+export type ApplyStores = {
+  sql: Sql
+  hashKey: HashKey
+  /** The workspaces that had purges. Epochs of their keys are loaded at once. */
+  purgedWorkspaces?: Set<string>
+}
 
 /**
  * The most rounds without progress. More mean that the fold asks for a key that loading does not
@@ -50,7 +78,8 @@ const saveAll = async (sql: Sql, folded: readonly Folded[]): Promise<boolean> =>
   const progress: Progress[] = []
   for (const [at, { work, segment }] of folded.entries()) {
     segment.fold.writeTo(changes, at + 1)
-    const { applied, superseded } = countStates(segment.fold.folded)
+    const superseded = segment.fold.folded.filter(({ state }) => state === 'superseded').length
+    const applied = segment.fold.folded.length - superseded
     progress.push({ w: at + 1, expected: work.position, position: segment.end, applied, superseded })
   }
   const workspaceIds = folded.map(({ work }) => work.stride.workspaceId)
@@ -67,9 +96,4 @@ const saveAll = async (sql: Sql, folded: readonly Folded[]): Promise<boolean> =>
       for (const { work, segment } of folded) work.noteSaved(segment)
       return true
   }
-}
-
-export const countStates = (folded: readonly FoldedSubmission[]): { applied: number; superseded: number } => {
-  const superseded = folded.filter(({ state }) => state === 'superseded').length
-  return { applied: folded.length - superseded, superseded }
 }

@@ -3,12 +3,12 @@ import { feedbackId } from '../../contract/stored-feedback.ts'
 import type { Submission, SubmissionOf } from '../../contract/submission.ts'
 import { KEY, type Loaded, WHOLE, WHOLE_IF_LARGE } from '../../db/apply/load.ts'
 import { moveRecords } from '../../db/apply/save.ts'
-import { removeBefore } from '../../db/purges/remove-before.ts'
+import { removeBefore } from '../../db/purges/purge.ts'
 import { Fold, type FoldableSubmission } from '../fold/fold.ts'
 import { Missing, type MissingState } from '../fold/missing.ts'
-import { decidePurge } from '../purge/decide-purge.ts'
+import { decidePurge } from '../../db/purges/decide-purge.ts'
 import { StrideKeys } from './keys.ts'
-import type { AppliedSubmission, ApplyStores, Stride, StrideResult } from './stride.ts'
+import type { AppliedSubmission, ApplyStores, Stride, StrideResult } from './apply-strides.ts'
 
 /**
  * A folded segment and its end. `skipped`: replays that are applied already, or that a purge took

@@ -29,7 +29,6 @@ export class AccountNames {
   }
 
   learnDomain(row: LoadedRow): void {
-    if (this.#domains.has(row.key)) return
     this.#domains.set(row.key, { account: this.profiles.learn(row), isClaimed: row.claimed })
   }
 
@@ -38,7 +37,6 @@ export class AccountNames {
    * claimed.
    */
   learnName(row: LoadedRow): void {
-    if (this.#names.has(row.key)) return
     const account = this.profiles.learn(row)
     if (row.domain === null) this.#names.set(row.key, { kind: row.claimed ? 'claimed' : 'anonymous', account })
     else {
@@ -109,10 +107,5 @@ export class AccountNames {
       if (meaning.kind === 'linked') changes.account_name.push({ w, name, domain: meaning.domain, claimed: false })
       else changes.account_name.push({ w, name, account: meaning.account.id, claimed: meaning.kind === 'claimed' })
     }
-  }
-
-  beginNextStride(): void {
-    this.#changedDomains.clear()
-    this.#changedNames.clear()
   }
 }

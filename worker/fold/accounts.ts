@@ -24,7 +24,7 @@ export class Accounts {
   readonly profiles = new Profiles('account')
   readonly names: AccountNames
   readonly #byExternalId = new Map<string, Profile>()
-  #newKeys: { key: string; externalId: string; source: string; account: Profile }[] = []
+  readonly #newKeys: { key: string; externalId: string; source: string; account: Profile }[] = []
 
   constructor(realm: Realm, unresolved: Unresolved) {
     this.realm = realm
@@ -33,7 +33,7 @@ export class Accounts {
   }
 
   learnKey(row: LoadedRow): void {
-    if (!this.#byExternalId.has(row.key)) this.#byExternalId.set(row.key, this.profiles.learn(row))
+    this.#byExternalId.set(row.key, this.profiles.learn(row))
   }
 
   findByKey(key: string): Profile | undefined {
@@ -81,12 +81,6 @@ export class Accounts {
     this.names.writeTo(changes, w)
     for (const { key, externalId, source, account } of this.#newKeys)
       changes.account_key.push({ w, key, source, external_id: externalId, account: account.id })
-  }
-
-  beginNextStride(): void {
-    this.profiles.beginNextStride()
-    this.names.beginNextStride()
-    this.#newKeys = []
   }
 
   #findOrCreate({ record, source }: Identified): Profile {

@@ -33,7 +33,7 @@ export class Contacts {
   readonly emails: Emails
   /** By the key of an external id in all sources; the oldest source comes first. */
   readonly #byExternalId = new Map<string, SourceKey[]>()
-  #newKeys: NewKey[] = []
+  readonly #newKeys: NewKey[] = []
 
   constructor(realm: Realm, epochs: Epochs, unresolved: Unresolved) {
     this.realm = realm
@@ -42,13 +42,10 @@ export class Contacts {
     this.emails = new Emails(realm, epochs, this.profiles)
   }
 
-  /**
-   * Takes the loaded sources of external ids. A session keeps the sources that it knows, since they
-   * may be newer.
-   */
+  /** Takes the loaded sources of external ids. */
   learnKeys(rows: readonly LoadedRow[]): void {
     const sources = Map.groupBy(
-      rows.filter(({ kind, key }) => kind === 'contact_key' && !this.#byExternalId.has(key)),
+      rows.filter(({ kind }) => kind === 'contact_key'),
       ({ key }) => key,
     )
     for (const [key, own] of sources) {
@@ -120,12 +117,6 @@ export class Contacts {
     this.emails.writeTo(changes, w)
     for (const { key, source, externalId, number, contact } of this.#newKeys)
       changes.contact_key.push({ w, key, source, external_id: externalId, contact: contact.id, number })
-  }
-
-  beginNextStride(): void {
-    this.profiles.beginNextStride()
-    this.emails.beginNextStride()
-    this.#newKeys = []
   }
 }
 

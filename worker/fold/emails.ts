@@ -34,9 +34,9 @@ export class Emails {
   readonly epochs: Epochs
   readonly profiles: Profiles
   readonly #meanings = new Map<string, Meaning>()
-  /** Changes of this stride, by email. */
+  /** The changes, by email. */
   readonly #held = new Map<string, Map<Profile, Holding>>()
-  #gone: { email: string; contact: Profile }[] = []
+  readonly #gone: { email: string; contact: Profile }[] = []
 
   constructor(realm: Realm, epochs: Epochs, profiles: Profiles) {
     this.realm = realm
@@ -45,7 +45,6 @@ export class Emails {
   }
 
   learn(row: LoadedRow): void {
-    if (this.#meanings.has(row.key)) return
     this.#meanings.set(row.key, { contact: this.profiles.learn(row), isClaimed: row.claimed, number: row.number })
   }
 
@@ -100,11 +99,6 @@ export class Emails {
           changes.email.push({ w, email, contact: contact.id, number, claimed: isClaimed })
     for (const { email, contact } of this.#gone)
       if (contact.isStored) changes.email_gone.push({ w, email, contact: contact.id })
-  }
-
-  beginNextStride(): void {
-    this.#held.clear()
-    this.#gone = []
   }
 
   #addAlias(email: string, contact: Profile): void {

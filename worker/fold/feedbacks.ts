@@ -145,11 +145,6 @@ export class Feedbacks {
     }
     for (const [title, count] of uses) changes.uses.push({ w, title, uses: count })
   }
-
-  beginNextStride(): void {
-    this.#feedbacks.clear()
-    this.#storedNumbers.clear()
-  }
 }
 
 /**

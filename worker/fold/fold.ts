@@ -31,7 +31,8 @@ export class Fold {
   readonly #projects: Projects
   readonly #feedbacks: Feedbacks
   readonly #conversations: Conversations
-  #folded: FoldedSubmission[] = []
+  /** The submissions so far, with their states. */
+  readonly folded: FoldedSubmission[] = []
 
   constructor(realm: Realm) {
     this.#contacts = new Contacts(realm, this.#epochs, this.#unresolved)
@@ -47,15 +48,7 @@ export class Fold {
     this.#conversations = new Conversations(realm, this.#contacts, this.#unresolved)
   }
 
-  /** The number of contacts, accounts and conversations in memory. */
-  get size(): number {
-    return this.#contacts.profiles.size + this.#accounts.profiles.size + this.#conversations.size
-  }
-
-  /**
-   * Takes the loaded rows of a stride's keys. A session keeps the state that it knows, since it may
-   * be newer.
-   */
+  /** Takes the loaded rows of a stride's keys. */
   learn(loaded: Loaded, wanted: WantedKeys): void {
     this.#epochs.learn(loaded, wanted)
     this.#contacts.learnKeys(loaded.rows)
@@ -68,15 +61,10 @@ export class Fold {
     const claims = new Claims()
     const { state, subject } = this.#apply(submission, claims)
     claims.applyAll()
-    this.#folded.push({ submission, state, subject })
+    this.folded.push({ submission, state, subject })
   }
 
-  /** The states of this stride's submissions. */
-  get folded(): readonly FoldedSubmission[] {
-    return this.#folded
-  }
-
-  /** Writes the changes of this stride. `w`: the index of the workspace. */
+  /** Writes the changes. `w`: the index of the workspace. */
   writeTo(changes: Changes, w: number): void {
     this.#accounts.writeTo(changes, w)
     this.#contacts.writeTo(changes, w)
@@ -84,18 +72,7 @@ export class Fold {
     this.#feedbacks.writeTo(changes, w)
     this.#conversations.writeTo(changes, w)
     this.#unresolved.writeTo(changes, w)
-    for (const folded of this.#folded) writeReceipt(changes, w, folded)
-  }
-
-  /** Call it when the save of a stride begins. A session then folds the next stride. */
-  beginNextStride(): void {
-    this.#accounts.beginNextStride()
-    this.#contacts.beginNextStride()
-    this.#projects.beginNextStride()
-    this.#feedbacks.beginNextStride()
-    this.#conversations.beginNextStride()
-    this.#unresolved.beginNextStride()
-    this.#folded = []
+    for (const folded of this.folded) writeReceipt(changes, w, folded)
   }
 
   #apply(submission: FoldableSubmission, claims: Claims): { state: FoldedSubmission['state']; subject: Subject } {

@@ -91,11 +91,6 @@ export class Messages {
     }
   }
 
-  beginNextStride(): void {
-    this.#messages.clear()
-    this.#stored.clear()
-  }
-
   #isNewer(id: string, { id: conversationId, isStored, submission }: Written): boolean {
     const held = this.#held(id, conversationId, isStored)
     if (held === undefined) return false

@@ -9,30 +9,21 @@ import type { Values } from './profile-values.ts'
 const MOST_PROPERTIES = 1_000
 
 type Draft = { columns: Record<string, JsonValue>; properties: JsonObject; account: Profile | null }
-const emptyDraft = (): Draft => ({ columns: {}, properties: {}, account: null })
 
-/**
- * A contact or account in up to three layers, the later over the earlier: the loaded rows; the
- * changes of earlier strides of a session, which the loaded rows may lack; and the changes of this
- * stride.
- */
+/** A contact or account: the loaded row, and over it the draft with the changes of a stride. */
 export class Profile {
   readonly kind: 'contact' | 'account'
   readonly id: string
-  isStored: boolean
+  readonly isStored: boolean
   absorbedBy: Profile | null = null
-  /** The absorption is written. */
-  isGone = false
-  /** The first and the last submission of this stride that changed it; 0 for none. */
+  /** The first and the last submission that changed it; 0 for none. */
   firstNumber = 0
   lastNumber = 0
-  draft = emptyDraft()
+  readonly draft: Draft = { columns: {}, properties: {}, account: null }
   /** The draft has all metadata and replaces the stored metadata. */
   isTrimmed = false
   /** The submission before the last one that changed it. */
   #priorNumber = 0
-  #earlier = emptyDraft()
-  #earlierNumber = 0
   #stored: { presence: number; version: number | null } | undefined
   #storedNumber: number | undefined
   #whole: WholeProfile | undefined
@@ -43,7 +34,7 @@ export class Profile {
     this.isStored = isStored
   }
 
-  /** Takes a loaded row. The known state stays, since it may be newer. */
+  /** Takes a loaded row. Several keys can lead to the same profile. */
   learn({ kind, presence, version, number, whole }: LoadedRow): void {
     this.#stored ??= { presence, version }
     // The number in an email's row is that of the claim.
@@ -82,7 +73,7 @@ export class Profile {
   /** Absorbs a contact or account that was known by a weak key alone. */
   absorb(other: Profile, number: number): void {
     if (other.isStored && other.#whole === undefined) throw other.#missing()
-    const columns = { ...other.#whole?.columns, ...other.#earlier.columns, ...other.draft.columns }
+    const columns = { ...other.#whole?.columns, ...other.draft.columns }
     this.fillIn({ columns, properties: other.allProperties() }, number)
     this.#touch(number)
     const numbers = [this.firstNumber, other.firstNumber, other.#whole?.first ?? 0]
@@ -103,40 +94,20 @@ export class Profile {
   }
 
   hasColumn(column: string): boolean {
-    const changed = this.#changedColumn(column)
+    const changed = this.draft.columns[column]
     if (changed !== undefined) return changed !== null
     return this.isStored && (this.#loaded().presence & PRESENCE[column]!) !== 0
   }
 
   /** For contacts only. */
   hasAccount(): boolean {
-    if (this.draft.account !== null || this.#earlier.account !== null) return true
+    if (this.draft.account !== null) return true
     return this.isStored && (this.#loaded().presence & PRESENCE['account']!) !== 0
   }
 
   /** All metadata. The stored metadata must be loaded. */
   allProperties(): JsonObject {
-    return { ...this.#whole?.properties, ...this.#earlier.properties, ...this.draft.properties }
-  }
-
-  /** Turns the changes of this stride into the known state for the next stride of a session. */
-  beginNextStride(): void {
-    if (this.lastNumber === 0) return
-    if (!this.isStored) {
-      this.#whole = { first: this.firstNumber, columns: {}, properties: {} }
-      this.#stored = { presence: 0, version: null }
-    }
-    Object.assign(this.#earlier.columns, this.draft.columns)
-    for (const key of Object.keys(this.draft.properties))
-      setMember(this.#earlier.properties, key, this.draft.properties[key]!)
-    this.#earlier.account = this.draft.account ?? this.#earlier.account
-    this.#earlierNumber = this.lastNumber
-    this.draft = emptyDraft()
-    this.firstNumber = 0
-    this.lastNumber = 0
-    this.#priorNumber = 0
-    this.isStored = true
-    this.isTrimmed = false
+    return { ...this.#whole?.properties, ...this.draft.properties }
   }
 
   #missing(): Missing {
@@ -165,25 +136,19 @@ export class Profile {
   #numberBefore(number: number): number {
     const changed = this.lastNumber === number ? this.#priorNumber : this.lastNumber
     if (changed > 0) return changed
-    if (this.#earlierNumber > 0) return this.#earlierNumber
     if (!this.isStored) return 0
     if (this.#storedNumber === undefined) throw this.#missing()
     return this.#storedNumber
   }
 
-  #changedColumn(column: string): JsonValue | undefined {
-    const changed = this.draft.columns[column]
-    return changed === undefined ? this.#earlier.columns[column] : changed
-  }
-
   #version(): number | null {
-    const changed = this.#changedColumn('source_updated_at')
+    const changed = this.draft.columns['source_updated_at']
     if (changed !== undefined) return typeof changed === 'string' ? instantOf(changed) : null
     return this.isStored ? this.#loaded().version : null
   }
 
   #hasProperty(key: string): boolean {
-    if (Object.hasOwn(this.draft.properties, key) || Object.hasOwn(this.#earlier.properties, key)) return true
+    if (Object.hasOwn(this.draft.properties, key)) return true
     if (!this.isStored) return false
     if (this.#whole === undefined) throw this.#missing()
     return Object.hasOwn(this.#whole.properties, key)
@@ -200,7 +165,6 @@ export class Profile {
     for (const key of keys) setMember(kept, key, all[key]!)
     this.draft.properties = kept
     if (this.#whole !== undefined) this.#whole = { ...this.#whole, properties: {} }
-    this.#earlier.properties = {}
     this.isTrimmed = true
   }
 }

@@ -15,10 +15,6 @@ export class Profiles {
     this.kind = kind
   }
 
-  get size(): number {
-    return this.#profiles.size
-  }
-
   /** Takes a loaded row about a profile. */
   learn(row: LoadedRow): Profile {
     let profile = this.#profiles.get(row.id)
@@ -27,12 +23,8 @@ export class Profiles {
     return profile
   }
 
-  /**
-   * Takes a row that was requested by own id, which may be an alias. A session keeps the profile
-   * that it knows.
-   */
+  /** Takes a row that was requested by own id, which may be an alias. */
   learnById(row: LoadedRow): void {
-    if (row.key !== row.id && this.#profiles.has(row.key)) return
     const profile = this.learn(row)
     if (row.key !== row.id) this.#aliases.set(row.key, profile)
   }
@@ -65,14 +57,7 @@ export class Profiles {
       changes[`${this.kind}_alias`].push({ w, id, target: profile.current().id })
   }
 
-  beginNextStride(): void {
-    for (const profile of this.#profiles.values()) profile.beginNextStride()
-    this.#newAliases.clear()
-  }
-
   #writeAbsorbed(changes: Changes, w: number, profile: Profile): void {
-    if (profile.isGone) return
-    profile.isGone = true
     changes[`${this.kind}_${profile.isStored ? 'gone' : 'alias'}`].push({
       w,
       id: profile.id,

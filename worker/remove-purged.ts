@@ -1,12 +1,12 @@
-import type { RemovalJob } from '../../contract/jobs.ts'
-import { findPurge, finishPurge, type PurgeCounts, removePurged } from '../../db/purges/purge.ts'
-import { purgeDead } from '../../db/purges/purge-dead.ts'
-import { findKeysToFree, freeKeys } from '../../db/submissions/idempotency-keys.ts'
-import { tagShortened } from '../../db/tags/tag-shortened.ts'
-import { freeIdempotencyKeys } from '../../queue/admission/idempotency.ts'
-import { enqueueTagging } from '../../queue/jobs/job-queues.ts'
-import { createLog } from '../../queue/log/log.ts'
-import type { WorkerStores } from '../dependencies.ts'
+import type { RemovalJob } from '../contract/jobs.ts'
+import { findPurge, finishPurge, type PurgeCounts, removePurged } from '../db/purges/purge.ts'
+import { purgeDead } from '../db/purges/purge-dead.ts'
+import { findKeysToFree, freeKeys } from '../db/submissions/idempotency-keys.ts'
+import { tagShortened } from '../db/tags/tagging.ts'
+import { freeIdempotencyKeys } from '../queue/admission/idempotency.ts'
+import { enqueueTagging } from '../queue/jobs/job-queues.ts'
+import { createLog } from '../queue/log/log.ts'
+import type { WorkerStores } from './processors.ts'
 
 export type FinishedPurge = { number: number; counts: PurgeCounts }
 
