@@ -3,6 +3,7 @@ import { MAX_BATCH_BODY_BYTES } from '../contract/limits.ts'
 import type { Operation } from '../contract/submission.ts'
 import { findProgress } from '../db/apply/answers.ts'
 import type { Sql } from '../db/connection/postgres.ts'
+import { canPurgeMatch } from '../db/identity/find-contacts.ts'
 import { findIdempotencyKeys } from '../db/submissions/idempotency-keys.ts'
 import { createNumberFloor } from '../db/submissions/number-floor.ts'
 import { findTokenHolders } from '../db/tokens.ts'
@@ -18,7 +19,6 @@ import { createAuthenticate } from './authenticate.ts'
 import type { ApiConfig } from './config.ts'
 import { createResolveReferences } from './resolve-references.ts'
 import { isWhole } from './serve.ts'
-import { createCanPurgeMatch } from './stored-purge-match.ts'
 import { createAwaitProgress, type FindProgress } from './submit/await-progress.ts'
 import { createEmptyBuckets } from './submit/empty-buckets.ts'
 import type { IntakeDependencies } from './submit/intake-dependencies.ts'
@@ -67,7 +67,8 @@ export const createIntake = (resources: Resources, circumstances: Circumstances)
     authenticate: createAuthenticate(findTokens, { now: Date.now, steadily }),
     admit: admitUnderPressure(resources, wake, pressure),
     resolveReferences: createResolveReferences({ sql, timeoutMs: LOOK_UP_TIMEOUT_MS, awaitProgress }),
-    canPurgeMatch: createCanPurgeMatch(sql, { hashKey, timeoutMs: LOOK_UP_TIMEOUT_MS }),
+    canPurgeMatch: (workspaceId, wanted) =>
+      withinTime(canPurgeMatch(sql, { hashKey, workspaceId }, wanted), LOOK_UP_TIMEOUT_MS),
     awaitProgress,
     emptyBuckets: createEmptyBuckets(steadily),
     pressure: pressure.current,

@@ -1,10 +1,10 @@
 import type { HashKey } from '../../contract/identity/own-id.ts'
+import type { PurgeRequest } from '../../contract/purge-request.ts'
 import type { Operation } from '../../contract/submission.ts'
 import type { Admit, RateLimit } from '../../queue/admission/admission.ts'
 import type { Authenticate } from '../authenticate.ts'
 import type { OnFault } from '../fault-ids.ts'
 import type { Refusal, Unavailable } from '../refusal.ts'
-import type { CanPurgeMatch } from '../stored-purge-match.ts'
 import type { ResolveReferences } from '../resolve-references.ts'
 import type { AwaitProgress } from './await-progress.ts'
 import type { BodiesInHand } from './bodies-in-hand.ts'
@@ -20,7 +20,8 @@ export type IntakeDependencies = {
   isWhole: (request: Request) => Promise<boolean>
   admit: Admit
   resolveReferences: ResolveReferences
-  canPurgeMatch: CanPurgeMatch
+  /** Whether a purge would match stored data. Rejects when Postgres does not answer in time. */
+  canPurgeMatch: (workspaceId: string, wanted: PurgeRequest) => Promise<boolean>
   awaitProgress: AwaitProgress
   bodies: BodiesInHand
   emptyBuckets: EmptyBuckets

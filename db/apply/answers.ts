@@ -1,4 +1,3 @@
-import { idOfEpoch } from '../../contract/identity/own-id.ts'
 import type { SubmissionState } from '../../contract/receipt.ts'
 import type { Sql } from '../connection/postgres.ts'
 
@@ -127,30 +126,3 @@ export const findProgress = (
         ) as is_unmatched
       from submission as s where s.workspace_id = k.workspace_id and s.id = k.id limit 1
     ) as s`.execute()
-
-/** The keys of a purge request in epoch 0, and its email in canonical form. */
-export type PurgeKeys = {
-  externalKey: string | null
-  email: string | null
-  emailKey: string | null
-  source: string | null
-}
-
-/**
- * Whether a purge can match stored data. It may return true for a purge that finds nothing, and
- * never returns false for one that finds something.
- */
-export const canPurgeMatch = async (
-  sql: Sql,
-  workspaceId: string,
-  { externalKey, email, emailKey, source }: PurgeKeys,
-): Promise<boolean> => {
-  const deadKeys = [externalKey, emailKey].filter((key) => key !== null)
-  const [found] = await sql<[{ matches: boolean; epoch: number }]>`
-    select matches, epoch from purge_matches(
-      ${workspaceId}::uuid, ${externalKey}::uuid, ${email}::text, ${source}::text, ${deadKeys}::uuid[])`
-  if (found.matches || externalKey === null || found.epoch === 0) return found.matches
-  const [unresolved] = await sql<[{ found: boolean }]>`
-    select is_unresolved(${workspaceId}::uuid, ${idOfEpoch(externalKey, found.epoch)}::uuid) as found`
-  return unresolved.found
-}

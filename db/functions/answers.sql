@@ -1,6 +1,5 @@
--- Queries of the API before it answers: which contact or project a reference means, and whether a
--- purge can match anything. Both read stored data only. The API decides what the queued submissions
--- may still change.
+-- What the references of feedback mean, for the answers of the API. It reads stored data only. The
+-- API decides what the queued submissions may still change.
 
 -- Answers for the references of many feedback at once. Keys of one kind come as parallel arrays;
 -- `place` is a key's index in them. A key that is not stored has no row.
@@ -70,38 +69,3 @@ begin
         where p.workspace_id = k.workspace_id and p.id = k.id limit 1) as p;
   end if;
 end $$;
-
--- Whether a purge can match stored data: a contact by external id or email, a record that names the
--- unknown external id, or a dead submission. It may return true for a purge that then finds
--- nothing, since only the decision counts. It never returns false for a purge that finds something.
--- external_key and dead_keys have epoch 0. epoch: of external_key; above 0, the caller has to call
--- `is_unresolved` with the key of that epoch.
-create or replace function purge_matches(
-  ws uuid, external_key uuid, wanted_email text, wanted_source text, dead_keys uuid[],
-  out matches boolean, out epoch int
-)
-  language plpgsql stable
-  set enable_seqscan = off
-  set enable_bitmapscan = off
-  set plan_cache_mode = force_generic_plan
-as $$
-begin
-  select p.epoch into epoch from purged_key as p where p.workspace_id = ws and p.key_id = external_key;
-  epoch := coalesce(epoch, 0);
-  matches :=
-    exists (
-      select from contact_external_id as e
-      where e.workspace_id = ws and e.key_id = external_key and (wanted_source is null or e.source = wanted_source)
-    )
-    or exists (select from contact_email as e where e.workspace_id = ws and e.email = wanted_email)
-    or (epoch = 0 and is_unresolved(ws, external_key))
-    or exists (select from dead_submission as d where d.workspace_id = ws and d.keys && dead_keys);
-end $$;
-
--- Whether a record waits for a contact with this key.
-create or replace function is_unresolved(ws uuid, unresolved_key uuid) returns boolean
-  language sql stable
-  set enable_seqscan = off
-as $$
-  select exists (select from unresolved as u where u.workspace_id = ws and u.key_id = unresolved_key and u.slot <> 'a')
-$$;

@@ -32,3 +32,14 @@ export const findContacts = async (sql: Sql, realm: Realm, wanted: PurgeRequest)
     keys: [...keys, ...contactIds, ...also.aliases],
   }
 }
+
+/** Whether a purge would match stored data: a contact, a record that waits for it, or a dead submission. */
+export const canPurgeMatch = async (sql: Sql, realm: Realm, wanted: PurgeRequest): Promise<boolean> => {
+  const { contactIds, waitingKey, keys } = await findContacts(sql, realm, wanted)
+  if (contactIds.length > 0 || waitingKey !== null) return true
+  const [dead] = await sql<[{ exists: boolean }]>`
+    select exists (
+      select from dead_submission where workspace_id = ${realm.workspaceId} and keys && ${keys}::uuid[]
+    ) as exists`
+  return dead.exists
+}

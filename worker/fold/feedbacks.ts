@@ -117,11 +117,8 @@ export class Feedbacks {
   }
 
   writeTo(changes: Changes, w: number): void {
-    const uses = new Map<string, number>()
     for (const [id, { submission, contact, account, project, firstNumber }] of this.#feedbacks) {
       const { body, number } = submission
-      const tags = givenTags(body.tags)
-      for (const tag of tags ?? []) uses.set(tag, (uses.get(tag) ?? 0) + 1)
       if (contact.awaits !== null) changes.unresolved.push({ w, key: contact.awaits, slot: 'c', record: id })
       if (account.awaits !== null) changes.unresolved.push({ w, key: account.awaits, slot: 'a', record: id })
       changes.feedback.push({
@@ -130,7 +127,7 @@ export class Feedbacks {
         description: body.description,
         title: body.title ?? undefined,
         is_transcript: body.isTranscript ?? undefined,
-        tags,
+        tags: givenTags(body.tags),
         rating: body.rating ?? undefined,
         source: feedbackSource(body),
         source_id: body.sourceId ?? undefined,
@@ -143,7 +140,6 @@ export class Feedbacks {
         first_number: firstNumber,
       })
     }
-    for (const [title, count] of uses) changes.uses.push({ w, title, uses: count })
   }
 }
 

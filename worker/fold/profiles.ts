@@ -58,29 +58,21 @@ export class Profiles {
   }
 
   #writeAbsorbed(changes: Changes, w: number, profile: Profile): void {
-    changes[`${this.kind}_${profile.isStored ? 'gone' : 'alias'}`].push({
-      w,
-      id: profile.id,
-      target: profile.current().id,
-    })
+    const link = { w, id: profile.id, target: profile.current().id }
+    changes[`${this.kind}_${profile.isStored ? 'gone' : 'alias'}`].push(link)
   }
 
-  #writeChanged(
-    changes: Changes,
-    w: number,
-    { id, isStored, isTrimmed, draft, firstNumber, lastNumber }: Profile,
-  ): void {
-    const row = { w, id, account: draft.account?.current().id, first_number: firstNumber, number: lastNumber }
-    if (!isStored) {
-      changes[`${this.kind}_new`].push({ ...draft.columns, ...row, properties: draft.properties })
-      return
-    }
-    const properties = isTrimmed
-      ? { all_properties: draft.properties }
-      : isEmpty(draft.properties)
-        ? {}
-        : { properties: draft.properties }
-    changes[`${this.kind}_changed`].push({ ...row, columns: draft.columns, ...properties })
+  #writeChanged(changes: Changes, w: number, { id, isTrimmed, draft, firstNumber, lastNumber }: Profile): void {
+    const isWithout = !isTrimmed && isEmpty(draft.properties)
+    changes[this.kind].push({
+      w,
+      id,
+      columns: draft.columns,
+      ...(!isWithout && { [isTrimmed ? 'all_properties' : 'properties']: draft.properties }),
+      account: draft.account?.current().id,
+      first_number: firstNumber,
+      number: lastNumber,
+    })
   }
 }
 

@@ -10,15 +10,15 @@ export type FoldedSubmission = { submission: Submission; state: 'applied' | 'sup
 /** A replay has a receipt already, and keeps its first number. */
 export const writeReceipt = (changes: Changes, w: number, { submission, state, subject }: FoldedSubmission): void => {
   const { submissionId: id, operation, number, originalNumber, idempotency } = submission
-  const receipt = {
+  changes.receipt.push({
     w,
     id,
     number: originalNumber ?? number,
     operation,
+    state,
+    ...(originalNumber !== undefined && { is_replay: true }),
     ...(idempotency && { key: idempotency.key, body_hash: idempotency.body, subject: idOf(subject) }),
-  }
-  if (originalNumber === undefined) changes.receipt.push(receipt)
-  else changes.receipt_again.push({ ...receipt, state })
+  })
 }
 
 const idOf = (subject: Subject): string | undefined => {

@@ -1,27 +1,33 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, beforeEach, describe, it } from 'node:test'
-import { type CanPurgeMatch, createCanPurgeMatch } from '../../api/stored-purge-match.ts'
-import { contactIdKey, emailKey } from '../../contract/identity/keys.ts'
-import { hashKeyFrom, idOfEpoch } from '../../contract/identity/own-id.ts'
-import { freshSchema, type TestSchema } from '../support/schema.ts'
+import { canPurgeMatch } from '../../../db/identity/find-contacts.ts'
+import { contactIdKey, emailKey } from '../../../contract/identity/keys.ts'
+import { hashKeyFrom, idOfEpoch } from '../../../contract/identity/own-id.ts'
+import type { PurgeRequest } from '../../../contract/purge-request.ts'
+import { createWorkspace } from '../../../db/workspaces/workspaces.ts'
+import { freshSchema, type TestSchema } from '../../support/schema.ts'
 
-const TIMEOUT_MS = 5_000
 const hashKey = hashKeyFrom('0'.repeat(64))
 const EMAIL = 'ann@example.org'
 
 describe('the answer whether a purge can match stored data', () => {
   let schema: TestSchema
   let workspaceId: string
-  let canMatch: CanPurgeMatch
   before(async () => {
     schema = await freshSchema(1)
-    canMatch = createCanPurgeMatch(schema.sql, { hashKey, timeoutMs: TIMEOUT_MS })
   })
   after(() => schema.drop())
-  beforeEach(() => {
-    workspaceId = randomUUID()
+  beforeEach(async () => {
+    workspaceId = (await createWorkspace(schema.sql, randomUUID()))!.id
   })
+  const canMatch = (id: string, wanted: PurgeRequest) => canPurgeMatch(schema.sql, { hashKey, workspaceId: id }, wanted)
+  const addContact = async (email: string | null = null): Promise<string> => {
+    const [row] = await schema.sql<[{ id: string }]>`
+      insert into contact (workspace_id, id, email, first_number, number, change_position)
+      values (${workspaceId}, ${randomUUID()}, ${email}, 1, 1, 1) returning id`
+    return row.id
+  }
   const idKey = () => contactIdKey({ hashKey, workspaceId }, 'a')
 
   it('is false without stored data', async () => {
@@ -31,7 +37,7 @@ describe('the answer whether a purge can match stored data', () => {
   it('is true for a contact with the external id, in all sources or in the named one', async () => {
     await schema.sql`
       insert into contact_external_id (workspace_id, key_id, source, external_id, contact_id, number)
-      values (${workspaceId}, ${idKey()}, 'crm', 'a', ${randomUUID()}, 1)`
+      values (${workspaceId}, ${idKey()}, 'crm', 'a', ${await addContact()}, 1)`
     assert.equal(await canMatch(workspaceId, { id: 'a' }), true)
     assert.equal(await canMatch(workspaceId, { id: 'a', source: 'crm' }), true)
     assert.equal(await canMatch(workspaceId, { id: 'a', source: 'shop' }), false)
@@ -42,7 +48,7 @@ describe('the answer whether a purge can match stored data', () => {
   it('is true for a contact with the email, in any form of it', async () => {
     await schema.sql`
       insert into contact_email (workspace_id, email, contact_id, number, claimed)
-      values (${workspaceId}, ${EMAIL}, ${randomUUID()}, 0, true)`
+      values (${workspaceId}, ${EMAIL}, ${await addContact(EMAIL)}, 0, true)`
     assert.equal(await canMatch(workspaceId, { email: 'Ann <ANN@example.org>' }), true)
   })
 
