@@ -1,6 +1,6 @@
 import { accountNameKey, domainKey } from '../../contract/identity/keys.ts'
 import type { Realm } from '../../contract/identity/own-id.ts'
-import type { LoadedRow } from '../../db/apply/load.ts'
+import type { RowOf } from '../../db/apply/load.ts'
 import type { Changes } from '../../db/apply/save.ts'
 import type { Profile } from './profile.ts'
 import type { Profiles } from './profiles.ts'
@@ -28,16 +28,16 @@ export class AccountNames {
     this.profiles = profiles
   }
 
-  learnDomain(row: LoadedRow): void {
-    this.#domains.set(row.key, { account: this.profiles.learn(row), isClaimed: row.claimed })
+  learnDomain(row: RowOf<'domain'>): void {
+    this.#domains.set(row.key, { account: this.profiles.learn(row.profile), isClaimed: row.claimed })
   }
 
   /**
    * The row of a linked name has the account of its domain, and tells whether the domain is
    * claimed.
    */
-  learnName(row: LoadedRow): void {
-    const account = this.profiles.learn(row)
+  learnName(row: RowOf<'name'>): void {
+    const account = this.profiles.learn(row.profile)
     if (row.domain === null) this.#names.set(row.key, { kind: row.claimed ? 'claimed' : 'anonymous', account })
     else {
       this.#names.set(row.key, { kind: 'linked', domain: row.domain })

@@ -5,7 +5,7 @@ import type { AccountRecord } from '../../contract/contact-record.ts'
 import type { FeedbackRecord } from '../../contract/feedback-record.ts'
 import type { JsonValue } from '../../contract/json.ts'
 import type { Submission } from '../../contract/submission.ts'
-import type { LoadedRow } from '../../db/apply/load.ts'
+import type { RowOf } from '../../db/apply/load.ts'
 import type { Changes } from '../../db/apply/save.ts'
 import { AccountNames } from './account-names.ts'
 import type { Claims } from './claims.ts'
@@ -32,8 +32,8 @@ export class Accounts {
     this.names = new AccountNames(realm, this.profiles)
   }
 
-  learnKey(row: LoadedRow): void {
-    this.#byExternalId.set(row.key, this.profiles.learn(row))
+  learnKey(row: RowOf<'account_key'>): void {
+    this.#byExternalId.set(row.key, this.profiles.learnKey(row))
   }
 
   findByKey(key: string): Profile | undefined {

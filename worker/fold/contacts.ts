@@ -5,7 +5,7 @@ import type { ContactRecord } from '../../contract/contact-record.ts'
 import type { FeedbackRecord } from '../../contract/feedback-record.ts'
 import type { JsonValue } from '../../contract/json.ts'
 import type { Submission } from '../../contract/submission.ts'
-import type { LoadedRow } from '../../db/apply/load.ts'
+import { bySourceAge, type LoadedRow, type RowOf } from '../../db/apply/load.ts'
 import type { Changes } from '../../db/apply/save.ts'
 import type { Claims } from './claims.ts'
 import { Emails } from './emails.ts'
@@ -44,13 +44,10 @@ export class Contacts {
 
   /** Takes the loaded sources of external ids. */
   learnKeys(rows: readonly LoadedRow[]): void {
-    const sources = Map.groupBy(
-      rows.filter(({ kind }) => kind === 'contact_key'),
-      ({ key }) => key,
-    )
-    for (const [key, own] of sources) {
-      const keys = own.map((row) => ({ source: row.source!, number: row.number, contact: this.profiles.learn(row) }))
-      this.#byExternalId.set(key, keys.toSorted(byAge))
+    for (const row of rows.filter(({ kind }) => kind === 'contact_key') as RowOf<'contact_key'>[]) {
+      const sources = this.#byExternalId.get(row.key) ?? []
+      sources.push({ source: row.source, number: row.number, contact: this.profiles.learnKey(row) })
+      this.#byExternalId.set(row.key, sources.toSorted(bySourceAge))
     }
   }
 
@@ -119,5 +116,3 @@ export class Contacts {
       changes.contact_key.push({ w, key, source, external_id: externalId, contact: contact.id, number })
   }
 }
-
-const byAge = (a: SourceKey, b: SourceKey): number => a.number - b.number || (a.source < b.source ? -1 : 1)

@@ -1,7 +1,7 @@
 import { emailKey } from '../../contract/identity/keys.ts'
 import type { Realm } from '../../contract/identity/own-id.ts'
 import type { Submission } from '../../contract/submission.ts'
-import type { LoadedRow } from '../../db/apply/load.ts'
+import type { RowOf } from '../../db/apply/load.ts'
 import type { Changes } from '../../db/apply/save.ts'
 import type { Claims } from './claims.ts'
 import type { Epochs } from './epochs.ts'
@@ -44,8 +44,8 @@ export class Emails {
     this.profiles = profiles
   }
 
-  learn(row: LoadedRow): void {
-    this.#meanings.set(row.key, { contact: this.profiles.learn(row), isClaimed: row.claimed, number: row.number })
+  learn({ key, profile, claimed, number }: RowOf<'email'>): void {
+    this.#meanings.set(key, { contact: this.profiles.learn(profile), isClaimed: claimed, number })
   }
 
   /**

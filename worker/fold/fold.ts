@@ -2,7 +2,8 @@ import type { ContactRecord } from '../../contract/contact-record.ts'
 import type { Realm } from '../../contract/identity/own-id.ts'
 import { DEFAULT_SOURCE } from '../../contract/stored-feedback.ts'
 import type { Submission } from '../../contract/submission.ts'
-import type { Loaded, LoadedRow, WantedKeys } from '../../db/apply/load.ts'
+import type { Loaded, LoadedRow } from '../../db/apply/load.ts'
+import type { StrideKeys } from '../apply/keys.ts'
 import type { Changes } from '../../db/apply/save.ts'
 import { Accounts } from './accounts.ts'
 import { Claims } from './claims.ts'
@@ -49,7 +50,7 @@ export class Fold {
   }
 
   /** Takes the loaded rows of a stride's keys. */
-  learn(loaded: Loaded, wanted: WantedKeys): void {
+  learn(loaded: Loaded, wanted: StrideKeys): void {
     this.#epochs.learn(loaded, wanted)
     this.#contacts.learnKeys(loaded.rows)
     this.#conversations.learn(wanted.conversation, loaded.rows)
@@ -127,7 +128,7 @@ export class Fold {
       case 'account':
         return this.#accounts.profiles.learnById(row)
       case 'project':
-        return this.#projects.learn(row.id)
+        return this.#projects.learn(row.key)
       case 'feedback':
         return this.#feedbacks.learn(row)
       // `learn` takes these rows together.

@@ -1,7 +1,7 @@
 import { instantOf } from '../../contract/date-time.ts'
 import { setMember, type JsonObject, type JsonValue } from '../../contract/json.ts'
 import type { Submission } from '../../contract/submission.ts'
-import { PRESENCE, type LoadedRow, type WholeProfile } from '../../db/apply/load.ts'
+import type { StoredProfile } from '../../db/apply/load.ts'
 import { Missing } from './missing.ts'
 import type { Values } from './profile-values.ts'
 
@@ -24,9 +24,7 @@ export class Profile {
   isTrimmed = false
   /** The submission before the last one that changed it. */
   #priorNumber = 0
-  #stored: { presence: number; version: number | null } | undefined
-  #storedNumber: number | undefined
-  #whole: WholeProfile | undefined
+  #stored: StoredProfile | undefined
 
   constructor(kind: 'contact' | 'account', id: string, isStored: boolean) {
     this.kind = kind
@@ -34,12 +32,9 @@ export class Profile {
     this.isStored = isStored
   }
 
-  /** Takes a loaded row. Several keys can lead to the same profile. */
-  learn({ kind, presence, version, number, whole }: LoadedRow): void {
-    this.#stored ??= { presence, version }
-    // The number in an email's row is that of the claim.
-    if (kind === 'contact' || kind === 'account') this.#storedNumber ??= number
-    this.#whole ??= whole ?? undefined
+  /** Several keys can lead to the same profile, and one of them can bring its metadata. */
+  learn(stored: StoredProfile): void {
+    if (this.#stored === undefined || stored.properties !== null) this.#stored = stored
   }
 
   /** The profile itself, or the one that has absorbed it. */
@@ -72,11 +67,11 @@ export class Profile {
 
   /** Absorbs a contact or account that was known by a weak key alone. */
   absorb(other: Profile, number: number): void {
-    if (other.isStored && other.#whole === undefined) throw other.#missing()
-    const columns = { ...other.#whole?.columns, ...other.draft.columns }
+    if (other.isStored && !other.#isWhole()) throw other.#missing()
+    const columns = { ...other.#stored?.columns, ...other.draft.columns }
     this.fillIn({ columns, properties: other.allProperties() }, number)
     this.#touch(number)
-    const numbers = [this.firstNumber, other.firstNumber, other.#whole?.first ?? 0]
+    const numbers = [this.firstNumber, other.firstNumber, other.#stored?.first ?? 0]
     this.firstNumber = Math.min(...numbers.filter((first) => first > 0))
     other.absorbedBy = this
   }
@@ -96,18 +91,18 @@ export class Profile {
   hasColumn(column: string): boolean {
     const changed = this.draft.columns[column]
     if (changed !== undefined) return changed !== null
-    return this.isStored && (this.#loaded().presence & PRESENCE[column]!) !== 0
+    return this.isStored && this.#loaded().columns[column] !== undefined
   }
 
   /** For contacts only. */
   hasAccount(): boolean {
     if (this.draft.account !== null) return true
-    return this.isStored && (this.#loaded().presence & PRESENCE['account']!) !== 0
+    return this.isStored && this.#loaded().hasAccount
   }
 
   /** All metadata. The stored metadata must be loaded. */
   allProperties(): JsonObject {
-    return { ...this.#whole?.properties, ...this.draft.properties }
+    return { ...this.#stored?.properties, ...this.draft.properties }
   }
 
   #missing(): Missing {
@@ -127,36 +122,40 @@ export class Profile {
     this.lastNumber = number
   }
 
-  #loaded(): { presence: number; version: number | null } {
+  #loaded(): StoredProfile {
     if (this.#stored === undefined) throw this.#missing()
     return this.#stored
+  }
+
+  /** The stored metadata is loaded. */
+  #isWhole(): boolean {
+    return this.#stored !== undefined && this.#stored.properties !== null
   }
 
   /** The last submission before this one that changed it. */
   #numberBefore(number: number): number {
     const changed = this.lastNumber === number ? this.#priorNumber : this.lastNumber
     if (changed > 0) return changed
-    if (!this.isStored) return 0
-    if (this.#storedNumber === undefined) throw this.#missing()
-    return this.#storedNumber
+    return this.isStored ? this.#loaded().number : 0
   }
 
   #version(): number | null {
     const changed = this.draft.columns['source_updated_at']
-    if (changed !== undefined) return typeof changed === 'string' ? instantOf(changed) : null
-    return this.isStored ? this.#loaded().version : null
+    const held = changed === undefined && this.isStored ? this.#loaded().columns['source_updated_at'] : changed
+    return typeof held === 'string' ? instantOf(held) : null
   }
 
   #hasProperty(key: string): boolean {
     if (Object.hasOwn(this.draft.properties, key)) return true
     if (!this.isStored) return false
-    if (this.#whole === undefined) throw this.#missing()
-    return Object.hasOwn(this.#whole.properties, key)
+    const { properties } = this.#loaded()
+    if (properties === null) throw this.#missing()
+    return Object.hasOwn(properties, key)
   }
 
   /** 0 if the stored metadata is not loaded: `save` then reports if there are too many keys. */
   #countProperties(): number {
-    return this.isStored && this.#whole === undefined ? 0 : Object.keys(this.allProperties()).length
+    return this.isStored && !this.#isWhole() ? 0 : Object.keys(this.allProperties()).length
   }
 
   #keepOnly(keys: readonly string[]): void {
@@ -164,7 +163,7 @@ export class Profile {
     const kept: JsonObject = {}
     for (const key of keys) setMember(kept, key, all[key]!)
     this.draft.properties = kept
-    if (this.#whole !== undefined) this.#whole = { ...this.#whole, properties: {} }
+    if (this.#stored !== undefined && this.#isWhole()) this.#stored = { ...this.#stored, properties: {} }
     this.isTrimmed = true
   }
 }
