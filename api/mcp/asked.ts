@@ -1,9 +1,9 @@
 import type { AccountStory, FeedbackContext } from '../../db/reads/context.ts'
-import type { Comparison, Counts, compareSpans, countFeedback } from '../../db/reads/insights.ts'
+import type { compareSpans, Comparison, countFeedback, Counts } from '../../db/reads/insights.ts'
 import type { ListRequest } from '../../db/reads/lists.ts'
 import { isRefusal, type Refusal } from '../refusal.ts'
 import { type Page, readPage, withCurrentIds } from '../reads/lists.ts'
-import { withPermit, type Read } from '../reads/reads.ts'
+import { type Read, withPermit } from '../reads/reads.ts'
 import type { Sight } from './quote.ts'
 
 /** The reads of agents alone. Each rejects if the database does not answer in time. */

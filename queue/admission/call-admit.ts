@@ -1,11 +1,11 @@
 import { v7 as newId } from 'uuid'
 import { IDEMPOTENCY_SECONDS } from '../../contract/limits.ts'
 import type { IdempotencyRecord, Operation } from '../../contract/submission.ts'
-import type { Admission, AdmissionRequest, Bucket, LogState } from './admission.ts'
+import type { Admission, AdmissionRequest, Bucket, LogState } from './admit.ts'
 import type { RedisClient } from '../redis/connect-redis.ts'
 import { recordBegin, recordOf } from './idempotency.ts'
 import { compactId, keysOfScript, MICROSECONDS_PER_MS, readCompactId } from '../keys.ts'
-import { idBaseOf, itemText, type ItemParts, letterOf, placeOf, submissionIdIn } from '../log/log-entry.ts'
+import { idBaseOf, type ItemParts, itemText, letterOf, placeOf, submissionIdIn } from '../log/log-entry.ts'
 import { luaScript } from '../redis/lua-script.ts'
 
 /** The record of the idempotency key in Postgres. */

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { after, before, describe, it } from 'node:test'
 import { workspaceKeys } from '../../queue/keys.ts'
 import { sweepLogs } from '../../queue/log/sweep.ts'
-import type { Taken, TakeRequest, TakeSettings } from '../../queue/log/take.ts'
+import type { Taken, TakeRequest, TakeSettings } from '../../queue/log/log.ts'
 import { asked, openQueueRoom, takeSettings } from '../support/queue-room.ts'
 
 const HOUR_MS = 3_600_000

@@ -8,11 +8,11 @@
 // A job has a time budget. After it, the remaining workspaces are woken again.
 import type { RedisClient } from '../../queue/redis/connect-redis.ts'
 import { forgetWorkspace } from '../../queue/log/forget-workspace.ts'
-import type { Taken, TakeRequest } from '../../queue/log/take.ts'
+import type { Taken, TakeRequest } from '../../queue/log/log.ts'
 import type { Wake } from '../../queue/jobs/wake.ts'
 import { describeFault, isUnavailable } from '../../runtime/fault.ts'
 import { untilAvailable } from '../when-available.ts'
-import { type ApplyOutcome, applyDeep, applyShared, type StrideDependencies, type TakenStride } from './apply-taken.ts'
+import { applyDeep, type ApplyOutcome, applyShared, type StrideDependencies, type TakenStride } from './apply-taken.ts'
 import { FULL_STRIDE } from './stride-size.ts'
 
 const BUDGET_MS = 250

@@ -1,4 +1,4 @@
-import type { Taken, TakeRequest } from '../../queue/log/take.ts'
+import type { Taken, TakeRequest } from '../../queue/log/log.ts'
 import type { Tracing } from '../../runtime/tracing.ts'
 import type { OnApplyTime } from '../apply-times.ts'
 import type { Quarantine } from '../quarantine.ts'

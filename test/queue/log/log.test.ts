@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { after, before, describe, it } from 'node:test'
 import { workspaceKeys } from '../../../queue/keys.ts'
 import { readLogTotals } from '../../../queue/log/log-totals.ts'
-import type { Taken, TakeRequest, TakeSettings } from '../../../queue/log/take.ts'
+import type { Taken, TakeRequest, TakeSettings } from '../../../queue/log/log.ts'
 import { asked, entered, openQueueRoom, takeSettings } from '../../support/queue-room.ts'
 import { until } from '../../support/until.ts'
 
