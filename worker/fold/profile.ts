@@ -1,9 +1,9 @@
 import { instantOf } from '../../contract/date-time.ts'
-import { setMember, type JsonObject, type JsonValue } from '../../contract/json.ts'
+import { type JsonObject, type JsonValue, setMember } from '../../contract/json.ts'
 import type { Submission } from '../../contract/submission.ts'
 import type { StoredProfile } from '../../db/apply/load.ts'
 import { Missing } from './missing.ts'
-import type { Values } from './profile-values.ts'
+import type { Values } from './profiles.ts'
 
 /** The most metadata keys. Keys of the latest identify stay first, then the first keys by name. */
 const MOST_PROPERTIES = 1_000
