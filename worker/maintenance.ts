@@ -17,7 +17,7 @@ import { readNotedPositions, sweepLogs } from '../queue/log/sweep.ts'
 import { redisCondition } from '../queue/redis/redis-condition.ts'
 import { describeFault } from '../runtime/fault.ts'
 import type { Logger } from '../runtime/logger.ts'
-import type { WorkerStores } from './processors.ts'
+import type { WorkerStores } from './remove-purged.ts'
 
 export type MaintenanceDependencies = WorkerStores & {
   wake: Wake

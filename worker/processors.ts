@@ -1,13 +1,9 @@
 import * as v from 'valibot'
-import type { HashKey } from '../contract/identity/own-id.ts'
 import { removalJob, taggingJob, wakeJob, webhookJob } from '../contract/jobs.ts'
 import type { QueueName } from '../contract/queues.ts'
-import type { Sql } from '../db/connection/postgres.ts'
-import type { JobQueues } from '../queue/jobs/job-queues.ts'
 import { type DeliveredJob, unrecoverable } from '../queue/jobs/open-worker.ts'
 import type { Wake } from '../queue/jobs/wake.ts'
 import { createLog } from '../queue/log/log.ts'
-import type { RedisClient } from '../queue/redis/connect-redis.ts'
 import { describeFault } from '../runtime/fault.ts'
 import type { Logger } from '../runtime/logger.ts'
 import type { Tracing } from '../runtime/tracing.ts'
@@ -15,15 +11,12 @@ import { createApplyLogs } from './apply/apply-log.ts'
 import { createStrideSizes } from './apply/stride-size.ts'
 import type { createWorkerMetrics } from './metrics.ts'
 import { createQuarantine } from './quarantine.ts'
-import { removePurgedRecords } from './remove-purged.ts'
+import { removePurgedRecords, type WorkerStores } from './remove-purged.ts'
 import { createLearningPace } from './tagging/learning-pace.ts'
 import { tag } from './tagging/tagging.ts'
 import { beginTagging } from './trace-jobs.ts'
 import { deliver, deliverTest } from './webhooks/deliver.ts'
 import { whenAvailable } from './when-available.ts'
-
-/** The stores of a worker. All its names in Redis begin with `prefix`. */
-export type WorkerStores = { sql: Sql; redis: RedisClient; prefix: string; queues: JobQueues; hashKey: HashKey }
 
 type Dependencies = WorkerStores & {
   wake: Wake
@@ -131,7 +124,9 @@ const attempt = async <T>(
     const fault = describeFault(error)
     log('error', 'job_failed', { queue: job.queueName, attempts: attemptOf(job), ...ids, fault })
     onFault?.(fault)
-    // Redis keeps this error. A cause could quote a customer's data.
-    throw new Error(fault)
+    throw withoutCause(fault)
   }
 }
+
+/** The error that Redis keeps. Its cause stays out, since it can quote a customer's data. */
+const withoutCause = (fault: string): Error => new Error(fault)

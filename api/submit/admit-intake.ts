@@ -1,6 +1,6 @@
 import type { Operation } from '../../contract/submission.ts'
 import { isFullRedis, isRefusedByRedis } from '../../queue/redis/connect-redis.ts'
-import type { Admission, Bucket, LogState } from '../../queue/admission/admit.ts'
+import type { Admission, Bucket, LogState } from '../../queue/admission/call-admit.ts'
 import { faultIds } from '../request-id.ts'
 import type { Refusal, Unavailable } from '../refusal.ts'
 import { type Intake, type IntakeDependencies, isRefused, type Refused, type Valid } from './intake.ts'

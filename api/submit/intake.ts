@@ -1,7 +1,7 @@
 import type { HashKey } from '../../contract/identity/own-id.ts'
 import type { PurgeRequest } from '../../contract/purge-request.ts'
 import type { Idempotency, Operation, SubmissionOf } from '../../contract/submission.ts'
-import type { Admission, Admit, Bucket, LogState, RateLimit } from '../../queue/admission/admit.ts'
+import type { Admission, Admit, Bucket, LogState, RateLimit } from '../../queue/admission/call-admit.ts'
 import type { Authenticate } from '../authenticate.ts'
 import type { OnFault } from '../request-id.ts'
 import type { Refusal, Unavailable } from '../refusal.ts'

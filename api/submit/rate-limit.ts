@@ -1,5 +1,5 @@
 import type { Operation } from '../../contract/submission.ts'
-import type { Bucket, RateLimit } from '../../queue/admission/admit.ts'
+import type { Bucket, RateLimit } from '../../queue/admission/call-admit.ts'
 
 /** A waiting time for a header: rounded up, and at least a second. */
 export const wholeSeconds = (ms: number): number => Math.max(1, Math.ceil(ms / 1_000))

@@ -3,7 +3,7 @@ import type { Submission } from '../../contract/submission.ts'
 import type { Sql } from '../../db/connection/postgres.ts'
 import { finishPurge } from '../../db/purges/purge.ts'
 import { applyStrides } from '../../worker/apply/apply-strides.ts'
-import type { Stride } from '../../worker/apply/apply-strides.ts'
+import type { Stride } from '../../worker/apply/stride-work.ts'
 import { hashKey } from './deliveries.ts'
 
 export const LENGTH = 30

@@ -8,7 +8,8 @@ import { describeFault, isPermanentFault, isUnavailable } from '../../runtime/fa
 import type { Logger } from '../../runtime/logger.ts'
 import { withinTime } from '../../runtime/within-time.ts'
 import type { Ending } from '../trace-jobs.ts'
-import { applyStrides, type Stride, type StrideResult } from './apply-strides.ts'
+import { applyStrides } from './apply-strides.ts'
+import type { Stride, StrideResult } from './stride-work.ts'
 import type { OnSettled } from './follow-up.ts'
 
 /** The most attempts at a single submission whose fault may pass. */

@@ -4,7 +4,7 @@ import type { OnApplyTime } from '../apply-times.ts'
 import type { Quarantine } from '../quarantine.ts'
 import { beginStride, endStride } from '../trace-jobs.ts'
 import { type Applied, applyHalving, applySplitting, type FaultDependencies, giveUp } from './apply-faults.ts'
-import type { StrideResult } from './apply-strides.ts'
+import type { StrideResult } from './stride-work.ts'
 import { type AppliedStride, followUp, type FollowUpDependencies } from './follow-up.ts'
 import { type StrideSizes, weightOf } from './stride-size.ts'
 

@@ -11,7 +11,7 @@ import { addRemovals, enqueueTagging, type JobQueues } from '../../queue/jobs/jo
 import type { Log } from '../../queue/log/log.ts'
 import type { LearningPace } from '../tagging/learning-pace.ts'
 import type { Ending, StrideSpans } from '../trace-jobs.ts'
-import type { StrideResult } from './apply-strides.ts'
+import type { StrideResult } from './stride-work.ts'
 
 /** Is called for each submission that has reached its final state. */
 export type OnSettled = (
