@@ -3,6 +3,7 @@ import { MAX_BATCH_BODY_BYTES } from '../contract/limits.ts'
 import type { Operation } from '../contract/submission.ts'
 import { findProgress } from '../db/apply/answers.ts'
 import type { Sql } from '../db/connection/postgres.ts'
+import { canPurgeMatch } from '../db/identity/find-contacts.ts'
 import { findIdempotencyKeys } from '../db/submissions/idempotency-keys.ts'
 import { createNumberFloor } from '../db/submissions/number-floor.ts'
 import { findTokenHolders } from '../db/tokens.ts'
@@ -10,18 +11,17 @@ import { coalesce } from '../runtime/coalesce.ts'
 import type { Logger } from '../runtime/logger.ts'
 import type { Tracing } from '../runtime/tracing.ts'
 import { withinTime } from '../runtime/within-time.ts'
-import type { Admit, RateLimit } from '../queue/admission/admission.ts'
 import { type AdmitDependencies, createAdmit } from '../queue/admission/admit.ts'
+import type { Admit, RateLimit } from '../queue/admission/call-admit.ts'
 import { onNewConnection, type RedisClient } from '../queue/redis/connect-redis.ts'
 import type { Wake } from '../queue/jobs/wake.ts'
 import { createAuthenticate } from './authenticate.ts'
 import type { ApiConfig } from './config.ts'
 import { createResolveReferences } from './resolve-references.ts'
 import { isWhole } from './serve.ts'
-import { createCanPurgeMatch } from './stored-purge-match.ts'
 import { createAwaitProgress, type FindProgress } from './submit/await-progress.ts'
-import { createEmptyBuckets } from './submit/empty-buckets.ts'
-import type { IntakeDependencies } from './submit/intake-dependencies.ts'
+import { createEmptyBuckets } from './submit/rate-limit.ts'
+import type { IntakeDependencies } from './submit/intake.ts'
 import type { Pressure } from './submit/pressure.ts'
 
 // A request may wait for its token and then for a look-up. Together both stay within seconds even
@@ -67,7 +67,8 @@ export const createIntake = (resources: Resources, circumstances: Circumstances)
     authenticate: createAuthenticate(findTokens, { now: Date.now, steadily }),
     admit: admitUnderPressure(resources, wake, pressure),
     resolveReferences: createResolveReferences({ sql, timeoutMs: LOOK_UP_TIMEOUT_MS, awaitProgress }),
-    canPurgeMatch: createCanPurgeMatch(sql, { hashKey, timeoutMs: LOOK_UP_TIMEOUT_MS }),
+    canPurgeMatch: (workspaceId, wanted) =>
+      withinTime(canPurgeMatch(sql, { hashKey, workspaceId }, wanted), LOOK_UP_TIMEOUT_MS),
     awaitProgress,
     emptyBuckets: createEmptyBuckets(steadily),
     pressure: pressure.current,

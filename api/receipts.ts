@@ -1,7 +1,7 @@
 import { asOwnId } from '../contract/identity/own-id.ts'
 import type { Receipt } from '../contract/receipt.ts'
 import { type Authenticate, callerOf } from './authenticate.ts'
-import { faultIds, type OnFault } from './fault-ids.ts'
+import { faultIds, type OnFault } from './request-id.ts'
 import { isRefusal, type Refusal, refusalResponse } from './refusal.ts'
 import type { Arrival } from './submit/intake.ts'
 

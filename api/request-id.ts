@@ -2,17 +2,31 @@ import { randomUUID } from 'node:crypto'
 
 const SANE = /^[A-Za-z0-9._:-]{1,128}$/
 
-const ids = new WeakMap<Request, string>()
+const requestIds = new WeakMap<Request, string>()
 
 /**
  * The id of a request: the caller's `X-Request-Id` if it is valid, else a new one. Every call for a
  * request gives the same id.
  */
 export const requestIdOf = (request: Request): string => {
-  const known = ids.get(request)
+  const known = requestIds.get(request)
   if (known !== undefined) return known
   const given = request.headers.get('x-request-id')
   const id = given !== null && SANE.test(given) ? given : randomUUID()
-  ids.set(request, id)
+  requestIds.set(request, id)
   return id
 }
+
+/**
+ * Ids that lead an operator to a line of the log output: of the request and, where known, of
+ * workspace and submission.
+ */
+export type FaultIds = { requestId: string; workspaceId?: string; submissionId?: string }
+
+/** Receives each fault that the client sees only as a 503. */
+export type OnFault = (event: string, error: unknown, ids: FaultIds) => void
+
+export const faultIds = (request: Request, ids: Omit<FaultIds, 'requestId'>): FaultIds => ({
+  requestId: requestIdOf(request),
+  ...ids,
+})

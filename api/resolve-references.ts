@@ -14,7 +14,7 @@ import {
 import type { Sql } from '../db/connection/postgres.ts'
 import { coalesce } from '../runtime/coalesce.ts'
 import { withinTime } from '../runtime/within-time.ts'
-import type { LogState } from '../queue/admission/admission.ts'
+import type { LogState } from '../queue/admission/call-admit.ts'
 import type { AwaitProgress } from './submit/await-progress.ts'
 
 /** An admitted feedback, its acceptance number, and the state of the log at its admission. */

@@ -2,7 +2,7 @@ import { namedKeys } from '../contract/identity/named-keys.ts'
 import type { HashKey, Realm } from '../contract/identity/own-id.ts'
 import type { PurgeRequest } from '../contract/purge-request.ts'
 import type { Submission } from '../contract/submission.ts'
-import { deadOf, storedRows } from '../db/identity/contact-rows.ts'
+import { deadOf, rowsOfContacts } from '../db/identity/contact-rows.ts'
 import { findContacts, type FoundContacts } from '../db/identity/find-contacts.ts'
 import type { Sql } from '../db/connection/postgres.ts'
 import type { RedisClient } from '../queue/redis/connect-redis.ts'
@@ -53,7 +53,7 @@ const document = async function* (stores: Stores, person: Person, head: Readonly
   }
   yield `,\n"queuedSubmissionCount": ${queued}`
   yield* member('deadSubmissions', deadSubmissions(stores, person))
-  for (const [name, rows] of Object.entries(storedRows(stores.sql, person.realm, person.found)))
+  for (const [name, rows] of Object.entries(rowsOfContacts(stores.sql, person.realm, person.found)))
     yield* member(name, rows)
   yield '\n}\n'
 }

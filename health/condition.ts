@@ -1,20 +1,20 @@
 import type { RedisClient } from '../queue/redis/connect-redis.ts'
 import { answerSeconds } from '../db/connection/answer-time.ts'
 import { type Ledger, ledgersOf, type LogTotals } from '../contract/ledger.ts'
-import { readSettledTotals } from '../db/submissions/settled-totals.ts'
+import { readSettledTotals } from '../db/submissions/position.ts'
 import type { Workspace } from '../db/workspaces/workspaces.ts'
 import { readLogTotals } from '../queue/log/log-totals.ts'
 import type { JobQueue } from '../queue/jobs/job-queues.ts'
 import type { Sql } from '../db/connection/postgres.ts'
 import { type ProcessReport, createProcessReports } from '../queue/jobs/process-reports.ts'
-import { countPurges, type PurgesUnderWay } from '../db/purges/purges-under-way.ts'
+import { countPurges, type PurgesUnderWay } from '../db/purges/purge.ts'
 import { countWebhooks, type WebhooksNotWell } from '../db/webhooks.ts'
 import { type QueueDepth, readQueueDepths } from '../queue/jobs/queue-depths.ts'
 import { type RedisCondition, redisCondition } from '../queue/redis/redis-condition.ts'
 import { type WorkspaceLoad, workspaceLoads } from '../queue/jobs/workspace-loads.ts'
 import { countSilent } from '../queue/jobs/silent-workers.ts'
 import { withinTime } from '../runtime/within-time.ts'
-import type { ListKnownWorkspaces } from '../db/workspaces/known-workspaces.ts'
+import type { ListKnownWorkspaces } from '../db/workspaces/workspaces.ts'
 
 /**
  * The state of the installation at one moment. A member that could not be read is missing: its

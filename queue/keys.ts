@@ -77,11 +77,14 @@ export const readCompactId = (compact: string): string =>
 export const MICROSECONDS_PER_MS = 1_000
 
 /**
- * `figures`: hash of `ProcessReport`s as JSON, by process id. `seen`: sorted set of process ids by
- * the Unix milliseconds of their last report. `turn`: string that exists while a process has its
- * turn at a task.
+ * `ids`: set of the ids of processes. `report`: a `ProcessReport` as JSON, which expires unless the
+ * process reports again. `turn`: string that exists while a process has its turn at a task.
  */
 export const processKeys = (prefix: string) => {
   const base = `{${prefix}:processes}`
-  return { figures: `${base}:figures`, seen: `${base}:seen`, turn: (name: string) => `${base}:turn:${name}` }
+  return {
+    ids: `${base}:ids`,
+    report: (id: string) => `${base}:report:${id}`,
+    turn: (name: string) => `${base}:turn:${name}`,
+  }
 }

@@ -16,27 +16,3 @@ export const withinTime = async <T>(promise: Promise<T>, ms: number): Promise<T>
     clearTimeout(timer)
   }
 }
-
-/**
- * Rejects if the work does not call `moved` for this time. The work goes on, and its next call of
- * `moved` throws.
- */
-export const whileItMoves = async <T>(work: (moved: () => void) => Promise<T>, ms: number): Promise<T> => {
-  let late: ReturnType<typeof setTimeout> | undefined
-  let isGivenUp = false
-  const stuck = Promise.withResolvers<never>()
-  const moved = (): void => {
-    if (isGivenUp) throw new Error('This work was given up, since it did not move in time.')
-    clearTimeout(late)
-    late = setTimeout(() => {
-      isGivenUp = true
-      stuck.reject(Object.assign(new Error(`Nothing moved within ${ms} ms.`), { code: NO_ANSWER }))
-    }, ms)
-  }
-  moved()
-  try {
-    return await Promise.race([work(moved), stuck.promise])
-  } finally {
-    clearTimeout(late)
-  }
-}

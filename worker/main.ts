@@ -21,7 +21,7 @@ import { readWorkerConfig } from './config.ts'
 import { createHealthServer } from './health.ts'
 import { createWorkerMetrics } from './metrics.ts'
 import { createProcessors } from './processors.ts'
-import { startMaintenance } from './maintenance/maintenance.ts'
+import { startMaintenance } from './maintenance.ts'
 
 const STATEMENT_TIMEOUT_MS = 60_000
 /** By then Postgres has cancelled the statement, unless the connection hangs. */

@@ -1,20 +1,24 @@
 import * as v from 'valibot'
-import { wakeJob } from '../contract/jobs.ts'
+import { removalJob, taggingJob, wakeJob, webhookJob } from '../contract/jobs.ts'
 import type { QueueName } from '../contract/queues.ts'
 import { type DeliveredJob, unrecoverable } from '../queue/jobs/open-worker.ts'
-import { createLog } from '../queue/log/log.ts'
 import type { Wake } from '../queue/jobs/wake.ts'
+import { createLog } from '../queue/log/log.ts'
+import { describeFault } from '../runtime/fault.ts'
+import type { Logger } from '../runtime/logger.ts'
+import type { Tracing } from '../runtime/tracing.ts'
 import { createApplyLogs } from './apply/apply-log.ts'
 import { createStrideSizes } from './apply/stride-size.ts'
-import type { Processor, WorkerDependencies } from './dependencies.ts'
 import type { createWorkerMetrics } from './metrics.ts'
 import { createQuarantine } from './quarantine.ts'
-import { createRemovalProcessor } from './removal-processor.ts'
+import { removePurgedRecords, type WorkerStores } from './remove-purged.ts'
 import { createLearningPace } from './tagging/learning-pace.ts'
-import { createTaggingProcessor } from './tagging/tagging-processor.ts'
-import { createWebhookProcessor } from './webhooks/webhook-processor.ts'
+import { tag } from './tagging/tagging.ts'
+import { beginTagging } from './trace-jobs.ts'
+import { deliver, deliverTest } from './webhooks/deliver.ts'
+import { whenAvailable } from './when-available.ts'
 
-type Given = WorkerDependencies & {
+type Dependencies = WorkerStores & {
   wake: Wake
   /** The id of this worker. */
   worker: string
@@ -23,14 +27,23 @@ type Given = WorkerDependencies & {
   /** Hosts of webhooks that may have addresses outside the public internet. */
   allowedHosts: readonly string[]
   metrics: Pick<ReturnType<typeof createWorkerMetrics>, 'settled' | 'purged' | 'applyTime' | 'deep'>
+  tracing: Tracing | undefined
+  log: Logger
+  /** Aborted when the process is to end. After that, no job waits for Postgres to come back. */
+  stop: AbortSignal
 }
 
+/** Processes a job of one queue. BullMQ keeps the result with the job. */
+export type Processor = (job: DeliveredJob) => Promise<unknown>
+
 /** The processors of all queues. `stop` ends the renewal of leases. */
-export const createProcessors = (given: Given): Readonly<Record<QueueName, Processor>> & { stop: () => void } => {
-  const { redis, prefix, queues, metrics } = given
+export const createProcessors = (
+  dependencies: Dependencies,
+): Readonly<Record<QueueName, Processor>> & { stop: () => void } => {
+  const { redis, prefix, queues, metrics } = dependencies
   const quarantine = createQuarantine()
   const logs = createApplyLogs({
-    ...given,
+    ...dependencies,
     logs: createLog(redis, prefix),
     quarantine,
     strideSizes: createStrideSizes(),
@@ -42,20 +55,78 @@ export const createProcessors = (given: Given): Readonly<Record<QueueName, Proce
     now: () => performance.now(),
     othersWait: async () => (await queues.backlog.getWaitingCount()) > 0 || (await queues.backlog.isPaused()),
   })
-  const removal = createRemovalProcessor({ ...given, onPurged: metrics.purged })
-  const tagging = createTaggingProcessor(given)
   return {
-    wake: (job) => logs.apply(workspacesOf(job), false),
-    backlog: (job) => metrics.deep(() => logs.apply(workspacesOf(job), true)),
-    removal: (job) => quarantine.shared(() => removal(job)),
-    tagging: (job) => quarantine.shared(() => tagging(job)),
-    webhook: createWebhookProcessor(given),
+    wake: async (job) => logs.apply(dataOf(job, wakeJob).workspaceIds, false),
+    backlog: (job) => metrics.deep(async () => logs.apply(dataOf(job, wakeJob).workspaceIds, true)),
+    removal: (job) => quarantine.shared(() => removePurged(dependencies, job)),
+    tagging: (job) => quarantine.shared(() => generateTags(dependencies, job)),
+    webhook: (job) => deliverChanges(dependencies, job),
     stop: logs.stop,
   }
 }
 
-const workspacesOf = (job: DeliveredJob): string[] => {
-  const parsed = v.safeParse(wakeJob, job.data)
-  if (!parsed.success) throw unrecoverable('The data of this job does not fit its queue.')
-  return parsed.output.workspaceIds
+const dataOf = <S extends v.GenericSchema>(job: DeliveredJob, schema: S): v.InferOutput<S> => {
+  const parsed = v.safeParse(schema, job.data)
+  if (!parsed.success) throw unrecoverable(`The data of this job does not fit the queue ${job.queueName}.`)
+  return parsed.output
 }
+
+/** Removes the records of a decided purge. Maintenance adds a job again that fails for good. */
+const removePurged = async (dependencies: Dependencies, job: DeliveredJob): Promise<string> => {
+  const purge = { ...dataOf(job, removalJob), attempts: attemptOf(job) }
+  const onProgress = (removed: number): Promise<void> => job.updateProgress({ removed })
+  const ended = await attempt(dependencies, { job, ids: purge }, () =>
+    removePurgedRecords(dependencies, purge, onProgress),
+  )
+  if (ended !== undefined) dependencies.metrics.purged(ended.number, purge.attempts)
+  return 'done'
+}
+
+/** Tags the records of a job. Returns how many it tagged. */
+const generateTags = async (dependencies: Dependencies, job: DeliveredJob): Promise<number> => {
+  const data = dataOf(job, taggingJob)
+  const ids = { jobId: job.id, workspaceId: data.workspaceId }
+  const spans = dependencies.tracing && beginTagging(dependencies.tracing, data, attemptOf(job))
+  const onFault = (fault: string): void => spans?.forEach((span) => span.fail(fault))
+  try {
+    return await attempt(dependencies, { job, ids, onFault }, () => tag(dependencies, data))
+  } finally {
+    spans?.forEach((span) => span.end())
+  }
+}
+
+/**
+ * Delivers to the webhook of a job. Returns how many changes it delivered, or the outcome of a
+ * test.
+ */
+const deliverChanges = (dependencies: Dependencies, job: DeliveredJob): Promise<number | string> => {
+  const { workspaceId, webhookId, isTest } = dataOf(job, webhookJob)
+  const named = { workspaceId, id: webhookId }
+  const work = (): Promise<number | string> => (isTest ? deliverTest : deliver)(dependencies, named)
+  return attempt(dependencies, { job, ids: { workspaceId, webhookId } }, work)
+}
+
+const attemptOf = (job: DeliveredJob): number => job.attemptsMade + 1
+
+/** Does the work of a job once Postgres is available, and logs a failure. */
+const attempt = async <T>(
+  { log, stop }: Dependencies,
+  {
+    job,
+    ids,
+    onFault,
+  }: { job: DeliveredJob; ids: Readonly<Record<string, unknown>>; onFault?: (fault: string) => void },
+  work: () => Promise<T>,
+): Promise<T> => {
+  try {
+    return await whenAvailable(work, stop)
+  } catch (error) {
+    const fault = describeFault(error)
+    log('error', 'job_failed', { queue: job.queueName, attempts: attemptOf(job), ...ids, fault })
+    onFault?.(fault)
+    throw withoutCause(fault)
+  }
+}
+
+/** The error that Redis keeps. Its cause stays out, since it can quote a customer's data. */
+const withoutCause = (fault: string): Error => new Error(fault)

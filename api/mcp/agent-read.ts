@@ -3,7 +3,7 @@ import type { Comparison, ComparisonRequest, Counts, GroupRequest } from '../../
 import type { FeedbackFilters, ListRequest } from '../../db/reads/lists.ts'
 import { isRefusal, type Refusal } from '../refusal.ts'
 import { type Page, readPage, withCurrentIds } from '../reads/lists.ts'
-import { withPermit, type Read } from '../reads/reads.ts'
+import { type Read, withPermit } from '../reads/reads.ts'
 import type { Sight } from './quote.ts'
 
 /** The reads of agents alone. Each rejects if the database does not answer in time. */

@@ -8,7 +8,7 @@ import {
   ResourceTemplate,
 } from '@modelcontextprotocol/server'
 import { asOwnId } from '../../contract/identity/own-id.ts'
-import { faultIds } from '../fault-ids.ts'
+import { faultIds } from '../request-id.ts'
 import { isRefusal, type Refusal, refusalResponse } from '../refusal.ts'
 import type { AgentRead } from './agent-read.ts'
 import { comparePeriods, countTool, whatsNew } from './count-tools.ts'

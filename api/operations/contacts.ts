@@ -1,6 +1,6 @@
 import { contactRecord } from '../../contract/contact-record.ts'
 import { purgeRequest } from '../../contract/purge-request.ts'
-import { faultIds } from '../fault-ids.ts'
+import { faultIds } from '../request-id.ts'
 import { NO_SUCH_CONTACT } from '../refusal.ts'
 import type { SubmissionKind } from '../submit/intake.ts'
 

@@ -1,7 +1,6 @@
 import { feedbackRecord } from '../../contract/feedback-record.ts'
 import { feedbackId, feedbackSourceData } from '../../contract/stored-feedback.ts'
-import type { Intake, SubmissionKind, Valid } from '../submit/intake.ts'
-import type { IntakeDependencies } from '../submit/intake-dependencies.ts'
+import type { Intake, IntakeDependencies, SubmissionKind, Valid } from '../submit/intake.ts'
 
 /** POST /feedbacks: 201 with the record as it will be stored. */
 export const createFeedback: SubmissionKind<'create_feedback'> = {

@@ -1,6 +1,5 @@
-import type { OnFault } from '../fault-ids.ts'
+import { type OnFault, requestIdOf } from '../request-id.ts'
 import { refusalResponse } from '../refusal.ts'
-import { requestIdOf } from '../request-id.ts'
 import type { Handler } from '../serve.ts'
 
 /** GET /metrics, in the text format of Prometheus. */

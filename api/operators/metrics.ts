@@ -1,13 +1,13 @@
 import { registerAnswerTime } from '../../db/connection/answer-time.ts'
 import { type LoopDelayWatch, registerLoopDelay } from '../../runtime/event-loop-delay.ts'
-import { type Figure, figureOf, createProcessMetrics, type ProcessMetrics } from '../../runtime/metrics.ts'
+import { createProcessMetrics, type Figure, figureOf, type ProcessMetrics } from '../../runtime/metrics.ts'
 import type { Ledger } from '../../contract/ledger.ts'
 import type { ProcessFigures } from '../../queue/jobs/process-reports.ts'
 import type { WorkspaceLoad } from '../../queue/jobs/workspace-loads.ts'
 import type { QueueDepth } from '../../queue/jobs/queue-depths.ts'
 import { type Condition, loadsIn, type ReadCondition } from '../../health/condition.ts'
 import type { BodyFigures } from '../submit/bodies-in-hand.ts'
-import type { IntakeDependencies } from '../submit/intake-dependencies.ts'
+import type { IntakeDependencies } from '../submit/intake.ts'
 
 export type Metrics = {
   count: IntakeDependencies['count']

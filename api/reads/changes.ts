@@ -1,9 +1,8 @@
 import type { Change, FeedPlace } from '../../db/reads/changes.ts'
 import { isRefusal, type Refusal } from '../refusal.ts'
 import { waitSeconds } from '../submit/preferences.ts'
-import { CHANGES_PARAMETERS, DEFAULT_LIMIT } from './parameters.ts'
-import { readQuery } from './query.ts'
-import { withPermit, type Read, type ReadAnswer } from './reads.ts'
+import { CHANGES_PARAMETERS, DEFAULT_LIMIT, readQuery } from './parameters.ts'
+import { type Read, type ReadAnswer, withPermit } from './reads.ts'
 
 const LOOK_EVERY_MS = 250
 const MS_PER_SECOND = 1_000

@@ -1,9 +1,10 @@
-import type { FeedbackFilters, ListRequest } from '../../db/reads/lists.ts'
+import { Buffer } from 'node:buffer'
+import { createHash } from 'node:crypto'
+import * as v from 'valibot'
+import type { FeedbackFilters, ListRequest, Place } from '../../db/reads/lists.ts'
 import { isRefusal, type Refusal } from '../refusal.ts'
-import { readCursor, writeCursor } from './cursor.ts'
-import { DEFAULT_LIMIT, FEEDBACK_PARAMETERS, LIST_PARAMETERS } from './parameters.ts'
-import { readQuery } from './query.ts'
-import { findRecord, withPermit, type Read, type ReadAnswer, type Resource } from './reads.ts'
+import { DEFAULT_LIMIT, FEEDBACK_PARAMETERS, LIST_PARAMETERS, readQuery } from './parameters.ts'
+import { findRecord, type Read, type ReadAnswer, type Resource, withPermit } from './reads.ts'
 
 /** A page of a resource. */
 export const readMany =
@@ -65,5 +66,30 @@ export const withCurrentIds = async (
     ...(customerId && { customerId: await currentId(workspaceId, { kind: 'customer', id: customerId }) }),
     ...(accountId && { accountId: await currentId(workspaceId, { kind: 'account', id: accountId }) }),
     ...(ofAccountId && { ofAccountId: await currentId(workspaceId, { kind: 'account', id: ofAccountId }) }),
+  }
+}
+
+const content = v.strictTuple([
+  v.pipe(v.string(), v.regex(/^\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}(?:\.\d{1,6})?$/)),
+  v.pipe(v.string(), v.uuid()),
+  v.string(),
+])
+
+const FINGERPRINT_CHARACTERS = 16
+
+/** A cursor belongs to one list with its filters and order. */
+const fingerprint = (list: object): string =>
+  createHash('sha256').update(JSON.stringify(list)).digest('hex').slice(0, FINGERPRINT_CHARACTERS)
+
+export const writeCursor = ({ at, id }: Place, list: object): string =>
+  Buffer.from(JSON.stringify([at, id, fingerprint(list)])).toString('base64url')
+
+/** The place at which a list goes on; undefined if the cursor belongs to another list. */
+export const readCursor = (text: string, list: object): Place | undefined => {
+  try {
+    const [at, id, of] = v.parse(content, JSON.parse(Buffer.from(text, 'base64url').toString()))
+    return of === fingerprint(list) ? { at, id } : undefined
+  } catch {
+    return undefined
   }
 }

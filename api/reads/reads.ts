@@ -3,13 +3,13 @@ import { asOwnId } from '../../contract/identity/own-id.ts'
 import type { ChangesPage } from '../../db/reads/changes.ts'
 import type { ListPage, ListRequest } from '../../db/reads/lists.ts'
 import type { NamedRecord, RecordKind } from '../../db/reads/records.ts'
-import { type Authenticate, type Caller, callerOf } from '../authenticate.ts'
-import { faultIds, type OnFault } from '../fault-ids.ts'
+import { type Authenticate, callerOf } from '../authenticate.ts'
+import { faultIds, type OnFault } from '../request-id.ts'
 import { isRefusal, type Refusal, refusalResponse } from '../refusal.ts'
 import type { BodiesInHand } from '../submit/bodies-in-hand.ts'
 import type { Arrival } from '../submit/intake.ts'
 import { jsonAnswer } from '../submit/json-answer.ts'
-import { readQuery } from './query.ts'
+import { readQuery } from './parameters.ts'
 
 /** The sources of reads. Each function rejects if the database does not answer in time. */
 export type ReadDependencies = {
@@ -57,13 +57,17 @@ export const answerRead = async (
   arrival: Arrival,
   read: (read: Read) => Promise<ReadAnswer>,
 ): Promise<Response> => {
-  const caller = await callerOf(dependencies.authenticate, arrival, 'read')
-  const answer = isRefusal(caller) ? caller : await readFor({ ...caller, request: arrival.request, dependencies }, read)
-  if (isRefusal(answer)) {
-    arrival.span?.set({ 'feedback_insights.refused': answer.refused })
-    return refusalResponse(answer)
+  const { request, span } = arrival
+  const refuse = (refusal: Refusal): Response => {
+    span?.set({ 'feedback_insights.refused': refusal.refused })
+    return refusalResponse(refusal)
   }
-  return jsonAnswer(dependencies, answer.json, { ...(caller as Caller), status: 200, headers: answer.headers ?? {} })
+  const caller = await callerOf(dependencies.authenticate, arrival, 'read')
+  if (isRefusal(caller)) return refuse(caller)
+  const { workspaceId } = caller
+  const answer = await readFor({ workspaceId, request, dependencies }, read)
+  if (isRefusal(answer)) return refuse(answer)
+  return jsonAnswer(dependencies, answer.json, { workspaceId, status: 200, headers: answer.headers ?? {} })
 }
 
 const readFor = async (own: Read, read: (read: Read) => Promise<ReadAnswer>): Promise<ReadAnswer> => {

@@ -1,11 +1,10 @@
 import type { Operation } from '../../contract/submission.ts'
 import { isFullRedis, isRefusedByRedis } from '../../queue/redis/connect-redis.ts'
-import type { Admission, Bucket, LogState } from '../../queue/admission/admission.ts'
-import { faultIds } from '../fault-ids.ts'
+import type { Admission, Bucket, LogState } from '../../queue/admission/call-admit.ts'
+import { faultIds } from '../request-id.ts'
 import type { Refusal, Unavailable } from '../refusal.ts'
-import { type Intake, isRefused, type Refused, type Valid } from './intake.ts'
-import type { IntakeDependencies } from './intake-dependencies.ts'
-import { wholeSeconds } from './limit-headers.ts'
+import { type Intake, type IntakeDependencies, isRefused, type Refused, type Valid } from './intake.ts'
+import { wholeSeconds } from './rate-limit.ts'
 
 /**
  * Refuses a request before its body is read, if its bucket is known to be empty. A request with a

@@ -1,6 +1,12 @@
 import type { SubmissionState } from '../../contract/receipt.ts'
-import { type Answer, type Intake, isRefused, type Valid } from './intake.ts'
-import type { IntakeDependencies, IntakeOutcome } from './intake-dependencies.ts'
+import {
+  type Answer,
+  type Intake,
+  type IntakeDependencies,
+  type IntakeOutcome,
+  isRefused,
+  type Valid,
+} from './intake.ts'
 import { waitSeconds } from './preferences.ts'
 
 const MS_PER_SECOND = 1_000

@@ -7,8 +7,15 @@ import { type Caller, callerOf } from '../authenticate.ts'
 import { isRefusal, type Refusal, refusalResponse } from '../refusal.ts'
 import { admit, check, refuseByEmptyBucket } from './admit-intake.ts'
 import { answer, outcomeOf, refusedAttribute } from './answer-intake.ts'
-import { type AnySubmissionKind, type Arrival, type Intake, isRefused, type Refused, type Valid } from './intake.ts'
-import type { IntakeDependencies } from './intake-dependencies.ts'
+import {
+  type AnySubmissionKind,
+  type Arrival,
+  type Intake,
+  type IntakeDependencies,
+  isRefused,
+  type Refused,
+  type Valid,
+} from './intake.ts'
 import { jsonAnswer } from './json-answer.ts'
 import { isStrict } from './preferences.ts'
 import { mostBytesOf } from './read-body.ts'

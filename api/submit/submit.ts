@@ -2,10 +2,17 @@ import { callerOf } from '../authenticate.ts'
 import { isRefusal, type Refusal, refusalResponse } from '../refusal.ts'
 import { admit, check, refuseByEmptyBucket } from './admit-intake.ts'
 import { answer, outcomeOf, refusedAttribute } from './answer-intake.ts'
-import { type AnySubmissionKind, type Arrival, type Intake, isRefused, type Refused, type Valid } from './intake.ts'
-import type { IntakeDependencies } from './intake-dependencies.ts'
+import {
+  type AnySubmissionKind,
+  type Arrival,
+  type Intake,
+  type IntakeDependencies,
+  isRefused,
+  type Refused,
+  type Valid,
+} from './intake.ts'
 import { jsonAnswer } from './json-answer.ts'
-import { describeLimit } from './limit-headers.ts'
+import { describeLimit } from './rate-limit.ts'
 import { isStrict } from './preferences.ts'
 import { mostBytesOf } from './read-body.ts'
 import { parseSubmission, readSubmission, receiveSubmission } from './read-submission.ts'

@@ -1,7 +1,7 @@
 import { open, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import process from 'node:process'
 import * as v from 'valibot'
-import { readAllRecords } from '../../db/reads/all-records.ts'
+import { readAllRecords } from '../../db/reads/records.ts'
 import { RECORD_TABLES, type RecordKind } from '../../db/reads/records.ts'
 import { DEFAULT_WORKSPACE } from '../../db/workspaces/workspaces.ts'
 import { describeFault } from '../../runtime/fault.ts'

@@ -8,14 +8,8 @@ import type { Sql } from '../connection/postgres.ts'
  */
 type Row<Members> = { w: number; later?: number } & Members
 type Link = { id: string; target: string }
-type NewProfile = {
-  id: string
-  properties: JsonObject
-  account?: string | undefined
-  first_number: number
-  number: number
-}
-type ChangedProfile = {
+/** A new or changed contact or account. */
+type ProfileRow = {
   id: string
   columns: Readonly<Record<string, JsonValue>>
   /** Metadata keys to set. */
@@ -31,6 +25,8 @@ type ReceiptRow = {
   /** The number at its acceptance. */
   number: number
   operation: Operation
+  state: 'applied' | 'superseded'
+  is_replay?: boolean | undefined
   key?: string | undefined
   body_hash?: string | undefined
   subject?: string | undefined
@@ -38,15 +34,13 @@ type ReceiptRow = {
 
 /** The changes of strides, as rows by table. db/functions/save.sql describes their effects. */
 export type Changes = {
-  account_new: Row<NewProfile & Record<string, unknown>>[]
-  account_changed: Row<ChangedProfile>[]
+  account: Row<ProfileRow>[]
   account_gone: Row<Link>[]
   account_alias: Row<Link>[]
   account_key: Row<{ key: string; source: string; external_id: string; account: string }>[]
   domain: Row<{ domain: string; account: string; claimed: boolean }>[]
   account_name: Row<{ name: string; account?: string; domain?: string; claimed: boolean }>[]
-  contact_new: Row<NewProfile & Record<string, unknown>>[]
-  contact_changed: Row<ChangedProfile>[]
+  contact: Row<ProfileRow>[]
   contact_gone: Row<Link>[]
   contact_alias: Row<Link>[]
   contact_key: Row<{ key: string; source: string; external_id: string; contact: string; number: number }>[]
@@ -54,7 +48,6 @@ export type Changes = {
   email_gone: Row<{ email: string; contact: string }>[]
   project: Row<{ id: string; name: string; first_number: number }>[]
   feedback: Row<FeedbackRow>[]
-  uses: Row<{ title: string; uses: number }>[]
   conversation: Row<ConversationRow>[]
   conversation_touched: Row<{ id: string; latest_version?: string | undefined }>[]
   conversation_contact: Row<{ conversation: string; contact: string }>[]
@@ -62,7 +55,6 @@ export type Changes = {
   resolved: Row<{ key: string; target: string }>[]
   unresolved: Row<{ key: string; slot: 'c' | 'a' | 'm'; record: string }>[]
   receipt: Row<ReceiptRow>[]
-  receipt_again: Row<ReceiptRow & { state: 'applied' | 'superseded' }>[]
 }
 
 export type FeedbackRow = {
@@ -112,15 +104,13 @@ export type MessageRow = {
 
 /** The tables in the order of the parameters of `save`. */
 const TABLES = [
-  'account_new',
-  'account_changed',
+  'account',
   'account_gone',
   'account_alias',
   'account_key',
   'domain',
   'account_name',
-  'contact_new',
-  'contact_changed',
+  'contact',
   'contact_gone',
   'contact_alias',
   'contact_key',
@@ -128,7 +118,6 @@ const TABLES = [
   'email_gone',
   'project',
   'feedback',
-  'uses',
   'conversation',
   'conversation_touched',
   'conversation_contact',
@@ -136,7 +125,6 @@ const TABLES = [
   'resolved',
   'unresolved',
   'receipt',
-  'receipt_again',
 ] as const satisfies readonly (keyof Changes)[]
 
 /**
@@ -144,12 +132,9 @@ const TABLES = [
  * knows them already.
  */
 const FEED_TABLES = [
-  'account_new',
-  'account_changed',
-  'contact_new',
-  'contact_changed',
+  'account',
+  'contact',
   'project',
-  'uses',
   'feedback',
   'conversation',
   'conversation_touched',

@@ -16,23 +16,20 @@ declare
   before bigint;
 begin
   for move in select ws[r.w] as workspace_id, r.id, r.target from jsonb_to_recordset(gone) as r (w integer, id uuid, target uuid) loop
-    if kind = 'c' then
-      ids := array(
+    ids := case kind
+      when 'c' then array(
         select f.id from feedback as f
-        where f.workspace_id = move.workspace_id and f.contact_id = move.id limit move_limit() - moved
-      );
-      before := reserve_positions(move.workspace_id, cardinality(ids));
-      update feedback as f set contact_id = move.target, change_position = before + array_position(ids, f.id)
-      where f.workspace_id = move.workspace_id and f.id = any (ids);
-    else
-      ids := array(
+        where f.workspace_id = move.workspace_id and f.contact_id = move.id limit move_limit() - moved)
+      else array(
         select f.id from feedback as f
-        where f.workspace_id = move.workspace_id and f.account_id = move.id limit move_limit() - moved
-      );
-      before := reserve_positions(move.workspace_id, cardinality(ids));
-      update feedback as f set account_id = move.target, change_position = before + array_position(ids, f.id)
-      where f.workspace_id = move.workspace_id and f.id = any (ids);
-    end if;
+        where f.workspace_id = move.workspace_id and f.account_id = move.id limit move_limit() - moved)
+    end;
+    before := reserve_positions(move.workspace_id, cardinality(ids));
+    update feedback as f set
+      contact_id = case kind when 'c' then move.target else f.contact_id end,
+      account_id = case kind when 'a' then move.target else f.account_id end,
+      change_position = before + array_position(ids, f.id)
+    where f.workspace_id = move.workspace_id and f.id = any (ids);
     moved := moved + cardinality(ids);
     exit when moved >= move_limit();
   end loop;

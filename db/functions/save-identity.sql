@@ -1,29 +1,5 @@
 -- The parts of `save` for contacts and accounts. They plan under its settings.
 
-create or replace function save_accounts(
-  ws uuid[], ends bigint[], added jsonb, changes jsonb, gone jsonb, aliases jsonb, keys jsonb, domains jsonb, names jsonb
-) returns void
-  language plpgsql as $$
-begin
-  if added is not null then perform add_accounts(ws, ends, added); end if;
-  if changes is not null then perform change_accounts(ws, ends, changes); end if;
-  if gone is not null then perform end_accounts(ws, gone); end if;
-  if coalesce(aliases, keys, domains, names) is not null then
-    perform save_account_keys(ws, aliases, keys, domains, names);
-  end if;
-end $$;
-
-create or replace function save_contacts(
-  ws uuid[], ends bigint[], added jsonb, changes jsonb, gone jsonb, aliases jsonb, keys jsonb, emails jsonb, emails_gone jsonb
-) returns void
-  language plpgsql as $$
-begin
-  if added is not null then perform add_contacts(ws, ends, added); end if;
-  if changes is not null then perform change_contacts(ws, ends, changes); end if;
-  if gone is not null then perform end_contacts(ws, gone, emails_gone); end if;
-  if coalesce(aliases, keys, emails) is not null then perform save_contact_keys(ws, aliases, keys, emails); end if;
-end $$;
-
 -- A key takes at least about 9 bytes, so most objects need no count.
 create or replace function has_too_many_keys(properties jsonb) returns boolean
   language sql immutable parallel safe as $$
@@ -37,45 +13,29 @@ begin
   if over is not null then raise exception using errcode = 'P0999', message = 'too many metadata keys', detail = over; end if;
 end $$;
 
-create or replace function add_accounts(ws uuid[], ends bigint[], added jsonb) returns void
-  language plpgsql as $$
-begin
-  insert into account (
-    workspace_id, id, name, domain, contract_value, source_created_at, source_updated_at, properties, first_number, number,
-    change_position)
-  select ws[r.w], r.id, r.name, r.domain, r.contract_value, r.source_created_at, r.source_updated_at, r.properties,
-    r.first_number, r.number, ends[r.w] - r.later
-  from jsonb_to_recordset(added) as r (
-    w integer, id uuid, name text, domain text, contract_value numeric, source_created_at timestamptz, source_updated_at timestamptz,
-    properties jsonb, first_number bigint, number bigint, later integer);
-end $$;
-
--- columns: the changed columns. properties: metadata keys to set; all_properties: all metadata, in
--- place of the stored one.
-create or replace function change_accounts(ws uuid[], ends bigint[], changes jsonb) returns void
+-- Inserts or changes accounts. columns: the given columns. properties: metadata keys to set;
+-- all_properties: all metadata, in place of the stored one. `save_contacts` has the same members.
+create or replace function save_accounts(ws uuid[], ends bigint[], changes jsonb) returns void
   language plpgsql as $$
 declare
   over text;
 begin
-  with changed as (
+  with saved as (
     insert into account as a (
       workspace_id, id, name, domain, contract_value, source_created_at, source_updated_at, properties, first_number, number,
-    change_position)
+      change_position)
     select ws[r.w], r.id,
       case when r.columns ? 'name' then r.columns ->> 'name' else h.name end,
       case when r.columns ? 'domain' then r.columns ->> 'domain' else h.domain end,
       case when r.columns ? 'contract_value' then (r.columns ->> 'contract_value')::numeric else h.contract_value end,
       case when r.columns ? 'source_created_at' then (r.columns ->> 'source_created_at')::timestamptz else h.source_created_at end,
       case when r.columns ? 'source_updated_at' then (r.columns ->> 'source_updated_at')::timestamptz else h.source_updated_at end,
-      case
-        when r.all_properties is not null then r.all_properties
-        when r.properties is not null then h.properties || r.properties
-        else h.properties
-      end,
+      coalesce(r.all_properties, h.properties || r.properties, h.properties, r.properties, '{}'),
       least(h.first_number, r.first_number), greatest(h.number, r.number), ends[r.w] - r.later
     from jsonb_to_recordset(changes) as r (
-      w integer, id uuid, columns jsonb, properties jsonb, all_properties jsonb, first_number bigint, number bigint, later integer)
-    cross join lateral (select * from account as x where x.workspace_id = ws[r.w] and x.id = r.id limit 1) as h
+      w integer, id uuid, columns jsonb, properties jsonb, all_properties jsonb, first_number bigint, number bigint,
+      later integer)
+    left join lateral (select * from account as x where x.workspace_id = ws[r.w] and x.id = r.id limit 1) as h on true
     on conflict (workspace_id, id) do update set
       name = excluded.name, domain = excluded.domain, contract_value = excluded.contract_value,
       source_created_at = excluded.source_created_at, source_updated_at = excluded.source_updated_at,
@@ -84,7 +44,7 @@ begin
     returning a.workspace_id, a.id, has_too_many_keys(a.properties) as is_over
   )
   select string_agg(concat_ws(' ', 'account', array_position(ws, workspace_id), id), e'\n') filter (where is_over) into over
-  from changed;
+  from saved;
   perform refuse_too_many(over);
 end $$;
 
@@ -135,45 +95,28 @@ begin
   end if;
 end $$;
 
-create or replace function add_contacts(ws uuid[], ends bigint[], added jsonb) returns void
-  language plpgsql as $$
-begin
-  insert into contact (
-    workspace_id, id, name, email, contract_value, account_id, source_created_at, source_updated_at, properties, first_number, number,
-    change_position)
-  select ws[r.w], r.id, r.name, r.email, r.contract_value, r.account, r.source_created_at, r.source_updated_at, r.properties,
-    r.first_number, r.number, ends[r.w] - r.later
-  from jsonb_to_recordset(added) as r (
-    w integer, id uuid, name text, email text, contract_value numeric, account uuid, source_created_at timestamptz,
-    source_updated_at timestamptz, properties jsonb, first_number bigint, number bigint, later integer);
-end $$;
-
-create or replace function change_contacts(ws uuid[], ends bigint[], changes jsonb) returns void
+create or replace function save_contacts(ws uuid[], ends bigint[], changes jsonb) returns void
   language plpgsql as $$
 declare
   over text;
 begin
-  with changed as (
+  with saved as (
     insert into contact as c (
       workspace_id, id, name, email, contract_value, account_id, source_created_at, source_updated_at, properties, first_number, number,
-    change_position)
+      change_position)
     select ws[r.w], r.id,
       case when r.columns ? 'name' then r.columns ->> 'name' else h.name end,
       case when r.columns ? 'email' then r.columns ->> 'email' else h.email end,
       case when r.columns ? 'contract_value' then (r.columns ->> 'contract_value')::numeric else h.contract_value end,
-      case when r.account is not null then r.account else h.account_id end,
+      coalesce(r.account, h.account_id),
       case when r.columns ? 'source_created_at' then (r.columns ->> 'source_created_at')::timestamptz else h.source_created_at end,
       case when r.columns ? 'source_updated_at' then (r.columns ->> 'source_updated_at')::timestamptz else h.source_updated_at end,
-      case
-        when r.all_properties is not null then r.all_properties
-        when r.properties is not null then h.properties || r.properties
-        else h.properties
-      end,
+      coalesce(r.all_properties, h.properties || r.properties, h.properties, r.properties, '{}'),
       least(h.first_number, r.first_number), greatest(h.number, r.number), ends[r.w] - r.later
     from jsonb_to_recordset(changes) as r (
       w integer, id uuid, columns jsonb, properties jsonb, all_properties jsonb, account uuid, first_number bigint, number bigint,
       later integer)
-    cross join lateral (select * from contact as x where x.workspace_id = ws[r.w] and x.id = r.id limit 1) as h
+    left join lateral (select * from contact as x where x.workspace_id = ws[r.w] and x.id = r.id limit 1) as h on true
     on conflict (workspace_id, id) do update set
       name = excluded.name, email = excluded.email, contract_value = excluded.contract_value,
       account_id = excluded.account_id,
@@ -183,7 +126,7 @@ begin
     returning c.workspace_id, c.id, has_too_many_keys(c.properties) as is_over
   )
   select string_agg(concat_ws(' ', 'contact', array_position(ws, workspace_id), id), e'\n') filter (where is_over) into over
-  from changed;
+  from saved;
   perform refuse_too_many(over);
 end $$;
 

@@ -1,62 +1,27 @@
 -- The parts of `save` for feedback, conversations and messages. They plan under its settings.
 
--- Most feedback is new. Rows are read only if one conflicted, and these are replaced: what they
--- waited for and the share of their text are removed. first_number stays.
-create or replace function save_feedback(ws uuid[], ends bigint[], records jsonb, uses jsonb) returns void
-  language plpgsql as $$
-declare
-  added uuid[];
-  replaced jsonb;
-begin
-  with new_rows as (
-    insert into feedback as f (
-      workspace_id, id, description, title, is_transcript, tags, tags_generated, rating, source, source_id, source_data,
-      contact_id, account_id, project_id, source_created_at, number, first_number, change_position)
-    select ws[r.w], r.id, r.description, r.title, r.is_transcript, r.tags, r.tags is null, r.rating, r.source, r.source_id, r.source_data,
-      r.contact, r.account, r.project, r.source_created_at, r.number, r.first_number,
-      ends[r.w] - r.later
-    from jsonb_to_recordset(records) as r (
-      w integer, id uuid, description text, title text, is_transcript boolean, tags text[], rating double precision, source text,
-      source_id text, source_data jsonb, contact uuid, account uuid, project uuid, source_created_at timestamptz, number bigint,
-      first_number bigint, later integer)
-    on conflict (workspace_id, id) do nothing
-    returning f.id
-  )
-  select coalesce(array_agg(id), '{}') into added from new_rows;
-  if cardinality(added) < jsonb_array_length(records) then
-    replaced := (
-      select jsonb_agg(r.record) from jsonb_array_elements(records) as r (record) where (r.record ->> 'id')::uuid <> all (added)
-    );
-    uses := coalesce(uses, '[]') || tags_of_feedback(ws, replaced);
-    perform replace_feedback(ws, ends, replaced);
-  end if;
-  if uses is not null then perform count_uses(ws, ends, uses); end if;
-end $$;
-
--- The tags of these records as uses that end.
-create or replace function tags_of_feedback(ws uuid[], records jsonb) returns jsonb
-  language plpgsql stable as $$
-begin
-  return (
-    select coalesce(jsonb_agg(jsonb_build_object('w', r.w, 'title', g.title, 'uses', -1)), '[]')
-    from jsonb_to_recordset(records) as r (w integer, id uuid)
-    cross join lateral (select x.tags from feedback as x where x.workspace_id = ws[r.w] and x.id = r.id limit 1) as f
-    cross join lateral unnest(f.tags) as g (title)
-  );
-end $$;
-
-create or replace function replace_feedback(ws uuid[], ends bigint[], records jsonb) returns void
+-- Inserts or replaces feedback. What a replaced one waited for and the share of its text are
+-- removed. first_number stays.
+create or replace function save_feedback(ws uuid[], ends bigint[], records jsonb) returns void
   language plpgsql as $$
 declare
   place integer;
-  ids uuid[];
+  replaced uuid[];
 begin
+  perform count_tags_of_feedback(ws, records);
+  for place, replaced in
+    select r.w, array_agg(r.id) from jsonb_to_recordset(records) as r (w integer, id uuid)
+    cross join lateral (select from feedback as x where x.workspace_id = ws[r.w] and x.id = r.id limit 1) as stored
+    group by r.w
+  loop
+    perform forget_unresolved(ws[place], replaced);
+    perform take_out(ws[place], replaced);
+  end loop;
   insert into feedback as f (
     workspace_id, id, description, title, is_transcript, tags, tags_generated, rating, source, source_id, source_data,
     contact_id, account_id, project_id, source_created_at, number, first_number, change_position)
   select ws[r.w], r.id, r.description, r.title, r.is_transcript, r.tags, r.tags is null, r.rating, r.source, r.source_id, r.source_data,
-    r.contact, r.account, r.project, r.source_created_at, r.number, r.first_number,
-    ends[r.w] - r.later
+    r.contact, r.account, r.project, r.source_created_at, r.number, r.first_number, ends[r.w] - r.later
   from jsonb_to_recordset(records) as r (
     w integer, id uuid, description text, title text, is_transcript boolean, tags text[], rating double precision, source text,
     source_id text, source_data jsonb, contact uuid, account uuid, project uuid, source_created_at timestamptz, number bigint,
@@ -67,41 +32,30 @@ begin
     source_data = excluded.source_data, contact_id = excluded.contact_id, account_id = excluded.account_id,
     project_id = excluded.project_id, source_created_at = excluded.source_created_at, number = excluded.number,
     tagger_version = null, change_position = excluded.change_position;
-  for place, ids in select * from ids_by_place(records) loop
-    perform forget_unresolved(ws[place], ids);
-    perform take_out(ws[place], ids);
-  end loop;
 end $$;
 
--- A category exists exactly while a record carries the tag. counted: how many more or fewer uses; a
--- title may occur several times. `later` is set where the submission brings the tag.
-create or replace function count_uses(ws uuid[], ends bigint[], counted jsonb) returns void
+-- Counts the tags of feedback that is about to be saved, and takes back those of its stored form.
+create or replace function count_tags_of_feedback(ws uuid[], records jsonb) returns void
   language plpgsql as $$
 declare
   place integer;
-  emptied uuid[];
+  given text[];
+  gone text[];
 begin
-  insert into feedback_category as c (workspace_id, id, title, uses, change_position)
-  select ws[s.w], category_id(ws[s.w], s.title), s.title, s.uses, ends[s.w] - coalesce(s.later, 0)
-  from (
-    select r.w, r.title, sum(r.uses)::bigint as uses, min(r.later) as later
-    from jsonb_to_recordset(counted) as r (w integer, title text, uses bigint, later integer)
-    group by r.w, r.title
-  ) as s
-  where s.uses <> 0
-  order by 1, 2
-  on conflict (workspace_id, id) do update set uses = c.uses + excluded.uses;
-  for place in select distinct r.w from jsonb_to_recordset(counted) as r (w integer, uses bigint) where r.uses < 0 loop
-    with deleted as (
-      delete from feedback_category as c
-      where c.workspace_id = ws[place] and c.uses <= 0 and c.id = any (array(
-        select category_id(ws[place], r.title) from jsonb_to_recordset(counted) as r (w integer, title text, uses bigint)
-        where r.w = place and r.uses < 0
-      ))
-      returning c.id
-    )
-    select coalesce(array_agg(id), '{}') into emptied from deleted;
-    perform add_tombstones(ws[place], 'feedback_category', emptied);
+  for place, given, gone in
+    select t.w, coalesce(array_agg(t.title) filter (where t.is_given), '{}'), coalesce(array_agg(t.title) filter (where not t.is_given), '{}')
+    from (
+      select r.w, g.title, true as is_given
+      from jsonb_to_recordset(records) as r (w integer, tags text[]) cross join lateral unnest(r.tags) as g (title)
+      union all
+      select r.w, g.title, false
+      from jsonb_to_recordset(records) as r (w integer, id uuid)
+      cross join lateral (select x.tags from feedback as x where x.workspace_id = ws[r.w] and x.id = r.id limit 1) as f
+      cross join lateral unnest(f.tags) as g (title)
+    ) as t
+    group by t.w
+  loop
+    perform count_tags(ws[place], given, gone);
   end loop;
 end $$;
 
@@ -112,6 +66,7 @@ create or replace function save_conversations(ws uuid[], ends bigint[], records 
   language plpgsql as $$
 declare
   known uuid[] := array(select r.id from jsonb_to_recordset(touched) as r (id uuid));
+  touch record;
 begin
   if records is not null then
     known := known || array(
@@ -132,15 +87,14 @@ begin
       number = excluded.number, tagger_version = null, change_position = excluded.change_position;
   end if;
   if touched is not null then
-    insert into conversation as c (
-      workspace_id, id, external_id, source, title, rating, properties, created_at, updated_at, latest_version, number,
-      change_position)
-    select h.workspace_id, h.id, h.external_id, h.source, h.title, h.rating, h.properties, h.created_at, h.updated_at,
-      greatest(h.latest_version, r.latest_version), h.number, ends[r.w] - r.later
-    from jsonb_to_recordset(touched) as r (w integer, id uuid, latest_version timestamptz, later integer)
-    cross join lateral (select * from conversation as x where x.workspace_id = ws[r.w] and x.id = r.id limit 1) as h
-    on conflict (workspace_id, id) do update set
-      latest_version = excluded.latest_version, tagger_version = null, change_position = excluded.change_position;
+    for touch in
+      select ws[r.w] as workspace_id, r.id, r.latest_version, ends[r.w] - r.later as at
+      from jsonb_to_recordset(touched) as r (w integer, id uuid, latest_version timestamptz, later integer)
+    loop
+      update conversation as c set
+        latest_version = greatest(c.latest_version, touch.latest_version), tagger_version = null, change_position = touch.at
+      where c.workspace_id = touch.workspace_id and c.id = touch.id;
+    end loop;
   end if;
   if contacts is not null then
     insert into conversation_contact (workspace_id, conversation_id, contact_id)

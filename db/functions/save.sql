@@ -14,12 +14,10 @@
 -- are looked up. Rare changes go workspace by workspace, by `id = any (...)`.
 create or replace function save(
   ws uuid[], waits boolean, g_progress jsonb,
-  g_account_new jsonb, g_account_changed jsonb, g_account_gone jsonb, g_account_alias jsonb, g_account_key jsonb, g_domain jsonb,
-  g_account_name jsonb,
-  g_contact_new jsonb, g_contact_changed jsonb, g_contact_gone jsonb, g_contact_alias jsonb, g_contact_key jsonb, g_email jsonb,
-  g_email_gone jsonb,
-  g_project jsonb, g_feedback jsonb, g_uses jsonb, g_conversation jsonb, g_conversation_touched jsonb, g_conversation_contact jsonb,
-  g_message jsonb, g_resolved jsonb, g_unresolved jsonb, g_receipt jsonb, g_receipt_again jsonb
+  g_account jsonb, g_account_gone jsonb, g_account_alias jsonb, g_account_key jsonb, g_domain jsonb, g_account_name jsonb,
+  g_contact jsonb, g_contact_gone jsonb, g_contact_alias jsonb, g_contact_key jsonb, g_email jsonb, g_email_gone jsonb,
+  g_project jsonb, g_feedback jsonb, g_conversation jsonb, g_conversation_touched jsonb, g_conversation_contact jsonb,
+  g_message jsonb, g_resolved jsonb, g_unresolved jsonb, g_receipt jsonb
 ) returns table (kind text, w integer)
   language plpgsql
   set enable_seqscan = off
@@ -41,17 +39,19 @@ begin
   end if;
   ends := advance_positions(ws, g_progress);
 
-  perform save_accounts(
-    ws, ends, g_account_new, g_account_changed, g_account_gone, g_account_alias, g_account_key, g_domain, g_account_name);
-  perform save_contacts(
-    ws, ends, g_contact_new, g_contact_changed, g_contact_gone, g_contact_alias, g_contact_key, g_email, g_email_gone);
+  if g_account is not null then perform save_accounts(ws, ends, g_account); end if;
+  if g_account_gone is not null then perform end_accounts(ws, g_account_gone); end if;
+  perform save_account_keys(ws, g_account_alias, g_account_key, g_domain, g_account_name);
+  if g_contact is not null then perform save_contacts(ws, ends, g_contact); end if;
+  if g_contact_gone is not null then perform end_contacts(ws, g_contact_gone, g_email_gone); end if;
+  perform save_contact_keys(ws, g_contact_alias, g_contact_key, g_email);
   if g_project is not null then
     insert into project (workspace_id, id, name, first_number, change_position)
     select ws[r.w], r.id, r.name, r.first_number, ends[r.w] - r.later
     from jsonb_to_recordset(g_project) as r (w integer, id uuid, name text, first_number bigint, later integer);
   end if;
 
-  if g_feedback is not null then perform save_feedback(ws, ends, g_feedback, g_uses); end if;
+  if g_feedback is not null then perform save_feedback(ws, ends, g_feedback); end if;
   if coalesce(g_conversation, g_conversation_touched) is not null then
     known := save_conversations(ws, ends, g_conversation, g_conversation_touched, g_conversation_contact);
     if g_message is not null then perform save_messages(ws, ends, g_message, known); end if;
@@ -59,7 +59,6 @@ begin
   if g_resolved is not null then perform link_resolved(ws, g_resolved); end if;
   if g_unresolved is not null then perform remember_unresolved(ws, g_unresolved); end if;
   if g_receipt is not null then perform save_receipts(ws, g_receipt); end if;
-  if g_receipt_again is not null then perform save_receipts_again(ws, g_receipt_again); end if;
 
   if coalesce(g_contact_gone, g_account_gone) is not null then
     return query select distinct 'moves', moving.w from move_first(ws, g_contact_gone, g_account_gone) as moving (w);
@@ -183,23 +182,12 @@ begin
   end loop;
 end $$;
 
+-- is_replay: the submission was dead or lost, and is applied under a later number. A dead one has a
+-- receipt, which is queued. number: the number at its acceptance.
 create or replace function save_receipts(ws uuid[], receipts jsonb) returns void
   language plpgsql as $$
-begin
-  insert into submission (
-    workspace_id, id, acceptance_number, operation, state, attempts, finished_at, idempotency_key, body_hash, subject_id)
-  select ws[r.w], r.id, r.number, r.operation, 'applied', 1, now(), r.key, r.body_hash, r.subject
-  from jsonb_to_recordset(receipts) as r (
-    w integer, id uuid, number bigint, operation text, key text, body_hash text, subject uuid);
-end $$;
-
--- Writes receipts of submissions that were dead or lost and are applied under a later number. A
--- dead one has a receipt, which is queued. number: the number at its acceptance.
-create or replace function save_receipts_again(ws uuid[], receipts jsonb) returns void
-  language plpgsql as $$
 declare
-  place integer;
-  ids uuid[];
+  replay record;
 begin
   insert into submission as s (
     workspace_id, id, acceptance_number, operation, state, attempts, finished_at, idempotency_key, body_hash, subject_id)
@@ -208,8 +196,8 @@ begin
     w integer, id uuid, number bigint, operation text, state text, key text, body_hash text, subject uuid)
   on conflict (workspace_id, id) do update set
     state = excluded.state, finished_at = excluded.finished_at, error = null, subject_id = coalesce(excluded.subject_id, s.subject_id);
-  for place, ids in select * from ids_by_place(receipts) loop
-    delete from dead_submission as d where d.workspace_id = ws[place] and d.id = any (ids);
+  for replay in select r.w, r.id from jsonb_to_recordset(receipts) as r (w integer, id uuid, is_replay boolean) where r.is_replay loop
+    delete from dead_submission as d where d.workspace_id = ws[replay.w] and d.id = replay.id;
   end loop;
 end $$;
 

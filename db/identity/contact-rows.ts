@@ -23,7 +23,7 @@ export const deadOf = async function* (sql: Sql, workspaceId: string): AsyncGene
  * The rows of each table as JSON texts. Conversations belong to other contacts as well, so only
  * their identifying columns are included.
  */
-export const storedRows = (
+export const rowsOfContacts = (
   sql: Sql,
   { workspaceId: ws }: Realm,
   { contactIds: ids, waitingKey }: FoundContacts,

@@ -2,7 +2,7 @@ import { choosePurged } from '../../contract/identity/choose-purged.ts'
 import type { Realm } from '../../contract/identity/own-id.ts'
 import type { PurgeRequest } from '../../contract/purge-request.ts'
 import type { Sql } from '../connection/postgres.ts'
-import { loadPurge } from '../purges/load-purge.ts'
+import { loadPurge } from '../purges/decide-purge.ts'
 
 /**
  * The contacts that a purge with the same identifiers would match. `waitingKey`: the key of the
@@ -31,4 +31,15 @@ export const findContacts = async (sql: Sql, realm: Realm, wanted: PurgeRequest)
     waitingKey: also.isWaitedFor ? loaded!.waitingKey : null,
     keys: [...keys, ...contactIds, ...also.aliases],
   }
+}
+
+/** Whether a purge would match stored data: a contact, a record that waits for it, or a dead submission. */
+export const canPurgeMatch = async (sql: Sql, realm: Realm, wanted: PurgeRequest): Promise<boolean> => {
+  const { contactIds, waitingKey, keys } = await findContacts(sql, realm, wanted)
+  if (contactIds.length > 0 || waitingKey !== null) return true
+  const [dead] = await sql<[{ exists: boolean }]>`
+    select exists (
+      select from dead_submission where workspace_id = ${realm.workspaceId} and keys && ${keys}::uuid[]
+    ) as exists`
+  return dead.exists
 }

@@ -1,54 +1,11 @@
-import type { PurgedContacts } from '../../contract/identity/choose-purged.ts'
-import type { Idempotency } from '../../contract/submission.ts'
-import type { PurgeIdentifiers } from '../../contract/receipt.ts'
+import type { RemovalJob } from '../../contract/jobs.ts'
 import type { Sql } from '../connection/postgres.ts'
-import type { LoadedPurge } from './load-purge.ts'
 
 /**
  * The most records of one step. A step holds the workspace's lock. Most of its time goes into the
  * tag memory, which gives back the shares of the records.
  */
 const RECORDS_PER_STEP = 250
-
-export type PurgeOutcome = 'decided' | 'unmatched' | 'busy'
-
-type Decision = {
-  workspaceId: string
-  submissionId: string
-  number: number
-  /** The number at its acceptance; a replay has a later one. */
-  acceptanceNumber: number
-  identifiers: PurgeIdentifiers
-  idempotency: Idempotency | undefined
-  loaded: LoadedPurge
-  chosen: PurgedContacts
-}
-
-/**
- * Decides a purge in its place: removes its contacts and their keys, and moves the position.
- * `decided`: records are to be removed. `unmatched`: it matched nothing. `busy`: the position has
- * changed since it was loaded.
- */
-export const savePurge = async (sql: Sql, decision: Decision): Promise<PurgeOutcome> => {
-  const { workspaceId, submissionId, number, acceptanceNumber, identifiers, idempotency, loaded, chosen } = decision
-  const purge = {
-    id: submissionId,
-    number,
-    acceptanceNumber,
-    identifiers,
-    idempotencyKey: idempotency?.key ?? null,
-    bodyHash: idempotency?.body ?? null,
-  }
-  const [row] = await sql<[{ outcome: PurgeOutcome }]>`
-    select decide_purge(
-      ${workspaceId}::uuid, ${loaded.position}::bigint, ${sql.json(purge)}, ${chosen.contactIds}::uuid[],
-      ${chosen.endedKeys}::uuid[], ${chosen.keys}::uuid[], ${chosen.formerKeys}::uuid[], ${loaded.idKey}::uuid,
-      ${loaded.waitingKey}::uuid
-    ) as outcome`
-  return row.outcome
-}
-
-type Purge = { workspaceId: string; purgeId: string }
 
 /**
  * A decided purge. `keys`: the keys to look for in dead submissions; `subjectIds`: the subjects of
@@ -57,7 +14,7 @@ type Purge = { workspaceId: string; purgeId: string }
 export type PurgeUnderWay = { number: number; keys: string[]; subjectIds: string[] }
 
 /** Undefined once the purge is finished. */
-export const findPurge = async (sql: Sql, { workspaceId, purgeId }: Purge): Promise<PurgeUnderWay | undefined> => {
+export const findPurge = async (sql: Sql, { workspaceId, purgeId }: RemovalJob): Promise<PurgeUnderWay | undefined> => {
   const [purge] = await sql<PurgeUnderWay[]>`
     select number::float8 as number, keys, contact_ids || subject_ids || id as "subjectIds"
     from purge where workspace_id = ${workspaceId} and id = ${purgeId}`
@@ -70,7 +27,7 @@ export const findPurge = async (sql: Sql, { workspaceId, purgeId }: Purge): Prom
  */
 export const removePurged = async (
   sql: Sql,
-  { workspaceId, purgeId }: Purge,
+  { workspaceId, purgeId }: RemovalJob,
   onProgress: (removed: number) => Promise<void>,
 ): Promise<void> => {
   for (let removed = 0; ; await onProgress(removed)) {
@@ -90,9 +47,50 @@ export type PurgeCounts = Record<'contacts' | 'feedback' | 'messages' | 'convers
  */
 export const finishPurge = async (
   sql: Sql,
-  { workspaceId, purgeId, attempts }: Purge & { attempts: number },
+  { workspaceId, purgeId, attempts }: RemovalJob & { attempts: number },
 ): Promise<PurgeCounts | undefined> => {
   const [finished] = await sql<[{ removed: PurgeCounts | null }]>`
     select finish_purge(${workspaceId}::uuid, ${purgeId}::uuid, ${attempts}) as removed`
   return finished.removed ?? undefined
+}
+
+/** The records that a stride names. */
+export type NamedRecords = { feedbackIds: readonly string[]; conversationIds: readonly string[] }
+
+/**
+ * Removes the records of pending purges among these feedback and conversations. Call it before
+ * loading a stride that names them, so that the stride finds the state after the whole purge.
+ */
+export const removeBefore = async (
+  sql: Sql,
+  workspaceId: string,
+  { feedbackIds, conversationIds }: NamedRecords,
+): Promise<void> => {
+  await sql`
+    select remove_before(${workspaceId}::uuid, ${[...feedbackIds]}::uuid[], ${[...conversationIds]}::uuid[])`
+}
+
+/**
+ * `underWay`: purges whose records are being removed. `purgedKeys`: keys with at least one purge.
+ */
+export type PurgesUnderWay = { underWay: number; purgedKeys: number }
+
+export const countPurges = async (sql: Sql): Promise<PurgesUnderWay> => {
+  const [row] = await sql<PurgesUnderWay[]>`
+    select (select count(*) from purge)::float8 as "underWay", (select count(*) from purged_key)::float8 as "purgedKeys"`
+  return row!
+}
+
+/** The purges under way that were accepted more than `olderThanMs` ago. */
+export const listPurgesUnderWay = (sql: Sql, { olderThanMs }: { olderThanMs: number }): Promise<RemovalJob[]> =>
+  sql<RemovalJob[]>`
+    select p.workspace_id as "workspaceId", p.id as "purgeId" from purge as p
+    where p.number <= (extract(epoch from now()) * 1000000 - ${olderThanMs}::float8 * 1000)::bigint and not is_deleted(p.workspace_id)
+    order by p.number`.execute()
+
+/** The given purges that are under way. */
+export const purgesUnderWayAmong = async (sql: Sql, workspaceId: string, ids: readonly string[]): Promise<string[]> => {
+  const rows = await sql<{ id: string }[]>`
+    select id from purge where workspace_id = ${workspaceId} and id = any (${[...ids]}::uuid[])`
+  return rows.map(({ id }) => id)
 }

@@ -1,5 +1,6 @@
 import type { Sql } from '../connection/postgres.ts'
 import { withinTime } from '../../runtime/within-time.ts'
+import { readPosition } from './position.ts'
 
 /**
  * While Postgres is away, the API keeps accepting submissions, and asks Postgres again after this
@@ -29,14 +30,8 @@ type Asked = { floor: Promise<number>; until: number }
  */
 export const createNumberFloor = (sql: Sql, now: () => number): NumberFloor => {
   let asked = new Map<string, Asked>()
-  const ask = async (workspaceId: string): Promise<number> => {
-    const [row] = await withinTime(
-      sql<{ position: string }[]>`
-        select applied_number as position from workspace_progress where workspace_id = ${workspaceId}`,
-      ASK_TIMEOUT_MS,
-    )
-    return Number(row?.position ?? 0)
-  }
+  const ask = async (workspaceId: string): Promise<number> =>
+    (await withinTime(readPosition(sql, workspaceId), ASK_TIMEOUT_MS)) ?? 0
   const askedOf = (workspaceId: string): Asked => {
     const held = asked.get(workspaceId)
     if (held && now() < held.until) return held

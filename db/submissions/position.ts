@@ -1,3 +1,4 @@
+import type { SettledTotals } from '../../contract/ledger.ts'
 import type { Sql } from '../connection/postgres.ts'
 
 /**
@@ -17,3 +18,12 @@ export const readPositions = async (sql: Sql): Promise<Map<string, number>> => {
     where workspace_id not in (select id from deleted_workspace) order by workspace_id`
   return new Map(rows.map(({ id, position }) => [id, Number(position)]))
 }
+
+/** The totals of all workspaces. */
+export const readSettledTotals = (sql: Sql): Promise<SettledTotals[]> =>
+  sql<SettledTotals[]>`
+    select w.workspace_id as "workspaceId", w.applied::float8 as applied, w.superseded::float8 as superseded,
+      w.purged::float8 as purged, w.dead::float8 as dead, p.removing::float8 as removing
+    from workspace_progress as w cross join lateral (
+      select count(*) as removing from purge as p where p.workspace_id = w.workspace_id
+    ) as p`.execute()

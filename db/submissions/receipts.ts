@@ -41,3 +41,43 @@ export const findMissingReceipts = async (sql: Sql, workspaceId: string, ids: re
   const found = new Set(rows.map(({ id }) => id))
   return ids.filter((id) => !found.has(id))
 }
+
+const ROWS_PER_STEP = 5_000
+const MS_PER_DAY = 86_400_000
+
+/**
+ * Deletes receipts of submissions that were accepted and finished more than `days` ago, in steps,
+ * and returns how many. Ids of submissions begin with their time, so the oldest ones come first.
+ * The counters of the workspace keep their totals.
+ */
+export const expireReceipts = async (sql: Sql, days: number): Promise<number> => {
+  const before = new Date(Date.now() - days * MS_PER_DAY)
+  const workspaces = await sql<{ id: string }[]>`
+    select w.workspace_id as id from workspace_progress as w
+    where exists (${expired(sql, sql`w.workspace_id`, before)})`
+  let deleted = 0
+  for (const { id } of workspaces) deleted += await expireIn(sql, id, before)
+  return deleted
+}
+
+const expireIn = async (sql: Sql, workspaceId: string, before: Date): Promise<number> => {
+  let deleted = 0
+  for (;;) {
+    const { count } = await sql`
+      delete from submission where workspace_id = ${workspaceId} and id = any (array(
+        ${expired(sql, sql`${workspaceId}::uuid`, before)} order by s.id limit ${ROWS_PER_STEP}))`
+    deleted += count
+    if (count < ROWS_PER_STEP) return deleted
+  }
+}
+
+const expired = (sql: Sql, workspaceId: ReturnType<Sql>, before: Date) => sql`
+  select s.id from submission as s
+  where s.workspace_id = ${workspaceId} and s.id < ${leastIdOf(before)}::uuid and s.state not in ('dead', 'queued')
+    and s.finished_at < ${before}`
+
+/** The lowest id of version 7 of a submission at this time. */
+const leastIdOf = (time: Date): string => {
+  const hex = time.getTime().toString(16).padStart(12, '0')
+  return `${hex.slice(0, 8)}-${hex.slice(8)}-7000-8000-000000000000`
+}

@@ -1,3 +1,4 @@
+import { withinTime } from '../../runtime/within-time.ts'
 import type { Sql } from '../connection/postgres.ts'
 
 export type Workspace = { id: string; name: string; createdAt: Date; isBeingDeleted: boolean }
@@ -30,4 +31,23 @@ export const listWorkspaceIds = async (sql: Sql): Promise<string[]> => {
   const rows = await sql<{ id: string }[]>`
     select id from workspace where id not in (select id from deleted_workspace) order by id`
   return rows.map(({ id }) => id)
+}
+
+export type ListKnownWorkspaces = () => Promise<readonly Workspace[]>
+
+/**
+ * Lists the workspaces. While Postgres is away it lists the last known ones, since their queued
+ * submissions grow and have to be counted.
+ */
+export const createKnownWorkspaces = (sql: Sql, timeoutMs: number): ListKnownWorkspaces => {
+  let known: readonly Workspace[] = []
+  return async () => {
+    try {
+      const all = await withinTime(listWorkspaces(sql), timeoutMs)
+      known = all.filter(({ isBeingDeleted }) => !isBeingDeleted)
+    } catch {
+      // Postgres is away.
+    }
+    return known
+  }
 }

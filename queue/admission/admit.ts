@@ -1,7 +1,15 @@
 import type { IdempotencyRecord } from '../../contract/submission.ts'
 import { coalesce } from '../../runtime/coalesce.ts'
-import type { AdmissionRequest, Admit } from './admission.ts'
-import { type AskedRequest, type Asking, callAdmit, createSendAdmit, type Known, type SendAdmit } from './call-admit.ts'
+import {
+  type AdmissionRequest,
+  type Admit,
+  type AskedRequest,
+  type Asking,
+  callAdmit,
+  createSendAdmit,
+  type Known,
+  type SendAdmit,
+} from './call-admit.ts'
 import type { RedisClient } from '../redis/connect-redis.ts'
 import { createReplicatedSend } from '../redis/replicated.ts'
 import type { Wake } from '../jobs/wake.ts'

@@ -2,7 +2,6 @@ import * as v from 'valibot'
 import { withinTime } from '../../runtime/within-time.ts'
 import type { RedisClient } from '../redis/connect-redis.ts'
 import { processKeys } from '../keys.ts'
-import { luaScript } from '../redis/lua-script.ts'
 
 /** The bucket bounds of the time from acceptance to storage. */
 export const STORAGE_BOUNDS_SECONDS = [
@@ -48,14 +47,6 @@ export type ProcessFigures = Partial<Omit<ProcessReport, 'id' | 'kind' | 'upSeco
 /** A process without a report for this time counts as gone. */
 export const GONE_AFTER_MS = 10_000
 
-const REPORT = luaScript('report-process')
-const READ_REPORTS = luaScript('read-process-reports')
-
-type WithReports = RedisClient & {
-  reportProcess(numberOfKeys: number, ...rest: (string | number)[]): Promise<0>
-  readProcessReports(numberOfKeys: number, ...rest: (string | number)[]): Promise<(string | null)[]>
-}
-
 export type ProcessReports = {
   report: (own: ProcessReport) => Promise<void>
   /** Removes the report of a process that ends. */
@@ -66,27 +57,29 @@ export type ProcessReports = {
 
 /** All processes of an installation report here, so that each of them can show all reports. */
 export const createProcessReports = (redis: RedisClient, prefix: string): ProcessReports => {
-  redis.defineCommand('reportProcess', { lua: REPORT })
-  redis.defineCommand('readProcessReports', { lua: READ_REPORTS })
-  const withReports = redis as WithReports
-  const { figures, seen } = processKeys(prefix)
-  const keys = [figures, seen]
+  const { ids, report } = processKeys(prefix)
+  const withdraw = async (id: string): Promise<void> => {
+    await Promise.all([redis.unlink(report(id)), redis.srem(ids, id)])
+  }
+  const readOne = async (id: string): Promise<ProcessReport[]> => {
+    const [text, leftMs] = await Promise.all([redis.get(report(id)), redis.pttl(report(id))])
+    // A report with a longer time left is from before a step back of the clock of Redis.
+    if (text === null || leftMs > GONE_AFTER_MS) {
+      await withdraw(id)
+      return []
+    }
+    // A report of another version may have another form, and is skipped.
+    const parsed = v.safeParse(processReport, JSON.parse(text))
+    return parsed.success ? [parsed.output] : []
+  }
   return {
     report: async (own) => {
-      await withReports.reportProcess(keys.length, ...keys, own.id, JSON.stringify(own), GONE_AFTER_MS)
+      await redis.set(report(own.id), JSON.stringify(own), 'PX', GONE_AFTER_MS)
+      await redis.sadd(ids, own.id)
+      await redis.pexpire(ids, GONE_AFTER_MS)
     },
-    withdraw: async (id) => {
-      await Promise.all([redis.hdel(figures, id), redis.zrem(seen, id)])
-    },
-    read: async () => {
-      const texts = await withReports.readProcessReports(keys.length, ...keys, GONE_AFTER_MS)
-      return texts.flatMap((text) => {
-        if (text === null) return []
-        // A report of another version may have another form, and is skipped.
-        const parsed = v.safeParse(processReport, JSON.parse(text))
-        return parsed.success ? [parsed.output] : []
-      })
-    },
+    withdraw,
+    read: async () => (await Promise.all((await redis.smembers(ids)).map(readOne))).flat(),
   }
 }
 

@@ -1,12 +1,16 @@
 import type { RedisClient } from '../redis/connect-redis.ts'
 import { processKeys } from '../keys.ts'
-import { luaScript } from '../redis/lua-script.ts'
-
-const TAKE_TURN = luaScript('take-turn')
 
 /** Whether this process gets the turn of this period. Of all processes that ask, one gets it. */
 export const takeTurn = async (
   redis: RedisClient,
   prefix: string,
   { name, periodMs }: { name: string; periodMs: number },
-): Promise<boolean> => (await redis.eval(TAKE_TURN, 1, processKeys(prefix).turn(name), periodMs)) === 1
+): Promise<boolean> => {
+  const key = processKeys(prefix).turn(name)
+  if ((await redis.set(key, 1, 'PX', periodMs, 'NX')) !== null) return true
+  // A key with a longer time to live was set before the clock of Redis went back.
+  if ((await redis.pttl(key)) <= periodMs) return false
+  await redis.set(key, 1, 'PX', periodMs)
+  return true
+}

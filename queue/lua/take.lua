@@ -7,9 +7,9 @@
 --
 -- KEYS state never, of the first workspace. ARGV 1 worker, 2 ms of a lease, 3 submissions, 4 bytes,
 -- 5 whether to take deep logs, 6 ms for which applied entries are kept, 7 the full stride; then for
--- each workspace how its keys begin, and applied, after and stride, or empty texts.
--- Returns for each 0 (idle), 1 (leased), 2 (deep), or a list: after, stride or an empty text, last
--- number of the log, quarantine deaths, then entries.
+-- each workspace how its keys begin, and applied, rewindTo and stride, or empty texts.
+-- Returns for each 0 (idle), 1 (leased), 2 (deep), or a list: the number behind which it
+-- was read, stride or an empty text, quarantine deaths, then entries.
 local worker, leaseMs, submissions, mostBytes = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local takesDeep, redoMs, fullStride = ARGV[5] == '1', tonumber(ARGV[6]), tonumber(ARGV[7])
 local call = redis.call
@@ -64,7 +64,7 @@ local function read(log, after, last, most)
   return values, count
 end
 
-local function take(begin, applied, after, stride)
+local function take(begin, applied, rewindTo, stride)
   local key, state = begin .. 'state', readState(begin)
   -- The workspace is deleted, or this Redis is new.
   if state.number == 0 then return IDLE end
@@ -78,7 +78,7 @@ local function take(begin, applied, after, stride)
     state.deaths = nil
     call('HDEL', key, 'deaths', 'quarantine')
   end
-  if after and after < state.applied then rewind(begin, state, after) end
+  if rewindTo and rewindTo < state.applied then rewind(begin, state, rewindTo) end
   trimApplied(begin, state, nowMs, redoMs)
   local function release(answer)
     if state.holder then call('HDEL', key, 'holder', 'until', 'quarantine') end
@@ -86,12 +86,11 @@ local function take(begin, applied, after, stride)
   end
   if state.applied >= state.number then return release(IDLE) end
   if not takesDeep and isDeep(state) then return release(DEEP_LOG) end
-  after = after or state.applied
-  local answer = {whole(after), tostring(state.stride or ''), whole(state.number), state.deaths or 0}
+  local answer = {whole(state.applied), tostring(state.stride or ''), state.deaths or 0}
   if submissions == 0 then return release(answer) end
   local most = math.min(submissions, state.stride or submissions)
-  local values, count = read(begin .. 'log', after, state.number, most)
-  if #values == 0 and after == state.applied then
+  local values, count = read(begin .. 'log', state.applied, state.number, most)
+  if #values == 0 then
     notePosition(begin, state, state.number)
     return release(IDLE)
   end

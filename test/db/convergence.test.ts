@@ -53,7 +53,7 @@ describe('applying the logs of workspaces', () => {
     assert.equal((await schema.sql`select from dead_submission`).length, 0)
   }
 
-  it(`gives the rows of the model, in any strides, delivered twice, by two writers and in sessions: ${HISTORIES} histories`, () =>
+  it(`gives the rows of the model, in any strides, delivered twice and by two writers: ${HISTORIES} histories`, () =>
     fc.assert(
       fc.asyncProperty(historiesOf({}), schedules, converges),
       seeded({ numRuns: HISTORIES, endOnFailure: true }),

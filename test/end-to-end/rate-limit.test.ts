@@ -35,7 +35,7 @@ describe('the limit on conversations', () => {
   after(() => service?.stop())
   afterEach(() => service.redis.del(bucket()))
 
-  // The bucket in the form of queue/admission/admission.ts: the times at which tokens were spent,
+  // The bucket in the form of queue/keys.ts: the times at which tokens were spent,
   // in microseconds, oldest last.
   const bucket = (): string => `{${service.redisPrefix}:${service.workspaceId}}:bucket:submit_conversation`
 

@@ -36,7 +36,7 @@ const REPORT: ProcessReport = {
 
 describe('process reports', () => {
   const prefix = `t_${randomBytes(6).toString('hex')}`
-  const [figures, seen] = [`{${prefix}:processes}:figures`, `{${prefix}:processes}:seen`]
+  const { ids: idsKey, report: reportOf } = processKeys(prefix)
   let redis: Redis
   let reports: ProcessReports
   before(() => {
@@ -44,7 +44,7 @@ describe('process reports', () => {
     reports = createProcessReports(redis, prefix)
   })
   after(async () => {
-    await redis.unlink(figures, seen)
+    await redis.unlink(idsKey, reportOf('a'))
     redis.disconnect()
   })
   const ids = async (): Promise<string[]> => (await reports.read()).map(({ id }) => id).toSorted()
@@ -65,22 +65,23 @@ describe('process reports', () => {
 
   it('of a silent process are neither shown nor kept, even if all are silent', async () => {
     await reports.report({ ...REPORT, id: 'silent', stored: [] })
-    await redis.zadd(seen, 1, 'silent')
+    await redis.pexpire(reportOf('silent'), 1)
+    await until('the report has expired', async () => (await redis.exists(reportOf('silent'))) === 0)
     assert.deepEqual(await ids(), ['a'])
-    await reports.report({ ...REPORT, stored: [] })
-    assert.equal(await redis.hexists(figures, 'silent'), 0)
-    for (const key of [figures, seen]) assert.ok((await redis.pttl(key)) > 0, key)
+    assert.equal(await redis.sismember(idsKey, 'silent'), 0)
+    for (const key of [idsKey, reportOf('a')]) assert.ok((await redis.pttl(key)) > 0, key)
   })
 
-  it('from before a step back of the clock of Redis disappear once a process reports', async () => {
+  it('from before a step back of the clock of Redis disappear', async () => {
     await reports.report({ ...REPORT, id: 'ahead', stored: [] })
-    await redis.zadd(seen, Date.now() + 3_600_000, 'ahead')
+    await redis.pexpire(reportOf('ahead'), 3_600_000)
     await reports.report({ ...REPORT, stored: [] })
     assert.deepEqual(await ids(), ['a'])
+    assert.equal(await redis.exists(reportOf('ahead')), 0)
   })
 
   it('of another version are left out', async () => {
-    await redis.hset(figures, 'a', '{"id":"a","kind":"other"}')
+    await redis.set(reportOf('a'), '{"id":"a","kind":"other"}', 'KEEPTTL')
     assert.deepEqual(await ids(), [])
   })
 

@@ -3,8 +3,7 @@ import type { Submission } from '../../contract/submission.ts'
 import type { Sql } from '../../db/connection/postgres.ts'
 import { finishPurge } from '../../db/purges/purge.ts'
 import { applyStrides } from '../../worker/apply/apply-strides.ts'
-import type { Stride } from '../../worker/apply/stride.ts'
-import { applyBusy } from '../../worker/apply/busy-session.ts'
+import type { Stride } from '../../worker/apply/stride-work.ts'
 import { hashKey } from './deliveries.ts'
 
 export const LENGTH = 30
@@ -17,7 +16,7 @@ export const WORKSPACES = ['6f1b7c1e-52f1-4d0a-9c58-0c8f4f1f3a01', '6f1b7c1e-52f
 export const schedules = fc.record({
   sizes: fc.array(fc.integer({ min: 1, max: 12 }), { minLength: 4, maxLength: 8 }),
   again: fc.array(fc.nat({ max: 4 }), { minLength: 3, maxLength: 5 }),
-  means: fc.array(fc.constantFrom('one writer', 'two writers', 'session'), { minLength: 3, maxLength: 5 }),
+  means: fc.array(fc.constantFrom('one writer', 'two writers'), { minLength: 3, maxLength: 5 }),
   removals: fc.array(fc.nat({ max: 3 }), { minLength: 3, maxLength: 5 }),
 })
 export type Schedule = (typeof schedules extends fc.Arbitrary<infer T> ? T : never) & {
@@ -53,12 +52,6 @@ export const deliver = async (sql: Sql, history: readonly Submission[], schedule
       case 'two writers':
         await Promise.all([applyStrides(dependencies, strides(0)), applyStrides(dependencies, strides(1))])
         break
-      case 'session':
-        for (const stride of strides(0))
-          await runSession(dependencies, { first: stride, log: logs.get(stride.workspaceId)!, sizes: schedule.sizes })
-        // A session leaves special submissions to applyStrides.
-        await applyStrides(dependencies, strides(0))
-        break
     }
     await onStep()
     await removeSteps(sql, inTurn(schedule.removals, turn), onStep)
@@ -92,20 +85,6 @@ const readPositions = async (sql: Sql): Promise<Map<string, number>> => {
   const rows = await sql<{ workspace_id: string; position: number }[]>`
     select workspace_id, applied_number::float8 as position from workspace_progress`
   return new Map(rows.map(({ workspace_id, position }) => [workspace_id, position]))
-}
-
-type Session = { first: Stride; log: readonly Submission[]; sizes: readonly number[] }
-
-const runSession = async (
-  dependencies: Parameters<typeof applyBusy>[0],
-  { first, log, sizes }: Session,
-): Promise<void> => {
-  let turn = 0
-  const readNext = async (after: number): Promise<Stride> => {
-    const left = log.filter(({ number }) => number > after)
-    return { ...first, after, submissions: left.slice(0, sizes[turn++ % sizes.length]) }
-  }
-  for await (const _ of applyBusy(dependencies, first, readNext));
 }
 
 /** Takes this many steps of the purges under way. */

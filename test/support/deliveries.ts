@@ -2,7 +2,7 @@ import { hashKeyFrom } from '../../contract/identity/own-id.ts'
 import type { Submission } from '../../contract/submission.ts'
 import type { Sql } from '../../db/connection/postgres.ts'
 import { applyStrides } from '../../worker/apply/apply-strides.ts'
-import type { StrideResult } from '../../worker/apply/stride.ts'
+import type { StrideResult } from '../../worker/apply/stride-work.ts'
 import { submissionHistories } from '../model/submission-arbitrary.ts'
 
 export const LENGTH = 30

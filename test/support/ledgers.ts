@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { type Ledger, ledgersOf } from '../../contract/ledger.ts'
-import { readSettledTotals } from '../../db/submissions/settled-totals.ts'
+import { readSettledTotals } from '../../db/submissions/position.ts'
 import type { Sql } from '../../db/connection/postgres.ts'
 import { listWorkspaceIds } from '../../db/workspaces/workspaces.ts'
 import type { RedisClient } from '../../queue/redis/connect-redis.ts'

@@ -1,5 +1,6 @@
 import type { HashKey } from '../../contract/identity/own-id.ts'
 import type { Submission } from '../../contract/submission.ts'
+import { findBlockers } from '../../db/connection/blockers.ts'
 import type { Sql } from '../../db/connection/postgres.ts'
 import { setAside } from '../../db/submissions/dead.ts'
 import { readPosition } from '../../db/submissions/position.ts'
@@ -8,8 +9,7 @@ import type { Logger } from '../../runtime/logger.ts'
 import { withinTime } from '../../runtime/within-time.ts'
 import type { Ending } from '../trace-jobs.ts'
 import { applyStrides } from './apply-strides.ts'
-import type { Stride, StrideResult } from './stride.ts'
-import { logBlockers } from './log-blockers.ts'
+import type { Stride, StrideResult } from './stride-work.ts'
 import type { OnSettled } from './follow-up.ts'
 
 /** The most attempts at a single submission whose fault may pass. */
@@ -67,6 +67,28 @@ const apply = (dependencies: FaultDependencies, strides: readonly Stride[]): Ret
   logBlockers({ ...dependencies, workspaceIds: strides.map(({ workspaceId }) => workspaceId) }, () =>
     withinTime(applyStrides(dependencies, strides), dependencies.answerWithinMs),
   )
+
+const LOOK_FOR_BLOCKERS_EVERY_MS = 3_000
+
+/** Does work in Postgres, and logs once the sessions of other programs whose locks delay it. */
+export const logBlockers = async <T>(
+  { sql, log, workspaceIds }: { sql: Sql; log: Logger; workspaceIds: readonly string[] },
+  work: () => Promise<T>,
+): Promise<T> => {
+  const check = async (): Promise<void> => {
+    const blockers = await findBlockers(sql).catch(() => [])
+    if (blockers.length > 0) clearInterval(timer)
+    for (const { pid, role, program, seconds } of blockers) {
+      log('warn', 'waiting_for_lock', { workspaceIds, seconds, pid, role, program })
+    }
+  }
+  const timer = setInterval(() => void check(), LOOK_FOR_BLOCKERS_EVERY_MS)
+  try {
+    return await work()
+  } finally {
+    clearInterval(timer)
+  }
+}
 
 /**
  * Applies a stride of one workspace. If that fails, it halves the stride until the bad submission

@@ -8,14 +8,11 @@
 // A job has a time budget. After it, the remaining workspaces are woken again.
 import type { RedisClient } from '../../queue/redis/connect-redis.ts'
 import { forgetWorkspace } from '../../queue/log/forget-workspace.ts'
-import type { Taken, TakeRequest } from '../../queue/log/take.ts'
+import type { Taken, TakeRequest } from '../../queue/log/log.ts'
 import type { Wake } from '../../queue/jobs/wake.ts'
 import { describeFault, isUnavailable } from '../../runtime/fault.ts'
 import { untilAvailable } from '../when-available.ts'
-import { applyDeep } from './apply-deep.ts'
-import { applyShared } from './apply-shared.ts'
-import type { ApplyOutcome, StrideDependencies, TakenStride } from './apply-outcome.ts'
-import { createInHand, type Hand, type InHand } from './in-hand.ts'
+import { applyDeep, type ApplyOutcome, applyShared, type StrideDependencies, type TakenStride } from './apply-taken.ts'
 import { FULL_STRIDE } from './stride-size.ts'
 
 const BUDGET_MS = 250
@@ -127,7 +124,8 @@ const applyRound = async (job: Job, requests: readonly TakeRequest[]): Promise<T
     else if (!job.hand.giveBack(workspaceId)) next.push({ workspaceId })
   }
   if (strides.length === 0) return next
-  const outcomes = job.isDeep ? await deepOutcomes(job, strides) : await applyShared(job, strides)
+  const outcomes: ApplyOutcome[] = job.isDeep ? [] : await applyShared(job, strides)
+  if (job.isDeep) for (const stride of strides) outcomes.push(await applyDeep(job, stride))
   for (const outcome of outcomes) next.push(...(await afterStride(job, outcome)))
   return next
 }
@@ -142,16 +140,6 @@ const take = (job: Job, requests: readonly TakeRequest[], most = FULL_STRIDE.sub
     takesDeep: job.isDeep,
     redoMs: job.redoMs(),
   })
-}
-
-const deepOutcomes = async (job: Job, strides: readonly TakenStride[]): Promise<ApplyOutcome[]> => {
-  const outcomes: ApplyOutcome[] = []
-  for (const stride of strides) {
-    const readAhead = async (request: TakeRequest): Promise<Taken | undefined> =>
-      (await mayGoOn(job)) ? (await take(job, [request]))[0] : undefined
-    outcomes.push(await applyDeep(job, stride, readAhead))
-  }
-  return outcomes
 }
 
 /** The next request for a workspace; none if this worker gives it back. */
@@ -193,4 +181,53 @@ const putBack = async (job: Job, requests: readonly TakeRequest[]): Promise<stri
   if (requests.length === 0) return []
   const taken = await take(job, requests, 0)
   return requests.flatMap(({ workspaceId }, at) => (taken[at]!.outcome === 'taken' ? workspaceId : []))
+}
+
+/** The workspaces of one job. */
+export type Hand = {
+  ids: () => string[]
+  /** Removes the mark. Call it before reading the workspace's log. */
+  unmark: (workspaceId: string) => void
+  /**
+   * Gives a workspace back, unless a job has named it since its log was read. Then it returns
+   * false.
+   */
+  giveBack: (workspaceId: string) => boolean
+  /** Gives workspaces back, marked or not. */
+  drop: (...workspaceIds: readonly string[]) => void
+}
+
+export type InHand = {
+  /** Takes the workspaces that no job of this process has, and marks the others. */
+  begin: (workspaceIds: readonly string[]) => Hand
+  ids: () => string[]
+}
+
+/**
+ * The workspaces whose logs this process is applying. Another job that names one of them only marks
+ * it, and the log is read once more before the workspace is given back. So the process overlooks no
+ * entry, and never applies one log in two jobs.
+ */
+export const createInHand = (): InHand => {
+  const marked = new Map<string, boolean>()
+  return {
+    begin: (workspaceIds) => {
+      const own = new Set(workspaceIds.filter((id) => !marked.has(id)))
+      for (const id of workspaceIds) marked.set(id, !own.has(id))
+      const drop: Hand['drop'] = (...ids) => {
+        for (const id of ids) if (own.delete(id)) marked.delete(id)
+      }
+      return {
+        ids: () => [...own],
+        unmark: (workspaceId) => void marked.set(workspaceId, false),
+        giveBack: (workspaceId) => {
+          if (marked.get(workspaceId)) return false
+          drop(workspaceId)
+          return true
+        },
+        drop,
+      }
+    },
+    ids: () => [...marked.keys()],
+  }
 }

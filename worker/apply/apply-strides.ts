@@ -1,9 +1,7 @@
 import { load } from '../../db/apply/load.ts'
 import type { Sql } from '../../db/connection/postgres.ts'
 import { moveRecords, noChanges, type Progress, save } from '../../db/apply/save.ts'
-import type { FoldedSubmission } from '../fold/receipts.ts'
-import type { ApplyStores, Stride, StrideResult } from './stride.ts'
-import { type FoldedSegment, StrideWork } from './stride-work.ts'
+import { type ApplyStores, type FoldedSegment, type Stride, type StrideResult, StrideWork } from './stride-work.ts'
 
 /**
  * The most rounds without progress. More mean that the fold asks for a key that loading does not
@@ -50,7 +48,8 @@ const saveAll = async (sql: Sql, folded: readonly Folded[]): Promise<boolean> =>
   const progress: Progress[] = []
   for (const [at, { work, segment }] of folded.entries()) {
     segment.fold.writeTo(changes, at + 1)
-    const { applied, superseded } = countStates(segment.fold.folded)
+    const superseded = segment.fold.folded.filter(({ state }) => state === 'superseded').length
+    const applied = segment.fold.folded.length - superseded
     progress.push({ w: at + 1, expected: work.position, position: segment.end, applied, superseded })
   }
   const workspaceIds = folded.map(({ work }) => work.stride.workspaceId)
@@ -67,9 +66,4 @@ const saveAll = async (sql: Sql, folded: readonly Folded[]): Promise<boolean> =>
       for (const { work, segment } of folded) work.noteSaved(segment)
       return true
   }
-}
-
-export const countStates = (folded: readonly FoldedSubmission[]): { applied: number; superseded: number } => {
-  const superseded = folded.filter(({ state }) => state === 'superseded').length
-  return { applied: folded.length - superseded, superseded }
 }

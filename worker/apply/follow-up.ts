@@ -1,17 +1,17 @@
-import type { HashKey } from '../../contract/identity/own-id.ts'
+import { type HashKey, ownId } from '../../contract/identity/own-id.ts'
 import type { RemovalJob, TaggingJob } from '../../contract/jobs.ts'
 import type { SubmissionState } from '../../contract/receipt.ts'
+import { feedbackId } from '../../contract/stored-feedback.ts'
 import type { Submission } from '../../contract/submission.ts'
 import type { Sql } from '../../db/connection/postgres.ts'
-import { purgesUnderWayAmong } from '../../db/purges/purges-under-way.ts'
+import { purgesUnderWayAmong } from '../../db/purges/purge.ts'
 import { findMissingReceipts } from '../../db/submissions/receipts.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import { addRemovals, enqueueTagging, type JobQueues } from '../../queue/jobs/job-queues.ts'
 import type { Log } from '../../queue/log/log.ts'
 import type { LearningPace } from '../tagging/learning-pace.ts'
-import { wantedTagging } from '../tagging/wanted-tagging.ts'
 import type { Ending, StrideSpans } from '../trace-jobs.ts'
-import type { StrideResult } from './stride.ts'
+import type { StrideResult } from './stride-work.ts'
 
 /** Is called for each submission that has reached its final state. */
 export type OnSettled = (
@@ -57,8 +57,7 @@ export const followUp = async (
       dependencies.onSettled(submission, state, { attempts: 1, isDeep })
     }
     const toTag = applied.flatMap(({ submission, state }) => (state === 'applied' ? submission : []))
-    const needs = { ...dependencies, traceparentOf: (id: string) => spans.get(id)?.traceparent }
-    const wanted = wantedTagging(needs, workspaceId, [...toTag, ...found])
+    const wanted = wantedTagging({ ...dependencies, spans }, workspaceId, [...toTag, ...found])
     if (wanted) tagging.push(wanted)
     const purgeIds = [...isDecided, ...(await underWay(dependencies, workspaceId, found))]
     removals.push(...purgeIds.map((purgeId) => ({ workspaceId, purgeId })))
@@ -95,4 +94,46 @@ const underWay = async (
 ): Promise<string[]> => {
   const ids = found.flatMap(({ operation, submissionId }) => (operation === 'purge_contact' ? submissionId : []))
   return ids.length === 0 ? [] : purgesUnderWayAmong(sql, workspaceId, ids)
+}
+
+type Wanted = { submission: Submission; record: string; hasTags: boolean }
+
+type TaggingNeeds = Pick<FollowUpDependencies, 'hashKey' | 'pace'> & { spans: StrideSpans }
+
+/**
+ * The tagging job for applied submissions of one workspace. The tagger also learns from some of the
+ * feedback that people tagged, as the pace allows.
+ */
+const wantedTagging = (
+  { hashKey, pace, spans }: TaggingNeeds,
+  workspaceId: string,
+  applied: readonly Submission[],
+): TaggingJob | undefined => {
+  const wanted = applied.flatMap((submission) => wantedFor(hashKey, submission) ?? [])
+  const [tagged, untagged] = [wanted.filter(({ hasTags }) => hasTags), wanted.filter(({ hasTags }) => !hasTags)]
+  const chosen = [...untagged, ...pace.choose(workspaceId, tagged)]
+  if (chosen.length === 0) return undefined
+  const idsOf = (operation: Submission['operation']): string[] => [
+    ...new Set(chosen.flatMap(({ submission, record }) => (submission.operation === operation ? record : []))),
+  ]
+  const traceparents = chosen.flatMap(({ submission }) => spans.get(submission.submissionId)?.traceparent ?? [])
+  return {
+    workspaceId,
+    feedbackIds: idsOf('create_feedback'),
+    conversationIds: idsOf('submit_conversation'),
+    ...(traceparents.length > 0 && { traceparents }),
+  }
+}
+
+/** A feedback with an empty list of tags needs no tags and teaches nothing. */
+const wantedFor = (hashKey: HashKey, submission: Submission): Wanted | undefined => {
+  const { workspaceId, submissionId, operation, body } = submission
+  const realm = { hashKey, workspaceId }
+  if (operation === 'submit_conversation') {
+    return { submission, record: ownId(realm, 'conversation', body.source, body.id), hasTags: false }
+  }
+  if (operation !== 'create_feedback') return undefined
+  const hasTags = body.tags?.some((tag) => tag.trim() !== '') ?? false
+  if (body.tags != null && !hasTags) return undefined
+  return { submission, record: feedbackId({ ...realm, submissionId }, body), hasTags }
 }

@@ -2,14 +2,20 @@ import type { AccountRecord, ContactRecord } from '../../contract/contact-record
 import { type ConversationRecord, sourcedContacts } from '../../contract/conversation-record.ts'
 import type { FeedbackRecord } from '../../contract/feedback-record.ts'
 import { canonicalDomain, canonicalEmail, canonicalName } from '../../contract/identity/canonical.ts'
-import { accountIdKey, contactIdKey, projectKey, recordContactKey } from '../../contract/identity/keys.ts'
+import {
+  accountIdKey,
+  contactIdKey,
+  contactSourceKey,
+  emailKey,
+  projectKey,
+  recordContactKey,
+} from '../../contract/identity/keys.ts'
 import { asOwnId, ownId, type Realm } from '../../contract/identity/own-id.ts'
 import type { JsonObject, JsonValue } from '../../contract/json.ts'
-import { feedbackId } from '../../contract/stored-feedback.ts'
+import { DEFAULT_SOURCE, feedbackId } from '../../contract/stored-feedback.ts'
 import type { Submission, SubmissionOf } from '../../contract/submission.ts'
 import { KEY, type KeyKind, PROFILE, type WantedKeys, WHOLE, WHOLE_IF_ANONYMOUS } from '../../db/apply/load.ts'
 import type { MissingState } from '../fold/missing.ts'
-import { epochKeysOf } from './epoch-keys.ts'
 
 type Keys = { [kind in KeyKind]: Map<string, number> }
 
@@ -175,4 +181,43 @@ const levelToIdentify = ({ properties }: ContactRecord | AccountRecord, { origin
 const textIn = (properties: { [key: string]: JsonValue | undefined } | null | undefined, key: string): string => {
   const value = properties?.[key]
   return typeof value === 'string' ? value : ''
+}
+
+/**
+ * All keys by which a submission may name or create a contact. A purge may have raised their
+ * epochs.
+ */
+const epochKeysOf = (realm: Realm, submission: Submission): string[] => {
+  switch (submission.operation) {
+    case 'create_feedback':
+      return keysOfFeedback(realm, submission)
+    case 'identify_contact':
+      return keysOfContact(realm, submission.body, DEFAULT_SOURCE)
+    case 'submit_conversation':
+      return keysOfConversation(realm, submission)
+    case 'identify_account':
+    case 'purge_contact':
+      return []
+  }
+}
+
+const keysOfFeedback = (realm: Realm, { body, submissionId }: SubmissionOf<'create_feedback'>): string[] => {
+  const ids = body.isExternalContactId ? [body.contactId, body.contact?.id].filter((id) => id != null) : []
+  const email = canonicalEmail(body.contact?.email ?? '')
+  const weakKey =
+    email === undefined ? recordContactKey(realm, feedbackId({ ...realm, submissionId }, body)) : emailKey(realm, email)
+  return [...ids.map((id) => contactIdKey(realm, id)), weakKey]
+}
+
+const keysOfContact = (realm: Realm, { id, source }: ContactRecord, defaultSource: string): string[] => [
+  contactIdKey(realm, id),
+  contactSourceKey(realm, source ?? defaultSource, id),
+]
+
+const keysOfConversation = (realm: Realm, { body }: SubmissionOf<'submit_conversation'>): string[] => {
+  const senders = new Set(body.messages.flatMap(({ contactId }) => contactId ?? []))
+  return [
+    ...sourcedContacts(body).flatMap((contact) => keysOfContact(realm, contact, body.source)),
+    ...Array.from(senders, (id) => contactIdKey(realm, id)),
+  ]
 }

@@ -1,5 +1,5 @@
 import type { Submission } from '../../contract/submission.ts'
-import { FULL_STRIDE_SUBMISSIONS } from '../../queue/log/take.ts'
+import { FULL_STRIDE_SUBMISSIONS } from '../../queue/log/log.ts'
 
 /** The time that a stride may take. */
 export const STRIDE_MS = 250

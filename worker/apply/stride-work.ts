@@ -1,14 +1,42 @@
-import { ownId } from '../../contract/identity/own-id.ts'
+import { type HashKey, ownId } from '../../contract/identity/own-id.ts'
 import { feedbackId } from '../../contract/stored-feedback.ts'
 import type { Submission, SubmissionOf } from '../../contract/submission.ts'
 import { KEY, type Loaded, WHOLE, WHOLE_IF_LARGE } from '../../db/apply/load.ts'
 import { moveRecords } from '../../db/apply/save.ts'
-import { removeBefore } from '../../db/purges/remove-before.ts'
+import type { Sql } from '../../db/connection/postgres.ts'
+import { removeBefore } from '../../db/purges/purge.ts'
 import { Fold, type FoldableSubmission } from '../fold/fold.ts'
 import { Missing, type MissingState } from '../fold/missing.ts'
-import { decidePurge } from '../purge/decide-purge.ts'
+import { decidePurge } from '../../db/purges/decide-purge.ts'
 import { StrideKeys } from './keys.ts'
-import type { AppliedSubmission, ApplyStores, Stride, StrideResult } from './stride.ts'
+
+/** Submissions of one workspace, ascending, read behind `after`. */
+export type Stride = { workspaceId: string; after: number; submissions: readonly Submission[] }
+export type AppliedSubmission = { submission: Submission; state: 'applied' | 'superseded' }
+export type StrideResult =
+  | { outcome: 'deleted' }
+  /** Postgres has lost its last commits: the log has to be read again from this position. */
+  | { outcome: 'behind'; position: number }
+  | {
+      outcome: 'applied'
+      position: number
+      /** The submissions that this call applied, with purges that matched no contact. */
+      applied: AppliedSubmission[]
+      /**
+       * Submissions at or below the position at loading: another writer applied them, or they were
+       * lost.
+       */
+      found: Submission[]
+      /** Purges that matched contacts. Their records are still to be removed. */
+      decided: SubmissionOf<'purge_contact'>[]
+    }
+
+export type ApplyStores = {
+  sql: Sql
+  hashKey: HashKey
+  /** The workspaces that had purges. Epochs of their keys are loaded at once. */
+  purgedWorkspaces?: Set<string>
+}
 
 /**
  * A folded segment and its end. `skipped`: replays that are applied already, or that a purge took
@@ -202,7 +230,7 @@ export class StrideWork {
 
 /** Replays whose receipts are not queued: they are applied already, or a purge took them back. */
 const takenBack = ({ rows }: Loaded): Set<string> =>
-  new Set(rows.flatMap(({ kind, key, claimed }) => (kind === 'receipt' && !claimed ? [key] : [])))
+  new Set(rows.flatMap((row) => (row.kind === 'receipt' && !row.isQueued ? row.key : [])))
 
 /** The missing state, if the fold misses any. */
 const tryToTakeIn = (fold: Fold, submission: FoldableSubmission): MissingState | undefined => {

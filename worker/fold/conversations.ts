@@ -31,7 +31,7 @@ type Conversation = {
   contacts: Set<Profile>
 }
 
-/** The conversations of a stride. A session keeps their versions. */
+/** The conversations of a stride. */
 export class Conversations {
   readonly realm: Realm
   readonly contacts: Contacts
@@ -46,15 +46,9 @@ export class Conversations {
 
   /** Takes the requested conversations and the rows of the stored ones. */
   learn(asked: ReadonlyMap<string, number>, rows: readonly LoadedRow[]): void {
-    for (const id of asked.keys())
-      if (!this.#conversations.has(id)) this.#conversations.set(id, openConversation({ isStored: false }))
-    for (const { kind, id, version, number } of rows) {
-      if (kind !== 'conversation') continue
-      const held = this.#conversations.get(id)!
-      held.isStored = true
-      held.version = latestOf(held.version, version)
-      held.number = Math.max(held.number, number)
-    }
+    for (const id of asked.keys()) this.#conversations.set(id, openConversation({ isStored: false }))
+    for (const row of rows)
+      if (row.kind === 'conversation') this.#conversations.set(row.key, openConversation({ ...row, isStored: true }))
   }
 
   /**
@@ -101,16 +95,6 @@ export class Conversations {
     this.messages.writeTo(changes, w)
   }
 
-  beginNextStride(): void {
-    for (const [id, conversation] of this.#conversations)
-      if (conversation.isTouched) this.#conversations.set(id, openConversation({ ...conversation, isStored: true }))
-    this.messages.beginNextStride()
-  }
-
-  get size(): number {
-    return this.#conversations.size
-  }
-
   #open(id: string): Conversation {
     let conversation = this.#conversations.get(id)
     if (conversation === undefined) this.#conversations.set(id, (conversation = openConversation({ isStored: true })))
@@ -148,9 +132,6 @@ const openConversation = (known: { isStored: boolean; version?: number | null; n
   isTouched: false,
   contacts: new Set(),
 })
-
-const latestOf = (a: number | null, b: number | null): number | null =>
-  a === null || b === null ? (a ?? b) : Math.max(a, b)
 
 const versionOf = ({ updatedAt }: ConversationRecord): number | null =>
   updatedAt == null ? null : instantOf(storableDateTime(updatedAt))

@@ -3,7 +3,7 @@ import type { Realm } from '../../contract/identity/own-id.ts'
 import { storableDateTime } from '../../contract/date-time.ts'
 import { feedbackId, feedbackSource, feedbackSourceData } from '../../contract/stored-feedback.ts'
 import type { SubmissionOf } from '../../contract/submission.ts'
-import type { LoadedRow } from '../../db/apply/load.ts'
+import type { RowOf } from '../../db/apply/load.ts'
 import type { Changes } from '../../db/apply/save.ts'
 import type { Accounts } from './accounts.ts'
 import type { Contacts } from './contacts.ts'
@@ -46,7 +46,7 @@ export class Feedbacks {
     this.registers = registers
   }
 
-  learn(row: LoadedRow): void {
+  learn(row: RowOf<'feedback'>): void {
     this.#storedNumbers.set(row.key, row.number)
   }
 
@@ -117,11 +117,8 @@ export class Feedbacks {
   }
 
   writeTo(changes: Changes, w: number): void {
-    const uses = new Map<string, number>()
     for (const [id, { submission, contact, account, project, firstNumber }] of this.#feedbacks) {
       const { body, number } = submission
-      const tags = givenTags(body.tags)
-      for (const tag of tags ?? []) uses.set(tag, (uses.get(tag) ?? 0) + 1)
       if (contact.awaits !== null) changes.unresolved.push({ w, key: contact.awaits, slot: 'c', record: id })
       if (account.awaits !== null) changes.unresolved.push({ w, key: account.awaits, slot: 'a', record: id })
       changes.feedback.push({
@@ -130,7 +127,7 @@ export class Feedbacks {
         description: body.description,
         title: body.title ?? undefined,
         is_transcript: body.isTranscript ?? undefined,
-        tags,
+        tags: givenTags(body.tags),
         rating: body.rating ?? undefined,
         source: feedbackSource(body),
         source_id: body.sourceId ?? undefined,
@@ -143,12 +140,6 @@ export class Feedbacks {
         first_number: firstNumber,
       })
     }
-    for (const [title, count] of uses) changes.uses.push({ w, title, uses: count })
-  }
-
-  beginNextStride(): void {
-    this.#feedbacks.clear()
-    this.#storedNumbers.clear()
   }
 }
 

@@ -1,9 +1,11 @@
+import type { Submission } from '../../contract/submission.ts'
+import type { Changes } from '../../db/apply/save.ts'
+import { type Link, Unresolved } from './unresolved.ts'
 import type { ContactRecord } from '../../contract/contact-record.ts'
 import type { Realm } from '../../contract/identity/own-id.ts'
 import { DEFAULT_SOURCE } from '../../contract/stored-feedback.ts'
-import type { Submission } from '../../contract/submission.ts'
-import type { Loaded, LoadedRow, WantedKeys } from '../../db/apply/load.ts'
-import type { Changes } from '../../db/apply/save.ts'
+import type { Loaded, LoadedRow } from '../../db/apply/load.ts'
+import type { StrideKeys } from '../apply/keys.ts'
 import { Accounts } from './accounts.ts'
 import { Claims } from './claims.ts'
 import { Contacts, type Identified } from './contacts.ts'
@@ -12,8 +14,6 @@ import { Epochs } from './epochs.ts'
 import { Feedbacks } from './feedbacks.ts'
 import type { Profile } from './profile.ts'
 import { Projects } from './projects.ts'
-import { writeReceipt, type FoldedSubmission, type Subject } from './receipts.ts'
-import { Unresolved } from './unresolved.ts'
 
 /** A submission that the fold applies. Purges are decided separately. */
 export type FoldableSubmission = Exclude<Submission, { operation: 'purge_contact' }>
@@ -31,7 +31,8 @@ export class Fold {
   readonly #projects: Projects
   readonly #feedbacks: Feedbacks
   readonly #conversations: Conversations
-  #folded: FoldedSubmission[] = []
+  /** The submissions so far, with their states. */
+  readonly folded: FoldedSubmission[] = []
 
   constructor(realm: Realm) {
     this.#contacts = new Contacts(realm, this.#epochs, this.#unresolved)
@@ -47,16 +48,8 @@ export class Fold {
     this.#conversations = new Conversations(realm, this.#contacts, this.#unresolved)
   }
 
-  /** The number of contacts, accounts and conversations in memory. */
-  get size(): number {
-    return this.#contacts.profiles.size + this.#accounts.profiles.size + this.#conversations.size
-  }
-
-  /**
-   * Takes the loaded rows of a stride's keys. A session keeps the state that it knows, since it may
-   * be newer.
-   */
-  learn(loaded: Loaded, wanted: WantedKeys): void {
+  /** Takes the loaded rows of a stride's keys. */
+  learn(loaded: Loaded, wanted: StrideKeys): void {
     this.#epochs.learn(loaded, wanted)
     this.#contacts.learnKeys(loaded.rows)
     this.#conversations.learn(wanted.conversation, loaded.rows)
@@ -68,15 +61,10 @@ export class Fold {
     const claims = new Claims()
     const { state, subject } = this.#apply(submission, claims)
     claims.applyAll()
-    this.#folded.push({ submission, state, subject })
+    this.folded.push({ submission, state, subject })
   }
 
-  /** The states of this stride's submissions. */
-  get folded(): readonly FoldedSubmission[] {
-    return this.#folded
-  }
-
-  /** Writes the changes of this stride. `w`: the index of the workspace. */
+  /** Writes the changes. `w`: the index of the workspace. */
   writeTo(changes: Changes, w: number): void {
     this.#accounts.writeTo(changes, w)
     this.#contacts.writeTo(changes, w)
@@ -84,18 +72,7 @@ export class Fold {
     this.#feedbacks.writeTo(changes, w)
     this.#conversations.writeTo(changes, w)
     this.#unresolved.writeTo(changes, w)
-    for (const folded of this.#folded) writeReceipt(changes, w, folded)
-  }
-
-  /** Call it when the save of a stride begins. A session then folds the next stride. */
-  beginNextStride(): void {
-    this.#accounts.beginNextStride()
-    this.#contacts.beginNextStride()
-    this.#projects.beginNextStride()
-    this.#feedbacks.beginNextStride()
-    this.#conversations.beginNextStride()
-    this.#unresolved.beginNextStride()
-    this.#folded = []
+    for (const folded of this.folded) writeReceipt(changes, w, folded)
   }
 
   #apply(submission: FoldableSubmission, claims: Claims): { state: FoldedSubmission['state']; subject: Subject } {
@@ -150,7 +127,7 @@ export class Fold {
       case 'account':
         return this.#accounts.profiles.learnById(row)
       case 'project':
-        return this.#projects.learn(row.id)
+        return this.#projects.learn(row.key)
       case 'feedback':
         return this.#feedbacks.learn(row)
       // `learn` takes these rows together.
@@ -162,4 +139,28 @@ export class Fold {
         return undefined
     }
   }
+}
+
+/** The contact or conversation of a submission. Its purge frees the idempotency key. */
+export type Subject = Link | string | null
+
+export type FoldedSubmission = { submission: Submission; state: 'applied' | 'superseded'; subject: Subject }
+
+/** A replay has a receipt already, and keeps its first number. */
+export const writeReceipt = (changes: Changes, w: number, { submission, state, subject }: FoldedSubmission): void => {
+  const { submissionId: id, operation, number, originalNumber, idempotency } = submission
+  changes.receipt.push({
+    w,
+    id,
+    number: originalNumber ?? number,
+    operation,
+    state,
+    ...(originalNumber !== undefined && { is_replay: true }),
+    ...(idempotency && { key: idempotency.key, body_hash: idempotency.body, subject: idOf(subject) }),
+  })
+}
+
+const idOf = (subject: Subject): string | undefined => {
+  if (subject === null || typeof subject === 'string') return subject ?? undefined
+  return subject.profile?.current().id ?? subject.awaits ?? undefined
 }

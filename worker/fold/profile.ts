@@ -1,41 +1,31 @@
-import { instantOf } from '../../contract/date-time.ts'
-import { setMember, type JsonObject, type JsonValue } from '../../contract/json.ts'
+import type { AccountRecord, ContactRecord } from '../../contract/contact-record.ts'
+import { instantOf, storableDateTime } from '../../contract/date-time.ts'
+import { type JsonObject, type JsonValue, setMember } from '../../contract/json.ts'
 import type { Submission } from '../../contract/submission.ts'
-import { PRESENCE, type LoadedRow, type WholeProfile } from '../../db/apply/load.ts'
+import { unflattenIf } from '../../contract/unflatten.ts'
+import type { StoredProfile } from '../../db/apply/load.ts'
 import { Missing } from './missing.ts'
-import type { Values } from './profile-values.ts'
 
 /** The most metadata keys. Keys of the latest identify stay first, then the first keys by name. */
 const MOST_PROPERTIES = 1_000
 
 type Draft = { columns: Record<string, JsonValue>; properties: JsonObject; account: Profile | null }
-const emptyDraft = (): Draft => ({ columns: {}, properties: {}, account: null })
 
-/**
- * A contact or account in up to three layers, the later over the earlier: the loaded rows; the
- * changes of earlier strides of a session, which the loaded rows may lack; and the changes of this
- * stride.
- */
+/** A contact or account: the loaded row, and over it the draft with the changes of a stride. */
 export class Profile {
   readonly kind: 'contact' | 'account'
   readonly id: string
-  isStored: boolean
+  readonly isStored: boolean
   absorbedBy: Profile | null = null
-  /** The absorption is written. */
-  isGone = false
-  /** The first and the last submission of this stride that changed it; 0 for none. */
+  /** The first and the last submission that changed it; 0 for none. */
   firstNumber = 0
   lastNumber = 0
-  draft = emptyDraft()
+  readonly draft: Draft = { columns: {}, properties: {}, account: null }
   /** The draft has all metadata and replaces the stored metadata. */
   isTrimmed = false
   /** The submission before the last one that changed it. */
   #priorNumber = 0
-  #earlier = emptyDraft()
-  #earlierNumber = 0
-  #stored: { presence: number; version: number | null } | undefined
-  #storedNumber: number | undefined
-  #whole: WholeProfile | undefined
+  #stored: StoredProfile | undefined
 
   constructor(kind: 'contact' | 'account', id: string, isStored: boolean) {
     this.kind = kind
@@ -43,12 +33,9 @@ export class Profile {
     this.isStored = isStored
   }
 
-  /** Takes a loaded row. The known state stays, since it may be newer. */
-  learn({ kind, presence, version, number, whole }: LoadedRow): void {
-    this.#stored ??= { presence, version }
-    // The number in an email's row is that of the claim.
-    if (kind === 'contact' || kind === 'account') this.#storedNumber ??= number
-    this.#whole ??= whole ?? undefined
+  /** Several keys can lead to the same profile, and one of them can bring its metadata. */
+  learn(stored: StoredProfile): void {
+    if (this.#stored === undefined || stored.properties !== null) this.#stored = stored
   }
 
   /** The profile itself, or the one that has absorbed it. */
@@ -81,11 +68,11 @@ export class Profile {
 
   /** Absorbs a contact or account that was known by a weak key alone. */
   absorb(other: Profile, number: number): void {
-    if (other.isStored && other.#whole === undefined) throw other.#missing()
-    const columns = { ...other.#whole?.columns, ...other.#earlier.columns, ...other.draft.columns }
+    if (other.isStored && !other.#isWhole()) throw other.#missing()
+    const columns = { ...other.#stored?.columns, ...other.draft.columns }
     this.fillIn({ columns, properties: other.allProperties() }, number)
     this.#touch(number)
-    const numbers = [this.firstNumber, other.firstNumber, other.#whole?.first ?? 0]
+    const numbers = [this.firstNumber, other.firstNumber, other.#stored?.first ?? 0]
     this.firstNumber = Math.min(...numbers.filter((first) => first > 0))
     other.absorbedBy = this
   }
@@ -103,40 +90,20 @@ export class Profile {
   }
 
   hasColumn(column: string): boolean {
-    const changed = this.#changedColumn(column)
+    const changed = this.draft.columns[column]
     if (changed !== undefined) return changed !== null
-    return this.isStored && (this.#loaded().presence & PRESENCE[column]!) !== 0
+    return this.isStored && this.#loaded().columns[column] !== undefined
   }
 
   /** For contacts only. */
   hasAccount(): boolean {
-    if (this.draft.account !== null || this.#earlier.account !== null) return true
-    return this.isStored && (this.#loaded().presence & PRESENCE['account']!) !== 0
+    if (this.draft.account !== null) return true
+    return this.isStored && this.#loaded().hasAccount
   }
 
   /** All metadata. The stored metadata must be loaded. */
   allProperties(): JsonObject {
-    return { ...this.#whole?.properties, ...this.#earlier.properties, ...this.draft.properties }
-  }
-
-  /** Turns the changes of this stride into the known state for the next stride of a session. */
-  beginNextStride(): void {
-    if (this.lastNumber === 0) return
-    if (!this.isStored) {
-      this.#whole = { first: this.firstNumber, columns: {}, properties: {} }
-      this.#stored = { presence: 0, version: null }
-    }
-    Object.assign(this.#earlier.columns, this.draft.columns)
-    for (const key of Object.keys(this.draft.properties))
-      setMember(this.#earlier.properties, key, this.draft.properties[key]!)
-    this.#earlier.account = this.draft.account ?? this.#earlier.account
-    this.#earlierNumber = this.lastNumber
-    this.draft = emptyDraft()
-    this.firstNumber = 0
-    this.lastNumber = 0
-    this.#priorNumber = 0
-    this.isStored = true
-    this.isTrimmed = false
+    return { ...this.#stored?.properties, ...this.draft.properties }
   }
 
   #missing(): Missing {
@@ -156,42 +123,40 @@ export class Profile {
     this.lastNumber = number
   }
 
-  #loaded(): { presence: number; version: number | null } {
+  #loaded(): StoredProfile {
     if (this.#stored === undefined) throw this.#missing()
     return this.#stored
+  }
+
+  /** The stored metadata is loaded. */
+  #isWhole(): boolean {
+    return this.#stored !== undefined && this.#stored.properties !== null
   }
 
   /** The last submission before this one that changed it. */
   #numberBefore(number: number): number {
     const changed = this.lastNumber === number ? this.#priorNumber : this.lastNumber
     if (changed > 0) return changed
-    if (this.#earlierNumber > 0) return this.#earlierNumber
-    if (!this.isStored) return 0
-    if (this.#storedNumber === undefined) throw this.#missing()
-    return this.#storedNumber
-  }
-
-  #changedColumn(column: string): JsonValue | undefined {
-    const changed = this.draft.columns[column]
-    return changed === undefined ? this.#earlier.columns[column] : changed
+    return this.isStored ? this.#loaded().number : 0
   }
 
   #version(): number | null {
-    const changed = this.#changedColumn('source_updated_at')
-    if (changed !== undefined) return typeof changed === 'string' ? instantOf(changed) : null
-    return this.isStored ? this.#loaded().version : null
+    const changed = this.draft.columns['source_updated_at']
+    const held = changed === undefined && this.isStored ? this.#loaded().columns['source_updated_at'] : changed
+    return typeof held === 'string' ? instantOf(held) : null
   }
 
   #hasProperty(key: string): boolean {
-    if (Object.hasOwn(this.draft.properties, key) || Object.hasOwn(this.#earlier.properties, key)) return true
+    if (Object.hasOwn(this.draft.properties, key)) return true
     if (!this.isStored) return false
-    if (this.#whole === undefined) throw this.#missing()
-    return Object.hasOwn(this.#whole.properties, key)
+    const { properties } = this.#loaded()
+    if (properties === null) throw this.#missing()
+    return Object.hasOwn(properties, key)
   }
 
   /** 0 if the stored metadata is not loaded: `save` then reports if there are too many keys. */
   #countProperties(): number {
-    return this.isStored && this.#whole === undefined ? 0 : Object.keys(this.allProperties()).length
+    return this.isStored && !this.#isWhole() ? 0 : Object.keys(this.allProperties()).length
   }
 
   #keepOnly(keys: readonly string[]): void {
@@ -199,8 +164,44 @@ export class Profile {
     const kept: JsonObject = {}
     for (const key of keys) setMember(kept, key, all[key]!)
     this.draft.properties = kept
-    if (this.#whole !== undefined) this.#whole = { ...this.#whole, properties: {} }
-    this.#earlier.properties = {}
+    if (this.#stored !== undefined && this.#isWhole()) this.#stored = { ...this.#stored, properties: {} }
     this.isTrimmed = true
   }
+}
+
+/** Values of a contact or account: columns and metadata. */
+export type Values = { columns: Readonly<Record<string, JsonValue>>; properties: JsonObject }
+
+/** The `$`-keys that have a column. All other keys are metadata. */
+const SHARED = {
+  $name: 'name',
+  $contractValue: 'contract_value',
+  $createdAt: 'source_created_at',
+  $updatedAt: 'source_updated_at',
+}
+const COLUMNS: Readonly<Record<'contact' | 'account', Readonly<Record<string, string>>>> = {
+  contact: { ...SHARED, $email: 'email' },
+  account: { ...SHARED, $domain: 'domain' },
+}
+
+/** The values of an identify. */
+export const identifiedValues = (kind: 'contact' | 'account', record: ContactRecord | AccountRecord): Values => {
+  const given = unflattenIf(record.shouldUnflattenProperties, record.properties ?? {})
+  const columns: Record<string, JsonValue> = {}
+  const properties: JsonObject = {}
+  for (const key of Object.keys(given)) {
+    const value = given[key]!
+    const column = Object.hasOwn(COLUMNS[kind], key) ? COLUMNS[kind][key] : undefined
+    if (column === undefined) setMember(properties, key, value)
+    else columns[column] = isTime(column) && typeof value === 'string' ? storableDateTime(value) : value
+  }
+  return { columns, properties }
+}
+
+const isTime = (column: string): boolean => column === 'source_created_at' || column === 'source_updated_at'
+
+/** The text of a column; empty if the column has no value. */
+export const textOf = ({ columns }: Values, column: string): string => {
+  const value = columns[column]
+  return typeof value === 'string' ? value : ''
 }

@@ -1,5 +1,5 @@
 import { asOwnId } from '../../contract/identity/own-id.ts'
-import type { LoadedRow } from '../../db/apply/load.ts'
+import type { RowOf, StoredProfile } from '../../db/apply/load.ts'
 import type { Changes } from '../../db/apply/save.ts'
 import { Profile } from './profile.ts'
 
@@ -15,26 +15,21 @@ export class Profiles {
     this.kind = kind
   }
 
-  get size(): number {
-    return this.#profiles.size
-  }
-
-  /** Takes a loaded row about a profile. */
-  learn(row: LoadedRow): Profile {
-    let profile = this.#profiles.get(row.id)
-    if (profile === undefined) this.#profiles.set(row.id, (profile = new Profile(this.kind, row.id, true)))
-    if (row.kind !== 'contact_key' && row.kind !== 'account_key') profile.learn(row)
+  learn(stored: StoredProfile): Profile {
+    const profile = this.#stored(stored.id)
+    profile.learn(stored)
     return profile
   }
 
-  /**
-   * Takes a row that was requested by own id, which may be an alias. A session keeps the profile
-   * that it knows.
-   */
-  learnById(row: LoadedRow): void {
-    if (row.key !== row.id && this.#profiles.has(row.key)) return
-    const profile = this.learn(row)
-    if (row.key !== row.id) this.#aliases.set(row.key, profile)
+  /** Takes the row of an external id. Its profile is loaded if the stride needs more than its id. */
+  learnKey({ id, profile }: RowOf<'contact_key' | 'account_key'>): Profile {
+    return profile === null ? this.#stored(id) : this.learn(profile)
+  }
+
+  /** Takes a row that was requested by own id, which may be an alias. */
+  learnById({ key, profile: stored }: RowOf<'contact' | 'account'>): void {
+    const profile = this.learn(stored)
+    if (key !== stored.id) this.#aliases.set(key, profile)
   }
 
   /** The profile that an own id means now. */
@@ -65,37 +60,28 @@ export class Profiles {
       changes[`${this.kind}_alias`].push({ w, id, target: profile.current().id })
   }
 
-  beginNextStride(): void {
-    for (const profile of this.#profiles.values()) profile.beginNextStride()
-    this.#newAliases.clear()
+  #stored(id: string): Profile {
+    let profile = this.#profiles.get(id)
+    if (profile === undefined) this.#profiles.set(id, (profile = new Profile(this.kind, id, true)))
+    return profile
   }
 
   #writeAbsorbed(changes: Changes, w: number, profile: Profile): void {
-    if (profile.isGone) return
-    profile.isGone = true
-    changes[`${this.kind}_${profile.isStored ? 'gone' : 'alias'}`].push({
-      w,
-      id: profile.id,
-      target: profile.current().id,
-    })
+    const link = { w, id: profile.id, target: profile.current().id }
+    changes[`${this.kind}_${profile.isStored ? 'gone' : 'alias'}`].push(link)
   }
 
-  #writeChanged(
-    changes: Changes,
-    w: number,
-    { id, isStored, isTrimmed, draft, firstNumber, lastNumber }: Profile,
-  ): void {
-    const row = { w, id, account: draft.account?.current().id, first_number: firstNumber, number: lastNumber }
-    if (!isStored) {
-      changes[`${this.kind}_new`].push({ ...draft.columns, ...row, properties: draft.properties })
-      return
-    }
-    const properties = isTrimmed
-      ? { all_properties: draft.properties }
-      : isEmpty(draft.properties)
-        ? {}
-        : { properties: draft.properties }
-    changes[`${this.kind}_changed`].push({ ...row, columns: draft.columns, ...properties })
+  #writeChanged(changes: Changes, w: number, { id, isTrimmed, draft, firstNumber, lastNumber }: Profile): void {
+    const isWithout = !isTrimmed && isEmpty(draft.properties)
+    changes[this.kind].push({
+      w,
+      id,
+      columns: draft.columns,
+      ...(!isWithout && { [isTrimmed ? 'all_properties' : 'properties']: draft.properties }),
+      account: draft.account?.current().id,
+      first_number: firstNumber,
+      number: lastNumber,
+    })
   }
 }
 

@@ -8,7 +8,7 @@ import type { Changes } from '../../db/apply/save.ts'
 export class Projects {
   readonly realm: Realm
   readonly #ids = new Set<string>()
-  #added: { id: string; name: string; number: number }[] = []
+  readonly #added: { id: string; name: string; number: number }[] = []
 
   constructor(realm: Realm) {
     this.realm = realm
@@ -34,9 +34,5 @@ export class Projects {
 
   writeTo(changes: Changes, w: number): void {
     for (const { id, name, number } of this.#added) changes.project.push({ w, id, name, first_number: number })
-  }
-
-  beginNextStride(): void {
-    this.#added = []
   }
 }

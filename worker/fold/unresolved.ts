@@ -34,9 +34,4 @@ export class Unresolved {
   writeTo(changes: Changes, w: number): void {
     for (const [key, profile] of this.#resolved) changes.resolved.push({ w, key, target: profile.current().id })
   }
-
-  beginNextStride(): void {
-    this.#waiting.clear()
-    this.#resolved.clear()
-  }
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, describe, it } from 'node:test'
-import { expireReceipts } from '../../../db/submissions/expire-receipts.ts'
+import { expireReceipts } from '../../../db/submissions/receipts.ts'
 import { findMissingReceipts } from '../../../db/submissions/receipts.ts'
 import { makeWorkspaces } from '../../support/deliveries.ts'
 import { freshSchema, type TestSchema } from '../../support/schema.ts'

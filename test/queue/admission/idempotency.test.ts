@@ -5,8 +5,8 @@ import * as fc from 'fast-check'
 import { hashKeyFrom } from '../../../contract/identity/own-id.ts'
 import { type IdempotencyRecord, OPERATIONS } from '../../../contract/submission.ts'
 import { IDEMPOTENCY_SECONDS } from '../../../contract/limits.ts'
-import type { AdmissionRequest } from '../../../queue/admission/admission.ts'
 import { createAdmit } from '../../../queue/admission/admit.ts'
+import type { AdmissionRequest } from '../../../queue/admission/call-admit.ts'
 import {
   fairShare,
   freeIdempotencyKeys,

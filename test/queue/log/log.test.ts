@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { after, describe, it } from 'node:test'
 import { workspaceKeys } from '../../../queue/keys.ts'
 import { readLogTotals } from '../../../queue/log/log-totals.ts'
-import type { Taken, TakeRequest, TakeSettings } from '../../../queue/log/take.ts'
+import type { Taken, TakeRequest, TakeSettings } from '../../../queue/log/log.ts'
 import { asked, entered, openQueueRoom, takeSettings } from '../../support/queue-room.ts'
 import { until } from '../../support/until.ts'
 
@@ -59,7 +59,6 @@ describe('the log of a workspace', () => {
       assert.equal(taken.after, applied ?? 0)
       strides.push(numbersOf(taken))
       applied = strides.at(-1)!.at(-1)
-      assert.equal(taken.isMore, applied !== numbers.at(-1))
     }
     assert.deepEqual(strides.flat(), numbers)
     assert.deepEqual(
@@ -99,17 +98,6 @@ describe('the log of a workspace', () => {
     ])
   })
 
-  it('is read ahead from a number, and keeps its lease at its end', async () => {
-    const workspaceId = randomUUID()
-    const numbers = await admit(workspaceId, 4)
-    assert.deepEqual(numbersOf(await take(workspaceId, {}, { submissions: 2 })), numbers.slice(0, 2))
-    assert.deepEqual(numbersOf(await take(workspaceId, { after: numbers[1] })), numbers.slice(2))
-    const last = await take(workspaceId, { applied: numbers[1], after: numbers[3] })
-    assert.deepEqual(numbersOf(last), [])
-    assert.equal(last?.outcome === 'taken' && last.isMore, false)
-    assert.deepEqual(await take(workspaceId, {}, { worker: 'b' }), { outcome: 'leased' })
-  })
-
   it('keeps applied entries for a while, so that they can be applied again from an older position', async () => {
     const workspaceId = randomUUID()
     const first = await admit(workspaceId, 2)
@@ -117,7 +105,7 @@ describe('the log of a workspace', () => {
     const applied = second.at(-1)
     assert.deepEqual(await take(workspaceId, { applied }, { redoMs: KEPT_MS }), { outcome: 'idle' })
     assert.equal(await entries(workspaceId), 2)
-    const again = await take(workspaceId, { after: first[0] }, { redoMs: KEPT_MS })
+    const again = await take(workspaceId, { rewindTo: first[0] }, { redoMs: KEPT_MS })
     assert.deepEqual(numbersOf(again), [first[1], ...second])
     assert.equal(await queued(workspaceId), 3)
     // Another worker begins at the same position.

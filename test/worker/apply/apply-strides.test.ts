@@ -5,8 +5,7 @@ import { contactIdKey, contactSourceKey } from '../../../contract/identity/keys.
 import { ownId } from '../../../contract/identity/own-id.ts'
 import type { Submission } from '../../../contract/submission.ts'
 import { applyStrides } from '../../../worker/apply/apply-strides.ts'
-import type { StrideResult } from '../../../worker/apply/stride.ts'
-import { applyBusy } from '../../../worker/apply/busy-session.ts'
+import type { StrideResult } from '../../../worker/apply/stride-work.ts'
 import { hashKey, makeWorkspaces } from '../../support/deliveries.ts'
 import { sharedSchema } from '../../support/schema.ts'
 import { submissionsOf } from '../../support/submissions-of.ts'
@@ -149,33 +148,4 @@ const conversation = (id: string) => ({
   createdAt: '2026-01-01T00:00:00Z',
   contacts: [],
   messages: [],
-})
-
-describe('a session of a busy workspace', () => {
-  it('applies stride after stride, reports each saved one, and leaves purges to others', async () => {
-    const workspaceId = randomUUID()
-    await makeWorkspaces(sql, [workspaceId])
-    const bodies = Array.from(
-      { length: 9 },
-      (_, at) => ({ operation: 'identify_contact', body: { id: `c${at}` } }) as const,
-    )
-    const purge = { operation: 'purge_contact', body: { id: 'c1' } } as const
-    const log = submissionsOf(workspaceId, FIRST, [...bodies, purge, ...bodies])
-    const strideAfter = (position: number) => ({
-      workspaceId,
-      after: position,
-      submissions: log.filter(({ number }) => number > position).slice(0, 3),
-    })
-    const positions: number[] = []
-    const asked: (number | undefined)[] = []
-    const readNext = async (end: number) => {
-      asked.push(positions.at(-1))
-      return strideAfter(end)
-    }
-    for await (const { result } of applyBusy({ sql: sql, hashKey }, strideAfter(0), readNext))
-      positions.push(result.position)
-    assert.deepEqual(positions, [FIRST + 2, FIRST + 5, FIRST + 8])
-    assert.deepEqual(asked, [undefined, FIRST + 2, FIRST + 5], 'a stride is read while the previous one is saved')
-    assert.equal((await sql`select from contact where workspace_id = ${workspaceId}`).length, 9)
-  })
 })

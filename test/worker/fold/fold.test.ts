@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import * as fc from 'fast-check'
 import { hashKeyFrom } from '../../../contract/identity/own-id.ts'
-import { noChanges } from '../../../db/apply/save.ts'
 import { clerksAfter, applyAll } from '../../model/model.ts'
 import { submissionHistories } from '../../model/submission-arbitrary.ts'
 import { seeded } from '../../support/property-seed.ts'
@@ -27,18 +26,6 @@ describe('the fold of a workspace', () => {
         assert.deepEqual(superseded.toSorted(), [...expected].toSorted())
       }),
       seeded({ numRuns: HISTORIES }),
-    )
-  })
-
-  it('writes no changes after a stride whose changes are saved', () => {
-    fc.assert(
-      fc.property(histories, (history) => {
-        const fold = foldAll(hashKey, WORKSPACE, history)
-        changesOf(fold)
-        fold.beginNextStride()
-        assert.deepEqual(changesOf(fold), noChanges())
-      }),
-      seeded({ numRuns: 50 }),
     )
   })
 })

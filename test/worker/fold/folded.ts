@@ -27,9 +27,9 @@ export const tablesOf = (changes: Changes, workspace_id: string): Tables => {
   const rowsOf = <Given, R extends object>(given: readonly Given[], row: (one: Given) => R) =>
     inOrder(given.map((one) => ({ workspace_id, ...row(one) })))
   return {
-    contact: rowsOf(changes.contact_new, (one) => ({
+    contact: rowsOf(changes.contact, (one) => ({
       id: one.id,
-      email: text(one['email']),
+      email: text(one.columns['email']),
       account_id: one.account ?? null,
       ...described(one),
     })),
@@ -38,7 +38,7 @@ export const tablesOf = (changes: Changes, workspace_id: string): Tables => {
       external_id,
       contact_id: contact,
     })),
-    account: rowsOf(changes.account_new, (one) => ({ id: one.id, domain: text(one['domain']), ...described(one) })),
+    account: rowsOf(changes.account, (one) => ({ id: one.id, domain: text(one.columns['domain']), ...described(one) })),
     account_external_id: rowsOf(changes.account_key, ({ source, external_id, account }) => ({
       source,
       external_id,
@@ -46,10 +46,7 @@ export const tablesOf = (changes: Changes, workspace_id: string): Tables => {
     })),
     project: rowsOf(changes.project, ({ id, name }) => ({ id, name })),
     feedback: rowsOf(changes.feedback, feedbackRow),
-    feedback_category: rowsOf(
-      changes.uses.filter(({ uses }) => uses > 0),
-      ({ title }) => ({ title }),
-    ),
+    feedback_category: rowsOf([...new Set(changes.feedback.flatMap(({ tags = [] }) => tags))], (title) => ({ title })),
     conversation: rowsOf(changes.conversation, conversationRow),
     conversation_contact: rowsOf(changes.conversation_contact, ({ conversation, contact }) => ({
       conversation_id: conversation,
@@ -62,12 +59,12 @@ export const tablesOf = (changes: Changes, workspace_id: string): Tables => {
 const text = (given: unknown): string | null => (given ?? null) as string | null
 const instantIn = (given: unknown): string | null => (given == null ? null : instant(given as string))
 
-const described = (one: Changes['contact_new'][number]) => ({
-  name: text(one['name']),
-  contract_value: (one['contract_value'] ?? null) as number | null,
-  source_created_at: instantIn(one['source_created_at']),
-  source_updated_at: instantIn(one['source_updated_at']),
-  properties: one.properties,
+const described = ({ columns, ...one }: Changes['contact'][number]) => ({
+  name: text(columns['name']),
+  contract_value: (columns['contract_value'] ?? null) as number | null,
+  source_created_at: instantIn(columns['source_created_at']),
+  source_updated_at: instantIn(columns['source_updated_at']),
+  properties: one.all_properties ?? one.properties ?? {},
   created_number: one.first_number,
   updated_number: one.number,
 })

@@ -5,15 +5,17 @@ import type { Submission } from '../../../contract/submission.ts'
 import { beginDeletion } from '../../../db/workspaces/delete-workspace.ts'
 import { markReplayed, setAside } from '../../../db/submissions/dead.ts'
 import { readChanges } from '../../../db/reads/changes.ts'
-import { expireTombstones } from '../../../db/reads/expire-tombstones.ts'
+import { expireTombstones } from '../../../db/reads/changes.ts'
 import { createWorkspace } from '../../../db/workspaces/workspaces.ts'
 import { workspaceKeys } from '../../../queue/keys.ts'
-import { finishReplays } from '../../../worker/maintenance/finish-replays.ts'
-import { forgetDeletedWorkspaces } from '../../../worker/maintenance/forget-deleted-workspaces.ts'
-import { startMaintenance } from '../../../worker/maintenance/maintenance.ts'
-import { resumePurges } from '../../../worker/maintenance/resume-purges.ts'
-import type { MaintenanceDependencies } from '../../../worker/maintenance/service.ts'
-import { sweepAllLogs } from '../../../worker/maintenance/sweep-logs.ts'
+import {
+  finishReplays,
+  forgetDeletedWorkspaces,
+  type MaintenanceDependencies,
+  resumePurges,
+  startMaintenance,
+  sweepAllLogs,
+} from '../../../worker/maintenance.ts'
 import { feedbackBody } from '../../support/below-the-ingress.ts'
 import { hashKey } from '../../support/deliveries.ts'
 import { asked, entered, openQueueRoom } from '../../support/queue-room.ts'

@@ -1,12 +1,17 @@
-import type { RemovalJob } from '../../contract/jobs.ts'
-import { findPurge, finishPurge, type PurgeCounts, removePurged } from '../../db/purges/purge.ts'
-import { purgeDead } from '../../db/purges/purge-dead.ts'
-import { findKeysToFree, freeKeys } from '../../db/submissions/idempotency-keys.ts'
-import { tagShortened } from '../../db/tags/tag-shortened.ts'
-import { freeIdempotencyKeys } from '../../queue/admission/idempotency.ts'
-import { enqueueTagging } from '../../queue/jobs/job-queues.ts'
-import { createLog } from '../../queue/log/log.ts'
-import type { WorkerStores } from '../dependencies.ts'
+import type { HashKey } from '../contract/identity/own-id.ts'
+import type { RemovalJob } from '../contract/jobs.ts'
+import type { Sql } from '../db/connection/postgres.ts'
+import { findPurge, finishPurge, type PurgeCounts, removePurged } from '../db/purges/purge.ts'
+import { purgeDead } from '../db/purges/purge-dead.ts'
+import { findKeysToFree, freeKeys } from '../db/submissions/idempotency-keys.ts'
+import { tagShortened } from '../db/tags/tagging.ts'
+import { freeIdempotencyKeys } from '../queue/admission/idempotency.ts'
+import { enqueueTagging, type JobQueues } from '../queue/jobs/job-queues.ts'
+import { createLog } from '../queue/log/log.ts'
+import type { RedisClient } from '../queue/redis/connect-redis.ts'
+
+/** The stores of a worker. All its names in Redis begin with `prefix`. */
+export type WorkerStores = { sql: Sql; redis: RedisClient; prefix: string; queues: JobQueues; hashKey: HashKey }
 
 export type FinishedPurge = { number: number; counts: PurgeCounts }
 

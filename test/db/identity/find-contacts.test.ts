@@ -1,22 +1,29 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { beforeEach, describe, it } from 'node:test'
-import { createCanPurgeMatch } from '../../api/stored-purge-match.ts'
-import { contactIdKey, emailKey } from '../../contract/identity/keys.ts'
-import { hashKeyFrom, idOfEpoch } from '../../contract/identity/own-id.ts'
-import { sharedSchema } from '../support/schema.ts'
+import { canPurgeMatch } from '../../../db/identity/find-contacts.ts'
+import { contactIdKey, emailKey } from '../../../contract/identity/keys.ts'
+import { hashKeyFrom, idOfEpoch } from '../../../contract/identity/own-id.ts'
+import type { PurgeRequest } from '../../../contract/purge-request.ts'
+import { createWorkspace } from '../../../db/workspaces/workspaces.ts'
+import { sharedSchema } from '../../support/schema.ts'
 
 const schema = await sharedSchema()
-const TIMEOUT_MS = 5_000
 const hashKey = hashKeyFrom('0'.repeat(64))
 const EMAIL = 'ann@example.org'
 
 describe('the answer whether a purge can match stored data', () => {
   let workspaceId: string
-  const canMatch = createCanPurgeMatch(schema.sql, { hashKey, timeoutMs: TIMEOUT_MS })
-  beforeEach(() => {
-    workspaceId = randomUUID()
+  beforeEach(async () => {
+    workspaceId = (await createWorkspace(schema.sql, randomUUID()))!.id
   })
+  const canMatch = (id: string, wanted: PurgeRequest) => canPurgeMatch(schema.sql, { hashKey, workspaceId: id }, wanted)
+  const addContact = async (email: string | null = null): Promise<string> => {
+    const [row] = await schema.sql<[{ id: string }]>`
+      insert into contact (workspace_id, id, email, first_number, number, change_position)
+      values (${workspaceId}, ${randomUUID()}, ${email}, 1, 1, 1) returning id`
+    return row.id
+  }
   const idKey = () => contactIdKey({ hashKey, workspaceId }, 'a')
 
   it('is false without stored data', async () => {
@@ -26,7 +33,7 @@ describe('the answer whether a purge can match stored data', () => {
   it('is true for a contact with the external id, in all sources or in the named one', async () => {
     await schema.sql`
       insert into contact_external_id (workspace_id, key_id, source, external_id, contact_id, number)
-      values (${workspaceId}, ${idKey()}, 'crm', 'a', ${randomUUID()}, 1)`
+      values (${workspaceId}, ${idKey()}, 'crm', 'a', ${await addContact()}, 1)`
     assert.equal(await canMatch(workspaceId, { id: 'a' }), true)
     assert.equal(await canMatch(workspaceId, { id: 'a', source: 'crm' }), true)
     assert.equal(await canMatch(workspaceId, { id: 'a', source: 'shop' }), false)
@@ -37,7 +44,7 @@ describe('the answer whether a purge can match stored data', () => {
   it('is true for a contact with the email, in any form of it', async () => {
     await schema.sql`
       insert into contact_email (workspace_id, email, contact_id, number, claimed)
-      values (${workspaceId}, ${EMAIL}, ${randomUUID()}, 0, true)`
+      values (${workspaceId}, ${EMAIL}, ${await addContact(EMAIL)}, 0, true)`
     assert.equal(await canMatch(workspaceId, { email: 'Ann <ANN@example.org>' }), true)
   })
 

@@ -1,0 +1,209 @@
+import { TOKEN_USABLE_WITHOUT_POSTGRES_MS } from '../contract/limits.ts'
+import { listPurgesUnderWay } from '../db/purges/purge.ts'
+import { expireTombstones } from '../db/reads/changes.ts'
+import { listBegunReplays } from '../db/submissions/dead.ts'
+import { expireReceipts } from '../db/submissions/receipts.ts'
+import { readPosition, readPositions } from '../db/submissions/position.ts'
+import { dueWebhooks } from '../db/webhooks.ts'
+import { listDeletedIds } from '../db/workspaces/delete-workspace.ts'
+import { listWorkspaceIds } from '../db/workspaces/workspaces.ts'
+import { trimIdempotencyKeys } from '../queue/admission/idempotency.ts'
+import { addDeliveries, addRemovals } from '../queue/jobs/job-queues.ts'
+import { takeTurn } from '../queue/jobs/take-turn.ts'
+import type { Wake } from '../queue/jobs/wake.ts'
+import { forgetLeftOf } from '../queue/log/forget-workspace.ts'
+import { createLog, type Log } from '../queue/log/log.ts'
+import { readNotedPositions, sweepLogs } from '../queue/log/sweep.ts'
+import { redisCondition } from '../queue/redis/redis-condition.ts'
+import { describeFault } from '../runtime/fault.ts'
+import type { Logger } from '../runtime/logger.ts'
+import type { WorkerStores } from './remove-purged.ts'
+
+export type MaintenanceDependencies = WorkerStores & {
+  wake: Wake
+  redoMs: () => number
+  receiptDays: number
+  tombstoneDays: number
+  log: Logger
+}
+
+/** A task of maintenance. `run` returns its counts, by kind. */
+export type Service = {
+  name: string
+  everyMs: number
+  run: (dependencies: MaintenanceDependencies) => Promise<Readonly<Record<string, number>>>
+}
+
+/**
+ * Runs the services until it is stopped. Workers take turns, since a service looks at all
+ * workspaces. Several runs at once are harmless.
+ */
+export const startMaintenance = (dependencies: MaintenanceDependencies): { stop: () => void } => {
+  const timers = SERVICES.map((service) => repeat(service, dependencies))
+  return { stop: () => timers.forEach(clearInterval) }
+}
+
+/** A bit less than the time between two runs, so that a lone worker gets every turn. */
+const TURN_SHARE = 0.9
+
+const repeat = (
+  { name, everyMs, run }: Service,
+  dependencies: MaintenanceDependencies,
+): ReturnType<typeof setInterval> => {
+  const { redis, prefix, log } = dependencies
+  let isBusy = false
+  const once = async (): Promise<void> => {
+    if (isBusy) return
+    isBusy = true
+    try {
+      if (!(await takeTurn(redis, prefix, { name, periodMs: Math.floor(TURN_SHARE * everyMs) }))) return
+      const done = await run(dependencies)
+      if (Object.values(done).some((count) => count > 0)) log('info', 'maintenance', { service: name, ...done })
+    } catch (error) {
+      log('warn', 'maintenance_failed', { service: name, fault: describeFault(error) })
+    } finally {
+      isBusy = false
+    }
+  }
+  void once()
+  return setInterval(() => void once(), everyMs)
+}
+
+/** By then the wake of an entry has arrived, unless the process that admitted the entry died. */
+const WAITED_MS = 3_000
+/**
+ * With this many wake jobs waiting, more would only pile up: all workers are busy, or the queue is
+ * paused.
+ */
+const MOST_WAITING_JOBS = 1_000
+
+/**
+ * Wakes workspaces with waiting entries that no worker applies, and trims applied entries. If
+ * Postgres is behind Redis, because a standby was promoted, the entries since then wait again.
+ */
+export const sweepAllLogs: Service = {
+  name: 'sweep-logs',
+  everyMs: 2_000,
+  run: async ({ sql, redis, prefix, queues, wake, redoMs }) => {
+    const workspaceIds = await listWorkspaceIds(sql)
+    const noted = await readNotedPositions(redis, prefix, workspaceIds)
+    const behind = [...(await readPositions(sql))].filter(([id, position]) => position < (noted.get(id) ?? 0))
+    const settings = { workspaceIds, waitedMs: WAITED_MS, redoMs: redoMs(), positions: new Map(behind) }
+    const { toWake } = await sweepLogs(redis, prefix, settings)
+    const isPilingUp = (await queues.wake.getWaitingCount()) > MOST_WAITING_JOBS
+    const woken = toWake.filter(({ isDeep }) => isDeep || !isPilingUp)
+    await Promise.all(woken.map(({ workspaceId, isDeep }) => wake.wake(workspaceId, { submissions: 0, isDeep })))
+    return { woken: woken.length }
+  },
+}
+
+/** An older removal may have lost its job or failed for good. A second job is harmless. */
+const REMOVAL_BEGUN_MS = 60_000
+
+/** Adds jobs again for decided purges whose records are still being removed. */
+export const resumePurges: Service = {
+  name: 'resume-purges',
+  everyMs: 20_000,
+  run: async ({ sql, queues }) => {
+    const removals = await listPurgesUnderWay(sql, { olderThanMs: REMOVAL_BEGUN_MS })
+    await addRemovals(queues, removals)
+    return { purgesResumed: removals.length }
+  },
+}
+
+const REPLAY_BEGUN_MS = 30_000
+/** The most replays of one run, the oldest first. */
+const REPLAYS_LOOKED_AT = 20
+
+/**
+ * Appends submissions whose replay has begun but that are not in the log: the process died before
+ * it appended them.
+ */
+export const finishReplays: Service = {
+  name: 'finish-replays',
+  everyMs: 10_000,
+  run: async (dependencies) => {
+    const log = createLog(dependencies.redis, dependencies.prefix)
+    const begun = await listBegun(dependencies)
+    const workspaceIds = [...new Set(begun.map(({ workspaceId }) => workspaceId))]
+    const waiting = new Set((await Promise.all(workspaceIds.map((id) => waitingIds(log, id)))).flat())
+    // This second list leaves out replays that were applied while the logs were read.
+    const left = begun.length === 0 ? [] : await listBegun(dependencies)
+    const lost = left.filter(({ workspaceId, id }) => workspaceIds.includes(workspaceId) && !waiting.has(id))
+    for (const { workspaceId, submission } of lost) {
+      await log.append([submission], await readPosition(dependencies.sql, workspaceId))
+      await dependencies.wake.wake(workspaceId, { submissions: 1, isDeep: false })
+    }
+    return { replaysFinished: lost.length }
+  },
+}
+
+const listBegun = ({ sql }: MaintenanceDependencies) =>
+  listBegunReplays(sql, { afterMs: REPLAY_BEGUN_MS, limit: REPLAYS_LOOKED_AT })
+
+const waitingIds = async (log: Log, workspaceId: string): Promise<string[]> => {
+  const ids: string[] = []
+  for await (const { submissionId } of log.readWaiting(workspaceId)) ids.push(submissionId)
+  return ids
+}
+
+/**
+ * After this time no process accepts a token of a deleted workspace or has a submission of it in
+ * hand.
+ */
+const FORGOTTEN_FOR_MS = 2 * TOKEN_USABLE_WITHOUT_POSTGRES_MS
+
+/** Removes the keys of submissions that were admitted after their workspace was deleted. */
+export const forgetDeletedWorkspaces: Service = {
+  name: 'forget-deleted-workspaces',
+  everyMs: 20_000,
+  run: async ({ sql, redis, prefix }) => ({
+    keysForgotten: await forgetLeftOf(redis, prefix, await listDeletedIds(sql, FORGOTTEN_FOR_MS)),
+  }),
+}
+
+/** Removes expired receipts with their idempotency keys. */
+export const expireOldReceipts: Service = {
+  name: 'expire-receipts',
+  everyMs: 20_000,
+  run: async ({ sql, receiptDays }) => ({ receiptsExpired: await expireReceipts(sql, receiptDays) }),
+}
+
+/** Removes expired tombstones. A reader that has not seen them has to start again. */
+export const expireOldTombstones: Service = {
+  name: 'expire-tombstones',
+  everyMs: 60_000,
+  run: async ({ sql, tombstoneDays }) => ({ tombstonesExpired: await expireTombstones(sql, tombstoneDays) }),
+}
+
+/** Keeps the idempotency keys in Redis within their share of its memory. */
+export const trimKeys: Service = {
+  name: 'trim-keys',
+  everyMs: 20_000,
+  run: async ({ sql, redis, prefix }) => {
+    const { maxBytes } = await redisCondition(redis)
+    await trimIdempotencyKeys(redis, prefix, { workspaceIds: await listWorkspaceIds(sql), maxBytes, nowMs: Date.now() })
+    return {}
+  },
+}
+
+/** Adds a job for each webhook with changes to deliver, unless it has one. */
+export const wakeWebhooks: Service = {
+  name: 'wake-webhooks',
+  everyMs: 1_000,
+  run: async ({ sql, queues }) => {
+    await addDeliveries(queues, await dueWebhooks(sql))
+    return {}
+  },
+}
+
+const SERVICES: readonly Service[] = [
+  sweepAllLogs,
+  resumePurges,
+  finishReplays,
+  forgetDeletedWorkspaces,
+  expireOldReceipts,
+  expireOldTombstones,
+  trimKeys,
+  wakeWebhooks,
+]
