@@ -75,39 +75,40 @@ describeWhere(
     })
     after(() => browser?.close())
 
-    for (const colors of ['light', 'dark'] as const) {
-      for (const [form, width] of Object.entries({ wide: 1_000, narrow: 360 })) {
-        it(`${colors} and ${form}: fits, can be read, loads no other files, and treats texts of customers as text`, async () => {
-          const url = pathToFileURL(file).href
-          const page = await browser.open(url, { width, height: 900, colors, password: '' })
-          await until(
-            'the report is drawn',
-            () =>
-              page.evaluate<boolean>(
-                `document.readyState === 'complete' && document.querySelectorAll('svg.chart').length === 2`,
-              ),
-            DRAWN_WITHIN_MS,
-          )
-          await page.evaluate(`document.querySelectorAll('details').forEach((one) => { one.open = true })`)
-          assert.equal(
-            await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth'),
-            0,
-          )
-          const { contrast, of } = await page.evaluate<{ contrast: number; of: string }>(LEAST_CONTRAST)
-          assert.ok(contrast >= SMALLEST_CONTRAST, `${of}: ${contrast}`)
-          assert.equal(await page.evaluate(`document.querySelectorAll('img, script, iframe').length`), 0)
-          assert.match(await page.evaluate<string>('document.title'), /^What customers say/)
-          const dark = await page.evaluate<boolean>(
-            `getComputedStyle(document.body).backgroundColor === 'rgb(20, 23, 27)'`,
-          )
-          assert.equal(dark, colors === 'dark')
-          if (pictures !== undefined) {
-            mkdirSync(pictures, { recursive: true })
-            writeFileSync(join(pictures, `report-${colors}-${form}.png`), await page.screenshot())
-          }
-          assert.deepEqual([page.complaints, page.requested], [[], [url]])
-        })
-      }
+    for (const [colors, form, width] of [
+      ['light', 'wide', 1_000],
+      ['dark', 'narrow', 360],
+    ] as const) {
+      it(`${colors} and ${form}: fits, can be read, loads no other files, and treats texts of customers as text`, async () => {
+        const url = pathToFileURL(file).href
+        const page = await browser.open(url, { width, height: 900, colors, password: '' })
+        await until(
+          'the report is drawn',
+          () =>
+            page.evaluate<boolean>(
+              `document.readyState === 'complete' && document.querySelectorAll('svg.chart').length === 2`,
+            ),
+          DRAWN_WITHIN_MS,
+        )
+        await page.evaluate(`document.querySelectorAll('details').forEach((one) => { one.open = true })`)
+        assert.equal(
+          await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth'),
+          0,
+        )
+        const { contrast, of } = await page.evaluate<{ contrast: number; of: string }>(LEAST_CONTRAST)
+        assert.ok(contrast >= SMALLEST_CONTRAST, `${of}: ${contrast}`)
+        assert.equal(await page.evaluate(`document.querySelectorAll('img, script, iframe').length`), 0)
+        assert.match(await page.evaluate<string>('document.title'), /^What customers say/)
+        const dark = await page.evaluate<boolean>(
+          `getComputedStyle(document.body).backgroundColor === 'rgb(20, 23, 27)'`,
+        )
+        assert.equal(dark, colors === 'dark')
+        if (pictures !== undefined) {
+          mkdirSync(pictures, { recursive: true })
+          writeFileSync(join(pictures, `report-${colors}-${form}.png`), await page.screenshot())
+        }
+        assert.deepEqual([page.complaints, page.requested], [[], [url]])
+      })
     }
   },
 )

@@ -2,8 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { after, before, describe, it } from 'node:test'
 import type { Cluster } from 'ioredis'
-import { connectForCommand, connectToAnswer, connectToWork } from '../../queue/redis/connect-redis.ts'
-import { serversOf } from '../../queue/redis/redis-servers.ts'
+import { connectToAnswer } from '../../queue/redis/connect-redis.ts'
 import { freeze } from '../support/kept-process.ts'
 import { type ClusterNode, type RedisCluster, startRedisCluster } from '../support/redis-cluster.ts'
 import { until } from '../support/until.ts'
@@ -12,46 +11,6 @@ const AT_ONCE = 20
 const MANY = 200
 const REFUSED = 'Connection is closed.'
 const REDIRECTED = /^(MOVED|CLUSTERDOWN)/
-
-describe('connections to a Redis Cluster with one node away', () => {
-  let cluster: RedisCluster
-  let redis: Cluster
-  let copy: Cluster
-  before(async () => {
-    cluster = await startRedisCluster()
-    redis = connectToWork(cluster.url) as Cluster
-    copy = redis.duplicate()
-    for (const client of [redis, copy]) client.on('error', () => {})
-    await Promise.all([once(redis, 'ready'), once(copy, 'ready')])
-    const [, second, third] = cluster.nodes
-    await third!.kill()
-    await until('the other nodes report it as away', async () =>
-      (await second!.redis.cluster('INFO')).includes('cluster_state:fail'),
-    )
-  })
-  after(async () => {
-    redis.disconnect()
-    copy.disconnect()
-    await cluster.stop()
-  })
-
-  it('are refused to a command', async () => {
-    await assert.rejects(connectForCommand(cluster.url))
-  })
-
-  it('serve waiting callers once the node is back, and know the node again', async () => {
-    copy.disconnect()
-    await once(copy, 'end')
-    const connected = copy.connect()
-    await once(copy, 'reconnecting')
-    await cluster.nodes[2]!.start()
-    await cluster.isWhole()
-    await connected
-    assert.equal(copy.status, 'ready')
-    const known = () => serversOf(redis).catch(() => [])
-    await until('all nodes are known', async () => (await known()).length === cluster.nodes.length)
-  })
-})
 
 describe('a Redis Cluster with one node away and another that hangs', () => {
   let cluster: RedisCluster

@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict'
+import process from 'node:process'
 import { after, before, describe, it } from 'node:test'
-import { type Agent, agentAt, quotesIn, type ToolAnswer } from '../support/agent.ts'
+import { fileURLToPath } from 'node:url'
+import { Client } from '@modelcontextprotocol/client'
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
+import { type Agent, agentAt, agentOf, quotesIn, type ToolAnswer } from '../support/agent.ts'
 import { type SharedService, sharedService } from '../support/shared-service.ts'
 
 const DAY_MS = 86_400_000
 const FIRST = Date.parse('2026-01-05T10:00:00Z')
-const UNTIL = '2026-03-30'
 const daysAfterFirst = (days: number): string => new Date(FIRST + days * DAY_MS).toISOString()
 
 const ITEMS = Array.from({ length: 84 }, (_, at) => ({
@@ -132,29 +135,6 @@ describe('agents', () => {
     )
   })
 
-  it('get the same growing and falling topics as SQL', async () => {
-    for (const by of ['tag', 'account', 'project', 'source', 'rating']) {
-      const answer = await agent.call('compare_periods', { by, days: 28, until: UNTIL })
-      const found = await rows(`
-        select ${KEYS[by]} as key, ${by === 'project' ? 'max(project_name) as name,' : ''} count(*) filter (where created_at < date '${UNTIL}' - 28)::int as before,
-          count(*) filter (where created_at >= date '${UNTIL}' - 28)::int as after
-        from feedback_view as f ${by === 'tag' ? 'left join lateral unnest(f.tags) as t (tag) on true' : ''}
-        where created_at >= date '${UNTIL}' - 56 and created_at < '${UNTIL}' group by 1`)
-      const changes = found
-        .filter(({ before: earlier, after: later }) => earlier !== later)
-        .toSorted((one, other) => Math.abs(other.after - other.before) - Math.abs(one.after - one.before))
-      assert.ok(changes.length > 0, by)
-      const sorted = (list: ToolAnswer[]) => list.map((each) => JSON.stringify(each)).toSorted()
-      assert.deepEqual(sorted([...answer.grows, ...answer.falls]), sorted(changes), by)
-      for (const { before: earlier, after: later } of answer.grows) assert.ok(later > earlier)
-      for (const { before: earlier, after: later } of answer.falls) assert.ok(later < earlier)
-      const total = await only(
-        `select count(*) from feedback where created_at >= date '${UNTIL}' - 28 and created_at < '${UNTIL}'`,
-      )
-      assert.equal(answer.after.feedback, Number(total))
-    }
-  })
-
   it('get the same records of lists and searches as SQL, page by page, each quote with its id', async () => {
     const account = await only(`select id from account where name = 'Works 2'`)
     const asked: [tool: string, args: Record<string, unknown>, where: string, order?: string][] = [
@@ -253,5 +233,53 @@ describe('agents', () => {
       read,
       Array.from({ length: 12 }, (_, at) => `Message ${at}`),
     )
+  })
+
+  it('cannot call unknown tools, give unknown arguments, or read with another kind of token', async () => {
+    await assert.rejects(agent.client.callTool({ name: 'delete_feedback', arguments: {} }), /not found/)
+    await assert.rejects(agent.client.callTool({ name: '__proto__', arguments: {} }))
+    const refused: [tool: string, args: Record<string, unknown>, problem: RegExp][] = [
+      ['count_feedback', { by: 'email' }, /by must be one of tag, week/],
+      ['count_feedback', { by: 'tag', sql: 'select 1' }, /sql is not known here/],
+      ['list_feedback', { limit: 21 }, /limit must be a whole number from 1 to 20/],
+      ['list_feedback', { createdFrom: 'yesterday' }, /createdFrom must be an existing date/],
+      ['list_feedback', { accountId: `' or true --` }, /accountId must be an id of this service/],
+      ['list_feedback', { next: 'x' }, /next must be the next/],
+      ['search_feedback', {}, /words/],
+      ['search_feedback', { words: ' ' }, /words must be 1 to 20 words/],
+      ['account_story', {}, /given by id or nameOrDomain/],
+      ['account_story', { nameOrDomain: 'Stranger' }, /no such record/],
+      ['get_feedback', { id: '21e220a7-39de-8ea2-adec-1b9ebe43cbbd' }, /no such record/],
+    ]
+    for (const [tool, args, problem] of refused) {
+      const refusal = await agent.refused(tool, args)
+      assert.match(refusal, problem, `${tool} ${JSON.stringify(args)}`)
+      assert.ok(!/yesterday|or true|select/.test(refusal), refusal)
+    }
+    assert.equal((await agent.call('search_feedback', { words: 'a\u0000b' })).feedback.length, 0)
+    const { tools } = await agent.client.listTools()
+    for (const { annotations, description = '' } of tools) {
+      assert.equal(annotations?.readOnlyHint, true)
+      assert.ok(description.length > 50)
+    }
+    const { prompts } = await agent.client.listPrompts()
+    for (const { name, arguments: args = [] } of prompts) {
+      const given = Object.fromEntries(args.map((each) => [each.name, 'speed']))
+      assert.equal((await agent.client.getPrompt({ name, arguments: given })).messages.length, 1)
+    }
+  })
+
+  it('also reach the service through a child process, in both revisions of the protocol', async () => {
+    const run = fileURLToPath(new URL('../../client/mcp-command.ts', import.meta.url))
+    const isDeno = 'deno' in process.versions
+    for (const mode of ['legacy', { pin: '2026-07-28' }] as const) {
+      const client = new Client({ name: 'test', version: '1.0.0' }, { versionNegotiation: { mode } })
+      const env = { FEEDBACK_URL: service.urls[1] ?? service.urls[0]!, FEEDBACK_TOKEN: service.readToken }
+      const args = isDeno ? ['run', '-A', run] : [run]
+      await client.connect(new StdioClientTransport({ command: process.execPath, args, env }))
+      const answers = await Promise.all(['tag', 'source'].map((by) => agentOf(client).call('count_feedback', { by })))
+      for (const { feedback } of answers) assert.equal(feedback, 84)
+      await client.close()
+    }
   })
 })

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import type { BatchResult } from '../../api/submit/submit-batch.ts'
 import type { JsonObject } from '../../contract/json.ts'
-import { problemPaths } from '../support/problems.ts'
 import type { Answer } from '../support/service.ts'
 import { type SharedService, sharedService } from '../support/shared-service.ts'
 import { LEAST } from './body-with.ts'
@@ -24,6 +23,12 @@ const item = (operation: Operation, body: JsonObject, idempotencyKey?: string): 
 const feedback = (sourceId: string, more: JsonObject = {}): object =>
   item('create_feedback', { description: 'slow', source: 'batch', sourceId, ...more })
 
+/** The paths of the problems of a 400. */
+const problemPaths = ({ status, text, body }: Answer): string[] => {
+  assert.equal(status, 400, text)
+  return (body.error as { path: string }[]).map(({ path }) => path)
+}
+
 describe('a batch', () => {
   let service: SharedService
   before(async () => {
@@ -37,6 +42,7 @@ describe('a batch', () => {
     assert.equal(status, 200, text)
     return (JSON.parse(text) as { results: BatchResult[] }).results
   }
+
   const numbersOf = async (results: readonly BatchResult[]): Promise<number[]> => {
     const ids = results.map(({ submissionId }) => submissionId!)
     const rows = await service.sql<{ id: string; number: string }[]>`
@@ -105,18 +111,6 @@ describe('a batch', () => {
       await send([item('create_feedback', { description: 'x', emial: 1 })], { Prefer: 'handling=strict' }),
     )
     assert.deepEqual([strict!.status, (strict!.body as { error: { path: string }[] }).error[0]!.path], [400, 'emial'])
-  })
-
-  it('shares idempotency keys with the single operations', async () => {
-    const body = { description: 'once' }
-    const [first, again] = resultsOf(
-      await send([item('create_feedback', body, 'batch-key'), item('create_feedback', body, 'batch-key')]),
-    )
-    assert.deepEqual(again, first)
-    const alone = await service.post('/feedbacks', body, { headers: { 'Idempotency-Key': 'batch-key' } })
-    assert.equal(alone.headers.get('submission-id'), first!.submissionId)
-    const [other] = resultsOf(await send([item('create_feedback', { description: 'twice' }, 'batch-key')]))
-    assert.equal(other!.status, 422)
   })
 
   it('is refused as a whole if its items cannot be read', async () => {

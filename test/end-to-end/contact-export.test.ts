@@ -138,43 +138,6 @@ describe('npm run contact:export', () => {
     assert.equal((await run('--id', 'ada', '--source', 'API')).code, 1)
   })
 
-  it('has queued submissions that name the contact in any way', async () => {
-    await tell('/contacts/identify', { id: 'eve', source: 'crm', properties: { $email: 'eve@example.com' } })
-    const { body } = await service.submit('/feedbacks', {
-      description: 'x',
-      contactId: 'eve',
-      isExternalContactId: true,
-    })
-    const theirs: [string, object][] = [
-      ['/feedbacks', { description: '1', contactId: 'eve', isExternalContactId: true }],
-      ['/feedbacks', { description: '2', contactId: body.feedback.customerId }],
-      ['/feedbacks', { description: '3', contact: { email: 'EVE@example.com', sourceData: { big: '\\"ü' } } }],
-      ['/contacts/identify', { id: 'eve', source: 'crm', properties: { $email: 'new@example.com' } }],
-      ['/contacts/identify', { id: 'eve', properties: { note: 'no source' } }],
-      ['/conversations', conversation('4', [{ id: 'eve', source: 'crm' }], [])],
-      ['/conversations', conversation('5', [], [{ contactId: 'eve', content: 'Hello' }])],
-    ]
-    const inOtherSource: [string, object] = ['/contacts/identify', { id: 'eve', source: 'shop' }]
-    const others: [string, object][] = [
-      ['/feedbacks', { description: '6', contactId: 'adam', isExternalContactId: true }],
-      ['/feedbacks', { description: '7' }],
-      ['/accounts/identify', { id: 'eve' }],
-      ['/conversations', conversation('8', [{ id: 'eve', source: 'shop' }], [{ contactId: 'eve', content: 'Hello' }])],
-    ]
-    await queued([...theirs, inOtherSource, ...others], async () => {
-      const numbers = (found: Export): Set<unknown> => new Set(picked(found['queuedSubmissions'], 'number').flat())
-      const inCrm = await exported('--id', 'eve', '--source', 'crm')
-      assert.equal(inCrm.queuedSubmissionCount, theirs.length)
-      const [withText] = inCrm['queuedSubmissions']!.filter((one) => one['body'].description === '3')
-      assert.deepEqual(withText?.['body'].contact, { email: 'EVE@example.com', sourceData: { big: '\\"ü' } })
-      assert.deepEqual(numbers(await exported('--email', 'eve@example.com')), numbers(inCrm))
-      assert.deepEqual(described(inCrm['feedback']), ['x'])
-      // The id without a source also names the contact of the shop.
-      assert.equal((await exported('--id', 'eve')).queuedSubmissionCount, theirs.length + 2)
-    })
-    assert.equal((await exported('--email', 'new@example.com')).queuedSubmissionCount, 0)
-  })
-
   it('finds a contact that is only queued, or only dead', async () => {
     await queued([['/contacts/identify', { id: 'new', properties: { $email: 'queued@example.com' } }]], async () => {
       for (const words of [
@@ -192,12 +155,6 @@ describe('npm run contact:export', () => {
       deadSubmissions?.map((one) => [one['id'], one['reason'], one['submission'].body.description] as unknown),
       [[id, 'PostgresError 22P05', 'dead \u0000']],
     )
-  })
-
-  it('has records that wait for an external id that no contact has', async () => {
-    await tell('/feedbacks', { description: 'remembering', contactId: 'not-known', isExternalContactId: true })
-    const { contacts, feedback } = await exported('--id', 'not-known')
-    assert.deepEqual([contacts, described(feedback)], [[], ['remembering']])
   })
 
   it('has all records, even very many', async () => {

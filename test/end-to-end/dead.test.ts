@@ -2,9 +2,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, beforeEach, describe, it } from 'node:test'
 import type { Operation } from '../../contract/submission.ts'
-import { markReplayed } from '../../db/submissions/dead.ts'
 import { workspaceKeys } from '../../queue/keys.ts'
-import { createLog } from '../../queue/log/log.ts'
 import { feedbackBody, inject } from '../support/below-the-ingress.ts'
 import { type CommandResult, runCommand } from '../support/command.ts'
 import { holdWork, resumeWork } from '../support/hold-work.ts'
@@ -94,13 +92,6 @@ describe('npm run dead', () => {
     assert.deepEqual([recent.includes(contact), recent.includes(ids[0]!)], [false, true])
   })
 
-  it('shows a dead submission with its whole content', async () => {
-    const id = await feedback('shown', { sourceId: 'S-1' })
-    const shown = JSON.parse(await succeeds('show', id))
-    assert.deepEqual([shown.id, shown.reason, shown.operation], [id, NUL_IN_TEXT, 'create_feedback'])
-    assert.equal(shown.submission.body.description, 'shown \u0000')
-  })
-
   const isDeadAgain = (id: string): Promise<unknown> =>
     until('it is dead again', async () => {
       const [row] = await service.sql`select from dead_submission where id = ${id} and replayed_at is null`
@@ -123,32 +114,6 @@ describe('npm run dead', () => {
     assert.equal((await dead('replay', id)).code, 1)
   })
 
-  it('counts a replayed submission as queued, and applies it once even after two replays', async () => {
-    const email = `${randomUUID()}@example.com`
-    const id = await feedback('twice', { contact: { email } })
-    await mend()
-    await holdWork(service.queues)
-    assert.equal(await succeeds('replay', id), '1 queued again\n')
-    assert.equal(await succeeds('replay', id), '1 queued again\n')
-    assert.match(await succeeds('list'), /queued again \d{4}-/)
-    assert.equal((await dead('drop', id)).code, 1, 'it is queued')
-    await isExact(1)
-    const receipt = await service.request(`/api/v1/submissions/${id}`, undefined, { method: 'GET' })
-    assert.deepEqual([receipt.body.submission.state, receipt.body.submission.finishedAt], ['queued', null])
-    await resumeWork(service.queues)
-    await reaches(id, 'applied')
-    await isExact()
-    const stored = await service.sql`select from feedback where description = 'twice mended'`
-    assert.equal(stored.count, 1)
-    await purge(email)
-  })
-
-  const purge = async (email: string): Promise<void> => {
-    const answer = await service.post('/contacts/purge', { email }, { token: service.adminToken })
-    assert.equal(answer.status, 200, answer.text)
-    assert.equal(await service.settled(answer), 'applied')
-  }
-
   it('replays all submissions that a filter finds', async () => {
     const ids = [await feedback('many 1'), await feedback('many 2'), await feedback('many 3')]
     await mend()
@@ -157,38 +122,6 @@ describe('npm run dead', () => {
     await Promise.all(ids.slice(0, 2).map((id) => reaches(id, 'applied')))
     assert.equal(await stateOf(ids[2]!), 'dead')
     assert.equal(await succeeds('drop', 'all', '--reason', 'Other'), '1 dropped\n')
-    await isExact()
-  })
-
-  it('does not replace data of a newer submission', async () => {
-    const record = { source: 'desk', sourceId: randomUUID() }
-    const id = await feedback('earlier', record)
-    await service.submit('/feedbacks', { description: 'later', ...record })
-    await mend()
-    await succeeds('replay', id)
-    await reaches(id, 'superseded')
-    const [row] = await service.sql`select description from feedback where source_id = ${record.sourceId}`
-    assert.equal(row!['description'], 'later')
-    assert.equal(await payloads(), 0)
-    await isExact()
-  })
-
-  it('cannot replay a purged submission', async () => {
-    const email = `${randomUUID()}@example.com`
-    const gone = await feedback('gone', { contact: { email } })
-    await purge(email)
-    assert.equal(await stateOf(gone), 'purged')
-    assert.equal((await dead('replay', gone)).code, 1)
-    assert.equal(await payloads(), 0)
-    await isExact()
-  })
-
-  it('drops the content of a submission, and its receipt stays dead', async () => {
-    const id = await feedback('dropped')
-    assert.equal(await succeeds('drop', id), '1 dropped\n')
-    assert.equal(await stateOf(id), 'dead')
-    assert.equal(await payloads(), 0)
-    assert.equal((await dead('drop', id)).code, 1)
     await isExact()
   })
 
@@ -233,39 +166,4 @@ describe('npm run dead', () => {
       await service.redis.xadd(log, id, field, value.replace('asked again', 'asked again \\u0000'))
     }
   }
-
-  it('applies a replay once, even if the process dies before it appends the replay', async () => {
-    const id = await feedback('lost')
-    await mend()
-    const { all, sql, redis, redisPrefix, workspaceId } = service
-    const { outcome } = await markReplayed(all, workspaceId, id)
-    assert.equal(outcome, 'queued')
-    // Maintenance skips replays that have just begun.
-    await all`update dead_submission set replayed_at = now() - interval '1 day' where id = ${id}`
-    await reaches(id, 'applied')
-    await isExact()
-    assert.equal((await sql`select from feedback where description = 'lost mended'`).count, 1)
-    assert.equal(await waitingIn(createLog(redis, redisPrefix).readWaiting(workspaceId)), 0)
-  })
-
-  const waitingIn = async (submissions: AsyncIterable<unknown>): Promise<number> => {
-    let count = 0
-    for await (const _submission of submissions) count++
-    return count
-  }
-
-  it('does not replay a purge, which would remove later submissions', async () => {
-    const id = randomUUID()
-    const { all, workspaceId } = service
-    const submission = { operation: 'purge_contact', workspaceId, submissionId: id, number: 1, body: { id: 'ada' } }
-    await all`
-      insert into submission (workspace_id, id, acceptance_number, operation, state, attempts, finished_at)
-      values (${workspaceId}, ${id}, 1, 'purge_contact', 'dead', 8, now())`
-    await all`
-      insert into dead_submission (workspace_id, id, reason, submission, keys)
-      values (${workspaceId}, ${id}, 'x', ${JSON.stringify(submission)}, '{}')`
-    const { code, stdout } = await dead('replay', id)
-    assert.deepEqual([code, stdout.startsWith('1 purges')], [1, true])
-    assert.equal(await stateOf(id), 'dead')
-  })
 })

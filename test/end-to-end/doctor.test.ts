@@ -10,11 +10,9 @@ import { Redis } from 'ioredis'
 import { startRedis } from '../../cli/start/embedded/redis-server.ts'
 import type { EmbeddedServer } from '../../cli/start/embedded/server.ts'
 import { writeServiceFile } from '../../runtime/service-file.ts'
-import { createWorkspace } from '../../db/workspaces/workspaces.ts'
 import { workspaceKeys } from '../../queue/keys.ts'
 import { feedbackBody, inject } from '../support/below-the-ingress.ts'
 import { holdWork, resumeWork } from '../support/hold-work.ts'
-import { readLedgers } from '../support/ledgers.ts'
 import { DEAD_PROXY } from '../support/dead-proxy.ts'
 import { until } from '../support/until.ts'
 import { runCommand } from '../support/command.ts'
@@ -151,6 +149,12 @@ describe('the doctor', () => {
     const evicting = await atRedis((client) => client.config('SET', 'maxmemory-policy', 'allkeys-lru'))
     assert.equal(evicting.code, 1)
     assert.ok(evicting.wrong.some((line) => line.includes('maxmemory-policy allkeys-lru')))
+    for (const program of ['api/main.ts', 'worker/main.ts']) {
+      const environment = { ...service.environment, REDIS_URL: redis.url }
+      const { code, stdout, stderr } = await runCommand({ environment }, program)
+      assert.equal(code, 1)
+      assert.match(stdout + stderr, /maxmemory-policy allkeys-lru/)
+    }
     await atRedis((client) => client.config('SET', 'maxmemory-policy', 'noeviction'))
     const lazy = await atRedis((client) => client.config('SET', 'appendfsync', 'no'))
     assert.ok(lazy.wrong.some((line) => line.includes('appendfsync no')))
@@ -191,31 +195,6 @@ describe('the doctor', () => {
     } finally {
       await service.sql`delete from dead_submission`
       await service.sql`update token set revoked_at = null where id in ${service.sql(revoked.map(({ id }) => id as string))}`
-    }
-  })
-
-  it('reports a workspace that crowds others, and no workspace while no other waits', async () => {
-    const { queues } = service
-    const heavy = (await createWorkspace(service.sql, 'crowding'))!
-    await holdWork(queues)
-    try {
-      for (const agoMs of [30_000, 20_000, 15_000]) {
-        await inject({ ...service, workspaceId: heavy.id }, queues, { body: feedbackBody('waits'), agoMs })
-      }
-      const alone = await run()
-      assert.doesNotMatch(alone.stdout, /The workspace crowding/)
-      await inject(service, queues, { body: feedbackBody('waits too'), agoMs: 12_000 })
-      const { code, stdout } = await run()
-      assert.equal(code, 0, stdout)
-      const said =
-        /^warning +The workspace crowding has most of the waiting submissions.*, while others wait\.\n +→ More workers help the other workspaces.*SUBMISSIONS_PER_MINUTE/m
-      assert.match(stdout, said)
-      assert.match(stdout, /^well +4 submissions are accepted and not applied, the oldest for [3-9]\d s\./m)
-    } finally {
-      await resumeWork(queues)
-      await until('all submissions are applied', async () =>
-        (await readLedgers(service.sql, service.redis, service.redisPrefix)).every(({ queued }) => queued === 0),
-      )
     }
   })
 

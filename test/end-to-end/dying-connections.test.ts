@@ -3,21 +3,16 @@ import process from 'node:process'
 import { after, before, describe, it } from 'node:test'
 import { startLoad } from '../support/load.ts'
 import { assertNothingLost, assertWellAnswered, recovery } from '../support/recovery.ts'
-import { testServers } from '../support/servers.ts'
-import { type Service, startService } from '../support/service.ts'
+import { type SharedService, sharedService, WORKING_CONNECTIONS } from '../support/shared-service.ts'
 import { until } from '../support/until.ts'
 
-const KILLED = Number(process.env['KILLED_CONNECTIONS'] ?? (process.env['TEST_SIZE'] === 'long' ? 5_000 : 300))
+const KILLED = Number(process.env['KILLED_CONNECTIONS'] ?? (process.env['TEST_SIZE'] === 'long' ? 5_000 : 100))
 const KILLED_WITHIN_MS = 10 * 60_000
 
 describe('processes whose connections to Postgres are ended repeatedly', () => {
-  let service: Service
-  const name = `dying-${process.pid}`
+  let service: SharedService
   before(async () => {
-    // This name distinguishes them from other connections.
-    const url = new URL(testServers().databaseUrl)
-    url.searchParams.set('application_name', name)
-    service = await startService({ environment: { DATABASE_URL: url.href, CONVERSATIONS_PER_MINUTE: '1000000' } })
+    service = await sharedService()
   })
   after(() => service?.stop())
 
@@ -31,7 +26,8 @@ describe('processes whose connections to Postgres are ended repeatedly', () => {
       async () => {
         // Even new connections: a fault in the first statements of the driver must not end the
         // process either.
-        const ended = await sql`select pg_terminate_backend(pid) from pg_stat_activity where application_name = ${name}`
+        const ended =
+          await sql`select pg_terminate_backend(pid) from pg_stat_activity where application_name = ${WORKING_CONNECTIONS}`
         killed += ended.count
         for (const one of [...urls, ...workerUrls]) assert.ok(await isAlive(one), service.output())
         return killed >= KILLED

@@ -68,6 +68,16 @@ describe('a command that cannot do its work says why in one line, and ends with 
       program: 'worker/main.ts',
     }))
 
+  const unfit: readonly [string, Record<string, string>, RegExp][] = [
+    ['with a database that is not migrated', { DATABASE_SCHEMA: 'never_migrated' }, /has not been migrated/],
+    ['with another HASH_KEY', { HASH_KEY: 'f'.repeat(64) }, /HASH_KEY is not the one/],
+    ['with a malformed setting', { DATABASE_CONNECTIONS: 'many' }, /DATABASE_CONNECTIONS/],
+  ]
+  for (const program of ['api/main.ts', 'worker/main.ts'])
+    for (const [title, environment, says] of unfit) {
+      it(`${program} ${title}`, () => fails(says, { environment, program }))
+    }
+
   it('npm start at a taken port', () =>
     fails(/^PORT \d+ is taken on 127\.0\.0\.1: stop the program that listens there, or set another port$/, {
       environment: { PORT: taken, DATA_DIR: join(folder, 'data') },
@@ -117,6 +127,13 @@ describe('a command that cannot do its work says why in one line, and ends with 
       'cli/reader-command.ts',
       'drop',
       'unmade',
+    ],
+    [
+      'that replays purges from a file that does not exist',
+      {},
+      /nowhere\.ndjson cannot be read/,
+      'cli/purge/replay-command.ts',
+      'nowhere.ndjson',
     ],
     [
       'whose Redis is away',

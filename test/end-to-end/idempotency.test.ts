@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { after, before, describe, it } from 'node:test'
 import { hashKeyFrom } from '../../contract/identity/own-id.ts'
 import { idempotencyOf } from '../../queue/admission/idempotency.ts'
-import { compactId, workspaceKeys } from '../../queue/keys.ts'
+import { workspaceKeys } from '../../queue/keys.ts'
 import { holdWork, resumeWork } from '../support/hold-work.ts'
 import { readLedger } from '../support/ledgers.ts'
 import { startProcess } from '../support/service-process.ts'
@@ -87,28 +87,6 @@ describe('an idempotency key of a settled submission', () => {
   const inPostgres = async (key: string): Promise<number> =>
     (await service.sql`select from submission where idempotency_key = ${hashOf(key)}`).count
 
-  it('leaves in Redis only the hash of the key, the hash of the body, the id and the number', async () => {
-    const answer = await settled('all-that-is-left', { description: 'sEcReT' })
-    const record = await service.redis.hget(keys().idempotency, hashOf('all-that-is-left'))
-    // The number gives the time of the id.
-    const random = compactId(idOf(answer)).slice(8)
-    assert.match(record!, new RegExp(`^[\\w-]{9}A{8}${random}[0-9a-f]{13}$`))
-    assert.equal(await inPostgres('all-that-is-left'), 1)
-  })
-
-  it('belongs to a workspace and an operation, and has 1 to 255 visible characters', async () => {
-    const other = await sharedService()
-    const first = await send(service, 'shared-key', { description: 'of one' })
-    const elsewhere = await send(other, 'shared-key', { description: 'of another' })
-    await other.stop()
-    const headers = { 'Idempotency-Key': 'shared-key' }
-    const identify = await service.post('/contacts/identify', { id: 'x' }, { headers })
-    assert.deepEqual([first.status, elsewhere.status, identify.status], [201, 201, 201])
-    assert.notEqual(idOf(first), idOf(elsewhere))
-    const { status, body } = await send(service, 'a b')
-    assert.deepEqual([status, body.error[0].path], [400, 'Idempotency-Key'])
-  })
-
   it('that has left Redis gets the first answer from Postgres, in any process', async () => {
     const first = await settled('old', { description: 'old' })
     await forgetAll()
@@ -121,17 +99,6 @@ describe('an idempotency key of a settled submission', () => {
     assert.notEqual(idOf(fresh), idOf(first))
     assert.equal(idOf(await send(service, 'fresh-since', { description: 'fresh since' })), idOf(fresh))
     assert.deepEqual([await storedWith(service, 'old'), await storedWith(service, 'fresh since')], [1, 1])
-  })
-
-  it('of a purge that has left Redis gets its answer again although the contact is gone', async () => {
-    await service.submit('/contacts/identify', { id: 'purged-once' })
-    const headers = { 'Idempotency-Key': 'purged' }
-    const purge = () => service.post('/contacts/purge', { id: 'purged-once' }, { token: service.adminToken, headers })
-    const first = await purge()
-    assert.equal(await service.settled(first), 'applied')
-    await forgetAll()
-    const again = await purge()
-    assert.deepEqual([again.status, idOf(again)], [200, idOf(first)])
   })
 
   it('is recognised only while Redis has it, if Postgres does not answer', async () => {
@@ -149,17 +116,6 @@ describe('an idempotency key of a settled submission', () => {
       await service.all`alter table submission rename column taken_away to idempotency_key`
       await resumeWork(service.queues)
     }
-  })
-
-  it('has no effect after a day', async () => {
-    const first = await settled('of-yesterday', { description: 'of yesterday' })
-    await forgetAll()
-    await service.all`
-      update submission set acceptance_number = acceptance_number - 24 * 60 * 60 * 1000000::bigint
-      where workspace_id = ${service.workspaceId} and idempotency_key = ${hashOf('of-yesterday')}`
-    const again = await send(service, 'of-yesterday', { description: 'of yesterday' })
-    assert.equal(again.status, 201)
-    assert.notEqual(idOf(again), idOf(first))
   })
 
   for (const [where, forget] of [

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import process from 'node:process'
 import { after, before, describe, it } from 'node:test'
 import * as fc from 'fast-check'
 import { ownWorkspace } from '../support/own-workspace.ts'
@@ -6,6 +7,7 @@ import { seeded } from '../support/property-seed.ts'
 import type { Answer } from '../support/service.ts'
 import { type SharedService, sharedService } from '../support/shared-service.ts'
 
+const LONG = process.env['TEST_SIZE'] === 'long'
 const UNKNOWN = '21e220a7-39de-8ea2-adec-1b9ebe43cbbd'
 const rowsOf = (value: unknown) => value as Readonly<Record<string, string>>[]
 
@@ -96,7 +98,7 @@ describe('lists over HTTP', () => {
         const expected = rows.map(({ id }) => id)
         assert.deepEqual(found, given.order === 'oldest' ? expected.toReversed() : expected)
       }),
-      seeded({ numRuns: 60 }),
+      seeded({ numRuns: LONG ? 60 : 25 }),
     )
     for (const path of ['customers', 'accounts', 'projects']) {
       const answer = await get(`/${path}?limit=500`, { token })
@@ -148,7 +150,7 @@ describe('lists over HTTP', () => {
             )
           },
         ),
-        seeded({ numRuns: 25 }),
+        seeded({ numRuns: LONG ? 25 : 10 }),
       )
     } finally {
       over.abort()

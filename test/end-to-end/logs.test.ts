@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { workspaceKeys } from '../../queue/keys.ts'
 import { feedbackBody, inject } from '../support/below-the-ingress.ts'
-import { holdWork, resumeWork } from '../support/hold-work.ts'
 import type { Answer, Service } from '../support/service.ts'
 import { operatedService } from '../support/shared-service.ts'
 import { until } from '../support/until.ts'
@@ -60,11 +59,6 @@ describe('a line of the log output has the ids of its subject:', () => {
     assert.match(answer.body.error, /^The queue refuses writes/)
   })
 
-  it('a purge whose contact could not be looked up', async () => {
-    const purge = () => service.post('/contacts/purge', { id: 'x' }, { token: service.adminToken })
-    await assertFound('purge_look_up_failed', await without('contact_email', purge))
-  })
-
   it('a receipt that could not be read', async () => {
     const path = '/api/v1/submissions/01890000-0000-7000-8000-000000000000'
     const read = () => service.request(path, undefined, { method: 'GET' })
@@ -83,21 +77,6 @@ describe('a line of the log output has the ids of its subject:', () => {
       [service.workspaceId, 'create_feedback', 1, 'PostgresError 22P05'],
     )
     await service.sql`delete from dead_submission where id = ${submissionId}`
-  })
-
-  it('a submission that is tried again', async () => {
-    await holdWork(service.queues)
-    const answer = await post()
-    const id = answer.headers.get('Submission-Id')!
-    // A fault that is neither permanent nor an outage.
-    await service.sql`
-      create function not_now() returns trigger language plpgsql as $$ begin raise exception 'not now'; end $$`
-    await service.sql`create trigger not_now before insert on feedback execute function not_now()`
-    await resumeWork(service.queues)
-    const { workspaceId, attempts, fault } = await lineOf('apply_failed', (one) => one['submissionId'] === id)
-    assert.deepEqual([workspaceId, attempts, fault], [service.workspaceId, 1, 'PostgresError P0001'])
-    await service.sql`drop function not_now cascade`
-    assert.equal(await service.settled(answer), 'applied')
   })
 
   it('texts that could not be tagged', async () => {

@@ -6,7 +6,7 @@ import type { BatchResult } from '../../api/submit/submit-batch.ts'
 import { makeToken } from '../../contract/token-format.ts'
 import { addToken } from '../../db/tokens.ts'
 import { RawConnection } from '../support/raw-connection.ts'
-import { type Answer, type Service, startService } from '../support/service.ts'
+import type { Answer, Service } from '../support/service.ts'
 import { idleService, type SharedService } from '../support/shared-service.ts'
 import { until } from '../support/until.ts'
 import { LEAST } from './body-with.ts'
@@ -106,22 +106,19 @@ describe('the limit on conversations', () => {
     ])
   })
 
-  it('is described in the answer to a repeated request, which does not count', async () => {
-    const headers = { 'Idempotency-Key': 'repeated' }
-    const body = LEAST['/conversations']('repeated')
-    const first = await service.post('/conversations', body, { headers })
-    const again = await service.post('/conversations', body, { headers, api: 1 })
-    assert.equal(again.headers.get('submission-id'), first.headers.get('submission-id'))
-    const other = await service.post('/conversations', { ...body, title: 'other' }, { headers })
-    await age(WINDOW_SECONDS)
-    const later = await service.post('/conversations', body, { headers })
-    assert.deepEqual([first, again, other, later].map(limitOf), [
-      [200, POLICY, 9],
-      [200, POLICY, 9],
-      [422, POLICY, 9],
-      [200, POLICY, 10],
-    ])
-    assert.equal(later.headers.get('ratelimit'), '"submit_conversation";r=10')
+  it('returns each spent token 60 seconds later, and not earlier', async () => {
+    await spendAll()
+    await age(WINDOW_SECONDS - 5, 1)
+    const retryAfter = assertLimited(await submit())
+    assert.ok(retryAfter <= 5, String(retryAfter))
+    await age(5, 1)
+    assert.equal((await submit()).status, 200)
+    assertLimited(await submit())
+  })
+
+  it('can be set for the other operations as well', async () => {
+    const { status, headers } = await service.post('/feedbacks', LEAST['/feedbacks']('x'))
+    assert.deepEqual([status, headers.get('ratelimit-policy')], [201, '"create_feedback";q=100000;w=60'])
   })
 
   it('is not described to tokens that may not submit', async () => {
@@ -137,42 +134,6 @@ describe('the limit on conversations', () => {
       [401, null, null],
       [403, null, null],
     ])
-  })
-
-  it('returns each spent token 60 seconds later, and not earlier', async () => {
-    await spendAll()
-    await age(WINDOW_SECONDS - 5, 1)
-    const retryAfter = assertLimited(await submit())
-    assert.ok(retryAfter <= 5, String(retryAfter))
-    await age(5, 1)
-    assert.equal((await submit()).status, 200)
-    assertLimited(await submit())
-  })
-
-  it('does not count refused requests', async () => {
-    const bad = { ...LEAST['/conversations']('bad'), createdAt: 'never' }
-    const turnAway = async (): Promise<void> => {
-      assert.equal((await service.post('/conversations', bad, { headers: withKey() })).status, 400)
-      assert.equal((await submit({ token: 'stranger-has-this-token' })).status, 401)
-      assert.equal((await submit({ headers: { 'Content-Type': 'text/plain' } })).status, 415)
-    }
-    for (let sent = 0; sent < TOKENS; sent++) await turnAway()
-    await spendAll()
-    await age(WINDOW_SECONDS - 30)
-    for (let sent = 0; sent < TOKENS; sent++) assertLimited(await submit())
-    await turnAway()
-    await age(30)
-    await spendAll()
-  })
-
-  it('is counted for each workspace and operation, with any token', async () => {
-    const other = await idleService()
-    await spendAll()
-    assertLimited(await submit({ token: service.adminToken }))
-    assert.equal((await submit({ token: other.accessToken })).status, 200)
-    await other.stop()
-    const { status, headers } = await service.post('/feedbacks', LEAST['/feedbacks']('x'))
-    assert.deepEqual([status, headers.get('ratelimit-policy')], [201, null])
   })
 
   it('applies to a batch, whose results say when to repeat an item', async () => {
@@ -220,27 +181,4 @@ describe('the limit on conversations', () => {
       assert.equal((await service.post('/conversations', LEAST['/conversations']('waited'))).status, 200)
     })
   }
-})
-
-describe('a limit on the other operations', () => {
-  let service: Service
-  before(async () => {
-    service = await startService({ workers: 0, environment: { SUBMISSIONS_PER_MINUTE: '3' } })
-  })
-  after(() => service?.stop())
-
-  it('is described in a 404 while no submission is queued', async () => {
-    const answer = await service.post('/contacts/purge', { id: 'stranger' }, { token: service.adminToken })
-    assert.deepEqual(limitOf(answer), [404, '"purge_contact";q=3;w=60', null])
-  })
-
-  it('is counted for each of them, and named in the refusal', async () => {
-    for (const path of ['/feedbacks', '/contacts/identify', '/accounts/identify'] as const) {
-      for (let sent = 0; sent < 3; sent++) assert.equal((await service.post(path, LEAST[path]('x'))).status, 201)
-      const refused = await service.post(path, LEAST[path]('x'))
-      assert.equal(refused.status, 429)
-      assert.match(refused.body.error, /\b3 per minute\b/)
-      assert.ok(Number(refused.headers.get('retry-after')) > 0)
-    }
-  })
 })

@@ -48,17 +48,6 @@ describe('a receipt', () => {
     assert.ok(Date.parse(settled.finishedAt) >= Date.parse(settled.acceptedAt))
   })
 
-  it('is applied for each submission of a record, even if the next one replaces the record', async () => {
-    await holdWork(service.queues)
-    const record = { source: 'a', sourceId: 'replaced' }
-    const answers = [
-      await service.post('/feedbacks', { ...record, description: 'first' }),
-      await service.post('/feedbacks', { ...record, description: 'second' }),
-    ]
-    await resumeWork(service.queues)
-    for (const answer of answers) assert.equal(await service.settled(answer), 'applied')
-  })
-
   it('of a purge counts the removed records, and does not name the contact', async () => {
     const contact = { id: 'purged-person', properties: { $email: 'purged-person@example.com' } }
     await service.submit('/contacts/identify', contact)
@@ -74,25 +63,6 @@ describe('a receipt', () => {
     })
     assert.doesNotMatch(text, /purged-person/)
   })
-
-  it('is readable only in its own workspace', async () => {
-    const answer = await service.submit('/feedbacks', { description: 'x' })
-    const { status, body } = await receiptOf(idOf(answer), other.accessToken)
-    assert.equal(status, 404)
-    assert.equal(typeof body.error, 'string')
-  })
-
-  it('of an unknown or malformed id is 404; without a token 401; by another method 405', async () => {
-    assert.equal((await receiptOf(crypto.randomUUID())).status, 404)
-    assert.equal((await receiptOf('nothing')).status, 404)
-    assert.equal(
-      (await service.request('/api/v1/submissions/x', undefined, { method: 'GET', token: null })).status,
-      401,
-    )
-    const wrong = await service.request('/api/v1/submissions/x', {})
-    assert.equal(wrong.status, 405)
-    assert.equal(wrong.headers.get('allow'), 'GET')
-  })
 })
 
 describe('Prefer: wait', () => {
@@ -105,15 +75,6 @@ describe('Prefer: wait', () => {
     assert.equal(answer.headers.get('preference-applied'), 'wait')
     const [row] = await service.sql`select 1 from contact_external_id where external_id = 'waiting'`
     assert.ok(row)
-  })
-
-  it('answers without the preference when the time is over', async () => {
-    await holdWork(service.queues)
-    const answer = await service.post('/feedbacks', { description: 'x' }, wait(1))
-    assert.equal(answer.status, 201)
-    assert.equal(answer.headers.get('submission-state'), 'queued')
-    assert.equal(answer.headers.get('preference-applied'), null)
-    await resumeWork(service.queues)
   })
 })
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { readFileSync, statSync, rmSync } from 'node:fs'
+import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { runCommand } from '../support/command.ts'
@@ -74,31 +74,6 @@ describe('npm run report', () => {
     const ofOther = await report('--workspace', other.workspace)
     assert.ok(!ofOther.includes('battery drain') && !ofOther.includes('Acme'))
     for (const page of [earlier, ofOther]) assert.doesNotMatch(page, /NaN|Infinity|undefined/)
-  })
-
-  it('is written in the folder of the caller, and covers any years', async () => {
-    const { environment } = asReader
-    const run = (...words: string[]) => {
-      const inFolder = { environment: { ...environment, npm_package_name: 'feedback-insights', INIT_CWD: directory } }
-      return runCommand(inFolder, 'cli/report/report-command.ts', '--workspace', service.workspace, ...words)
-    }
-    for (const span of [[], ['--since', '0001-01-02', '--until', '0009-01-01T00:00Z'], ['--since', '1970-01-01']]) {
-      const { code, stdout, stderr } = await run('--out', 'here.html', ...span)
-      assert.equal(code, 0, stderr)
-      assert.ok(stdout.startsWith('here.html: '), stdout)
-      rmSync(join(directory, 'here.html'))
-    }
-  })
-
-  it('asks about migrations only if the database lacks a table or function', async () => {
-    const refused = async (more: Record<string, string>): Promise<string> => {
-      const given = { environment: { ...asReader.environment, ...more } }
-      return (await runCommand(given, 'cli/report/report-command.ts', '--out', join(directory, 'x.html'))).stderr
-    }
-    assert.match(await refused({ DATABASE_SCHEMA: 'empty_schema' }), /npm run migrate/)
-    const url = new URL(asReader.environment['DATABASE_URL']!)
-    url.pathname = '/no_such_database'
-    assert.doesNotMatch(await refused({ DATABASE_URL: url.href }), /npm run migrate/)
   })
 
   it('names the fault in a wrong call', async () => {

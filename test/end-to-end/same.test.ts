@@ -6,9 +6,9 @@ import { type SharedService, sharedService } from '../support/shared-service.ts'
 import { until } from '../support/until.ts'
 
 const LONG = process.env['TEST_SIZE'] === 'long'
-const TIMES = LONG ? 100_000 : 200
+const TIMES = LONG ? 100_000 : 40
 /** Like a product that identifies its user at each login. */
-const LOGINS = LONG ? 1_000_000 : 500
+const LOGINS = LONG ? 1_000_000 : 100
 const MORE_ROWS_AT_MOST = 10
 const LANES = 32
 const DRAINED_WITHIN_MS = 10 * 60_000

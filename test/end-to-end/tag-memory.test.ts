@@ -81,29 +81,6 @@ describe('the memory of the tagger', () => {
     assert.deepEqual(await tagsOf(await give({ description: 'exporting to CSV is missing' })), ['csv exports'])
   })
 
-  it('stores with a record the version of the tagger that gave its tags', async () => {
-    await give({})
-    await give({ tags: ['Billing'] })
-    await converse([{ id: '1', contactId: 'a', content: COMPLAINT }])
-    await untilRead()
-    const rows = await service.sql<{ version: number | null }[]>`
-      select tagger_version as version from feedback where tags_generated
-      union all select tagger_version from conversation
-      union all select tagger_version from feedback where not tags_generated`
-    assert.deepEqual(
-      rows.map(({ version }) => version),
-      [TAGGER_VERSION, TAGGER_VERSION, null],
-    )
-  })
-
-  it('learns nothing from an empty list of tags', async () => {
-    await give({ tags: [] })
-    await give({ description: 'The password reset page is empty.' })
-    await untilRead()
-    const [memory] = await service.sql`select texts::int, judged::int from tag_memory`
-    assert.deepEqual({ ...memory }, { texts: 1, judged: 0 })
-  })
-
   it('counts a text once, even if several workers repeat its job at once', async () => {
     const ids = [await give({}), await give({ tags: ['Billing'] }), await give({ description: 'The button is loose.' })]
     await converse([{ id: '1', contactId: 'a', content: COMPLAINT }])

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { createServer } from 'node:net'
+import { type AddressInfo, createServer } from 'node:net'
 import { after, before, describe, it } from 'node:test'
 import { createLog } from '../../queue/log/log.ts'
 import { feedbackBody, inject } from '../support/below-the-ingress.ts'
 import { type CollectedSpan, type Collector, startCollector } from '../support/collector.ts'
-import { holdWork, resumeWork } from '../support/hold-work.ts'
 import { RawConnection } from '../support/raw-connection.ts'
+import { startProcess } from '../support/service-process.ts'
 import { type Answer, type Service, startService } from '../support/service.ts'
 import { idleService } from '../support/shared-service.ts'
 import { until } from '../support/until.ts'
@@ -23,7 +23,9 @@ describe('traces', () => {
   let collector: Collector
   let service: Service
   before(async () => {
+    // Nothing listens there until the first test starts a collector again.
     collector = await startCollector()
+    collector.close()
     service = await startService({ environment: { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url } })
   })
   after(() => collector?.close())
@@ -34,6 +36,21 @@ describe('traces', () => {
     })
   const taggingIn = (traceId: string): Promise<CollectedSpan> =>
     collector.span(`the tagging in ${traceId}`, (span) => span.traceId === traceId && span.name === 'process tagging')
+
+  it('are not sent while the collector is away: each process works, and logs that once', async () => {
+    const says = (event: string): number => service.output().split(`"event":"${event}"`).length - 1
+    const accepts = () => service.submit('/feedbacks', { description: 'Still here', tags: [] })
+    const logged = (event: string) =>
+      until(`both processes log ${event}`, async () => {
+        await accepts()
+        return says(event) === 2
+      })
+    await logged('collector_unreachable')
+    for (let sent = 0; sent < 20; sent++) await accepts()
+    collector = await startCollector(Number(new URL(collector.url).port))
+    await logged('collector_reachable')
+    assert.equal(says('collector_unreachable'), 2)
+  })
 
   it('lead from a request to its stored record and its tags', async () => {
     const id = idIn(await service.submit('/feedbacks', { description: 'Printing invoices takes ages' }))
@@ -136,17 +153,6 @@ describe('traces', () => {
     }
   })
 
-  it('have the number of submissions that were applied together', async () => {
-    await holdWork(service.queues)
-    const bodies = Array.from({ length: 20 }, (_, index) => ({ description: `Together ${index}` }))
-    const ids = await Promise.all(bodies.map(async (body) => idIn(await service.post('/feedbacks', body))))
-    await resumeWork(service.queues)
-    const stored = await Promise.all(ids.map((id) => spanOf(id, CONSUMER)))
-    assert.ok(stored.some(({ attributes }) => Number(attributes['messaging.batch.message_count']) > 1))
-    assert.equal(new Set(stored.map(({ traceId }) => traceId)).size, ids.length)
-    for (const { traceId } of stored) await taggingIn(traceId)
-  })
-
   it('have the reason of a refusal, and no text of unknown paths and methods', async () => {
     await service.post('/feedbacks', { rating: 'good' })
     await service.post('/feedbacks', {}, { token: null })
@@ -209,40 +215,21 @@ describe('traces', () => {
   })
 })
 
-describe('a process that traces', () => {
-  const accepts = async (service: Service): Promise<void> => {
-    const answers = await Promise.all(
-      Array.from({ length: 20 }, () => service.submit('/feedbacks', { description: 'Still here', tags: [] })),
-    )
-    assert.ok(answers.every(({ status }) => status === 201))
-  }
-
-  it('works while its collector is away, logs that once, and stops in time while the collector hangs', async () => {
-    const first = await startCollector()
-    first.close()
-    const service = await startService({
-      environment: { OTEL_EXPORTER_OTLP_ENDPOINT: first.url, SHUTDOWN_SECONDS: '5' },
-    })
-    const says = (event: string): number => service.output().split(`"event":"${event}"`).length - 1
-    const port = Number(new URL(first.url).port)
+describe('a process whose collector hangs', () => {
+  it('ends in time', async () => {
+    const { environment } = await idleService()
     const hung = createServer(() => {})
-    try {
-      await accepts(service)
-      await until('both processes log the outage', async () => says('collector_unreachable') === 2)
-      await accepts(service)
-      const second = await startCollector(port)
-      await until('both processes log that the collector is back', async () => {
-        await accepts(service)
-        return says('collector_reachable') === 2
-      }).finally(() => second.close())
-      assert.equal(says('collector_unreachable'), 2)
-      await once(hung.listen(port, '127.0.0.1'), 'listening')
-      await accepts(service)
-    } finally {
-      // Fails if a process does not end cleanly within SHUTDOWN_SECONDS.
-      await service.stop()
-      hung.close()
-    }
+    await once(hung.listen(0, '127.0.0.1'), 'listening')
+    const url = `http://127.0.0.1:${(hung.address() as AddressInfo).port}`
+    const api = await startProcess('api/main.ts', 'listening', {
+      ...environment,
+      OTEL_EXPORTER_OTLP_ENDPOINT: url,
+      SHUTDOWN_SECONDS: '5',
+    })
+    await fetch(`http://127.0.0.1:${api.port}/api/v1/feedbacks`, { method: 'POST' })
+    // Fails if the process does not end cleanly within SHUTDOWN_SECONDS.
+    await api.stop()
+    hung.close()
   })
 })
 

@@ -14,69 +14,6 @@ import { type SharedService, sharedService } from '../support/shared-service.ts'
 import { findTraces } from '../support/traces.ts'
 import { until } from '../support/until.ts'
 
-const EMAIL = 'ada@example.com'
-const CREATED_AT = '2026-01-01T00:00:00Z'
-
-describe('two workspaces', () => {
-  let one: SharedService
-  let other: SharedService
-  before(async () => {
-    one = await sharedService()
-    other = await sharedService()
-    for (const workspace of [one, other]) await tell(workspace)
-  })
-  after(async () => {
-    await one?.stop()
-    await other?.stop()
-  })
-
-  /** The same submissions for both. */
-  const tell = async ({ submit }: SharedService): Promise<void> => {
-    const account = { id: 'account', properties: { $name: 'Acme', $domain: 'acme.example' } }
-    await submit('/contacts/identify', { id: 'contact', properties: { $email: EMAIL }, account })
-    const record = { source: 'Zendesk', sourceId: '1', tags: ['Tag'], project: { name: 'Apollo' } }
-    await submit('/feedbacks', { description: 'x', ...record, contact: { email: EMAIL } })
-    const messages = [{ id: '1', incoming: true, content: 'x', createdAt: CREATED_AT, contactId: 'contact' }]
-    const conversation = { id: '1', source: 'Intercom', createdAt: CREATED_AT, contacts: [{ id: 'contact' }], messages }
-    await submit('/conversations', conversation)
-  }
-  const idsOf = async ({ sql }: SharedService, table: string): Promise<string[]> => {
-    const rows = await sql<{ id: string }[]>`select id from ${sql(table)}`
-    return rows.map(({ id }) => id)
-  }
-
-  it('have the same records, each with its own id', async () => {
-    const tables = ['contact', 'account', 'project', 'feedback', 'feedback_category', 'conversation', 'message']
-    for (const table of tables) {
-      const ids = [...(await idsOf(one, table)), ...(await idsOf(other, table))]
-      assert.ok(ids.length >= 2, table)
-      assert.equal(new Set(ids).size, ids.length, table)
-    }
-  })
-
-  it("do not know each other's own ids", async () => {
-    const [[contactId], [accountId], [projectId]] = [
-      await idsOf(one, 'contact'),
-      await idsOf(one, 'account'),
-      await idsOf(one, 'project'),
-    ]
-    const answer = await other.submit('/feedbacks', { description: 'x', contactId, accountId, projectId })
-    assert.deepEqual(Object.keys(answer.body.feedback), ['id', 'description'])
-    const [row] = await other.sql`
-      select contact_id, account_id, project_id from feedback where id = ${answer.body.feedback.id}`
-    assert.deepEqual({ ...row }, { contact_id: null, account_id: null, project_id: null })
-  })
-
-  it('purge only their own contacts', async () => {
-    const purge = await other.post('/contacts/purge', { id: 'contact', email: EMAIL }, { token: other.adminToken })
-    assert.equal(purge.status, 200, purge.text)
-    assert.equal(await other.settled(purge), 'applied')
-    assert.deepEqual(await idsOf(other, 'contact'), [])
-    assert.equal((await idsOf(one, 'contact')).length, 1)
-    assert.equal((await idsOf(one, 'message')).length, 1)
-  })
-})
-
 const COMMAND = 'cli/workspace-command.ts'
 const QUEUES = ['wake', 'backlog', 'removal'] as const satisfies QueueName[]
 
@@ -106,8 +43,6 @@ describe('npm run workspace -- delete', () => {
     assert.match(await succeed(verify('--workspace', id)), /^workspace: found nowhere$/m)
   }
   const countOf = (name: QueueName): Promise<number> => service.queues[name].count()
-  const isBegun = async (id: string): Promise<boolean> =>
-    (await service.all`select from deleted_workspace where id = ${id}`).count === 1
   const die = async (workspaceId: string, text: string): Promise<string> => {
     const body = feedbackBody(`${text} \u0000`)
     const { submissionId } = await inject({ ...service, workspaceId }, service.queues, { body })
@@ -154,29 +89,6 @@ describe('npm run workspace -- delete', () => {
     )
     assert.equal((await service.all`select from feedback where id = ${stays.body.feedback.id}`).count, 1)
     assert.equal((await findTraces({ ...service, sql: service.all }, ['stays@x.example'])).length > 0, true)
-  })
-
-  it('ends tokens that API processes remember, and removes submissions that these still accept', async () => {
-    const { id, token } = await make('remembered')
-    const give = async (api: number) => (await service.post('/feedbacks', { description: 'x' }, { token, api })).status
-    for (const api of [0, 1]) assert.equal(await give(api), 201)
-    const deleting = command('delete', 'remembered', '--yes')
-    // The processes remember the token again while it is valid, even if the command starts slowly.
-    await until('the deletion has begun', async () => {
-      for (const api of [0, 1]) await give(api)
-      return isBegun(id)
-    })
-    let late = 0
-    for (const api of [0, 1]) {
-      await until(`API ${api} refuses the token`, async () => {
-        const status = await give(api)
-        if (status === 201) late++
-        return status === 401
-      })
-    }
-    assert.ok(late > 0)
-    await succeed(deleting)
-    await isGone(id)
   })
 
   it('continues when it is run again after a kill; until then the list shows it, and the name is taken', async () => {

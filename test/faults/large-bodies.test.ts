@@ -9,8 +9,8 @@ import { type Service, startService } from '../support/service.ts'
 
 const LONG = process.env['TEST_SIZE'] === 'long'
 /** The number of clients. Each sends one body after the other. */
-const CONNECTIONS = LONG ? 200 : 60
-const SECONDS = LONG ? 30 : 5
+const CONNECTIONS = LONG ? 200 : 40
+const SECONDS = LONG ? 30 : 3
 const LOOK_EVERY_MS = 20
 const MOST_MEMORY_BYTES = 600_000_000
 const PATIENCE_MS = 240_000

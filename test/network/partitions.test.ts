@@ -77,8 +77,10 @@ describeFaults('a service on seven hosts', {
   rows: [...partitions(Object.keys(PARTITIONS)), randomFaults('sentinels')],
 })
 
-describeFaults('a service on ten hosts, with a Redis Cluster', {
-  missing: whyNoNetwork(),
-  start: () => startOn('cluster'),
-  rows: [...partitions(PARTITIONS_OF_CLUSTERS), randomFaults('cluster')],
-})
+// Its faults differ little from those at sentinels, so short runs leave it out.
+if (LONG)
+  describeFaults('a service on ten hosts, with a Redis Cluster', {
+    missing: whyNoNetwork(),
+    start: () => startOn('cluster'),
+    rows: [...partitions(PARTITIONS_OF_CLUSTERS), randomFaults('cluster')],
+  })

@@ -119,7 +119,7 @@ describe('a turn', () => {
   })
 })
 
-// test/end-to-end/worker-queues.test.ts tests that a frozen worker is counted.
+// test/faults/clean-stop.test.ts tests that a frozen worker is counted.
 describe('silent workers', () => {
   const user = `t_${randomBytes(6).toString('hex')}`
   let redis: RedisClient

@@ -31,7 +31,6 @@ export const feedback = (body: object): Submitted => ({
   body: { description: 'slow', ...body },
 })
 export const contact = (body: object): Submitted => ({ operation: 'identify_contact', body })
-const account = (body: object): Submitted => ({ operation: 'identify_account', body })
 export const conversation = (body: object): Submitted => ({
   operation: 'submit_conversation',
   body: { source: 'chat', createdAt: DATE_TIME, contacts: [], messages: [], ...body },
@@ -59,11 +58,6 @@ export const DEAREST: readonly Dearest[] = [
       times(size, (index) => contact({ id: name, properties: keys(index * 8, 8, text(MEMBER_CHARACTERS)) })),
   },
   {
-    title: 'contacts of many keys',
-    submissions: (size, name) =>
-      times(size, (index) => contact({ id: `${name}-${index}`, properties: keys(0, MEMBERS, null) })),
-  },
-  {
     title: 'dotted keys that are unflattened',
     perStatement: 'writes the whole contact',
     submissions: (size, name) =>
@@ -76,34 +70,10 @@ export const DEAREST: readonly Dearest[] = [
       ),
   },
   {
-    title: 'feedback of one email that gives other keys each time',
-    submissions: (size, name) =>
-      times(size, (index) =>
-        feedback({ contact: { email: `${name}@example.org`, sourceData: keys(index * MEMBERS, MEMBERS) } }),
-      ),
-  },
-  {
     title: 'feedback with as many tags as are allowed',
     submissions: (size, name) =>
       times(size, (index) =>
         feedback({ tags: times(TAGS, (tag) => `${name} ${index} ${tag} `.padEnd(TAG_CHARACTERS, 'x')) }),
-      ),
-  },
-  {
-    title: 'feedback with as many short tags as are allowed',
-    submissions: (size, name) =>
-      times(size, (index) => feedback({ tags: times(TAGS, (tag) => `${name}${index}.${tag}`) })),
-  },
-  {
-    title: 'one feedback, replaced each time',
-    submissions: (size, name) =>
-      times(size * 20, (index) =>
-        feedback({
-          sourceId: name,
-          contact: { email: `${name}-${index}@example.org` },
-          account: { name: `${name} ${index}` },
-          tags: [`${name} ${index}`],
-        }),
       ),
   },
   {
@@ -112,25 +82,6 @@ export const DEAREST: readonly Dearest[] = [
       ...times(size * 20, () => feedback({ contact: { email: `${name}@example.org`, name: 'Ann' } })),
       contact({ id: name, properties: { $email: `${name}@example.org` } }),
     ],
-  },
-  {
-    title: 'feedback of one account by name and domain, which are then claimed',
-    submissions: (size, name) => [
-      ...times(size * 20, () => feedback({ account: { name, domain: `${name}.example` } })),
-      account({ id: name, properties: { $name: name, $domain: `${name}.example` } }),
-    ],
-  },
-  {
-    title: 'names that follow one domain, which is then claimed',
-    submissions: (size, name) => [
-      ...times(size * 20, (index) => feedback({ account: { name: `${name} ${index}`, domain: `${name}.example` } })),
-      account({ id: name, properties: { $name: name, $domain: `${name}.example` } }),
-    ],
-  },
-  {
-    title: 'one name with another domain each time',
-    submissions: (size, name) =>
-      times(size * 20, (index) => feedback({ account: { name, domain: `${name}-${index}.example` } })),
   },
   {
     title: 'feedback that remembers an external id, which then comes',
@@ -159,11 +110,6 @@ export const DEAREST: readonly Dearest[] = [
     ],
   },
   {
-    title: 'one email, claimed by ever more contacts',
-    submissions: (size, name) =>
-      times(size * 20, (index) => contact({ id: `${name}-${index}`, properties: { $email: `${name}@example.org` } })),
-  },
-  {
     title: 'one account of many contacts',
     perStatement: 'writes the whole account, of up to 1,000 keys',
     submissions: (size, name) =>
@@ -181,17 +127,6 @@ export const DEAREST: readonly Dearest[] = [
     ],
   },
   {
-    title: 'a conversation of ever more messages',
-    submissions: (size, name) =>
-      times(size, (index) =>
-        conversation({
-          id: name,
-          contacts: [{ id: name }],
-          messages: times(20, (place) => message(`${index * 20 + place}`, { contactId: name })),
-        }),
-      ),
-  },
-  {
     title: 'a conversation of many contacts with one account and one email',
     submissions: (size, name) => [
       conversation({
@@ -203,13 +138,6 @@ export const DEAREST: readonly Dearest[] = [
         })),
       }),
     ],
-  },
-  {
-    title: 'conversations of the same contacts',
-    submissions: (size, name) =>
-      times(size, (index) =>
-        conversation({ id: `${name}-${index}`, contacts: times(20, (place) => ({ id: `${name}-${place}` })) }),
-      ),
   },
 ]
 

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import process from 'node:process'
 import { makeToken } from '../../contract/token-format.ts'
 import { connectPostgres, type Sql } from '../../db/connection/postgres.ts'
 import { addToken } from '../../db/tokens.ts'
@@ -28,9 +29,11 @@ const SERVICES = {
       WEBHOOK_ALLOWED_HOSTS: '127.0.0.1',
     },
   },
-  idle: { apis: 2, workers: 0 },
-  operated: {},
+  idle: { apis: 2, workers: 0, environment: { SUBMISSIONS_PER_MINUTE: '100000' } },
+  operated: { environment: { LOG_LEVEL: 'debug' } },
 } as const
+
+export const WORKING_CONNECTIONS = `working-${process.pid}`
 
 const started = new Map<keyof typeof SERVICES, Promise<Service>>()
 
@@ -41,22 +44,40 @@ const started = new Map<keyof typeof SERVICES, Promise<Service>>()
  */
 export const sharedService = (): Promise<SharedService> => shareOf('working')
 
-/** The same in a service without a worker, and with the limit on conversations that is usual. */
+/**
+ * The same in a service without a worker, with the usual limit on conversations, and a high one on
+ * other submissions.
+ */
 export const idleService = (): Promise<SharedService> => shareOf('idle')
+
+/**
+ * The working service itself, with the tokens of its first workspace. Its connections to Postgres
+ * have the name `WORKING_CONNECTIONS`.
+ */
+export const workingService = (): Promise<Service> => shareWhole('working')
 
 /**
  * A service whose only workspace is that of its own tokens, for what operators see of all. A test
  * leaves nothing waiting, failed or dead.
  */
-export const operatedService = async (): Promise<Service> => ({
-  ...(await startOnce('operated')),
+export const operatedService = (): Promise<Service> => shareWhole('operated')
+
+const shareWhole = async (kind: keyof typeof SERVICES): Promise<Service> => ({
+  ...(await startOnce(kind)),
   stop: async () => {},
 })
 
 const startOnce = (kind: keyof typeof SERVICES): Promise<Service> => {
-  const starting = started.get(kind) ?? startService(SERVICES[kind])
+  const starting = started.get(kind) ?? startKind(kind)
   started.set(kind, starting)
   return starting
+}
+
+const startKind = (kind: keyof typeof SERVICES): Promise<Service> => {
+  const { environment, ...processes } = SERVICES[kind]
+  const url = new URL(testServers().databaseUrl)
+  if (kind === 'working') url.searchParams.set('application_name', WORKING_CONNECTIONS)
+  return startService({ ...processes, environment: { ...environment, DATABASE_URL: url.href } })
 }
 
 const shareOf = async (kind: 'working' | 'idle'): Promise<SharedService> => {

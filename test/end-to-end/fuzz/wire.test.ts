@@ -9,8 +9,8 @@ import { readLedgers } from '../../support/ledgers.ts'
 import { seeded } from '../../support/property-seed.ts'
 import { exchange, type Seen } from '../../support/raw-exchange.ts'
 import type { Service } from '../../support/service.ts'
+import { workingService } from '../../support/shared-service.ts'
 import { until } from '../../support/until.ts'
-import { fuzzService } from './fuzz-service.ts'
 import { type Plan, plans, planText, type Script, scriptOf } from './fuzz-wire.ts'
 
 const LONG = process.env['TEST_SIZE'] === 'long'
@@ -36,7 +36,7 @@ type Count = (what: string) => void
 describe('any bytes', () => {
   let service: Service
   before(async () => {
-    service = await fuzzService()
+    service = await workingService()
   })
 
   let sent = 0

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import type { Job } from 'bullmq'
 import { feedbackBody, inject } from '../support/below-the-ingress.ts'
 import { runCommand } from '../support/command.ts'
-import { type Answer, type RequestOptions, type Service, startService } from '../support/service.ts'
+import type { Answer, RequestOptions, Service } from '../support/service.ts'
+import { operatedService } from '../support/shared-service.ts'
 import { until } from '../support/until.ts'
 
 /** This word is in all submissions of this test, and nowhere else. */
@@ -16,9 +17,8 @@ describe('submitted content', () => {
   let service: Service
   const answers: { what: string; answer: Answer }[] = []
   before(async () => {
-    service = await startService({ environment: { LOG_LEVEL: 'debug' } })
+    service = await operatedService()
   })
-  after(() => service?.stop())
 
   const ask = async (path: string, body: unknown, options: RequestOptions = {}): Promise<Answer> => {
     const answer = await service.request(path, body, options)
@@ -124,7 +124,7 @@ describe('submitted content', () => {
       const found = await jobsOf()
       return found.some(({ failedReason }) => failedReason) && found
     })
-    await service.sql`drop trigger quoting on project`
+    await service.sql`drop function quote cascade`
     assert.equal(await service.settled(failing), 'applied')
     const receipts = await Promise.all(ids.map((id) => get(`/api/v1/submissions/${id}`)))
     assert.ok(receipts.every(({ status }) => status === 200))

@@ -1,30 +1,120 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { after, before, describe, it } from 'node:test'
-import * as v from 'valibot'
+import type { Overview } from '../../api/operators/overview/overview.ts'
 import { beginDeletion } from '../../db/workspaces/delete-workspace.ts'
 import { createWorkspace } from '../../db/workspaces/workspaces.ts'
-import { forgetWorkspace } from '../../queue/log/forget-workspace.ts'
+import { LATELY_SECONDS, createProcessReports, startReporting } from '../../queue/jobs/process-reports.ts'
 import { feedbackBody, inject } from '../support/below-the-ingress.ts'
 import { holdWork, resumeWork } from '../support/hold-work.ts'
-import { type Service, startService } from '../support/service.ts'
+import { type Answer, type Service, startService } from '../support/service.ts'
 import { idleService } from '../support/shared-service.ts'
 import { until } from '../support/until.ts'
 
-const MINUTE_MS = 60_000
-/** The number of workspaces with their own series. */
-const SHOWN = 10
-
+const SAMPLED_WITHIN_MS = 30_000
 const read = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
 
-describe('metrics', () => {
-  let service: Service
-  before(async () => {
-    // A separate service, since the counts are exact and would include work of other tests.
-    service = await startService()
-  })
-  after(() => service?.stop())
+let service: Service
+before(async () => {
+  // A separate service: the counts are exact, and the overview reports dead and failed work for
+  // minutes.
+  service = await startService()
+})
+after(() => service?.stop())
 
+describe('the overview', () => {
+  const get = (path: string, token: string | null = service.adminToken): Promise<Answer> =>
+    service.request(path, undefined, { method: 'GET', token })
+  const overview = async (query = ''): Promise<Overview> => {
+    const { body } = await get(`/admin/overview.json${query}`)
+    return body as Overview
+  }
+  const untilSays = (what: string, says: (overview: Overview) => unknown): Promise<Overview> =>
+    until(
+      what,
+      async () => {
+        const now = await overview()
+        return says(now) ? now : undefined
+      },
+      SAMPLED_WITHIN_MS,
+    )
+
+  it('says that all is well, and shows accepted, stored and tagged work', async () => {
+    await untilSays('both processes and rates are visible', ({ points }) => {
+      const latest = points.at(-1)
+      return latest?.apis === 1 && latest.workers === 1 && latest.acceptedPerSecond !== null
+    })
+    await service.submit('/feedbacks', { description: 'The overview shows that this came in' })
+    const { queues, points } = await untilSays('the work is visible', (now) =>
+      (['acceptedPerSecond', 'storedPerSecond', 'taggedPerSecond', 'storageSeconds'] as const).every((key) =>
+        now.points.some((point) => (point[key] ?? 0) > 0),
+      ),
+    )
+    // The machine of the tests may be too busy while the processes start.
+    const { findings } = await untilSays('all is well', ({ verdict }) => verdict === 'well')
+    assert.deepEqual(findings, [])
+    assert.deepEqual(Object.keys(queues ?? {}).toSorted(), ['backlog', 'removal', 'tagging', 'wake', 'webhook'])
+    const { at, ...latest } = points.at(-1)!
+    assert.ok(Math.abs(at - Date.now()) < 60_000)
+    for (const [name, value] of Object.entries(latest)) {
+      if (name !== 'storageSeconds') assert.notEqual(value, null, name)
+    }
+  })
+
+  it('gives only points after the requested time', async () => {
+    const all = (await overview()).points
+    const since = all.at(-2)!.at
+    const later = (await overview(`?since=${since}`)).points
+    assert.ok(later.length > 0 && later.length < all.length)
+    assert.ok(later.every((point) => point.at > since))
+    assert.ok((await overview('?since=x')).points.length >= all.length)
+  })
+
+  it('names a workspace that crowds others, with all shares, until that is over', async () => {
+    const { sql, redis, redisPrefix, queues } = service
+    await untilSays('no workspace has a share', ({ workspaces }) => workspaces?.length === 0)
+    const heavy = (await createWorkspace(sql, 'heavy'))!
+    const gone = (await createWorkspace(sql, 'gone'))!
+    const beside = (await createWorkspace(sql, 'beside'))!
+    await beginDeletion(sql, gone.id)
+    const byWorkspace = { [heavy.id]: 0.5 * LATELY_SECONDS, [gone.id]: 0.3 * LATELY_SECONDS }
+    const reporting = startReporting(
+      createProcessReports(redis, redisPrefix),
+      { id: 'busy', kind: 'worker' },
+      async () => ({
+        applying: { total: LATELY_SECONDS, byWorkspace },
+      }),
+    )
+    await holdWork(queues)
+    try {
+      for (const agoMs of [30_000, 20_000]) {
+        await inject({ ...service, workspaceId: heavy.id }, queues, { body: feedbackBody('waits'), agoMs })
+      }
+      await inject({ ...service, workspaceId: beside.id }, queues, { body: feedbackBody('waits too'), agoMs: 15_000 })
+      const { findings, workspaces } = await untilSays(
+        'a workspace crowds others',
+        (now) => now.findings.length > 0 && now.workspaces?.[0]?.applyingShare,
+      )
+      const [finding] = findings
+      assert.equal(finding?.what, 'The workspace heavy has most of the waiting submissions, while others wait.')
+      assert.match(finding.remedy, /SUBMISSIONS_PER_MINUTE/)
+      const [first, second, ...others] = workspaces!
+      assert.deepEqual([first?.id, first?.name, first?.waiting], [heavy.id, 'heavy', 2])
+      // The workspace of the test has also taken a little time.
+      assert.ok(first!.applyingShare > 0.4 && first!.applyingShare <= 0.5, String(first!.applyingShare))
+      assert.ok(first!.oldestSeconds >= 30)
+      assert.deepEqual([second?.id, second?.name, second?.waiting], [beside.id, 'beside', 1])
+      assert.deepEqual(others, [])
+    } finally {
+      await resumeWork(queues)
+      await reporting.stop()
+    }
+    const { verdict } = await untilSays('no workspace has a share', ({ workspaces }) => workspaces?.length === 0)
+    assert.equal(verdict, 'well')
+  })
+})
+
+describe('metrics', () => {
   const scrape = async (of: Pick<Service, 'request' | 'adminToken'>): Promise<string> =>
     (await of.request('/metrics', undefined, { method: 'GET', token: of.adminToken })).text
   const ofApi = (): Promise<string> => scrape(service)
@@ -50,6 +140,15 @@ describe('metrics', () => {
     })
   }
   const inWorkspace = (state: string): string => `ledger{workspace="${service.workspaceId}",state="${state}"}`
+
+  it('and the health of a worker are at its own address, and nothing else', async () => {
+    const ask = (path: string): Promise<Response> => fetch(`${service.workerUrls[0]}${path}`)
+    assert.equal((await ask('/healthz')).status, 200)
+    assert.equal((await ask('/api/v1/feedbacks')).status, 404)
+    const metrics = await ask('/metrics')
+    assert.equal(metrics.status, 200)
+    assert.match(metrics.headers.get('content-type') ?? '', /^text\/plain/)
+  })
 
   it('of submissions, requests and the ledger count accepted, refused and applied submissions', async () => {
     const counted = {
@@ -154,45 +253,6 @@ describe('metrics', () => {
     await idle.stop()
   })
 
-  it('of waiting submissions have number and age, for the ten workspaces with most of them, by id', async () => {
-    const byWorkspace = (text: string, metric: string): Map<string, number> =>
-      new Map(
-        [...text.matchAll(new RegExp(`^feedback_insights_waiting_${metric}\\{workspace="(.*)"\\} (.*)$`, 'gm'))].map(
-          ([, id, value]) => [id!, Number(value)],
-        ),
-      )
-    await until('nothing waits', async () => byWorkspace(await ofApi(), 'submissions').size === 0)
-    await holdWork(service.queues)
-    const ids: string[] = []
-    // The n-th workspace has n waiting submissions, the oldest for n minutes.
-    for (let n = 1; n <= SHOWN + 1; n++) {
-      const { id } = (await createWorkspace(service.sql, `number ${n}`))!
-      for (let minutes = n; minutes >= 1; minutes--) {
-        const waits = { body: feedbackBody('waits'), agoMs: minutes * MINUTE_MS }
-        await inject({ ...service, workspaceId: id }, service.queues, waits)
-      }
-      ids.push(id)
-    }
-    const text = await ofApi()
-    const shown = ids.map((id, at) => [id, at + 1] as const).slice(1)
-    assert.deepEqual([...byWorkspace(text, 'submissions')], shown.toReversed())
-    const oldest = byWorkspace(text, 'oldest_seconds')
-    assert.equal(oldest.size, SHOWN)
-    for (const [id, minutes] of shown) {
-      const seconds = oldest.get(id) ?? 0
-      assert.ok(seconds > minutes * 60 - 1 && seconds < (minutes + 1) * 60, `${seconds} s of ${minutes} min`)
-    }
-    assert.doesNotMatch(text, /number \d/)
-    for (const id of ids.toReversed()) {
-      await beginDeletion(service.sql, id)
-      const later = byWorkspace(await ofApi(), 'submissions')
-      assert.ok(!later.has(id), 'a deleted workspace is not shown')
-      assert.equal(later.has(ids[0]!), id !== ids[0], 'there is room for another one')
-    }
-    for (const id of ids) await forgetWorkspace(service.redis, service.redisPrefix, id)
-    await resumeWork(service.queues)
-  })
-
   /** The names in a text. The parts of a histogram count as the histogram. */
   const namesIn = (text: string): Set<string> =>
     new Set([...text.matchAll(/\bfeedback_insights_\w+/g)].map(([name]) => name.replace(/_(?:bucket|sum|count)$/, '')))
@@ -223,31 +283,5 @@ describe('metrics', () => {
       const found = lines.some((line) => line.startsWith(`${name}{`) && labels.every((label) => fits(line, label)))
       assert.ok(found, selector)
     }
-  })
-})
-
-const dashboard = v.object({
-  title: v.string(),
-  panels: v.array(
-    v.object({
-      title: v.pipe(v.string(), v.nonEmpty()),
-      type: v.string(),
-      description: v.pipe(v.string(), v.nonEmpty()),
-      fieldConfig: v.object({ defaults: v.object({ unit: v.pipe(v.string(), v.nonEmpty()) }) }),
-      gridPos: v.object({ h: v.number(), w: v.number(), x: v.number(), y: v.number() }),
-      targets: v.pipe(v.array(v.object({ expr: v.string(), legendFormat: v.string() })), v.nonEmpty()),
-    }),
-  ),
-})
-
-describe('the dashboard for Grafana', () => {
-  it('has a title, a unit and a text for every panel, and no overlapping panels', () => {
-    const { panels } = v.parse(dashboard, JSON.parse(read('api/operators/grafana-dashboard.json')))
-    assert.ok(panels.length >= 10)
-    assert.equal(new Set(panels.map(({ title }) => title)).size, panels.length)
-    const taken = panels.flatMap(({ gridPos: { h, w, x, y } }) =>
-      Array.from({ length: h * w }, (_, at) => `${x + (at % w)} ${y + Math.floor(at / w)}`),
-    )
-    assert.equal(new Set(taken).size, taken.length)
   })
 })
