@@ -177,7 +177,7 @@ describe('the import of a file', () => {
   it('imports elements that share a line, and finds files in the folder of the caller', async () => {
     const array = JSON.stringify(Array.from({ length: 300 }, (_, at) => ({ description: `e${at}`, source: 'shared' })))
     fileOf('shared.json', array)
-    const called = { ...service.environment, npm_lifecycle_event: 'import', INIT_CWD: folder }
+    const called = { ...service.environment, npm_package_name: 'feedback-insights', INIT_CWD: folder }
     const { code, stdout, stderr } = await runAt({ ...service, environment: called }, 'shared.json')
     assert.equal(code, 0, stdout + stderr)
     assert.match(stdout, /^300 accepted; 0 refused\.\n {2}accepted: line 1$/m)
