@@ -1,6 +1,5 @@
 import type { SubmissionState } from '../../contract/receipt.ts'
 import type { Sql } from '../connection/postgres.ts'
-import { bySourceAge, KEY, load, type LoadedRow, type RowOf, type WantedKeys } from './load.ts'
 
 /** The keys of a feedback for its contact and its project. */
 export type ReferenceKeys = {
@@ -24,8 +23,7 @@ export type ReferenceKeys = {
 
 /**
  * The stored meaning of a key. `number`: the submission that gave it. `isFinal`: the id will
- * resolve to the contact that the key means, also after the unapplied identifies. They can claim an
- * email again, or add an external id in the feedback's own source.
+ * resolve to the contact that the key means, also after the unapplied identifies.
  */
 export type StoredReference = { id: string; number: number; isFinal: boolean }
 
@@ -38,49 +36,51 @@ export type StoredReferences = {
   projects: (StoredReference | undefined)[]
 }
 
+type Kind = 'own' | 'external' | 'email' | 'epoch' | 'project'
+type Row = { kind: Kind; place: number; id: string; number: number; isFinal: boolean; epoch: number }
+
 /** Looks up the references of many feedback in one query, in their order. */
 export const findReferences = async (sql: Sql, asked: readonly ReferenceKeys[]): Promise<StoredReferences[]> => {
-  const loaded = await load(sql, asked.map(wantedKeys))
-  return asked.map((keys, at) => storedReferences(keys, loaded[at]!.rows))
-}
-
-const wantedKeys = ({ workspaceId, contact, projectIds }: ReferenceKeys): WantedKeys => ({
-  workspaceId,
-  [contact.areExternal ? 'contactKey' : 'contact']: keysOf(contact.ids),
-  email: keysOf([contact.email]),
-  epoch: keysOf([contact.weakKey]),
-  project: keysOf(projectIds),
-})
-
-const keysOf = (keys: readonly (string | undefined)[]): Map<string, number> =>
-  new Map(keys.filter((key) => key !== undefined).map((key) => [key, KEY]))
-
-const storedReferences = ({ contact, projectIds }: ReferenceKeys, rows: readonly LoadedRow[]): StoredReferences => {
-  const find = <K extends LoadedRow['kind']>(kind: K, key: string | undefined): RowOf<K> | undefined =>
-    rows.find((row): row is RowOf<K> & LoadedRow => row.kind === kind && row.key === key)
-  const byOwnId = (key: string): StoredReference | undefined => {
-    const found = find('contact', key)
-    return found && { id: found.profile.id, number: found.profile.first, isFinal: true }
-  }
-  const byExternalId = (key: string): StoredReference | undefined => {
-    const sources = rows.filter((row) => row.kind === 'contact_key' && row.key === key) as RowOf<'contact_key'>[]
-    const own = sources.find(({ source }) => source === contact.source)
-    const found = own ?? sources.toSorted(bySourceAge)[0]
-    return found && { id: found.id, number: found.number, isFinal: own !== undefined }
-  }
-  const email = find('email', contact.email)
-  return {
-    contacts: contact.ids.map(contact.areExternal ? byExternalId : byOwnId),
-    email: email && { id: email.profile.id, number: email.number, isFinal: !email.claimed },
-    epoch: find('epoch', contact.weakKey) ?? NEVER_PURGED,
-    projects: projectIds.map((id) => {
-      const project = find('project', id)
-      return project && { id, number: project.first, isFinal: true }
-    }),
-  }
+  const own = keysOf(asked, ({ contact: { ids, areExternal } }) => (areExternal ? [] : ids))
+  const external = keysOf(asked, ({ contact: { ids, areExternal } }) => (areExternal ? ids : []))
+  const email = keysOf(asked, ({ contact }) => (contact.email === undefined ? [] : [contact.email]))
+  const weak = keysOf(asked, ({ contact }) => (contact.weakKey === undefined ? [] : [contact.weakKey]))
+  const project = keysOf(asked, ({ projectIds }) => projectIds)
+  const rows = await sql<Row[]>`
+    select kind, place, id, number::float8 as number, is_final as "isFinal", epoch
+    from find_references(
+      ${own.workspaces}::uuid[], ${own.keys}::uuid[],
+      ${external.workspaces}::uuid[], ${external.keys}::uuid[], ${external.owners.map(sourceOf)}::text[],
+      ${email.workspaces}::uuid[], ${email.keys}::text[],
+      ${weak.workspaces}::uuid[], ${weak.keys}::uuid[],
+      ${project.workspaces}::uuid[], ${project.keys}::uuid[]
+    )`
+  const found = new Map(rows.map((row) => [`${row.kind} ${row.place}`, row]))
+  const takeRow = (kind: Kind, keys: Keys): Row | undefined => found.get(`${kind} ${++keys.taken}`)
+  return asked.map(({ contact: { ids, areExternal, email: address, weakKey }, projectIds }) => ({
+    contacts: ids.map(() => (areExternal ? takeRow('external', external) : takeRow('own', own))),
+    email: address === undefined ? undefined : takeRow('email', email),
+    epoch: (weakKey === undefined ? undefined : takeRow('epoch', weak)) ?? NEVER_PURGED,
+    projects: projectIds.map(() => takeRow('project', project)),
+  }))
 }
 
 const NEVER_PURGED = { epoch: 0, number: 0 }
+
+/** `taken`: the number of keys, in their order, whose rows are taken. */
+type Keys = { workspaces: string[]; keys: string[]; owners: ReferenceKeys[]; taken: number }
+
+const keysOf = (asked: readonly ReferenceKeys[], select: (owner: ReferenceKeys) => readonly string[]): Keys => {
+  const all = asked.flatMap((owner) => select(owner).map((key) => ({ key, owner })))
+  return {
+    workspaces: all.map(({ owner }) => owner.workspaceId),
+    keys: all.map(({ key }) => key),
+    owners: all.map(({ owner }) => owner),
+    taken: 0,
+  }
+}
+
+const sourceOf = ({ contact }: ReferenceKeys): string => contact.source
 
 export type FeedbackPlace = { workspaceId: string; id: string }
 export type FeedbackReferences = { contactId: string | null; projectId: string | null }

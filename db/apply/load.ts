@@ -4,7 +4,8 @@ import type { Sql } from '../connection/postgres.ts'
 /** The levels of a key: how much of its contact or account a stride needs. */
 export const KEY = 0
 /**
- * For a contact or account by external id: also its columns. All other keys return these always.
+ * For a contact or account by external id: which columns have a value, and its version. All other
+ * keys return these always.
  */
 export const PROFILE = 1
 /** For a weak key: everything about an anonymous contact or account, since it may be absorbed. */
@@ -16,7 +17,7 @@ export const WHOLE = 2
  */
 export const WHOLE_IF_LARGE = 3
 
-/** Kinds of keys, in the order of the parameters of `load_keys`. */
+/** Kinds of keys, in the order of the parameters of `load_keys`. Keys of text are not hashed. */
 const KINDS = [
   'contactKey',
   'email',
@@ -33,78 +34,118 @@ const KINDS = [
   'receipt',
 ] as const
 export type KeyKind = (typeof KINDS)[number]
+const TEXT_KINDS: ReadonlySet<KeyKind> = new Set(['email', 'domain', 'accountName'])
 
 /** The keys of one workspace by kind, each with its level. */
-export type WantedKeys = { readonly workspaceId: string } & {
-  readonly [kind in KeyKind]?: ReadonlyMap<string, number>
+export type WantedKeys = { readonly workspaceId: string } & { readonly [kind in KeyKind]: ReadonlyMap<string, number> }
+
+/** All stored data of a contact or account. Columns without a value are absent. */
+export type WholeProfile = { first: number; columns: Readonly<Record<string, JsonValue>>; properties: JsonObject }
+
+/** Bits of `presence`: which columns of a contact or account have a value. */
+export const PRESENCE: Readonly<Record<string, number>> = {
+  name: 1,
+  email: 2,
+  domain: 2,
+  contract_value: 4,
+  source_created_at: 8,
+  source_updated_at: 16,
+  account: 32,
 }
 
-/** A stored contact or account. Columns without a value are absent. */
-export type StoredProfile = {
+/** A key and its meaning. db/functions/load.sql describes the columns of each kind. */
+export type LoadedRow = {
+  kind:
+    | 'contact_key'
+    | 'email'
+    | 'contact'
+    | 'account_key'
+    | 'domain'
+    | 'name'
+    | 'account'
+    | 'project'
+    | 'feedback'
+    | 'conversation'
+    | 'message'
+    | 'epoch'
+    | 'receipt'
+  key: string
   id: string
-  /** The first and the last submission that changed it. */
-  first: number
+  source: string | null
   number: number
-  hasAccount: boolean
-  columns: Readonly<Record<string, JsonValue>>
-  /** All metadata; null if the level does not ask for it. */
-  properties: JsonObject | null
+  claimed: boolean
+  domain: string | null
+  presence: number
+  /** Microseconds since 1970. */
+  version: number | null
+  whole: WholeProfile | null
 }
 
-/**
- * A key and its meaning. `number`: for a key, when it appeared, was claimed or was purged; for a
- * record, its last change. `version`: microseconds since 1970.
- */
-export type LoadedRow = { key: string } & (
-  | { kind: 'contact_key'; id: string; source: string; number: number; profile: StoredProfile | null }
-  | { kind: 'account_key'; id: string; profile: StoredProfile | null }
-  | { kind: 'email'; number: number; claimed: boolean; profile: StoredProfile }
-  | { kind: 'domain'; claimed: boolean; profile: StoredProfile }
-  /** `domain`: the domain that the name is linked to; `claimed` is that of this domain then. */
-  | { kind: 'name'; claimed: boolean; domain: string | null; profile: StoredProfile }
-  | { kind: 'contact'; profile: StoredProfile }
-  | { kind: 'account'; profile: StoredProfile }
-  | { kind: 'project'; first: number }
-  | { kind: 'feedback'; number: number }
-  | { kind: 'conversation'; number: number; version: number | null }
-  | { kind: 'message'; number: number; version: number | null }
-  | { kind: 'epoch'; epoch: number; number: number }
-  | { kind: 'receipt'; isQueued: boolean }
-)
-export type RowOf<K extends LoadedRow['kind']> = Extract<LoadedRow, { kind: K }>
+export type Loaded = {
+  /** The position of the workspace; undefined if it is deleted. */
+  position: number | undefined
+  hasMoves: boolean
+  isRemoving: boolean
+  hadPurges: boolean
+  rows: LoadedRow[]
+}
 
-type Progress = { position: number; hasMoves: boolean; isRemoving: boolean; hadPurges: boolean }
-/** The position of the workspace is undefined if it is deleted. */
-export type Loaded = Omit<Progress, 'position'> & { position: number | undefined; rows: LoadedRow[] }
+type Row = (LoadedRow | { kind: 'progress'; number: number; presence: number }) & { w: number }
 
-const NOTHING = { position: undefined, hasMoves: false, isRemoving: false, hadPurges: false }
-
-const QUERY = `select kind, w, key, found
-  from load_keys(($1::text)::uuid[], ${KINDS.map((_, at) => `($${at + 2}::text)::jsonb`).join(', ')})`
+const ARRAYS = KINDS.flatMap((kind) => ['int', TEXT_KINDS.has(kind) ? 'text' : 'uuid', 'int'])
+const QUERY = `select kind, w, key, id, source, number::float8 as number, claimed, domain, presence, version, whole
+  from load_keys(($1::text)::uuid[], ${ARRAYS.map((type, at) => `($${at + 2}::text)::${type}[]`).join(', ')})`
 
 /** Loads the stored data of these keys, for each workspace in order. */
 export const load = async (sql: Sql, wanted: readonly WantedKeys[]): Promise<Loaded[]> => {
-  const workspaces = `{${wanted.map(({ workspaceId }) => workspaceId).join()}}`
-  const keys = KINDS.map((kind) => keysText(wanted, kind))
-  const rows = await sql.unsafe<{ kind: string; w: number; key: string; found: object }[]>(
-    QUERY,
-    [workspaces, ...keys],
-    { prepare: true },
-  )
-  const loaded = wanted.map((): Loaded => ({ ...NOTHING, rows: [] }))
-  for (const { kind, w, key, found } of rows) {
-    const own = loaded[w - 1]!
-    if (kind === 'progress') Object.assign(own, found as Progress)
-    else own.rows.push({ kind, key, ...found } as LoadedRow)
+  const arrays = KINDS.flatMap((kind) => arraysOf(wanted, kind))
+  const workspaces = literal(wanted.map(({ workspaceId }) => workspaceId))
+  const rows = await sql.unsafe<Row[]>(QUERY, [workspaces, ...arrays], { prepare: true })
+  const loaded = wanted.map((): Loaded => ({
+    position: undefined,
+    hasMoves: false,
+    isRemoving: false,
+    hadPurges: false,
+    rows: [],
+  }))
+  for (const row of rows) {
+    const own = loaded[row.w - 1]!
+    if (row.kind === 'progress') noteProgress(own, row)
+    else own.rows.push(row)
   }
   return loaded
 }
 
-const keysText = (wanted: readonly WantedKeys[], kind: KeyKind): string | null => {
-  const keys = wanted.flatMap((own, at) => Array.from(own[kind] ?? [], ([key, want]) => ({ w: at + 1, key, want })))
-  return keys.length === 0 ? null : JSON.stringify(keys)
+const HAS_MOVES = 1
+const IS_REMOVING = 2
+const HAD_PURGES = 4
+
+const noteProgress = (loaded: Loaded, { number, presence }: { number: number; presence: number }): void => {
+  loaded.position = number
+  loaded.hasMoves = (presence & HAS_MOVES) !== 0
+  loaded.isRemoving = (presence & IS_REMOVING) !== 0
+  loaded.hadPurges = (presence & HAD_PURGES) !== 0
 }
 
-/** The sources of an external id: the oldest comes first. */
-export const bySourceAge = (a: SourceAge, b: SourceAge): number => a.number - b.number || (a.source < b.source ? -1 : 1)
-type SourceAge = { source: string; number: number }
+/**
+ * Array literals: the index of the workspace, the key, and its level. The driver's own arrays cost
+ * more.
+ */
+const arraysOf = (wanted: readonly WantedKeys[], kind: KeyKind): string[] => {
+  const places: string[] = []
+  const keys: string[] = []
+  const wants: number[] = []
+  for (const [at, own] of wanted.entries()) {
+    const place = String(at + 1)
+    for (const [key, want] of own[kind]) {
+      places.push(place)
+      keys.push(TEXT_KINDS.has(kind) ? quote(key) : key)
+      wants.push(want)
+    }
+  }
+  return [literal(places), literal(keys), literal(wants)]
+}
+
+const literal = (elements: readonly (string | number)[]): string => `{${elements.join()}}`
+
+const quote = (text: string): string => `"${text.replace(/["\\]/g, '\\$&')}"`

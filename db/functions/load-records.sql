@@ -1,53 +1,63 @@
--- The part of `load_keys` for projects, records, epochs and receipts.
+-- The part of `load_keys` for projects, records, epochs and receipts. load.sql describes the
+-- columns.
 
 create or replace function load_records(
-  ws uuid[], projects jsonb, feedbacks jsonb, conversations jsonb, messages jsonb, epochs jsonb, receipts jsonb
-) returns table (kind text, w integer, key text, found json)
+  ws uuid[], project_w int[], project_id uuid[], feedback_w int[], feedback_id uuid[], conversation_w int[], conversation_id uuid[],
+  message_w int[], message_id uuid[], epoch_w int[], epoch_key uuid[], receipt_w int[], receipt_id uuid[]
+) returns table (
+  kind text, w integer, key text, id uuid, source text, number bigint, claimed boolean, domain text, presence integer,
+  version double precision, whole jsonb
+)
   language plpgsql stable as $$
+#variable_conflict use_column
 begin
-  if projects is not null then
+  if cardinality(project_id) > 0 then
     return query
-      select 'project', k.w, k.key::text, json_build_object('first', p.first_number)
-      from jsonb_to_recordset(projects) as k (w integer, key uuid)
-      cross join lateral (select * from project as x where x.workspace_id = ws[k.w] and x.id = k.key limit 1) as p;
+      select 'project', k.w, k.key::text, p.id, null::text, null::bigint, null::boolean, null::text, null::integer,
+        null::double precision, null::jsonb
+      from unnest(project_w, project_id) as k (w, key)
+      cross join lateral (select x.id from project as x where x.workspace_id = ws[k.w] and x.id = k.key limit 1) as p;
   end if;
-  if feedbacks is not null then
+  if cardinality(feedback_id) > 0 then
     return query
-      select 'feedback', k.w, k.key::text, json_build_object('number', f.number)
-      from jsonb_to_recordset(feedbacks) as k (w integer, key uuid)
-      cross join lateral (select x.number from feedback as x where x.workspace_id = ws[k.w] and x.id = k.key limit 1) as f;
+      select 'feedback', k.w, k.key::text, f.id, null::text, f.number, null::boolean, null::text, null::integer,
+        null::double precision, null::jsonb
+      from unnest(feedback_w, feedback_id) as k (w, key)
+      cross join lateral (select x.id, x.number from feedback as x where x.workspace_id = ws[k.w] and x.id = k.key limit 1) as f;
   end if;
-  if conversations is not null then
+  if cardinality(conversation_id) > 0 then
     return query
-      select 'conversation', k.w, k.key::text, json_build_object('number', c.number, 'version', instant_of(c.latest_version))
-      from jsonb_to_recordset(conversations) as k (w integer, key uuid)
+      select 'conversation', k.w, k.key::text, c.id, null::text, c.number, null::boolean, null::text, null::integer,
+        instant_of(c.latest_version), null::jsonb
+      from unnest(conversation_w, conversation_id) as k (w, key)
       cross join lateral (
-        select x.number, x.latest_version from conversation as x where x.workspace_id = ws[k.w] and x.id = k.key limit 1
+        select x.id, x.number, x.latest_version from conversation as x where x.workspace_id = ws[k.w] and x.id = k.key limit 1
       ) as c;
   end if;
-  if messages is not null then
+  if cardinality(message_id) > 0 then
     return query
-      select 'message', k.w, k.key::text, json_build_object('number', m.number, 'version', instant_of(m.version))
-      from jsonb_to_recordset(messages) as k (w integer, key uuid)
-      cross join lateral (select x.number, x.version from message as x where x.workspace_id = ws[k.w] and x.id = k.key limit 1) as m;
+      select 'message', k.w, k.key::text, m.id, null::text, m.number, null::boolean, null::text, null::integer,
+        instant_of(m.version), null::jsonb
+      from unnest(message_w, message_id) as k (w, key)
+      cross join lateral (
+        select x.id, x.number, x.version from message as x where x.workspace_id = ws[k.w] and x.id = k.key limit 1
+      ) as m;
   end if;
-  if epochs is not null then
+  if cardinality(epoch_key) > 0 then
     return query
-      select 'epoch', k.w, k.key::text, json_build_object('epoch', p.epoch, 'number', p.number)
-      from jsonb_to_recordset(epochs) as k (w integer, key uuid)
-      cross join lateral (select * from purged_key as x where x.workspace_id = ws[k.w] and x.key_id = k.key limit 1) as p;
+      select 'epoch', k.w, k.key::text, k.key, null::text, p.epoch::bigint, null::boolean, null::text, null::integer,
+        null::double precision, null::jsonb
+      from unnest(epoch_w, epoch_key) as k (w, key)
+      cross join lateral (
+        select x.epoch from purged_key as x where x.workspace_id = ws[k.w] and x.key_id = k.key limit 1
+      ) as p;
   end if;
-  -- A purge can have taken a replay back: its receipt is not queued then.
-  if receipts is not null then
+  -- claimed: the receipt is queued. A purge can have taken a replay back.
+  if cardinality(receipt_id) > 0 then
     return query
-      select 'receipt', k.w, k.key::text, json_build_object('isQueued', r.state = 'queued')
-      from jsonb_to_recordset(receipts) as k (w integer, key uuid)
+      select 'receipt', k.w, k.key::text, k.key, null::text, null::bigint, r.state = 'queued', null::text, null::integer,
+        null::double precision, null::jsonb
+      from unnest(receipt_w, receipt_id) as k (w, key)
       cross join lateral (select x.state from submission as x where x.workspace_id = ws[k.w] and x.id = k.key limit 1) as r;
   end if;
 end $$;
-
--- Microseconds since 1970, as `instantOf` in contract/date-time.ts.
-create or replace function instant_of(given timestamptz) returns double precision
-  language sql stable as $$
-  select (extract(epoch from given) * 1000000)::double precision
-$$;

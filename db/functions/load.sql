@@ -1,14 +1,38 @@
--- Loads the stored data of the keys that strides name, in one call for several workspaces. The keys
--- of a kind come as one jsonb parameter, [{w, key, want}] or null: the index of the workspace in
--- ws, the key, and its level (db/apply/load.ts, which also has the members of each `found`).
+-- Loads the stored data of the keys that strides name, in one call for several workspaces. Keys
+-- come as parallel arrays: the index of the workspace in ws, the key, and its level
+-- (db/apply/load.ts).
+-- The kinds share columns: building JSON for a key costs more than its look-up.
 --
 -- Every look-up is `cross join lateral (... limit 1)` or `offset 0`, with the planner settings
 -- below. Otherwise a generic plan that was made while the tables were empty would read a whole
--- workspace for each key. The functions that load_keys calls plan under its settings.
+-- workspace for each key.
+
+-- presence: bits of the columns with a value: 1 name, 2 email or domain, 4 contract_value, 8
+-- source_created_at, 16 source_updated_at, 32 account. whole: all stored data of a profile.
+-- version: source_updated_at of a profile, latest_version of a conversation, version of a message.
+-- number: for a key, when it appeared or was claimed; for a profile or record, its last change.
+--
+-- The functions that load_keys calls plan under its settings.
+
 create or replace function load_keys(
-  ws uuid[], contact_keys jsonb, emails jsonb, contacts jsonb, account_keys jsonb, domains jsonb, names jsonb, accounts jsonb,
-  projects jsonb, feedbacks jsonb, conversations jsonb, messages jsonb, epochs jsonb, receipts jsonb
-) returns table (kind text, w integer, key text, found json)
+  ws uuid[],
+  contact_key_w int[], contact_key uuid[], contact_key_want int[],
+  email_w int[], emails text[], email_want int[],
+  contact_w int[], contact_id uuid[], contact_want int[],
+  account_key_w int[], account_key uuid[], account_key_want int[],
+  domain_w int[], domains text[], domain_want int[],
+  name_w int[], names text[], name_want int[],
+  account_w int[], account_id uuid[], account_want int[],
+  project_w int[], project_id uuid[], project_want int[],
+  feedback_w int[], feedback_id uuid[], feedback_want int[],
+  conversation_w int[], conversation_id uuid[], conversation_want int[],
+  message_w int[], message_id uuid[], message_want int[],
+  epoch_w int[], epoch_key uuid[], epoch_want int[],
+  receipt_w int[], receipt_id uuid[], receipt_want int[]
+) returns table (
+  kind text, w integer, key text, id uuid, source text, number bigint, claimed boolean, domain text, presence integer,
+  version double precision, whole jsonb
+)
   language plpgsql stable
   set enable_seqscan = off
   set enable_bitmapscan = off
@@ -21,27 +45,40 @@ as $$
 begin
   -- The position is read first: rows that are newer than the position are harmless, older ones are
   -- not.
-  return query select 'progress', p.w, null::text, p.found from load_progress(ws) as p;
-  if coalesce(contact_keys, emails, contacts) is not null then
-    return query select * from load_contacts(ws, contact_keys, emails, contacts);
+  return query select * from load_progress(ws);
+  if cardinality(contact_key) + cardinality(emails) + cardinality(contact_id) > 0 then
+    return query select * from load_contacts(
+      ws, contact_key_w, contact_key, contact_key_want, email_w, emails, email_want, contact_w, contact_id, contact_want);
   end if;
-  if coalesce(account_keys, domains, names, accounts) is not null then
-    return query select * from load_accounts(ws, account_keys, domains, names, accounts);
+  if cardinality(account_key) + cardinality(account_id) > 0 then
+    return query select * from load_accounts(
+      ws, account_key_w, account_key, account_key_want, account_w, account_id, account_want);
   end if;
-  if coalesce(projects, feedbacks, conversations, messages, epochs, receipts) is not null then
-    return query select * from load_records(ws, projects, feedbacks, conversations, messages, epochs, receipts);
+  if cardinality(domains) + cardinality(names) > 0 then
+    return query select * from load_account_names(ws, domain_w, domains, domain_want, name_w, names, name_want);
+  end if;
+  if cardinality(project_id) + cardinality(feedback_id) + cardinality(conversation_id) + cardinality(message_id)
+    + cardinality(epoch_key) + cardinality(receipt_id) > 0 then
+    return query select * from load_records(
+      ws, project_w, project_id, feedback_w, feedback_id, conversation_w, conversation_id, message_w, message_id, epoch_w, epoch_key,
+      receipt_w, receipt_id);
   end if;
 end $$;
 
--- A deleted workspace has no row.
-create or replace function load_progress(ws uuid[]) returns table (w integer, found json)
+-- presence has bits: 1 records have to be moved, 2 a purge is being removed, 4 there were purges. A
+-- deleted workspace has no row.
+create or replace function load_progress(ws uuid[]) returns table (
+  kind text, w integer, key text, id uuid, source text, number bigint, claimed boolean, domain text, presence integer,
+  version double precision, whole jsonb
+)
   language plpgsql stable as $$
+#variable_conflict use_column
 begin
   return query
-    select g.w, json_build_object(
-      'position', p.applied_number, 'hadPurges', p.purges > 0,
-      'hasMoves', exists (select from pending_move as m where m.workspace_id = ws[g.w]),
-      'isRemoving', exists (select from purge as r where r.workspace_id = ws[g.w]))
+    select 'progress', g.w::integer, null::text, null::uuid, null::text, p.applied_number, null::boolean, null::text,
+      exists (select from pending_move as m where m.workspace_id = ws[g.w])::integer
+        + 2 * exists (select from purge as r where r.workspace_id = ws[g.w])::integer + 4 * (p.purges > 0)::integer,
+      null::double precision, null::jsonb
     from generate_series(1, cardinality(ws)) as g (w)
     cross join lateral (select * from workspace_progress as x where x.workspace_id = ws[g.w] limit 1) as p;
 end $$;

@@ -45,12 +45,9 @@ describe('the references of an answer', () => {
   const externalId = (id: string, of: string, { source = 'API', number = 1 } = {}) => schema.sql`
     insert into contact_external_id (workspace_id, key_id, source, external_id, contact_id, number)
     values (${workspaceId}, ${contactIdKey({ hashKey, workspaceId }, id)}, ${source}, ${id}, ${of}, ${number})`
-  const email = async (of: string, { number = 1, claimed = true } = {}) => {
-    await contact(of)
-    await schema.sql`
-      insert into contact_email (workspace_id, email, contact_id, number, claimed)
-      values (${workspaceId}, ${EMAIL}, ${of}, ${number}, ${claimed})`
-  }
+  const email = (of: string, { number = 1, claimed = true } = {}) => schema.sql`
+    insert into contact_email (workspace_id, email, contact_id, number, claimed)
+    values (${workspaceId}, ${EMAIL}, ${of}, ${number}, ${claimed})`
   const project = (id: string) =>
     schema.sql`insert into project (workspace_id, id, name, first_number, change_position) values (${workspaceId}, ${id}, 'p', 1, 1)`
   const purged = (key: string, number = 1) =>

@@ -230,7 +230,7 @@ export class StrideWork {
 
 /** Replays whose receipts are not queued: they are applied already, or a purge took them back. */
 const takenBack = ({ rows }: Loaded): Set<string> =>
-  new Set(rows.flatMap((row) => (row.kind === 'receipt' && !row.isQueued ? row.key : [])))
+  new Set(rows.flatMap(({ kind, key, claimed }) => (kind === 'receipt' && !claimed ? [key] : [])))
 
 /** The missing state, if the fold misses any. */
 const tryToTakeIn = (fold: Fold, submission: FoldableSubmission): MissingState | undefined => {

@@ -47,8 +47,8 @@ export class Conversations {
   /** Takes the requested conversations and the rows of the stored ones. */
   learn(asked: ReadonlyMap<string, number>, rows: readonly LoadedRow[]): void {
     for (const id of asked.keys()) this.#conversations.set(id, openConversation({ isStored: false }))
-    for (const row of rows)
-      if (row.kind === 'conversation') this.#conversations.set(row.key, openConversation({ ...row, isStored: true }))
+    for (const { kind, id, version, number } of rows)
+      if (kind === 'conversation') this.#conversations.set(id, openConversation({ isStored: true, version, number }))
   }
 
   /**

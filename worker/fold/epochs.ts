@@ -1,6 +1,5 @@
 import { idOfEpoch } from '../../contract/identity/own-id.ts'
-import type { Loaded } from '../../db/apply/load.ts'
-import type { StrideKeys } from '../apply/keys.ts'
+import type { Loaded, WantedKeys } from '../../db/apply/load.ts'
 import { Missing } from './missing.ts'
 
 /** The number of purges of each key. Without a purge in the workspace, no key has an epoch. */
@@ -8,10 +7,10 @@ export class Epochs {
   readonly #epochs = new Map<string, number>()
   #hadPurges = false
 
-  learn({ hadPurges, rows }: Loaded, { epoch }: StrideKeys): void {
+  learn({ hadPurges, rows }: Loaded, { epoch }: WantedKeys): void {
     this.#hadPurges ||= hadPurges
     for (const key of epoch.keys()) if (!this.#epochs.has(key)) this.#epochs.set(key, 0)
-    for (const row of rows) if (row.kind === 'epoch') this.#epochs.set(row.key, row.epoch)
+    for (const row of rows) if (row.kind === 'epoch') this.#epochs.set(row.key, row.number)
   }
 
   /** The current own id of a key. Each purge of the key gives it another one. */

@@ -3,7 +3,7 @@ import type { Realm } from '../../contract/identity/own-id.ts'
 import { storableDateTime } from '../../contract/date-time.ts'
 import { feedbackId, feedbackSource, feedbackSourceData } from '../../contract/stored-feedback.ts'
 import type { SubmissionOf } from '../../contract/submission.ts'
-import type { RowOf } from '../../db/apply/load.ts'
+import type { LoadedRow } from '../../db/apply/load.ts'
 import type { Changes } from '../../db/apply/save.ts'
 import type { Accounts } from './accounts.ts'
 import type { Contacts } from './contacts.ts'
@@ -46,7 +46,7 @@ export class Feedbacks {
     this.registers = registers
   }
 
-  learn(row: RowOf<'feedback'>): void {
+  learn(row: LoadedRow): void {
     this.#storedNumbers.set(row.key, row.number)
   }
 

@@ -1,11 +1,9 @@
-import type { Submission } from '../../contract/submission.ts'
-import type { Changes } from '../../db/apply/save.ts'
-import { type Link, Unresolved } from './unresolved.ts'
 import type { ContactRecord } from '../../contract/contact-record.ts'
 import type { Realm } from '../../contract/identity/own-id.ts'
 import { DEFAULT_SOURCE } from '../../contract/stored-feedback.ts'
-import type { Loaded, LoadedRow } from '../../db/apply/load.ts'
-import type { StrideKeys } from '../apply/keys.ts'
+import type { Submission } from '../../contract/submission.ts'
+import type { Loaded, LoadedRow, WantedKeys } from '../../db/apply/load.ts'
+import type { Changes } from '../../db/apply/save.ts'
 import { Accounts } from './accounts.ts'
 import { Claims } from './claims.ts'
 import { Contacts, type Identified } from './contacts.ts'
@@ -14,6 +12,8 @@ import { Epochs } from './epochs.ts'
 import { Feedbacks } from './feedbacks.ts'
 import type { Profile } from './profile.ts'
 import { Projects } from './projects.ts'
+import { writeReceipt, type FoldedSubmission, type Subject } from './receipts.ts'
+import { Unresolved } from './unresolved.ts'
 
 /** A submission that the fold applies. Purges are decided separately. */
 export type FoldableSubmission = Exclude<Submission, { operation: 'purge_contact' }>
@@ -49,7 +49,7 @@ export class Fold {
   }
 
   /** Takes the loaded rows of a stride's keys. */
-  learn(loaded: Loaded, wanted: StrideKeys): void {
+  learn(loaded: Loaded, wanted: WantedKeys): void {
     this.#epochs.learn(loaded, wanted)
     this.#contacts.learnKeys(loaded.rows)
     this.#conversations.learn(wanted.conversation, loaded.rows)
@@ -127,7 +127,7 @@ export class Fold {
       case 'account':
         return this.#accounts.profiles.learnById(row)
       case 'project':
-        return this.#projects.learn(row.key)
+        return this.#projects.learn(row.id)
       case 'feedback':
         return this.#feedbacks.learn(row)
       // `learn` takes these rows together.
@@ -139,28 +139,4 @@ export class Fold {
         return undefined
     }
   }
-}
-
-/** The contact or conversation of a submission. Its purge frees the idempotency key. */
-export type Subject = Link | string | null
-
-export type FoldedSubmission = { submission: Submission; state: 'applied' | 'superseded'; subject: Subject }
-
-/** A replay has a receipt already, and keeps its first number. */
-export const writeReceipt = (changes: Changes, w: number, { submission, state, subject }: FoldedSubmission): void => {
-  const { submissionId: id, operation, number, originalNumber, idempotency } = submission
-  changes.receipt.push({
-    w,
-    id,
-    number: originalNumber ?? number,
-    operation,
-    state,
-    ...(originalNumber !== undefined && { is_replay: true }),
-    ...(idempotency && { key: idempotency.key, body_hash: idempotency.body, subject: idOf(subject) }),
-  })
-}
-
-const idOf = (subject: Subject): string | undefined => {
-  if (subject === null || typeof subject === 'string') return subject ?? undefined
-  return subject.profile?.current().id ?? subject.awaits ?? undefined
 }

@@ -50,7 +50,7 @@ export class Messages {
 
   learn(asked: ReadonlyMap<string, number>, rows: readonly LoadedRow[]): void {
     for (const id of asked.keys()) this.#stored.set(id, undefined)
-    for (const row of rows) if (row.kind === 'message') this.#stored.set(row.key, row)
+    for (const { kind, id, number, version } of rows) if (kind === 'message') this.#stored.set(id, { number, version })
   }
 
   /** Writes each message unless a newer submission has written it. Returns how many. */

@@ -1,10 +1,9 @@
-import type { AccountRecord, ContactRecord } from '../../contract/contact-record.ts'
-import { instantOf, storableDateTime } from '../../contract/date-time.ts'
-import { type JsonObject, type JsonValue, setMember } from '../../contract/json.ts'
+import { instantOf } from '../../contract/date-time.ts'
+import { setMember, type JsonObject, type JsonValue } from '../../contract/json.ts'
 import type { Submission } from '../../contract/submission.ts'
-import { unflattenIf } from '../../contract/unflatten.ts'
-import type { StoredProfile } from '../../db/apply/load.ts'
+import { PRESENCE, type LoadedRow, type WholeProfile } from '../../db/apply/load.ts'
 import { Missing } from './missing.ts'
+import type { Values } from './profile-values.ts'
 
 /** The most metadata keys. Keys of the latest identify stay first, then the first keys by name. */
 const MOST_PROPERTIES = 1_000
@@ -25,7 +24,9 @@ export class Profile {
   isTrimmed = false
   /** The submission before the last one that changed it. */
   #priorNumber = 0
-  #stored: StoredProfile | undefined
+  #stored: { presence: number; version: number | null } | undefined
+  #storedNumber: number | undefined
+  #whole: WholeProfile | undefined
 
   constructor(kind: 'contact' | 'account', id: string, isStored: boolean) {
     this.kind = kind
@@ -33,9 +34,12 @@ export class Profile {
     this.isStored = isStored
   }
 
-  /** Several keys can lead to the same profile, and one of them can bring its metadata. */
-  learn(stored: StoredProfile): void {
-    if (this.#stored === undefined || stored.properties !== null) this.#stored = stored
+  /** Takes a loaded row. Several keys can lead to the same profile. */
+  learn({ kind, presence, version, number, whole }: LoadedRow): void {
+    this.#stored ??= { presence, version }
+    // The number in an email's row is that of the claim.
+    if (kind === 'contact' || kind === 'account') this.#storedNumber ??= number
+    this.#whole ??= whole ?? undefined
   }
 
   /** The profile itself, or the one that has absorbed it. */
@@ -68,11 +72,11 @@ export class Profile {
 
   /** Absorbs a contact or account that was known by a weak key alone. */
   absorb(other: Profile, number: number): void {
-    if (other.isStored && !other.#isWhole()) throw other.#missing()
-    const columns = { ...other.#stored?.columns, ...other.draft.columns }
+    if (other.isStored && other.#whole === undefined) throw other.#missing()
+    const columns = { ...other.#whole?.columns, ...other.draft.columns }
     this.fillIn({ columns, properties: other.allProperties() }, number)
     this.#touch(number)
-    const numbers = [this.firstNumber, other.firstNumber, other.#stored?.first ?? 0]
+    const numbers = [this.firstNumber, other.firstNumber, other.#whole?.first ?? 0]
     this.firstNumber = Math.min(...numbers.filter((first) => first > 0))
     other.absorbedBy = this
   }
@@ -92,18 +96,18 @@ export class Profile {
   hasColumn(column: string): boolean {
     const changed = this.draft.columns[column]
     if (changed !== undefined) return changed !== null
-    return this.isStored && this.#loaded().columns[column] !== undefined
+    return this.isStored && (this.#loaded().presence & PRESENCE[column]!) !== 0
   }
 
   /** For contacts only. */
   hasAccount(): boolean {
     if (this.draft.account !== null) return true
-    return this.isStored && this.#loaded().hasAccount
+    return this.isStored && (this.#loaded().presence & PRESENCE['account']!) !== 0
   }
 
   /** All metadata. The stored metadata must be loaded. */
   allProperties(): JsonObject {
-    return { ...this.#stored?.properties, ...this.draft.properties }
+    return { ...this.#whole?.properties, ...this.draft.properties }
   }
 
   #missing(): Missing {
@@ -123,40 +127,36 @@ export class Profile {
     this.lastNumber = number
   }
 
-  #loaded(): StoredProfile {
+  #loaded(): { presence: number; version: number | null } {
     if (this.#stored === undefined) throw this.#missing()
     return this.#stored
-  }
-
-  /** The stored metadata is loaded. */
-  #isWhole(): boolean {
-    return this.#stored !== undefined && this.#stored.properties !== null
   }
 
   /** The last submission before this one that changed it. */
   #numberBefore(number: number): number {
     const changed = this.lastNumber === number ? this.#priorNumber : this.lastNumber
     if (changed > 0) return changed
-    return this.isStored ? this.#loaded().number : 0
+    if (!this.isStored) return 0
+    if (this.#storedNumber === undefined) throw this.#missing()
+    return this.#storedNumber
   }
 
   #version(): number | null {
     const changed = this.draft.columns['source_updated_at']
-    const held = changed === undefined && this.isStored ? this.#loaded().columns['source_updated_at'] : changed
-    return typeof held === 'string' ? instantOf(held) : null
+    if (changed !== undefined) return typeof changed === 'string' ? instantOf(changed) : null
+    return this.isStored ? this.#loaded().version : null
   }
 
   #hasProperty(key: string): boolean {
     if (Object.hasOwn(this.draft.properties, key)) return true
     if (!this.isStored) return false
-    const { properties } = this.#loaded()
-    if (properties === null) throw this.#missing()
-    return Object.hasOwn(properties, key)
+    if (this.#whole === undefined) throw this.#missing()
+    return Object.hasOwn(this.#whole.properties, key)
   }
 
   /** 0 if the stored metadata is not loaded: `save` then reports if there are too many keys. */
   #countProperties(): number {
-    return this.isStored && !this.#isWhole() ? 0 : Object.keys(this.allProperties()).length
+    return this.isStored && this.#whole === undefined ? 0 : Object.keys(this.allProperties()).length
   }
 
   #keepOnly(keys: readonly string[]): void {
@@ -164,44 +164,7 @@ export class Profile {
     const kept: JsonObject = {}
     for (const key of keys) setMember(kept, key, all[key]!)
     this.draft.properties = kept
-    if (this.#stored !== undefined && this.#isWhole()) this.#stored = { ...this.#stored, properties: {} }
+    if (this.#whole !== undefined) this.#whole = { ...this.#whole, properties: {} }
     this.isTrimmed = true
   }
-}
-
-/** Values of a contact or account: columns and metadata. */
-export type Values = { columns: Readonly<Record<string, JsonValue>>; properties: JsonObject }
-
-/** The `$`-keys that have a column. All other keys are metadata. */
-const SHARED = {
-  $name: 'name',
-  $contractValue: 'contract_value',
-  $createdAt: 'source_created_at',
-  $updatedAt: 'source_updated_at',
-}
-const COLUMNS: Readonly<Record<'contact' | 'account', Readonly<Record<string, string>>>> = {
-  contact: { ...SHARED, $email: 'email' },
-  account: { ...SHARED, $domain: 'domain' },
-}
-
-/** The values of an identify. */
-export const identifiedValues = (kind: 'contact' | 'account', record: ContactRecord | AccountRecord): Values => {
-  const given = unflattenIf(record.shouldUnflattenProperties, record.properties ?? {})
-  const columns: Record<string, JsonValue> = {}
-  const properties: JsonObject = {}
-  for (const key of Object.keys(given)) {
-    const value = given[key]!
-    const column = Object.hasOwn(COLUMNS[kind], key) ? COLUMNS[kind][key] : undefined
-    if (column === undefined) setMember(properties, key, value)
-    else columns[column] = isTime(column) && typeof value === 'string' ? storableDateTime(value) : value
-  }
-  return { columns, properties }
-}
-
-const isTime = (column: string): boolean => column === 'source_created_at' || column === 'source_updated_at'
-
-/** The text of a column; empty if the column has no value. */
-export const textOf = ({ columns }: Values, column: string): string => {
-  const value = columns[column]
-  return typeof value === 'string' ? value : ''
 }

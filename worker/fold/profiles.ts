@@ -1,5 +1,5 @@
 import { asOwnId } from '../../contract/identity/own-id.ts'
-import type { RowOf, StoredProfile } from '../../db/apply/load.ts'
+import type { LoadedRow } from '../../db/apply/load.ts'
 import type { Changes } from '../../db/apply/save.ts'
 import { Profile } from './profile.ts'
 
@@ -15,21 +15,18 @@ export class Profiles {
     this.kind = kind
   }
 
-  learn(stored: StoredProfile): Profile {
-    const profile = this.#stored(stored.id)
-    profile.learn(stored)
+  /** Takes a loaded row about a profile. */
+  learn(row: LoadedRow): Profile {
+    let profile = this.#profiles.get(row.id)
+    if (profile === undefined) this.#profiles.set(row.id, (profile = new Profile(this.kind, row.id, true)))
+    if (row.kind !== 'contact_key' && row.kind !== 'account_key') profile.learn(row)
     return profile
   }
 
-  /** Takes the row of an external id. Its profile is loaded if the stride needs more than its id. */
-  learnKey({ id, profile }: RowOf<'contact_key' | 'account_key'>): Profile {
-    return profile === null ? this.#stored(id) : this.learn(profile)
-  }
-
   /** Takes a row that was requested by own id, which may be an alias. */
-  learnById({ key, profile: stored }: RowOf<'contact' | 'account'>): void {
-    const profile = this.learn(stored)
-    if (key !== stored.id) this.#aliases.set(key, profile)
+  learnById(row: LoadedRow): void {
+    const profile = this.learn(row)
+    if (row.key !== row.id) this.#aliases.set(row.key, profile)
   }
 
   /** The profile that an own id means now. */
@@ -58,12 +55,6 @@ export class Profiles {
     }
     for (const [id, profile] of this.#newAliases)
       changes[`${this.kind}_alias`].push({ w, id, target: profile.current().id })
-  }
-
-  #stored(id: string): Profile {
-    let profile = this.#profiles.get(id)
-    if (profile === undefined) this.#profiles.set(id, (profile = new Profile(this.kind, id, true)))
-    return profile
   }
 
   #writeAbsorbed(changes: Changes, w: number, profile: Profile): void {
