@@ -119,6 +119,7 @@ const COUNTS: readonly KindOfRead[] = [
 ]
 
 const OUT_OF_TIME = /did not answer in time/
+const TOO_MANY = /Too many reads of this workspace/
 
 type Reader = { at: number; kinds: readonly KindOfRead[]; taken: Times; over: AbortSignal }
 
@@ -131,8 +132,8 @@ const readOn = async (service: Service, { at: first, kinds, taken, over }: Reade
     const startedAt = performance.now()
     const answer = await fetch(requestOf({ service, ids, at }))
     const text = await answer.text()
-    // 503: too many reads at a time. A reader comes back.
-    if (answer.status === 503) continue
+    // Too many reads at a time: a reader comes back.
+    if (answer.status === 503 || TOO_MANY.test(text)) continue
     // A count that runs out of time took that time.
     if (!answer.ok || (text.includes('"isError":true') && !OUT_OF_TIME.test(text)))
       throw new Error(`A read was answered ${answer.status}: ${text}`)
