@@ -26,6 +26,8 @@ export type ServiceNeeds = {
   /** With a bound of memory the service has its own Redis. */
   readonly redisMemoryBytes?: number
   readonly replicasAck?: number
+  /** Reads go to an API process of their own. */
+  readonly hasReadsApi?: boolean
 }
 
 /** The services, loads and measurements that the sections of the benchmark share. */

@@ -7,6 +7,8 @@ import { type Program, type Runtime, startProgram } from './program.ts'
 /** One API process and one worker, with their own schema and Redis prefix. */
 export type Service = {
   readonly url: string
+  /** The API for reads; the same as `url` unless it has a process of its own. */
+  readonly readsUrl: string
   /** A token that may submit to the default workspace, purge in it, and operate. */
   readonly token: string
   readonly workspaceId: string
@@ -23,14 +25,14 @@ export type Service = {
 
 export type ServerUrls = { readonly databaseUrl: string; readonly redisUrl: string }
 
-type ServiceOptions = { name: string; runtime?: Runtime; replicasAck?: number }
+type ServiceOptions = { name: string; runtime?: Runtime; replicasAck?: number; hasReadsApi?: boolean }
 
 const STATEMENT_TIMEOUT_MS = 10 * 60_000
 const MOST_WAITING = 10_000_000
 
 export const startService = async (
   { databaseUrl, redisUrl }: ServerUrls,
-  { name, runtime = 'bun', replicasAck = 0 }: ServiceOptions,
+  { name, runtime = 'bun', replicasAck = 0, hasReadsApi = false }: ServiceOptions,
 ): Promise<Service> => {
   const prefix = `bench_${name}`
   const token = `bench-${randomBytes(16).toString('hex')}`
@@ -56,6 +58,7 @@ export const startService = async (
     startProgram({ file: `${process}/main.ts`, environment, runtime })
   let worker: Program | undefined = await start('worker')
   const api = await start('api')
+  const readsApi = hasReadsApi ? await start('api') : api
   const [workspace] = await sql<{ id: string }[]>`select id from workspace`
   const stopWorker = async (): Promise<void> => {
     await worker?.stop()
@@ -63,6 +66,7 @@ export const startService = async (
   }
   return {
     url: `http://127.0.0.1:${api.port}/api/v1`,
+    readsUrl: `http://127.0.0.1:${readsApi.port}/api/v1`,
     token,
     workspaceId: workspace!.id,
     prefix,
@@ -72,7 +76,7 @@ export const startService = async (
     stopWorker,
     startWorker: async () => void (worker ??= await start('worker')),
     stop: async () => {
-      await Promise.all([api.stop(), stopWorker()])
+      await Promise.all([api.stop(), readsApi.stop(), stopWorker()])
       redis.disconnect()
       await sql.end({ timeout: 5 })
     },

@@ -13,7 +13,7 @@ const CHANGES_AT_ONCE = 500
 /** Reads of a workspace with much feedback, while submissions come in at a steady rate. */
 export const reads: CreateSection = async (rig) => {
   const { config, measures } = rig
-  const service = await rig.service('reads')
+  const service = await rig.service('reads', { hasReadsApi: true })
   await fillTables(service.sql, config.readFeedback)
   // Autovacuum and a checkpoint would follow so many rows. They must not count in the figures.
   await service.sql.unsafe('vacuum (freeze, analyze)')
@@ -74,8 +74,8 @@ const whileRead = async <T>(
   return [done, taken]
 }
 
-const get = ({ service: { url, token } }: Place, path: string): Request =>
-  new Request(`${url}${path}`, { headers: { Authorization: `Bearer ${token}` } })
+const get = ({ service: { readsUrl, token } }: Place, path: string): Request =>
+  new Request(`${readsUrl}${path}`, { headers: { Authorization: `Bearer ${token}` } })
 
 const READS: readonly KindOfRead[] = [
   ['a list, p95', (place) => get(place, '/feedbacks')],
@@ -87,9 +87,9 @@ const READS: readonly KindOfRead[] = [
   ],
 ]
 
-const call = ({ service: { url, token }, at }: Place, name: string, given: object): Request => {
+const call = ({ service: { readsUrl, token }, at }: Place, name: string, given: object): Request => {
   const params = { name, arguments: given }
-  return new Request(new URL('/mcp', url), {
+  return new Request(new URL('/mcp', readsUrl), {
     method: 'POST',
     headers: {
       Authorization: `Bearer ${token}`,
