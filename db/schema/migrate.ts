@@ -70,10 +70,10 @@ const NOTES = `
 
 const CHANGED = 'FI001'
 /**
- * unique_violation (in the catalogue) and duplicate_table: two processes create the same table at
- * the same time.
+ * unique_violation (in the catalogue), duplicate_table, and duplicate_object (the row type of the
+ * table): two processes create the same table at the same time.
  */
-const WHEN_BOTH_CREATE: readonly unknown[] = ['23505', '42P07']
+const WHEN_BOTH_CREATE: readonly unknown[] = ['23505', '42P07', '42710']
 /** lock_not_available, deadlock_detected, and CHANGED. */
 const WHEN_LOCKED_OR_CHANGED: readonly unknown[] = ['55P03', '40P01', CHANGED]
 

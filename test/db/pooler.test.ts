@@ -42,7 +42,7 @@ describe('for a pooler in transaction mode', () => {
   })
 })
 
-// PgBouncer is not on every machine, as docs/operate.md says.
+// PgBouncer is not on every machine, as docs/growing.md says.
 if (hasPgbouncer()) {
   describe('behind PgBouncer in transaction mode', () => {
     let service: Service

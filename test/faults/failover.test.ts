@@ -140,7 +140,7 @@ describeFaults('a primary of Postgres with an asynchronous standby', {
     {
       fault: 'the primary dies with commits that the standby lacks, which are applied again from the log',
       endsRig: true,
-      // A finished purge has removed earlier submissions from the log, as docs/operate.md says.
+      // A finished purge has removed earlier submissions from the log, as docs/growing.md says.
       purges: false,
       strike: async (rig) => {
         const { atFormer, atStandby, part, killPrimary, bringBack } = rig.pair

@@ -204,7 +204,7 @@ describe('consumers of the change feed', () => {
     const reader = followFeed('a reader of the primary', own, { urls: [rig.urls[0]!], restarts: false })
     const followers = [reader, ...(await startFollowers(rig, own))]
     const during = failOver(rig, own, reader)
-    // A finished purge has taken out of the log what was accepted before it: docs/operate.md says
+    // A finished purge has taken out of the log what was accepted before it: docs/growing.md says
     // so.
     await submitHistory(own, SUBMISSIONS, { during, purges: false })
     await isSettled(own)
