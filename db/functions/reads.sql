@@ -83,24 +83,8 @@ create or replace function message_json(m message) returns text
   ), '}')
 $$;
 
--- A record of a kind; null if it does not exist.
-create or replace function record_json(ws uuid, kind text, record uuid) returns text
-  language plpgsql stable as $$
-begin
-  return case kind
-    when 'feedback' then (select feedback_json(r) from feedback as r where r.workspace_id = ws and r.id = record)
-    when 'customer' then (select customer_json(r) from contact as r where r.workspace_id = ws and r.id = record)
-    when 'account' then (select account_json(r) from account as r where r.workspace_id = ws and r.id = record)
-    when 'project' then (select project_json(r) from project as r where r.workspace_id = ws and r.id = record)
-    when 'feedback_category' then
-      (select feedback_category_json(r) from feedback_category as r where r.workspace_id = ws and r.id = record)
-    when 'conversation' then (select conversation_json(r) from conversation as r where r.workspace_id = ws and r.id = record)
-    when 'message' then (select message_json(r) from message as r where r.workspace_id = ws and r.id = record)
-  end;
-end $$;
-
 -- The records of these kinds and ids, in their order, up to `most` characters in total. The first
--- record always comes, even if it is larger. record: null if the record does not exist. The loop
+-- record always comes, even if it is larger. record: null if the record does not exist. The cursor
 -- builds one record at a time, since one can have megabytes.
 create or replace function read_records(ws uuid, kinds text[], ids uuid[], most bigint)
 returns table (place bigint, record text)
@@ -111,9 +95,24 @@ returns table (place bigint, record text)
 as $$
 declare
   used bigint := 0;
+  found_records cursor for
+    select n.place, case n.kind
+      when 'feedback' then (select feedback_json(r) from feedback as r where r.workspace_id = ws and r.id = n.id)
+      when 'customer' then (select customer_json(r) from contact as r where r.workspace_id = ws and r.id = n.id)
+      when 'account' then (select account_json(r) from account as r where r.workspace_id = ws and r.id = n.id)
+      when 'project' then (select project_json(r) from project as r where r.workspace_id = ws and r.id = n.id)
+      when 'feedback_category' then
+        (select feedback_category_json(r) from feedback_category as r where r.workspace_id = ws and r.id = n.id)
+      when 'conversation' then
+        (select conversation_json(r) from conversation as r where r.workspace_id = ws and r.id = n.id)
+      when 'message' then (select message_json(r) from message as r where r.workspace_id = ws and r.id = n.id)
+    end
+    from unnest(kinds, ids) with ordinality as n (kind, id, place);
 begin
-  for place in 1 .. cardinality(ids) loop
-    record := record_json(ws, kinds[place], ids[place]);
+  open found_records;
+  loop
+    fetch found_records into place, record;
+    exit when not found;
     used := used + coalesce(length(record), 0);
     exit when place > 1 and used > most;
     return next;
@@ -173,8 +172,8 @@ end $$;
 
 -- The next changes of a workspace behind a position, in order, with the current records. gone: the
 -- record is a tombstone. The records end before they exceed `most_characters` in total: the last
--- row then has no record, but is not gone. The loop builds one record at a time, since one can have
--- megabytes.
+-- row then has no record, but is not gone. The cursor builds one record at a time, since one can
+-- have megabytes.
 create or replace function read_changes(ws uuid, after bigint, most integer, most_characters bigint)
 returns table ("position" bigint, kind text, id uuid, gone boolean, record text)
   language plpgsql stable
@@ -183,25 +182,38 @@ returns table ("position" bigint, kind text, id uuid, gone boolean, record text)
   set enable_sort = off
   set plan_cache_mode = force_generic_plan
 as $$
-#variable_conflict use_column
 declare
   used bigint := 0;
+  found_changes cursor for
+    (select r.change_position, 'feedback', r.id, false, feedback_json(r) from feedback as r
+      where r.workspace_id = ws and r.change_position > after order by r.change_position limit most)
+    union all
+    (select r.change_position, 'customer', r.id, false, customer_json(r) from contact as r
+      where r.workspace_id = ws and r.change_position > after order by r.change_position limit most)
+    union all
+    (select r.change_position, 'account', r.id, false, account_json(r) from account as r
+      where r.workspace_id = ws and r.change_position > after order by r.change_position limit most)
+    union all
+    (select r.change_position, 'project', r.id, false, project_json(r) from project as r
+      where r.workspace_id = ws and r.change_position > after order by r.change_position limit most)
+    union all
+    (select r.change_position, 'feedback_category', r.id, false, feedback_category_json(r) from feedback_category as r
+      where r.workspace_id = ws and r.change_position > after order by r.change_position limit most)
+    union all
+    (select r.change_position, 'conversation', r.id, false, conversation_json(r) from conversation as r
+      where r.workspace_id = ws and r.change_position > after order by r.change_position limit most)
+    union all
+    (select r.change_position, 'message', r.id, false, message_json(r) from message as r
+      where r.workspace_id = ws and r.change_position > after order by r.change_position limit most)
+    union all
+    (select t.position, t.kind, t.record_id, true, null from tombstone as t
+      where t.workspace_id = ws and t.position > after order by t.position limit most)
+    order by 1 limit most;
 begin
-  for "position", kind, id, gone in
-    select c.at, c.kind, c.id, c.gone
-    from (
-      select workspace_id, change_position as at, 'feedback' as kind, id, false as gone from feedback
-      union all select workspace_id, change_position, 'customer', id, false from contact
-      union all select workspace_id, change_position, 'account', id, false from account
-      union all select workspace_id, change_position, 'project', id, false from project
-      union all select workspace_id, change_position, 'feedback_category', id, false from feedback_category
-      union all select workspace_id, change_position, 'conversation', id, false from conversation
-      union all select workspace_id, change_position, 'message', id, false from message
-      union all select workspace_id, position, kind, record_id, true from tombstone
-    ) as c
-    where c.workspace_id = ws and c.at > after order by c.at limit most
+  open found_changes;
   loop
-    record := case when not gone then record_json(ws, kind, id) end;
+    fetch found_changes into "position", kind, id, gone, record;
+    exit when not found;
     if used > 0 and used + coalesce(length(record), 0) > most_characters then
       record := null;
       return next;
