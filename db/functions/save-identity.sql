@@ -64,7 +64,8 @@ begin
     update account_alias as a set account_id = move.target where a.workspace_id = move.workspace_id and a.account_id = move.id;
   end loop;
   insert into account_alias (workspace_id, id, account_id)
-  select ws[r.w], r.id, r.target from jsonb_to_recordset(gone) as r (w integer, id uuid, target uuid);
+  select ws[r.w], r.id, r.target from jsonb_to_recordset(gone) as r (w integer, id uuid, target uuid)
+  on conflict (workspace_id, id) do nothing;
 end $$;
 
 create or replace function save_account_keys(ws uuid[], aliases jsonb, keys jsonb, domains jsonb, names jsonb) returns void
@@ -146,7 +147,8 @@ begin
       and e.email = any (array(select r.email from jsonb_to_recordset(emails) as r (w integer, email text) where r.w = place));
   end loop;
   insert into contact_alias (workspace_id, id, contact_id)
-  select ws[r.w], r.id, r.target from jsonb_to_recordset(gone) as r (w integer, id uuid, target uuid);
+  select ws[r.w], r.id, r.target from jsonb_to_recordset(gone) as r (w integer, id uuid, target uuid)
+  on conflict (workspace_id, id) do nothing;
 end $$;
 
 create or replace function save_contact_keys(ws uuid[], aliases jsonb, keys jsonb, emails jsonb) returns void

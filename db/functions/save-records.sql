@@ -35,6 +35,8 @@ begin
 end $$;
 
 -- Counts the tags of feedback that is about to be saved, and takes back those of its stored form.
+-- former_tags: those of forms that the stride has replaced already. Before a failover, they may have
+-- been stored, and a reader has seen their categories.
 create or replace function count_tags_of_feedback(ws uuid[], records jsonb) returns void
   language plpgsql as $$
 declare
@@ -46,7 +48,11 @@ begin
     select t.w, coalesce(array_agg(t.title) filter (where t.is_given), '{}'), coalesce(array_agg(t.title) filter (where not t.is_given), '{}')
     from (
       select r.w, g.title, true as is_given
-      from jsonb_to_recordset(records) as r (w integer, tags text[]) cross join lateral unnest(r.tags) as g (title)
+      from jsonb_to_recordset(records) as r (w integer, tags text[], former_tags text[])
+      cross join lateral unnest(r.tags || r.former_tags) as g (title)
+      union all
+      select r.w, g.title, false
+      from jsonb_to_recordset(records) as r (w integer, former_tags text[]) cross join lateral unnest(r.former_tags) as g (title)
       union all
       select r.w, g.title, false
       from jsonb_to_recordset(records) as r (w integer, id uuid)

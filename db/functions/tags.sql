@@ -125,24 +125,22 @@ create or replace function count_tags(ws uuid, given text[], gone text[]) return
 as $$
 declare
   before bigint;
-  emptied uuid[];
+  ids uuid[];
 begin
   if cardinality(given) + cardinality(gone) = 0 then return; end if;
   before := reserve_positions(ws, cardinality(given) + cardinality(gone));
-  with changed as (
-    insert into feedback_category as c (workspace_id, id, title, uses, change_position)
-    select ws, category_id(ws, u.title), u.title, sum(u.uses), before + row_number() over ()
-    from (select unnest(given) as title, 1 as uses union all select unnest(gone), -1) as u
-    group by u.title having sum(u.uses) <> 0
-    order by category_id(ws, u.title)
-    on conflict (workspace_id, id) do update set uses = c.uses + excluded.uses
-    returning c.id, c.uses
-  )
-  select array_agg(id) filter (where uses <= 0) into emptied from changed;
-  if emptied is not null then
-    delete from feedback_category where workspace_id = ws and id = any (emptied);
-    perform add_tombstones(ws, 'feedback_category', emptied);
-  end if;
+  insert into feedback_category as c (workspace_id, id, title, uses, change_position)
+  select ws, category_id(ws, u.title), u.title, sum(u.uses), before + row_number() over ()
+  from (select unnest(given) as title, 1 as uses union all select unnest(gone), -1) as u
+  group by u.title having sum(u.uses) <> 0
+  order by category_id(ws, u.title)
+  on conflict (workspace_id, id) do update set uses = c.uses + excluded.uses;
+  if cardinality(gone) = 0 then return; end if;
+  ids := array(select distinct category_id(ws, g.title) from unnest(gone) as g (title));
+  delete from feedback_category as c where c.workspace_id = ws and c.id = any (ids) and c.uses <= 0;
+  perform add_tombstones(ws, 'feedback_category', array(
+    select g.id from unnest(ids) as g (id)
+    where not exists (select from feedback_category as c where c.workspace_id = ws and c.id = g.id)));
 end $$;
 
 create or replace function category_id(ws uuid, title text) returns uuid

@@ -147,6 +147,45 @@ describe('positions of the change feed', () => {
     }
   }
 
+  const namesSeen = async (history: Parameters<typeof deliver>[1], schedule: Schedule) => {
+    await clearTables(schema.sql)
+    await resetPositions(schema.sql)
+    const seen = new Set<string>()
+    const told = new Set<string>()
+    const onStep = async (): Promise<void> => {
+      for (const workspaceId of WORKSPACES) {
+        const { records, tombstones } = await momentOf(workspaceId)
+        for (const name of records.keys()) seen.add(`${workspaceId} ${name}`)
+        for (const name of [...records.keys(), ...tombstones.values()]) told.add(`${workspaceId} ${name}`)
+      }
+    }
+    await deliver(schema.sql, history, { ...schedule, onStep })
+    return { seen, told }
+  }
+
+  // After a failover, submissions are applied once more, in other strides, for readers who have seen
+  // the results of the first time.
+  it(`tell of each record that other strides would have shown: ${HISTORIES} histories`, () =>
+    fc.assert(
+      fc.asyncProperty(
+        submissionHistories({
+          hashKey,
+          workspaceIds: WORKSPACES,
+          maxLength: LENGTH,
+          firstNumber: 1_000_000,
+          purges: false,
+          replays: true,
+        }),
+        schedules,
+        async (history, schedule) => {
+          const { seen } = await namesSeen(history, { ...schedule, sizes: [1], again: [0] })
+          const { told } = await namesSeen(history, { ...schedule, sizes: [LENGTH] })
+          for (const name of seen) assert.ok(told.has(name), name)
+        },
+      ),
+      seeded({ numRuns: HISTORIES, endOnFailure: true }),
+    ))
+
   it(`grow with each change, and a removed record has a tombstone: ${HISTORIES} histories`, () =>
     fc.assert(
       fc.asyncProperty(

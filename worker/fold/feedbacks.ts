@@ -18,6 +18,8 @@ type Feedback = {
   account: Link
   project: string | undefined
   firstNumber: number
+  /** Tags that people gave to forms that this stride replaces. */
+  formerTags: readonly string[]
 }
 type Registers = { contacts: Contacts; accounts: Accounts; projects: Projects; unresolved: Unresolved }
 
@@ -67,6 +69,7 @@ export class Feedbacks {
       account: this.#link(this.#accountReference(submission)),
       project: this.registers.projects.findOrCreate(body, number),
       firstNumber: former?.firstNumber ?? number,
+      formerTags: former === undefined ? [] : [...former.formerTags, ...(givenTags(former.submission.body.tags) ?? [])],
     })
     return contact
   }
@@ -117,7 +120,7 @@ export class Feedbacks {
   }
 
   writeTo(changes: Changes, w: number): void {
-    for (const [id, { submission, contact, account, project, firstNumber }] of this.#feedbacks) {
+    for (const [id, { submission, contact, account, project, firstNumber, formerTags }] of this.#feedbacks) {
       const { body, number } = submission
       if (contact.awaits !== null) changes.unresolved.push({ w, key: contact.awaits, slot: 'c', record: id })
       if (account.awaits !== null) changes.unresolved.push({ w, key: account.awaits, slot: 'a', record: id })
@@ -128,6 +131,7 @@ export class Feedbacks {
         title: body.title ?? undefined,
         is_transcript: body.isTranscript ?? undefined,
         tags: givenTags(body.tags),
+        former_tags: formerTags.length === 0 ? undefined : formerTags,
         rating: body.rating ?? undefined,
         source: feedbackSource(body),
         source_id: body.sourceId ?? undefined,

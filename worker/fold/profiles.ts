@@ -50,16 +50,14 @@ export class Profiles {
 
   writeTo(changes: Changes, w: number): void {
     for (const profile of this.#profiles.values()) {
-      if (profile.absorbedBy !== null) this.#writeAbsorbed(changes, w, profile)
+      // One that was never stored gets a tombstone, too: before a failover, readers may have seen
+      // it.
+      if (profile.absorbedBy !== null)
+        changes[`${this.kind}_gone`].push({ w, id: profile.id, target: profile.current().id })
       else if (profile.lastNumber > 0) this.#writeChanged(changes, w, profile)
     }
     for (const [id, profile] of this.#newAliases)
       changes[`${this.kind}_alias`].push({ w, id, target: profile.current().id })
-  }
-
-  #writeAbsorbed(changes: Changes, w: number, profile: Profile): void {
-    const link = { w, id: profile.id, target: profile.current().id }
-    changes[`${this.kind}_${profile.isStored ? 'gone' : 'alias'}`].push(link)
   }
 
   #writeChanged(changes: Changes, w: number, { id, isTrimmed, draft, firstNumber, lastNumber }: Profile): void {
