@@ -14,15 +14,18 @@ type Waiter = Demand & { admit: () => void }
 export class FairSemaphore {
   readonly #total: number
   readonly #mostOfWorkspace: number
+  readonly #rest: number
   #used = 0
   /** Held permits by workspace. */
   readonly #held = new Map<string, number>()
   /** Waiters by workspace. The next workspace to be admitted comes first. */
   readonly #waiting = new Map<string, Waiter[]>()
 
-  constructor(total: number, mostOfWorkspace = Infinity) {
+  /** `rest`: after work of `tryRun`, its permits stay held this many times as long as it took. */
+  constructor(total: number, mostOfWorkspace = Infinity, rest = 0) {
     this.#total = total
     this.#mostOfWorkspace = mostOfWorkspace
+    this.#rest = rest
   }
 
   get used(): number {
@@ -32,7 +35,11 @@ export class FairSemaphore {
   /** Runs the work once it has its permits. */
   async run<T>(demand: Demand, work: () => Promise<T>): Promise<T> {
     await this.#acquire(demand, Infinity)
-    return this.#runAndRelease(demand, work)
+    try {
+      return await work()
+    } finally {
+      this.#release(demand)
+    }
   }
 
   /**
@@ -40,21 +47,21 @@ export class FairSemaphore {
    * does so at once if the workspace already waits for a quarter of all permits.
    */
   async tryRun<T>(demand: Demand, work: () => Promise<T>, patienceMs: number): Promise<T | undefined> {
-    return (await this.#acquire(demand, patienceMs)) ? this.#runAndRelease(demand, work) : undefined
+    if (!(await this.#acquire(demand, patienceMs))) return undefined
+    const startedAt = performance.now()
+    try {
+      return await work()
+    } finally {
+      const restMs = this.#rest * (performance.now() - startedAt)
+      if (restMs === 0) this.#release(demand)
+      else setTimeout(() => this.#release(demand), restMs)
+    }
   }
 
   /** Takes permits even if too few are free. The returned function releases them. */
   take(demand: Demand): () => void {
     this.#add(demand, 1)
     return () => this.#release(demand)
-  }
-
-  async #runAndRelease<T>(demand: Demand, work: () => Promise<T>): Promise<T> {
-    try {
-      return await work()
-    } finally {
-      this.#release(demand)
-    }
   }
 
   #acquire(demand: Demand, patienceMs: number): Promise<boolean> {

@@ -18,8 +18,8 @@ export type AgentReads = {
 /** One call of an agent, in the workspace of its token. */
 export type AgentRead = Read & { sight: Sight; agentReads: AgentReads; now: () => Date }
 
-/** The most pages that one answer reads. */
-const MOST_ROUNDS = 5
+/** An answer with too few records begins no further page after this time. */
+const LOOK_FOR_MS = 150
 
 /** The next records of a list. They can be fewer than `limit` although the list goes on. */
 export const findRecords = async (
@@ -29,13 +29,13 @@ export const findRecords = async (
 ): Promise<{ records: unknown[]; next: string | null } | Refusal> => {
   const records: unknown[] = []
   let next: string | undefined = from
-  for (let round = 0; round < MOST_ROUNDS; round++) {
+  const until = performance.now() + LOOK_FOR_MS
+  do {
     const page: Page | Refusal = await readPage(asked, { ...wanted, limit: wanted.limit - records.length }, next)
     if (isRefusal(page)) return page
     records.push(...(JSON.parse(`[${page.records}]`) as unknown[]))
     next = (JSON.parse(page.next) as string | null) ?? undefined
-    if (next === undefined || records.length >= wanted.limit) break
-  }
+  } while (next !== undefined && records.length < wanted.limit && performance.now() < until)
   return { records, next: next ?? null }
 }
 
@@ -45,8 +45,10 @@ const readGroups = <Given extends { filters: FeedbackFilters }, Found extends ob
   given: Given,
   read: (request: Given & { workspaceId: string }) => Promise<Found>,
 ): Promise<Found | Refusal> =>
-  withPermit(asked, async () =>
-    read({ ...given, workspaceId: asked.workspaceId, filters: await withCurrentIds(asked, given.filters) }),
+  withPermit(
+    asked,
+    async () => read({ ...given, workspaceId: asked.workspaceId, filters: await withCurrentIds(asked, given.filters) }),
+    'countPermits',
   )
 
 export const countIn = (asked: AgentRead, given: Omit<GroupRequest, 'workspaceId'>): Promise<Counts | Refusal> =>

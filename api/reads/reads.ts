@@ -16,6 +16,8 @@ export type ReadDependencies = {
   authenticate: Authenticate
   /** Bounds how many reads of a workspace are under way, so that it cannot take all connections. */
   permits: FairSemaphore
+  /** Bounds counts, which look at many records, more narrowly. */
+  countPermits: FairSemaphore
   /** Counts an answer as in hand until it is written, and with a permit of its workspace. */
   takeAnswer: BodiesInHand['takeAnswer']
   onFault: OnFault
@@ -80,15 +82,16 @@ const readFor = async (own: Read, read: (read: Read) => Promise<ReadAnswer>): Pr
   }
 }
 
-/** How long a read waits for its permit. */
-const PATIENCE_MS = 1_000
+/** How long reads and counts wait for their permits. */
+const PATIENCE_MS = { permits: 1_000, countPermits: 5_000 }
 
-/** Does the work with a read permit of the workspace. */
+/** Does the work with a permit of the workspace. */
 export const withPermit = async <T extends object>(
   { workspaceId, dependencies }: Read,
   work: () => Promise<T>,
+  of: keyof typeof PATIENCE_MS = 'permits',
 ): Promise<T | Refusal> =>
-  (await dependencies.permits.tryRun({ workspaceId, permits: 1 }, work, PATIENCE_MS)) ?? {
+  (await dependencies[of].tryRun({ workspaceId, permits: 1 }, work, PATIENCE_MS[of])) ?? {
     refused: 'unavailable',
     why: 'reads-at-once',
   }

@@ -68,6 +68,7 @@ const UNITS_OF_ALL = {
   'p99 at 1,000 a second, ten readers': 'ms',
   'accepted of 1,000 a second, ten readers': '/s',
   'a call of an agent, p95': 'ms',
+  'a call of an agent, nothing coming in, p95': 'ms',
   'a count of all feedback by tag, p95': 'ms',
   'p99 at 1,000 a second, ten agents': 'ms',
   'accepted of 1,000 a second, ten agents': '/s',

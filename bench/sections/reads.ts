@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { fillTables } from '../../test/support/fill-tables.ts'
 import { percentile } from '../figures/statistics.ts'
 import type { Measure } from '../figures/measures.ts'
@@ -27,16 +28,11 @@ export const reads: CreateSection = async (rig) => {
       const alone = await steadily()
       measures.add('p99 at 1,000 a second, no readers', alone.p99Ms)
       await untilAllFinished(rig, service)
+      const [, quiet] = await whileRead(service, { readers: 1, kinds: CALLS }, () => pause(READ_SECONDS * 1_000))
+      measures.add('a call of an agent, nothing coming in, p95', p95([...quiet.values()].flat()))
       for (const kinds of [READS, CALLS, COUNTS]) {
         const [, taken] = await whileRead(service, { readers: 1, kinds }, steadily)
-        for (const [measure, times] of taken)
-          measures.add(
-            measure,
-            percentile(
-              times.toSorted((a, b) => a - b),
-              0.95,
-            ),
-          )
+        for (const [measure, times] of taken) measures.add(measure, p95(times))
         await untilAllFinished(rig, service)
       }
       const [read] = await whileRead(service, { readers: READERS, kinds: READS }, steadily)
@@ -52,6 +48,12 @@ export const reads: CreateSection = async (rig) => {
 }
 
 const READ_SECONDS = 10
+
+const p95 = (times: readonly number[]): number =>
+  percentile(
+    times.toSorted((a, b) => a - b),
+    0.95,
+  )
 
 type Times = Map<Measure, number[]>
 /** One kind of read: the measure of its time, and the next request of the kind. */
@@ -138,6 +140,6 @@ const readOn = async (service: Service, { at: first, kinds, taken, over }: Reade
     if (!answer.ok || (text.includes('"isError":true') && !OUT_OF_TIME.test(text)))
       throw new Error(`A read was answered ${answer.status}: ${text}`)
     taken.get(measure)!.push(performance.now() - startedAt)
-    await new Promise((resolve) => setTimeout(resolve, PAUSE_MS))
+    await pause(PAUSE_MS)
   }
 }

@@ -1,41 +1,45 @@
 import type { Sql } from '../connection/postgres.ts'
 import { conditionOf, type FeedbackFilters } from './lists.ts'
 
-/** A join that a dimension needs beside the feedback `r`. */
-const TAGS = 'left join lateral unnest(r.tags) with ordinality as t (tag, place) on true'
-const CUSTOMER = `left join contact as c
+const FEEDBACK = 'feedback as r'
+/** A row for each tag, or one without a tag. A join with `unnest` takes a third longer. */
+const FEEDBACK_BY_TAG = `(
+  select f.*, unnest(x.tags_or_null) as tag, generate_subscripts(x.tags_or_null, 1) as place
+  from feedback as f cross join lateral (select coalesce(nullif(f.tags, '{}'), array[null])) as x (tags_or_null)
+) as r`
+const FEEDBACK_AND_CUSTOMER = `feedback as r left join contact as c
   on c.workspace_id = r.workspace_id and c.id = r.contact_id and r.account_id is null`
 
 /**
- * The dimensions for counting feedback. `key`: the value that groups. `join`: the join for the key.
- * Only tags give a feedback several rows, and `first` marks one of them. `text` and `name`: the key
- * of a group `g` as text, and its name.
+ * The dimensions for counting feedback. `key`: the value that groups, in the rows of `from`. Only
+ * tags give a feedback several rows, and `first` marks one of them. `text` and `name`: the key of a
+ * group `g` as text, and its name.
  */
 const DIMENSIONS = {
-  tag: { join: TAGS, key: 't.tag', first: 'coalesce(t.place, 1) = 1', text: 'g.key', name: 'null::text' },
+  tag: { from: FEEDBACK_BY_TAG, key: 'r.tag', first: 'r.place = 1', text: 'g.key', name: 'null::text' },
   week: {
-    join: '',
+    from: FEEDBACK,
     key: `date_trunc('week', r.created_at at time zone 'utc')`,
     first: 'true',
     text: `to_char(g.key, 'YYYY-MM-DD')`,
     name: 'null::text',
   },
   account: {
-    join: CUSTOMER,
+    from: FEEDBACK_AND_CUSTOMER,
     key: 'coalesce(r.account_id, c.account_id)',
     first: 'true',
     text: 'g.key::text',
     name: '(select a.name from account as a where a.workspace_id = $1 and a.id = g.key)',
   },
   project: {
-    join: '',
+    from: FEEDBACK,
     key: 'r.project_id',
     first: 'true',
     text: 'g.key::text',
     name: '(select p.name from project as p where p.workspace_id = $1 and p.id = g.key)',
   },
-  source: { join: '', key: 'r.source', first: 'true', text: 'g.key', name: 'null::text' },
-  rating: { join: '', key: 'r.rating', first: 'true', text: 'g.key::text', name: 'null::text' },
+  source: { from: FEEDBACK, key: 'r.source', first: 'true', text: 'g.key', name: 'null::text' },
+  rating: { from: FEEDBACK, key: 'r.rating', first: 'true', text: 'g.key::text', name: 'null::text' },
 } as const
 export type Dimension = keyof typeof DIMENSIONS
 export const DIMENSION_NAMES = Object.keys(DIMENSIONS) as [Dimension, ...Dimension[]]
@@ -115,7 +119,7 @@ const average = (of: 'g' | 'w'): string => `round((${of}.total / nullif(${of}.ra
  */
 const groupsOf = ({ by, filters }: Pick<GroupRequest, 'by' | 'filters'>, figures: string): string => `
   select ${DIMENSIONS[by].key} as key, ${figures}
-  from feedback as r ${DIMENSIONS[by].join}
+  from ${DIMENSIONS[by].from}
   where r.workspace_id = $1::uuid and ($2::jsonb is not null) and (${conditionOf(filters)})
   group by 1`
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
 import * as fc from 'fast-check'
 import { FairSemaphore } from '../../runtime/fair-semaphore.ts'
 import { seeded } from '../support/property-seed.ts'
@@ -53,6 +54,14 @@ describe('a fair semaphore', () => {
     await soon()
     assert.deepEqual(begun, [1, 2, 3, 4, 5, 7, 6])
     await Promise.all(own.slice(1).map(({ leave }) => leave()))
+  })
+
+  it('keeps permits after their work, in proportion to its time', async () => {
+    const semaphore = new FairSemaphore(PERMITS, 1, 100)
+    const demand = { workspaceId: 'a', permits: 1 }
+    assert.equal(await semaphore.tryRun(demand, () => pause(10, 'first'), 0), 'first')
+    assert.equal(await semaphore.tryRun(demand, () => pause(0, 'early'), 10), undefined)
+    assert.equal(await semaphore.tryRun(demand, () => pause(0, 'later'), 600_000), 'later')
   })
 
   it('gives a demand up when its patience ends, and keeps no permits for it', async () => {

@@ -51,6 +51,7 @@ const INTAKE: IntakeDependencies = {
 export const readsNothing: ReadDependencies = {
   authenticate: INTAKE.authenticate,
   permits: new FairSemaphore(Infinity, 1),
+  countPermits: new FairSemaphore(Infinity, 1),
   takeAnswer: () => () => {},
   onFault: () => {},
   stop: new AbortController().signal,
