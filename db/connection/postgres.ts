@@ -20,7 +20,7 @@ export type PostgresOptions = {
    * of the server, so nothing is prepared, and the role has to set session settings.
    */
   pooler?: 'session' | 'transaction'
-  /** A reader scans whole tables, and needs no plans that suit tables of every size. */
+  /** A reader can write nothing. */
   isReader?: boolean
   /** With several servers: called with host and port of a new primary. */
   onPrimary?: (server: string) => void
@@ -91,11 +91,12 @@ const settingsOfSession = ({ statementTimeoutMs, schema, isReader = false }: Pos
   lock_timeout: LOCK_TIMEOUT_MS,
   idle_in_transaction_session_timeout: statementTimeoutMs,
   // A plan that was made while a table was empty scans the whole table after it has grown, until
-  // the next analyze. Parallel workers would take the processors from the intake, and a count of
-  // 300,000 feedback is no faster with them.
-  ...(isReader
-    ? { default_transaction_read_only: true }
-    : { enable_seqscan: 'off', max_parallel_workers_per_gather: '0' }),
+  // the next analyze.
+  enable_seqscan: 'off',
+  ...(isReader && { default_transaction_read_only: true }),
+  // Parallel workers would take the processors from the intake, and a count of 40,000 feedback is no
+  // faster with them.
+  max_parallel_workers_per_gather: '0',
   ...(schema !== undefined && { search_path: schema }),
 })
 

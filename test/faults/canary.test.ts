@@ -12,7 +12,7 @@ import { findTraces } from '../support/traces.ts'
 import { until } from '../support/until.ts'
 
 const LONG = process.env['TEST_SIZE'] === 'long'
-const CONTACTS = Number(process.env['CANARIES'] ?? (LONG ? 3_000 : 150))
+const CONTACTS = Number(process.env['CANARIES'] ?? (LONG ? 3_000 : 60))
 const ROUNDS = 3
 const AT_ONCE = 8
 const WORKERS = 2

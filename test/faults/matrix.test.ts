@@ -21,7 +21,7 @@ import { until } from '../support/until.ts'
 import { startThreeWorkers, WORKERS_DIE } from '../support/three-workers.ts'
 
 const LONG = process.env['TEST_SIZE'] === 'long'
-const STOP_MS = LONG ? 5_000 : 3_000
+const STOP_MS = LONG ? 5_000 : 1_500
 const OUTAGE_MS = LONG ? 60_000 : 0
 /**
  * The most lines that two processes log during an outage, since not every attempt deserves a line.
@@ -47,13 +47,15 @@ const losesAnswers = (target: Target): boolean => target === 'api' || target ===
 const signalled: readonly Row[] = TARGETS.flatMap((target) =>
   SIGNALS.map((signal): Row => {
     const strikeOne = async ({ kept }: FaultStack) => void (await strike(kept[target], signal, STOP_MS))
+    const isIdleFirst = LONG || signal === 'SIGKILL'
+    const idle = async (stack: FaultStack): Promise<void> => {
+      await strikeOne(stack)
+      await stack.isReady()
+    }
     return {
-      fault: `${target} gets ${signal}, first idle and then under load`,
+      fault: `${target} gets ${signal}${isIdleFirst ? ', first idle and then' : ''} under load`,
       purges: !losesAnswers(target),
-      idle: async (stack) => {
-        await strikeOne(stack)
-        await stack.isReady()
-      },
+      ...(isIdleFirst && { idle }),
       strike: strikeOne,
     }
   }),

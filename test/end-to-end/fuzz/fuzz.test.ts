@@ -17,7 +17,7 @@ import { until } from '../../support/until.ts'
 import { bytesOf, type FuzzRequest, fuzzRequests } from './fuzz-requests.ts'
 
 const LONG = process.env['TEST_SIZE'] === 'long'
-const REQUESTS = Number(process.env['FUZZ_REQUESTS'] ?? (LONG ? 1_000_000 : 1_500))
+const REQUESTS = Number(process.env['FUZZ_REQUESTS'] ?? (LONG ? 1_000_000 : 800))
 /** After this many requests the test drains the queue, so that it stays small. */
 const ROUND = 20_000
 const LANES = LONG ? 16 : 8

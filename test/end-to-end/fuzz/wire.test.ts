@@ -14,7 +14,7 @@ import { until } from '../../support/until.ts'
 import { type Plan, plans, planText, type Script, scriptOf } from './fuzz-wire.ts'
 
 const LONG = process.env['TEST_SIZE'] === 'long'
-const REQUESTS = Number(process.env['FUZZ_REQUESTS'] ?? (LONG ? 1_000_000 : 1_500))
+const REQUESTS = Number(process.env['FUZZ_REQUESTS'] ?? (LONG ? 1_000_000 : 800))
 /**
  * After this many requests the test drains the queue, and compares the records with the answers.
  */
