@@ -98,19 +98,19 @@ const pressureOf = (stores: Parameters<typeof countBacklog>[0], mostWaiting: num
 /** The answer waits longer than a statement may take, so that it sees the cancellation. */
 const READ_TIMEOUT_MS = 6_000
 
-/** After a count, its permit rests as long as the count took: agents in loops leave time for others. */
-const COUNT_REST = 1
+/** If further reads of the workspace wait, the permit of a read rests as long as the read took. */
+const REST = 1
 
 const readsIn = (
   { config, readingSql: sql }: Resources,
   { authenticate, bodies, onFault }: Pick<IntakeDependencies, 'authenticate' | 'bodies' | 'onFault'>,
   stop: AbortSignal,
 ): ReadDependencies => {
-  const permits = new FairSemaphore(Infinity, config.READS_AT_ONCE)
+  const permits = new FairSemaphore(Infinity, config.READS_AT_ONCE, REST)
   return {
     authenticate,
     permits,
-    countPermits: new FairSemaphore(Infinity, 1, COUNT_REST),
+    countPermits: new FairSemaphore(Infinity, 1, REST),
     takeAnswer: (answer) => {
       const ends = [bodies.takeAnswer(answer), permits.take({ workspaceId: answer.workspaceId, permits: 1 })]
       return () => ends.forEach((end) => end())

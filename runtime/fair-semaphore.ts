@@ -21,7 +21,10 @@ export class FairSemaphore {
   /** Waiters by workspace. The next workspace to be admitted comes first. */
   readonly #waiting = new Map<string, Waiter[]>()
 
-  /** `rest`: after work of `tryRun`, its permits stay held this many times as long as it took. */
+  /**
+   * `rest`: after work of `tryRun`, its permits stay held this many times as long as it took, if
+   * more work of the workspace waits. So a workspace that always asks leaves time for others.
+   */
   constructor(total: number, mostOfWorkspace = Infinity, rest = 0) {
     this.#total = total
     this.#mostOfWorkspace = mostOfWorkspace
@@ -53,8 +56,8 @@ export class FairSemaphore {
       return await work()
     } finally {
       const restMs = this.#rest * (performance.now() - startedAt)
-      if (restMs === 0) this.#release(demand)
-      else setTimeout(() => this.#release(demand), restMs)
+      if (restMs > 0 && this.#waiting.has(demand.workspaceId)) setTimeout(() => this.#release(demand), restMs)
+      else this.#release(demand)
     }
   }
 

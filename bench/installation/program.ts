@@ -43,6 +43,10 @@ export const startProgram = async (options: {
     kill()
     throw error
   })
+  let isStopping = false
+  child.once('exit', (code, signal) => {
+    if (!isStopping) console.error(`${file} ended by itself with ${code ?? signal}.`)
+  })
   return {
     pid: child.pid!,
     port,
@@ -50,6 +54,7 @@ export const startProgram = async (options: {
     stdout: child.stdout,
     stop: async () => {
       if (child.exitCode !== null || child.signalCode !== null) return
+      isStopping = true
       const ended = once(child, 'exit', { signal: AbortSignal.timeout(STOPPED_WITHIN_MS) })
       process.kill(child.pid!, 'SIGTERM')
       await ended.catch(kill)

@@ -15,10 +15,7 @@ const CHANGES_AT_ONCE = 500
 export const reads: CreateSection = async (rig) => {
   const { config, measures } = rig
   const service = await rig.service('reads', { hasReadsApi: true })
-  await fillTables(service.sql, config.readFeedback)
-  // Autovacuum and a checkpoint would follow so many rows. They must not count in the figures.
-  await service.sql.unsafe('vacuum (freeze, analyze)')
-  await service.sql.unsafe('checkpoint')
+  await fillAndSettle(service.sql, config.readFeedback)
   const target = feedbackTarget(service)
   await warmUp(rig, [target])
   await untilAllFinished(rig, service)
@@ -47,7 +44,24 @@ export const reads: CreateSection = async (rig) => {
   }
 }
 
-const READ_SECONDS = 10
+const FILLED = ['feedback', 'contact', 'account', 'conversation', 'message', 'submission']
+
+/**
+ * Fills the tables, and does what follows so many rows and must not count in the figures. Nothing
+ * vacuums: the rows have equal sizes, so each page has room for one more, and the next rows would
+ * lie one to a page.
+ */
+const fillAndSettle = async (sql: Service['sql'], feedback: number): Promise<void> => {
+  for (const table of FILLED) await sql`alter table ${sql(table)} set (autovacuum_enabled = off)`
+  await fillTables(sql, feedback)
+  // The first reader of a row notes that the row is committed.
+  for (const table of FILLED) await sql`select count(*) from ${sql(table)} as r where r is not null`
+  await sql.unsafe('analyze')
+  await sql.unsafe('checkpoint')
+}
+
+/** Less than the 10 s after which the API closes a connection that the load does not use. */
+const READ_SECONDS = 8
 
 const p95 = (times: readonly number[]): number =>
   percentile(

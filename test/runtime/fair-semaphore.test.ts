@@ -56,12 +56,15 @@ describe('a fair semaphore', () => {
     await Promise.all(own.slice(1).map(({ leave }) => leave()))
   })
 
-  it('keeps permits after their work, in proportion to its time', async () => {
+  it('keeps permits after their work, in proportion to its time, if more work of the workspace waits', async () => {
     const semaphore = new FairSemaphore(PERMITS, 1, 100)
-    const demand = { workspaceId: 'a', permits: 1 }
-    assert.equal(await semaphore.tryRun(demand, () => pause(10, 'first'), 0), 'first')
-    assert.equal(await semaphore.tryRun(demand, () => pause(0, 'early'), 10), undefined)
-    assert.equal(await semaphore.tryRun(demand, () => pause(0, 'later'), 600_000), 'later')
+    const run = (name: string, patienceMs: number) =>
+      semaphore.tryRun({ workspaceId: 'a', permits: 1 }, () => pause(10, name), patienceMs)
+    assert.equal(await run('alone', 0), 'alone')
+    const [first, later] = [run('first', 0), run('later', 600_000)]
+    assert.equal(await first, 'first')
+    assert.equal(await run('early', 10), undefined)
+    assert.equal(await later, 'later')
   })
 
   it('gives a demand up when its patience ends, and keeps no permits for it', async () => {
