@@ -83,7 +83,7 @@ create or replace function message_json(m message) returns text
   ), '}')
 $$;
 
--- The records of these kinds and ids, in their order, up to `most` characters in total. The first
+-- The records of these kinds and ids, in their order, up to `most` bytes in total. The first
 -- record always comes, even if it is larger. record: null if the record does not exist. The cursor
 -- builds one record at a time, since one can have megabytes.
 create or replace function read_records(ws uuid, kinds text[], ids uuid[], most bigint)
@@ -113,7 +113,7 @@ begin
   loop
     fetch found_records into place, record;
     exit when not found;
-    used := used + coalesce(length(record), 0);
+    used := used + coalesce(octet_length(record), 0);
     exit when place > 1 and used > most;
     return next;
   end loop;
@@ -171,10 +171,10 @@ begin
 end $$;
 
 -- The next changes of a workspace behind a position, in order, with the current records. gone: the
--- record is a tombstone. The records end before they exceed `most_characters` in total: the last
--- row then has no record, but is not gone. The cursor builds one record at a time, since one can
--- have megabytes.
-create or replace function read_changes(ws uuid, after bigint, most integer, most_characters bigint)
+-- record is a tombstone. The records end before they exceed `most_bytes` in total: the last row then
+-- has no record, but is not gone. The cursor builds one record at a time, since one can have
+-- megabytes.
+create or replace function read_changes(ws uuid, after bigint, most integer, most_bytes bigint)
 returns table ("position" bigint, kind text, id uuid, gone boolean, record text)
   language plpgsql stable
   set enable_seqscan = off
@@ -214,12 +214,12 @@ begin
   loop
     fetch found_changes into "position", kind, id, gone, record;
     exit when not found;
-    if used > 0 and used + coalesce(length(record), 0) > most_characters then
+    if used > 0 and used + coalesce(octet_length(record), 0) > most_bytes then
       record := null;
       return next;
       exit;
     end if;
-    used := used + coalesce(length(record), 0);
+    used := used + coalesce(octet_length(record), 0);
     return next;
   end loop;
 end $$;

@@ -1,5 +1,5 @@
 import type { Sql } from '../connection/postgres.ts'
-import { MOST_CHARACTERS, type NamedRecord } from './records.ts'
+import { MOST_BYTES, type NamedRecord } from './records.ts'
 
 /**
  * A change of a record, at its position in the workspace's feed. `record`: its JSON text; undefined
@@ -38,7 +38,7 @@ export const readChanges = async (
       c.position::float8 as position, c.kind, c.id, c.gone, c.record,
       case when c.gone then nullif(current_id(g.workspace_id, c.kind, c.id), c.id) end as merged_into
     from workspace_progress as g
-    left join read_changes(${workspaceId}::uuid, ${after.position}::bigint, ${limit}, ${MOST_CHARACTERS}) as c on true
+    left join read_changes(${workspaceId}::uuid, ${after.position}::bigint, ${limit}, ${MOST_BYTES}) as c on true
     where g.workspace_id = ${workspaceId} order by c.position`
   const { last, forgotten } = found[0] ?? { last: 0, forgotten: 0 }
   const passSince = after.position === 0 ? last : after.passSince

@@ -12,8 +12,8 @@ export const RECORD_TABLES = {
 } as const
 export type RecordKind = keyof typeof RECORD_TABLES
 
-/** The most characters of an answer. Only a first record alone may exceed them. */
-export const MOST_CHARACTERS = 4 * 1024 * 1024
+/** The most bytes of an answer. Only a first record alone may exceed them. */
+export const MOST_BYTES = 4 * 1024 * 1024
 
 export type NamedRecord = { kind: RecordKind; id: string }
 
@@ -30,7 +30,7 @@ export const readRecords = async (
   const kinds = names.map(({ kind }) => kind)
   const ids = names.map(({ id }) => id)
   const rows = await sql<{ record: string | null }[]>`
-    select record from read_records(${workspaceId}::uuid, ${kinds}::text[], ${ids}::uuid[], ${MOST_CHARACTERS})
+    select record from read_records(${workspaceId}::uuid, ${kinds}::text[], ${ids}::uuid[], ${MOST_BYTES})
     order by place`
   return rows.map(({ record }) => record ?? undefined)
 }
