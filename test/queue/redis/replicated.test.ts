@@ -54,7 +54,10 @@ describe('an admission that counts once a replica has it', () => {
   it('waits for the replica even if the server has forgotten the script, like a new master', async () => {
     const workspaceId = randomUUID()
     const admit = admitting()
-    await until('the replica confirms in time', async () => (await admit(asked({ workspaceId }))).outcome === 'admitted')
+    await until(
+      'the replica confirms in time',
+      async () => (await admit(asked({ workspaceId }))).outcome === 'admitted',
+    )
     await redis.script('FLUSH')
     await until('the master knows that the replica has all writes', async () => {
       const info = await redis.info('replication')
