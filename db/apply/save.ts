@@ -63,7 +63,7 @@ export type FeedbackRow = {
   title?: string | undefined
   is_transcript?: boolean | undefined
   tags?: string[] | undefined
-  former_tags?: readonly string[] | undefined
+  former_tags?: string[] | undefined
   rating?: number | undefined
   source: string
   source_id?: string | undefined

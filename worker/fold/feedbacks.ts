@@ -19,7 +19,7 @@ type Feedback = {
   project: string | undefined
   firstNumber: number
   /** Tags that people gave to forms that this stride replaces. */
-  formerTags: readonly string[]
+  formerTags: Set<string>
 }
 type Registers = { contacts: Contacts; accounts: Accounts; projects: Projects; unresolved: Unresolved }
 
@@ -62,6 +62,8 @@ export class Feedbacks {
     const former = this.#feedbacks.get(id)
     const held = former?.submission.number ?? this.#storedNumbers.get(id) ?? 0
     if (originalNumber !== undefined && held > originalNumber) return 'superseded'
+    const formerTags = former?.formerTags ?? new Set()
+    for (const tag of givenTags(former?.submission.body.tags) ?? []) formerTags.add(tag)
     const contact = this.#link(this.#contactReference(submission, id))
     this.#feedbacks.set(id, {
       submission,
@@ -69,7 +71,7 @@ export class Feedbacks {
       account: this.#link(this.#accountReference(submission)),
       project: this.registers.projects.findOrCreate(body, number),
       firstNumber: former?.firstNumber ?? number,
-      formerTags: former === undefined ? [] : [...former.formerTags, ...(givenTags(former.submission.body.tags) ?? [])],
+      formerTags,
     })
     return contact
   }
@@ -131,7 +133,7 @@ export class Feedbacks {
         title: body.title ?? undefined,
         is_transcript: body.isTranscript ?? undefined,
         tags: givenTags(body.tags),
-        former_tags: formerTags.length === 0 ? undefined : formerTags,
+        former_tags: formerTags.size === 0 ? undefined : [...formerTags],
         rating: body.rating ?? undefined,
         source: feedbackSource(body),
         source_id: body.sourceId ?? undefined,
