@@ -15,7 +15,7 @@ import { describeWhere } from '../support/where.ts'
 const chromium = findChromium()
 /** The folder for pictures, if a person wants to look at them. */
 const pictures = process.env['PICTURES']
-const DRAWN_WITHIN_MS = 20_000
+const DRAWN_WITHIN_MS = 120_000
 const WEEK_MS = 7 * 86_400_000
 const WEEKS = 13
 

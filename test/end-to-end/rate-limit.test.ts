@@ -15,7 +15,7 @@ const TOKENS = 10
 const WINDOW_SECONDS = 60
 const MICROSECONDS_PER_SECOND = 1_000_000
 const TOO_LARGE_BYTES = 5 * 1024 * 1024
-const ANSWERED_WITHIN_MS = 20_000
+const ANSWERED_WITHIN_MS = 120_000
 /** Less than the time limit for a body. */
 const NOT_ANSWERED_WITHIN_MS = 2_000
 const POLICY = `"submit_conversation";q=${TOKENS};w=${WINDOW_SECONDS}`

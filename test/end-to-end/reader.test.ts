@@ -17,7 +17,7 @@ const QUERIES = [
 ].map(([, query = '']) => query)
 const AT_ONCE = 8
 const FEEDBACK = 100
-const TAGGED_WITHIN_MS = 30_000
+const TAGGED_WITHIN_MS = 120_000
 const INSUFFICIENT_PRIVILEGE = '42501'
 /** Postgres allows no writes into views of joins, and no truncate of views. */
 const REFUSED_BY_VIEWS = ['55000', '42809', INSUFFICIENT_PRIVILEGE]

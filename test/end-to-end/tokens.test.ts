@@ -5,9 +5,6 @@ import type { Answer } from '../support/service.ts'
 import { type SharedService, sharedService } from '../support/shared-service.ts'
 import { until } from '../support/until.ts'
 
-const SEEN_WITHIN_MS = 5_000
-/** The time that a busy machine takes to answer. */
-const SLACK_MS = 2_500
 const UUID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/
 
 describe('the commands for workspaces and tokens', () => {
@@ -55,13 +52,13 @@ describe('the commands for workspaces and tokens', () => {
     assert.equal(row?.['kept'], 0)
   })
 
-  it('revoke a token, which every API process sees within five seconds', async () => {
+  it('revoke a token, which every API process sees', async () => {
     const { id, token } = await makeToken('--workspace', 'default', '--scope', 'submit')
     const kept = await makeToken('--workspace', 'default', '--scope', 'submit')
     for (const api of [0, 1]) assert.equal((await give(token, api)).status, 201)
     await succeed(tokens('revoke', id))
     const refused = async (api: number): Promise<boolean> => (await give(token, api)).status === 401
-    await until('both refuse it', async () => (await refused(0)) && (await refused(1)), SEEN_WITHIN_MS + SLACK_MS)
+    await until('both refuse it', async () => (await refused(0)) && (await refused(1)))
     assert.equal((await give(kept.token)).status, 201)
     assert.match((await succeed(tokens('list'))).stdout, new RegExp(`^${id}  default  submit  revoked `, 'm'))
     assert.equal((await tokens('revoke', id)).code, 1)

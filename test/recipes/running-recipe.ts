@@ -10,7 +10,7 @@ import { makePackage } from '../../cli/client/make-package.ts'
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const programs = join(root, 'node_modules', '.bin')
 const READY = /listening on port (\d+)/
-const READY_WITHIN_MS = 20_000
+const READY_WITHIN_MS = 120_000
 
 export type Runtime = 'Bun' | 'Deno'
 const COMMANDS: Record<Runtime, readonly string[]> = {

@@ -37,7 +37,7 @@ const MASTER = 'main'
  */
 const DOWN_AFTER_MS = 3_000
 const FAILOVER_TIMEOUT_MS = 5_000
-const WITHIN_MS = 30_000
+const WITHIN_MS = 120_000
 
 /**
  * One master, one replica and one sentinel, with passwords. With an authority, they use TLS with

@@ -10,7 +10,7 @@ import { connectPostgres, type Sql } from '../../db/connection/postgres.ts'
 import { until } from './until.ts'
 
 const STARTED_WITHIN_MS = 90_000
-const STOPPED_WITHIN_MS = 30_000
+const STOPPED_WITHIN_MS = 120_000
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 

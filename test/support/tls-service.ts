@@ -11,7 +11,7 @@ export type TlsService = {
 }
 
 const ACCESS_TOKEN = 'access-token-for-tls'
-const APPLIED_WITHIN_MS = 30_000
+const APPLIED_WITHIN_MS = 120_000
 
 /** An API and a worker that trust an authority, with the servers of the environment. */
 export const startTlsService = async (
