@@ -19,7 +19,7 @@ const BOUNDS: Bounds = {
   most: LONG ? 50_000 : 5_000,
   mostBytes: LONG ? 100_000_000 : 3_000_000,
 }
-const BACKLOG: Bounds = { connections: 32, seconds: 600, most: LONG ? 200_000 : 2_000, mostBytes: 1e12 }
+const BACKLOG: Bounds = { connections: 32, seconds: 600, most: LONG ? 200_000 : 6_000, mostBytes: 1e12 }
 /**
  * Ordinary feedback of workspaces that are slow for another reason. Each has more than one
  * statement takes.
