@@ -99,18 +99,18 @@ const pressureOf = (stores: Parameters<typeof countBacklog>[0], mostWaiting: num
 const READ_TIMEOUT_MS = 6_000
 
 /** If further reads of the workspace wait, the permit of a read rests as long as the read took. */
-const REST = 1
+const READ_REST = 1
 
 const readsIn = (
   { config, readingSql: sql }: Resources,
   { authenticate, bodies, onFault }: Pick<IntakeDependencies, 'authenticate' | 'bodies' | 'onFault'>,
   stop: AbortSignal,
 ): ReadDependencies => {
-  const permits = new FairSemaphore(Infinity, config.READS_AT_ONCE, REST)
+  const permits = new FairSemaphore(Infinity, config.READS_AT_ONCE, READ_REST)
   return {
     authenticate,
     permits,
-    countPermits: new FairSemaphore(Infinity, 1, REST),
+    countPermits: new FairSemaphore(Infinity, 1, READ_REST),
     takeAnswer: (answer) => {
       const ends = [bodies.takeAnswer(answer), permits.take({ workspaceId: answer.workspaceId, permits: 1 })]
       return () => ends.forEach((end) => end())

@@ -48,7 +48,8 @@ begin
   perform refuse_too_many(over);
 end $$;
 
--- Removes absorbed accounts. Their ids mean the absorber from now on.
+-- Removes absorbed accounts. Their ids mean the absorber from now on. An account that was never
+-- stored gets a tombstone as well: a reader may have seen it before a failover.
 create or replace function end_accounts(ws uuid[], gone jsonb) returns void
   language plpgsql as $$
 declare
@@ -132,7 +133,7 @@ begin
 end $$;
 
 -- Removes contacts that were known by an email alone, and that the contact which got the email has
--- absorbed.
+-- absorbed; stored or not, as `end_accounts` does.
 create or replace function end_contacts(ws uuid[], gone jsonb, emails jsonb) returns void
   language plpgsql as $$
 declare

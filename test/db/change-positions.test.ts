@@ -18,6 +18,16 @@ const HISTORIES = Number(process.env['CONVERGENCE_HISTORIES'] ?? (process.env['T
 const TAGS = ['speed', 'export', 'login']
 const TAGGER_VERSION = 1
 
+const histories = ({ purges }: { purges: boolean }) =>
+  submissionHistories({
+    hashKey,
+    workspaceIds: WORKSPACES,
+    maxLength: LENGTH,
+    firstNumber: 1_000_000,
+    purges,
+    replays: true,
+  })
+
 /** The data of a workspace that a reader sees at one moment. */
 type Moment = {
   last: number
@@ -147,12 +157,14 @@ describe('positions of the change feed', () => {
     }
   }
 
-  const namesSeen = async (history: Parameters<typeof deliver>[1], schedule: Schedule) => {
+  /** `seen`: all records between the steps. `told`: records and tombstones in the end. */
+  const namesIn = async (history: Parameters<typeof deliver>[1], schedule: Schedule) => {
     await clearTables(schema.sql)
     await resetPositions(schema.sql)
     const seen = new Set<string>()
     const told = new Set<string>()
     const onStep = async (): Promise<void> => {
+      told.clear()
       for (const workspaceId of WORKSPACES) {
         const { records, tombstones } = await momentOf(workspaceId)
         for (const name of records.keys()) seen.add(`${workspaceId} ${name}`)
@@ -167,39 +179,17 @@ describe('positions of the change feed', () => {
   // the results of the first time.
   it(`tell of each record that other strides would have shown: ${HISTORIES} histories`, () =>
     fc.assert(
-      fc.asyncProperty(
-        submissionHistories({
-          hashKey,
-          workspaceIds: WORKSPACES,
-          maxLength: LENGTH,
-          firstNumber: 1_000_000,
-          purges: false,
-          replays: true,
-        }),
-        schedules,
-        async (history, schedule) => {
-          const { seen } = await namesSeen(history, { ...schedule, sizes: [1], again: [0] })
-          const { told } = await namesSeen(history, { ...schedule, sizes: [LENGTH] })
-          for (const name of seen) assert.ok(told.has(name), name)
-        },
-      ),
+      fc.asyncProperty(histories({ purges: false }), schedules, async (history, schedule) => {
+        const { seen } = await namesIn(history, { ...schedule, sizes: [1], again: [0] })
+        const { told } = await namesIn(history, { ...schedule, sizes: [LENGTH] })
+        for (const name of seen) assert.ok(told.has(name), name)
+      }),
       seeded({ numRuns: HISTORIES, endOnFailure: true }),
     ))
 
   it(`grow with each change, and a removed record has a tombstone: ${HISTORIES} histories`, () =>
     fc.assert(
-      fc.asyncProperty(
-        submissionHistories({
-          hashKey,
-          workspaceIds: WORKSPACES,
-          maxLength: LENGTH,
-          firstNumber: 1_000_000,
-          purges: true,
-          replays: true,
-        }),
-        schedules,
-        isTold,
-      ),
+      fc.asyncProperty(histories({ purges: true }), schedules, isTold),
       seeded({ numRuns: HISTORIES, endOnFailure: true }),
     ))
 })
