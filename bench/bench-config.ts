@@ -25,6 +25,8 @@ export type BenchConfig = {
   readonly lone: number
   /** Feedback stored in advance, for the lines about reads. */
   readonly readFeedback: number
+  /** How long a reader holds a snapshot. */
+  readonly snapshotSeconds: number
   readonly output: string
 }
 
@@ -41,6 +43,7 @@ const DEFAULTS = {
   BENCH_OF_KIND: 20_000,
   BENCH_LONE: 200,
   BENCH_READ_FEEDBACK: 1_000_000,
+  BENCH_SNAPSHOT_SECONDS: 1_200,
 } as const
 
 const WHOLE_NUMBER = /^[1-9]\d{0,8}$/
@@ -69,6 +72,7 @@ export const readBenchConfig = (environment: Readonly<Record<string, string | un
     ofKind: number('BENCH_OF_KIND'),
     lone: number('BENCH_LONE'),
     readFeedback: number('BENCH_READ_FEEDBACK'),
+    snapshotSeconds: number('BENCH_SNAPSHOT_SECONDS'),
     output: environment['BENCH_OUTPUT'] || DEFAULT_OUTPUT,
   })
 }

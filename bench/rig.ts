@@ -18,6 +18,8 @@ export type ServiceName =
   | 'memory'
   | 'lone'
   | 'reads'
+  | 'heavy'
+  | 'snapshot'
   | 'master'
   | 'replicated'
 

@@ -22,6 +22,8 @@ export const SECTIONS = {
   memory: async () => (await import('./sections/memory.ts')).memory,
   lone: async () => (await import('./sections/lone.ts')).lone,
   reads: async () => (await import('./sections/reads.ts')).reads,
+  heavy: async () => (await import('./sections/heavy.ts')).heavy,
+  snapshot: async () => (await import('./sections/snapshot.ts')).snapshot,
   replicas: async () => (await import('./sections/replicas.ts')).replicas,
   purge: async () => (await import('./sections/purge.ts')).purge,
 } as const satisfies Record<string, () => Promise<CreateSection>>
@@ -35,6 +37,8 @@ export const ONLY_WHEN_NAMED: ReadonlySet<string> = new Set<SectionName>([
   'parts',
   'lone',
   'reads',
+  'heavy',
+  'snapshot',
   'replicas',
 ])
 

@@ -51,6 +51,7 @@ const linesFor = (config: BenchConfig): readonly Line[] => [
   ...workspaceLines(config),
   ...loneLines,
   ...readLines(config),
+  ...heavyLines(config),
   ...sizeLines(config),
 ]
 
@@ -165,6 +166,33 @@ const loneLines: readonly Line[] = [
   figure('the same, p95', ['applied after, p95 of lone submissions']),
   figure('lone submission: sent until seen in Postgres', ['seen in Postgres after, lone submission']),
   figure('the same, p95', ['seen in Postgres after, p95 of lone submissions']),
+]
+
+const heavyLines = ({ purgedFeedback }: BenchConfig): readonly Line[] => [
+  figure(`an identify that absorbs a contact with ${count(purgedFeedback)} feedback`, [
+    'an identify that absorbs a contact',
+  ]),
+  figure('longest wait of another workspace meanwhile', ['longest wait of another workspace, during it'], {
+    atLeast: 300,
+  }),
+  figure('longest statement meanwhile', ['longest statement, during it'], { atLeast: 250 }),
+  figure('longest wait of its own workspace', ['longest wait of its own workspace after it']),
+  figure(`purge of ${count(purgedFeedback)} feedback while few submit`, ['purge while few submit']),
+  figure('longest wait of another workspace meanwhile', ['longest wait of another workspace, during the purge'], {
+    atLeast: 300,
+  }),
+  figure('longest statement meanwhile', ['longest statement, during the purge'], { atLeast: 250 }),
+  figure('longest wait of its own workspace', ['longest wait of its own workspace, during the purge'], {
+    atLeast: 2_000,
+  }),
+  ratio(
+    'highest rate at the end of a held snapshot / before it',
+    ['highest rate, at the end of a held snapshot', 'highest rate, no snapshot held'],
+    { atLeast: 0.9 },
+  ),
+  figure('size of the most grown table / of its copy', ['size of a table with a held snapshot / of its copy'], {
+    atLeast: 1.5,
+  }),
 ]
 
 const sizeLines = ({ storedFeedback, storedContacts, backlog, purgedFeedback }: BenchConfig): readonly Line[] => {

@@ -80,7 +80,10 @@ const runClosed = ({ connections, isOver, send }: Run): Promise<unknown> => {
   )
 }
 
-/** A due request without a free connection waits for one, and its waiting counts. */
+/**
+ * A due request without a free connection waits for one, and its waiting counts. Connections take
+ * turns, since the API closes one that is idle for 10 s.
+ */
 const runOpen = ({ connections, isOver, most, send }: Run, perSecond: number): Promise<void> => {
   const free = [...connections]
   const startedAt = performance.now()
@@ -88,7 +91,7 @@ const runOpen = ({ connections, isOver, most, send }: Run, perSecond: number): P
   let due = 0
   const sendDue = (): void => {
     while (sent < due && free.length > 0) {
-      const connection = free.pop()!
+      const connection = free.shift()!
       const dueAt = startedAt + (sent++ / perSecond) * MS_PER_SECOND
       send(connection, dueAt, () => {
         free.push(connection)

@@ -60,7 +60,6 @@ const fillAndSettle = async (sql: Service['sql'], feedback: number): Promise<voi
   await sql.unsafe('checkpoint')
 }
 
-/** Less than the 10 s after which the API closes a connection that the load does not use. */
 const READ_SECONDS = 8
 
 const p95 = (times: readonly number[]): number =>
