@@ -1,8 +1,14 @@
-import type { FeedbackRecord } from '../contract/feedback-record.ts'
+import { type FeedbackRecord, feedbackSource } from '../contract/feedback-record.ts'
 import { canonicalEmail, canonicalName } from '../contract/identity/canonical.ts'
-import { contactIdKey, emailKey, projectKey, recordContactKey } from '../contract/identity/keys.ts'
-import { asOwnId, idOfEpoch, type Realm } from '../contract/identity/own-id.ts'
-import { feedbackSource } from '../contract/stored-feedback.ts'
+import {
+  asOwnId,
+  contactIdKey,
+  emailKey,
+  idOfEpoch,
+  projectKey,
+  type Realm,
+  recordContactKey,
+} from '../contract/identity/own-id.ts'
 import {
   type FeedbackPlace,
   findReferences,

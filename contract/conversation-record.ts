@@ -15,7 +15,7 @@ import {
   unflattenFlag,
 } from './fields.ts'
 import type { FreeMember } from './free-members.ts'
-import { DEFAULT_SOURCE } from './stored-feedback.ts'
+import { DEFAULT_SOURCE } from './feedback-record.ts'
 import { MAX_CONVERSATION_CONTACTS, MAX_CONVERSATION_MESSAGES } from './limits.ts'
 
 const PROPERTIES: readonly FreeMember[] = [{ name: 'properties', flag: 'shouldUnflattenProperties' }]

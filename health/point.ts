@@ -1,5 +1,5 @@
 import type { LogTotals } from '../contract/ledger.ts'
-import { QUEUE_NAMES } from '../contract/queues.ts'
+import { QUEUE_NAMES } from '../contract/jobs.ts'
 import { type ProcessReport, STORAGE_BOUNDS_SECONDS } from '../queue/jobs/process-reports.ts'
 import { type Crowding, crowdingIn, type WorkspaceLoad } from '../queue/jobs/workspace-loads.ts'
 import { type Condition, loadsIn } from './condition.ts'

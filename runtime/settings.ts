@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import * as v from 'valibot'
 import { MAX_BODY_BYTES, MAX_BYTES_IN_HAND, MAX_CONVERSATION_BODY_BYTES } from '../contract/limits.ts'
-import { QUEUE_NAMES } from '../contract/queues.ts'
+import { QUEUE_NAMES } from '../contract/jobs.ts'
 import { isPlausibleToken } from '../contract/token-format.ts'
 import { LOG_LEVELS } from './logger.ts'
 import { type PostgresAddress, readPostgresUrl } from './postgres-address.ts'

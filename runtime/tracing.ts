@@ -1,5 +1,5 @@
 import type { Operation } from '../contract/submission.ts'
-import type { QueueName } from '../contract/queues.ts'
+import type { QueueName } from '../contract/jobs.ts'
 
 /**
  * All attributes of a span: kinds, counts and the service's own ids. No attribute has submitted

@@ -1,5 +1,5 @@
 import { registerAnswerTime } from '../db/connection/answer-time.ts'
-import type { QueueName } from '../contract/queues.ts'
+import type { QueueName } from '../contract/jobs.ts'
 import type { Operation } from '../contract/submission.ts'
 import { type LoopDelayWatch, registerLoopDelay } from '../runtime/event-loop-delay.ts'
 import { createProcessMetrics, type ProcessMetrics } from '../runtime/metrics.ts'

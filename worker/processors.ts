@@ -1,6 +1,5 @@
 import * as v from 'valibot'
-import { removalJob, taggingJob, wakeJob, webhookJob } from '../contract/jobs.ts'
-import type { QueueName } from '../contract/queues.ts'
+import { type QueueName, removalJob, taggingJob, wakeJob, webhookJob } from '../contract/jobs.ts'
 import { type DeliveredJob, unrecoverable } from '../queue/jobs/open-worker.ts'
 import type { Wake } from '../queue/jobs/wake.ts'
 import { createLog } from '../queue/log/log.ts'

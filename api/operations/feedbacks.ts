@@ -1,5 +1,4 @@
-import { feedbackRecord } from '../../contract/feedback-record.ts'
-import { feedbackId, feedbackSourceData } from '../../contract/stored-feedback.ts'
+import { feedbackId, feedbackRecord, feedbackSourceData } from '../../contract/feedback-record.ts'
 import type { Intake, IntakeDependencies, SubmissionKind, Valid } from '../submit/intake.ts'
 
 /** POST /feedbacks: 201 with the record as it will be stored. */

@@ -1,6 +1,6 @@
 import type { Change, FeedPlace } from '../../db/reads/changes.ts'
 import { isRefusal, type Refusal } from '../refusal.ts'
-import { waitSeconds } from '../submit/preferences.ts'
+import { waitSeconds } from '../submit/request-headers.ts'
 import { CHANGES_PARAMETERS, DEFAULT_LIMIT, readQuery } from './parameters.ts'
 import { type Read, type ReadAnswer, withPermit } from './reads.ts'
 

@@ -1,7 +1,7 @@
 import { createGunzip } from 'node:zlib'
 import type { JsonValue } from '../../contract/json.ts'
 import { parseJsonText } from '../../contract/json-text.ts'
-import { type Encoding, isJsonType, readEncoding } from './body-type.ts'
+import { type Encoding, isJsonType, readEncoding } from './request-headers.ts'
 
 export type BodyLimits = {
   /** Counted after decompression. */

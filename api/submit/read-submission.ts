@@ -5,7 +5,7 @@ import { MAX_DEPTH_LEVELS } from '../../contract/limits.ts'
 import { checkBody } from '../../contract/problem.ts'
 import { storable } from '../../contract/storable.ts'
 import type { Idempotency, Operation } from '../../contract/submission.ts'
-import { idempotencyOfKey } from './preferences.ts'
+import { idempotencyOfKey } from './request-headers.ts'
 import { parseBody, receiveBody, type RefusedBody } from './read-body.ts'
 import { isRefusal, type Refusal } from '../refusal.ts'
 

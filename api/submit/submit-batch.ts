@@ -6,7 +6,7 @@ import type { SubmissionState } from '../../contract/receipt.ts'
 import { type Caller, callerOf } from '../authenticate.ts'
 import { isRefusal, type Refusal, refusalResponse } from '../refusal.ts'
 import { admit, check, refuseByEmptyBucket } from './admit-intake.ts'
-import { answer, outcomeOf, refusedAttribute } from './answer-intake.ts'
+import { answer, BROKEN_OFF, outcomeOf, refusedAttribute, validate } from './submit.ts'
 import {
   type AnySubmissionKind,
   type Arrival,
@@ -17,10 +17,9 @@ import {
   type Valid,
 } from './intake.ts'
 import { jsonAnswer } from './json-answer.ts'
-import { isStrict } from './preferences.ts'
+import { isStrict } from './request-headers.ts'
 import { mostBytesOf } from './read-body.ts'
 import { parseSubmission, receiveSubmission } from './read-submission.ts'
-import { BROKEN_OFF, validate } from './submit.ts'
 
 /**
  * The answer that the operation alone would have given. There, headers have `submissionId`,

@@ -1,21 +1,23 @@
 import { callerOf } from '../authenticate.ts'
 import { isRefusal, type Refusal, refusalResponse } from '../refusal.ts'
 import { admit, check, refuseByEmptyBucket } from './admit-intake.ts'
-import { answer, outcomeOf, refusedAttribute } from './answer-intake.ts'
+import { describeLimit } from './rate-limit.ts'
 import {
+  type Answer,
   type AnySubmissionKind,
   type Arrival,
   type Intake,
   type IntakeDependencies,
+  type IntakeOutcome,
   isRefused,
   type Refused,
   type Valid,
 } from './intake.ts'
 import { jsonAnswer } from './json-answer.ts'
-import { describeLimit } from './rate-limit.ts'
-import { isStrict } from './preferences.ts'
+import { isStrict, waitSeconds } from './request-headers.ts'
 import { mostBytesOf } from './read-body.ts'
 import { parseSubmission, readSubmission, receiveSubmission } from './read-submission.ts'
+import type { SubmissionState } from '../../contract/receipt.ts'
 
 type Accepted = Intake<Valid | 'admitted'>
 
@@ -114,4 +116,46 @@ const acceptedResponse = async (dependencies: IntakeDependencies, accepted: Acce
   if (waited) response.headers.set('Submission-State', waited.state ?? 'queued')
   if (waited?.state !== undefined) response.headers.set('Preference-Applied', 'wait')
   return response
+}
+
+const MS_PER_SECOND = 1_000
+
+/** `waited`: the caller asked to wait; `state` is undefined when it was not finished in time. */
+export type AcceptedAnswer = Answer & { submissionId: string; waited?: { state: SubmissionState | undefined } }
+
+/**
+ * The answer to an accepted submission. A repeated request with the same idempotency key gets the
+ * same answer.
+ */
+export const answer = async (
+  dependencies: IntakeDependencies,
+  intake: Intake<Valid | 'admitted'>,
+): Promise<AcceptedAnswer> => {
+  const { request, kind, workspaceId, admitted } = intake
+  const { submissionId } = admitted
+  const seconds = waitSeconds(request.headers)
+  // Both wait at the same time, so that the request ends in time: a purge waits for its decision.
+  const [made, finished] = await Promise.all([
+    kind.answer(dependencies, intake),
+    seconds !== undefined &&
+      dependencies.awaitProgress({ workspaceId, id: submissionId }, { until: 'finished', ms: seconds * MS_PER_SECOND }),
+  ])
+  return { ...made, submissionId, ...(finished !== false && { waited: { state: finished?.state } }) }
+}
+
+/** The outcome of a requested operation, for the metrics. */
+export const outcomeOf = (operation: IntakeOutcome['operation'], outcome: object): IntakeOutcome => {
+  const refusal = isRefused(outcome) ? outcome.refusal : undefined
+  return {
+    operation,
+    result: refusal?.refused ?? 'accepted',
+    ...(refusal && 'why' in refusal && { why: refusal.why }),
+  }
+}
+
+/** The reason of a refusal, for the trace. */
+export const refusedAttribute = (outcome: object): Record<string, string> => {
+  const refusal = isRefused(outcome) ? outcome.refusal : undefined
+  if (refusal === undefined) return {}
+  return { 'feedback_insights.refused': 'why' in refusal ? `${refusal.refused} ${refusal.why}` : refusal.refused }
 }

@@ -1,9 +1,8 @@
 import type { PurgeRequest } from '../purge-request.ts'
-import { DEFAULT_SOURCE } from '../stored-feedback.ts'
+import { DEFAULT_SOURCE } from '../feedback-record.ts'
 import { canonicalEmail } from './canonical.ts'
-import { contactIdKey, contactSourceKey, emailKey } from './keys.ts'
+import { contactIdKey, contactSourceKey, emailKey, idOfEpoch, type Realm } from './own-id.ts'
 import { openIdKey, purgeKeys } from './named-keys.ts'
-import { idOfEpoch, type Realm } from './own-id.ts'
 
 /** A contact that a purge could match. */
 export type PurgeCandidate = {

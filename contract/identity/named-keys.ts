@@ -1,12 +1,10 @@
 import type { ContactRecord } from '../contact-record.ts'
 import { type ConversationRecord, sourcedContacts } from '../conversation-record.ts'
-import type { FeedbackRecord } from '../feedback-record.ts'
+import { DEFAULT_SOURCE, type FeedbackRecord, feedbackSource } from '../feedback-record.ts'
 import type { PurgeRequest } from '../purge-request.ts'
-import { DEFAULT_SOURCE, feedbackSource } from '../stored-feedback.ts'
 import type { Submission } from '../submission.ts'
 import { canonicalEmail } from './canonical.ts'
-import { contactIdKey, contactSourceKey, emailKey } from './keys.ts'
-import { asOwnId, ownId, type Realm } from './own-id.ts'
+import { asOwnId, contactIdKey, contactSourceKey, emailKey, ownId, type Realm } from './own-id.ts'
 
 // Keys by which a submission or a purge names contacts. Comparing them tells whether a purge
 // concerns a submission. All keys have epoch 0.

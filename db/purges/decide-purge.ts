@@ -1,7 +1,6 @@
 import { canonicalEmail } from '../../contract/identity/canonical.ts'
 import { choosePurged, type PurgeCandidate } from '../../contract/identity/choose-purged.ts'
-import { contactIdKey, emailKey } from '../../contract/identity/keys.ts'
-import { type HashKey, idOfEpoch, type Realm } from '../../contract/identity/own-id.ts'
+import { contactIdKey, emailKey, type HashKey, idOfEpoch, type Realm } from '../../contract/identity/own-id.ts'
 import type { PurgeRequest } from '../../contract/purge-request.ts'
 import type { PurgeIdentifiers } from '../../contract/receipt.ts'
 import type { SubmissionOf } from '../../contract/submission.ts'

@@ -1,6 +1,5 @@
 import { type Job, Queue } from 'bullmq'
-import type { RemovalJob, TaggingJob, WebhookJob } from '../../contract/jobs.ts'
-import { QUEUE_NAMES, type QueueName } from '../../contract/queues.ts'
+import { QUEUE_NAMES, type QueueName, type RemovalJob, type TaggingJob, type WebhookJob } from '../../contract/jobs.ts'
 import type { RedisClient } from '../redis/connect-redis.ts'
 
 /** The approximate entries of a queue's event stream, which nothing reads. */

@@ -1,5 +1,5 @@
 import { type Job, UnrecoverableError, Worker } from 'bullmq'
-import type { QueueName } from '../../contract/queues.ts'
+import type { QueueName } from '../../contract/jobs.ts'
 import type { RedisClient } from '../redis/connect-redis.ts'
 import { FINISHED_JOBS_KEPT, queuePrefix } from './job-queues.ts'
 

@@ -6,8 +6,14 @@ import * as v from 'valibot'
 import { createResolveReferences, type ResolveReferences } from '../../api/resolve-references.ts'
 import { createAwaitProgress } from '../../api/submit/await-progress.ts'
 import { feedbackRecord } from '../../contract/feedback-record.ts'
-import { contactIdKey, emailKey, projectKey, recordContactKey } from '../../contract/identity/keys.ts'
-import { hashKeyFrom, idOfEpoch } from '../../contract/identity/own-id.ts'
+import {
+  contactIdKey,
+  emailKey,
+  hashKeyFrom,
+  idOfEpoch,
+  projectKey,
+  recordContactKey,
+} from '../../contract/identity/own-id.ts'
 import { findProgress } from '../../db/apply/answers.ts'
 import { freshSchema, type TestSchema } from '../support/schema.ts'
 import { until } from '../support/until.ts'

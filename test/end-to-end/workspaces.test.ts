@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { after, before, describe, it } from 'node:test'
-import type { QueueName } from '../../contract/queues.ts'
+import type { QueueName } from '../../contract/jobs.ts'
 import { makeToken } from '../../contract/token-format.ts'
 import { addToken } from '../../db/tokens.ts'
 import { createWorkspace } from '../../db/workspaces/workspaces.ts'

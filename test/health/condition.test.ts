@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes, randomUUID } from 'node:crypto'
 import { after, before, describe, it } from 'node:test'
-import { QUEUE_NAMES } from '../../contract/queues.ts'
+import { QUEUE_NAMES } from '../../contract/jobs.ts'
 import { Redis } from 'ioredis'
 import { type Condition, conditionOf } from '../../health/condition.ts'
 import { createMetrics } from '../../api/operators/metrics.ts'

@@ -1,6 +1,6 @@
 import type { PurgeRequest } from '../../contract/purge-request.ts'
 import { canonicalEmail } from '../../contract/identity/canonical.ts'
-import { DEFAULT_SOURCE } from '../../contract/stored-feedback.ts'
+import { DEFAULT_SOURCE } from '../../contract/feedback-record.ts'
 import { type Contacts, emailMeans, endKey } from './contacts.ts'
 import type { Conversation } from './conversations.ts'
 import type { Feedback } from './feedbacks.ts'

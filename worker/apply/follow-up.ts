@@ -1,7 +1,7 @@
 import { type HashKey, ownId } from '../../contract/identity/own-id.ts'
 import type { RemovalJob, TaggingJob } from '../../contract/jobs.ts'
 import type { SubmissionState } from '../../contract/receipt.ts'
-import { feedbackId } from '../../contract/stored-feedback.ts'
+import { feedbackId } from '../../contract/feedback-record.ts'
 import type { Submission } from '../../contract/submission.ts'
 import type { Sql } from '../../db/connection/postgres.ts'
 import { purgesUnderWayAmong } from '../../db/purges/purge.ts'

@@ -1,21 +1,22 @@
 import type { AccountRecord, ContactRecord } from '../../contract/contact-record.ts'
 import { type ConversationRecord, sourcedContacts } from '../../contract/conversation-record.ts'
-import type { FeedbackRecord } from '../../contract/feedback-record.ts'
+import { DEFAULT_SOURCE, feedbackId, type FeedbackRecord } from '../../contract/feedback-record.ts'
 import { canonicalDomain, canonicalEmail, canonicalName } from '../../contract/identity/canonical.ts'
 import {
   accountIdKey,
+  asOwnId,
   contactIdKey,
   contactSourceKey,
   emailKey,
+  ownId,
   projectKey,
+  type Realm,
   recordContactKey,
-} from '../../contract/identity/keys.ts'
-import { asOwnId, ownId, type Realm } from '../../contract/identity/own-id.ts'
+} from '../../contract/identity/own-id.ts'
 import type { JsonObject, JsonValue } from '../../contract/json.ts'
-import { DEFAULT_SOURCE, feedbackId } from '../../contract/stored-feedback.ts'
 import type { Submission, SubmissionOf } from '../../contract/submission.ts'
 import { KEY, type KeyKind, PROFILE, type WantedKeys, WHOLE, WHOLE_IF_ANONYMOUS } from '../../db/apply/load.ts'
-import type { MissingState } from '../fold/missing.ts'
+import type { MissingState } from '../fold/epochs.ts'
 
 type Keys = { [kind in KeyKind]: Map<string, number> }
 

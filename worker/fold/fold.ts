@@ -1,6 +1,6 @@
 import type { ContactRecord } from '../../contract/contact-record.ts'
 import type { Realm } from '../../contract/identity/own-id.ts'
-import { DEFAULT_SOURCE } from '../../contract/stored-feedback.ts'
+import { DEFAULT_SOURCE } from '../../contract/feedback-record.ts'
 import type { Submission } from '../../contract/submission.ts'
 import type { Loaded, LoadedRow, WantedKeys } from '../../db/apply/load.ts'
 import type { Changes } from '../../db/apply/save.ts'
@@ -12,8 +12,7 @@ import { Epochs } from './epochs.ts'
 import { Feedbacks } from './feedbacks.ts'
 import type { Profile } from './profile.ts'
 import { Projects } from './projects.ts'
-import { writeReceipt, type FoldedSubmission, type Subject } from './receipts.ts'
-import { Unresolved } from './unresolved.ts'
+import { type Link, Unresolved } from './unresolved.ts'
 
 /** A submission that the fold applies. Purges are decided separately. */
 export type FoldableSubmission = Exclude<Submission, { operation: 'purge_contact' }>
@@ -139,4 +138,28 @@ export class Fold {
         return undefined
     }
   }
+}
+
+/** The contact or conversation of a submission. Its purge frees the idempotency key. */
+export type Subject = Link | string | null
+
+export type FoldedSubmission = { submission: Submission; state: 'applied' | 'superseded'; subject: Subject }
+
+/** A replay has a receipt already, and keeps its first number. */
+export const writeReceipt = (changes: Changes, w: number, { submission, state, subject }: FoldedSubmission): void => {
+  const { submissionId: id, operation, number, originalNumber, idempotency } = submission
+  changes.receipt.push({
+    w,
+    id,
+    number: originalNumber ?? number,
+    operation,
+    state,
+    ...(originalNumber !== undefined && { is_replay: true }),
+    ...(idempotency && { key: idempotency.key, body_hash: idempotency.body, subject: idOf(subject) }),
+  })
+}
+
+const idOf = (subject: Subject): string | undefined => {
+  if (subject === null || typeof subject === 'string') return subject ?? undefined
+  return subject.profile?.current().id ?? subject.awaits ?? undefined
 }

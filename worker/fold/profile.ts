@@ -1,9 +1,10 @@
-import { instantOf } from '../../contract/date-time.ts'
-import { setMember, type JsonObject, type JsonValue } from '../../contract/json.ts'
+import { instantOf, storableDateTime } from '../../contract/date-time.ts'
+import { type JsonObject, type JsonValue, setMember } from '../../contract/json.ts'
 import type { Submission } from '../../contract/submission.ts'
-import { PRESENCE, type LoadedRow, type WholeProfile } from '../../db/apply/load.ts'
-import { Missing } from './missing.ts'
-import type { Values } from './profile-values.ts'
+import { type LoadedRow, PRESENCE, type WholeProfile } from '../../db/apply/load.ts'
+import { Missing } from './epochs.ts'
+import type { AccountRecord, ContactRecord } from '../../contract/contact-record.ts'
+import { unflattenIf } from '../../contract/unflatten.ts'
 
 /** The most metadata keys. Keys of the latest identify stay first, then the first keys by name. */
 const MOST_PROPERTIES = 1_000
@@ -167,4 +168,41 @@ export class Profile {
     if (this.#whole !== undefined) this.#whole = { ...this.#whole, properties: {} }
     this.isTrimmed = true
   }
+}
+
+/** Values of a contact or account: columns and metadata. */
+export type Values = { columns: Readonly<Record<string, JsonValue>>; properties: JsonObject }
+
+/** The `$`-keys that have a column. All other keys are metadata. */
+const SHARED = {
+  $name: 'name',
+  $contractValue: 'contract_value',
+  $createdAt: 'source_created_at',
+  $updatedAt: 'source_updated_at',
+}
+const COLUMNS: Readonly<Record<'contact' | 'account', Readonly<Record<string, string>>>> = {
+  contact: { ...SHARED, $email: 'email' },
+  account: { ...SHARED, $domain: 'domain' },
+}
+
+/** The values of an identify. */
+export const identifiedValues = (kind: 'contact' | 'account', record: ContactRecord | AccountRecord): Values => {
+  const given = unflattenIf(record.shouldUnflattenProperties, record.properties ?? {})
+  const columns: Record<string, JsonValue> = {}
+  const properties: JsonObject = {}
+  for (const key of Object.keys(given)) {
+    const value = given[key]!
+    const column = Object.hasOwn(COLUMNS[kind], key) ? COLUMNS[kind][key] : undefined
+    if (column === undefined) setMember(properties, key, value)
+    else columns[column] = isTime(column) && typeof value === 'string' ? storableDateTime(value) : value
+  }
+  return { columns, properties }
+}
+
+const isTime = (column: string): boolean => column === 'source_created_at' || column === 'source_updated_at'
+
+/** The text of a column; empty if the column has no value. */
+export const textOf = ({ columns }: Values, column: string): string => {
+  const value = columns[column]
+  return typeof value === 'string' ? value : ''
 }

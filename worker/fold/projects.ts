@@ -1,6 +1,5 @@
 import { canonicalName } from '../../contract/identity/canonical.ts'
-import { projectKey } from '../../contract/identity/keys.ts'
-import { asOwnId, type Realm } from '../../contract/identity/own-id.ts'
+import { asOwnId, projectKey, type Realm } from '../../contract/identity/own-id.ts'
 import type { FeedbackRecord } from '../../contract/feedback-record.ts'
 import type { Changes } from '../../db/apply/save.ts'
 

@@ -3,14 +3,17 @@ import { describe, it } from 'node:test'
 import {
   accountIdKey,
   accountNameKey,
+  asOwnId,
   contactIdKey,
   contactSourceKey,
   domainKey,
   emailKey,
+  hashKeyFrom,
+  idOfEpoch,
   projectKey,
+  type Realm,
   recordContactKey,
-} from '../../../contract/identity/keys.ts'
-import { asOwnId, hashKeyFrom, idOfEpoch, type Realm } from '../../../contract/identity/own-id.ts'
+} from '../../../contract/identity/own-id.ts'
 
 const hashKey = hashKeyFrom('ab'.repeat(32))
 const realm: Realm = { hashKey, workspaceId: '6f1b7c1e-52f1-4d0a-9c58-0c8f4f1f3a01' }
