@@ -9,6 +9,8 @@ import { hashKey } from '../../support/deliveries.ts'
 import { until } from '../../support/until.ts'
 
 const NUL = 'bad \u0000'
+const MANY = 10_000
+const BAD = 6_107
 
 describe('a worker that applies logs', () => {
   let rig: ApplyRig
@@ -55,20 +57,26 @@ describe('a worker that applies logs', () => {
     assert.equal(last!.description, 'number 1199')
   })
 
-  it('ends the one bad submission among many as dead, and applies the others in order', async () => {
+  it(`ends the one bad submission among ${MANY} as dead, and applies the others in order`, async () => {
     const workspaceId = await rig.makeWorkspace()
-    const ids = await rig.admit(workspaceId, withOne(100, 61, NUL))
+    const ids = await rig.admit(workspaceId, withOne(MANY, BAD, NUL))
     await rig.apply([workspaceId])
     assert.deepEqual(await rig.backlogJobs(), [workspaceId])
     await rig.apply([workspaceId], true)
     const states = await rig.statesOf(workspaceId)
     assert.deepEqual(
       ids.map((id) => states[id]),
-      ids.map((_, index): SubmissionState => (index === 61 ? 'dead' : 'applied')),
+      ids.map((_, index): SubmissionState => (index === BAD ? 'dead' : 'applied')),
     )
     assert.deepEqual(
       rig.logged('submission_dead').map(({ submissionId, attempts }) => [submissionId, attempts]),
-      [[ids[61], 1]],
+      [[ids[BAD], 1]],
+    )
+    const rows = await rig.sql<{ description: string }[]>`
+      select description from feedback where workspace_id = ${workspaceId} order by source_id`
+    assert.deepEqual(
+      rows.map(({ description }) => description),
+      Array.from({ length: 10 }, (_, index) => `number ${MANY - 10 + index}`),
     )
   })
 
