@@ -39,19 +39,18 @@ export type Service = {
  * workspaces. Several runs at once are harmless.
  */
 export const startMaintenance = (dependencies: MaintenanceDependencies): { stop: () => void } => {
-  const timers = SERVICES.map((service) => repeat(service, dependencies))
-  return { stop: () => timers.forEach(clearInterval) }
+  const stops = SERVICES.map((service) => repeat(service, dependencies))
+  return { stop: () => stops.forEach((stop) => stop()) }
 }
 
 /** A bit less than the time between two runs, so that a lone worker gets every turn. */
 const TURN_SHARE = 0.9
 
-const repeat = (
-  { name, everyMs, run }: Service,
-  dependencies: MaintenanceDependencies,
-): ReturnType<typeof setInterval> => {
+/** Repeats a service until the returned function is called. */
+const repeat = ({ name, everyMs, run }: Service, dependencies: MaintenanceDependencies): (() => void) => {
   const { redis, prefix, log } = dependencies
   let isBusy = false
+  let isStopped = false
   const once = async (): Promise<void> => {
     if (isBusy) return
     isBusy = true
@@ -60,13 +59,18 @@ const repeat = (
       const done = await run(dependencies)
       if (Object.values(done).some((count) => count > 0)) log('info', 'maintenance', { service: name, ...done })
     } catch (error) {
-      log('warn', 'maintenance_failed', { service: name, fault: describeFault(error) })
+      // The end of the process cuts a run off, and another process repeats it.
+      if (!isStopped) log('warn', 'maintenance_failed', { service: name, fault: describeFault(error) })
     } finally {
       isBusy = false
     }
   }
   void once()
-  return setInterval(() => void once(), everyMs)
+  const timer = setInterval(() => void once(), everyMs)
+  return () => {
+    isStopped = true
+    clearInterval(timer)
+  }
 }
 
 /** By then the wake of an entry has arrived, unless the process that admitted the entry died. */

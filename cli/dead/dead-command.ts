@@ -1,4 +1,3 @@
-import { REDIS_FULL_SHARE } from '../../contract/limits.ts'
 import { isDateTime } from '../../contract/date-time.ts'
 import { asOwnId } from '../../contract/identity/own-id.ts'
 import { OPERATIONS } from '../../contract/submission.ts'
@@ -15,8 +14,7 @@ import {
 import type { Sql } from '../../db/connection/postgres.ts'
 import { readPosition } from '../../db/submissions/position.ts'
 import { createLog, type Log } from '../../queue/log/log.ts'
-import type { RedisClient } from '../../queue/redis/connect-redis.ts'
-import { redisCondition } from '../../queue/redis/redis-condition.ts'
+import { isNearlyFull, redisCondition } from '../../queue/redis/redis-condition.ts'
 import { createWake, type Wake } from '../../queue/jobs/wake.ts'
 import { type CommandContext, CommandError, print, runCommand } from '../run-command.ts'
 
@@ -130,7 +128,7 @@ const replayAll = async ({ sql, openQueues }: Context, wanted: DeadFilter): Prom
   const stores: ReplayStores = { sql, log: createLog(redis, prefix), wake: createWake({ queues }) }
   const outcomes = new Map<ReplayOutcome, number>()
   for (const [index, dead] of found.entries()) {
-    if (index % LOOK_AT_MEMORY_EVERY === 0 && (await isNearlyFull(redis))) {
+    if (index % LOOK_AT_MEMORY_EVERY === 0 && isNearlyFull(await redisCondition(redis))) {
       throw new CommandError(
         `Redis is nearly full. ${index} of ${found.length} were replayed. Run the same command again later.`,
       )
@@ -158,11 +156,6 @@ const replay = async (
   await log.append([submission], await readPosition(sql, workspaceId))
   void wake.wake(workspaceId, { submissions: 1, isDeep: false })
   return outcome
-}
-
-const isNearlyFull = async (redis: RedisClient): Promise<boolean> => {
-  const { usedBytes, maxBytes } = await redisCondition(redis)
-  return maxBytes > 0 && usedBytes >= REDIS_FULL_SHARE * maxBytes
 }
 
 const drop = async ({ sql }: Context, wanted: DeadFilter): Promise<void> => {

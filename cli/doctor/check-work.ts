@@ -2,12 +2,12 @@ import { type Condition, conditionOf } from '../../health/condition.ts'
 import { type Finding as Judgement, type Judged, when } from '../../health/finding.ts'
 import { judge } from '../../health/findings.ts'
 import { oldestOf, type Point, pointOf } from '../../health/point.ts'
-import { REDIS_FULL_SHARE } from '../../contract/limits.ts'
 import type { Ledger } from '../../contract/ledger.ts'
 import { createKnownWorkspaces } from '../../db/workspaces/workspaces.ts'
 import type { Sql } from '../../db/connection/postgres.ts'
 import type { RedisClient } from '../../queue/redis/connect-redis.ts'
 import { closeQueues, openQueues } from '../../queue/jobs/job-queues.ts'
+import { isNearlyFull } from '../../queue/redis/redis-condition.ts'
 import { workspaceKeys } from '../../queue/keys.ts'
 import { type Finding, warning, well, wrongOf } from './finding.ts'
 
@@ -54,7 +54,7 @@ export const checkWork = async ({ sql, redis, prefix, maxBacklog }: Installation
 /** Judges by the bounds that each API process uses to accept or refuse submissions. */
 const judged = (points: readonly Point[], maxBacklog: number): Judged => {
   const { redisUsedBytes, redisMaxBytes, queued } = points.at(-1)!
-  const isFull = redisUsedBytes !== null && !!redisMaxBytes && redisUsedBytes >= REDIS_FULL_SHARE * redisMaxBytes
+  const isFull = isNearlyFull({ usedBytes: redisUsedBytes ?? 0, maxBytes: redisMaxBytes ?? 0 })
   return { points, pressure: isFull ? 'redis-memory' : (queued ?? 0) >= maxBacklog ? 'backlog' : undefined }
 }
 

@@ -1,3 +1,4 @@
+import { REDIS_FULL_SHARE } from '../../contract/limits.ts'
 import type { RedisClient } from './connect-redis.ts'
 import { type RedisServer, serversOf } from './redis-servers.ts'
 
@@ -29,6 +30,10 @@ export const redisCondition = async (redis: RedisClient): Promise<RedisCondition
 }
 
 const fullness = ({ usedBytes, maxBytes }: RedisCondition): number => (maxBytes === 0 ? 0 : usedBytes / maxBytes)
+
+/** Whether the API refuses submissions because Redis is filling up. */
+export const isNearlyFull = ({ usedBytes, maxBytes }: Pick<RedisCondition, 'usedBytes' | 'maxBytes'>): boolean =>
+  maxBytes > 0 && usedBytes >= REDIS_FULL_SHARE * maxBytes
 
 /** The memory and append-only file of one server. */
 export const serverCondition = async (server: RedisServer): Promise<RedisCondition> => {
