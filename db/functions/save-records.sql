@@ -1,19 +1,33 @@
 -- The parts of `save` for feedback, conversations and messages. They plan under its settings.
 
--- Inserts or replaces feedback. What a replaced one waited for and the share of its text are
--- removed. first_number stays.
+-- Inserts or replaces feedback. Counts its tags, and takes back those of the form that it replaces.
+-- What the replaced form waited for and the share of its text are removed. former_tags: those of
+-- forms that the stride has replaced already. Before a failover, they may have been stored, and a
+-- reader has seen their categories. first_number stays.
 create or replace function save_feedback(ws uuid[], ends bigint[], records jsonb) returns void
   language plpgsql as $$
 declare
   place integer;
+  given text[];
+  gone text[];
   replaced uuid[];
 begin
-  perform count_tags_of_feedback(ws, records);
-  for place, replaced in
-    select r.w, array_agg(r.id) from jsonb_to_recordset(records) as r (w integer, id uuid)
-    cross join lateral (select from feedback as x where x.workspace_id = ws[r.w] and x.id = r.id limit 1) as stored
+  for place, given, gone, replaced in
+    select r.w, array_agg(t.title) filter (where t.is_given), array_agg(t.title) filter (where not t.is_given),
+      array_agg(distinct f.id) filter (where f.id is not null)
+    from jsonb_to_recordset(records) as r (w integer, id uuid, tags text[], former_tags text[])
+    left join lateral (
+      select x.id, x.tags from feedback as x where x.workspace_id = ws[r.w] and x.id = r.id limit 1
+    ) as f on true
+    left join lateral (
+      select title, true from unnest(r.tags || r.former_tags) as title
+      union all
+      select title, false from unnest(f.tags || r.former_tags) as title
+    ) as t (title, is_given) on true
     group by r.w
   loop
+    perform count_tags(ws[place], coalesce(given, '{}'), coalesce(gone, '{}'));
+    continue when replaced is null;
     perform forget_unresolved(ws[place], replaced);
     perform take_out(ws[place], replaced);
   end loop;
@@ -32,37 +46,6 @@ begin
     source_data = excluded.source_data, contact_id = excluded.contact_id, account_id = excluded.account_id,
     project_id = excluded.project_id, source_created_at = excluded.source_created_at, number = excluded.number,
     tagger_version = null, change_position = excluded.change_position;
-end $$;
-
--- Counts the tags of feedback that is about to be saved, and takes back those of its stored form.
--- former_tags: those of forms that the stride has replaced already. Before a failover, they may have
--- been stored, and a reader has seen their categories.
-create or replace function count_tags_of_feedback(ws uuid[], records jsonb) returns void
-  language plpgsql as $$
-declare
-  place integer;
-  given text[];
-  gone text[];
-begin
-  for place, given, gone in
-    select t.w, coalesce(array_agg(t.title) filter (where t.is_given), '{}'), coalesce(array_agg(t.title) filter (where not t.is_given), '{}')
-    from (
-      select r.w, g.title, true as is_given
-      from jsonb_to_recordset(records) as r (w integer, tags text[], former_tags text[])
-      cross join lateral unnest(r.tags || r.former_tags) as g (title)
-      union all
-      select r.w, g.title, false
-      from jsonb_to_recordset(records) as r (w integer, former_tags text[]) cross join lateral unnest(r.former_tags) as g (title)
-      union all
-      select r.w, g.title, false
-      from jsonb_to_recordset(records) as r (w integer, id uuid)
-      cross join lateral (select x.tags from feedback as x where x.workspace_id = ws[r.w] and x.id = r.id limit 1) as f
-      cross join lateral unnest(f.tags) as g (title)
-    ) as t
-    group by t.w
-  loop
-    perform count_tags(ws[place], given, gone);
-  end loop;
 end $$;
 
 -- records: conversations that are replaced or new. touched: conversations that an older submission
