@@ -3,7 +3,7 @@ import { conditionOf, type ReadCondition } from '../health/condition.ts'
 import { answerSeconds } from '../db/connection/answer-time.ts'
 import { createKnownWorkspaces } from '../db/workspaces/workspaces.ts'
 import { readChanges } from '../db/reads/changes.ts'
-import { findAccount, readAccountStory, readFeedbackContext } from '../db/reads/context.ts'
+import { findAccount, readAccountContext, readFeedbackContext } from '../db/reads/context.ts'
 import { compareSpans, countFeedback } from '../db/reads/insights.ts'
 import { readList } from '../db/reads/lists.ts'
 import { currentId, readRecords } from '../db/reads/records.ts'
@@ -131,7 +131,7 @@ const agentsIn = ({ config, log, readingSql: sql }: Resources): Omit<AppDependen
     count: (asked) => withinTime(countFeedback(sql, asked), READ_TIMEOUT_MS),
     compare: (asked) => withinTime(compareSpans(sql, asked), READ_TIMEOUT_MS),
     feedbackContext: (...asked) => withinTime(readFeedbackContext(sql, ...asked), READ_TIMEOUT_MS),
-    accountStory: (...asked) => withinTime(readAccountStory(sql, ...asked), READ_TIMEOUT_MS),
+    accountContext: (...asked) => withinTime(readAccountContext(sql, ...asked), READ_TIMEOUT_MS),
     findAccount: (...asked) => withinTime(findAccount(sql, ...asked), READ_TIMEOUT_MS),
   }
   const callsPerMinute = config.AGENT_CALLS_PER_MINUTE

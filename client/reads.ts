@@ -27,6 +27,7 @@ export type FeedbackQuery = ListQuery & {
   readonly source?: string | undefined
   readonly tag?: string | readonly string[] | undefined
   readonly customerId?: string | undefined
+  /** Feedback without an account belongs to the account of its contact. */
   readonly accountId?: string | undefined
   readonly projectId?: string | undefined
   readonly ratingMin?: number | undefined

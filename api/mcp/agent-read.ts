@@ -1,17 +1,18 @@
-import type { AccountStory, FeedbackContext } from '../../db/reads/context.ts'
+import type { AccountContext, FeedbackContext } from '../../db/reads/context.ts'
 import type { Comparison, ComparisonRequest, Counts, GroupRequest } from '../../db/reads/insights.ts'
 import type { FeedbackFilters, ListRequest } from '../../db/reads/lists.ts'
 import { isRefusal, type Refusal } from '../refusal.ts'
 import { type Page, readPage, withCurrentIds } from '../reads/lists.ts'
 import { type Read, withPermit } from '../reads/reads.ts'
+import { feedbackOf } from './answers.ts'
 import type { Sight } from './quote.ts'
 
 /** The reads of agents alone. Each rejects if the database does not answer in time. */
 export type AgentReads = {
   count: (asked: GroupRequest) => Promise<Counts>
   compare: (asked: ComparisonRequest) => Promise<Comparison>
-  feedbackContext: (workspaceId: string, asked: { id: string; others: number }) => Promise<FeedbackContext | undefined>
-  accountStory: (workspaceId: string, asked: { id: string; latest: number }) => Promise<AccountStory | undefined>
+  feedbackContext: (workspaceId: string, id: string) => Promise<FeedbackContext | undefined>
+  accountContext: (workspaceId: string, id: string) => Promise<AccountContext | undefined>
   findAccount: (workspaceId: string, nameOrDomain: string) => Promise<string | undefined>
 }
 
@@ -37,6 +38,19 @@ export const findRecords = async (
     next = (JSON.parse(page.next) as string | null) ?? undefined
   } while (next !== undefined && records.length < wanted.limit && performance.now() < until)
   return { records, next: next ?? null }
+}
+
+export type FeedbackPage = { limit: number; next?: string | undefined; order?: 'newest' | 'oldest' }
+
+/** The next feedback of a list, as agents see it. */
+export const findFeedback = async (
+  asked: AgentRead,
+  filters: FeedbackFilters,
+  { limit, next: from, order = 'newest' }: FeedbackPage,
+): Promise<{ feedback: ReturnType<typeof feedbackOf>[]; next: string | null } | Refusal> => {
+  const page = await findRecords(asked, { kind: 'feedback', limit, isOldest: order === 'oldest', filters }, from)
+  if (isRefusal(page)) return page
+  return { feedback: page.records.map((record) => feedbackOf(record, asked.sight)), next: page.next }
 }
 
 /** Reads figures of groups with a permit, in the workspace and with the current ids of the filters. */

@@ -1,8 +1,8 @@
 import * as v from 'valibot'
 import { DIMENSION_NAMES } from '../../db/reads/insights.ts'
 import { isRefusal } from '../refusal.ts'
-import { change, changeOf, feedbackItem, feedbackOf, figures, group, groupOf, notice } from './answers.ts'
-import { compareIn, countIn, findRecords } from './agent-read.ts'
+import { change, changeOf, feedbackItem, figures, group, groupOf, notice } from './answers.ts'
+import { compareIn, countIn, findFeedback } from './agent-read.ts'
 import { days, filters, filtersOf, groupLimit, limit, span, time, words } from './inputs.ts'
 import { NOTICE } from './quote.ts'
 import { defineTool } from './tool.ts'
@@ -49,12 +49,11 @@ export const whatsNew = defineTool({
     const wanted = filtersOf({ createdFrom: since })
     const counts = await countIn(asked, { by: 'tag', filters: wanted, limit: TOP_TAGS })
     if (isRefusal(counts)) return counts
-    const list = { kind: 'feedback', limit: most, isOldest: false, filters: wanted } as const
-    const page = await findRecords(asked, list, undefined)
+    const page = await findFeedback(asked, wanted, { limit: most })
     if (isRefusal(page)) return page
     const { feedback, rated, averageRating } = counts
     const topTags = counts.top.map((each) => groupOf(each, 'tag', asked.sight))
-    const newest = page.records.map((record) => feedbackOf(record, asked.sight))
+    const newest = page.feedback
     return { answer: { notice: NOTICE, feedback, rated, averageRating, topTags, newest }, records: newest.length }
   },
 })

@@ -98,7 +98,7 @@ export const filters = {
   ),
   customerId: v.optional(ownId('Feedback of this customer.')),
   accountId: v.optional(
-    ownId('Feedback of this account (company). Feedback without an account counts to that of its customer.'),
+    ownId('Feedback of this account (company). Feedback without an account belongs to that of its customer.'),
   ),
   projectId: v.optional(ownId('Feedback about this project.')),
   ...ratings,
@@ -110,7 +110,7 @@ export const filtersOf = (given: v.InferOutput<typeof allFilters>): FeedbackFilt
   source: given.source,
   tag: given.tags,
   customerId: given.customerId,
-  ofAccountId: given.accountId,
+  accountId: given.accountId,
   projectId: given.projectId,
   ratingMin: given.ratingMin,
   ratingMax: given.ratingMax,

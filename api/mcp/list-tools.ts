@@ -1,33 +1,21 @@
 import * as v from 'valibot'
 import type { FeedbackFilters } from '../../db/reads/lists.ts'
 import { isRefusal, type Refusal } from '../refusal.ts'
-import { conversationItem, conversationOf, feedbackItem, feedbackOf, nextPage, notice } from './answers.ts'
-import { type AgentRead, findRecords } from './agent-read.ts'
+import { conversationItem, conversationOf, feedbackItem, nextPage, notice } from './answers.ts'
+import { type AgentRead, type FeedbackPage, findFeedback, findRecords } from './agent-read.ts'
 import { filters, filtersOf, limit, next, order, ratings, span, tag, words } from './inputs.ts'
 import { NOTICE, quoteSchema } from './quote.ts'
 import { type Answered, defineTool } from './tool.ts'
 
 const feedbackPage = v.strictObject({ notice, feedback: v.array(feedbackItem), next: nextPage })
-type Listed = { limit: number; next?: string | undefined; order?: 'newest' | 'oldest' }
-
-const feedbackIn = async (
-  asked: AgentRead,
-  wanted: FeedbackFilters,
-  { limit: most, next: from, order: first = 'newest' }: Listed,
-) => {
-  const list = { kind: 'feedback', limit: most, isOldest: first === 'oldest', filters: wanted } as const
-  const page = await findRecords(asked, list, from)
-  return isRefusal(page) ? page : { ...page, feedback: page.records.map((record) => feedbackOf(record, asked.sight)) }
-}
 
 const pageOf = async (
   asked: AgentRead,
   wanted: FeedbackFilters,
-  listed: Listed,
+  page: FeedbackPage,
 ): Promise<Answered<v.InferOutput<typeof feedbackPage>> | Refusal> => {
-  const page = await feedbackIn(asked, wanted, listed)
-  if (isRefusal(page)) return page
-  return { answer: { notice: NOTICE, feedback: page.feedback, next: page.next }, records: page.feedback.length }
+  const found = await findFeedback(asked, wanted, page)
+  return isRefusal(found) ? found : { answer: { notice: NOTICE, ...found }, records: found.feedback.length }
 }
 
 export const searchFeedback = defineTool({
@@ -63,7 +51,7 @@ export const quotesForTag = defineTool({
     next: nextPage,
   }),
   run: async (asked, { tag: wanted, ...given }) => {
-    const page = await feedbackIn(asked, filtersOf({ ...given, tags: [wanted] }), given)
+    const page = await findFeedback(asked, filtersOf({ ...given, tags: [wanted] }), given)
     if (isRefusal(page)) return page
     const quotes = page.feedback.map(({ createdAt, rating, quote }) => ({
       createdAt,

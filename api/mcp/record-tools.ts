@@ -22,7 +22,7 @@ import {
   present,
   SINGLE_CHARACTERS,
 } from './answers.ts'
-import { type AgentRead, countIn, findRecords } from './agent-read.ts'
+import { type AgentRead, countIn, findFeedback, findRecords } from './agent-read.ts'
 import { identifier, limit, next, order, ownId } from './inputs.ts'
 import { NOTICE } from './quote.ts'
 import { type Answered, defineTool } from './tool.ts'
@@ -53,19 +53,21 @@ export const readFeedback = async (
   if (isRefusal(found)) return found
   const context = await withPermit(
     asked,
-    async () => (await agentReads.feedbackContext(workspaceId, { id: found.id, others: OTHERS })) ?? NO_SUCH_RECORD,
+    async () => (await agentReads.feedbackContext(workspaceId, found.id)) ?? NO_SUCH_RECORD,
   )
   if (isRefusal(context)) return context
-  const { project } = context
+  const { customer: from, project } = context
+  const others = from ? await findFeedback(asked, { customerId: from.id }, { limit: OTHERS + 1 }) : { feedback: [] }
+  if (isRefusal(others)) return others
   const answer = present({
     notice: NOTICE,
     feedback: feedbackOf(JSON.parse(found.json), sight, SINGLE_CHARACTERS),
-    customer: context.customer && customerOf(context.customer, sight),
+    customer: from && customerOf(from, sight),
     account: context.account && accountOf(context.account, sight),
     project: project && { id: project.id, name: label(project.name, sight) },
     sourceId: personal(context.sourceId, sight),
     sourceData: personal(context.sourceData, sight),
-    othersOfCustomer: context.others.map((json) => feedbackOf(JSON.parse(json), sight)),
+    othersOfCustomer: others.feedback.filter((other) => other.id !== found.id).slice(0, OTHERS),
   })
   return { answer, records: 1 + answer.othersOfCustomer.length }
 }
@@ -97,14 +99,16 @@ export const readAccount = async (
   const { workspaceId, sight, agentReads, dependencies } = asked
   const found = await withPermit(asked, async () => {
     const id = await dependencies.currentId(workspaceId, { kind: 'account', id: given })
-    return (await agentReads.accountStory(workspaceId, { id, latest: LATEST })) ?? NO_SUCH_RECORD
+    return (await agentReads.accountContext(workspaceId, id)) ?? NO_SUCH_RECORD
   })
   if (isRefusal(found)) return found
-  const own = { filters: { ofAccountId: found.id }, limit: TOP_GROUPS }
-  const counts = await countIn(asked, { ...own, by: 'tag' })
+  const filters = { accountId: found.id }
+  const counts = await countIn(asked, { by: 'tag', filters, limit: TOP_GROUPS })
   if (isRefusal(counts)) return counts
-  const weeks = await countIn(asked, { ...own, by: 'week' })
+  const weeks = await countIn(asked, { by: 'week', filters, limit: TOP_GROUPS })
   if (isRefusal(weeks)) return weeks
+  const latest = await findFeedback(asked, filters, { limit: LATEST })
+  if (isRefusal(latest)) return latest
   const answer = {
     notice: NOTICE,
     account: accountOf(found, sight),
@@ -114,7 +118,7 @@ export const readAccount = async (
     averageRating: counts.averageRating,
     topTags: counts.top.map((each) => groupOf(each, 'tag', sight)),
     weeks: weeks.top.map((each) => groupOf(each, 'week', sight)),
-    latest: found.latest.map((json) => feedbackOf(JSON.parse(json), sight)),
+    latest: latest.feedback,
   }
   return { answer, records: answer.latest.length }
 }

@@ -31,7 +31,10 @@ const PARAMETER_TEXTS: Readonly<Record<keyof typeof FEEDBACK_PARAMETERS, Paramet
     schema: { type: 'array', items: { type: 'string' } },
   },
   customerId: ownId('Records of this contact. An id that was merged stands for the contact that absorbed it.'),
-  accountId: ownId('Records of this account. An id that was merged stands for the account that absorbed it.'),
+  accountId: ownId(
+    'Records of this account. A record without an account belongs to the account of its contact. An id that was merged stands ' +
+      'for the account that absorbed it.',
+  ),
   projectId: ownId('Records about this project.'),
   ratingMin: rating('Records with at least this rating.'),
   ratingMax: rating('Records with at most this rating.'),

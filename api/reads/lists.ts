@@ -59,13 +59,12 @@ export const withCurrentIds = async (
   { workspaceId, dependencies }: Pick<Read, 'workspaceId' | 'dependencies'>,
   filters: ListRequest['filters'],
 ): Promise<FeedbackFilters> => {
-  const { customerId, accountId, ofAccountId } = filters
+  const { customerId, accountId } = filters
   const { currentId } = dependencies
   return {
     ...filters,
     ...(customerId && { customerId: await currentId(workspaceId, { kind: 'customer', id: customerId }) }),
     ...(accountId && { accountId: await currentId(workspaceId, { kind: 'account', id: accountId }) }),
-    ...(ofAccountId && { ofAccountId: await currentId(workspaceId, { kind: 'account', id: ofAccountId }) }),
   }
 }
 

@@ -133,41 +133,86 @@ as $$
     record)
 $$;
 
--- The next ids of a list, newest or oldest first, behind a place in it: the time and id of a
--- record. `scope` narrows the list by an index, `condition` by a look at each record, at most
--- `most_looked` of them. Both are SQL of the caller over `r`, with `filters` for their values. The
--- last row may not match: it tells the caller where to go on. The time is compared with -infinity,
--- since an index whose condition is a null test serves only a query with a comparison.
-create or replace function list_ids(
+-- A list in the order of an index, as SQL: newest or oldest first, from behind a place in it, up to
+-- $6 records. `scope` narrows it by an index; `condition` says which records match. Both are SQL of
+-- the caller over `r`, with $2 for their values. The time is compared with -infinity, since an index
+-- whose condition is a null test serves only a query with a comparison.
+create or replace function list_query(of_table text, scope text, condition text, is_behind boolean, is_oldest boolean)
+returns text
+  language sql immutable as $$
+  select format(
+    'select s.*, row_number() over () as place
+     from (
+       select r.id, r.created_at, (%2$s) as is_match from %1$I as r
+       where r.workspace_id = $1 and r.created_at > ''-infinity'' and (%3$s) %4$s
+       order by r.created_at %5$s, r.id %5$s limit $6
+     ) as s',
+    of_table, condition, scope,
+    case when is_behind then
+      format('and (r.created_at, r.id) %s ($3::timestamp at time zone ''utc'', $4)', case when is_oldest then '>' else '<' end)
+    end,
+    case when is_oldest then 'asc' else 'desc' end)
+$$;
+
+-- The next `most` matching ids of a list. It looks at `most_looked` records. is_end: the last of
+-- these, which may not match; the list can go on behind it.
+create or replace function list_places(
   ws uuid, of_table text, scope text, condition text, filters jsonb, after_at text, after_id uuid, is_oldest boolean,
   most integer, most_looked integer
-) returns table (id uuid, at text, is_match boolean)
+) returns table (id uuid, at text, is_match boolean, is_end boolean)
   language plpgsql stable
   set enable_seqscan = off
   set enable_bitmapscan = off
   set enable_sort = off
 as $$
-declare
-  direction text := case when is_oldest then 'asc' else 'desc' end;
-  behind text := case when is_oldest then '>' else '<' end;
 begin
   return query execute format(
-    'select l.id, (l.created_at at time zone ''utc'')::text, l.is_match
-     from (
-       select s.*, row_number() over () as place
-       from (
-         select r.id, r.created_at, (%2$s) as is_match from %1$I as r
-         where r.workspace_id = $1 and r.created_at > ''-infinity'' and (%3$s) %4$s
-         order by r.created_at %5$s, r.id %5$s limit $6
-       ) as s
-     ) as l
-     where l.is_match or l.place = $6
-     limit $5',
-    of_table, condition, scope,
-    case when after_id is not null then
-      format('and (r.created_at, r.id) %s ($3::timestamp at time zone ''utc'', $4)', behind) else '' end,
-    direction)
+    'select l.id, (l.created_at at time zone ''utc'')::text, l.is_match, l.place = $6
+     from (%s) as l where l.is_match or l.place = $6 limit $5',
+    list_query(of_table, scope, condition, after_id is not null, is_oldest))
   using ws, filters, after_at, after_id, most, most_looked;
+end $$;
+
+-- The same for feedback of an account. Feedback without an account belongs to that of its customer,
+-- so this merges the list of the account with the lists of its customers, each to the same depth.
+-- The result ends where the first of them can go on. If that depth would be less than ten records, it
+-- walks through all feedback instead, with `account_condition`.
+create or replace function list_account_places(
+  ws uuid, account_condition text, scope text, condition text, filters jsonb, after_at text, after_id uuid,
+  is_oldest boolean, most integer, most_looked integer
+) returns table (id uuid, at text, is_match boolean, is_end boolean)
+  language plpgsql stable
+  set enable_seqscan = off
+  set enable_bitmapscan = off
+as $$
+declare
+  most_customers integer := most_looked / 10;
+  account uuid := (filters ->> 'accountId')::uuid;
+  customers uuid[] := array(
+    select c.id from contact as c where c.workspace_id = ws and c.account_id = account limit most_customers + 1);
+  -- Without a condition, a list needs no more than a page.
+  depth integer := least(most_looked / (cardinality(customers) + 1), case condition when 'true' then most end);
+begin
+  if cardinality(customers) > most_customers then
+    return query select p.* from list_places(
+      ws, 'feedback', scope, account_condition || ' and ' || condition, filters, after_at, after_id, is_oldest, most,
+      most_looked) as p;
+    return;
+  end if;
+  return query execute format(
+    'select l.id, (l.created_at at time zone ''utc'')::text, l.is_match, l.place = $6
+     from (
+       select s.*, count(*) filter (where s.place = $6)
+         over (order by s.created_at %3$s, s.id %3$s rows unbounded preceding) as ends
+       from (%1$s union all select s.* from unnest($8) as c (id) cross join lateral (%2$s) as s) as s
+     ) as l
+     where (l.ends = 0 and l.is_match) or (l.ends = 1 and l.place = $6)
+     order by l.created_at %3$s, l.id %3$s limit $5',
+    list_query('feedback', 'r.account_id = $7 and ' || scope, condition, after_id is not null, is_oldest),
+    list_query(
+      'feedback', 'r.contact_id = c.id and r.account_id is null and ' || scope, condition, after_id is not null, is_oldest),
+    case when is_oldest then 'asc' else 'desc' end)
+  using ws, filters, after_at, after_id, most, depth, account, customers;
 end $$;
 
 -- The next changes of a workspace behind a position, in order, with the current records. gone: the

@@ -7,10 +7,9 @@ export type FeedbackFilters = {
   /** Feedback with all of these tags. */
   tag?: readonly string[] | undefined
   customerId?: string | undefined
+  /** The account of the feedback, or of its customer if it names none. */
   accountId?: string | undefined
   projectId?: string | undefined
-  /** The account of the feedback, or of its customer if it names none. */
-  ofAccountId?: string | undefined
   ratingMin?: number | undefined
   ratingMax?: number | undefined
   createdFrom?: string | undefined
@@ -41,7 +40,8 @@ export type ListPage = { records: string[]; next: Place | undefined }
 const LEADING = {
   conversationId: `r.conversation_id = ($2 ->> 'conversationId')::uuid`,
   customerId: `r.contact_id = ($2 ->> 'customerId')::uuid`,
-  accountId: `r.account_id = ($2 ->> 'accountId')::uuid`,
+  accountId: `coalesce(r.account_id, (select c.account_id from contact as c where c.workspace_id = $1 and c.id = r.contact_id))
+    = ($2 ->> 'accountId')::uuid`,
   projectId: `r.project_id = ($2 ->> 'projectId')::uuid`,
   source: `r.source = $2 ->> 'source'`,
 }
@@ -52,12 +52,6 @@ const RANGES = {
 }
 const CONDITIONS = {
   ...LEADING,
-  ofAccountId: `r.id in (
-    select o.id from feedback as o where o.workspace_id = $1 and o.account_id = ($2 ->> 'ofAccountId')::uuid
-    union all
-    select o.id from contact as c
-    join feedback as o on o.workspace_id = c.workspace_id and o.contact_id = c.id and o.account_id is null
-    where c.workspace_id = $1 and c.account_id = ($2 ->> 'ofAccountId')::uuid)`,
   ratingMin: `r.rating >= ($2 ->> 'ratingMin')::float8`,
   ratingMax: `r.rating <= ($2 ->> 'ratingMax')::float8`,
   tag: `r.tags @> array(select jsonb_array_elements_text($2 -> 'tag'))`,
@@ -66,9 +60,17 @@ const CONDITIONS = {
     select '%' || regexp_replace(lower(word), '([\\\\%_])', '\\\\\\1', 'g') || '%' from jsonb_array_elements_text($2 -> 'q') as word))`,
 }
 
+/** The condition of an account for statements that find all of its feedback at once. */
+const WHOLE_ACCOUNT = `r.id in (
+  select o.id from feedback as o where o.workspace_id = $1 and o.account_id = ($2 ->> 'accountId')::uuid
+  union all
+  select o.id from contact as c
+  join feedback as o on o.workspace_id = c.workspace_id and o.contact_id = c.id and o.account_id is null
+  where c.workspace_id = $1 and c.account_id = ($2 ->> 'accountId')::uuid)`
+
 /** All filters as an SQL condition over `r`, with the workspace as $1 and the filters as $2. */
 export const conditionOf = (filters: FeedbackFilters): string =>
-  conjunction([...given(CONDITIONS, filters), ...given(RANGES, filters)])
+  conjunction([...given({ ...CONDITIONS, accountId: WHOLE_ACCOUNT }, filters), ...given(RANGES, filters)])
 
 /** The most records that one call looks at. It returns the matches and the place to go on. */
 const MOST_LOOKED = 20_000
@@ -77,31 +79,31 @@ const MOST_LOOKED = 20_000
  * A page of a list, with at most `limit` records and 4 MiB. It can have fewer records, or none,
  * although the list goes on.
  */
-export const readList = async (sql: Sql, request: ListRequest): Promise<ListPage> => {
+export const readList = async (sql: Sql, request: ListRequest, mostLooked = MOST_LOOKED): Promise<ListPage> => {
   const { workspaceId, kind, filters, after, isOldest, limit } = request
-  const leading = given(LEADING, filters).slice(0, 1)
-  const scope = conjunction([...leading, ...given(RANGES, filters)])
-  const condition = conjunction(given(CONDITIONS, filters).filter((each) => !leading.includes(each)))
-  const found = await sql<(Place & { is_match: boolean })[]>`
-    select id, at, is_match from list_ids(
-      ${workspaceId}::uuid, ${RECORD_TABLES[kind]}, ${scope}, ${condition}, ${sql.json(filters)},
-      ${after?.at ?? null}, ${after?.id ?? null}::uuid, ${isOldest}, ${limit + 1}, ${MOST_LOOKED})`
-  const matches = found.filter(({ is_match }) => is_match).slice(0, limit)
+  const [leading] = given(LEADING, filters)
+  const isOfAccount = leading === LEADING.accountId
+  const scope = conjunction([...(leading && !isOfAccount ? [leading] : []), ...given(RANGES, filters)])
+  const condition = conjunction(given(CONDITIONS, filters).filter((each) => each !== leading))
+  const found = await sql<(Place & { is_match: boolean; is_end: boolean })[]>`
+    select id, at, is_match, is_end
+    from ${sql(isOfAccount ? 'list_account_places' : 'list_places')}(
+      ${workspaceId}::uuid, ${isOfAccount ? LEADING.accountId : RECORD_TABLES[kind]}, ${scope}, ${condition}, ${sql.json(filters)},
+      ${after?.at ?? null}, ${after?.id ?? null}::uuid, ${isOldest}, ${limit + 1}, ${mostLooked})`
+  const matches = found.filter(({ is_match }) => is_match)
+  const shown = matches.slice(0, limit)
   const read = await readRecords(
     sql,
     workspaceId,
-    matches.map(({ id }) => ({ kind, id })),
+    shown.map(({ id }) => ({ kind, id })),
   )
-  const records = read.filter((record) => record !== undefined)
-  const isCut = read.length < matches.length
-  const last = isCut ? matches[read.length - 1] : found.length > limit ? matches.at(-1) : lookedThrough(found)
-  return { records, next: last && { at: last.at, id: last.id } }
-}
-
-/** The last record that was looked at, if the call reached its bound. */
-const lookedThrough = <Row extends { is_match: boolean }>(found: readonly Row[]): Row | undefined => {
-  const last = found.at(-1)
-  return last?.is_match === false ? last : undefined
+  const isCut = read.length < shown.length
+  const last = isCut
+    ? shown[read.length - 1]
+    : matches.length > limit
+      ? shown.at(-1)
+      : found.find(({ is_end }) => is_end)
+  return { records: read.filter((record) => record !== undefined), next: last && { at: last.at, id: last.id } }
 }
 
 const given = (conditions: Readonly<Record<string, string>>, filters: Readonly<Record<string, unknown>>): string[] =>

@@ -111,20 +111,22 @@ const WORKS: Readonly<Record<string, (sql: Sql, round: string) => Promise<number
     }))
     return 2 * BATCH
   },
-  'pages of lists, of lists of one customer, and of changes': async (sql) => {
+  'pages of lists, of lists of one customer or account, and of changes': async (sql) => {
     const page = { workspaceId, after: undefined, isOldest: false, limit: BATCH }
-    const [row] = await sql<{ id: string; place: string }[]>`
-      select f.contact_id as id, p.change_position as place from feedback as f, workspace_progress as p
-      where f.workspace_id = ${workspaceId} and p.workspace_id = f.workspace_id and f.contact_id is not null limit 1`
+    const [row] = await sql<{ id: string; account: string; place: string }[]>`
+      select f.contact_id as id, f.account_id as account, p.change_position as place from feedback as f, workspace_progress as p
+      where f.workspace_id = ${workspaceId} and p.workspace_id = f.workspace_id and f.contact_id is not null
+        and f.account_id is not null limit 1`
     await readList(sql, { ...page, kind: 'feedback', filters: {} })
     await readList(sql, { ...page, kind: 'feedback', filters: { customerId: row!.id } })
+    await readList(sql, { ...page, kind: 'feedback', filters: { accountId: row!.account } })
     await readList(sql, { ...page, kind: 'customer', filters: {} })
     await readList(sql, { ...page, kind: 'conversation', filters: {} })
     await readChanges(sql, workspaceId, {
       after: { position: Number(row!.place) - BATCH, passSince: undefined },
       limit: BATCH,
     })
-    return 4 * BATCH
+    return 5 * BATCH
   },
   'feedback that names external ids, known and unknown': async (sql, round) => {
     await apply(sql, 'create_feedback', (index) => ({

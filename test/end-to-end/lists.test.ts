@@ -45,11 +45,19 @@ describe('lists over HTTP', () => {
         rating: at % 6 === 5 ? null : at % 6,
         createdAt: `2026-01-${String(1 + (at % 5)).padStart(2, '0')}T00:00:00Z`,
         contact: { email: `p${at % 7}@example.org` },
-        account: { name: `A${at % 3}` },
+        account: at % 4 > 0 ? { name: `A${at % 3}` } : null,
         project: { name: `P${at % 2}` },
       },
     }))
-    const { body } = await own.post('/batch', { items }, { headers: { Prefer: 'wait=30' } })
+    const people = Array.from({ length: 5 }, (_, at) => ({
+      operation: 'identify_contact',
+      body: {
+        id: `p${at}`,
+        properties: { $email: `p${at}@example.org` },
+        account: { id: `a${at % 2}`, properties: { $name: `A${at % 2}`, $domain: `a${at % 2}.example` } },
+      },
+    }))
+    const { body } = await own.post('/batch', { items: [...people, ...items] }, { headers: { Prefer: 'wait=30' } })
     for (const { state } of body.results) assert.equal(state, 'applied')
     const ids = async (table: string): Promise<string[]> => {
       const rows = await service.all<{ id: string }[]>`
@@ -82,19 +90,21 @@ describe('lists over HTTP', () => {
         const found = await walk(`${query}&limit=${limit}`, token)
         const { source, tag, customerId, accountId, projectId, ratingMin, ratingMax, createdFrom, createdTo, q } = given
         const rows = await service.all<{ id: string }[]>`
-          select id from feedback as f where workspace_id = ${own.workspaceId}
+          select f.id from feedback as f
+          left join contact as c on c.workspace_id = f.workspace_id and c.id = f.contact_id
+          where f.workspace_id = ${own.workspaceId}
             and (${source ?? null}::text is null or source = ${source ?? null})
             and (${tag ?? null}::text[] is null or tags @> ${tag ?? null}::text[])
-            and (${customerId ?? null}::uuid is null or contact_id = ${customerId ?? null}::uuid)
-            and (${accountId ?? null}::uuid is null or account_id = ${accountId ?? null}::uuid)
+            and (${customerId ?? null}::uuid is null or f.contact_id = ${customerId ?? null}::uuid)
+            and (${accountId ?? null}::uuid is null or coalesce(f.account_id, c.account_id) = ${accountId ?? null}::uuid)
             and (${projectId ?? null}::uuid is null or project_id = ${projectId ?? null}::uuid)
             and (${ratingMin ?? null}::float8 is null or rating >= ${ratingMin ?? null}::float8)
             and (${ratingMax ?? null}::float8 is null or rating <= ${ratingMax ?? null}::float8)
-            and (${createdFrom ?? null}::timestamptz is null or created_at >= ${createdFrom ?? null}::timestamptz)
-            and (${createdTo ?? null}::timestamptz is null or created_at < ${createdTo ?? null}::timestamptz)
+            and (${createdFrom ?? null}::timestamptz is null or f.created_at >= ${createdFrom ?? null}::timestamptz)
+            and (${createdTo ?? null}::timestamptz is null or f.created_at < ${createdTo ?? null}::timestamptz)
             and lower(coalesce(title, '') || ' ' || description) like all (
               array(select '%' || replace(lower(w), '%', '\\%') || '%' from regexp_split_to_table(${q ?? ''}, ' ') as w))
-          order by created_at desc, id desc`
+          order by f.created_at desc, f.id desc`
         const expected = rows.map(({ id }) => id)
         assert.deepEqual(found, given.order === 'oldest' ? expected.toReversed() : expected)
       }),

@@ -68,7 +68,7 @@ export const asksNothing: McpDependencies = {
     count: notAsked,
     compare: notAsked,
     feedbackContext: notAsked,
-    accountStory: notAsked,
+    accountContext: notAsked,
     findAccount: async () => undefined,
   },
   limit: () => 0,

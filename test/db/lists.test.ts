@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { after, before, describe, it } from 'node:test'
+import * as fc from 'fast-check'
+import { type ListRequest, readList } from '../../db/reads/lists.ts'
+import { makeWorkspaces } from '../support/deliveries.ts'
+import { seeded } from '../support/property-seed.ts'
+import { freshSchema, type TestSchema } from '../support/schema.ts'
+
+const workspaceId = '6f1b7c1e-52f1-4d0a-9c58-0c8f4f1f3a09'
+const ACCOUNTS = ['a1b2c3d4-0000-8000-8000-000000000001', 'a1b2c3d4-0000-8000-8000-000000000002']
+const CUSTOMERS = 12
+const FEEDBACK = 300
+
+describe('a list of which one call looks at few records', () => {
+  let schema: TestSchema
+  before(async () => {
+    schema = await freshSchema(1)
+    const { sql } = schema
+    await makeWorkspaces(sql, [workspaceId])
+    await sql`
+      insert into contact (workspace_id, id, account_id, first_number, number, change_position)
+      select ${workspaceId}, md5('c' || n)::uuid, (${ACCOUNTS}::uuid[])[1 + n % 3], n, n, n
+      from generate_series(1, ${CUSTOMERS}) as n`
+    // Several have the same time, some no customer, some an account of their own.
+    await sql`
+      insert into feedback (workspace_id, id, description, tags, tags_generated, source, contact_id, account_id,
+        first_number, number, change_position)
+      select ${workspaceId}, md5('f' || n)::uuid, 'x', array['t' || n % 4], true, 'API',
+        case when n % 7 > 0 then md5('c' || 1 + (n * n) % ${CUSTOMERS})::uuid end, (${ACCOUNTS}::uuid[])[1 + n % 5],
+        n / 3, n / 3, n
+      from generate_series(1, ${FEEDBACK}) as n`
+  })
+  after(() => schema?.drop())
+
+  const walk = async (request: Omit<ListRequest, 'after'>, mostLooked: number): Promise<string[]> => {
+    const found: string[] = []
+    let after: ListRequest['after']
+    do {
+      const { records, next } = await readList(schema.sql, { ...request, after }, mostLooked)
+      assert.ok(records.length <= request.limit)
+      found.push(...records.map((record) => (JSON.parse(record) as { id: string }).id))
+      after = next
+    } while (after !== undefined)
+    return found
+  }
+
+  it('goes on to its end and repeats nothing, for an account and its customers, too', async () => {
+    const filters = fc.record(
+      {
+        accountId: fc.constantFrom(...ACCOUNTS, randomUUID()),
+        tag: fc.constantFrom(['t0'], ['t3']),
+        createdTo: fc.constant('2100-01-01T00:00:00Z'),
+      },
+      { requiredKeys: [] },
+    )
+    const bounds = fc.record({ limit: fc.integer({ min: 1, max: 40 }), mostLooked: fc.integer({ min: 1, max: 400 }) })
+    await fc.assert(
+      fc.asyncProperty(filters, bounds, fc.boolean(), async (given, { limit, mostLooked }, isOldest) => {
+        const { accountId = null, tag = [] } = given
+        const rows = await schema.sql<{ id: string }[]>`
+          select f.id from feedback as f left join contact as c on c.id = f.contact_id
+          where f.tags @> ${tag} and (${accountId}::uuid is null or coalesce(f.account_id, c.account_id) = ${accountId}::uuid)
+          order by f.created_at desc, f.id desc`
+        const expected = rows.map(({ id }) => id)
+        const found = await walk({ workspaceId, kind: 'feedback', filters: given, isOldest, limit }, mostLooked)
+        assert.deepEqual(found, isOldest ? expected.toReversed() : expected)
+      }),
+      seeded({ numRuns: 60 }),
+    )
+  })
+})
