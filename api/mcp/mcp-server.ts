@@ -66,7 +66,7 @@ export const createMcpServer = (asked: AgentRead, called: Called): McpServer => 
 const registerTool = (
   server: McpServer,
   { name, title, description, input, output }: Tool,
-  run: (given: unknown) => Promise<Answered | string>,
+  run: (given: unknown) => Promise<Answered | Refusal>,
 ): void => {
   const annotations = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false }
   server.registerTool(
@@ -74,7 +74,7 @@ const registerTool = (
     { title, description, inputSchema: input, outputSchema: output, annotations },
     async (given): Promise<CallToolResult> => {
       const answered = await run(given)
-      if (typeof answered === 'string') return { content: [{ type: 'text', text: answered }], isError: true }
+      if (isRefusal(answered)) return { content: [{ type: 'text', text: await messageOf(answered) }], isError: true }
       return {
         content: [{ type: 'text', text: JSON.stringify(answered.answer) }],
         structuredContent: answered.answer,
@@ -94,40 +94,32 @@ const registerResource = (
     const own = typeof id === 'string' ? asOwnId(id) : undefined
     if (own === undefined) throw new ResourceNotFoundError(uri.href)
     const answered = await answer(asked, called, { name: `resource_${name}`, given: own, run: () => read(asked, own) })
-    if (answered === NO_SUCH_RECORD) throw new ResourceNotFoundError(uri.href)
-    if (typeof answered === 'string') throw new ProtocolError(ProtocolErrorCode.InternalError, answered)
+    if (isRefusal(answered)) {
+      if (answered.refused === 'no-such-record') throw new ResourceNotFoundError(uri.href)
+      throw new ProtocolError(ProtocolErrorCode.InternalError, await messageOf(answered))
+    }
     return { contents: [{ uri: uri.href, mimeType: 'application/json', text: JSON.stringify(answered.answer) }] }
   })
 }
 
 type Call = { name: string; given: unknown; run: (asked: AgentRead, given: unknown) => Promise<Answered | Refusal> }
 
-/** The answer, or a sentence that says why there is none. Faults are logged without content. */
-const answer = async (asked: AgentRead, called: Called, { name, given, run }: Call): Promise<Answered | string> => {
-  const outcome = await answerOrRefusal(asked, () => run(asked, given))
-  const isRefused = isRefusal(outcome)
-  called({ tool: name, result: isRefused ? outcome.refused : 'answered', records: isRefused ? 0 : outcome.records })
-  return isRefused ? sentenceOf(outcome) : outcome
-}
-
-const answerOrRefusal = async (
-  asked: AgentRead,
-  run: () => Promise<Answered | Refusal>,
-): Promise<Answered | Refusal> => {
-  try {
-    return await run()
-  } catch (error) {
-    const { workspaceId, request, dependencies } = asked
+/** Faults are logged without content. */
+const answer = async (asked: AgentRead, called: Called, { name, given, run }: Call): Promise<Answered | Refusal> => {
+  const { workspaceId, request, dependencies } = asked
+  const outcome = await run(asked, given).catch((error: unknown): Refusal => {
     dependencies.onFault('read_failed', error, faultIds(request, { workspaceId }))
     return { refused: 'unavailable', why: 'reads' }
-  }
+  })
+  const isRefused = isRefusal(outcome)
+  called({ tool: name, result: isRefused ? outcome.refused : 'answered', records: isRefused ? 0 : outcome.records })
+  return outcome
 }
 
-const NO_SUCH_RECORD = 'There is no such record in this workspace.'
 const OUT_OF_TIME = 'The database did not answer in time. Ask for less: a shorter period, or one more filter.'
 
-const sentenceOf = async (refusal: Refusal): Promise<string> => {
-  if (refusal.refused === 'no-such-record') return NO_SUCH_RECORD
+/** What the agent is told. */
+export const messageOf = async (refusal: Refusal): Promise<string> => {
   if (refusal.refused === 'unavailable' && refusal.why === 'reads') return OUT_OF_TIME
   const { error } = (await refusalResponse(refusal).json()) as { error: string | { message: string }[] }
   return typeof error === 'string' ? error : error.map(({ message }) => message).join('; ')

@@ -1,5 +1,5 @@
 import { createMcpHandler, localhostAllowedOrigins, validateOriginHeader } from '@modelcontextprotocol/server'
-import { isJsonObject, type JsonValue } from '../../contract/json.ts'
+import { isJsonObject, type JsonObject, type JsonValue } from '../../contract/json.ts'
 import { storable } from '../../contract/storable.ts'
 import { tokenHash } from '../../contract/token-format.ts'
 import type { Logger } from '../../runtime/logger.ts'
@@ -12,11 +12,13 @@ import type { Arrival } from '../submit/intake.ts'
 import { parseSubmission, receiveSubmission } from '../submit/read-submission.ts'
 import type { AgentReads, AgentRead } from './agent-read.ts'
 import type { CallLimit } from './call-limit.ts'
-import { createMcpServer } from './mcp-server.ts'
+import { createMcpServer, messageOf } from './mcp-server.ts'
 
 const MOST_BODY_BYTES = 64 * 1024
+/** Codes of JSON-RPC; the last one is of those that it leaves to servers. */
 const PARSE_ERROR = -32_700
 const INVALID_REQUEST = -32_600
+const REFUSED = -32_000
 
 export type McpDependencies = {
   reads: ReadDependencies
@@ -35,13 +37,13 @@ export type McpDependencies = {
  */
 export const answerMcp = async (dependencies: McpDependencies, arrival: Arrival): Promise<Response> => {
   const { request, token } = arrival
-  if (!isOriginKnown(request, dependencies.origins)) return refusalResponse({ refused: 'origin' })
+  if (!isOriginKnown(request, dependencies.origins)) return refuse({ refused: 'origin' })
   const caller = await callerOf(dependencies.reads.authenticate, arrival, 'read')
-  if (isRefusal(caller)) return refusalResponse(caller)
+  if (isRefusal(caller)) return refuse(caller)
   const body = await readBody(request)
   if (body instanceof Response) return body
   const refusal = isCall(body) ? limited(dependencies, token ?? '') : undefined
-  if (refusal) return refusalResponse(refusal)
+  if (refusal) return refuse(refusal, body['id'])
   return serve(dependencies, body, {
     workspaceId: caller.workspaceId,
     request,
@@ -61,9 +63,9 @@ const isOriginKnown = ({ headers }: Request, origins: readonly string[]): boolea
 }
 
 /** The message, with text that Postgres can compare, or the answer that refuses it. */
-const readBody = async (request: Request): Promise<JsonValue | Response> => {
+const readBody = async (request: Request): Promise<JsonObject | Response> => {
   const bytes = await receiveSubmission(request, MOST_BODY_BYTES)
-  if ('refused' in bytes) return refusalResponse(bytes)
+  if ('refused' in bytes) return refuse(bytes)
   const read = parseSubmission(bytes, { maxBytes: MOST_BODY_BYTES })
   if (isRefusal(read)) return problem(PARSE_ERROR, 'The body is no JSON that can be read')
   // A request has one message, so that the limit counts it as one call.
@@ -71,12 +73,19 @@ const readBody = async (request: Request): Promise<JsonValue | Response> => {
   return storable(read.value)
 }
 
-const problem = (code: number, message: string): Response =>
-  Response.json({ jsonrpc: '2.0', error: { code, message }, id: null }, { status: 400 })
+const problem = (code: number, message: string): Response => errorResponse({ code, message }, { status: 400 })
+
+/** A refusal in the form of the protocol, with its status and headers. */
+const refuse = async (refusal: Refusal, id?: JsonValue): Promise<Response> => {
+  const { status, headers } = refusalResponse(refusal)
+  return errorResponse({ code: REFUSED, message: await messageOf(refusal) }, { status, headers }, id)
+}
+
+const errorResponse = (error: { code: number; message: string }, init: ResponseInit, id: JsonValue = null): Response =>
+  Response.json({ jsonrpc: '2.0', error, id }, init)
 
 /** Messages that make the service read records. */
-const isCall = (body: JsonValue): boolean =>
-  isJsonObject(body) && (body['method'] === 'tools/call' || body['method'] === 'resources/read')
+const isCall = ({ method }: JsonObject): boolean => method === 'tools/call' || method === 'resources/read'
 
 const limited = ({ limit, callsPerMinute }: McpDependencies, token: string): Refusal | undefined => {
   const retryAfterSeconds = limit(tokenHash(token))
@@ -84,7 +93,7 @@ const limited = ({ limit, callsPerMinute }: McpDependencies, token: string): Ref
   return { refused: 'rate-limited', of: 'calls', tokens: callsPerMinute, windowSeconds: 60, retryAfterSeconds }
 }
 
-const serve = ({ called, log }: McpDependencies, body: JsonValue, asked: AgentRead): Promise<Response> => {
+const serve = ({ called, log }: McpDependencies, body: JsonObject, asked: AgentRead): Promise<Response> => {
   const { request, workspaceId } = asked
   const ids = { requestId: requestIdOf(request), workspaceId }
   const handler = createMcpHandler(

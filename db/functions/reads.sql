@@ -190,8 +190,9 @@ declare
   account uuid := (filters ->> 'accountId')::uuid;
   customers uuid[] := array(
     select c.id from contact as c where c.workspace_id = ws and c.account_id = account limit most_customers + 1);
-  -- Without a condition, a list needs no more than a page.
-  depth integer := least(most_looked / (cardinality(customers) + 1), case condition when 'true' then most end);
+  lists integer := cardinality(customers) + 1;
+  -- Without a condition, few records of each list are enough for a page.
+  depth integer := greatest(case condition when 'true' then least(most, 20 * most / lists) else most_looked / lists end, 3);
 begin
   if cardinality(customers) > most_customers then
     return query select p.* from list_places(
@@ -210,7 +211,7 @@ begin
      order by l.created_at %3$s, l.id %3$s limit $5',
     list_query('feedback', 'r.account_id = $7 and ' || scope, condition, after_id is not null, is_oldest),
     list_query(
-      'feedback', 'r.contact_id = c.id and r.account_id is null and ' || scope, condition, after_id is not null, is_oldest),
+      'feedback', 'r.contact_id = c.id and ' || scope, 'r.account_id is null and ' || condition, after_id is not null, is_oldest),
     case when is_oldest then 'asc' else 'desc' end)
   using ws, filters, after_at, after_id, most, depth, account, customers;
 end $$;

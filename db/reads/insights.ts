@@ -1,17 +1,22 @@
 import type { Sql } from '../connection/postgres.ts'
 import { conditionOf, type FeedbackFilters } from './lists.ts'
 
-const FEEDBACK = 'feedback as r'
-/** A row for each tag, or one without a tag. A join with `unnest` takes a third longer. */
-const FEEDBACK_BY_TAG = `(
-  select f.*, unnest(x.tags_or_null) as tag, generate_subscripts(x.tags_or_null, 1) as place
-  from feedback as f cross join lateral (select coalesce(nullif(f.tags, '{}'), array[null])) as x (tags_or_null)
+const FEEDBACK = (where: string): string => `feedback as r where ${where}`
+/**
+ * A row for each tag, or one without a tag. A join with `unnest` takes a third longer. Postgres does
+ * not move a condition below `unnest`.
+ */
+const FEEDBACK_BY_TAG = (where: string): string => `(
+  select r.*, unnest(x.tags_or_null) as tag, generate_subscripts(x.tags_or_null, 1) as place
+  from feedback as r cross join lateral (select coalesce(nullif(r.tags, '{}'), array[null])) as x (tags_or_null)
+  where ${where}
 ) as r`
-const FEEDBACK_AND_CUSTOMER = `feedback as r left join contact as c
-  on c.workspace_id = r.workspace_id and c.id = r.contact_id and r.account_id is null`
+const FEEDBACK_AND_CUSTOMER = (where: string): string => `feedback as r left join contact as c
+  on c.workspace_id = r.workspace_id and c.id = r.contact_id and r.account_id is null where ${where}`
 
 /**
- * The dimensions for counting feedback. `key`: the value that groups, in the rows of `from`. Only
+ * The dimensions for counting feedback. `key`: the value that groups, in the rows of `from`, which
+ * the condition `where` narrows. Only
  * tags give a feedback several rows, and `first` marks one of them. `text` and `name`: the key of a
  * group `g` as text, and its name.
  */
@@ -119,8 +124,7 @@ const average = (of: 'g' | 'w'): string => `round((${of}.total / nullif(${of}.ra
  */
 const groupsOf = ({ by, filters }: Pick<GroupRequest, 'by' | 'filters'>, figures: string): string => `
   select ${DIMENSIONS[by].key} as key, ${figures}
-  from ${DIMENSIONS[by].from}
-  where r.workspace_id = $1::uuid and ($2::jsonb is not null) and (${conditionOf(filters)})
+  from ${DIMENSIONS[by].from(`r.workspace_id = $1::uuid and ($2::jsonb is not null) and (${conditionOf(filters)})`)}
   group by 1`
 
 export type Change = { key: string | null; name: string | null; before: number; after: number }

@@ -33,6 +33,14 @@ const ask = async (
   return { status: response.status, headers: response.headers, text: await response.text() }
 }
 
+/** The error of a message of JSON-RPC, with the id of the message. */
+const errorIn = (text: string): { message: string; id: unknown } => {
+  const { jsonrpc, error, id } = JSON.parse(text)
+  assert.equal(jsonrpc, '2.0')
+  assert.equal(typeof error.code, 'number')
+  return { message: error.message, id }
+}
+
 describe('POST /mcp', () => {
   it('accepts tokens that may read, but no page of an unknown origin', async () => {
     const { handle } = appWithoutStores({ mcp: { ...asksNothing, origins: ['https://app.example'] } })
@@ -63,6 +71,7 @@ describe('POST /mcp', () => {
       const answer = await ask(handle, given)
       assert.equal(answer.status, status, `${JSON.stringify(given).slice(0, 100)}: ${answer.text}`)
       assert.ok(answer.headers.has('X-Request-Id'))
+      if (given?.method === undefined && status !== 200) assert.ok(errorIn(answer.text).message !== '')
     }
   })
 
@@ -81,7 +90,8 @@ describe('POST /mcp', () => {
     assert.deepEqual(await statuses({}, {}, { body: list }, { token: 'admin' }), [200, 429, 200, 200])
     const late = await ask(handle)
     assert.equal(late.headers.get('Retry-After'), '40')
-    assert.match(late.text, /calls are limited to 2 per minute/)
+    assert.equal(errorIn(late.text).id, CALL.id)
+    assert.match(errorIn(late.text).message, /calls are limited to 2 per minute/)
     now = 60_000
     assert.deepEqual(await statuses({}, {}), [200, 429])
   })
