@@ -1,4 +1,5 @@
 import * as v from 'valibot'
+import { instantOf } from '../../contract/date-time.ts'
 import { DIMENSION_NAMES } from '../../db/reads/insights.ts'
 import { isRefusal } from '../refusal.ts'
 import { change, changeOf, feedbackItem, figures, group, groupOf, notice } from './answers.ts'
@@ -8,6 +9,8 @@ import { NOTICE } from './quote.ts'
 import { defineTool } from './tool.ts'
 
 const MS_PER_DAY = 86_400_000
+/** The earliest time of a feedback. */
+const FIRST_TIME = Date.parse('0001-01-01T00:00:00Z')
 const EXPECTED = `one of ${DIMENSION_NAMES.join(', ')}`
 const dimension = v.picklist(DIMENSION_NAMES, EXPECTED)
 
@@ -77,8 +80,9 @@ export const comparePeriods = defineTool({
   }),
   output: v.strictObject({ notice, before: spanCount, after: spanCount, grows: changes, falls: changes }),
   run: async (asked, { by, days: length, until, limit: most, ...given }) => {
-    const end = until === undefined ? asked.now() : new Date(until)
-    const at = (spans: number): string => new Date(end.getTime() - spans * length * MS_PER_DAY).toISOString()
+    const end = until === undefined ? asked.now().getTime() : instantOf(until) / 1_000
+    const at = (spans: number): string =>
+      new Date(Math.max(end - spans * length * MS_PER_DAY, FIRST_TIME)).toISOString()
     const [from, splitAt, to] = [at(2), at(1), at(0)]
     const wanted = filtersOf({ ...given, createdFrom: from, createdTo: to })
     const found = await compareIn(asked, { by, filters: wanted, limit: most, splitAt })

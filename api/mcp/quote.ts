@@ -7,10 +7,15 @@ export const NOTICE =
 
 const MASK = '[masked]'
 const LONGEST_EMAIL_CHARACTERS = 330
-const EMAIL = /[\p{L}\p{M}\p{N}.!#$%&'*+/=?^_`{|}~-]{1,256}[@＠][\p{L}\p{M}\p{N}.-]{0,255}/gu
-const PHONE = /(?<![\p{L}\p{N}])(?:\+|00)\d[\d ()./-]{6,20}\d/gu
+/** Characters without a glyph can stand in the middle of it. */
+const EMAIL =
+  /[\p{L}\p{M}\p{N}\p{Cf}\uFFFD.!#$%&'"*+/=?^_`{|}~-]{1,256}(?:[@＠﹫]|%40)[\p{L}\p{M}\p{N}\p{Cf}\uFFFD.-]{0,255}/gu
+const PHONE = /(?<![\p{L}\p{N}])(?:[+＋]|00)\p{Nd}[\p{Nd}\p{Zs}\p{Pd}\p{Cf}\uFFFD()./]{6,20}\p{Nd}/gu
 /** Controls, direction overrides and characters without a glyph, which hide text from people. */
-const UNSEEN = /[\p{Cc}\u200B\u2028\u2029\u202A-\u202E\u2060-\u2069\uFEFF\u{E0000}-\u{E007F}]|[\u{E0100}-\u{E01EF}]/gu
+const UNSEEN =
+  /[\p{Cc}\u061C\u180E\u200B\u2028\u2029\u202A-\u202E\u2060-\u2069\uFEFF\uFFF9-\uFFFB\u{E0000}-\u{E007F}]|[\u{E0100}-\u{E01EF}]/gu
+/** Characters that join and vary others. Several in a row write a text of their own. */
+const UNSEEN_IN_ROWS = /[\u00AD\u034F\u200C-\u200F\uFE00-\uFE0F]{4,}/gu
 
 /** Whether the caller sees personal data. */
 export type Sight = { readsPersonal: boolean }
@@ -18,7 +23,9 @@ export type Sight = { readsPersonal: boolean }
 /** Text for a model, of at most so many characters. */
 export const shown = (text: string, most: number, { readsPersonal }: Sight): { text: string; isCut: boolean } => {
   const head = headOf(text, 2 * most + LONGEST_EMAIL_CHARACTERS)
-  const visible = head.replaceAll(UNSEEN, (unseen) => (/[\n\r\t]/.test(unseen) ? unseen : '\uFFFD'))
+  const visible = head
+    .replaceAll(UNSEEN, (unseen) => (/[\n\r\t]/.test(unseen) ? unseen : '\uFFFD'))
+    .replaceAll(UNSEEN_IN_ROWS, '\uFFFD')
   const characters = [...(readsPersonal ? visible : masked(visible))]
   const isCut = characters.length > most || head.length < text.length
   return { text: characters.slice(0, most).join(''), isCut }

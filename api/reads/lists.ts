@@ -1,6 +1,7 @@
 import { Buffer } from 'node:buffer'
 import { createHash } from 'node:crypto'
 import * as v from 'valibot'
+import { isDateTime } from '../../contract/date-time.ts'
 import type { FeedbackFilters, ListRequest, Place } from '../../db/reads/lists.ts'
 import { isRefusal, type Refusal } from '../refusal.ts'
 import { DEFAULT_LIMIT, FEEDBACK_PARAMETERS, LIST_PARAMETERS, readQuery } from './parameters.ts'
@@ -69,7 +70,11 @@ export const withCurrentIds = async (
 }
 
 const content = v.strictTuple([
-  v.pipe(v.string(), v.regex(/^\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}(?:\.\d{1,6})?$/)),
+  v.pipe(
+    v.string(),
+    v.regex(/^[\d-]{10} [\d:]{8}(?:\.\d{1,6})?$/),
+    v.check((at) => isDateTime(`${at.replace(' ', 'T')}Z`)),
+  ),
   v.pipe(v.string(), v.uuid()),
   v.string(),
 ])

@@ -85,11 +85,13 @@ export const readList = async (sql: Sql, request: ListRequest, mostLooked = MOST
   const isOfAccount = leading === LEADING.accountId
   const scope = conjunction([...(leading && !isOfAccount ? [leading] : []), ...given(RANGES, filters)])
   const condition = conjunction(given(CONDITIONS, filters).filter((each) => each !== leading))
+  const rest = sql`${scope}, ${condition}, ${sql.json(filters)}, ${after?.at ?? null}, ${after?.id ?? null}::uuid, ${isOldest},
+    ${limit + 1}, ${mostLooked}`
+  const places = isOfAccount
+    ? sql`list_account_places(${workspaceId}::uuid, ${LEADING.accountId}, ${rest})`
+    : sql`list_places(${workspaceId}::uuid, ${RECORD_TABLES[kind]}, ${rest})`
   const found = await sql<(Place & { is_match: boolean; is_end: boolean })[]>`
-    select id, at, is_match, is_end
-    from ${sql(isOfAccount ? 'list_account_places' : 'list_places')}(
-      ${workspaceId}::uuid, ${isOfAccount ? LEADING.accountId : RECORD_TABLES[kind]}, ${scope}, ${condition}, ${sql.json(filters)},
-      ${after?.at ?? null}, ${after?.id ?? null}::uuid, ${isOldest}, ${limit + 1}, ${mostLooked})`
+    select id, at, is_match, is_end from ${places}`
   const matches = found.filter(({ is_match }) => is_match)
   const shown = matches.slice(0, limit)
   const read = await readRecords(

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { Buffer } from 'node:buffer'
 import process from 'node:process'
 import { after, before, describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
@@ -257,6 +258,12 @@ describe('agents', () => {
       assert.ok(!/yesterday|or true|select/.test(refusal), refusal)
     }
     assert.equal((await agent.call('search_feedback', { words: 'a\u0000b' })).feedback.length, 0)
+    const { next } = await agent.call('list_feedback', { limit: 1 })
+    const [, id, list] = JSON.parse(Buffer.from(next, 'base64url').toString())
+    const forged = Buffer.from(JSON.stringify(['2026-02-30 00:00:00', id, list])).toString('base64url')
+    assert.match(await agent.refused('list_feedback', { limit: 1, next: forged }), /next must be the next/)
+    for (const until of ['0001-01-05', '9999-12-31t23:59:59.1234567z'])
+      assert.equal((await agent.call('compare_periods', { by: 'tag', days: 366, until })).after.feedback, 0)
     const { tools } = await agent.client.listTools()
     for (const { annotations, description = '' } of tools) {
       assert.equal(annotations?.readOnlyHint, true)

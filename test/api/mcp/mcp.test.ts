@@ -126,6 +126,9 @@ describe('words that a model sees', () => {
       ['mailto:ann@example.org?subject=x', 'mailto:[masked]?subject=x'],
       ['call +49 (30) 1234-5678.', 'call [masked].'],
       ['0049 30 12345678', '[masked]'],
+      ['＋49\u00A030\u00A01234\u20115678 or +٤٩ ٣٠ ١٢٣٤٥٦٧', '[masked] or [masked]'],
+      ['an\u00ADn@exam\u200Dple.org, "ann lee"@x.org, ann﹫example.org', '[masked], "ann [masked], [masked]'],
+      ['https://x.example/?to=ann%40example.org', 'https:[masked]'],
       ['@ann likes 2 @ 3, 10/10, 2026-01-31 and 1000000', '@ann likes 2 @ 3, 10/10, 2026-01-31 and 1000000'],
     ]
     for (const [words, expected] of masked) {
@@ -141,6 +144,19 @@ describe('words that a model sees', () => {
         assert.ok(!cut.text.includes('secret'), text)
         assert.ok([...cut.text].length <= 600)
       }
+    }
+  })
+
+  it('have no texts of characters that people do not see', () => {
+    const hidden = [
+      ...'\u{E006F}\u{E0062} \u{E0101}\u{E0102} \u202E \u061C \u2066 \uFFF9',
+      '\u200C\u200D\u200C\u200D',
+      '\uFE00\uFE01\uFE0F\uFE02',
+    ]
+    for (const readsPersonal of [true, false]) {
+      assert.match(shown(hidden.join(''), 600, { readsPersonal }).text, /^[\uFFFD ]+$/)
+      const legible = 'می\u200Cخواهم 👩🏽\u200D❤️\u200D👨 co\u00ADoperate\r\n\t'
+      assert.equal(shown(legible, 600, { readsPersonal }).text, legible)
     }
   })
 
