@@ -1,10 +1,10 @@
 import type { AccountContext, FeedbackContext } from '../../db/reads/context.ts'
-import type { Comparison, ComparisonRequest, Counts, GroupRequest } from '../../db/reads/insights.ts'
+import type { Change, Comparison, ComparisonRequest, Counts, GroupRequest } from '../../db/reads/insights.ts'
 import type { FeedbackFilters, ListRequest } from '../../db/reads/lists.ts'
 import { isRefusal, type Refusal } from '../refusal.ts'
 import { type Page, readPage, withCurrentIds } from '../reads/lists.ts'
 import { type Read, withPermit } from '../reads/reads.ts'
-import { feedbackOf } from './answers.ts'
+import { feedbackOf, named } from './answers.ts'
 import type { Sight } from './quote.ts'
 
 /** The reads of agents alone. Each rejects if the database does not answer in time. */
@@ -65,10 +65,17 @@ const readGroups = <Given extends { filters: FeedbackFilters }, Found extends ob
     'countPermits',
   )
 
-export const countIn = (asked: AgentRead, given: Omit<GroupRequest, 'workspaceId'>): Promise<Counts | Refusal> =>
-  readGroups(asked, given, asked.agentReads.count)
+/** Figures in total and of the first groups, as agents see them. */
+export const countIn = async (asked: AgentRead, given: Omit<GroupRequest, 'workspaceId'>) => {
+  const counts = await readGroups(asked, given, asked.agentReads.count)
+  if (isRefusal(counts)) return counts
+  const { top, groups, ...all } = counts
+  return { ...all, groups: top.map((each) => named(each, given.by, asked.sight)), moreGroups: groups - top.length }
+}
 
-export const compareIn = (
-  asked: AgentRead,
-  given: Omit<ComparisonRequest, 'workspaceId'>,
-): Promise<Comparison | Refusal> => readGroups(asked, given, asked.agentReads.compare)
+export const compareIn = async (asked: AgentRead, given: Omit<ComparisonRequest, 'workspaceId'>) => {
+  const found = await readGroups(asked, given, asked.agentReads.compare)
+  if (isRefusal(found)) return found
+  const shown = (changes: Change[]) => changes.map((each) => named(each, given.by, asked.sight))
+  return { ...found, grows: shown(found.grows), falls: shown(found.falls) }
+}

@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import type { AccountRow, FeedbackContext } from '../../db/reads/context.ts'
-import type { Change, Dimension, Group } from '../../db/reads/insights.ts'
+import type { Dimension } from '../../db/reads/insights.ts'
 import { NOTICE, quoteOf, quoteSchema, shown, type Sight } from './quote.ts'
 
 /** In lists. A single record has more. */
@@ -99,7 +99,7 @@ export const feedbackOf = (
  * Keys of groups are labels, ids or weeks. Names of accounts are masked, those of projects are
  * labels.
  */
-const named = <T extends { key: string | null; name: string | null }>(
+export const named = <T extends { key: string | null; name: string | null }>(
   { key, name, ...numbers }: T,
   by: Dimension,
   sight: Sight,
@@ -112,11 +112,6 @@ const named = <T extends { key: string | null; name: string | null }>(
     ...numbers,
   }
 }
-
-export const groupOf = (given: Group, by: Dimension, sight: Sight): v.InferOutput<typeof group> =>
-  named(given, by, sight)
-export const changeOf = (given: Change, by: Dimension, sight: Sight): v.InferOutput<typeof change> =>
-  named(given, by, sight)
 
 /** A value that only a token with the scope `read:personal` sees. */
 export const personal = (text: string | null | undefined, sight: Sight): string | undefined =>

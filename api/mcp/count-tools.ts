@@ -2,7 +2,7 @@ import * as v from 'valibot'
 import { instantOf } from '../../contract/date-time.ts'
 import { DIMENSION_NAMES } from '../../db/reads/insights.ts'
 import { isRefusal } from '../refusal.ts'
-import { change, changeOf, feedbackItem, figures, group, groupOf, notice } from './answers.ts'
+import { change, feedbackItem, figures, group, notice } from './answers.ts'
 import { compareIn, countIn, findFeedback } from './agent-read.ts'
 import { days, filters, filtersOf, groupLimit, limit, span, time, words } from './inputs.ts'
 import { NOTICE } from './quote.ts'
@@ -30,11 +30,7 @@ export const countTool = defineTool({
   }),
   run: async (asked, { by, limit: most, ...given }) => {
     const counts = await countIn(asked, { by, filters: filtersOf(given), limit: most })
-    if (isRefusal(counts)) return counts
-    const { top, groups, ...all } = counts
-    const shownGroups = top.map((each) => groupOf(each, by, asked.sight))
-    const answer = { notice: NOTICE, ...all, groups: shownGroups, moreGroups: groups - top.length }
-    return { answer, records: all.feedback }
+    return isRefusal(counts) ? counts : { answer: { notice: NOTICE, ...counts }, records: counts.feedback }
   },
 })
 
@@ -54,10 +50,8 @@ export const whatsNew = defineTool({
     if (isRefusal(counts)) return counts
     const page = await findFeedback(asked, wanted, { limit: most })
     if (isRefusal(page)) return page
-    const { feedback, rated, averageRating } = counts
-    const topTags = counts.top.map((each) => groupOf(each, 'tag', asked.sight))
-    const newest = page.feedback
-    return { answer: { notice: NOTICE, feedback, rated, averageRating, topTags, newest }, records: newest.length }
+    const { groups: topTags, moreGroups: _, ...all } = counts
+    return { answer: { notice: NOTICE, ...all, topTags, newest: page.feedback }, records: page.feedback.length }
   },
 })
 
@@ -87,14 +81,8 @@ export const comparePeriods = defineTool({
     const wanted = filtersOf({ ...given, createdFrom: from, createdTo: to })
     const found = await compareIn(asked, { by, filters: wanted, limit: most, splitAt })
     if (isRefusal(found)) return found
-    const shownChanges = (list: typeof found.grows) => list.map((each) => changeOf(each, by, asked.sight))
-    const answer = {
-      notice: NOTICE,
-      before: { from, to: splitAt, feedback: found.before },
-      after: { from: splitAt, to, feedback: found.after },
-      grows: shownChanges(found.grows),
-      falls: shownChanges(found.falls),
-    }
-    return { answer, records: found.before + found.after }
+    const before = { from, to: splitAt, feedback: found.before }
+    const after = { from: splitAt, to, feedback: found.after }
+    return { answer: { notice: NOTICE, ...found, before, after }, records: found.before + found.after }
   },
 })

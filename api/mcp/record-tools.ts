@@ -12,7 +12,6 @@ import {
   feedbackOf,
   figures,
   group,
-  groupOf,
   label,
   messageItem,
   messageOf,
@@ -109,15 +108,14 @@ export const readAccount = async (
   if (isRefusal(weeks)) return weeks
   const latest = await findFeedback(asked, filters, { limit: LATEST })
   if (isRefusal(latest)) return latest
+  const { groups: topTags, moreGroups: _, ...all } = counts
   const answer = {
     notice: NOTICE,
     account: accountOf(found, sight),
     customers: found.customers,
-    feedback: counts.feedback,
-    rated: counts.rated,
-    averageRating: counts.averageRating,
-    topTags: counts.top.map((each) => groupOf(each, 'tag', sight)),
-    weeks: weeks.top.map((each) => groupOf(each, 'week', sight)),
+    ...all,
+    topTags,
+    weeks: weeks.groups,
     latest: latest.feedback,
   }
   return { answer, records: answer.latest.length }

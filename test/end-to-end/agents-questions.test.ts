@@ -4,7 +4,9 @@ import { createDemoData, readReviews } from '../../demo/demo-data.ts'
 import { type Agent, agentAt, quotesIn } from '../support/agent.ts'
 import { type SharedService, sharedService } from '../support/shared-service.ts'
 import { until } from '../support/until.ts'
-import { type Call, FEEDBACK, NOW, QUESTIONS } from './demo-questions.ts'
+import { FEEDBACK, NOW } from './demo-asking.ts'
+import { FIGURES } from './demo-figures.ts'
+import { WORDS } from './demo-words.ts'
 
 const OPERATIONS: Readonly<Record<string, string>> = {
   'accounts/identify': 'identify_account',
@@ -13,6 +15,7 @@ const OPERATIONS: Readonly<Record<string, string>> = {
   conversations: 'submit_conversation',
 }
 const BATCH = 500
+const QUESTIONS = [...FIGURES, ...WORDS]
 
 describe('an agent that asks about the demo', () => {
   let service: SharedService
@@ -49,9 +52,9 @@ describe('an agent that asks about the demo', () => {
   })
 
   /** Each quote has the id of a record with these words. */
-  const call: Call = async (tool, args = {}) => {
+  const call = async (tool: string, args: { by?: string } = {}) => {
     const answer = await agent.call(tool, args)
-    called.add(args['by'] === undefined ? tool : `${tool} by ${String(args['by'])}`)
+    called.add(args.by === undefined ? tool : `${tool} by ${args.by}`)
     for (const { kind, id, text, isCut } of quotesIn(answer)) {
       const column = { feedback: 'description', message: 'content', conversation: 'title' }[kind]!
       const [record] = await service.sql.unsafe<{ words: string }[]>(
@@ -60,7 +63,7 @@ describe('an agent that asks about the demo', () => {
       assert.equal(text, isCut ? record!.words.slice(0, text.length) : record!.words)
       quotes++
     }
-    return answer
+    return answer as Readonly<Record<string, never>>
   }
 
   it(`gets the figures and quotes of SQL for ${QUESTIONS.length} questions, with each tool and dimension`, async () => {

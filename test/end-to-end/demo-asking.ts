@@ -1,0 +1,60 @@
+import { quotesIn, type ToolAnswer } from '../support/agent.ts'
+
+/** When the demo ends. */
+export const NOW = '2026-03-31T12:00:00.000Z'
+
+/** The account of each feedback, from the tables and not from the view of the product. */
+export const FEEDBACK = `with f as (
+  select r.*, coalesce(r.account_id, c.account_id) as of_account from feedback as r left join contact as c on c.id = r.contact_id
+)`
+export const MEAN = 'round(avg(rating)::numeric, 2)::float8'
+export const TAGS = 'from f, unnest(tags) as t (tag)'
+
+export type Call = (tool: string, args?: Record<string, unknown>) => Promise<ToolAnswer>
+/** The rows that the calls answer, and a statement over `f` that gives the same rows. */
+export type Question = [question: string, answer: (call: Call) => Promise<unknown[][]>, sql: string]
+
+export const pick = (found: readonly Readonly<Record<string, unknown>>[], ...members: string[]): unknown[][] =>
+  found.map((each) => members.map((member) => each[member]))
+export const ids = (answer: unknown): unknown[][] => quotesIn(answer).map(({ id }) => [id])
+/** Calls `count_feedback`, and returns members of its groups, or `total` of all feedback. */
+export const groups =
+  (args: object, ...members: string[]) =>
+  async (call: Call): Promise<unknown[][]> =>
+    pick((await call('count_feedback', { limit: 50, ...args })).groups, ...members)
+export const total =
+  (args: object, ...members: string[]) =>
+  async (call: Call): Promise<unknown[][]> =>
+    pick([await call('count_feedback', { by: 'source', ...args })], ...members)
+/** The key with most feedback. */
+export const most = async (call: Call, by: string): Promise<string> =>
+  (await call('count_feedback', { by, limit: 1 })).groups[0].key as string
+export const newest = async (call: Call): Promise<ToolAnswer> =>
+  call('get_feedback', { id: (await call('list_feedback', { limit: 1 })).feedback[0].id })
+export const compared =
+  (side: 'grows' | 'falls', args: object) =>
+  async (call: Call): Promise<unknown[][]> =>
+    pick((await call('compare_periods', { until: NOW, ...args }))[side], 'key', 'before', 'after')
+export const story =
+  (nameOrDomain: string, rows: (answer: ToolAnswer) => unknown[][]) =>
+  async (call: Call): Promise<unknown[][]> =>
+    rows(await call('account_story', { nameOrDomain }))
+
+export const RATED = `count(rating)::int, ${MEAN}`
+export const BY_SIZE = 'group by 1 order by count(*) desc, 1'
+export const TOP_TAG = `(select tag ${TAGS} ${BY_SIZE} limit 1)`
+export const TOP_ACCOUNT = `(select of_account from f ${BY_SIZE} limit 1)`
+export const TOP_PROJECT = `(select project_id from f ${BY_SIZE} limit 1)`
+export const NEWEST = 'order by created_at desc, id desc limit'
+export const WEEK = `to_char(date_trunc('week', created_at at time zone 'utc'), 'YYYY-MM-DD')`
+export const BANK = `(select id from account where name = 'Cedar Bridge Bank')`
+export const CUSTOMER = `(select contact_id from f ${NEWEST} 1)`
+export const words = (...given: string[]): string =>
+  given.map((word) => `concat_ws(' ', title, description) ilike '%${word}%'`).join(' and ')
+export const spans = (key: string, from: string, days: number): string => `from (
+  select ${key} as key, count(*) filter (where created_at < timestamptz '${NOW}' - interval '${days} days')::int as before,
+    count(*) filter (where created_at >= timestamptz '${NOW}' - interval '${days} days')::int as after
+  ${from} where created_at >= timestamptz '${NOW}' - interval '${2 * days} days' and created_at < '${NOW}' group by 1
+) as s`
+export const changed = (key: string, from: string, sign: '>' | '<'): string =>
+  `select key, before, after ${spans(key, from, 28)} where after ${sign} before order by abs(after - before) desc, s.key limit 5`

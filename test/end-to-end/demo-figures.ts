@@ -1,0 +1,195 @@
+import {
+  BY_SIZE,
+  changed,
+  compared,
+  CUSTOMER,
+  groups,
+  ids,
+  MEAN,
+  most,
+  newest,
+  NEWEST,
+  NOW,
+  pick,
+  type Question,
+  RATED,
+  spans,
+  TAGS,
+  TOP_ACCOUNT,
+  TOP_PROJECT,
+  TOP_TAG,
+  total,
+  WEEK,
+  words,
+} from './demo-asking.ts'
+
+/** Questions whose answers are figures. */
+export const FIGURES: readonly Question[] = [
+  ['How much feedback is there?', total({}, 'feedback'), 'select count(*)::int from f'],
+  ['How content are customers?', total({}, 'rated', 'averageRating'), `select ${RATED} from f`],
+  [
+    'How much came in February?',
+    total({ createdFrom: '2026-02-01', createdTo: '2026-03-01' }, 'feedback'),
+    `select count(*)::int from f where created_at >= '2026-02-01Z' and created_at < '2026-03-01Z'`,
+  ],
+  [
+    'How much came in a week?',
+    total({ createdFrom: '2026-03-24T12:00:00Z' }, 'feedback'),
+    `select count(*)::int from f where created_at >= '2026-03-24 12:00Z'`,
+  ],
+  ['How much is unhappy?', total({ ratingMax: 2 }, 'feedback'), 'select count(*)::int from f where rating <= 2'],
+  ['How much is happy?', total({ ratingMin: 4 }, 'feedback'), 'select count(*)::int from f where rating >= 4'],
+  [
+    'How often is the battery named?',
+    total({ words: 'battery' }, 'feedback'),
+    `select count(*)::int from f where ${words('battery')}`,
+  ],
+  [
+    'How content are those who name battery life?',
+    total({ words: 'Battery LIFE' }, 'feedback', 'averageRating'),
+    `select count(*)::int, ${MEAN} from f where ${words('battery', 'life')}`,
+  ],
+  [
+    'How much did the loudest account say?',
+    async (call) => total({ accountId: await most(call, 'account') }, 'feedback', 'rated', 'averageRating')(call),
+    `select count(*)::int, ${RATED} from f where of_account = ${TOP_ACCOUNT}`,
+  ],
+  [
+    'How much did the customer of the newest feedback say?',
+    async (call) => total({ customerId: (await newest(call)).customer.id }, 'feedback')(call),
+    `select count(*)::int from f where contact_id = ${CUSTOMER}`,
+  ],
+
+  [
+    'Which topics come up most?',
+    groups({ by: 'tag', limit: 5 }, 'key', 'feedback'),
+    `select tag, count(*)::int ${TAGS} ${BY_SIZE} limit 5`,
+  ],
+  [
+    'How many topics are there, that of feedback without a tag included?',
+    async (call) => {
+      const { groups: found, moreGroups } = await call('count_feedback', { by: 'tag', limit: 10 })
+      return [[found.length + moreGroups]]
+    },
+    `select count(*)::int from (select tag from f left join unnest(tags) as t (tag) on true group by 1) as g`,
+  ],
+  [
+    'What are the unhappy topics?',
+    groups({ by: 'tag', ratingMax: 2, limit: 5 }, 'key', 'feedback', 'averageRating'),
+    `select tag, count(*)::int, ${MEAN} ${TAGS} where rating <= 2 ${BY_SIZE} limit 5`,
+  ],
+  [
+    'Which topics does the commonest product have?',
+    async (call) => groups({ by: 'tag', projectId: await most(call, 'project'), limit: 8 }, 'key', 'feedback')(call),
+    `select tag, count(*)::int ${TAGS} where project_id = ${TOP_PROJECT} ${BY_SIZE} limit 8`,
+  ],
+  [
+    'Which topics come together with the commonest?',
+    async (call) => groups({ by: 'tag', tags: [await most(call, 'tag')], limit: 4 }, 'key', 'feedback')(call),
+    `select tag, count(*)::int ${TAGS} where ${TOP_TAG} = any (tags) ${BY_SIZE} limit 4`,
+  ],
+
+  [
+    'How much comes each week?',
+    groups({ by: 'week' }, 'key', 'feedback'),
+    `select ${WEEK}, count(*)::int from f group by 1 order by 1 desc`,
+  ],
+  [
+    'How does the rating develop?',
+    groups({ by: 'week', limit: 12 }, 'key', 'rated', 'averageRating'),
+    `select ${WEEK}, ${RATED} from f group by 1 order by 1 desc limit 12`,
+  ],
+  [
+    'In which weeks does the commonest topic come up?',
+    async (call) => groups({ by: 'week', tags: [await most(call, 'tag')] }, 'key', 'feedback')(call),
+    `select ${WEEK}, count(*)::int from f where ${TOP_TAG} = any (tags) group by 1 order by 1 desc`,
+  ],
+
+  [
+    'Which accounts say most?',
+    groups({ by: 'account', limit: 5 }, 'key', 'feedback'),
+    `select of_account, count(*)::int from f ${BY_SIZE} limit 5`,
+  ],
+  [
+    'Which accounts name the battery?',
+    groups({ by: 'account', words: 'battery' }, 'key', 'feedback'),
+    `select of_account, count(*)::int from f where ${words('battery')} ${BY_SIZE}`,
+  ],
+  [
+    'Which account is least content?',
+    async (call) => {
+      const rows = await groups({ by: 'account' }, 'averageRating', 'key')(call)
+      return rows
+        .toSorted((a, b) => Number(a[0]) - Number(b[0]) || String(a[1]).localeCompare(String(b[1])))
+        .slice(0, 1)
+    },
+    `select ${MEAN}, of_account from f group by 2 order by 1, 2 limit 1`,
+  ],
+
+  [
+    'What do products get?',
+    groups({ by: 'project' }, 'key', 'name', 'feedback', 'rated', 'averageRating'),
+    `select f.project_id, p.name, count(*)::int, ${RATED} from f join project as p on p.id = f.project_id group by 1, 2 order by 3 desc, 1`,
+  ],
+  [
+    'Which products are named with the battery?',
+    groups({ by: 'project', words: 'battery' }, 'key', 'feedback'),
+    `select project_id, count(*)::int from f where ${words('battery')} ${BY_SIZE}`,
+  ],
+  [
+    'Where does feedback come from?',
+    groups({ by: 'source' }, 'key', 'feedback', 'averageRating'),
+    `select source, count(*)::int, ${MEAN} from f ${BY_SIZE}`,
+  ],
+  [
+    'Where does harsh feedback come from?',
+    groups({ by: 'source', source: 'demo', ratingMax: 1 }, 'key', 'feedback'),
+    `select source, count(*)::int from f where rating <= 1 and source = 'demo' ${BY_SIZE}`,
+  ],
+  [
+    'How are the ratings spread?',
+    groups({ by: 'rating' }, 'key', 'feedback'),
+    `select rating::text, count(*)::int from f ${BY_SIZE}`,
+  ],
+  [
+    'How does the loudest account rate?',
+    async (call) => groups({ by: 'rating', accountId: await most(call, 'account') }, 'key', 'feedback')(call),
+    `select rating::text, count(*)::int from f where of_account = ${TOP_ACCOUNT} ${BY_SIZE}`,
+  ],
+
+  [
+    'What is new since a week?',
+    async (call) => pick([await call('whats_new', { since: '2026-03-24' })], 'feedback', 'rated', 'averageRating'),
+    `select count(*)::int, ${RATED} from f where created_at >= '2026-03-24Z'`,
+  ],
+  [
+    'Which topics are of this week?',
+    async (call) => pick((await call('whats_new', { since: '2026-03-24' })).topTags, 'key', 'feedback'),
+    `select tag, count(*)::int ${TAGS} where created_at >= '2026-03-24Z' ${BY_SIZE} limit 10`,
+  ],
+  [
+    'What do they say this week?',
+    async (call) => ids(await call('whats_new', { since: '2026-03-24', limit: 5 })),
+    `select id from f where created_at >= '2026-03-24Z' ${NEWEST} 5`,
+  ],
+  ['Which topics grow?', compared('grows', { by: 'tag', limit: 5 }), changed('tag', TAGS, '>')],
+  ['Which topics fall?', compared('falls', { by: 'tag', limit: 5 }), changed('tag', TAGS, '<')],
+  [
+    'Which accounts say more than before?',
+    compared('grows', { by: 'account', limit: 5 }),
+    changed('of_account', 'from f', '>'),
+  ],
+  [
+    'Which products are less spoken of?',
+    compared('falls', { by: 'project', limit: 5 }),
+    changed('project_id', 'from f', '<'),
+  ],
+  [
+    'Is there more than a week before?',
+    async (call) => {
+      const { before, after } = await call('compare_periods', { by: 'source', days: 7, until: NOW })
+      return [[before.feedback, after.feedback]]
+    },
+    `select sum(before)::int, sum(after)::int ${spans('source', 'from f', 7)}`,
+  ],
+]
