@@ -15,7 +15,7 @@ import type { CallLimit } from './call-limit.ts'
 import { createMcpServer, messageOf } from './mcp-server.ts'
 
 const MOST_BODY_BYTES = 64 * 1024
-/** Codes of JSON-RPC; the last one is of those that it leaves to servers. */
+/** Codes of JSON-RPC. It leaves the last one to servers. */
 const PARSE_ERROR = -32_700
 const INVALID_REQUEST = -32_600
 const REFUSED = -32_000

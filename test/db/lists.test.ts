@@ -12,7 +12,7 @@ const ACCOUNTS = ['a1b2c3d4-0000-8000-8000-000000000001', 'a1b2c3d4-0000-8000-80
 const CUSTOMERS = 12
 const FEEDBACK = 300
 
-describe('a list of which one call looks at few records', () => {
+describe('a list with few records in each look', () => {
   let schema: TestSchema
   before(async () => {
     schema = await freshSchema(1)

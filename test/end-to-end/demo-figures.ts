@@ -45,7 +45,7 @@ export const FIGURES: readonly Question[] = [
     `select count(*)::int from f where ${words('battery')}`,
   ],
   [
-    'How content are those who name battery life?',
+    'How content are customers who name battery life?',
     total({ words: 'Battery LIFE' }, 'feedback', 'averageRating'),
     `select count(*)::int, ${MEAN} from f where ${words('battery', 'life')}`,
   ],
