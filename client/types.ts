@@ -312,7 +312,7 @@ export type BatchAnswered = {
 export type BatchResult = {
   /** The status of the answer. */
   readonly status: number
-  /** Id of the accepted submission, good for `GET /submissions/{id}`. */
+  /** Id of the accepted submission, for `GET /submissions/{id}`. */
   readonly submissionId?: string | undefined
   /** What became of the submission. `queued`: waits to be applied, or is a purge whose records are being removed; `applied`: is stored; `superseded`: replayed after it was dead, and left without effect because a newer submission had replaced its record; `purged`: removed before it was applied, by a purge or with its workspace; `dead`: set aside with a reason; operators can have it processed again. */
   readonly state?: 'queued' | 'applied' | 'superseded' | 'purged' | 'dead' | undefined

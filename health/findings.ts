@@ -3,7 +3,7 @@ import { above, count, type Finding, type Judged, lasts, POINTS_TO_LAST, when } 
 import type { Point } from './point.ts'
 import { judgeWork } from './work-findings.ts'
 
-/** Share of the bytes for bodies. One workspace alone is refused before it has half of them. */
+/** Share of MAX_BYTES_IN_HAND. A single workspace is refused before it has half of these bytes. */
 const BODIES_SHARE_TO_SEE = 0.4
 const MEMORY_SHARE_TO_SEE = 0.6
 const SLOW_ANSWER_SECONDS = 1
@@ -67,7 +67,7 @@ const judgeWorkers = (points: readonly Point[], pressure: Judged['pressure']): F
       {
         level: isWaiting ? 'trouble' : 'attention',
         what: `No worker serves ${unserved?.join(', ')}.`,
-        remedy: 'Start a worker for them, or add them to WORKER_QUEUES of a running worker.',
+        remedy: 'Start a worker for these queues, or add them to WORKER_QUEUES of a running worker.',
       },
     ),
   ]
@@ -89,7 +89,7 @@ const judgeProcesses = (points: readonly Point[]): Finding[] => [
     {
       level: 'attention',
       what: 'The event loop of a process runs late.',
-      remedy: 'Give it more processor time, or start more API and worker processes.',
+      remedy: 'Give the process more processor time, or start more API and worker processes.',
     },
   ),
 ]

@@ -4,10 +4,10 @@ import type { Point } from './point.ts'
 
 const OLD_SECONDS = 60
 const STUCK_SECONDS = 600
-/** Younger work may simply take this long. */
+/** Some work takes this long without a fault. */
 const STILL_SECONDS = 10
 const MS_PER_SECOND = 1_000
-/** A point may be read this much later than its time says. */
+/** The figures of a point may be this much newer than its time. */
 const CLOCK_SECONDS = 0.1
 /**
  * While submissions are being applied, the counts of Redis and Postgres differ for a moment, but
@@ -89,12 +89,12 @@ const judgeFailures = (
       level: 'attention',
       what: `${count(failed, 'job has', 'jobs have')} failed for good.`,
       remedy:
-        'No submission is lost: jobs wake workers, tag records or remove them. The queues show the jobs with their reasons (/admin/queues).',
+        'No submission is lost: jobs only wake workers, tag records, deliver changes and remove purged records. /admin/queues shows the jobs with their reasons.',
     }),
     ...when(above(webhooksFailing, 0), {
       level: 'attention',
       what: `${count(webhooksFailing!, 'webhook does', 'webhooks do')} not confirm deliveries.`,
-      remedy: 'They are tried again for a day. The reasons: npm run webhook -- list.',
+      remedy: 'Workers try again for a day. The reasons: npm run webhook -- list.',
     }),
     ...when(above(webhooksEnded, 0), {
       level: 'attention',

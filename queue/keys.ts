@@ -20,9 +20,9 @@ export const workspaceKeys = (prefix: string, workspaceId: string) => {
     /**
      * Hash. About the whole log: `number` (the last acceptance number given), `appended`, `again`
      * (how many of the appended submissions were in the log before) and `bytes`. About the applied
-     * part: `applied` (a hint of the position in Postgres), `done` and `doneBytes` (what was
-     * appended before the first submission behind it), `oldest` (the number of that submission; it
-     * may be stale while nothing waits), and `redoTo` with `redoAt` (entries up to `redoTo` were
+     * part: `applied` (a hint of the position in Postgres), `done` and `doneBytes` (the
+     * submissions and bytes that were appended up to it), `oldest` (the number of the first
+     * submission behind it; it may be stale while nothing waits), and `redoTo` with `redoAt` (entries up to `redoTo` were
      * applied by `redoAt`, in ms). `purge` and `identify`: the numbers of the last purge, and of
      * the last identify of a contact or conversation. `forgotten`: idempotency keys of submissions
      * up to this number may be missing. The lease: `holder`, `until` (ms), `took` (how many
@@ -31,7 +31,7 @@ export const workspaceKeys = (prefix: string, workspaceId: string) => {
      */
     state: `${begin}state`,
     /**
-     * List: the microseconds at which the spent tokens of a rate limit were spent, the oldest last.
+     * List: the times of the spent tokens of a rate limit, in microseconds, the oldest last.
      * It expires after the limit's window.
      */
     bucket: (operation: Operation) => `${begin}bucket:${operation}`,
@@ -65,7 +65,7 @@ export const keysOfScript = (
 
 const beginOf = (prefix: string, workspaceId: string): string => `{${prefix}:${workspaceId}}:`
 
-/** An id in 22 characters. Without its body, a waiting submission is hardly more than its ids. */
+/** An id in 22 characters. Ids are most of the memory of a waiting submission beside its body. */
 export const compactId = (id: string): string => Buffer.from(id.replaceAll('-', ''), 'hex').toString('base64url')
 
 export const readCompactId = (compact: string): string =>

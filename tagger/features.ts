@@ -160,7 +160,7 @@ const pushMemory = (values: number[], candidate: Candidate, { reading, memory }:
   values.push(common * Math.log2(candidate.occurrences))
 }
 
-/** Of the texts with one word of a phrase, the share with the whole phrase. */
+/** The share of the texts with this word that have the whole phrase. */
 const shareOf = (memory: Memory, stem: string | undefined, texts: number): number => {
   const withStem = memory.terms.get(hashTerm(stem ?? ''))?.texts ?? 0
   return Math.min(1, (texts + 0.2) / (withStem + 1))

@@ -70,7 +70,7 @@ const dataOf = <S extends v.GenericSchema>(job: DeliveredJob, schema: S): v.Infe
   return parsed.output
 }
 
-/** Removes the records of a decided purge. Maintenance adds a job again that fails for good. */
+/** Removes the records of a decided purge. If the job fails for good, maintenance adds it again. */
 const removePurged = async (dependencies: Dependencies, job: DeliveredJob): Promise<string> => {
   const purge = { ...dataOf(job, removalJob), attempts: attemptOf(job) }
   const onProgress = (removed: number): Promise<void> => job.updateProgress({ removed })

@@ -36,7 +36,9 @@ const DAY = /^\d{4}-\d{2}-\d{2}$/
 export const time = (description: string) =>
   v.pipe(
     v.string(),
-    v.description(`${description} A date such as 2026-01-31, which begins in UTC, or 2026-01-31T09:30:00Z.`),
+    v.description(
+      `${description} A date such as 2026-01-31, meaning its start in UTC, or a time such as 2026-01-31T09:30:00Z.`,
+    ),
     v.transform((value) => (DAY.test(value) ? `${value}T00:00:00Z` : value)),
     v.check(isDateTime, 'an existing date, or a date-time of RFC 3339 with an offset'),
     v.transform(storableDateTime),
@@ -58,7 +60,7 @@ export const tag = text(MAX_TAG_CHARACTERS, 'A tag, exactly as count_feedback by
 export const words = v.pipe(
   text(
     MAX_IDENTIFIER_CHARACTERS,
-    'Words that all have to occur in title or description, in any case; parts of words count. Try one word, and other languages.',
+    'Words that must all occur in title or description, in any case, also as parts of words. Try one word, and other languages.',
   ),
   v.check((value) => {
     const count = wordsOf(value).length
@@ -68,10 +70,12 @@ export const words = v.pipe(
 
 const wordsOf = (value: string): string[] => value.split(/\s+/u).filter((word) => word !== '')
 
-export const limit = wholeNumber(MOST_RECORDS, 10, 'How many records the answer has at most.')
-export const groupLimit = wholeNumber(MOST_GROUPS, 20, 'How many groups the answer has at most.')
-export const days = wholeNumber(366, 28, 'How many days each of the two spans has.')
-export const next = v.optional(identifier('The `next` of the answer before, with the same filters: the next page.'))
+export const limit = wholeNumber(MOST_RECORDS, 10, 'The most records of the answer.')
+export const groupLimit = wholeNumber(MOST_GROUPS, 20, 'The most groups of the answer.')
+export const days = wholeNumber(366, 28, 'The number of days of each of the two spans.')
+export const next = v.optional(
+  identifier('The `next` of the previous answer, for the next page. Send the same filters.'),
+)
 export const order = v.optional(
   v.pipe(v.picklist(['newest', 'oldest'], 'newest or oldest'), v.description('Which records come first.')),
   'newest',
@@ -85,7 +89,7 @@ export const ratings = {
   ratingMin: rating('Feedback with this rating or more. What 1 and 5 mean depends on the source.'),
   ratingMax: rating('Feedback with this rating or less.'),
 }
-/** The filters for feedback, except words and times. Feedback has to match all given ones. */
+/** The filters for feedback, except words and times. Feedback must match all given filters. */
 export const filters = {
   source: v.optional(identifier('The tool that the feedback came from, exactly as count_feedback by source has it.')),
   tags: v.optional(
@@ -98,7 +102,7 @@ export const filters = {
   ),
   customerId: v.optional(ownId('Feedback of this customer.')),
   accountId: v.optional(
-    ownId('Feedback of this account (company). Feedback without an account belongs to that of its customer.'),
+    ownId('Feedback of this account (company). Feedback without an account belongs to the account of its customer.'),
   ),
   projectId: v.optional(ownId('Feedback about this project.')),
   ...ratings,

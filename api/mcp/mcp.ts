@@ -55,7 +55,8 @@ export const answerMcp = async (dependencies: McpDependencies, arrival: Arrival)
 }
 
 /**
- * Programs send no origin. A page whose name was made to point here (DNS rebinding) sends its own.
+ * Programs send no origin. A page whose host name points at this machine (DNS rebinding) sends its
+ * own origin.
  */
 const isOriginKnown = ({ headers }: Request, origins: readonly string[]): boolean => {
   const origin = headers.get('origin')
@@ -67,9 +68,9 @@ const readBody = async (request: Request): Promise<JsonObject | Response> => {
   const bytes = await receiveSubmission(request, MOST_BODY_BYTES)
   if ('refused' in bytes) return refuse(bytes)
   const read = parseSubmission(bytes, { maxBytes: MOST_BODY_BYTES })
-  if (isRefusal(read)) return problem(PARSE_ERROR, 'The body is no JSON that can be read')
+  if (isRefusal(read)) return problem(PARSE_ERROR, 'The body must be JSON')
   // A request has one message, so that the limit counts it as one call.
-  if (!isJsonObject(read.value)) return problem(INVALID_REQUEST, 'The body must be one message: batches are not taken')
+  if (!isJsonObject(read.value)) return problem(INVALID_REQUEST, 'The body must be one message, not a batch')
   return storable(read.value)
 }
 

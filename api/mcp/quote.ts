@@ -20,7 +20,7 @@ const UNSEEN_IN_ROWS = /(?:[\u00AD\u200C-\u200F]|\u034F|[\uFE00-\uFE0F]){4,}/gu
 /** Whether the caller sees personal data. */
 export type Sight = { readsPersonal: boolean }
 
-/** Text for a model, of at most so many characters. */
+/** Text for a model, of at most `most` characters. */
 export const shown = (text: string, most: number, { readsPersonal }: Sight): { text: string; isCut: boolean } => {
   const head = headOf(text, 2 * most + LONGEST_EMAIL_CHARACTERS)
   const visible = head

@@ -42,7 +42,7 @@ const oneFeedback = v.strictObject({
   othersOfCustomer: v.array(feedbackItem),
 })
 
-/** A feedback, who it is from, what it is about, and what else its customer said. */
+/** A feedback with its customer, account and project, and other feedback of the customer. */
 export const readFeedback = async (
   asked: AgentRead,
   id: string,
@@ -74,7 +74,8 @@ export const readFeedback = async (
 export const getFeedback = defineTool({
   name: 'get_feedback',
   title: 'One feedback with its context',
-  description: 'One feedback by its id, in full, with its customer, account, project and what else the customer said.',
+  description:
+    'One feedback by its id, in full, with its customer, account, project and other feedback of the customer.',
   input: v.strictObject({ id: ownId('The id of a feedback.') }),
   output: oneFeedback,
   run: (asked, { id }) => readFeedback(asked, id),
@@ -83,7 +84,7 @@ export const getFeedback = defineTool({
 const story = v.strictObject({
   notice,
   account,
-  customers: v.pipe(v.number(), v.description('How many customers (people) belong to it.')),
+  customers: v.pipe(v.number(), v.description('The number of customers (people) of the account.')),
   ...figures,
   topTags: v.array(group),
   weeks: v.pipe(v.array(group), v.description('The last weeks with feedback, the latest first.')),

@@ -104,7 +104,7 @@ export const ANSWER_SCHEMAS: JsonObject = {
     'The answer that the operation alone would have given.',
     {
       status: { type: 'integer', description: 'The status of the answer.' },
-      submissionId: text('Id of the accepted submission, good for `GET /submissions/{id}`.', { format: 'uuid' }),
+      submissionId: text('Id of the accepted submission, for `GET /submissions/{id}`.', { format: 'uuid' }),
       state: submissionState,
       retryAfter: { type: 'integer', minimum: 1, description: 'Whole seconds after which to send the item again.' },
       body: { type: 'object', additionalProperties: true, description: 'The body of the answer.' },

@@ -8,7 +8,7 @@ export const RESPONSE_HEADERS = {
   'X-Request-Id': header(
     'Id of the request: the `X-Request-Id` of the request if it has a valid form, else a new one.',
   ),
-  'Submission-Id': header('Id of the accepted submission, good for `GET /submissions/{id}`.', {
+  'Submission-Id': header('Id of the accepted submission, for `GET /submissions/{id}`.', {
     type: 'string',
     format: 'uuid',
   }),
@@ -18,15 +18,15 @@ export const RESPONSE_HEADERS = {
   ),
   'Preference-Applied': header(
     'The preferences that the service followed: `wait` when the submission finished in time, `handling=strict` whenever it ' +
-      'was asked for. An answer with changes that it waited for has `wait`.',
+      'was asked for. A page of changes has `wait` if the answer waited for them.',
   ),
   'RateLimit-Policy': header(
-    'Sent to permitted callers where a limit holds: the name of the operation, how many submissions it allows (`q`) and in how ' +
-      'many seconds (`w`), such as `"submit_conversation";q=10;w=60`.',
+    'Sent to permitted callers of an operation with a limit: its name, the number of submissions (`q`), and the seconds in ' +
+      'which they are allowed (`w`), such as `"submit_conversation";q=10;w=60`.',
   ),
   RateLimit: header(
-    'Sent where a limit was counted: how many submissions remain (`r`) and, unless the limit is unused, ' +
-      'in how many seconds the next one returns (`t`), such as `"submit_conversation";r=9;t=60`.',
+    'Sent if the service checked a limit: the number of submissions that remain (`r`) and, unless the limit is unused, ' +
+      'the seconds until one more is allowed (`t`), such as `"submit_conversation";r=9;t=60`.',
   ),
   'Retry-After': header('Whole seconds after which to try again.', { type: 'integer', minimum: 1 }),
   'WWW-Authenticate': header('How to authenticate.'),
@@ -85,7 +85,7 @@ export const PARAMETERS = {
     {},
   ),
   RecordId: idInPath('The own id of the record.'),
-  SubmissionId: idInPath('The id that an answer carried in `Submission-Id`.'),
+  SubmissionId: idInPath('The id from the header `Submission-Id` of an answer.'),
 } as const satisfies Readonly<Record<string, JsonObject>>
 
 export const parametersOf = (names: readonly (keyof typeof PARAMETERS)[]): JsonObject[] =>

@@ -93,12 +93,12 @@ export const PATHS_OF_SUBMISSIONS: Readonly<Record<string, JsonObject>> = {
     summary: 'Delete a contact for good',
     description:
       'Removes every contact that matches, with its feedback, its messages and all data derived from them. A conversation in ' +
-      'which no other contact is left is removed as a whole. Accounts and projects stay. It cannot be undone, and requires an admin token. ' +
-      'It takes effect in its place among the submissions. Submissions of the contact that were accepted before it are removed, and a ' +
-      'later one creates a new contact. The answer comes when the service has decided which contacts match, after 10 seconds at the latest. ' +
-      'The receipt is `applied` when all is removed.',
+      'which no other contact is left is removed as a whole. Accounts and projects stay. A purge cannot be undone, and requires an admin token. ' +
+      'It takes effect in the order of acceptance: it removes earlier submissions of the contact, and a later submission creates a new ' +
+      'contact. The answer comes when the service has decided which contacts match, after 10 seconds at the latest. ' +
+      'The receipt is `applied` when all records are removed.',
     body: 'PurgeRequest',
-    answer: { status: 200, of: 'Success', description: 'Accepted: the purge has been initiated and will finish.' },
+    answer: { status: 200, of: 'Success', description: 'Accepted: the purge will finish.' },
     refusals: ['MayNotPurge', 'NoSuchContact', 'TooLarge'],
   }),
   '/accounts/identify': submission({
@@ -124,13 +124,13 @@ export const PATHS_OF_SUBMISSIONS: Readonly<Record<string, JsonObject>> = {
     summary: 'Submit many at once',
     description:
       `Up to ${MAX_BATCH_ITEMS} submissions of any operation but purges, accepted in their order. Each result is the answer that the ` +
-      'operation by itself would give, with the same limits. A refused item has its problems in its result and affects no ' +
-      'other item. With `Prefer: wait=N` the answer waits for all of them.',
+      'operation alone would give, with the same limits. A refused item has its problems in its result and affects no ' +
+      'other item. With `Prefer: wait=N` the answer waits for all items.',
     body: 'BatchRequest',
     answer: {
       status: 200,
       of: 'BatchAnswered',
-      description: 'The items were judged one by one; each has its result.',
+      description: 'The result of each item.',
       headers: ['Preference-Applied'],
     },
     parameters: [],
@@ -167,7 +167,7 @@ export const PATHS_OUTSIDE: JsonObject = {
   '/healthz': outside({
     operationId: 'getHealth',
     summary: 'Whether the process runs',
-    description: 'Independent of the stores: a process that cannot reach Redis still runs.',
+    description: 'Does not depend on Redis and Postgres: a process that cannot reach them still runs.',
     security: [],
     responses: {
       200: succeeded({ of: 'Alive', description: 'The process runs.' }),

@@ -27,7 +27,7 @@ const tooLarge = (maxBytes: number): Refusal => ({ refused: 'too-large', maxByte
 const TURNED_AWAY = {
   Invalid: {
     description:
-      'The body, or one of the headers `Idempotency-Key`, `Host` and (on Bun) `Trailer`, is not valid. Every problem is listed.',
+      'The body, or one of the headers `Idempotency-Key`, `Host` and (on Bun) `Trailer`, is not valid. At most 100 problems are listed.',
     examples: {
       'invalid members': {
         refused: 'invalid',
@@ -103,8 +103,8 @@ const TURNED_AWAY = {
   },
   ConversationTooLarge: {
     description:
-      'The body is larger than the limit, which is counted after decompression. Or the conversation would exceed it by ' +
-      'propagation.',
+      'The body is larger than the limit, which is counted after decompression. Or the conversation with its propagated ' +
+      `properties would be larger than ${MAX_PROPAGATED_BYTES / (1024 * 1024)} MiB.`,
     examples: {
       'too large': tooLarge(MAX_CONVERSATION_BODY_BYTES),
       'too large once propagated': { refused: 'too-large-propagated', maxBytes: MAX_PROPAGATED_BYTES },

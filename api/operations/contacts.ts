@@ -28,7 +28,7 @@ export const purgeContact: SubmissionKind<'purge_contact'> = {
   schema: purgeRequest,
   checkStored: async ({ canPurgeMatch, onFault }, { request, workspaceId, body }, { isLogEmpty }) => {
     try {
-      // Asked even when the log decides, since a purge is not accepted while Postgres is away.
+      // Postgres is asked even if the log decides: while it is away, the API accepts no purge.
       const canMatch = await canPurgeMatch(workspaceId, body)
       return canMatch || !isLogEmpty ? undefined : { refused: 'no-such-contact' }
     } catch (error) {

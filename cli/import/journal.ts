@@ -31,7 +31,7 @@ export const openJournal = (path: string, subject: Subject): Journal => {
     if (key !== undefined) answered.set(key, refused)
   }
   const former = parse(lines[0]) as Partial<Subject>
-  // A journal without a answered row, such as after a wrong address, starts again.
+  // A journal without an answered row, such as after a wrong address, starts again.
   const isNew = lines.length === 0 || (former.mappingHash !== undefined && answered.size === 0)
   if (!isNew) checkSubject(path, former, subject)
   const file = open(path, isNew ? 'w' : 'a')

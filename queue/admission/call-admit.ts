@@ -7,11 +7,12 @@ import { compactId, keysOfScript, MICROSECONDS_PER_MS, readCompactId } from '../
 import { idBaseOf, type ItemParts, itemText, letterOf, placeOf, submissionIdIn } from '../log/log-entry.ts'
 import { luaScript } from '../redis/lua-script.ts'
 
-/** `tokens` submissions; a spent token comes back `windowMs` after it was spent. */
+/** Permits `tokens` submissions. A spent token comes back `windowMs` later. */
 export type RateLimit = { tokens: number; windowMs: number }
 
 /**
- * The remaining tokens of a limit, and when the next spent token comes back; 0 if none is spent.
+ * The remaining tokens of a limit, and the time until the next spent token comes back; 0 if none is
+ * spent.
  */
 export type Bucket = { remaining: number; resetMs: number }
 
@@ -72,7 +73,7 @@ export type Asking = Admission | { outcome: 'unknown-key' }
 
 /** One text for each request, then one about the log. */
 export type Answers = string[]
-/** `answers` is undefined if nothing was sent, since replicas are away. */
+/** `answers` is undefined if replicas are away, so that no call was sent. */
 export type Sent = { answers: Answers | undefined; isReplicated: boolean }
 /** Sends the arguments of admit.lua. */
 export type SendAdmit = (keysAndArguments: readonly (string | number)[]) => Promise<Sent>
@@ -90,8 +91,8 @@ export const createSendAdmit = (redis: RedisClient): SendAdmit => {
 }
 
 /**
- * `entered`: how many submissions workers can apply. `isLeased`: a worker applies the log, and sees
- * them when it takes its next stride.
+ * `entered`: the number of admitted submissions that workers may apply. `isLeased`: a worker holds
+ * the log, and sees them at its next take.
  */
 type Called = { askings: Asking[]; entered: number; isDeep: boolean; isLeased: boolean }
 const NOT_ENTERED = { entered: 0, isDeep: false, isLeased: false }
@@ -128,7 +129,7 @@ export const callAdmit = async (
     }
     return asking
   })
-  // Workers must not apply it: without replicas, a failover would lose the entry from the log.
+  // No wake: a failover could lose the entry from the log after a worker has applied it.
   if (!isReplicated) return { askings: askings.map(unreplicated), ...NOT_ENTERED }
   const entered = askings.filter(({ outcome }) => outcome === 'admitted').length
   return { askings, entered, isDeep: isDeep === 1, isLeased: isLeased === 1 }

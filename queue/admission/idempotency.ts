@@ -45,7 +45,8 @@ export const freeIdempotencyKeys = async (
 }
 
 /**
- * The memory of a key in the book and in the key order, with jemalloc (`npm run bench -- keys`).
+ * The memory of a key in the book and in the key order, with jemalloc. `npm run bench -- memory`
+ * measures it as a part of a waiting submission.
  */
 const BYTES_PER_KEY = 140
 const SHARE_OF_MEMORY = 0.1

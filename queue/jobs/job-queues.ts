@@ -2,7 +2,7 @@ import { type Job, Queue } from 'bullmq'
 import { QUEUE_NAMES, type QueueName, type RemovalJob, type TaggingJob, type WebhookJob } from '../../contract/jobs.ts'
 import type { RedisClient } from '../redis/connect-redis.ts'
 
-/** The approximate entries of a queue's event stream, which nothing reads. */
+/** The approximate number of entries in the event stream of a queue. No process reads it. */
 const EVENTS_KEPT = 1_000
 /** How many finished jobs a queue keeps, and for how many seconds. */
 export const FINISHED_JOBS_KEPT = { count: 1_000, age: 3_600 } as const
@@ -84,8 +84,8 @@ export const enqueueTagging = async (queues: JobQueues, jobs: readonly TaggingJo
 }
 
 /**
- * The outcome of a tagging job with the number of tagged records; undefined while it runs. A
- * removed job succeeded.
+ * The outcome of a tagging job with the number of tagged records; undefined while it runs. A job
+ * that BullMQ has removed counts as successful.
  */
 export const taggingOutcome = async (
   queues: JobQueues,

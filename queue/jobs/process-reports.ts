@@ -28,14 +28,11 @@ const processReport = v.object({
   /** Failed attempts at jobs, with or without a retry. */
   failed: count,
   tagged: count,
-  /** Submissions by their time until storage: a count for each bound, and one beyond. */
+  /** Submissions by their time until storage: a count for each bound, and one beyond the last. */
   stored: v.array(count),
   /** Recent seconds of applying, in all and for the workspaces that took most. */
   applying: v.object({ total: count, byWorkspace: v.record(v.string(), count) }),
-  /**
-   * Bytes of bodies that an API process has in hand, their bound, and the submissions refused for
-   * it.
-   */
+  /** Bytes of bodies that an API process has in hand, their bound, and the refused submissions. */
   bodies: v.object({ bytes: count, mostBytes: count, refused: count }),
   loopDelaySeconds: count,
   postgresSeconds: v.nullable(count),
@@ -63,7 +60,7 @@ export const createProcessReports = (redis: RedisClient, prefix: string): Proces
   }
   const readOne = async (id: string): Promise<ProcessReport[]> => {
     const [text, leftMs] = await Promise.all([redis.get(report(id)), redis.pttl(report(id))])
-    // A report with a longer time left is from before a step back of the clock of Redis.
+    // The clock of Redis went back since a report that has more time left.
     if (text === null || leftMs > GONE_AFTER_MS) {
       await withdraw(id)
       return []
@@ -105,7 +102,7 @@ export const startReporting = (
       const own = { ...NOTHING, ...(await readFigures()), id, kind, upSeconds }
       if (!stopped) await reports.report(own)
     } catch {
-      // The next report has the same counts and more.
+      // The next report has these counts as well.
     } finally {
       busy = false
     }

@@ -8,9 +8,9 @@ const MS_PER_SECOND = 1_000
 export const workerConnection = (prefix: string, id: string): string => `${prefix}:worker:${id}`
 
 /**
- * The number of workers that are connected to Redis and have not reported lately: a frozen worker
- * keeps its connections. New connections do not count. Undefined if a server does not list its
- * clients, as some hosted ones.
+ * The number of workers that are connected to Redis and have not reported lately. A frozen worker
+ * keeps its connections. New connections do not count. Undefined if a server, such as some hosted
+ * ones, does not list its clients.
  */
 export const countSilent = async (
   redis: RedisClient,
