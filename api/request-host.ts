@@ -10,8 +10,8 @@ export const NO_HOST: Refusal = {
 
 /**
  * Whether the header `Host` of a request, if present, is a host. The runtimes put it before the
- * path unchecked. On Deno, `Host: x/api/v1/feedbacks?` turns every path into another route. On Bun, a
- * request with a malformed host has no valid URL.
+ * path unchecked. On Deno, `Host: x/api/v1/feedbacks?` turns every path into another route. On Bun,
+ * a request with a malformed host has no valid URL.
  */
 export const hasHost = ({ headers, url }: Request): boolean => {
   const host = headers.get('host')
