@@ -1,9 +1,9 @@
-import type { HashKey } from '../contract/identity/own-id.ts'
+import type { HashKey } from '../contract/identity/keys.ts'
 import { MAX_BATCH_BODY_BYTES } from '../contract/limits.ts'
 import type { Operation } from '../contract/submission.ts'
 import { findProgress } from '../db/apply/answers.ts'
 import type { Sql } from '../db/connection/postgres.ts'
-import { canPurgeMatch } from '../db/identity/find-contacts.ts'
+import { canPurgeMatch } from '../db/purges/decide-purge.ts'
 import { findIdempotencyKeys } from '../db/submissions/idempotency-keys.ts'
 import { createNumberFloor } from '../db/submissions/number-floor.ts'
 import { findTokenHolders } from '../db/tokens.ts'
@@ -14,7 +14,7 @@ import { withinTime } from '../runtime/within-time.ts'
 import { type AdmitDependencies, createAdmit } from '../queue/admission/admit.ts'
 import type { Admit, RateLimit } from '../queue/admission/call-admit.ts'
 import { onNewConnection, type RedisClient } from '../queue/redis/connect-redis.ts'
-import type { Wake } from '../queue/jobs/wake.ts'
+import type { Wake } from '../queue/jobs/job-queues.ts'
 import { createAuthenticate } from './authenticate.ts'
 import type { ApiConfig } from './config.ts'
 import { createResolveReferences } from './resolve-references.ts'
@@ -65,28 +65,23 @@ export const createIntake = (resources: Resources, circumstances: Circumstances)
     hashKey,
     isWhole,
     authenticate: createAuthenticate(findTokens, { now: Date.now, steadily }),
-    admit: admitUnderPressure(resources, wake, pressure),
+    admit: createAdmitTo(resources, wake),
     resolveReferences: createResolveReferences({ sql, timeoutMs: LOOK_UP_TIMEOUT_MS, awaitProgress }),
     canPurgeMatch: (workspaceId, wanted) =>
       withinTime(canPurgeMatch(sql, { hashKey, workspaceId }, wanted), LOOK_UP_TIMEOUT_MS),
     awaitProgress,
     emptyBuckets: createEmptyBuckets(steadily),
-    pressure: pressure.current,
+    pressure,
     limitOf: (operation) => limitOf(config, operation),
     maxBytes: { body: config.MAX_BODY_BYTES, conversation: config.MAX_CONVERSATION_BYTES },
   }
 }
 
-/** Admits within the bytes that a workspace may still queue, and counts the bytes that it adds. */
-const admitUnderPressure = (
-  { config, sql, redis, admitting }: Resources,
-  wake: Pick<Wake, 'wake'>,
-  pressure: Pressure,
-): Admit => {
+const createAdmitTo = ({ config, sql, redis, admitting }: Resources, wake: Pick<Wake, 'wake'>): Admit => {
   const floor = createNumberFloor(sql, steadily)
   const connection = config.REDIS_REPLICAS_ACK === 0 ? redis : admitting
   onNewConnection(connection, floor.forget)
-  const admit = createAdmit({
+  return createAdmit({
     redis: connection,
     replicas: config.REDIS_REPLICAS_ACK,
     prefix: config.REDIS_PREFIX,
@@ -94,11 +89,6 @@ const admitUnderPressure = (
     floorOf: floor.get,
     findStoredKey: createFindStoredKey(sql),
   })
-  return async (request) => {
-    const admission = await admit({ ...request, mostBytes: pressure.bytesLeft() })
-    if (admission.outcome === 'admitted') pressure.added(request.bodyText.length)
-    return admission
-  }
 }
 
 /**

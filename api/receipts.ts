@@ -1,4 +1,4 @@
-import { asOwnId } from '../contract/identity/own-id.ts'
+import { asOwnId } from '../contract/identity/keys.ts'
 import type { Receipt } from '../contract/receipt.ts'
 import { type Authenticate, callerOf } from './authenticate.ts'
 import { faultIds, type OnFault } from './request-id.ts'

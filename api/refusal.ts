@@ -1,4 +1,4 @@
-import type { Problem } from '../contract/problem.ts'
+import type { Problem } from '../contract/check-body.ts'
 
 /** The reasons to refuse a request. Only `refusalResponse` decides what the client sees. */
 export type Refusal =

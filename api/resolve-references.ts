@@ -1,14 +1,15 @@
 import { type FeedbackRecord, feedbackSource } from '../contract/feedback-record.ts'
-import { canonicalEmail, canonicalName } from '../contract/identity/canonical.ts'
 import {
   asOwnId,
+  canonicalEmail,
+  canonicalName,
   contactIdKey,
   emailKey,
   idOfEpoch,
   projectKey,
   type Realm,
   recordContactKey,
-} from '../contract/identity/own-id.ts'
+} from '../contract/identity/keys.ts'
 import {
   type FeedbackPlace,
   findReferences,

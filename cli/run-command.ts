@@ -1,6 +1,6 @@
 import process from 'node:process'
 import { parseArgs, type ParseArgsConfig } from 'node:util'
-import { type HashKey, hashKeyFrom } from '../contract/identity/own-id.ts'
+import { type HashKey, hashKeyFrom } from '../contract/identity/keys.ts'
 import { isMadeWith } from '../db/schema/installation.ts'
 import { isMigrated, MigrationRefused, readMigrations } from '../db/schema/migrate.ts'
 import { openDatabase } from '../db/connection/open-database.ts'

@@ -16,10 +16,9 @@ import {
   unflattenFlag,
 } from './fields.ts'
 import type { Excess, FreeMember } from './free-members.ts'
-import { isPlaceholder } from './identity/canonical.ts'
+import { isPlaceholder, ownId, type Realm } from './identity/keys.ts'
 import { isJsonObject, type JsonObject, type JsonValue } from './json.ts'
 import { MAX_METADATA_MEMBER_BYTES, MAX_TAG_CHARACTERS, MAX_TAGS } from './limits.ts'
-import { ownId, type Realm } from './identity/own-id.ts'
 import { unflattenIf } from './unflatten.ts'
 
 /** Source data of a reference becomes metadata of the contact or account. */

@@ -1,10 +1,10 @@
 import * as v from 'valibot'
 import { isDateTime, isUnset } from './date-time.ts'
 import { type Excess, excesses, type FreeMember, KEPT_NUMBER } from './free-members.ts'
-import { isPlaceholder } from './identity/canonical.ts'
+import { isPlaceholder } from './identity/keys.ts'
 import type { JsonObject } from './json.ts'
 import { MAX_AMOUNT, MAX_IDENTIFIER_CHARACTERS, MAX_REPORTED_PROBLEMS } from './limits.ts'
-import { MISSING } from './problem.ts'
+import { MISSING } from './check-body.ts'
 
 /**
  * The kinds of field that the interface knows. Every message says the expected form: it ends a

@@ -1,5 +1,5 @@
 import type { JsonValue } from './json.ts'
-import { shownPath } from './problem.ts'
+import { shownPath } from './check-body.ts'
 import { closingQuote, markLossyNumbers, NUMBER } from './lossy-numbers.ts'
 
 export type JsonProblem = {

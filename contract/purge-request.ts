@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { about, externalId, object, shortText } from './fields.ts'
-import { canonicalEmail } from './identity/canonical.ts'
+import { canonicalEmail } from './identity/keys.ts'
 
 /** Body of purge-contact. An email that is blank or a placeholder counts as absent. */
 export const purgeRequest = v.pipe(

@@ -1,6 +1,6 @@
 import { hash, randomBytes } from 'node:crypto'
 import { Buffer } from 'node:buffer'
-import { type HashKey, keyedHash } from './identity/own-id.ts'
+import { type HashKey, keyedHash } from './identity/keys.ts'
 
 const PREFIX = 'fbi_'
 const RANDOM_BYTES = 24

@@ -1,5 +1,5 @@
 import process from 'node:process'
-import { type HashKey, hashKeyFrom } from '../contract/identity/own-id.ts'
+import { type HashKey, hashKeyFrom } from '../contract/identity/keys.ts'
 import { explainPostgres, explainRedis } from './explain-fault.ts'
 import { type Logger, createLogger } from './logger.ts'
 import { printHelp } from './print-help.ts'

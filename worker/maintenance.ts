@@ -8,16 +8,15 @@ import { dueWebhooks } from '../db/webhooks.ts'
 import { listDeletedIds } from '../db/workspaces/delete-workspace.ts'
 import { listWorkspaceIds } from '../db/workspaces/workspaces.ts'
 import { trimIdempotencyKeys } from '../queue/admission/idempotency.ts'
-import { addDeliveries, addRemovals } from '../queue/jobs/job-queues.ts'
+import { addDeliveries, addRemovals, type Wake } from '../queue/jobs/job-queues.ts'
 import { takeTurn } from '../queue/jobs/take-turn.ts'
-import type { Wake } from '../queue/jobs/wake.ts'
 import { forgetLeftOf } from '../queue/log/forget-workspace.ts'
 import { createLog, type Log } from '../queue/log/log.ts'
 import { readNotedPositions, sweepLogs } from '../queue/log/sweep.ts'
 import { redisCondition } from '../queue/redis/redis-condition.ts'
 import { describeFault } from '../runtime/fault.ts'
 import type { Logger } from '../runtime/logger.ts'
-import type { WorkerStores } from './remove-purged.ts'
+import type { WorkerStores } from './carry-out-purge.ts'
 
 export type MaintenanceDependencies = WorkerStores & {
   wake: Wake

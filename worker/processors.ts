@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { type QueueName, removalJob, taggingJob, wakeJob, webhookJob } from '../contract/jobs.ts'
 import { type DeliveredJob, unrecoverable } from '../queue/jobs/open-worker.ts'
-import type { Wake } from '../queue/jobs/wake.ts'
+import type { Wake } from '../queue/jobs/job-queues.ts'
 import { createLog } from '../queue/log/log.ts'
 import { describeFault } from '../runtime/fault.ts'
 import type { Logger } from '../runtime/logger.ts'
@@ -10,7 +10,7 @@ import { createApplyLogs } from './apply/apply-log.ts'
 import { createStrideSizes } from './apply/stride-size.ts'
 import type { createWorkerMetrics } from './metrics.ts'
 import { createQuarantine } from './quarantine.ts'
-import { removePurgedRecords, type WorkerStores } from './remove-purged.ts'
+import { carryOutPurge, type WorkerStores } from './carry-out-purge.ts'
 import { createLearningPace } from './tagging/learning-pace.ts'
 import { tag } from './tagging/tagging.ts'
 import { beginTagging } from './trace-jobs.ts'
@@ -57,7 +57,7 @@ export const createProcessors = (
   return {
     wake: async (job) => logs.apply(dataOf(job, wakeJob).workspaceIds, false),
     backlog: (job) => metrics.deep(async () => logs.apply(dataOf(job, wakeJob).workspaceIds, true)),
-    removal: (job) => quarantine.shared(() => removePurged(dependencies, job)),
+    removal: (job) => quarantine.shared(() => runRemoval(dependencies, job)),
     tagging: (job) => quarantine.shared(() => generateTags(dependencies, job)),
     webhook: (job) => deliverChanges(dependencies, job),
     stop: logs.stop,
@@ -71,12 +71,10 @@ const dataOf = <S extends v.GenericSchema>(job: DeliveredJob, schema: S): v.Infe
 }
 
 /** Removes the records of a decided purge. If the job fails for good, maintenance adds it again. */
-const removePurged = async (dependencies: Dependencies, job: DeliveredJob): Promise<string> => {
+const runRemoval = async (dependencies: Dependencies, job: DeliveredJob): Promise<string> => {
   const purge = { ...dataOf(job, removalJob), attempts: attemptOf(job) }
   const onProgress = (removed: number): Promise<void> => job.updateProgress({ removed })
-  const ended = await attempt(dependencies, { job, ids: purge }, () =>
-    removePurgedRecords(dependencies, purge, onProgress),
-  )
+  const ended = await attempt(dependencies, { job, ids: purge }, () => carryOutPurge(dependencies, purge, onProgress))
   if (ended !== undefined) dependencies.metrics.purged(ended.number, purge.attempts)
   return 'done'
 }

@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { isDateTime, storableDateTime } from '../../contract/date-time.ts'
-import { asOwnId } from '../../contract/identity/own-id.ts'
+import { asOwnId } from '../../contract/identity/keys.ts'
 import { MAX_AMOUNT, MAX_IDENTIFIER_CHARACTERS, MAX_TAG_CHARACTERS } from '../../contract/limits.ts'
 import type { FeedbackFilters } from '../../db/reads/lists.ts'
 

@@ -7,7 +7,7 @@ import {
   ResourceNotFoundError,
   ResourceTemplate,
 } from '@modelcontextprotocol/server'
-import { asOwnId } from '../../contract/identity/own-id.ts'
+import { asOwnId } from '../../contract/identity/keys.ts'
 import { faultIds } from '../request-id.ts'
 import { isRefusal, type Refusal, refusalResponse } from '../refusal.ts'
 import type { AgentRead } from './agent-read.ts'

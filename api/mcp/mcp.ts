@@ -1,6 +1,6 @@
 import { createMcpHandler, localhostAllowedOrigins, validateOriginHeader } from '@modelcontextprotocol/server'
 import { isJsonObject, type JsonObject, type JsonValue } from '../../contract/json.ts'
-import { storable } from '../../contract/storable.ts'
+import { storable } from '../../contract/check-body.ts'
 import { tokenHash } from '../../contract/token-format.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import { callerOf } from '../authenticate.ts'
@@ -9,7 +9,7 @@ import type { ReadDependencies } from '../reads/reads.ts'
 import { isRefusal, type Refusal, refusalResponse } from '../refusal.ts'
 import { requestIdOf } from '../request-id.ts'
 import type { Arrival } from '../submit/intake.ts'
-import { parseSubmission, receiveSubmission } from '../submit/read-submission.ts'
+import { parseBody, receiveBody } from '../submit/read-body.ts'
 import type { AgentReads, AgentRead } from './agent-read.ts'
 import type { CallLimit } from './call-limit.ts'
 import { createMcpServer, messageOf } from './mcp-server.ts'
@@ -65,9 +65,9 @@ const isOriginKnown = ({ headers }: Request, origins: readonly string[]): boolea
 
 /** The message, with text that Postgres can compare, or the answer that refuses it. */
 const readBody = async (request: Request): Promise<JsonObject | Response> => {
-  const bytes = await receiveSubmission(request, MOST_BODY_BYTES)
+  const bytes = await receiveBody(request, MOST_BODY_BYTES)
   if ('refused' in bytes) return refuse(bytes)
-  const read = parseSubmission(bytes, { maxBytes: MOST_BODY_BYTES })
+  const read = parseBody(bytes)
   if (isRefusal(read)) return problem(PARSE_ERROR, 'The body must be JSON')
   // A request has one message, so that the limit counts it as one call.
   if (!isJsonObject(read.value)) return problem(INVALID_REQUEST, 'The body must be one message, not a batch')

@@ -10,7 +10,7 @@ import {
   MAX_METADATA_MEMBER_BYTES,
   MAX_OBJECT_MEMBERS,
 } from '../../contract/limits.ts'
-import { PLACEHOLDERS } from '../../contract/identity/canonical.ts'
+import { PLACEHOLDERS } from '../../contract/identity/keys.ts'
 import { ANSWER_SCHEMAS } from './answer-schemas.ts'
 import { bodySchemas } from './body-schemas.ts'
 import { PARAMETERS, RESPONSE_HEADERS } from './headers.ts'

@@ -1,8 +1,8 @@
 import * as v from 'valibot'
-import type { Problem } from '../../contract/problem.ts'
+import type { Problem } from '../../contract/check-body.ts'
 import type { Refusal } from '../refusal.ts'
 import { isDateTime, storableDateTime } from '../../contract/date-time.ts'
-import { asOwnId } from '../../contract/identity/own-id.ts'
+import { asOwnId } from '../../contract/identity/keys.ts'
 import { MAX_IDENTIFIER_CHARACTERS, MAX_TAG_CHARACTERS } from '../../contract/limits.ts'
 import type { FeedPlace } from '../../db/reads/changes.ts'
 

@@ -1,5 +1,5 @@
 import type { FairSemaphore } from '../../runtime/fair-semaphore.ts'
-import { asOwnId } from '../../contract/identity/own-id.ts'
+import { asOwnId } from '../../contract/identity/keys.ts'
 import type { ChangesPage } from '../../db/reads/changes.ts'
 import type { ListPage, ListRequest } from '../../db/reads/lists.ts'
 import type { NamedRecord, RecordKind } from '../../db/reads/records.ts'

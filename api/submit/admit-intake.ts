@@ -1,23 +1,10 @@
 import type { Operation } from '../../contract/submission.ts'
 import { isFullRedis, isRefusedByRedis } from '../../queue/redis/connect-redis.ts'
-import type { Admission, Bucket, LogState } from '../../queue/admission/call-admit.ts'
+import type { Admission, LogState } from '../../queue/admission/call-admit.ts'
 import { faultIds } from '../request-id.ts'
-import type { Refusal, Unavailable } from '../refusal.ts'
+import type { Unavailable } from '../refusal.ts'
 import { type Intake, type IntakeDependencies, isRefused, type Refused, type Valid } from './intake.ts'
-import { wholeSeconds } from './rate-limit.ts'
-
-/**
- * Refuses a request before its body is read, if its bucket is known to be empty. A request with a
- * key passes, since it may repeat an accepted one.
- */
-export const refuseByEmptyBucket = (
-  dependencies: IntakeDependencies,
-  { kind: { operation }, key, workspaceId }: Intake<'workspaceId'>,
-): Refused | undefined => {
-  const bucket = dependencies.emptyBuckets.find(workspaceId, operation)
-  if (bucket === undefined || key !== null) return undefined
-  return { refusal: rateLimited(dependencies, operation, bucket), bucket }
-}
+import { rateLimited } from './rate-limit.ts'
 
 /**
  * The checks between validation and admission. With `lookUpKeyFirst` the idempotency key is looked
@@ -40,7 +27,7 @@ export const check = async (
 }
 
 /** Checks the idempotency key and the limits and appends to the log, in one script in Redis. */
-export const admit = async (
+export const admitIntake = async (
   dependencies: IntakeDependencies,
   intake: Intake<Valid | 'former'>,
 ): Promise<Intake<Valid | 'admitted'> | Refused> => {
@@ -51,29 +38,32 @@ export const admit = async (
 }
 
 type Fresh = { outcome: 'fresh' } & LogState
-type Asked = Exclude<Intake<'former'>['former'], undefined> | Fresh
+type AskResult = Exclude<Intake<'former'>['former'], undefined> | Fresh
 
-const isFresh = (outcome: Asked): outcome is Fresh => 'outcome' in outcome && outcome.outcome === 'fresh'
+const isFresh = (outcome: AskResult): outcome is Fresh => 'outcome' in outcome && outcome.outcome === 'fresh'
 
 const ask = async (
   dependencies: IntakeDependencies,
   intake: Intake<Valid>,
   { peek }: { peek: boolean },
-): Promise<Asked> => {
+): Promise<AskResult> => {
   const { request, span, kind, workspaceId, body, idempotency } = intake
-  const pressure = dependencies.pressure()
+  const pressure = dependencies.pressure.current()
+  const bodyText = peek ? '' : JSON.stringify(body)
   try {
     const admission = await dependencies.admit({
       workspaceId,
       operation: kind.operation,
-      bodyText: peek ? '' : JSON.stringify(body),
+      bodyText,
       traceparent: span?.traceparent,
       limit: dependencies.limitOf(kind.operation),
       idempotency,
+      mostBytes: dependencies.pressure.bytesLeft(),
       full: pressure !== undefined,
       peek,
     })
-    return askedOf(dependencies, admission, { operation: kind.operation, pressure })
+    if (admission.outcome === 'admitted') dependencies.pressure.added(bodyText.length)
+    return resultOf(dependencies, admission, { operation: kind.operation, pressure })
   } catch (error) {
     if (OUR_OWN.some((fault) => error instanceof fault)) throw error
     dependencies.onFault('admission_failed', error, faultIds(request, { workspaceId }))
@@ -89,13 +79,13 @@ const whyUnavailable = (error: unknown): Unavailable['why'] => {
   return isRefusedByRedis(error) ? 'redis-refuses' : 'redis'
 }
 
-type Circumstances = { operation: Operation; pressure: ReturnType<IntakeDependencies['pressure']> }
+type Circumstances = { operation: Operation; pressure: ReturnType<IntakeDependencies['pressure']['current']> }
 
-const askedOf = (
+const resultOf = (
   dependencies: IntakeDependencies,
   admission: Admission,
   { operation, pressure }: Circumstances,
-): Asked => {
+): AskResult => {
   switch (admission.outcome) {
     case 'admitted':
     case 'repeated':
@@ -110,10 +100,4 @@ const askedOf = (
     case 'other-body':
       return { refusal: { refused: 'idempotency-key-of-other-body' }, bucket: admission.bucket }
   }
-}
-
-const rateLimited = ({ limitOf }: IntakeDependencies, operation: Operation, bucket: Bucket | undefined): Refusal => {
-  const { tokens = 0, windowMs = 0 } = limitOf(operation) ?? {}
-  const retryAfterSeconds = wholeSeconds(bucket?.resetMs ?? windowMs)
-  return { refused: 'rate-limited', tokens, windowSeconds: windowMs / 1_000, retryAfterSeconds }
 }

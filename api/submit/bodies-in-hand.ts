@@ -14,12 +14,12 @@ export type BodiesInHand = {
    * Does the work once the body has its bytes. Returns undefined, and reads nothing of the body, if
    * it does not get them within `PATIENCE_MS`.
    */
-  hold: <T>(body: Body, work: () => Promise<T>) => Promise<T | undefined>
+  whenBytesFit: <T>(body: Body, work: () => Promise<T>) => Promise<T | undefined>
   /**
    * Does the work with an arrived body. Large bodies line up and go one after the other, since this
    * process has one thread.
    */
-  lineUp: <T>(body: Body, work: () => Promise<T>) => Promise<T>
+  oneLargeAtATime: <T>(body: Body, work: () => Promise<T>) => Promise<T>
   /**
    * Counts the bytes of an answer, also beyond the bound, since the submission is accepted. Call
    * the returned function once the answer is written.
@@ -43,12 +43,12 @@ export const createBodiesInHand = (mostBytes: number): BodiesInHand => {
   const line = new FairSemaphore(1)
   let refused = 0
   return {
-    hold: async (body, work) => {
+    whenBytesFit: async (body, work) => {
       const done = await bytes.tryRun(demandOf(body), work, PATIENCE_MS)
       if (done === undefined) refused++
       return done
     },
-    lineUp: (body, work) =>
+    oneLargeAtATime: (body, work) =>
       body.bytes <= LARGE_BYTES
         ? work()
         : new Promise((resolve, reject) => {

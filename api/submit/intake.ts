@@ -1,4 +1,4 @@
-import type { HashKey } from '../../contract/identity/own-id.ts'
+import type { HashKey } from '../../contract/identity/keys.ts'
 import type { PurgeRequest } from '../../contract/purge-request.ts'
 import type { Idempotency, Operation, SubmissionOf } from '../../contract/submission.ts'
 import type { Admission, Admit, Bucket, LogState, RateLimit } from '../../queue/admission/call-admit.ts'
@@ -8,7 +8,6 @@ import type { Refusal, Unavailable } from '../refusal.ts'
 import type { ResolveReferences } from '../resolve-references.ts'
 import type { AwaitProgress } from './await-progress.ts'
 import type { BodiesInHand } from './bodies-in-hand.ts'
-import type { EmptyBuckets } from './rate-limit.ts'
 import type { Pressure } from './pressure.ts'
 import type { GenericSchema } from 'valibot'
 import type { JsonValue } from '../../contract/json.ts'
@@ -29,7 +28,10 @@ type Results<O extends Operation> = {
   /** The body as it will be stored. */
   body: SubmissionOf<O>['body']
   idempotency: Idempotency | undefined
-  /** The outcome of the first request with the same idempotency key. */
+  /**
+   * The result of the look-up of the key, if it already decides the request: the former admission,
+   * or a refusal.
+   */
   former: Admitted | Refused | undefined
   admitted: Admitted
 }
@@ -93,12 +95,19 @@ export type IntakeDependencies = {
   awaitProgress: AwaitProgress
   bodies: BodiesInHand
   emptyBuckets: EmptyBuckets
-  pressure: Pressure['current']
+  pressure: Pick<Pressure, 'current' | 'bytesLeft' | 'added'>
   limitOf: (operation: Operation) => RateLimit | undefined
   maxBytes: { body: number; conversation: number }
   hashKey: HashKey
   onFault: OnFault
   count: (outcome: IntakeOutcome) => void
+}
+
+export type EmptyBuckets = {
+  /** The bucket of a workspace and operation if it is known to be empty, else undefined. */
+  find: (workspaceId: string, operation: Operation) => Bucket | undefined
+  /** Records the state of a bucket. */
+  seen: (workspaceId: string, operation: Operation, bucket: Bucket | undefined) => void
 }
 
 /** `why`: the reason of a 503. */

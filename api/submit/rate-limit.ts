@@ -1,5 +1,7 @@
 import type { Operation } from '../../contract/submission.ts'
 import type { Bucket, RateLimit } from '../../queue/admission/call-admit.ts'
+import type { Refusal } from '../refusal.ts'
+import type { EmptyBuckets, Intake, IntakeDependencies, Refused } from './intake.ts'
 
 /** A waiting time for a header: rounded up, and at least a second. */
 export const wholeSeconds = (ms: number): number => Math.max(1, Math.ceil(ms / 1_000))
@@ -18,13 +20,6 @@ export const describeLimit = (
   if (bucket === undefined) return
   const reset = bucket.resetMs > 0 ? `;t=${wholeSeconds(bucket.resetMs)}` : ''
   headers.set('RateLimit', `"${operation}";r=${bucket.remaining}${reset}`)
-}
-
-export type EmptyBuckets = {
-  /** The bucket of a workspace and operation if it is known to be empty, else undefined. */
-  find: (workspaceId: string, operation: Operation) => Bucket | undefined
-  /** Records the state of a bucket. */
-  seen: (workspaceId: string, operation: Operation, bucket: Bucket | undefined) => void
 }
 
 /**
@@ -48,4 +43,28 @@ export const createEmptyBuckets = (now: () => number): EmptyBuckets => {
       if (bucket?.remaining === 0) emptyUntil.set(nameOf(workspaceId, operation), now() + bucket.resetMs)
     },
   }
+}
+
+/**
+ * Refuses a request before its body is read, if its bucket is known to be empty. A request with a
+ * key passes, since it may repeat an accepted one.
+ */
+export const refuseByEmptyBucket = (
+  dependencies: IntakeDependencies,
+  { kind: { operation }, key, workspaceId }: Intake<'workspaceId'>,
+): Refused | undefined => {
+  const bucket = dependencies.emptyBuckets.find(workspaceId, operation)
+  if (bucket === undefined || key !== null) return undefined
+  return { refusal: rateLimited(dependencies, operation, bucket), bucket }
+}
+
+/** `bucket`: the state of the limit, if it was read. */
+export const rateLimited = (
+  { limitOf }: IntakeDependencies,
+  operation: Operation,
+  bucket: Bucket | undefined,
+): Refusal => {
+  const { tokens = 0, windowMs = 0 } = limitOf(operation) ?? {}
+  const retryAfterSeconds = wholeSeconds(bucket?.resetMs ?? windowMs)
+  return { refused: 'rate-limited', tokens, windowSeconds: windowMs / 1_000, retryAfterSeconds }
 }

@@ -1,31 +1,11 @@
 import { createGunzip } from 'node:zlib'
 import type { JsonValue } from '../../contract/json.ts'
 import { parseJsonText } from '../../contract/json-text.ts'
+import { MAX_DEPTH_LEVELS } from '../../contract/limits.ts'
+import { isRefusal, type Refusal } from '../refusal.ts'
 import { type Encoding, isJsonType, readEncoding } from './request-headers.ts'
 
-export type BodyLimits = {
-  /** Counted after decompression. */
-  readonly maxBytes: number
-  /** The longest time from the call to the last byte. */
-  readonly timeoutMs: number
-}
-
-export type RefusedBody =
-  | { readonly ok: false; readonly reason: 'not-json-type' | 'too-large' | 'too-slow' }
-  | {
-      readonly ok: false
-      readonly reason: 'malformed'
-      /** A sentence that says what the service expected and never quotes the body. */
-      readonly message: string
-      /**
-       * The path of the faulty value, in the form of valibot's getDotPath; empty for the body as a
-       * whole.
-       */
-      readonly path: string
-    }
-
-export type ReceivedBody = { readonly ok: true; readonly bytes: Uint8Array } | RefusedBody
-export type ParsedBody = { readonly ok: true; readonly value: JsonValue } | RefusedBody
+const BODY_TIMEOUT_MS = 30_000
 
 /**
  * A body of known length up to this size is read in one call. On Bun this is much faster than a
@@ -37,24 +17,35 @@ const TAKEN_AT_ONCE_BYTES = 64 * 1024
 const GZIP_OVERHEAD_BYTES = 64 * 1024
 
 /**
- * The bytes of a body whose content type is JSON. A body that is late, too large or cut off is a
- * value of the union. Memory holds not much more than `maxBytes` of a larger body.
+ * The bytes of a body whose content type is JSON, or a refusal of a body that is late, too large or
+ * cut off. Memory holds not much more than `maxBytes` of a larger body.
  *
+ * @param maxBytes counted after decompression
+ * @param timeoutMs the longest time from the call to the last byte
  * @throws TypeError when the body has already been read.
  */
-export const receiveBody = async (request: Request, limits: BodyLimits): Promise<ReceivedBody> => {
+export const receiveBody = async (
+  request: Request,
+  maxBytes: number,
+  timeoutMs = BODY_TIMEOUT_MS,
+): Promise<Uint8Array | Refusal> => {
   if (request.bodyUsed) throw new TypeError('The body of the request has been read before')
   const encoding = readEncoding(request.headers)
-  if (encoding === undefined || !isJsonType(request.headers.get('content-type'))) return NOT_JSON_TYPE
-  return receive(request, encoding, limits)
+  if (encoding === undefined || !isJsonType(request.headers.get('content-type'))) return { refused: 'not-json' }
+  return receive(request, encoding, { maxBytes, timeoutMs })
 }
 
-/** The JSON value in a body. `maxDepth`: how many objects and arrays may be open at once. */
-export const parseBody = (bytes: Uint8Array, maxDepth: number): ParsedBody => {
+/**
+ * The JSON value in a body. A number that JavaScript would change becomes infinite, and the schema
+ * refuses it where it would be stored.
+ *
+ * @param maxDepth how many objects and arrays may be open at once
+ */
+export const parseBody = (bytes: Uint8Array, maxDepth = MAX_DEPTH_LEVELS): { value: JsonValue } | Refusal => {
   const text = decode(bytes)
   if (text === undefined) return malformed('The body must be encoded in UTF-8')
   const parsed = parseJsonText(text, maxDepth)
-  return parsed.ok ? parsed : { ...parsed, reason: 'malformed' }
+  return parsed.ok ? { value: parsed.value } : malformed(parsed.message, parsed.path)
 }
 
 /** The most bytes that a body can have in memory, at most `maxBytes`. */
@@ -72,40 +63,36 @@ const knownBytesOf = (headers: Headers): number | undefined => {
   return isKnown ? length : undefined
 }
 
-const NOT_JSON_TYPE: RefusedBody = { ok: false, reason: 'not-json-type' }
-const TOO_LARGE: RefusedBody = { ok: false, reason: 'too-large' }
-const TOO_SLOW: RefusedBody = { ok: false, reason: 'too-slow' }
+const malformed = (message: string, path = ''): Refusal => ({ refused: 'invalid', problems: [{ message, path }] })
 
-const malformed = (message: string): RefusedBody => ({ ok: false, reason: 'malformed', message, path: '' })
+type BodyLimits = { readonly maxBytes: number; readonly timeoutMs: number }
+type Received = Uint8Array | Refusal
 
-const receive = async (request: Request, encoding: Encoding, limits: BodyLimits): Promise<ReceivedBody> => {
+const receive = async (request: Request, encoding: Encoding, limits: BodyLimits): Promise<Received> => {
   const { maxBytes, timeoutMs } = limits
   const mostBytes = maxBytes + (encoding === 'gzip' ? GZIP_OVERHEAD_BYTES : 0)
-  if (Number(request.headers.get('content-length') ?? 0) > mostBytes) return TOO_LARGE
+  if (Number(request.headers.get('content-length') ?? 0) > mostBytes) return { refused: 'too-large', maxBytes }
 
   const knownBytes = knownBytesOf(request.headers)
   // Not through `request.body`, which would create a stream for each request.
   const atOnce = knownBytes !== undefined && knownBytes <= TAKEN_AT_ONCE_BYTES
   if (atOnce) return within(timeoutMs, takeAtOnce(request, maxBytes))
-  if (request.body === null) return { ok: true, bytes: new Uint8Array() }
+  if (request.body === null) return new Uint8Array()
 
   const reader = request.body.getReader()
   const store = createByteStore(maxBytes, knownBytes)
-  const received = await within(
-    timeoutMs,
-    encoding === 'gzip' ? inflate(reader, store, maxBytes) : takeInPieces(reader, store),
-  )
+  const received = await within(timeoutMs, encoding === 'gzip' ? inflate(reader, store) : takeInPieces(reader, store))
   // The cancel also ends a pending read. It rejects if the body failed, but `received` already has
   // that failure.
-  if (!received.ok) reader.cancel().catch(() => {})
+  if (isRefusal(received)) reader.cancel().catch(() => {})
   return received
 }
 
 /** A late read continues in the background; the race handles its rejection. */
-const within = async (timeoutMs: number, reading: Promise<ReceivedBody>): Promise<ReceivedBody> => {
+const within = async (timeoutMs: number, reading: Promise<Received>): Promise<Received> => {
   let timer: ReturnType<typeof setTimeout> | undefined
-  const late = new Promise<ReceivedBody>((resolve) => {
-    timer = setTimeout(resolve, timeoutMs, TOO_SLOW)
+  const late = new Promise<Received>((resolve) => {
+    timer = setTimeout(resolve, timeoutMs, { refused: 'too-slow' })
   })
   try {
     return await Promise.race([reading, late])
@@ -118,18 +105,18 @@ const within = async (timeoutMs: number, reading: Promise<ReceivedBody>): Promis
   }
 }
 
-const takeAtOnce = async (request: Request, maxBytes: number): Promise<ReceivedBody> => {
+const takeAtOnce = async (request: Request, maxBytes: number): Promise<Received> => {
   const bytes = new Uint8Array(await request.arrayBuffer())
-  return bytes.byteLength > maxBytes ? TOO_LARGE : { ok: true, bytes }
+  return bytes.byteLength > maxBytes ? { refused: 'too-large', maxBytes } : bytes
 }
 
 type Reader = ReadableStreamDefaultReader<Uint8Array>
 
-const takeInPieces = async (reader: Reader, store: ByteStore): Promise<ReceivedBody> => {
+const takeInPieces = async (reader: Reader, store: ByteStore): Promise<Received> => {
   for (;;) {
     const { done, value } = await reader.read()
-    if (done) return { ok: true, bytes: store.bytes() }
-    if (!store.add(value)) return TOO_LARGE
+    if (done) return store.bytes()
+    if (!store.add(value)) return store.tooLarge
   }
 }
 
@@ -138,23 +125,23 @@ const takeInPieces = async (reader: Reader, store: ByteStore): Promise<ReceivedB
  * bytes can be counted, so a small body could fill the memory. Concatenated gzip members are one
  * body (RFC 1952); other bytes after them are an error.
  */
-const inflate = async (reader: Reader, store: ByteStore, maxBytes: number): Promise<ReceivedBody> => {
+const inflate = async (reader: Reader, store: ByteStore): Promise<Received> => {
   const gunzip = createGunzip()
-  const inflated = new Promise<ReceivedBody>((resolve) => {
+  const inflated = new Promise<Received>((resolve) => {
     gunzip.on('data', (piece: Uint8Array) => {
-      if (!store.add(piece)) resolve(TOO_LARGE)
+      if (!store.add(piece)) resolve(store.tooLarge)
     })
-    gunzip.on('end', () => resolve({ ok: true, bytes: store.bytes() }))
+    gunzip.on('end', () => resolve(store.bytes()))
     gunzip.on('error', () => resolve(malformed('The body must be complete and valid gzip data')))
   })
-  const feed = async (): Promise<ReceivedBody> => {
+  const feed = async (): Promise<Received> => {
     let arrivedBytes = 0
     for (;;) {
       const { done, value } = await reader.read()
       if (done) break
       arrivedBytes += value.byteLength
       // This also counts members that inflate to nothing.
-      if (arrivedBytes > maxBytes + GZIP_OVERHEAD_BYTES) return TOO_LARGE
+      if (arrivedBytes > store.tooLarge.maxBytes + GZIP_OVERHEAD_BYTES) return store.tooLarge
       await new Promise((resolve) => gunzip.write(value, resolve))
     }
     gunzip.end()
@@ -171,6 +158,7 @@ type ByteStore = {
   /** Returns false and adds nothing if the store would exceed the limit. */
   add(piece: Uint8Array): boolean
   bytes(): Uint8Array
+  readonly tooLarge: Extract<Refusal, { refused: 'too-large' }>
 }
 
 /**
@@ -197,6 +185,7 @@ const createByteStore = (maxBytes: number, knownBytes: number | undefined): Byte
       return true
     },
     bytes: () => buffer.subarray(0, size),
+    tooLarge: { refused: 'too-large', maxBytes },
   }
 }
 

@@ -1,9 +1,3 @@
-import { IDEMPOTENCY_KEY } from '../../contract/batch-request.ts'
-import type { Idempotency, Operation } from '../../contract/submission.ts'
-import { idempotencyOf } from '../../queue/admission/idempotency.ts'
-import type { HashKey } from '../../contract/identity/own-id.ts'
-import type { Refusal } from '../refusal.ts'
-
 export type Encoding = 'identity' | 'gzip'
 
 /**
@@ -63,17 +57,3 @@ export const waitSeconds = (headers: Headers): number | undefined => {
 
 /** Whether unknown members are refused: `Prefer: handling=strict`. */
 export const isStrict = (headers: Headers): boolean => IS_STRICT.test(firstPreference(headers, IS_HANDLING) ?? '')
-
-/** The hashes of the caller's idempotency key and body; undefined without one. */
-export const idempotencyOfKey = (
-  key: string | null,
-  operation: Operation,
-  { body, hashKey }: { body: unknown; hashKey: HashKey },
-): Idempotency | undefined | Extract<Refusal, { refused: 'invalid' }> => {
-  if (key === null) return undefined
-  if (!IDEMPOTENCY_KEY.test(key)) {
-    const message = 'The header Idempotency-Key must be 1 to 255 visible ASCII characters'
-    return { refused: 'invalid', problems: [{ message, path: 'Idempotency-Key' }] }
-  }
-  return idempotencyOf(hashKey, { operation, key, bodyText: JSON.stringify(body) })
-}

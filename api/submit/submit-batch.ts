@@ -1,11 +1,11 @@
 import { type Batchable, batchItem, batchRequest } from '../../contract/batch-request.ts'
 import type { JsonValue } from '../../contract/json.ts'
-import { MAX_BATCH_BODY_BYTES, MAX_REPORTED_PROBLEMS } from '../../contract/limits.ts'
-import { checkBody } from '../../contract/problem.ts'
+import { MAX_BATCH_BODY_BYTES, MAX_DEPTH_LEVELS, MAX_REPORTED_PROBLEMS } from '../../contract/limits.ts'
+import { checkBody } from '../../contract/check-body.ts'
 import type { SubmissionState } from '../../contract/receipt.ts'
 import { type Caller, callerOf } from '../authenticate.ts'
 import { isRefusal, type Refusal, refusalResponse } from '../refusal.ts'
-import { admit, check, refuseByEmptyBucket } from './admit-intake.ts'
+import { admitIntake, check } from './admit-intake.ts'
 import { answer, BROKEN_OFF, outcomeOf, refusedAttribute, validate } from './submit.ts'
 import {
   type AnySubmissionKind,
@@ -17,9 +17,9 @@ import {
   type Valid,
 } from './intake.ts'
 import { jsonAnswer } from './json-answer.ts'
+import { refuseByEmptyBucket } from './rate-limit.ts'
 import { isStrict } from './request-headers.ts'
-import { mostBytesOf } from './read-body.ts'
-import { parseSubmission, receiveSubmission } from './read-submission.ts'
+import { mostBytesOf, parseBody, receiveBody } from './read-body.ts'
 
 /**
  * The answer that the operation alone would have given. There, headers have `submissionId`,
@@ -74,11 +74,11 @@ const refused = ({ count }: IntakeDependencies, { span }: Arrival, outcome: Refu
 const accept = async (dependencies: IntakeDependencies, batch: Batch): Promise<Outcome[] | Refused> => {
   const { request, workspaceId } = batch
   const inHand = { workspaceId, bytes: mostBytesOf(request, MAX_BATCH_BODY_BYTES) }
-  const decided = await dependencies.bodies.hold(inHand, async () => {
-    const bytes = await receiveSubmission(request, MAX_BATCH_BODY_BYTES)
+  const decided = await dependencies.bodies.whenBytesFit(inHand, async () => {
+    const bytes = await receiveBody(request, MAX_BATCH_BODY_BYTES)
     if (isRefusal(bytes)) return { refusal: bytes }
     const body = { workspaceId, bytes: bytes.byteLength }
-    return dependencies.bodies.lineUp(body, () => acceptItems(dependencies, batch, bytes))
+    return dependencies.bodies.oneLargeAtATime(body, () => acceptItems(dependencies, batch, bytes))
   })
   return decided ?? { refusal: { refused: 'unavailable', why: 'bodies-in-hand' } }
 }
@@ -93,7 +93,7 @@ const acceptItems = async (
 ): Promise<Outcome[] | Refused> => {
   const { headers } = batch.request
   if (headers.has('idempotency-key')) return { refusal: KEY_OF_BATCH }
-  const parsed = parseSubmission(bytes, { maxBytes: MAX_BATCH_BODY_BYTES, levelsAround: LEVELS_AROUND })
+  const parsed = parseBody(bytes, MAX_DEPTH_LEVELS + LEVELS_AROUND)
   if (isRefusal(parsed)) return { refusal: parsed }
   const checked = checkBody(batchRequest, parsed.value, { isStrict: isStrict(headers) })
   if ('problems' in checked) return { refusal: { refused: 'invalid', problems: checked.problems } }
@@ -202,7 +202,7 @@ const groupsOf = (items: readonly Item[]): Item[][] => {
 }
 
 const admitItem = async (dependencies: IntakeDependencies, { checked }: Item): Promise<Outcome> =>
-  isRefused(checked) ? checked : admit(dependencies, checked)
+  isRefused(checked) ? checked : admitIntake(dependencies, checked)
 
 const resultOf = async (dependencies: IntakeDependencies, outcome: Outcome): Promise<BatchResult> => {
   if (isRefused(outcome)) return refusedResult(refusalResponse(outcome.refusal))

@@ -1,7 +1,10 @@
+import { IDEMPOTENCY_KEY } from '../../contract/batch-request.ts'
+import { checkBody, storable } from '../../contract/check-body.ts'
+import { idempotencyOf } from '../../queue/admission/admit.ts'
 import { callerOf } from '../authenticate.ts'
 import { isRefusal, type Refusal, refusalResponse } from '../refusal.ts'
-import { admit, check, refuseByEmptyBucket } from './admit-intake.ts'
-import { describeLimit } from './rate-limit.ts'
+import { admitIntake, check } from './admit-intake.ts'
+import { describeLimit, refuseByEmptyBucket } from './rate-limit.ts'
 import {
   type Answer,
   type AnySubmissionKind,
@@ -15,15 +18,14 @@ import {
 } from './intake.ts'
 import { jsonAnswer } from './json-answer.ts'
 import { isStrict, waitSeconds } from './request-headers.ts'
-import { mostBytesOf } from './read-body.ts'
-import { parseSubmission, readSubmission, receiveSubmission } from './read-submission.ts'
+import { mostBytesOf, parseBody, receiveBody } from './read-body.ts'
 import type { SubmissionState } from '../../contract/receipt.ts'
 
 type Accepted = Intake<Valid | 'admitted'>
 
 /**
- * Token → permission → size and content type → validation → idempotency key → rate limit → backlog
- * → log → answer.
+ * Token → permission → a bucket that is known to be empty → size and content type → validation →
+ * idempotency key → rate limit → backlog → log → answer.
  */
 export const submit = async (
   dependencies: IntakeDependencies,
@@ -64,13 +66,13 @@ const accept = async (dependencies: IntakeDependencies, intake: Intake<'workspac
   const most = kind.operation === 'submit_conversation' ? maxBytes.conversation : maxBytes.body
   const early = refuseByEmptyBucket(dependencies, intake)
   if (early) return early
-  const outcome = await bodies.hold({ workspaceId, bytes: mostBytesOf(request, most) }, async () => {
+  const outcome = await bodies.whenBytesFit({ workspaceId, bytes: mostBytesOf(request, most) }, async () => {
     const empty = refuseByEmptyBucket(dependencies, intake)
     if (empty) return empty
-    const bytes = await receiveSubmission(request, most)
+    const bytes = await receiveBody(request, most)
     if (isRefusal(bytes)) return { refusal: bytes }
     const body = { workspaceId, bytes: bytes.byteLength }
-    return bodies.lineUp(body, () => acceptBody(dependencies, intake, { bytes, maxBytes: most }))
+    return bodies.oneLargeAtATime(body, () => acceptBody(dependencies, intake, bytes))
   })
   return outcome ?? { refusal: { refused: 'unavailable', why: 'bodies-in-hand' } }
 }
@@ -78,27 +80,38 @@ const accept = async (dependencies: IntakeDependencies, intake: Intake<'workspac
 const acceptBody = async (
   dependencies: IntakeDependencies,
   intake: Intake<'workspaceId'>,
-  { bytes, maxBytes }: { bytes: Uint8Array; maxBytes: number },
+  bytes: Uint8Array,
 ): Promise<Accepted | Refused> => {
-  const parsed = parseSubmission(bytes, { maxBytes })
+  const parsed = parseBody(bytes)
   if (isRefusal(parsed)) return { refusal: parsed }
   const valid = validate(dependencies, { ...intake, ...parsed })
   if (isRefused(valid)) return valid
   const checked = await check(dependencies, valid, { lookUpKeyFirst: false })
   if (isRefused(checked)) return checked
-  return (await dependencies.isWhole(intake.request)) ? admit(dependencies, checked) : { refusal: BROKEN_OFF }
+  return (await dependencies.isWhole(intake.request)) ? admitIntake(dependencies, checked) : { refusal: BROKEN_OFF }
 }
 
-/** Validates the parsed body and the idempotency key. */
+/** Validates the parsed body, then the idempotency key. */
 export const validate = (
-  { hashKey }: IntakeDependencies,
+  { hashKey }: Pick<IntakeDependencies, 'hashKey'>,
   intake: Intake<'workspaceId' | 'value'>,
 ): Intake<Valid> | Refused => {
   const { request, kind, key, value, mostProblems } = intake
-  const { schema, operation } = kind
-  const expected = { schema, operation, key, isStrict: isStrict(request.headers), mostProblems, hashKey }
-  const read = readSubmission(value, expected)
-  return isRefusal(read) ? { refusal: read } : { ...intake, ...read }
+  const isStrictly = isStrict(request.headers)
+  const checked = checkBody(kind.schema, storable(value), { isStrict: isStrictly, most: mostProblems })
+  if ('problems' in checked) return { refusal: { refused: 'invalid', problems: checked.problems } }
+  const body = checked.valid
+  if (key === null) return { ...intake, body, idempotency: undefined }
+  if (!IDEMPOTENCY_KEY.test(key)) return { refusal: INVALID_KEY }
+  const idempotency = idempotencyOf(hashKey, { operation: kind.operation, key, bodyText: JSON.stringify(value) })
+  return { ...intake, body, idempotency }
+}
+
+const INVALID_KEY: Refusal = {
+  refused: 'invalid',
+  problems: [
+    { message: 'The header Idempotency-Key must be 1 to 255 visible ASCII characters', path: 'Idempotency-Key' },
+  ],
 }
 
 /** No client gets this answer: the runtime has sent its own answer or closed the connection. */

@@ -1,5 +1,5 @@
 import { isDateTime } from '../../contract/date-time.ts'
-import { asOwnId } from '../../contract/identity/own-id.ts'
+import { asOwnId } from '../../contract/identity/keys.ts'
 import { OPERATIONS } from '../../contract/submission.ts'
 import {
   countDead,
@@ -15,7 +15,7 @@ import type { Sql } from '../../db/connection/postgres.ts'
 import { readPosition } from '../../db/submissions/position.ts'
 import { createLog, type Log } from '../../queue/log/log.ts'
 import { isNearlyFull, redisCondition } from '../../queue/redis/redis-condition.ts'
-import { createWake, type Wake } from '../../queue/jobs/wake.ts'
+import { createWake, type Wake } from '../../queue/jobs/job-queues.ts'
 import { type CommandContext, CommandError, print, runCommand } from '../run-command.ts'
 
 const LISTED = 100

@@ -1,4 +1,4 @@
-import type { HashKey } from '../../contract/identity/own-id.ts'
+import type { HashKey } from '../../contract/identity/keys.ts'
 import { findBlockers } from '../../db/connection/blockers.ts'
 import { hasFunctions, readFunctions } from '../../db/schema/functions.ts'
 import { isMadeWith } from '../../db/schema/installation.ts'

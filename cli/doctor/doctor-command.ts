@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import process from 'node:process'
 import { parseArgs } from 'node:util'
-import { hashKeyFrom } from '../../contract/identity/own-id.ts'
+import { hashKeyFrom } from '../../contract/identity/keys.ts'
 import { readMigrations } from '../../db/schema/migrate.ts'
 import type { Sql } from '../../db/connection/postgres.ts'
 import { explainPostgres, explainRedis } from '../../runtime/explain-fault.ts'

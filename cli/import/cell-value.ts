@@ -1,5 +1,5 @@
 import { decimalNumber, parseExactly, writtenNumber } from '../../runtime/exact-json.ts'
-import { isPlaceholder } from '../../contract/identity/canonical.ts'
+import { isPlaceholder } from '../../contract/identity/keys.ts'
 import type { Target } from './mapping.ts'
 
 /** Placeholders that can be valid ids or ratings. */

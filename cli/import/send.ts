@@ -1,5 +1,5 @@
 import { setTimeout as pauseFor } from 'node:timers/promises'
-import type { Problem } from '../../contract/problem.ts'
+import type { Problem } from '../../contract/check-body.ts'
 import { retryAfterMs } from '../../runtime/retry-after.ts'
 import type { Service } from './find-service.ts'
 import { ImportError } from './import-error.ts'

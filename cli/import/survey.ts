@@ -1,4 +1,4 @@
-import { checkBody } from '../../contract/problem.ts'
+import { checkBody } from '../../contract/check-body.ts'
 import { parseJsonText } from '../../contract/json-text.ts'
 import { MAX_DEPTH_LEVELS } from '../../contract/limits.ts'
 import { Buffer } from 'node:buffer'

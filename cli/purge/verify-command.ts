@@ -1,4 +1,4 @@
-import { asOwnId } from '../../contract/identity/own-id.ts'
+import { asOwnId } from '../../contract/identity/keys.ts'
 import { keepsSnapshots } from '../../queue/redis/redis-condition.ts'
 import { serversOf } from '../../queue/redis/redis-servers.ts'
 import { type CommandContext, CommandError, print, runCommand } from '../run-command.ts'

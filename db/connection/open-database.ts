@@ -1,4 +1,4 @@
-import type { HashKey } from '../../contract/identity/own-id.ts'
+import type { HashKey } from '../../contract/identity/keys.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import type { Settings } from '../../runtime/settings.ts'
 import { belongsToHashKey } from '../schema/installation.ts'

@@ -35,7 +35,7 @@ begin
     conversations := array(
       select distinct m.conversation_id from message as m where m.workspace_id = ws and m.id = any (doomed));
   else
-    conversations := doomed_places(ws, p, most);
+    conversations := doomed_conversations(ws, p, most);
   end if;
   if cardinality(conversations) = 0 then return 0; end if;
   return remove_from_conversations(ws, p, conversations, doomed, most);
@@ -66,7 +66,7 @@ create or replace function doomed_messages(ws uuid, p purge, most int) returns u
 $$;
 
 -- The conversations that have contacts of a purge.
-create or replace function doomed_places(ws uuid, p purge, most int) returns uuid[]
+create or replace function doomed_conversations(ws uuid, p purge, most int) returns uuid[]
   language sql stable as $$
   select array(
     select distinct o.conversation_id from unnest(p.contact_ids) as c (id) cross join lateral (
@@ -87,9 +87,9 @@ declare
     select f.id from feedback as f where f.workspace_id = ws and f.id = any (doomed) and f.number < p.number);
 begin
   perform count_tags(ws, '{}', array(select unnest(f.tags) from feedback as f where f.workspace_id = ws and f.id = any (older)));
-  perform take_out(ws, older);
-  perform forget_waiting(ws, doomed, 'c');
-  perform forget_waiting(ws, older, 'a');
+  perform forget_shares(ws, older);
+  perform forget_unresolved_in_slot(ws, doomed, 'c');
+  perform forget_unresolved_in_slot(ws, older, 'a');
   delete from feedback where workspace_id = ws and id = any (older);
   perform add_tombstones(ws, 'feedback', older);
   if cardinality(older) < cardinality(doomed) then
@@ -104,7 +104,7 @@ end $$;
 -- Removes what the records wait for in this slot, record by record: planned for an array, the
 -- statement would read all waiting records. The cast stops the planner from choosing the primary
 -- key, which contains the slot.
-create or replace function forget_waiting(ws uuid, records uuid[], of_slot text) returns void
+create or replace function forget_unresolved_in_slot(ws uuid, records uuid[], of_slot text) returns void
   language plpgsql
   set plan_cache_mode = force_generic_plan
 as $$
@@ -142,7 +142,7 @@ begin
   get diagnostics places = row_count;
   perform count_tags(ws, '{}', array(
     select unnest(c.tags) from conversation as c where c.workspace_id = ws and c.id = any (left_empty)));
-  perform take_out(ws, left_empty);
+  perform forget_shares(ws, left_empty);
   delete from conversation where workspace_id = ws and id = any (left_empty);
   perform add_tombstones(ws, 'conversation', left_empty);
   before := reserve_positions(ws, cardinality(conversations));
@@ -183,7 +183,7 @@ declare
   shortened uuid[];
   before bigint := reserve_positions(ws, cardinality(doomed));
 begin
-  perform forget_waiting(ws, doomed, 'm');
+  perform forget_unresolved_in_slot(ws, doomed, 'm');
   with deleted as (
     delete from message where workspace_id = ws and id = any (doomed) and number < p.number returning id, conversation_id
   )
@@ -196,7 +196,7 @@ begin
   perform add_tombstones(ws, 'message', gone);
   perform count_tags(ws, '{}', array(
     select unnest(c.tags) from conversation as c where c.workspace_id = ws and c.id = any (shortened)));
-  perform take_out(ws, shortened);
+  perform forget_shares(ws, shortened);
   before := reserve_positions(ws, cardinality(shortened));
   update conversation set tags = null, tagger_version = null, purged_number = greatest(purged_number, p.number),
     change_position = before + array_position(shortened, id)

@@ -59,9 +59,9 @@ $$;
 -- Decides a purge and moves the position. `busy`: the position has changed, or the workspace is
 -- deleted. `unmatched`: the purge found nothing, and its receipt says so. `decided`: the purge
 -- found contacts, records that wait for the external id, or dead submissions, and all of them are
--- to be removed. purge: {id, number, identifiers, idempotencyKey, bodyHash}. contacts, ended, keys
--- and former: see PurgedContacts in contract/identity/choose-purged.ts. id_key: the external id in
--- all sources; waiting_key: the same in its epoch.
+-- to be removed. purge: {id, number, acceptanceNumber, identifiers, idempotencyKey, bodyHash}.
+-- contacts, ended, keys and former: see PurgedContacts in contract/identity/purge-keys.ts. id_key:
+-- the external id in all sources; waiting_key: the same in its epoch.
 create or replace function decide_purge(
   ws uuid, expected bigint, purge jsonb, contacts uuid[], ended uuid[], keys uuid[], former uuid[], id_key uuid, waiting_key uuid
 ) returns text

@@ -29,7 +29,7 @@ begin
     perform count_tags(ws[place], coalesce(given, '{}'), coalesce(gone, '{}'));
     continue when replaced is null;
     perform forget_unresolved(ws[place], replaced);
-    perform take_out(ws[place], replaced);
+    perform forget_shares(ws[place], replaced);
   end loop;
   insert into feedback as f (
     workspace_id, id, description, title, is_transcript, tags, tags_generated, rating, source, source_id, source_data,

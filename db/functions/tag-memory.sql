@@ -1,9 +1,9 @@
 -- The memory of the tagger. tag_memory, tag_term and tag_in_use are the sums of all shares (table
 -- tag_share). A share and its sums change in the same call, under the lock of the workspace's
--- progress row. A change of a text and a removal of a record call take_out.
+-- progress row. A change of a text and a removal of a record call forget_shares.
 
 -- Takes the shares of these records out of the memory.
-create or replace function take_out(ws uuid, records uuid[]) returns void
+create or replace function forget_shares(ws uuid, records uuid[]) returns void
   language plpgsql
   set enable_seqscan = off
 as $$
@@ -103,7 +103,7 @@ create or replace function forget_oldest(ws uuid, of_people boolean, excess bigi
   language plpgsql as $$
 begin
   if coalesce(excess, 0) <= 0 then return; end if;
-  perform take_out(ws, array(
+  perform forget_shares(ws, array(
     select record_id from (
       select record_id, sum(terms) over (order by number, record_id) - terms as before
       from (

@@ -1,6 +1,6 @@
-import type { Realm } from '../../contract/identity/own-id.ts'
+import type { Realm } from '../../contract/identity/keys.ts'
 import type { Sql } from '../connection/postgres.ts'
-import type { FoundContacts } from './find-contacts.ts'
+import type { FoundContacts } from '../purges/decide-purge.ts'
 
 /** The most rows in memory. One row can be as large as a conversation. */
 const ROWS_AT_ONCE = 20

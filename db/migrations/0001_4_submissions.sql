@@ -28,7 +28,7 @@ create index submission_subject on submission (workspace_id, subject_id) where s
 
 -- Submissions that can never be applied, kept for replay. submission: its JSON text; a jsonb would
 -- refuse some accepted texts. keys: all keys by which it names contacts
--- (contract/identity/named-keys.ts), so that a purge finds it. replayed_at: since when it is queued
+-- (contract/identity/purge-keys.ts), so that a purge finds it. replayed_at: since when it is queued
 -- again; the row stays until the replay is applied.
 create table dead_submission (
   workspace_id uuid not null,

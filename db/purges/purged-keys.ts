@@ -1,7 +1,7 @@
 import * as v from 'valibot'
-import { idOfEpoch } from '../../contract/identity/own-id.ts'
+import { idOfEpoch } from '../../contract/identity/keys.ts'
 import type { Sql } from '../connection/postgres.ts'
-import { removePurged } from './purge.ts'
+import { removeRecords } from './purge.ts'
 
 const purgedKey = v.object({
   workspaceId: v.pipe(v.string(), v.uuid()),
@@ -45,7 +45,7 @@ export const raisePurgedKeys = async (sql: Sql, keys: readonly PurgedKey[]): Pro
     select workspace_id as "workspaceId", purge_id as "purgeId" from raise_purged_keys(${sql.json(rows)})`
   let contacts = 0
   for (const purge of raised) {
-    await removePurged(sql, purge, async () => {})
+    await removeRecords(sql, purge, async () => {})
     const [done] = await sql<[{ contacts: number }]>`
       delete from purge where workspace_id = ${purge.workspaceId} and id = ${purge.purgeId}
       returning contacts::int as contacts`

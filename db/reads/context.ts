@@ -1,4 +1,4 @@
-import { canonicalDomain, canonicalName } from '../../contract/identity/canonical.ts'
+import { canonicalDomain, canonicalName } from '../../contract/identity/keys.ts'
 import type { Sql } from '../connection/postgres.ts'
 
 /** The most characters of an object to read. */

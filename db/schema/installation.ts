@@ -1,4 +1,4 @@
-import { type HashKey, keyedHash } from '../../contract/identity/own-id.ts'
+import { type HashKey, keyedHash } from '../../contract/identity/keys.ts'
 import type { Sql } from '../connection/postgres.ts'
 
 /**

@@ -1,5 +1,5 @@
-import { namedKeys } from '../../contract/identity/named-keys.ts'
-import type { HashKey } from '../../contract/identity/own-id.ts'
+import { namedKeys } from '../../contract/identity/purge-keys.ts'
+import type { HashKey } from '../../contract/identity/keys.ts'
 import type { Operation, Submission } from '../../contract/submission.ts'
 import type { Sql } from '../connection/postgres.ts'
 

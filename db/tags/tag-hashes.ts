@@ -1,5 +1,5 @@
 import { createCipheriv } from 'node:crypto'
-import { keyedHash, type Realm } from '../../contract/identity/own-id.ts'
+import { keyedHash, type Realm } from '../../contract/identity/keys.ts'
 
 const BLOCK_BYTES = 16
 const LOW = 0x1_0000_0000

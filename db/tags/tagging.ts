@@ -1,5 +1,5 @@
 import type { TaggingJob } from '../../contract/jobs.ts'
-import type { Realm } from '../../contract/identity/own-id.ts'
+import type { Realm } from '../../contract/identity/keys.ts'
 import type { Sql } from '../connection/postgres.ts'
 import { storedHashes } from './tag-hashes.ts'
 

@@ -1,10 +1,12 @@
-import type { IdempotencyRecord } from '../../contract/submission.ts'
+import { type HashKey, keyedHash } from '../../contract/identity/keys.ts'
+import type { Idempotency, IdempotencyRecord, Operation } from '../../contract/submission.ts'
+import { letterOf } from '../log/log-entry.ts'
 import { coalesce } from '../../runtime/coalesce.ts'
 import {
   type AdmissionRequest,
   type Admit,
-  type AskedRequest,
-  type Asking,
+  type ScriptRequest,
+  type ScriptAnswer,
   callAdmit,
   createSendAdmit,
   type Known,
@@ -12,7 +14,7 @@ import {
 } from './call-admit.ts'
 import type { RedisClient } from '../redis/connect-redis.ts'
 import { createReplicatedSend } from '../redis/replicated.ts'
-import type { Wake } from '../jobs/wake.ts'
+import type { Wake } from '../jobs/job-queues.ts'
 
 export type AdmitDependencies = {
   /** With `replicas`, a connection for admissions alone. */
@@ -50,8 +52,8 @@ export const createAdmit = (dependencies: AdmitDependencies): Admit => {
     const { workspaceId, idempotency } = request
     const isAskedFirst = idempotency !== undefined && (askFirstUntil.get(workspaceId) ?? 0) > performance.now()
     const known = isAskedFirst ? await findKnown(request) : undefined
-    const asking = await askInSteps(ask, { ...request, known })
-    if (asking.outcome !== 'unknown-key') return asking
+    const answer = await askInSteps(ask, { ...request, known })
+    if (answer.outcome !== 'unknown-key') return answer
     askFirstUntil.set(workspaceId, performance.now() + ASK_FIRST_MS)
     const second = await askInSteps(ask, { ...request, known: await findKnown(request) })
     if (second.outcome === 'unknown-key')
@@ -60,7 +62,7 @@ export const createAdmit = (dependencies: AdmitDependencies): Admit => {
   }
 }
 
-type Ask = (request: AskedRequest) => Promise<Asking>
+type Ask = (request: ScriptRequest) => Promise<ScriptAnswer>
 
 /**
  * A larger body is sent only after the script would admit it, so that a refused one costs Redis
@@ -68,7 +70,7 @@ type Ask = (request: AskedRequest) => Promise<Asking>
  */
 const SENT_AT_ONCE_CHARACTERS = 64 * 1024
 
-const askInSteps = async (ask: Ask, request: AskedRequest): Promise<Asking> => {
+const askInSteps = async (ask: Ask, request: ScriptRequest): Promise<ScriptAnswer> => {
   const mayEnter = request.peek !== true && request.full !== true
   if (mayEnter && request.bodyText.length <= SENT_AT_ONCE_CHARACTERS) return ask(request)
   const judged = await ask({ ...request, bodyText: '', full: true })
@@ -108,11 +110,28 @@ const createAsk = (dependencies: AdmitDependencies): Ask => {
 const askAndWake = async (
   { prefix, wake, floorOf, send }: AdmitDependencies & { send: SendAdmit },
   workspaceId: string,
-  requests: readonly AskedRequest[],
-): Promise<Asking[]> => {
+  requests: readonly ScriptRequest[],
+): Promise<ScriptAnswer[]> => {
   // The floor is read last, so that no failover can happen between it and the call.
   const floor = (await floorOf?.(workspaceId)) ?? 0
-  const { askings, entered, isDeep, isLeased } = await callAdmit({ prefix, send }, { workspaceId, floor }, requests)
-  if (entered > 0 && !isLeased) void wake.wake(workspaceId, { submissions: entered, isDeep })
-  return askings
+  const { answers, toWake } = await callAdmit({ prefix, send }, { workspaceId, floor }, requests)
+  if (toWake) void wake.wake(workspaceId, toWake)
+  return answers
+}
+
+// 126 and 54 bits. Without HASH_KEY, collisions cannot be searched for. A body is compared with a
+// single other body.
+const KEY_CHARACTERS = 22
+const BODY_CHARACTERS = 9
+
+/** `bodyText` is the body as JSON. */
+export const idempotencyOf = (
+  hashKey: HashKey,
+  { operation, key, bodyText }: { operation: Operation; key: string; bodyText: string },
+): Idempotency => {
+  const hash = (text: string): string => keyedHash(hashKey, text, 'base64url')
+  return {
+    key: (letterOf(operation) + hash(key)).slice(0, KEY_CHARACTERS),
+    body: hash(bodyText).slice(0, BODY_CHARACTERS),
+  }
 }

@@ -5,6 +5,7 @@ import type { RedisClient } from '../redis/connect-redis.ts'
 import { recordBegin, recordOf } from './idempotency.ts'
 import { compactId, keysOfScript, MICROSECONDS_PER_MS, readCompactId } from '../keys.ts'
 import { idBaseOf, type ItemParts, itemText, letterOf, placeOf, submissionIdIn } from '../log/log-entry.ts'
+import type { WakeSize } from '../jobs/job-queues.ts'
 import { luaScript } from '../redis/lua-script.ts'
 
 /** Permits `tokens` submissions. A spent token comes back `windowMs` later. */
@@ -67,35 +68,32 @@ export type Admit = (request: AdmissionRequest) => Promise<Admission>
 
 /** The record of the idempotency key in Postgres. */
 export type Known = IdempotencyRecord | 'nothing'
-export type AskedRequest = AdmissionRequest & Pick<ItemParts, 'again'> & { known?: Known | undefined }
+export type ScriptRequest = AdmissionRequest & Pick<ItemParts, 'again'> & { known?: Known | undefined }
 /** `unknown-key`: only Postgres can tell whether the idempotency key was used before. */
-export type Asking = Admission | { outcome: 'unknown-key' }
+export type ScriptAnswer = Admission | { outcome: 'unknown-key' }
 
-/** One text for each request, then one about the log. */
-export type Answers = string[]
-/** `answers` is undefined if replicas are away, so that no call was sent. */
-export type Sent = { answers: Answers | undefined; isReplicated: boolean }
+/**
+ * `texts`: one for each request, then one about the log; undefined if nothing was sent, since
+ * replicas are away.
+ */
+export type Sent = { texts: string[] | undefined; isReplicated: boolean }
 /** Sends the arguments of admit.lua. */
 export type SendAdmit = (keysAndArguments: readonly (string | number)[]) => Promise<Sent>
 
 export const ADMIT = luaScript('admit', ['log', 'idempotency-record'])
 export const KEYS_OF_ADMIT = 2
-type RedisWithAdmit = RedisClient & { admit(...keysAndArguments: (string | number)[]): Promise<Answers> }
+type RedisWithAdmit = RedisClient & { admit(...keysAndArguments: (string | number)[]): Promise<string[]> }
 
 export const createSendAdmit = (redis: RedisClient): SendAdmit => {
   redis.defineCommand('admit', { lua: ADMIT, numberOfKeys: KEYS_OF_ADMIT })
   return async (keysAndArguments) => ({
-    answers: await (redis as RedisWithAdmit).admit(...keysAndArguments),
+    texts: await (redis as RedisWithAdmit).admit(...keysAndArguments),
     isReplicated: true,
   })
 }
 
-/**
- * `entered`: the number of admitted submissions that workers may apply. `isLeased`: a worker holds
- * the log, and sees them at its next take.
- */
-type Called = { askings: Asking[]; entered: number; isDeep: boolean; isLeased: boolean }
-const NOT_ENTERED = { entered: 0, isDeep: false, isLeased: false }
+/** `toWake` is absent if nothing entered the log, or if a worker holds the log and sees it anyway. */
+type Called = { answers: ScriptAnswer[]; toWake?: WakeSize }
 
 /**
  * Calls admit.lua for requests of one workspace. KEYS and ARGV have the order that the script
@@ -104,35 +102,36 @@ const NOT_ENTERED = { entered: 0, isDeep: false, isLeased: false }
 export const callAdmit = async (
   { prefix, send }: { prefix: string; send: SendAdmit },
   { workspaceId, floor }: { workspaceId: string; floor: number },
-  requests: readonly AskedRequest[],
+  requests: readonly ScriptRequest[],
 ): Promise<Called> => {
   const { keys, begin } = keysOfScript(prefix, workspaceId)
   const idBase = idBaseOf(newId())
   const mostBytes = requests.reduce((least, request) => Math.min(least, request.mostBytes ?? least), NO_BOUND)
   const again = requests.filter((request) => request.again !== undefined).length
   const settings = [begin, floor, IDEMPOTENCY_SECONDS, compactId(idBase), Math.floor(mostBytes), again]
-  const texts = [
-    JSON.stringify(requests.map((request, at) => askedOf(request, idBase, at + 1))),
+  const entries = [
+    JSON.stringify(requests.map((request, at) => scriptRequest(request, idBase, at + 1))),
     ...requests.map(itemText),
   ]
-  const { answers, isReplicated } = await send([...keys, ...settings, ...texts])
-  if (answers === undefined) return { askings: requests.map(() => UNSENT), ...NOT_ENTERED }
-  const [first, isEmpty, isIdentify, isPurge, isDeep, isLeased] = answers.at(-1)!.split(' ').map(Number)
+  const { texts, isReplicated } = await send([...keys, ...settings, ...entries])
+  if (texts === undefined) return { answers: requests.map(() => UNSENT) }
+  const [first, isEmpty, isIdentify, isPurge, isDeep, isLeased] = texts.at(-1)!.split(' ').map(Number)
   let isLogEmpty = isEmpty === 1
   let isIdentifyWaiting = isIdentify === 1
-  const askings = requests.map(({ operation }, at): Asking => {
+  const answers = requests.map(({ operation }, at): ScriptAnswer => {
     const state = { isLogEmpty, isIdentifyWaiting, isPurgeWaiting: isPurge === 1 }
-    const asking = readAnswer(answers[at]!, submissionIdIn({ idBase, first: first! }, at + 1), state)
-    if (asking.outcome === 'admitted') {
+    const answer = readAnswer(texts[at]!, submissionIdIn({ idBase, first: first! }, at + 1), state)
+    if (answer.outcome === 'admitted') {
       isLogEmpty = false
       isIdentifyWaiting ||= IDENTIFYING.has(operation)
     }
-    return asking
+    return answer
   })
   // No wake: a failover could lose the entry from the log after a worker has applied it.
-  if (!isReplicated) return { askings: askings.map(unreplicated), ...NOT_ENTERED }
-  const entered = askings.filter(({ outcome }) => outcome === 'admitted').length
-  return { askings, entered, isDeep: isDeep === 1, isLeased: isLeased === 1 }
+  if (!isReplicated) return { answers: answers.map(unreplicated) }
+  const submissions = answers.filter(({ outcome }) => outcome === 'admitted').length
+  if (submissions === 0 || isLeased === 1) return { answers }
+  return { answers, toWake: { submissions, isDeep: isDeep === 1 } }
 }
 
 /** Operations that can change the contact of an external id or an email. */
@@ -141,13 +140,13 @@ const IDENTIFYING: ReadonlySet<Operation> = new Set(['identify_contact', 'submit
 const NO_BOUND = Number.MAX_SAFE_INTEGER
 const UNSENT = { outcome: 'unreplicated', bucket: undefined } as const
 
-const unreplicated = (asking: Asking): Asking =>
-  asking.outcome === 'admitted' || asking.outcome === 'repeated'
-    ? { outcome: 'unreplicated', bucket: asking.bucket }
-    : asking
+const unreplicated = (answer: ScriptAnswer): ScriptAnswer =>
+  answer.outcome === 'admitted' || answer.outcome === 'repeated'
+    ? { outcome: 'unreplicated', bucket: answer.bucket }
+    : answer
 
 /** A request in the form of the script. JSON leaves out undefined members. */
-const askedOf = (request: AskedRequest, idBase: string, place: number) => {
+const scriptRequest = (request: ScriptRequest, idBase: string, place: number) => {
   const { operation, limit, idempotency, known } = request
   // The script assigns the number, and with it the time of the id. `readFormer` inserts the time.
   const submissionId = submissionIdIn({ idBase, first: 0 }, place)
@@ -164,10 +163,10 @@ const askedOf = (request: AskedRequest, idBase: string, place: number) => {
   }
 }
 
-const readAnswer = (answer: string, submissionId: string, state: LogState): Asking => {
+const readAnswer = (answer: string, submissionId: string, state: LogState): ScriptAnswer => {
   const [outcome, remaining, reset, number, former] = answer.split(' ')
   const bucket = readBucket(remaining!, reset!)
-  switch (outcome as Exclude<Asking['outcome'], 'unreplicated'>) {
+  switch (outcome as Exclude<ScriptAnswer['outcome'], 'unreplicated'>) {
     case 'fresh':
       return { outcome: 'fresh', ...state }
     case 'unknown-key':

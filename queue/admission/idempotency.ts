@@ -1,27 +1,8 @@
-import { type HashKey, keyedHash } from '../../contract/identity/own-id.ts'
 import { IDEMPOTENCY_SECONDS } from '../../contract/limits.ts'
-import type { Idempotency, IdempotencyRecord, Operation } from '../../contract/submission.ts'
+import type { IdempotencyRecord } from '../../contract/submission.ts'
 import type { RedisClient } from '../redis/connect-redis.ts'
 import { compactId, MICROSECONDS_PER_MS, workspaceKeys } from '../keys.ts'
-import { letterOf } from '../log/log-entry.ts'
 import { luaScript } from '../redis/lua-script.ts'
-
-// 126 and 54 bits. Without HASH_KEY, collisions cannot be searched for. A body is compared with a
-// single other body.
-const KEY_CHARACTERS = 22
-const BODY_CHARACTERS = 9
-
-/** `bodyText` is the body as JSON. */
-export const idempotencyOf = (
-  hashKey: HashKey,
-  { operation, key, bodyText }: { operation: Operation; key: string; bodyText: string },
-): Idempotency => {
-  const hash = (text: string): string => keyedHash(hashKey, text, 'base64url')
-  return {
-    key: (letterOf(operation) + hash(key)).slice(0, KEY_CHARACTERS),
-    body: hash(bodyText).slice(0, BODY_CHARACTERS),
-  }
-}
 
 /** The beginning of a key's record in the book: the hash of the body, and the submission. */
 export const recordBegin = ({ body, submissionId }: Omit<IdempotencyRecord, 'number'>): string =>

@@ -68,11 +68,11 @@ const createAppend = (redis: RedisClient, prefix: string): Log['append'] => {
     let last = floor
     for (const submission of submissions) {
       const { workspaceId } = submission
-      const { askings } = await callAdmit({ prefix, send }, { workspaceId, floor: last }, [requestAgain(submission)])
-      const [asking] = askings
-      if (asking?.outcome !== 'admitted')
-        throw new Error(`Redis did not append a submission: it answered ${asking?.outcome}.`)
-      last = asking.number
+      const { answers } = await callAdmit({ prefix, send }, { workspaceId, floor: last }, [requestAgain(submission)])
+      const [answer] = answers
+      if (answer?.outcome !== 'admitted')
+        throw new Error(`Redis did not append a submission: it answered ${answer?.outcome}.`)
+      last = answer.number
     }
     return last
   }

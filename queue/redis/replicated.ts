@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { ChainableCommander } from 'ioredis'
 import { coalesce } from '../../runtime/coalesce.ts'
-import { ADMIT, type Answers, KEYS_OF_ADMIT, type SendAdmit, type Sent } from '../admission/call-admit.ts'
+import { ADMIT, KEYS_OF_ADMIT, type SendAdmit, type Sent } from '../admission/call-admit.ts'
 import { isRefusedByRedis, onNewConnection, type RedisClient } from './connect-redis.ts'
 
 const ADMIT_SHA1 = createHash('sha1').update(ADMIT).digest('hex')
@@ -26,7 +26,7 @@ export const createReplicatedSend = (redis: RedisClient, replicas: number): Send
   })
   return (keysAndArguments) =>
     runLimited(async () => {
-      if (performance.now() < askAgainAt) return { answers: undefined, isReplicated: false }
+      if (performance.now() < askAgainAt) return { texts: undefined, isReplicated: false }
       const sent = await send(keysAndArguments)
       if (!sent.isReplicated) askAgainAt = performance.now() + ASK_AGAIN_AFTER_MS
       return sent
@@ -49,10 +49,10 @@ const createSend = (redis: RedisClient, replicas: number): SendAdmit => {
         : admitAndWait(redis.pipeline().eval(ADMIT, KEYS_OF_ADMIT, ...keysAndArguments), replicas)
     const first = await sendBy(isKnown)
     const isForgotten = isRefusedByRedis(first.fault) && first.fault.message.startsWith('NOSCRIPT')
-    const { fault, answers, isReplicated } = isForgotten ? await sendBy(false) : first
+    const { fault, texts, isReplicated } = isForgotten ? await sendBy(false) : first
     if (fault !== null) throw fault
     isKnown = true
-    return { answers: answers as Answers, isReplicated }
+    return { texts: texts as string[], isReplicated }
   }
 }
 
@@ -64,8 +64,8 @@ const createSend = (redis: RedisClient, replicas: number): SendAdmit => {
 const admitAndWait = async (
   admission: ChainableCommander,
   replicas: number,
-): Promise<{ fault: Error | null; answers: unknown; isReplicated: boolean }> => {
+): Promise<{ fault: Error | null; texts: unknown; isReplicated: boolean }> => {
   const [admit, wait] = (await admission.wait(replicas, REPLICATED_WITHIN_MS).exec())!
   const isReplicated = wait![0] === null && Number(wait![1]) >= replicas
-  return { fault: admit![0], answers: admit![1], isReplicated }
+  return { fault: admit![0], texts: admit![1], isReplicated }
 }

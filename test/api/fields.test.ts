@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { JsonObject, JsonValue } from '../../contract/json.ts'
-import type { Problem } from '../../contract/problem.ts'
+import type { Problem } from '../../contract/check-body.ts'
 import { bodyWith } from '../end-to-end/body-with.ts'
 import { type Field, FIELDS, type Kind, LONGEST, mayBeLong, SUCCESS, valueOf } from '../end-to-end/interface-table.ts'
 import { appWithoutStores, SUBMISSION } from '../support/app-without-stores.ts'

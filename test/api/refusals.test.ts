@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { READ_ROUTES } from '../../api/reads/read-routes.ts'
 import { ReplyError } from 'ioredis'
-import type { Problem } from '../../contract/problem.ts'
+import type { Problem } from '../../contract/check-body.ts'
 import { LEAST } from '../end-to-end/body-with.ts'
 import type { OperationPath } from '../end-to-end/interface-table.ts'
 import { appWithoutStores, EMPTY_LOG, SUBMISSION } from '../support/app-without-stores.ts'
@@ -171,7 +171,9 @@ const SITUATIONS: Readonly<Record<string, readonly [given: Given, expected: Expe
     unavailable('Too many submissions of this workspace wait to be processed. Nothing was accepted; retry later.'),
   ],
   'too many submissions of all workspaces wait': [
-    { intake: { ...admit('full').intake, pressure: () => 'backlog' } },
+    {
+      intake: { ...admit('full').intake, pressure: { current: () => 'backlog', bytesLeft: () => 0, added: () => {} } },
+    },
     unavailable('Too many submissions wait to be processed. Nothing was accepted; retry later.'),
   ],
   'too few replicas have it': [
@@ -191,8 +193,8 @@ const SITUATIONS: Readonly<Record<string, readonly [given: Given, expected: Expe
     {
       intake: {
         bodies: {
-          hold: async () => undefined,
-          lineUp: (_, work) => work(),
+          whenBytesFit: async () => undefined,
+          oneLargeAtATime: (_, work) => work(),
           takeAnswer: () => assert.fail(),
           figures: () => assert.fail(),
         },

@@ -13,7 +13,7 @@ import {
   idOfEpoch,
   projectKey,
   recordContactKey,
-} from '../../contract/identity/own-id.ts'
+} from '../../contract/identity/keys.ts'
 import { findProgress } from '../../db/apply/answers.ts'
 import { freshSchema, type TestSchema } from '../support/schema.ts'
 import { until } from '../support/until.ts'

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { isDateTime, storableDateTime } from '../../contract/date-time.ts'
 import { feedbackRecord } from '../../contract/feedback-record.ts'
-import { checkBody } from '../../contract/problem.ts'
+import { checkBody } from '../../contract/check-body.ts'
 
 const GOOD = `2026-01-31T09:30:00Z 2026-01-31t09:30:00.5z 2024-02-29T23:59:59-12:00 2026-06-01T12:00:00+15:59
   0001-01-01T00:00:00Z 9999-12-31T23:59:59Z 2026-06-01T12:00:00-23:59 2026-01-31T09:30:00.${'9'.repeat(100)}Z`

@@ -7,7 +7,7 @@ import { conversationRecord } from '../../contract/conversation-record.ts'
 import { feedbackRecord } from '../../contract/feedback-record.ts'
 import { excesses } from '../../contract/free-members.ts'
 import { isJsonObject, type JsonObject, type JsonValue } from '../../contract/json.ts'
-import { checkBody, type Problem } from '../../contract/problem.ts'
+import { checkBody, type Problem } from '../../contract/check-body.ts'
 import { unflatten } from '../../contract/unflatten.ts'
 import { seeded } from '../support/property-seed.ts'
 

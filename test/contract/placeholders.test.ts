@@ -4,9 +4,9 @@ import type * as v from 'valibot'
 import { accountRecord, contactRecord } from '../../contract/contact-record.ts'
 import { conversationRecord } from '../../contract/conversation-record.ts'
 import { feedbackRecord } from '../../contract/feedback-record.ts'
-import { PLACEHOLDERS } from '../../contract/identity/canonical.ts'
+import { PLACEHOLDERS } from '../../contract/identity/keys.ts'
 import type { JsonObject } from '../../contract/json.ts'
-import { checkBody } from '../../contract/problem.ts'
+import { checkBody } from '../../contract/check-body.ts'
 import { purgeRequest } from '../../contract/purge-request.ts'
 
 const named = { $name: 'Acme', $domain: 'acme.example' }

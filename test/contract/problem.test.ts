@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { it } from 'node:test'
 import { BODIES, type BodyName } from '../../api/openapi/body-schemas.ts'
 import type { JsonObject } from '../../contract/json.ts'
-import { checkBody } from '../../contract/problem.ts'
+import { checkBody } from '../../contract/check-body.ts'
 
 // test/api/fields.test.ts has the message for each field.
 it('unknown members are problems of a body in strict mode', () => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import * as fc from 'fast-check'
 import { isJsonObject, type JsonObject, type JsonValue } from '../../contract/json.ts'
-import { storable } from '../../contract/storable.ts'
+import { storable } from '../../contract/check-body.ts'
 import { seeded } from '../support/property-seed.ts'
 
 describe('storable', () => {

@@ -5,13 +5,13 @@ import * as v from 'valibot'
 import { accountRecord, contactRecord } from '../../contract/contact-record.ts'
 import { conversationRecord } from '../../contract/conversation-record.ts'
 import { feedbackRecord } from '../../contract/feedback-record.ts'
-import { contactIdKey, emailKey, ownId } from '../../contract/identity/own-id.ts'
+import { contactIdKey, emailKey, ownId } from '../../contract/identity/keys.ts'
 import type { Operation, Submission, SubmissionOf } from '../../contract/submission.ts'
 import { findProgress, findReferences, readFeedbackReferences } from '../../db/apply/answers.ts'
 import { rowsOfContacts } from '../../db/identity/contact-rows.ts'
-import { canPurgeMatch, findContacts } from '../../db/identity/find-contacts.ts'
+import { canPurgeMatch, findContacts } from '../../db/purges/decide-purge.ts'
 import type { Sql } from '../../db/connection/postgres.ts'
-import { findPurge, finishPurge, removePurged } from '../../db/purges/purge.ts'
+import { findPurge, finishPurge, removeRecords } from '../../db/purges/purge.ts'
 import { findIdempotencyKeys, findKeysToFree, freeKeys } from '../../db/submissions/idempotency-keys.ts'
 import { readPosition } from '../../db/submissions/position.ts'
 import { readChanges } from '../../db/reads/changes.ts'
@@ -209,7 +209,7 @@ const WORKS: Readonly<Record<string, (sql: Sql, round: string) => Promise<number
     const purgeId = purge.submissionId
     assert.notEqual(await findPurge(sql, { workspaceId, purgeId }), undefined)
     let removed = 0
-    await removePurged(sql, { workspaceId, purgeId }, async (soFar) => void (removed = soFar))
+    await removeRecords(sql, { workspaceId, purgeId }, async (soFar) => void (removed = soFar))
     assert.ok(removed >= 2, `${removed} records were removed`)
     await finishPurge(sql, { workspaceId, purgeId, attempts: 1 })
     return 10 * removed

@@ -1,7 +1,6 @@
 import type { AccountRecord } from '../../contract/contact-record.ts'
 import type { FeedbackRecord } from '../../contract/feedback-record.ts'
-import { canonicalDomain, canonicalName } from '../../contract/identity/canonical.ts'
-import { ownId, type Realm } from '../../contract/identity/own-id.ts'
+import { canonicalDomain, canonicalName, ownId, type Realm } from '../../contract/identity/keys.ts'
 import { identifiedValues } from './identified-values.ts'
 import { absorb, fill, identify, isLate, type Moment, type Profile } from './profile.ts'
 import { type Claims, findOrOpen, linkAwaiting, noteClaim, openRegister, type Register } from './register.ts'

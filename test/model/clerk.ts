@@ -1,6 +1,6 @@
 import type { ContactRecord } from '../../contract/contact-record.ts'
 import type { Submission } from '../../contract/submission.ts'
-import type { Realm } from '../../contract/identity/own-id.ts'
+import type { Realm } from '../../contract/identity/keys.ts'
 import { DEFAULT_SOURCE } from '../../contract/feedback-record.ts'
 import { identifyAccount, openAccounts, type Accounts } from './accounts.ts'
 import { identifyContact, openContacts, type Contacts } from './contacts.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { idOfEpoch } from '../../contract/identity/own-id.ts'
+import { idOfEpoch } from '../../contract/identity/keys.ts'
 import {
   after,
   ANN,

@@ -1,7 +1,13 @@
 import type { ContactRecord } from '../../contract/contact-record.ts'
 import type { FeedbackRecord } from '../../contract/feedback-record.ts'
-import { canonicalEmail, canonicalName } from '../../contract/identity/canonical.ts'
-import { idOfEpoch, type KeyKind, ownId, type Realm } from '../../contract/identity/own-id.ts'
+import {
+  canonicalEmail,
+  canonicalName,
+  idOfEpoch,
+  type KeyKind,
+  ownId,
+  type Realm,
+} from '../../contract/identity/keys.ts'
 import { identifiedValues } from './identified-values.ts'
 import { absorb, fill, identify, isLate, type Moment, type Profile } from './profile.ts'
 import { type Claims, findOrOpen, linkAwaiting, noteClaim, openRegister, type Register } from './register.ts'

@@ -1,7 +1,13 @@
 import * as fc from 'fast-check'
 import type { FeedbackRecord } from '../../contract/feedback-record.ts'
-import { canonicalDomain, canonicalEmail, canonicalName } from '../../contract/identity/canonical.ts'
-import { idOfEpoch, ownId, type Realm } from '../../contract/identity/own-id.ts'
+import {
+  canonicalDomain,
+  canonicalEmail,
+  canonicalName,
+  idOfEpoch,
+  ownId,
+  type Realm,
+} from '../../contract/identity/keys.ts'
 import {
   body,
   dateTime,

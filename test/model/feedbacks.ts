@@ -1,7 +1,6 @@
 import { feedbackId, type FeedbackRecord, feedbackSource } from '../../contract/feedback-record.ts'
 import type { SubmissionOf } from '../../contract/submission.ts'
-import { canonicalName } from '../../contract/identity/canonical.ts'
-import { ownId } from '../../contract/identity/own-id.ts'
+import { canonicalName, ownId } from '../../contract/identity/keys.ts'
 import { findOrCreateAccount, type Accounts } from './accounts.ts'
 import { findContact, findOrCreateContact, type Contacts } from './contacts.ts'
 import { fill } from './profile.ts'

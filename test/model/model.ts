@@ -1,6 +1,6 @@
 import { type FeedbackRecord, feedbackSource, feedbackSourceData } from '../../contract/feedback-record.ts'
 import type { Submission } from '../../contract/submission.ts'
-import type { HashKey } from '../../contract/identity/own-id.ts'
+import type { HashKey } from '../../contract/identity/keys.ts'
 import { applySubmission, type Clerk, openClerk } from './clerk.ts'
 import { unflattenedProperties } from './conversations.ts'
 import { current, describe, text, type Profile } from './profile.ts'

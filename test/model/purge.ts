@@ -1,5 +1,5 @@
 import type { PurgeRequest } from '../../contract/purge-request.ts'
-import { canonicalEmail } from '../../contract/identity/canonical.ts'
+import { canonicalEmail } from '../../contract/identity/keys.ts'
 import { DEFAULT_SOURCE } from '../../contract/feedback-record.ts'
 import { type Contacts, emailMeans, endKey } from './contacts.ts'
 import type { Conversation } from './conversations.ts'

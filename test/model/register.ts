@@ -1,4 +1,4 @@
-import { asOwnId } from '../../contract/identity/own-id.ts'
+import { asOwnId } from '../../contract/identity/keys.ts'
 import { openProfile, type Profile } from './profile.ts'
 
 /**

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import * as v from 'valibot'
 import type { Submission } from '../../contract/submission.ts'
-import { hashKeyFrom, type KeyKind, ownId } from '../../contract/identity/own-id.ts'
+import { hashKeyFrom, type KeyKind, ownId } from '../../contract/identity/keys.ts'
 import { applyAll } from './model.ts'
 import { SCHEMAS } from './submission-arbitrary.ts'
 import { changesOf, foldAll, tablesOf } from '../worker/fold/folded.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { PLACEHOLDERS } from '../../contract/identity/canonical.ts'
+import { PLACEHOLDERS } from '../../contract/identity/keys.ts'
 import { hostOf, idOf, keyOf, numberOf, textOf, timeOf } from '../../docs/recipes/values.ts'
 
 /** Values of vendors for an absent value. */

@@ -8,7 +8,7 @@ import { FairSemaphore } from '../../runtime/fair-semaphore.ts'
 import type { ReadDependencies } from '../../api/reads/reads.ts'
 import type { AnySubmissionKind, IntakeDependencies } from '../../api/submit/intake.ts'
 import { submit } from '../../api/submit/submit.ts'
-import { hashKeyFrom } from '../../contract/identity/own-id.ts'
+import { hashKeyFrom } from '../../contract/identity/keys.ts'
 import { MAX_BODY_BYTES, MAX_CONVERSATION_BODY_BYTES } from '../../contract/limits.ts'
 import type { Operation } from '../../contract/submission.ts'
 import type { Scope } from '../../db/tokens.ts'
@@ -26,7 +26,12 @@ const notAsked = (): never => {
 /** A token is the name of its scope. The stores are empty, and accept all submissions. */
 const INTAKE: IntakeDependencies = {
   isWhole: async () => true,
-  bodies: { hold: (_, work) => work(), lineUp: (_, work) => work(), takeAnswer: () => () => {}, figures: notAsked },
+  bodies: {
+    whenBytesFit: (_, work) => work(),
+    oneLargeAtATime: (_, work) => work(),
+    takeAnswer: () => () => {},
+    figures: notAsked,
+  },
   emptyBuckets: { find: () => undefined, seen: () => {} },
   authenticate: async (token) => {
     const scopes = SCOPES.filter((scope) => scope === token)
@@ -39,7 +44,7 @@ const INTAKE: IntakeDependencies = {
   resolveReferences: async () => ({ contactId: null, projectId: null }),
   canPurgeMatch: async () => true,
   awaitProgress: async () => undefined,
-  pressure: () => undefined,
+  pressure: { current: () => undefined, bytesLeft: () => Number.MAX_SAFE_INTEGER, added: () => {} },
   limitOf: () => undefined,
   maxBytes: { body: MAX_BODY_BYTES, conversation: MAX_CONVERSATION_BODY_BYTES },
   hashKey: hashKeyFrom('0'.repeat(64)),

@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import type { Operation } from '../../contract/submission.ts'
 import { createAdmit } from '../../queue/admission/admit.ts'
-import type { JobQueues } from '../../queue/jobs/job-queues.ts'
+import { createWake, type JobQueues } from '../../queue/jobs/job-queues.ts'
 import { compactId, workspaceKeys } from '../../queue/keys.ts'
 import { idBaseOf, itemText, letterOf, submissionIdIn } from '../../queue/log/log-entry.ts'
-import { createWake } from '../../queue/jobs/wake.ts'
 import type { Service } from './service.ts'
 
 export type Injected = { submissionId: string; number: number }

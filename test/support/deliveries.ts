@@ -1,4 +1,4 @@
-import { hashKeyFrom } from '../../contract/identity/own-id.ts'
+import { hashKeyFrom } from '../../contract/identity/keys.ts'
 import type { Submission } from '../../contract/submission.ts'
 import type { Sql } from '../../db/connection/postgres.ts'
 import { applyStrides } from '../../worker/apply/apply-strides.ts'

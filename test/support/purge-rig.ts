@@ -3,11 +3,10 @@ import * as v from 'valibot'
 import { contactRecord } from '../../contract/contact-record.ts'
 import { conversationRecord } from '../../contract/conversation-record.ts'
 import { feedbackRecord } from '../../contract/feedback-record.ts'
-import type { Realm } from '../../contract/identity/own-id.ts'
+import type { Realm } from '../../contract/identity/keys.ts'
 import type { Operation, Submission, SubmissionOf } from '../../contract/submission.ts'
 import type { Sql } from '../../db/connection/postgres.ts'
-import { finishPurge, type PurgeCounts, removePurged } from '../../db/purges/purge.ts'
-import { purgeDead } from '../../db/purges/purge-dead.ts'
+import { finishPurge, type PurgeCounts, purgeDead, removeRecords } from '../../db/purges/purge.ts'
 import { readPosition } from '../../db/submissions/position.ts'
 import { applyStrides } from '../../worker/apply/apply-strides.ts'
 import { hashKey, makeWorkspaces } from './deliveries.ts'
@@ -61,7 +60,7 @@ export const createPurgeRig = async (sql: Sql, given?: string): Promise<PurgeRig
   const remove: PurgeRig['remove'] = async ({ purgeId }) => {
     const [{ keys }] = await sql<[{ keys: string[] }]>`
       select keys from purge where workspace_id = ${workspaceId} and id = ${purgeId}`
-    await removePurged(sql, { workspaceId, purgeId }, async () => {})
+    await removeRecords(sql, { workspaceId, purgeId }, async () => {})
     await purgeDead(sql, realm, { purgeId, keys })
     return (await finishPurge(sql, { workspaceId, purgeId, attempts: 1 }))!
   }

@@ -5,9 +5,15 @@ import { Redis } from 'ioredis'
 import type { QueueName } from '../../contract/jobs.ts'
 import { createAdmit } from '../../queue/admission/admit.ts'
 import type { Admission, AdmissionRequest, Admit } from '../../queue/admission/call-admit.ts'
-import { closeQueues, type JobQueues, openQueues, queuePrefix } from '../../queue/jobs/job-queues.ts'
+import {
+  closeQueues,
+  createWake,
+  type JobQueues,
+  openQueues,
+  queuePrefix,
+  type Wake,
+} from '../../queue/jobs/job-queues.ts'
 import { createLog, type Log, type TakeSettings } from '../../queue/log/log.ts'
-import { createWake, type Wake } from '../../queue/jobs/wake.ts'
 import { testServers } from './servers.ts'
 
 /** The wake of a process that dies before it wakes a worker. */

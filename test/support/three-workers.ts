@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import process from 'node:process'
 import { setTimeout as pause } from 'node:timers/promises'
-import { hashKeyFrom } from '../../contract/identity/own-id.ts'
+import { hashKeyFrom } from '../../contract/identity/keys.ts'
 import { feedbackId } from '../../contract/feedback-record.ts'
 import { type Fault, type Rig, stopInTurn } from './outlive.ts'
 import { startService } from './service.ts'

@@ -9,7 +9,7 @@
 import type { RedisClient } from '../../queue/redis/connect-redis.ts'
 import { forgetWorkspace } from '../../queue/log/forget-workspace.ts'
 import type { Taken, TakeRequest } from '../../queue/log/log.ts'
-import type { Wake } from '../../queue/jobs/wake.ts'
+import type { Wake } from '../../queue/jobs/job-queues.ts'
 import { describeFault, isUnavailable } from '../../runtime/fault.ts'
 import { untilAvailable } from '../when-available.ts'
 import { applyDeep, type ApplyOutcome, applyShared, type StrideDependencies, type TakenStride } from './apply-taken.ts'

@@ -1,4 +1,4 @@
-import { type HashKey, ownId } from '../../contract/identity/own-id.ts'
+import { type HashKey, ownId } from '../../contract/identity/keys.ts'
 import type { RemovalJob, TaggingJob } from '../../contract/jobs.ts'
 import type { SubmissionState } from '../../contract/receipt.ts'
 import { feedbackId } from '../../contract/feedback-record.ts'
@@ -46,20 +46,18 @@ export const followUp = async (
   const tagging: TaggingJob[] = []
   const removals: RemovalJob[] = []
   for (const { workspaceId, results } of followed) {
-    const decided = results.flatMap((result) => result.decided)
     const applied = results.flatMap((result) => result.applied)
     const found = await withReceipts(dependencies, workspaceId, results)
-    const isDecided = new Set(decided.map(({ submissionId }) => submissionId))
-    for (const id of isDecided) endings.set(id, { state: 'queued' })
+    const decided = results.flatMap((result) => result.decided.map(({ submissionId }) => submissionId))
+    for (const id of decided) endings.set(id, { state: 'queued' })
     for (const { submission, state } of applied) {
-      if (isDecided.has(submission.submissionId)) continue
       endings.set(submission.submissionId, { state })
       dependencies.onSettled(submission, state, { attempts: 1, isDeep })
     }
     const toTag = applied.flatMap(({ submission, state }) => (state === 'applied' ? submission : []))
     const wanted = wantedTagging({ ...dependencies, spans }, workspaceId, [...toTag, ...found])
     if (wanted) tagging.push(wanted)
-    const purgeIds = [...isDecided, ...(await underWay(dependencies, workspaceId, found))]
+    const purgeIds = [...decided, ...(await underWay(dependencies, workspaceId, found))]
     removals.push(...purgeIds.map((purgeId) => ({ workspaceId, purgeId })))
   }
   await Promise.all([enqueueTagging(dependencies.queues, tagging), addRemovals(dependencies.queues, removals)])

@@ -1,4 +1,4 @@
-import { type HashKey, ownId } from '../../contract/identity/own-id.ts'
+import { type HashKey, ownId } from '../../contract/identity/keys.ts'
 import { feedbackId } from '../../contract/feedback-record.ts'
 import type { Submission, SubmissionOf } from '../../contract/submission.ts'
 import { KEY, type Loaded, WHOLE, WHOLE_IF_LARGE } from '../../db/apply/load.ts'
@@ -6,9 +6,9 @@ import { moveRecords } from '../../db/apply/save.ts'
 import type { Sql } from '../../db/connection/postgres.ts'
 import { removeBefore } from '../../db/purges/purge.ts'
 import { Fold, type FoldableSubmission } from '../fold/fold.ts'
-import { Missing, type MissingState } from '../fold/epochs.ts'
+import { Missing, type MissingState } from '../fold/profile.ts'
 import { decidePurge } from '../../db/purges/decide-purge.ts'
-import { StrideKeys } from './keys.ts'
+import { StrideKeys } from './stride-keys.ts'
 
 /** Submissions of one workspace, ascending, read behind `after`. */
 export type Stride = { workspaceId: string; after: number; submissions: readonly Submission[] }

@@ -1,15 +1,19 @@
-import { canonicalDomain, canonicalName } from '../../contract/identity/canonical.ts'
-import { accountIdKey, accountNameKey, domainKey, type Realm } from '../../contract/identity/own-id.ts'
+import {
+  accountIdKey,
+  accountNameKey,
+  canonicalDomain,
+  canonicalName,
+  domainKey,
+  type Realm,
+} from '../../contract/identity/keys.ts'
 import type { AccountRecord } from '../../contract/contact-record.ts'
 import type { FeedbackRecord } from '../../contract/feedback-record.ts'
 import type { JsonValue } from '../../contract/json.ts'
 import type { Submission } from '../../contract/submission.ts'
 import type { LoadedRow } from '../../db/apply/load.ts'
 import type { Changes } from '../../db/apply/save.ts'
-import type { Claims } from './claims.ts'
+import { type Claims, Profiles, type Unresolved } from './profiles.ts'
 import { identifiedValues, type Profile, textOf } from './profile.ts'
-import { Profiles } from './profiles.ts'
-import type { Unresolved } from './unresolved.ts'
 
 /** `source`: where the account is created. */
 type Identified = { record: AccountRecord; source: string; submission: Submission; claims: Claims }

@@ -1,22 +1,20 @@
 import {
+  canonicalEmail,
+  canonicalName,
   contactIdKey,
   contactSourceKey,
   emailKey,
   type Realm,
   recordContactKey,
-} from '../../contract/identity/own-id.ts'
-import { canonicalEmail, canonicalName } from '../../contract/identity/canonical.ts'
+} from '../../contract/identity/keys.ts'
 import type { ContactRecord } from '../../contract/contact-record.ts'
 import type { FeedbackRecord } from '../../contract/feedback-record.ts'
 import type { JsonValue } from '../../contract/json.ts'
 import type { Submission } from '../../contract/submission.ts'
 import type { LoadedRow } from '../../db/apply/load.ts'
 import type { Changes } from '../../db/apply/save.ts'
-import type { Claims } from './claims.ts'
-import type { Epochs } from './epochs.ts'
+import { type Claims, type Epochs, Profiles, type Unresolved } from './profiles.ts'
 import { identifiedValues, type Profile, textOf } from './profile.ts'
-import { Profiles } from './profiles.ts'
-import type { Unresolved } from './unresolved.ts'
 
 /** An external id in one of its sources. */
 type SourceKey = { source: string; number: number; contact: Profile }

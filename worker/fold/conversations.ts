@@ -1,7 +1,7 @@
 import { instantOf, storableDateTime } from '../../contract/date-time.ts'
 import { type ConversationRecord, namedContacts } from '../../contract/conversation-record.ts'
 import type { ContactRecord } from '../../contract/contact-record.ts'
-import { ownId, type Realm } from '../../contract/identity/own-id.ts'
+import { ownId, type Realm } from '../../contract/identity/keys.ts'
 import type { SubmissionOf } from '../../contract/submission.ts'
 import { unflattenIf } from '../../contract/unflatten.ts'
 import type { LoadedRow } from '../../db/apply/load.ts'
@@ -9,7 +9,7 @@ import type { Changes } from '../../db/apply/save.ts'
 import type { Contacts } from './contacts.ts'
 import { Messages } from './messages.ts'
 import type { Profile } from './profile.ts'
-import type { Unresolved } from './unresolved.ts'
+import type { Unresolved } from './profiles.ts'
 
 type ConversationSubmission = SubmissionOf<'submit_conversation'>
 type Conversation = {

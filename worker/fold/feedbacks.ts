@@ -1,4 +1,4 @@
-import { accountIdKey, contactIdKey, type Realm } from '../../contract/identity/own-id.ts'
+import { accountIdKey, contactIdKey, type Realm } from '../../contract/identity/keys.ts'
 import { storableDateTime } from '../../contract/date-time.ts'
 import { feedbackId, feedbackSource, feedbackSourceData } from '../../contract/feedback-record.ts'
 import type { SubmissionOf } from '../../contract/submission.ts'
@@ -8,7 +8,7 @@ import type { Accounts } from './accounts.ts'
 import type { Contacts } from './contacts.ts'
 import type { Profile } from './profile.ts'
 import type { Projects } from './projects.ts'
-import { linkTo, type Link, type Unresolved } from './unresolved.ts'
+import { type Link, linkTo, type Unresolved } from './profiles.ts'
 
 type FeedbackSubmission = SubmissionOf<'create_feedback'>
 type Feedback = {

@@ -1,18 +1,16 @@
 import type { ContactRecord } from '../../contract/contact-record.ts'
-import type { Realm } from '../../contract/identity/own-id.ts'
+import type { Realm } from '../../contract/identity/keys.ts'
 import { DEFAULT_SOURCE } from '../../contract/feedback-record.ts'
 import type { Submission } from '../../contract/submission.ts'
 import type { Loaded, LoadedRow, WantedKeys } from '../../db/apply/load.ts'
 import type { Changes } from '../../db/apply/save.ts'
 import { Accounts } from './accounts.ts'
-import { Claims } from './claims.ts'
+import { Claims, Epochs, type Link, Unresolved } from './profiles.ts'
 import { Contacts, type Identified } from './contacts.ts'
 import { Conversations } from './conversations.ts'
-import { Epochs } from './epochs.ts'
-import { Feedbacks } from './feedbacks.ts'
 import type { Profile } from './profile.ts'
+import { Feedbacks } from './feedbacks.ts'
 import { Projects } from './projects.ts'
-import { type Link, Unresolved } from './unresolved.ts'
 
 /** A submission that the fold applies. Purges are decided separately. */
 export type FoldableSubmission = Exclude<Submission, { operation: 'purge_contact' }>

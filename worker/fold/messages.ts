@@ -1,16 +1,14 @@
 import { type ConversationRecord, lastOfEach, type MessageRecord } from '../../contract/conversation-record.ts'
 import { instantOf, storableDateTime } from '../../contract/date-time.ts'
-import { isPlaceholder } from '../../contract/identity/canonical.ts'
-import { contactIdKey, ownId, type Realm } from '../../contract/identity/own-id.ts'
+import { contactIdKey, isPlaceholder, ownId, type Realm } from '../../contract/identity/keys.ts'
 import type { JsonObject } from '../../contract/json.ts'
 import type { SubmissionOf } from '../../contract/submission.ts'
 import { unflattenIf } from '../../contract/unflatten.ts'
 import type { LoadedRow } from '../../db/apply/load.ts'
 import type { Changes } from '../../db/apply/save.ts'
 import type { Contacts } from './contacts.ts'
-import { Missing } from './epochs.ts'
-import type { Profile } from './profile.ts'
-import { linkTo, type Link, type Unresolved } from './unresolved.ts'
+import { Missing, type Profile } from './profile.ts'
+import { type Link, linkTo, type Unresolved } from './profiles.ts'
 
 type Message = {
   conversation: string

@@ -2,9 +2,29 @@ import { instantOf, storableDateTime } from '../../contract/date-time.ts'
 import { type JsonObject, type JsonValue, setMember } from '../../contract/json.ts'
 import type { Submission } from '../../contract/submission.ts'
 import { type LoadedRow, PRESENCE, type WholeProfile } from '../../db/apply/load.ts'
-import { Missing } from './epochs.ts'
 import type { AccountRecord, ContactRecord } from '../../contract/contact-record.ts'
 import { unflattenIf } from '../../contract/unflatten.ts'
+
+/** State that the fold needs and that was not loaded. */
+export type MissingState =
+  | { kind: 'contact' | 'account'; id: string }
+  /** The epochs of all keys of the stride. */
+  | { kind: 'epochs' }
+  /** The numbers and versions of the stored messages of a conversation. */
+  | { kind: 'messages'; conversationId: string }
+
+/**
+ * Thrown when the fold needs state that was not loaded. That is rare, and always loading it would
+ * cost more. The worker loads it and folds again.
+ */
+export class Missing extends Error {
+  readonly state: MissingState
+  override readonly name = 'Missing'
+  constructor(state: MissingState) {
+    super(`The fold needs state that was not loaded: ${state.kind}.`)
+    this.state = state
+  }
+}
 
 /** The most metadata keys. Keys of the latest identify stay first, then the first keys by name. */
 const MOST_PROPERTIES = 1_000

@@ -1,7 +1,7 @@
-import { asOwnId } from '../../contract/identity/own-id.ts'
-import type { LoadedRow } from '../../db/apply/load.ts'
+import { asOwnId, idOfEpoch } from '../../contract/identity/keys.ts'
+import type { Loaded, LoadedRow, WantedKeys } from '../../db/apply/load.ts'
 import type { Changes } from '../../db/apply/save.ts'
-import { Profile } from './profile.ts'
+import { Missing, Profile } from './profile.ts'
 
 /** The contacts or the accounts of a workspace that strides name, by own id. */
 export class Profiles {
@@ -77,4 +77,89 @@ export class Profiles {
 const isEmpty = (object: object): boolean => {
   for (const _ in object) return false
   return true
+}
+
+/** The contact or account of a record: a profile, the key of an unknown external id, or neither. */
+export type Link = { profile: Profile | null; awaits: string | null }
+
+/** A link to a profile, or to none. */
+export const linkTo = (profile: Profile | undefined): Link => ({ profile: profile ?? null, awaits: null })
+
+/** External ids that records name and that no contact or account has yet. */
+export class Unresolved {
+  /** Links of this stride, by the key that they wait for. */
+  readonly #waiting = new Map<string, Link[]>()
+  /** Keys that a contact or account got in this stride. Earlier records may wait for them. */
+  readonly #resolved = new Map<string, Profile>()
+
+  wait(key: string): Link {
+    const link: Link = { profile: null, awaits: key }
+    const waiting = this.#waiting.get(key)
+    if (waiting) waiting.push(link)
+    else this.#waiting.set(key, [link])
+    return link
+  }
+
+  resolve(key: string, profile: Profile): void {
+    for (const link of this.#waiting.get(key) ?? []) {
+      link.profile = profile
+      link.awaits = null
+    }
+    this.#waiting.delete(key)
+    this.#resolved.set(key, profile)
+  }
+
+  writeTo(changes: Changes, w: number): void {
+    for (const [key, profile] of this.#resolved) changes.resolved.push({ w, key, target: profile.current().id })
+  }
+}
+
+type Claim = {
+  /** The claiming identify is older than the stored values, so it gives way to any other claim. */
+  isLate: boolean
+  apply: () => void
+  /** Called when another claim of the same submission replaces this one. */
+  displace?: () => void
+}
+
+/**
+ * The claims of one submission, by claimed email, domain or name. They take effect at the end of
+ * the submission. The last claim of a value counts.
+ */
+export class Claims {
+  readonly #claims = new Map<string, Claim>()
+
+  set(claimed: string, claim: Claim): void {
+    const former = this.#claims.get(claimed)
+    if (former !== undefined && claim.isLate) {
+      claim.displace?.()
+      return
+    }
+    former?.displace?.()
+    this.#claims.set(claimed, claim)
+  }
+
+  applyAll(): void {
+    for (const { apply } of this.#claims.values()) apply()
+  }
+}
+
+/** The number of purges of each key. Without a purge in the workspace, no key has an epoch. */
+export class Epochs {
+  readonly #epochs = new Map<string, number>()
+  #hadPurges = false
+
+  learn({ hadPurges, rows }: Loaded, { epoch }: WantedKeys): void {
+    this.#hadPurges ||= hadPurges
+    for (const key of epoch.keys()) if (!this.#epochs.has(key)) this.#epochs.set(key, 0)
+    for (const row of rows) if (row.kind === 'epoch') this.#epochs.set(row.key, row.number)
+  }
+
+  /** The current own id of a key. Each purge of the key gives it another one. */
+  idOf(key: string): string {
+    if (!this.#hadPurges) return key
+    const epoch = this.#epochs.get(key)
+    if (epoch === undefined) throw new Missing({ kind: 'epochs' })
+    return idOfEpoch(key, epoch)
+  }
 }

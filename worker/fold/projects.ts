@@ -1,5 +1,4 @@
-import { canonicalName } from '../../contract/identity/canonical.ts'
-import { asOwnId, projectKey, type Realm } from '../../contract/identity/own-id.ts'
+import { asOwnId, canonicalName, projectKey, type Realm } from '../../contract/identity/keys.ts'
 import type { FeedbackRecord } from '../../contract/feedback-record.ts'
 import type { Changes } from '../../db/apply/save.ts'
 

@@ -1,4 +1,4 @@
-import type { Realm } from '../../contract/identity/own-id.ts'
+import type { Realm } from '../../contract/identity/keys.ts'
 import type { Sql } from '../../db/connection/postgres.ts'
 import { type Recalled, recall } from '../../db/tags/tag-memory.ts'
 import type { Share } from '../../db/tags/tagging.ts'

@@ -1,4 +1,4 @@
-import type { HashKey, Realm } from '../../contract/identity/own-id.ts'
+import type { HashKey, Realm } from '../../contract/identity/keys.ts'
 import { type TaggingJob, TAGGER_VERSION } from '../../contract/jobs.ts'
 import type { Sql } from '../../db/connection/postgres.ts'
 import { MAX_TERMS_OF_TEXTS, readTexts, storeTags, type StoredText, type WantedRecords } from '../../db/tags/tagging.ts'

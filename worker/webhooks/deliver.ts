@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { Webhook as Signer } from 'standardwebhooks'
-import type { HashKey } from '../../contract/identity/own-id.ts'
+import type { HashKey } from '../../contract/identity/keys.ts'
 import { webhookSecret } from '../../contract/token-format.ts'
 import type { Sql } from '../../db/connection/postgres.ts'
 import { type Change, type ChangesPage, placeAt, readChanges } from '../../db/reads/changes.ts'

@@ -3,7 +3,8 @@ import { Buffer } from 'node:buffer'
 import { describe, it } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import * as fc from 'fast-check'
-import { mostBytesOf, parseBody, type ParsedBody, receiveBody } from '../../../api/submit/read-body.ts'
+import { isRefusal } from '../../../api/refusal.ts'
+import { mostBytesOf, parseBody, receiveBody } from '../../../api/submit/read-body.ts'
 import { seeded } from '../../support/property-seed.ts'
 
 const LIMITS = { maxBytes: 100_000, maxDepth: 64, timeoutMs: 30_000 }
@@ -44,17 +45,18 @@ const whole = (body: string | Uint8Array, headers: Record<string, string> = JSON
   })
 }
 
-const read = async (request: Request, limits: Partial<typeof LIMITS> = {}): Promise<ParsedBody> => {
-  const { maxDepth, ...received } = { ...LIMITS, ...limits }
-  const body = await receiveBody(request, received)
-  return body.ok ? parseBody(body.bytes, maxDepth) : body
+type Read = ReturnType<typeof parseBody>
+
+const read = async (request: Request, limits: Partial<typeof LIMITS> = {}): Promise<Read> => {
+  const { maxDepth, maxBytes, timeoutMs } = { ...LIMITS, ...limits }
+  const body = await receiveBody(request, maxBytes, timeoutMs)
+  return isRefusal(body) ? body : parseBody(body, maxDepth)
 }
 
 const never = (): Promise<Uint8Array> => new Promise(() => {})
 
-const reasonOf = (result: ParsedBody): string => (result.ok ? 'none' : result.reason)
-const messageOf = (result: ParsedBody): string =>
-  !result.ok && result.reason === 'malformed' ? result.message : 'none'
+const reasonOf = (result: Read): string => (isRefusal(result) ? result.refused : 'none')
+const messageOf = (result: Read): string => ('problems' in result ? result.problems[0]!.message : 'none')
 
 describe('the type of a body', () => {
   const taken = [
@@ -76,8 +78,8 @@ describe('the type of a body', () => {
 
   it('is JSON in UTF-8, plain or gzip', async () => {
     for (const type of taken) assert.equal(await reason({ 'content-type': type }), 'none', type)
-    for (const type of refused) assert.equal(await reason({ 'content-type': type }), 'not-json-type', type)
-    assert.equal(await reason({}), 'not-json-type')
+    for (const type of refused) assert.equal(await reason({ 'content-type': type }), 'not-json', type)
+    assert.equal(await reason({}), 'not-json')
     for (const encoding of ['', 'identity', 'identity, identity', ','])
       assert.equal(await reason({ ...GZIP, 'content-encoding': encoding }), 'none')
     for (const encoding of ['X-GZip', 'gzip, gzip', 'gzip,x-gzip', 'gzip, identity']) {
@@ -85,7 +87,7 @@ describe('the type of a body', () => {
       assert.equal(reasonOf(await read(request)), 'none', encoding)
     }
     for (const encoding of ['br', 'deflate', 'compress', 'gzip, br', 'gzipx']) {
-      assert.equal(await reason({ ...JSON_TYPE, 'content-encoding': encoding }), 'not-json-type', encoding)
+      assert.equal(await reason({ ...JSON_TYPE, 'content-encoding': encoding }), 'not-json', encoding)
     }
   })
 })
@@ -105,7 +107,7 @@ describe('a body', () => {
       fc.asyncProperty(fc.json({ stringUnit: 'binary' }), sizes, fc.boolean(), async (text, pieces, compressed) => {
         const sent = compressed ? gzipSync(Buffer.from(text)) : Buffer.from(text)
         const result = await read(inParts(cut(sent, pieces), compressed ? GZIP : JSON_TYPE))
-        assert.ok(result.ok)
+        assert.ok('value' in result)
         assert.equal(JSON.stringify(result.value), JSON.stringify(JSON.parse(text)))
       }),
       seeded(),
@@ -115,7 +117,7 @@ describe('a body', () => {
   it('may begin with one byte order mark', async () => {
     const mark = Uint8Array.of(0xef, 0xbb, 0xbf)
     assert.deepEqual(await read(whole(Buffer.concat([mark, bytes]))), asSent)
-    assert.equal(reasonOf(await read(whole(Buffer.concat([mark, mark, bytes])))), 'malformed')
+    assert.equal(reasonOf(await read(whole(Buffer.concat([mark, mark, bytes])))), 'invalid')
   })
 })
 
@@ -170,14 +172,14 @@ describe('a body that is too slow', () => {
       let cancelled = false
       const start = how === 'plain' ? Buffer.from('{') : gzipSync('{}').subarray(0, 12)
       const request = inParts([start, never], headers, () => (cancelled = true))
-      assert.deepEqual(await read(request, { timeoutMs: 5 }), { ok: false, reason: 'too-slow' })
+      assert.deepEqual(await read(request, { timeoutMs: 5 }), { refused: 'too-slow' })
       assert.ok(cancelled)
     })
   }
 
   it('may be small and have an announced length', async () => {
     const request = inParts([Buffer.from('{'), never], { ...JSON_TYPE, 'content-length': '2' })
-    assert.deepEqual(await read(request, { timeoutMs: 5 }), { ok: false, reason: 'too-slow' })
+    assert.deepEqual(await read(request, { timeoutMs: 5 }), { refused: 'too-slow' })
   })
 })
 

@@ -7,7 +7,7 @@ import {
   canonicalName,
   isPlaceholder,
   PLACEHOLDERS,
-} from '../../../contract/identity/canonical.ts'
+} from '../../../contract/identity/keys.ts'
 import { MAX_IDENTIFIER_CHARACTERS } from '../../../contract/limits.ts'
 import { seeded } from '../../support/property-seed.ts'
 

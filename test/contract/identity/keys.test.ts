@@ -13,7 +13,7 @@ import {
   projectKey,
   type Realm,
   recordContactKey,
-} from '../../../contract/identity/own-id.ts'
+} from '../../../contract/identity/keys.ts'
 
 const hashKey = hashKeyFrom('ab'.repeat(32))
 const realm: Realm = { hashKey, workspaceId: '6f1b7c1e-52f1-4d0a-9c58-0c8f4f1f3a01' }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { contactIdKey, contactSourceKey, emailKey, hashKeyFrom } from '../../../contract/identity/own-id.ts'
-import { namedKeys, openIdKey, purgeKeys } from '../../../contract/identity/named-keys.ts'
+import { contactIdKey, contactSourceKey, emailKey, hashKeyFrom } from '../../../contract/identity/keys.ts'
+import { namedKeys, openIdKey, purgeKeys } from '../../../contract/identity/purge-keys.ts'
 import type { Operation, Submission } from '../../../contract/submission.ts'
 
 const workspaceId = '6f1b7c1e-52f1-4d0a-9c58-0c8f4f1f3a09'

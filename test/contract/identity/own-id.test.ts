@@ -3,7 +3,7 @@ import { Buffer } from 'node:buffer'
 import { createHmac } from 'node:crypto'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { hashKeyFrom, keyedHash } from '../../../contract/identity/own-id.ts'
+import { hashKeyFrom, keyedHash } from '../../../contract/identity/keys.ts'
 import { seeded } from '../../support/property-seed.ts'
 
 const HASH_KEY_BYTES = 32

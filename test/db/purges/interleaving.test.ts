@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import process from 'node:process'
 import { after, before, describe, it } from 'node:test'
 import * as fc from 'fast-check'
-import { finishPurge, removePurged } from '../../../db/purges/purge.ts'
+import { finishPurge, removeRecords } from '../../../db/purges/purge.ts'
 import { applyAll } from '../../model/model.ts'
 import { submissionHistories } from '../../model/submission-arbitrary.ts'
 import { applyHistory, hashKey, LENGTH } from '../../support/deliveries.ts'
@@ -36,7 +36,7 @@ describe('the removal of purged records between later strides', () => {
     return step.removed
   }
   const finish = async (purge: Purge): Promise<void> => {
-    await removePurged(schema.sql, purge, async () => {})
+    await removeRecords(schema.sql, purge, async () => {})
     await finishPurge(schema.sql, { ...purge, attempts: 1 })
   }
 

@@ -13,7 +13,7 @@ import {
   listDeletedIds,
   OWNED_TABLES,
 } from '../../../db/workspaces/delete-workspace.ts'
-import { finishPurge, removePurged } from '../../../db/purges/purge.ts'
+import { finishPurge, removeRecords } from '../../../db/purges/purge.ts'
 import { raisePurgedKeys, readPurgedKeys } from '../../../db/purges/purged-keys.ts'
 import { markReplayed, setAside } from '../../../db/submissions/dead.ts'
 import { readPosition } from '../../../db/submissions/position.ts'
@@ -105,7 +105,7 @@ describe('deleting a workspace', () => {
     assert.equal(await storeTags(sql, { hashKey, workspaceId }, { taggerVersion: 1, tagged, maxTerms: 100 }), 0)
     const held = await rows()
     await aside(rig.make('create_feedback', { description: 'y' }))
-    await removePurged(sql, purge, async () => {})
+    await removeRecords(sql, purge, async () => {})
     assert.equal(await finishPurge(sql, { ...purge, attempts: 1 }), undefined)
     assert.equal(await rows(), held)
 

@@ -5,7 +5,7 @@ import { createAdmit } from '../../../queue/admission/admit.ts'
 import type { Admission, AdmissionRequest } from '../../../queue/admission/call-admit.ts'
 import { MICROSECONDS_PER_MS, workspaceKeys } from '../../../queue/keys.ts'
 import { readLogTotals } from '../../../queue/log/log-totals.ts'
-import type { WakeSize } from '../../../queue/jobs/wake.ts'
+import type { WakeSize } from '../../../queue/jobs/job-queues.ts'
 import { asked, entered, openQueueRoom, takeSettings } from '../../support/queue-room.ts'
 
 const TOKENS = 10

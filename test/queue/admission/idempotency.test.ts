@@ -2,18 +2,12 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, describe, it } from 'node:test'
 import * as fc from 'fast-check'
-import { hashKeyFrom } from '../../../contract/identity/own-id.ts'
+import { hashKeyFrom } from '../../../contract/identity/keys.ts'
 import { type IdempotencyRecord, OPERATIONS } from '../../../contract/submission.ts'
 import { IDEMPOTENCY_SECONDS } from '../../../contract/limits.ts'
-import { createAdmit } from '../../../queue/admission/admit.ts'
+import { createAdmit, idempotencyOf } from '../../../queue/admission/admit.ts'
 import type { AdmissionRequest } from '../../../queue/admission/call-admit.ts'
-import {
-  fairShare,
-  freeIdempotencyKeys,
-  idempotencyOf,
-  recordOf,
-  trimIdempotencyKeys,
-} from '../../../queue/admission/idempotency.ts'
+import { fairShare, freeIdempotencyKeys, recordOf, trimIdempotencyKeys } from '../../../queue/admission/idempotency.ts'
 import { workspaceKeys } from '../../../queue/keys.ts'
 import { seeded } from '../../support/property-seed.ts'
 import { asked, type Entered, entered, openQueueRoom, wakesNobody } from '../../support/queue-room.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { beforeEach, describe, it } from 'node:test'
-import { contactIdKey, contactSourceKey, ownId } from '../../../contract/identity/own-id.ts'
+import { contactIdKey, contactSourceKey, ownId } from '../../../contract/identity/keys.ts'
 import type { Submission } from '../../../contract/submission.ts'
 import { applyStrides } from '../../../worker/apply/apply-strides.ts'
 import type { StrideResult } from '../../../worker/apply/stride-work.ts'

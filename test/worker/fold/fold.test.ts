@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import * as fc from 'fast-check'
-import { hashKeyFrom } from '../../../contract/identity/own-id.ts'
+import { hashKeyFrom } from '../../../contract/identity/keys.ts'
 import { clerksAfter, applyAll } from '../../model/model.ts'
 import { submissionHistories } from '../../model/submission-arbitrary.ts'
 import { seeded } from '../../support/property-seed.ts'

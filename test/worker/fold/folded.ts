@@ -1,7 +1,7 @@
-import type { HashKey } from '../../../contract/identity/own-id.ts'
+import type { HashKey } from '../../../contract/identity/keys.ts'
 import type { Submission } from '../../../contract/submission.ts'
 import { type Changes, noChanges } from '../../../db/apply/save.ts'
-import { StrideKeys } from '../../../worker/apply/keys.ts'
+import { StrideKeys } from '../../../worker/apply/stride-keys.ts'
 import { Fold, type FoldableSubmission } from '../../../worker/fold/fold.ts'
 import { inOrder, instant, type Tables } from '../../model/tables.ts'
 

@@ -5,11 +5,11 @@ import { identifyAccount } from '../../../api/operations/accounts.ts'
 import { identifyContact, purgeContact } from '../../../api/operations/contacts.ts'
 import { submitConversation } from '../../../api/operations/conversations.ts'
 import { createFeedback } from '../../../api/operations/feedbacks.ts'
-import type { AnySubmissionKind } from '../../../api/submit/intake.ts'
-import { isRefusal } from '../../../api/refusal.ts'
-import { parseSubmission, readSubmission } from '../../../api/submit/read-submission.ts'
-import { hashKeyFrom } from '../../../contract/identity/own-id.ts'
-import type { Problem } from '../../../contract/problem.ts'
+import { type AnySubmissionKind, isRefused } from '../../../api/submit/intake.ts'
+import { parseBody } from '../../../api/submit/read-body.ts'
+import { validate } from '../../../api/submit/submit.ts'
+import { hashKeyFrom } from '../../../contract/identity/keys.ts'
+import type { Problem } from '../../../contract/check-body.ts'
 import { seeded } from '../../support/property-seed.ts'
 
 const KINDS = { createFeedback, submitConversation }
@@ -18,13 +18,13 @@ const hashKey = hashKeyFrom('0'.repeat(64))
 type Outcome = { body: unknown } | { problems: Problem[] }
 
 const read = (kind: AnySubmissionKind, text: string): Outcome => {
-  const { schema, operation } = kind
-  const parsed = parseSubmission(new TextEncoder().encode(text), { maxBytes: 5_000_000 })
-  const expected = { schema, operation, key: null, isStrict: false, hashKey }
-  const outcome = isRefusal(parsed) ? parsed : readSubmission(parsed.value, expected)
-  if (!isRefusal(outcome)) return { body: outcome.body }
-  assert.equal(outcome.refused, 'invalid')
-  return { problems: 'problems' in outcome ? [...outcome.problems] : [] }
+  const parsed = parseBody(new TextEncoder().encode(text))
+  if ('refused' in parsed) return { problems: 'problems' in parsed ? [...parsed.problems] : [] }
+  const arrival = { request: new Request('http://localhost/'), token: undefined, span: undefined }
+  const outcome = validate({ hashKey }, { ...arrival, kind, key: null, workspaceId: '', value: parsed.value })
+  if (!isRefused(outcome)) return { body: outcome.body }
+  assert.equal(outcome.refusal.refused, 'invalid')
+  return { problems: 'problems' in outcome.refusal ? [...outcome.refusal.problems] : [] }
 }
 
 const problemsOf = (kind: AnySubmissionKind, text: string): Problem[] => {

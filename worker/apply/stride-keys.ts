@@ -1,10 +1,12 @@
 import type { AccountRecord, ContactRecord } from '../../contract/contact-record.ts'
 import { type ConversationRecord, sourcedContacts } from '../../contract/conversation-record.ts'
 import { DEFAULT_SOURCE, feedbackId, type FeedbackRecord } from '../../contract/feedback-record.ts'
-import { canonicalDomain, canonicalEmail, canonicalName } from '../../contract/identity/canonical.ts'
 import {
   accountIdKey,
   asOwnId,
+  canonicalDomain,
+  canonicalEmail,
+  canonicalName,
   contactIdKey,
   contactSourceKey,
   emailKey,
@@ -12,11 +14,11 @@ import {
   projectKey,
   type Realm,
   recordContactKey,
-} from '../../contract/identity/own-id.ts'
+} from '../../contract/identity/keys.ts'
 import type { JsonObject, JsonValue } from '../../contract/json.ts'
 import type { Submission, SubmissionOf } from '../../contract/submission.ts'
 import { KEY, type KeyKind, PROFILE, type WantedKeys, WHOLE, WHOLE_IF_ANONYMOUS } from '../../db/apply/load.ts'
-import type { MissingState } from '../fold/epochs.ts'
+import type { MissingState } from '../fold/profile.ts'
 
 type Keys = { [kind in KeyKind]: Map<string, number> }
 

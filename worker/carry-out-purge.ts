@@ -1,8 +1,7 @@
-import type { HashKey } from '../contract/identity/own-id.ts'
+import type { HashKey } from '../contract/identity/keys.ts'
 import type { RemovalJob } from '../contract/jobs.ts'
 import type { Sql } from '../db/connection/postgres.ts'
-import { findPurge, finishPurge, type PurgeCounts, removePurged } from '../db/purges/purge.ts'
-import { purgeDead } from '../db/purges/purge-dead.ts'
+import { findPurge, finishPurge, type PurgeCounts, purgeDead, removeRecords } from '../db/purges/purge.ts'
 import { findKeysToFree, freeKeys } from '../db/submissions/idempotency-keys.ts'
 import { tagShortened } from '../db/tags/tagging.ts'
 import { freeIdempotencyKeys } from '../queue/admission/idempotency.ts'
@@ -23,7 +22,7 @@ export type FinishedPurge = { number: number; counts: PurgeCounts }
  *
  * @returns undefined if the purge was finished before
  */
-export const removePurgedRecords = async (
+export const carryOutPurge = async (
   { sql, redis, prefix, queues, hashKey }: WorkerStores,
   { workspaceId, purgeId, attempts }: RemovalJob & { attempts: number },
   onProgress: (removed: number) => Promise<void>,
@@ -31,7 +30,7 @@ export const removePurgedRecords = async (
   const purge = await findPurge(sql, { workspaceId, purgeId })
   if (purge === undefined) return undefined
   const { number, keys, subjectIds } = purge
-  await removePurged(sql, { workspaceId, purgeId }, onProgress)
+  await removeRecords(sql, { workspaceId, purgeId }, onProgress)
   await purgeDead(sql, { hashKey, workspaceId }, { purgeId, keys })
   await freeKeysOf({ sql, redis, prefix }, { workspaceId, subjectIds, number })
   await tagShortened(sql, { workspaceId, number }, (jobs) => enqueueTagging(queues, jobs))

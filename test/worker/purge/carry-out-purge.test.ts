@@ -5,7 +5,7 @@ import { findIdempotencyKeys } from '../../../db/submissions/idempotency-keys.ts
 import { setAside } from '../../../db/submissions/dead.ts'
 import type { Submission } from '../../../contract/submission.ts'
 import { decidePurge } from '../../../db/purges/decide-purge.ts'
-import { removePurgedRecords } from '../../../worker/remove-purged.ts'
+import { carryOutPurge } from '../../../worker/carry-out-purge.ts'
 import { hashKey } from '../../support/deliveries.ts'
 import { createPurgeRig, type PurgeRig } from '../../support/purge-rig.ts'
 import { asked, entered, openQueueRoom, takeSettings } from '../../support/queue-room.ts'
@@ -32,8 +32,7 @@ describe('the job that removes the records of a purge', () => {
   after(() => room.close())
 
   const stores = () => ({ ...room, sql: schema.sql, hashKey })
-  const remove = (purgeId: string) =>
-    removePurgedRecords(stores(), { workspaceId, purgeId, attempts: 2 }, async () => {})
+  const remove = (purgeId: string) => carryOutPurge(stores(), { workspaceId, purgeId, attempts: 2 }, async () => {})
   /** The entries in the log, applied or not. */
   const entries = async (): Promise<number> => room.redis.xlen(`{${room.prefix}:${workspaceId}}:log`)
 

@@ -1,0 +1,168 @@
+import type { PurgeRequest } from '../purge-request.ts'
+import { DEFAULT_SOURCE, type FeedbackRecord, feedbackSource } from '../feedback-record.ts'
+import {
+  asOwnId,
+  canonicalEmail,
+  contactIdKey,
+  contactSourceKey,
+  emailKey,
+  idOfEpoch,
+  ownId,
+  type Realm,
+} from './keys.ts'
+import type { ContactRecord } from '../contact-record.ts'
+import { type ConversationRecord, sourcedContacts } from '../conversation-record.ts'
+import type { Submission } from '../submission.ts'
+
+/** A contact that a purge could match. */
+export type PurgeCandidate = {
+  id: string
+  /** The email in the column of the contact. */
+  email: string | null
+  /** Whether the email in the request means this contact. */
+  isMeant: boolean
+  /** `epoch`: of the id in all sources. `holders`: the contacts with this id, in any source. */
+  externalIds: readonly { source: string; externalId: string; epoch: number; holders: readonly string[] }[]
+  /** `email` is in canonical form. `holders`: the contacts that the email means or meant. */
+  emails: readonly { email: string; holders: readonly string[] }[]
+}
+
+export type PurgedContacts = {
+  contactIds: string[]
+  /** The keys whose epochs rise. The purge removes every contact that has them. */
+  endedKeys: string[]
+  /** Keys to look for in dead submissions: those of the request and those of the contacts. */
+  keys: string[]
+  /** Keys that records waited for until a contact got them. */
+  formerKeys: string[]
+}
+
+/**
+ * The candidates that a purge matches. It matches an external id in one source or in all, an email
+ * by its meaning or in the column, or both. If the request has a source, a contact that matches by
+ * email must have an external id in that source, or be known by the email alone. A match includes
+ * all keys of the contact.
+ */
+export const choosePurged = (
+  realm: Realm,
+  wanted: PurgeRequest,
+  candidates: readonly PurgeCandidate[],
+): PurgedContacts => {
+  const gone = candidates.filter((candidate) => hasId(candidate, wanted) || hasEmail(candidate, wanted))
+  const contactIds = gone.map(({ id }) => id)
+  const areGone = ({ holders }: { holders: readonly string[] }): boolean =>
+    holders.length > 0 && holders.every((id) => contactIds.includes(id))
+  const externalIds = gone.flatMap((contact) => contact.externalIds)
+  const sourceKeys = externalIds.map(({ source, externalId }) => contactSourceKey(realm, source, externalId))
+  const ownIds = externalIds.filter(areGone)
+  const ownEmails = gone.flatMap((contact) => contact.emails).filter(areGone)
+  const emails = ownEmails.map(({ email }) => emailKey(realm, email))
+  return {
+    contactIds,
+    endedKeys: unique([...sourceKeys, ...emails]),
+    keys: unique([
+      ...purgeKeys(realm, wanted),
+      ...sourceKeys,
+      ...emails,
+      ...ownIds.map(({ externalId }) => openIdKey(realm, externalId)),
+    ]),
+    formerKeys: unique(ownIds.map(({ externalId, epoch }) => idOfEpoch(contactIdKey(realm, externalId), epoch))),
+  }
+}
+
+const unique = (keys: readonly string[]): string[] => [...new Set(keys)]
+
+const hasId = ({ externalIds }: PurgeCandidate, { id, source }: PurgeRequest): boolean =>
+  externalIds.some((held) => held.externalId === id && (source == null || held.source === source))
+
+const hasEmail = (candidate: PurgeCandidate, wanted: PurgeRequest): boolean => {
+  const email = canonicalEmail(wanted.email ?? '')
+  if (email === undefined || !candidate.emails.some((held) => held.email === email)) return false
+  return (candidate.isMeant || canonicalEmail(candidate.email ?? '') === email) && isInSource(candidate, wanted.source)
+}
+
+const isInSource = ({ externalIds }: PurgeCandidate, source: string | null | undefined): boolean =>
+  source == null ||
+  externalIds.some((held) => held.source === source) ||
+  (externalIds.length === 0 && source === DEFAULT_SOURCE)
+
+// Keys by which a submission or a purge names contacts. Comparing them tells whether a purge
+// concerns a submission. All keys have epoch 0.
+
+/** All keys by which a submission names contacts, without resolving them. */
+export const namedKeys = (realm: Realm, submission: Submission): string[] => {
+  switch (submission.operation) {
+    case 'create_feedback':
+      return keysInFeedback(realm, submission.body)
+    case 'identify_contact':
+      return keysOfContact(realm, submission.body, DEFAULT_SOURCE)
+    case 'submit_conversation':
+      return keysInConversation(realm, submission.body)
+    case 'purge_contact':
+      return purgeKeys(realm, submission.body)
+    case 'identify_account':
+      return []
+  }
+}
+
+const keysInFeedback = (realm: Realm, body: FeedbackRecord): string[] => {
+  const ids = [body.contactId, body.contact?.id].filter((id) => id != null)
+  const keys = body.isExternalContactId
+    ? ids.flatMap((id) => keysOfExternalId(realm, id, feedbackSource(body)))
+    : ids.flatMap((id) => asOwnId(id) ?? [])
+  return [...new Set([...keys, ...keysOfEmail(realm, body.contact?.email)])]
+}
+
+const keysInConversation = (realm: Realm, body: ConversationRecord): string[] => {
+  const contacts = sourcedContacts(body)
+  const identified = new Set(contacts.map(({ id }) => id))
+  const senders = new Set(body.messages.flatMap(({ contactId }) => contactId ?? []))
+  return [
+    ...new Set([
+      ...contacts.flatMap((contact) => keysOfContact(realm, contact, body.source)),
+      ...[...senders.difference(identified)].flatMap((id) => keysOfExternalId(realm, id, body.source)),
+    ]),
+  ]
+}
+
+/**
+ * The keys of the contact that a record identifies. `homeSource`: the source of a record without
+ * one.
+ */
+export const keysOfContact = (realm: Realm, record: ContactRecord, homeSource: string): string[] => {
+  const { id, source } = record
+  const given = record.properties?.['$email']
+  return [
+    ...(source == null
+      ? keysOfExternalId(realm, id, homeSource)
+      : [contactSourceKey(realm, source, id), contactIdKey(realm, id)]),
+    ...keysOfEmail(realm, typeof given === 'string' ? given : undefined),
+  ]
+}
+
+/**
+ * The keys of an external id without a source: its contact is looked up in the record's source
+ * first, then in all sources.
+ */
+export const keysOfExternalId = (realm: Realm, id: string, source: string): string[] => [
+  contactSourceKey(realm, source, id),
+  contactIdKey(realm, id),
+  openIdKey(realm, id),
+]
+
+/** The key of an external id without a source. */
+export const openIdKey = (realm: Realm, id: string): string => ownId(realm, 'contact_bare', id, 'open')
+
+const keysOfEmail = (realm: Realm, given: string | null | undefined): string[] => {
+  const email = canonicalEmail(given ?? '')
+  return email === undefined ? [] : [emailKey(realm, email)]
+}
+
+/**
+ * The keys of a purge request. Without a source, the request means every use of its external id;
+ * with a source, only the id in that source.
+ */
+export const purgeKeys = (realm: Realm, { id, email, source }: PurgeRequest): string[] => [
+  ...(id == null ? [] : [source == null ? contactIdKey(realm, id) : contactSourceKey(realm, source, id)]),
+  ...keysOfEmail(realm, email),
+]

@@ -1,0 +1,63 @@
+-- The part of `load_keys` for projects, records, epochs and receipts, which few submissions need.
+-- load.sql describes the columns.
+
+create or replace function load_records(
+  ws uuid[], project_w int[], project_id uuid[], feedback_w int[], feedback_id uuid[], conversation_w int[], conversation_id uuid[],
+  message_w int[], message_id uuid[], epoch_w int[], epoch_key uuid[], receipt_w int[], receipt_id uuid[]
+) returns table (
+  kind text, w integer, key text, id uuid, source text, number bigint, claimed boolean, domain text, presence integer,
+  version double precision, whole jsonb
+)
+  language plpgsql stable as $$
+#variable_conflict use_column
+begin
+  if cardinality(project_id) > 0 then
+    return query
+      select 'project', k.w, k.key::text, p.id, null::text, null::bigint, null::boolean, null::text, null::integer,
+        null::double precision, null::jsonb
+      from unnest(project_w, project_id) as k (w, key)
+      cross join lateral (select x.id from project as x where x.workspace_id = ws[k.w] and x.id = k.key limit 1) as p;
+  end if;
+  if cardinality(feedback_id) > 0 then
+    return query
+      select 'feedback', k.w, k.key::text, f.id, null::text, f.number, null::boolean, null::text, null::integer,
+        null::double precision, null::jsonb
+      from unnest(feedback_w, feedback_id) as k (w, key)
+      cross join lateral (select x.id, x.number from feedback as x where x.workspace_id = ws[k.w] and x.id = k.key limit 1) as f;
+  end if;
+  if cardinality(conversation_id) > 0 then
+    return query
+      select 'conversation', k.w, k.key::text, c.id, null::text, c.number, null::boolean, null::text, null::integer,
+        instant_of(c.latest_version), null::jsonb
+      from unnest(conversation_w, conversation_id) as k (w, key)
+      cross join lateral (
+        select x.id, x.number, x.latest_version from conversation as x where x.workspace_id = ws[k.w] and x.id = k.key limit 1
+      ) as c;
+  end if;
+  if cardinality(message_id) > 0 then
+    return query
+      select 'message', k.w, k.key::text, m.id, null::text, m.number, null::boolean, null::text, null::integer,
+        instant_of(m.version), null::jsonb
+      from unnest(message_w, message_id) as k (w, key)
+      cross join lateral (
+        select x.id, x.number, x.version from message as x where x.workspace_id = ws[k.w] and x.id = k.key limit 1
+      ) as m;
+  end if;
+  if cardinality(epoch_key) > 0 then
+    return query
+      select 'epoch', k.w, k.key::text, k.key, null::text, p.epoch::bigint, null::boolean, null::text, null::integer,
+        null::double precision, null::jsonb
+      from unnest(epoch_w, epoch_key) as k (w, key)
+      cross join lateral (
+        select x.epoch from purged_key as x where x.workspace_id = ws[k.w] and x.key_id = k.key limit 1
+      ) as p;
+  end if;
+  -- claimed: the receipt is queued. A purge can have taken a replay back.
+  if cardinality(receipt_id) > 0 then
+    return query
+      select 'receipt', k.w, k.key::text, k.key, null::text, null::bigint, r.state = 'queued', null::text, null::integer,
+        null::double precision, null::jsonb
+      from unnest(receipt_w, receipt_id) as k (w, key)
+      cross join lateral (select x.state from submission as x where x.workspace_id = ws[k.w] and x.id = k.key limit 1) as r;
+  end if;
+end $$;
