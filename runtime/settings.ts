@@ -10,7 +10,7 @@ import { readRedisUrl } from './redis-address.ts'
 /** `expected` may depend on the given text, but never quotes it. */
 const setting = <S extends v.GenericSchema<string | undefined, unknown>>(
   schema: S,
-  expected: string | ((given: string) => string),
+  expected: string | ((given: string) => string | undefined),
 ) => ({
   schema,
   expected,
@@ -62,6 +62,12 @@ const originList = v.pipe(
 )
 const isOrigin = (text: string): boolean => URL.canParse(text) && new URL(text).origin === text
 
+const postgresProblem = (given: string): string | undefined => refusalIn(readPostgresUrl(given))
+const postgresUrl = v.pipe(
+  v.string(),
+  v.check((value) => postgresProblem(value) === undefined),
+)
+
 /**
  * Every environment variable of the service: its form, its default, and the expected form in words,
  * which a process with a bad value prints. Each process picks the variables that it needs.
@@ -69,22 +75,9 @@ const isOrigin = (text: string): boolean => URL.canParse(text) && new URL(text).
 export const SETTINGS = {
   PORT: setting(v.optional(port, '3000'), 'a port from 1 to 65535, or 0 for any free one'),
   HOST: address,
-  DATABASE_URL: setting(
-    v.pipe(
-      v.string(),
-      v.check((value) => refusalIn(readPostgresUrl(value)) === undefined),
-    ),
-    (given) => refusalIn(readPostgresUrl(given)) ?? '',
-  ),
-  READS_DATABASE_URL: setting(
-    v.optional(
-      v.pipe(
-        v.string(),
-        v.check((value) => readPostgresUrl(value) !== undefined),
-      ),
-    ),
-    'a URL as in DATABASE_URL, of a standby that the reads of the API may ask',
-  ),
+  DATABASE_URL: setting(postgresUrl, postgresProblem),
+  /** A standby that the reads of the API may ask. */
+  READS_DATABASE_URL: setting(v.optional(postgresUrl), postgresProblem),
   READS_AT_ONCE: setting(v.optional(wholeNumber(1, 1_000), '4'), 'a whole number from 1 to 1000'),
   REDIS_URL: setting(
     v.pipe(

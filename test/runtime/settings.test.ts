@@ -95,6 +95,11 @@ describe('contradictory settings are refused:', () => {
       () => readSettings(['DATABASE_URL'], { DATABASE_URL: 'postgres://u:p@h/d?schema=public' }),
       /^DATABASE_URL is not valid: expected no parameter schema: set DATABASE_SCHEMA instead\.$/,
     ],
+    [
+      'an address for reads that is no address',
+      () => readSettings(['READS_DATABASE_URL'], { READS_DATABASE_URL: 'nonsense' }),
+      /^READS_DATABASE_URL is not valid: expected a URL such as postgres:/,
+    ],
   ]
   for (const [title, read, message] of cases) {
     it(title, () => assert.throws(read, (error) => error instanceof BadSettings && message.test(error.message)))
