@@ -37,10 +37,10 @@ export const isUnset = (dateTime: string): boolean => dateTime.startsWith('0001-
 const BEYOND_MICROSECONDS = /(\.\d{6})\d+/
 
 /**
- * Postgres takes offsets below 16 hours, RFC 3339 up to 23:59. A time with a larger offset is
- * converted to UTC. Every time is cut to microseconds.
+ * A date-time in a form that Postgres keeps unchanged: cut to microseconds, and converted to UTC if
+ * its offset is 16 hours or more. RFC 3339 allows offsets up to 23:59.
  */
-export const storableDateTime = (given: string): string => {
+export const postgresDateTime = (given: string): string => {
   const value = given.replace(BEYOND_MICROSECONDS, '$1')
   const [, offsetHours] = /[+-](\d{2}):\d{2}$/.exec(value) ?? []
   if (offsetHours === undefined || Number(offsetHours) < 16) return value

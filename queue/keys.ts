@@ -17,18 +17,7 @@ export const workspaceKeys = (prefix: string, workspaceId: string) => {
     every: `${begin}*`,
     /** Stream: the log. log-entry.ts describes an entry. */
     log: `${begin}log`,
-    /**
-     * Hash. About the whole log: `number` (the last acceptance number given), `appended`, `again`
-     * (how many of the appended submissions were in the log before) and `bytes`. About the applied
-     * part: `applied` (a hint of the position in Postgres), `done` and `doneBytes` (the submissions
-     * and bytes that were appended up to it), `oldest` (the number of the first submission behind
-     * it; it may be stale while nothing waits), and `redoTo` with `redoAt` (entries up to `redoTo`
-     * were applied by `redoAt`, in ms). `purge` and `identify`: the numbers of the last purge, and
-     * of the last identify of a contact or conversation. `forgotten`: idempotency keys of
-     * submissions up to this number may be missing. The lease: `holder`, `until` (ms), `took` (how
-     * many submissions were read under it), `stride` (absent for a full one), `quarantine` (set
-     * during a quarantine) and `deaths` (how many workers died in quarantine).
-     */
+    /** Hash: the state of the log and its lease. lua/functions/log.lua describes the fields. */
     state: `${begin}state`,
     /**
      * List: the times of the spent tokens of a rate limit, in microseconds, the oldest last.

@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { isDateTime, storableDateTime } from '../../contract/date-time.ts'
+import { isDateTime, postgresDateTime } from '../../contract/date-time.ts'
 import { asOwnId } from '../../contract/identity/keys.ts'
 import { MAX_AMOUNT, MAX_IDENTIFIER_CHARACTERS, MAX_TAG_CHARACTERS } from '../../contract/limits.ts'
 import type { FeedbackFilters } from '../../db/reads/lists.ts'
@@ -41,7 +41,7 @@ export const time = (description: string) =>
     ),
     v.transform((value) => (DAY.test(value) ? `${value}T00:00:00Z` : value)),
     v.check(isDateTime, 'an existing date, or a date-time of RFC 3339 with an offset'),
-    v.transform(storableDateTime),
+    v.transform(postgresDateTime),
   )
 
 const rating = (description: string) =>

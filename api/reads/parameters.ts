@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import type { Problem } from '../../contract/check-body.ts'
 import type { Refusal } from '../refusal.ts'
-import { isDateTime, storableDateTime } from '../../contract/date-time.ts'
+import { isDateTime, postgresDateTime } from '../../contract/date-time.ts'
 import { asOwnId } from '../../contract/identity/keys.ts'
 import { MAX_IDENTIFIER_CHARACTERS, MAX_TAG_CHARACTERS } from '../../contract/limits.ts'
 import type { FeedPlace } from '../../db/reads/changes.ts'
@@ -39,7 +39,7 @@ const decimal = v.pipe(v.string(), v.regex(/^-?\d{1,16}(?:\.\d{1,16})?$/, DECIMA
 const time = v.pipe(
   v.string(),
   v.check(isDateTime, 'an existing date-time of RFC 3339 with an offset, such as 2026-01-31T09:30:00Z'),
-  v.transform(storableDateTime),
+  v.transform(postgresDateTime),
 )
 
 const words = v.pipe(

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { isDateTime, storableDateTime } from '../../contract/date-time.ts'
+import { isDateTime, postgresDateTime } from '../../contract/date-time.ts'
 import { feedbackRecord } from '../../contract/feedback-record.ts'
 import { checkBody } from '../../contract/check-body.ts'
 
@@ -37,11 +37,11 @@ describe('a date-time', () => {
       '0001-01-02T00:00:00+23:59': '0001-01-01T00:01:00Z',
       '9999-12-31T00:00:00-23:59': '9999-12-31T23:59:00Z',
     }
-    for (const [given, stored] of Object.entries(inUtc)) assert.equal(storableDateTime(given), stored)
+    for (const [given, stored] of Object.entries(inUtc)) assert.equal(postgresDateTime(given), stored)
     const cut = '.9999999Z 9999-12-31T23:59:59 2024-12-31T23:59:59'.split(' ')
-    for (const second of cut.slice(1)) assert.equal(storableDateTime(`${second}${cut[0]}`), `${second}.999999Z`)
+    for (const second of cut.slice(1)) assert.equal(postgresDateTime(`${second}${cut[0]}`), `${second}.999999Z`)
     for (const given of ['2026-06-01T12:00:00Z', '2026-06-01t12:00:00.5z', '2026-06-01T12:00:00+15:59']) {
-      assert.equal(storableDateTime(given), given)
+      assert.equal(postgresDateTime(given), given)
     }
   })
 })

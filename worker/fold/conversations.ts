@@ -1,4 +1,4 @@
-import { instantOf, storableDateTime } from '../../contract/date-time.ts'
+import { instantOf, postgresDateTime } from '../../contract/date-time.ts'
 import { type ConversationRecord, namedContacts } from '../../contract/conversation-record.ts'
 import type { ContactRecord } from '../../contract/contact-record.ts'
 import { ownId, type Realm } from '../../contract/identity/keys.ts'
@@ -69,7 +69,7 @@ export class Conversations {
     if (!isLate) Object.assign(conversation, { record: submission, number })
     if (version !== null && version > (conversation.version ?? Number.NEGATIVE_INFINITY)) {
       conversation.version = version
-      conversation.latest = storableDateTime(body.updatedAt!)
+      conversation.latest = postgresDateTime(body.updatedAt!)
     }
     conversation.isTouched = true
     const senders = this.#identifyContacts(submission, conversation, identify)
@@ -134,7 +134,7 @@ const openConversation = (known: { isStored: boolean; version?: number | null; n
 })
 
 const versionOf = ({ updatedAt }: ConversationRecord): number | null =>
-  updatedAt == null ? null : instantOf(storableDateTime(updatedAt))
+  updatedAt == null ? null : instantOf(postgresDateTime(updatedAt))
 
 const conversationRow = (body: ConversationRecord) => ({
   external_id: body.id,
@@ -142,6 +142,6 @@ const conversationRow = (body: ConversationRecord) => ({
   title: body.title ?? undefined,
   rating: body.rating ?? undefined,
   properties: unflattenIf(body.shouldUnflattenProperties, body.properties),
-  created_at: storableDateTime(body.createdAt),
-  updated_at: body.updatedAt == null ? undefined : storableDateTime(body.updatedAt),
+  created_at: postgresDateTime(body.createdAt),
+  updated_at: body.updatedAt == null ? undefined : postgresDateTime(body.updatedAt),
 })

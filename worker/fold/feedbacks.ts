@@ -1,5 +1,5 @@
 import { accountIdKey, contactIdKey, type Realm } from '../../contract/identity/keys.ts'
-import { storableDateTime } from '../../contract/date-time.ts'
+import { postgresDateTime } from '../../contract/date-time.ts'
 import { feedbackId, feedbackSource, feedbackSourceData } from '../../contract/feedback-record.ts'
 import type { SubmissionOf } from '../../contract/submission.ts'
 import type { LoadedRow } from '../../db/apply/load.ts'
@@ -137,7 +137,7 @@ export class Feedbacks {
         source: feedbackSource(body),
         source_id: body.sourceId ?? undefined,
         source_data: feedbackSourceData(body) ?? undefined,
-        source_created_at: body.createdAt == null ? undefined : storableDateTime(body.createdAt),
+        source_created_at: body.createdAt == null ? undefined : postgresDateTime(body.createdAt),
         contact: contact.profile?.current().id,
         account: account.profile?.current().id,
         project,

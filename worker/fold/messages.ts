@@ -1,5 +1,5 @@
 import { type ConversationRecord, lastOfEach, type MessageRecord } from '../../contract/conversation-record.ts'
-import { instantOf, storableDateTime } from '../../contract/date-time.ts'
+import { instantOf, postgresDateTime } from '../../contract/date-time.ts'
 import { contactIdKey, isPlaceholder, ownId, type Realm } from '../../contract/identity/keys.ts'
 import type { JsonObject } from '../../contract/json.ts'
 import type { SubmissionOf } from '../../contract/submission.ts'
@@ -55,7 +55,7 @@ export class Messages {
     const { id: conversation, submission, senders } = written
     const { body, number } = submission
     const properties = unflattenIf(body.shouldUnflattenProperties, body.properties)
-    const version = body.updatedAt == null ? undefined : storableDateTime(body.updatedAt)
+    const version = body.updatedAt == null ? undefined : postgresDateTime(body.updatedAt)
     let count = 0
     for (const record of lastOfEach(body.messages, (message) => message.id)) {
       const id = ownId(this.realm, 'message', conversation, record.id)
@@ -81,7 +81,7 @@ export class Messages {
         content: record.content,
         source_url: record.sourceUrl ?? undefined,
         raw_data: rawData,
-        created_at: storableDateTime(record.createdAt),
+        created_at: postgresDateTime(record.createdAt),
         version,
         number,
       })
@@ -93,7 +93,7 @@ export class Messages {
     if (held === undefined) return false
     const { originalNumber, body } = submission
     if (originalNumber !== undefined && held.number > originalNumber) return true
-    return body.updatedAt != null && held.version !== null && instantOf(storableDateTime(body.updatedAt)) < held.version
+    return body.updatedAt != null && held.version !== null && instantOf(postgresDateTime(body.updatedAt)) < held.version
   }
 
   #held(id: string, conversationId: string, isStored: boolean): Stored | undefined {

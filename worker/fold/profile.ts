@@ -1,4 +1,4 @@
-import { instantOf, storableDateTime } from '../../contract/date-time.ts'
+import { instantOf, postgresDateTime } from '../../contract/date-time.ts'
 import { type JsonObject, type JsonValue, setMember } from '../../contract/json.ts'
 import type { Submission } from '../../contract/submission.ts'
 import { type LoadedRow, PRESENCE, type WholeProfile } from '../../db/apply/load.ts'
@@ -214,7 +214,7 @@ export const identifiedValues = (kind: 'contact' | 'account', record: ContactRec
     const value = given[key]!
     const column = Object.hasOwn(COLUMNS[kind], key) ? COLUMNS[kind][key] : undefined
     if (column === undefined) setMember(properties, key, value)
-    else columns[column] = isTime(column) && typeof value === 'string' ? storableDateTime(value) : value
+    else columns[column] = isTime(column) && typeof value === 'string' ? postgresDateTime(value) : value
   }
   return { columns, properties }
 }

@@ -1,4 +1,13 @@
--- Functions about the log of a workspace, shared by the scripts. keys.ts describes its state.
+-- Functions about the log of a workspace, shared by the scripts. The fields of its state:
+-- number: the last acceptance number given. appended: how many submissions; again: how many of them
+-- were in the log before; bytes.
+-- applied: a hint of the position in Postgres. done, doneBytes: the submissions and bytes that were
+-- appended up to it. oldest: the number of the first submission behind it; stale while nothing waits.
+-- redoTo, redoAt: entries up to redoTo were applied by redoAt, in ms.
+-- purge: the number of the last purge. identify: of the last identify of a contact or conversation.
+-- forgotten: idempotency keys of submissions up to this number may be missing.
+-- holder, until (ms): the lease. took: how many submissions were read under it. stride: absent for a
+-- full one. quarantine: set during a quarantine. deaths: how many workers died in quarantine.
 local DEEP = {submissions = 250, bytes = 300000, stride = 16}
 local LONGEST_LEASE_MS = 60000
 
