@@ -3,7 +3,7 @@ import { isFullRedis, isRefusedByRedis } from '../../queue/redis/connect-redis.t
 import type { Admission, LogState } from '../../queue/admission/call-admit.ts'
 import { faultIds } from '../request-id.ts'
 import type { Unavailable } from '../refusal.ts'
-import { type Intake, type IntakeDependencies, isRefused, type Refused, type Valid } from './intake.ts'
+import { type Intake, type IntakeDependencies, isRefusedIntake, type RefusedIntake, type Valid } from './intake.ts'
 import { rateLimited } from './rate-limit.ts'
 
 /**
@@ -15,7 +15,7 @@ export const check = async (
   dependencies: IntakeDependencies,
   intake: Intake<Valid>,
   { lookUpKeyFirst }: { lookUpKeyFirst: boolean },
-): Promise<Intake<Valid | 'former'> | Refused> => {
+): Promise<Intake<Valid | 'former'> | RefusedIntake> => {
   const { kind, body, idempotency } = intake
   const refusal = kind.checkBody?.(body)
   if (refusal) return { refusal }
@@ -30,11 +30,11 @@ export const check = async (
 export const admitIntake = async (
   dependencies: IntakeDependencies,
   intake: Intake<Valid | 'former'>,
-): Promise<Intake<Valid | 'admitted'> | Refused> => {
+): Promise<Intake<Valid | 'admitted'> | RefusedIntake> => {
   const outcome = intake.former ?? (await ask(dependencies, intake, { peek: false }))
   if (isFresh(outcome)) throw new Error('An admission was answered like a peek.')
   dependencies.emptyBuckets.seen(intake.workspaceId, intake.kind.operation, outcome.bucket)
-  return isRefused(outcome) ? outcome : { ...intake, admitted: outcome }
+  return isRefusedIntake(outcome) ? outcome : { ...intake, admitted: outcome }
 }
 
 type Fresh = { outcome: 'fresh' } & LogState

@@ -32,7 +32,7 @@ type Results<O extends Operation> = {
    * The result of the look-up of the key, if it already decides the request: the former admission,
    * or a refusal.
    */
-  former: Admitted | Refused | undefined
+  former: Admitted | RefusedIntake | undefined
   admitted: Admitted
 }
 
@@ -53,10 +53,10 @@ export type Valid = 'workspaceId' | 'body' | 'idempotency'
 /** Accepted by this request or by an earlier one with the same idempotency key. */
 export type Admitted = Extract<Admission, { outcome: 'admitted' | 'repeated' }>
 
-/** Refused. `bucket`: the rest of the limit, if a step looked at it. */
-export type Refused = { refusal: Refusal; bucket?: Bucket | undefined }
+/** RefusedIntake. `bucket`: the rest of the limit, if a step looked at it. */
+export type RefusedIntake = { refusal: Refusal; bucket?: Bucket | undefined }
 
-export const isRefused = (value: object): value is Refused => 'refusal' in value
+export const isRefusedIntake = (value: object): value is RefusedIntake => 'refusal' in value
 
 export type Answer = { status: number; body: object }
 

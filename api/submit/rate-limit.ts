@@ -1,7 +1,7 @@
 import type { Operation } from '../../contract/submission.ts'
 import type { Bucket, RateLimit } from '../../queue/admission/call-admit.ts'
 import type { Refusal } from '../refusal.ts'
-import type { EmptyBuckets, Intake, IntakeDependencies, Refused } from './intake.ts'
+import type { EmptyBuckets, Intake, IntakeDependencies, RefusedIntake } from './intake.ts'
 
 /** A waiting time for a header: rounded up, and at least a second. */
 export const wholeSeconds = (ms: number): number => Math.max(1, Math.ceil(ms / 1_000))
@@ -52,7 +52,7 @@ export const createEmptyBuckets = (now: () => number): EmptyBuckets => {
 export const refuseByEmptyBucket = (
   dependencies: IntakeDependencies,
   { kind: { operation }, key, workspaceId }: Intake<'workspaceId'>,
-): Refused | undefined => {
+): RefusedIntake | undefined => {
   const bucket = dependencies.emptyBuckets.find(workspaceId, operation)
   if (bucket === undefined || key !== null) return undefined
   return { refusal: rateLimited(dependencies, operation, bucket), bucket }

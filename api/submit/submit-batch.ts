@@ -12,8 +12,8 @@ import {
   type Arrival,
   type Intake,
   type IntakeDependencies,
-  isRefused,
-  type Refused,
+  isRefusedIntake,
+  type RefusedIntake,
   type Valid,
 } from './intake.ts'
 import { jsonAnswer } from './json-answer.ts'
@@ -40,7 +40,7 @@ export type BatchKinds = Readonly<Record<Batchable, AnySubmissionKind>>
  * still reports one.
  */
 type Batch = Arrival & Caller & { kinds: BatchKinds; problemsLeft: number }
-type Outcome = Intake<Valid | 'admitted'> | Refused
+type Outcome = Intake<Valid | 'admitted'> | RefusedIntake
 
 /**
  * POST /batch. Each item is handled like its operation. The items are accepted in their order and
@@ -56,7 +56,7 @@ export const submitBatch = async (
   const { workspaceId } = caller
   const batch = { ...arrival, workspaceId, kinds, problemsLeft: MAX_REPORTED_PROBLEMS }
   const outcome = await accept(dependencies, batch)
-  if (isRefused(outcome)) return refused(dependencies, arrival, outcome)
+  if (isRefusedIntake(outcome)) return refused(dependencies, arrival, outcome)
   arrival.span?.set({ 'feedback_insights.operation': 'batch' })
   const results = await Promise.all(outcome.map((one) => resultOf(dependencies, one)))
   const answered: BatchAnswer = { results }
@@ -65,13 +65,13 @@ export const submitBatch = async (
   return response
 }
 
-const refused = ({ count }: IntakeDependencies, { span }: Arrival, outcome: Refused): Response => {
+const refused = ({ count }: IntakeDependencies, { span }: Arrival, outcome: RefusedIntake): Response => {
   span?.set({ 'feedback_insights.operation': 'batch', ...refusedAttribute(outcome) })
   count(outcomeOf('batch', outcome))
   return refusalResponse(outcome.refusal)
 }
 
-const accept = async (dependencies: IntakeDependencies, batch: Batch): Promise<Outcome[] | Refused> => {
+const accept = async (dependencies: IntakeDependencies, batch: Batch): Promise<Outcome[] | RefusedIntake> => {
   const { request, workspaceId } = batch
   const inHand = { workspaceId, bytes: mostBytesOf(request, MAX_BATCH_BODY_BYTES) }
   const decided = await dependencies.bodies.whenBytesFit(inHand, async () => {
@@ -90,7 +90,7 @@ const acceptItems = async (
   dependencies: IntakeDependencies,
   batch: Batch,
   bytes: Uint8Array,
-): Promise<Outcome[] | Refused> => {
+): Promise<Outcome[] | RefusedIntake> => {
   const { headers } = batch.request
   if (headers.has('idempotency-key')) return { refusal: KEY_OF_BATCH }
   const parsed = parseBody(bytes, MAX_DEPTH_LEVELS + LEVELS_AROUND)
@@ -140,7 +140,7 @@ const checkItems = async (
 }
 
 /** An item before its admission. `operation` is undefined if the item does not name one. */
-type Item = { operation: Batchable | undefined; bytes: number; checked: Intake<Valid | 'former'> | Refused }
+type Item = { operation: Batchable | undefined; bytes: number; checked: Intake<Valid | 'former'> | RefusedIntake }
 
 const checkItem = async (dependencies: IntakeDependencies, batch: Batch, item: JsonValue): Promise<Item> => {
   const { kinds, problemsLeft, ...caller } = batch
@@ -154,7 +154,7 @@ const checkItem = async (dependencies: IntakeDependencies, batch: Batch, item: J
   const bytes = Buffer.byteLength(JSON.stringify(value))
   const intake = { ...caller, kind: kinds[operation], key, value, mostProblems }
   const valid = validateItem(dependencies, intake, bytes)
-  if (isRefused(valid)) return { operation, bytes, checked: tell(batch, valid) }
+  if (isRefusedIntake(valid)) return { operation, bytes, checked: tell(batch, valid) }
   // Keys are looked up before the admissions. A look-up between two admissions would let the later
   // item overtake.
   return { operation, bytes, checked: await check(dependencies, valid, { lookUpKeyFirst: true }) }
@@ -163,7 +163,7 @@ const checkItem = async (dependencies: IntakeDependencies, batch: Batch, item: J
 /**
  * Counts the problems in the answer: all items together may report as many as one submission.
  */
-const tell = (batch: Batch, outcome: Refused): Refused => {
+const tell = (batch: Batch, outcome: RefusedIntake): RefusedIntake => {
   const { refusal } = outcome
   if (refusal.refused === 'invalid') batch.problemsLeft -= refusal.problems.length
   return outcome
@@ -173,7 +173,7 @@ const validateItem = (
   dependencies: IntakeDependencies,
   intake: Intake<'workspaceId' | 'value'>,
   bytes: number,
-): Intake<Valid> | Refused => {
+): Intake<Valid> | RefusedIntake => {
   const { maxBytes } = dependencies
   const limited = refuseByEmptyBucket(dependencies, intake)
   if (limited) return limited
@@ -193,7 +193,7 @@ const groupsOf = (items: readonly Item[]): Item[][] => {
   const groups: Item[][] = []
   let isOpen = false
   for (const item of items) {
-    const isLarge = item.bytes > SENT_TOGETHER_BYTES && !isRefused(item.checked)
+    const isLarge = item.bytes > SENT_TOGETHER_BYTES && !isRefusedIntake(item.checked)
     if (isLarge || !isOpen) groups.push([])
     groups.at(-1)!.push(item)
     isOpen = !isLarge
@@ -202,10 +202,10 @@ const groupsOf = (items: readonly Item[]): Item[][] => {
 }
 
 const admitItem = async (dependencies: IntakeDependencies, { checked }: Item): Promise<Outcome> =>
-  isRefused(checked) ? checked : admitIntake(dependencies, checked)
+  isRefusedIntake(checked) ? checked : admitIntake(dependencies, checked)
 
 const resultOf = async (dependencies: IntakeDependencies, outcome: Outcome): Promise<BatchResult> => {
-  if (isRefused(outcome)) return refusedResult(refusalResponse(outcome.refusal))
+  if (isRefusedIntake(outcome)) return refusedResult(refusalResponse(outcome.refusal))
   const { status, submissionId, body, waited } = await answer(dependencies, outcome)
   return { status, submissionId, ...(waited && { state: waited.state ?? 'queued' }), body }
 }

@@ -12,8 +12,8 @@ import {
   type Intake,
   type IntakeDependencies,
   type IntakeOutcome,
-  isRefused,
-  type Refused,
+  isRefusedIntake,
+  type RefusedIntake,
   type Valid,
 } from './intake.ts'
 import { jsonAnswer } from './json-answer.ts'
@@ -35,14 +35,16 @@ export const submit = async (
   const { headers } = arrival.request
   const intake: Intake = { ...arrival, kind, key: headers.get('idempotency-key') }
   const permitted = await permit(dependencies, intake)
-  const outcome = isRefused(permitted) ? permitted : await accept(dependencies, permitted)
+  const outcome = isRefusedIntake(permitted) ? permitted : await accept(dependencies, permitted)
   dependencies.count(outcomeOf(kind.operation, outcome))
   arrival.span?.set({ 'feedback_insights.operation': kind.operation, ...refusedAttribute(outcome) })
-  const response = isRefused(outcome) ? refusalResponse(outcome.refusal) : await acceptedResponse(dependencies, outcome)
+  const response = isRefusedIntake(outcome)
+    ? refusalResponse(outcome.refusal)
+    : await acceptedResponse(dependencies, outcome)
   // Only a permitted caller learns the limits.
-  if (isRefused(permitted)) return response
+  if (isRefusedIntake(permitted)) return response
   const limit = dependencies.limitOf(kind.operation)
-  const { bucket } = isRefused(outcome) ? outcome : outcome.admitted
+  const { bucket } = isRefusedIntake(outcome) ? outcome : outcome.admitted
   if (limit) describeLimit(response.headers, limit, { operation: kind.operation, bucket })
   if (isStrict(headers)) response.headers.append('Preference-Applied', 'handling=strict')
   return response
@@ -51,7 +53,7 @@ export const submit = async (
 const permit = async (
   { authenticate }: IntakeDependencies,
   intake: Intake,
-): Promise<Intake<'workspaceId'> | Refused> => {
+): Promise<Intake<'workspaceId'> | RefusedIntake> => {
   const caller = await callerOf(authenticate, intake, intake.kind.needs)
   return isRefusal(caller) ? { refusal: caller } : { ...intake, ...caller }
 }
@@ -60,7 +62,10 @@ const permit = async (
  * The steps after permission. The body counts as in hand until it is in Redis, but not while the
  * answer waits.
  */
-const accept = async (dependencies: IntakeDependencies, intake: Intake<'workspaceId'>): Promise<Accepted | Refused> => {
+const accept = async (
+  dependencies: IntakeDependencies,
+  intake: Intake<'workspaceId'>,
+): Promise<Accepted | RefusedIntake> => {
   const { maxBytes, bodies } = dependencies
   const { request, kind, workspaceId } = intake
   const most = kind.operation === 'submit_conversation' ? maxBytes.conversation : maxBytes.body
@@ -81,13 +86,13 @@ const acceptBody = async (
   dependencies: IntakeDependencies,
   intake: Intake<'workspaceId'>,
   bytes: Uint8Array,
-): Promise<Accepted | Refused> => {
+): Promise<Accepted | RefusedIntake> => {
   const parsed = parseBody(bytes)
   if (isRefusal(parsed)) return { refusal: parsed }
   const valid = validate(dependencies, { ...intake, ...parsed })
-  if (isRefused(valid)) return valid
+  if (isRefusedIntake(valid)) return valid
   const checked = await check(dependencies, valid, { lookUpKeyFirst: false })
-  if (isRefused(checked)) return checked
+  if (isRefusedIntake(checked)) return checked
   return (await dependencies.isWhole(intake.request)) ? admitIntake(dependencies, checked) : { refusal: BROKEN_OFF }
 }
 
@@ -95,7 +100,7 @@ const acceptBody = async (
 export const validate = (
   { hashKey }: Pick<IntakeDependencies, 'hashKey'>,
   intake: Intake<'workspaceId' | 'value'>,
-): Intake<Valid> | Refused => {
+): Intake<Valid> | RefusedIntake => {
   const { request, kind, key, value, mostProblems } = intake
   const isStrictly = isStrict(request.headers)
   const checked = checkBody(kind.schema, storable(value), { isStrict: isStrictly, most: mostProblems })
@@ -158,7 +163,7 @@ export const answer = async (
 
 /** The outcome of a requested operation, for the metrics. */
 export const outcomeOf = (operation: IntakeOutcome['operation'], outcome: object): IntakeOutcome => {
-  const refusal = isRefused(outcome) ? outcome.refusal : undefined
+  const refusal = isRefusedIntake(outcome) ? outcome.refusal : undefined
   return {
     operation,
     result: refusal?.refused ?? 'accepted',
@@ -168,7 +173,7 @@ export const outcomeOf = (operation: IntakeOutcome['operation'], outcome: object
 
 /** The reason of a refusal, for the trace. */
 export const refusedAttribute = (outcome: object): Record<string, string> => {
-  const refusal = isRefused(outcome) ? outcome.refusal : undefined
+  const refusal = isRefusedIntake(outcome) ? outcome.refusal : undefined
   if (refusal === undefined) return {}
   return { 'feedback_insights.refused': 'why' in refusal ? `${refusal.refused} ${refusal.why}` : refusal.refused }
 }

@@ -5,7 +5,7 @@ import { identifyAccount } from '../../../api/operations/accounts.ts'
 import { identifyContact, purgeContact } from '../../../api/operations/contacts.ts'
 import { submitConversation } from '../../../api/operations/conversations.ts'
 import { createFeedback } from '../../../api/operations/feedbacks.ts'
-import { type AnySubmissionKind, isRefused } from '../../../api/submit/intake.ts'
+import { type AnySubmissionKind, isRefusedIntake } from '../../../api/submit/intake.ts'
 import { parseBody } from '../../../api/submit/read-body.ts'
 import { validate } from '../../../api/submit/submit.ts'
 import { hashKeyFrom } from '../../../contract/identity/keys.ts'
@@ -22,7 +22,7 @@ const read = (kind: AnySubmissionKind, text: string): Outcome => {
   if ('refused' in parsed) return { problems: 'problems' in parsed ? [...parsed.problems] : [] }
   const arrival = { request: new Request('http://localhost/'), token: undefined, span: undefined }
   const outcome = validate({ hashKey }, { ...arrival, kind, key: null, workspaceId: '', value: parsed.value })
-  if (!isRefused(outcome)) return { body: outcome.body }
+  if (!isRefusedIntake(outcome)) return { body: outcome.body }
   assert.equal(outcome.refusal.refused, 'invalid')
   return { problems: 'problems' in outcome.refusal ? [...outcome.refusal.problems] : [] }
 }
