@@ -141,7 +141,7 @@ export type Realm = { hashKey: HashKey; workspaceId: string }
  * The kinds of own ids: keys of contacts, accounts and projects, and records with a key of their
  * own.
  */
-export type KeyKind =
+export type OwnIdKind =
   | 'contact_external'
   | 'contact_bare'
   | 'contact_email'
@@ -158,7 +158,7 @@ export type KeyKind =
  * The id of a key in a workspace: a keyed SHA-256 as a UUID of version 8. Every process computes
  * the same id, before anything is stored. Without the hash key, the id does not reveal the key.
  */
-export const ownId = ({ hashKey, workspaceId }: Realm, kind: KeyKind, ...parts: readonly string[]): string => {
+export const ownId = ({ hashKey, workspaceId }: Realm, kind: OwnIdKind, ...parts: readonly string[]): string => {
   const hex = keyedHash(hashKey, JSON.stringify([workspaceId, kind, ...parts]), 'hex')
   return uuidOf(hex, '89ab'[Number.parseInt(hex[16]!, 16) & 3]!)
 }

@@ -4,7 +4,7 @@ import {
   canonicalEmail,
   canonicalName,
   idOfEpoch,
-  type KeyKind,
+  type OwnIdKind,
   ownId,
   type Realm,
 } from '../../contract/identity/keys.ts'
@@ -40,13 +40,13 @@ export const openContacts = (realm: Realm): Contacts => ({
 })
 
 /** The own id of a key, a different one after each purge of the key. */
-export const idOf = ({ realm, epochs }: Contacts, kind: KeyKind, ...parts: string[]): string => {
+export const idOf = ({ realm, epochs }: Contacts, kind: OwnIdKind, ...parts: string[]): string => {
   const key = ownId(realm, kind, ...parts)
   return idOfEpoch(key, epochs.get(key) ?? 0)
 }
 
 /** Removes the meaning of a key. Its next contact gets another id. */
-export const endKey = ({ realm, epochs }: Contacts, kind: KeyKind, ...parts: string[]): void => {
+export const endKey = ({ realm, epochs }: Contacts, kind: OwnIdKind, ...parts: string[]): void => {
   const key = ownId(realm, kind, ...parts)
   epochs.set(key, (epochs.get(key) ?? 0) + 1)
 }

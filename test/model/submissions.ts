@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import * as v from 'valibot'
 import type { Submission } from '../../contract/submission.ts'
-import { hashKeyFrom, type KeyKind, ownId } from '../../contract/identity/keys.ts'
+import { hashKeyFrom, type OwnIdKind, ownId } from '../../contract/identity/keys.ts'
 import { applyAll } from './model.ts'
 import { SCHEMAS } from './submission-arbitrary.ts'
 import { changesOf, foldAll, tablesOf } from '../worker/fold/folded.ts'
@@ -11,7 +11,7 @@ export const hashKey = hashKeyFrom('5a'.repeat(32))
 export const workspaceId = 'a3c54be2-54c5-4f0c-8d55-5e9b9b1f0c11'
 
 /** The own id of a key in the workspace of these tests. */
-export const idOf = (kind: KeyKind, ...parts: string[]): string => ownId({ hashKey, workspaceId }, kind, ...parts)
+export const idOf = (kind: OwnIdKind, ...parts: string[]): string => ownId({ hashKey, workspaceId }, kind, ...parts)
 
 export const X = idOf('contact_external', 'API', 'x')
 export const Y = idOf('contact_external', 'API', 'y')

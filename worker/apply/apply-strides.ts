@@ -186,8 +186,8 @@ export const applyStrides = async (
     )
     const folded: Folded[] = []
     for (const [at, work] of left.entries()) {
-      const step = await work.takeStep(loaded[at]!)
-      if (step.kind === 'folded') folded.push({ work, segment: step.folded })
+      const segment = await work.takeStep(loaded[at]!)
+      if (segment !== undefined) folded.push({ work, segment })
     }
     if (folded.length > 0 && (await saveAll(dependencies.sql, folded))) round = 0
     left = left.filter(({ result }) => result === undefined)

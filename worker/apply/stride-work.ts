@@ -44,10 +44,6 @@ export type ApplyStores = {
  */
 export type FoldedSegment = { fold: Fold; end: number; skipped: readonly Submission[] }
 
-/** `again`: the keys have to be loaded again, unless the work has its result. */
-type Step = { kind: 'again' } | { kind: 'folded'; folded: FoldedSegment }
-const AGAIN: Step = { kind: 'again' }
-
 /**
  * The progress of one workspace's stride. It is cut at purges, since each purge is decided alone in
  * its place.
@@ -76,8 +72,11 @@ export class StrideWork {
     this.keys = this.#keysOfSegment()
   }
 
-  /** Takes the loaded rows and goes one step further. */
-  async takeStep(loaded: Loaded): Promise<Step> {
+  /**
+   * Takes the loaded rows and goes one step further. Returns the segment to save. Without one, the
+   * stride has its `result`, or its keys have to be loaded again.
+   */
+  async takeStep(loaded: Loaded): Promise<FoldedSegment | undefined> {
     const { position } = loaded
     if (position === undefined) return this.#end({ outcome: 'deleted' })
     if (position < this.stride.after) return this.#end({ outcome: 'behind', position })
@@ -87,18 +86,18 @@ export class StrideWork {
     if (loaded.hadPurges) this.#dependencies.purgedWorkspaces?.add(this.stride.workspaceId)
     if (loaded.hasMoves) {
       await moveRecords(sql, this.stride.workspaceId)
-      return AGAIN
+      return undefined
     }
     const [first] = this.#due
     if (first?.operation === 'purge_contact') return this.#decide(first, loaded)
     const segment = this.keys.submissions.filter(({ number }) => number > position)
     if (segment.length === 0) {
       this.keys = this.#keysOfSegment()
-      return AGAIN
+      return undefined
     }
     if (loaded.isRemoving && this.#removedAt !== position) {
       await this.#removeBefore(segment)
-      return AGAIN
+      return undefined
     }
     return this.#fold(loaded, segment as FoldableSubmission[])
   }
@@ -122,15 +121,13 @@ export class StrideWork {
     else this.keys = this.#keysOf(submissions.slice(0, Math.ceil(submissions.length / 2)))
   }
 
-  #end(result: StrideResult): Step {
+  #end(result: StrideResult): undefined {
     this.result = result
-    return AGAIN
   }
 
-  #endApplied(): Step {
-    const { position } = this
+  #endApplied(): undefined {
     const applied = [...this.#applied.values()]
-    return this.#end({ outcome: 'applied', position, applied, found: this.#found, decided: this.#decided })
+    this.#end({ outcome: 'applied', position: this.position, applied, found: this.#found, decided: this.#decided })
   }
 
   /** A submission at or below the position was applied by another writer, or was lost. */
@@ -149,21 +146,21 @@ export class StrideWork {
     else this.keys = this.#keysOfSegment()
   }
 
-  async #decide(purge: SubmissionOf<'purge_contact'>, loaded: Loaded): Promise<Step> {
+  async #decide(purge: SubmissionOf<'purge_contact'>, loaded: Loaded): Promise<FoldedSegment | undefined> {
     // A replay is applied only while its receipt is queued, so the receipt has to be loaded.
     if (purge.originalNumber !== undefined && this.keys.submissions[0] !== purge) {
       this.keys = this.#keysOfSegment()
-      return AGAIN
+      return undefined
     }
     if (takenBack(loaded).has(purge.submissionId))
-      return { kind: 'folded', folded: { fold: new Fold(this.keys.realm), end: purge.number, skipped: [purge] } }
+      return { fold: new Fold(this.keys.realm), end: purge.number, skipped: [purge] }
     const outcome = await decidePurge(this.#dependencies, purge, this.position)
-    if (outcome === 'busy') return AGAIN
+    if (outcome === 'busy') return undefined
     if (outcome === 'decided') this.#decided.push(purge)
     else this.#applied.set(purge.number, { submission: purge, state: 'applied' })
     this.#dependencies.purgedWorkspaces?.add(this.stride.workspaceId)
     this.#goOn(purge.number)
-    return AGAIN
+    return undefined
   }
 
   /** A pending purge must remove its records before a later submission names them. */
@@ -182,7 +179,7 @@ export class StrideWork {
     this.#removedAt = this.position
   }
 
-  #fold(loaded: Loaded, segment: readonly FoldableSubmission[]): Step {
+  #fold(loaded: Loaded, segment: readonly FoldableSubmission[]): FoldedSegment | undefined {
     const fold = new Fold(this.keys.realm)
     fold.learn(loaded, this.keys)
     const taken = takenBack(loaded)
@@ -192,13 +189,16 @@ export class StrideWork {
       if (taken.has(submission.submissionId)) continue
       const state = tryToTakeIn(fold, submission)
       if (state === undefined) continue
-      if (this.#isLarge(state)) return this.#cutBefore(segment.slice(0, Math.max(1, at)), at === 0 ? state : undefined)
+      if (this.#isLarge(state)) {
+        this.#cutBefore(segment.slice(0, Math.max(1, at)), at === 0 ? state : undefined)
+        return undefined
+      }
       // The fold is useless after this, but finds out what else is missing.
       missing.push(state)
     }
-    if (missing.length === 0) return { kind: 'folded', folded: { fold, end: segment.at(-1)!.number, skipped } }
+    if (missing.length === 0) return { fold, end: segment.at(-1)!.number, skipped }
     for (const state of missing) this.keys.addMissing(state)
-    return AGAIN
+    return undefined
   }
 
   /** The load left it out for its size. */
@@ -209,10 +209,9 @@ export class StrideWork {
   }
 
   /** Applies a submission that needs a large contact or account by itself. */
-  #cutBefore(segment: readonly Submission[], large: MissingState | undefined): Step {
+  #cutBefore(segment: readonly Submission[], large: MissingState | undefined): void {
     this.keys = this.#keysOf(segment)
     if (large !== undefined) this.keys.addMissing(large, WHOLE_IF_LARGE)
-    return AGAIN
   }
 
   /** The keys of the next segment: one purge, or all submissions up to the next purge. */

@@ -56,8 +56,8 @@ export class Accounts {
     const domain = canonicalDomain(textOf(values, 'domain'))
     const name = canonicalName(textOf(values, 'name'))
     if (domain !== undefined)
-      claims.set(`domain ${domain}`, { isLate, apply: () => this.names.claimDomain(domain, claim) })
-    if (name !== undefined) claims.set(`name ${name}`, { isLate, apply: () => this.names.claimName(name, claim) })
+      claims.set(`domain ${domain}`, { isLate, apply: () => this.names.giveDomain(domain, claim) })
+    if (name !== undefined) claims.set(`name ${name}`, { isLate, apply: () => this.names.giveName(name, claim) })
     return account
   }
 
@@ -140,7 +140,7 @@ export class AccountNames {
    * The latest claim counts. The first claim absorbs the anonymous account of the domain. A late
    * claim gives way to any other.
    */
-  claimDomain(domain: string, { account, isLate, number }: Claim): void {
+  giveDomain(domain: string, { account, isLate, number }: Claim): void {
     const meaning = this.#domains.get(domain)
     if (meaning?.isClaimed === true && (isLate || meaning.account === account)) return
     if (meaning?.isClaimed === false) account.absorb(meaning.account, number)
@@ -148,8 +148,8 @@ export class AccountNames {
     this.#changedDomains.add(domain)
   }
 
-  /** Follows the rules of `claimDomain`. A linked name has no anonymous account to absorb. */
-  claimName(name: string, { account, isLate, number }: Claim): void {
+  /** Follows the rules of `giveDomain`. A linked name has no anonymous account to absorb. */
+  giveName(name: string, { account, isLate, number }: Claim): void {
     const meaning = this.#names.get(name)
     if (meaning?.kind === 'claimed' && (isLate || meaning.account === account)) return
     if (meaning?.kind === 'anonymous') account.absorb(meaning.account, number)

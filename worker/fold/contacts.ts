@@ -87,7 +87,7 @@ export class Contacts {
     if (isLate) contact.fillIn(values, submission.number)
     else contact.identify(values, submission.number)
     if (email !== undefined)
-      this.emails.claim({ email, contact, isLate, isEmailFilled, number: submission.number, claims })
+      this.emails.addClaim({ email, contact, isLate, isEmailFilled, number: submission.number, claims })
     return { contact, isLate }
   }
 
@@ -167,7 +167,7 @@ export class Emails {
    * An identify claims an email for a contact. A late identify claims it only if no other contact
    * has.
    */
-  claim({ email, contact, isLate, isEmailFilled, number, claims }: Claim): void {
+  addClaim({ email, contact, isLate, isEmailFilled, number, claims }: Claim): void {
     const holdOnly = (): void => {
       if (!isLate || isEmailFilled) this.#note(email, contact, { number: HOLDS_ONLY, isClaimed: true })
     }

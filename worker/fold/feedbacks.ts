@@ -89,7 +89,7 @@ export class Feedbacks {
     }
     const created = reference.findOrCreate()
     if (created !== undefined || last === undefined) return linkTo(created)
-    return this.registers.unresolved.wait(reference.unresolvedKeyOf(last))
+    return this.registers.unresolved.linkWhenKnown(reference.unresolvedKeyOf(last))
   }
 
   #contactReference(submission: FeedbackSubmission, id: string): Reference {

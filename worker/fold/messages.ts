@@ -114,7 +114,7 @@ export class Messages {
     if (named !== undefined) return linkTo(named)
     const key = contactIdKey(this.realm, contactId)
     const found = this.contacts.findByKey(key, source)
-    return found === undefined ? this.unresolved.wait(this.contacts.epochs.idOf(key)) : linkTo(found)
+    return found === undefined ? this.unresolved.linkWhenKnown(this.contacts.epochs.idOf(key)) : linkTo(found)
   }
 }
 

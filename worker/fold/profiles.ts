@@ -92,7 +92,7 @@ export class Unresolved {
   /** Keys that a contact or account got in this stride. Earlier records may wait for them. */
   readonly #resolved = new Map<string, Profile>()
 
-  wait(key: string): Link {
+  linkWhenKnown(key: string): Link {
     const link: Link = { profile: null, awaits: key }
     const waiting = this.#waiting.get(key)
     if (waiting) waiting.push(link)
