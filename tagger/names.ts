@@ -54,7 +54,10 @@ const isSegmentedName = (tokens: readonly Token[], at: number): boolean => {
 const MIN_TITLE_SHARE = 0.6
 const MIN_TITLE_WORDS = 3
 
-/** Finds capitalised words that are common words neither in a list nor in the rest of the text. */
+/**
+ * Finds capitalised words that may be names: no list has them as common words, and the text does
+ * not have them in lower case elsewhere.
+ */
 export const findStrange = (tokens: readonly Token[], lexicon: Lexicon): Strange => {
   const common = new Set<string>()
   let words = 0

@@ -1,6 +1,6 @@
 /**
- * One worker learns from this many texts that people tagged at once, in one workspace, and then
- * from this many a second.
+ * The texts that people tagged from which one worker learns in one workspace: a burst, and then so
+ * many a second.
  */
 export const LEARNED_AT_ONCE = 1_000
 export const LEARNED_PER_SECOND = 10
@@ -10,7 +10,7 @@ export const LEARNED_PER_SECOND = 10
  */
 export const LEARNED_TOGETHER = 100
 /**
- * How often one worker learns, in all workspaces together: at once, and then per second. Each time
+ * How often one worker learns, in all workspaces together: a burst, and then per second. Each time
  * costs a job and several statements, which matters when many workspaces send single texts with
  * tags.
  */
