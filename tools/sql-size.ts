@@ -1,6 +1,6 @@
 import type { SourceFile } from './source-files.ts'
 
-/** The same bounds as the linter's for TypeScript. Comment lines in a function do not count. */
+/** Comment lines in a function do not count. */
 const MOST_FILE_LINES = 300
 const MOST_FUNCTION_LINES = 60
 
