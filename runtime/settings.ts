@@ -34,7 +34,7 @@ const bodyBytes = (bytes: number) =>
 const address = setting(v.optional(v.pipe(v.string(), v.nonEmpty()), '127.0.0.1'), 'an address to listen on')
 const bootstrapToken = setting(
   v.optional(v.pipe(v.string(), v.check(isPlausibleToken))),
-  '16 to 200 visible ASCII characters, and behind fbi_ a token that this service made, whole',
+  '16 to 200 visible ASCII characters; if it begins with fbi_, a whole token that this service made',
 )
 const serverUrl = (...protocols: readonly string[]) =>
   v.pipe(

@@ -93,7 +93,7 @@ describe('a command that cannot do its work says why in one line, and ends with 
     [
       'with a token that no request could use',
       () => ({ DATA_DIR: join(folder, 'data'), BOOTSTRAP_ACCESS_TOKEN: 'fbi_from_env_0123456789ab' }),
-      /^BOOTSTRAP_ACCESS_TOKEN is not valid: expected 16 to 200 visible ASCII characters, and behind fbi_ a token/,
+      /^BOOTSTRAP_ACCESS_TOKEN is not valid: expected 16 to 200 visible ASCII characters; if it begins with fbi_, a whole token/,
     ],
   ]
   for (const [title, environment, says] of started) {

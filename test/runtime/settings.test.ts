@@ -78,7 +78,7 @@ describe('contradictory settings are refused:', () => {
     [
       'a bootstrap token with our prefix and without its checksum',
       () => readSettings(names, { BOOTSTRAP_ACCESS_TOKEN: 'fbi_from_env_0123456789ab', BOOTSTRAP_ADMIN_TOKEN: token }),
-      /^BOOTSTRAP_ACCESS_TOKEN is not valid: expected 16 to 200 visible ASCII characters, and behind fbi_ a token that/,
+      /^BOOTSTRAP_ACCESS_TOKEN is not valid: expected 16 to 200 visible ASCII characters; if it begins with fbi_, a whole token that/,
     ],
     [
       'two equal bootstrap tokens',
