@@ -65,14 +65,15 @@ service carries \`X-Request-Id\`.
 
 **Answers of the runtime.** The runtime itself answers a request that it cannot read as HTTP,
 without JSON and without \`X-Request-Id\`, or closes the connection. Nothing of such a request is
-accepted. On Bun: 400 for a malformed head, length or chunk, for trailer fields that \`Trailer\`
-does not announce (with it, a 400 that says why) and for anything else behind a body; 413 for an
-extension of a chunk beyond 16 KB; 431 for a head beyond 16 KB or about 200 headers; 505 for a
-version other than 1.0 and 1.1; a closed connection for an unknown method, a second request before
-the first is answered, and a body that is cut off. On Deno: 400 for a malformed head, length or
-version and for a head beyond 64 KB or 128 headers; a closed connection for a malformed chunk. One
-exception: on Bun, bytes that follow a body in a later packet, after the acceptance of its
-submission and before the answer, have the same effect although the submission is stored.
+accepted. On Bun: 400 for a malformed head, length or chunk, for trailer fields and for anything
+else behind a body; 413 for an extension of a chunk beyond 16 KB; 431 for a head beyond 16 KB or
+about 200 headers; 505 for a version other than 1.0 and 1.1; a closed connection for an unknown
+method, a second request before the first is answered, and a body that is cut off. For trailer
+fields that \`Trailer\` announces, the service itself answers 400 and says why. On Deno: 400 for a
+malformed head, length or version and for a head beyond 64 KB or 128 headers; a closed connection
+for a malformed chunk. One exception: on Bun, bytes may follow a body in a later packet, after the
+acceptance of its submission and before the answer. Then the client gets 400 or a closed connection,
+although the submission is stored.
 `.trim()
 
 /** One path can have operations of both kinds. */
