@@ -6,7 +6,7 @@
 -- An idempotency key that is not in the book is unknown if it may have left the book. The caller
 -- then reads it from Postgres and calls again with `known`: the record, or an empty text.
 --
--- KEYS state never
+-- KEYS state never (why: `never` in keys.ts)
 -- ARGV 1 how the keys begin, 2 floor, 3 seconds of idempotency, 4 ID_BASE of the entry
 --      (log-entry.ts), 5 waiting bytes beyond which the log is full, 6 how many of the submissions
 --      were in the log before, 7 the requests as JSON (`askedOf` in call-admit.ts), then the item

@@ -5,9 +5,10 @@
 -- A lease that ran out without a release is a death of a worker. It halves the stride that the
 -- worker took. In quarantine, at a stride of one, it is counted as a quarantine death instead.
 --
--- KEYS state never, of the first workspace. ARGV 1 worker, 2 ms of a lease, 3 submissions, 4 bytes,
--- 5 whether to take deep logs, 6 ms for which applied entries are kept, 7 the full stride; then for
--- each workspace how its keys begin, and applied, rewindTo and stride, or empty texts.
+-- KEYS state never (why: `never` in keys.ts), of the first workspace. ARGV 1 worker, 2 ms of a
+-- lease, 3 submissions, 4 bytes, 5 whether to take deep logs, 6 ms for which applied entries are
+-- kept, 7 the full stride; then for each workspace how its keys begin, and applied, rewindTo and
+-- stride, or empty texts.
 -- Returns for each 0 (idle), 1 (leased), 2 (deep), or a list: the number behind which it
 -- was read, stride or an empty text, quarantine deaths, then entries.
 local worker, leaseMs, submissions, mostBytes = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
