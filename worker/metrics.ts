@@ -98,7 +98,7 @@ const registerApplyTimes = (metrics: ProcessMetrics): ReturnType<typeof createAp
   metrics.counted(
     {
       name: 'feedback_insights_applying_seconds_total',
-      help: 'Time that strides took in this worker, by workspace: of up to ten that take much, and of all others.',
+      help: 'Time of strides in this worker: of each of up to ten heavy workspaces, and of all others together.',
       labels: ['workspace'],
     },
     times.counted,
@@ -120,7 +120,7 @@ const countersIn = ({ counter, histogram }: ProcessMetrics) => ({
   }),
   failures: counter({
     name: 'feedback_insights_job_failures_total',
-    help: 'Attempts at jobs that failed. Most are made again.',
+    help: 'Failed attempts at jobs. Workers repeat most of them.',
     labels: ['queue'],
   }),
   stored: histogram({
@@ -131,7 +131,7 @@ const countersIn = ({ counter, histogram }: ProcessMetrics) => ({
   }),
   dwell: histogram({
     name: 'feedback_insights_dwell_seconds',
-    help: 'The same time in workspaces with little to apply, while this worker works on a backlog.',
+    help: 'Time from acceptance until a submission of a short log was applied, while this worker works on a backlog.',
     buckets: STORAGE_BOUNDS_SECONDS,
   }),
   tagged: counter({

@@ -90,7 +90,7 @@ export const CHANGES_PARAMETERS = { after: place, limit } as const
 
 export const DEFAULT_LIMIT = 50
 
-/** The parameters of a query, by name. The message of a schema ends a sentence with "must be". */
+/** The parameters of a query, by name. The message of a schema follows the words "must be". */
 export type QuerySchema = Readonly<Record<string, v.GenericSchema<string, unknown>>>
 /** Parameters that may come several times. */
 export type Repeatable = 'tag'

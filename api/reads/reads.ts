@@ -18,7 +18,7 @@ export type ReadDependencies = {
   permits: FairSemaphore
   /** Bounds counts, which look at many records, more narrowly. */
   countPermits: FairSemaphore
-  /** Counts an answer as in hand until it is written, and with a permit of its workspace. */
+  /** Until an answer is written, it counts as in hand and holds a permit of its workspace. */
   takeAnswer: BodiesInHand['takeAnswer']
   onFault: OnFault
   /** Aborted when the process is to end. */

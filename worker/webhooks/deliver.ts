@@ -18,7 +18,7 @@ export type DeliveryDependencies = {
 }
 
 const CHANGES_AT_ONCE = 50
-/** Each change of a page has another record, so their order does not matter. */
+/** The changes of a page are of different records, so their order does not matter. */
 const POSTS_AT_ONCE = 8
 /**
  * The job ends after this time, so that other webhooks are served. Maintenance adds it again while
