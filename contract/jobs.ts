@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 
 /**
- * Each kind of work has a queue, so that operators can watch, pause and scale it by itself. `wake`:
+ * Each kind of work has a queue, so that operators can watch and scale it by itself. `wake`:
  * workspaces with little to apply; `backlog`: a workspace with much to apply; `removal`: the
  * records of purges; `tagging`: tags of stored records; `webhook`: deliveries to webhooks.
  */
