@@ -155,8 +155,8 @@ const firstOf = (
 }
 
 /**
- * A reference that was stored after the acceptance of the feedback does not count. One that is not
- * final may change before the feedback is applied.
+ * A reference is unsure if it was stored after the acceptance of the feedback, or if it is not final
+ * and a waiting identify may change it before the feedback is applied.
  */
 const judge = ({ id, number, isFinal }: StoredReference, moment: Moment): Resolved =>
   number > moment.number || (!isFinal && moment.log.isIdentifyWaiting) ? UNSURE : { id, isSure: true }

@@ -38,7 +38,7 @@ export type Candidate = {
   related: number
   /** Occurrences in a request: please add a nice dark mode. */
   requested: number
-  /** Occurrences at the start of a clause. */
+  /** Occurrences as the first words of a clause, without a determiner: battery died. */
   starting: number
   /** Occurrences of an event together with its object: the card was declined, exports to CSV. */
   joined: number
@@ -46,7 +46,7 @@ export type Candidate = {
   events: number
   /** Occurrences near a word of praise or blame in the same clause. */
   opinionated: number
-  /** Occurrences that begin a clause, with or without a determiner: the subject of the clause. */
+  /** The same, and those after only a determiner: the battery died. Mostly subjects of clauses. */
   leading: number
   /**
    * Occurrences before a word of failure or a negation: the app crashes, the search does not work.

@@ -27,7 +27,10 @@ export const feedbackItem = v.strictObject({
   quote: quoteSchema,
 })
 export const group = v.strictObject({
-  key: v.pipe(v.nullable(v.string()), v.description('The value, or the id of account or project; null: it has none.')),
+  key: v.pipe(
+    v.nullable(v.string()),
+    v.description('The value, or the id of the account or project. Null: feedback without one.'),
+  ),
   name: v.optional(v.string()),
   feedback: v.number(),
   rated: v.pipe(v.number(), v.description('How many of them have a rating.')),
@@ -96,8 +99,8 @@ export const feedbackOf = (
 }
 
 /**
- * Keys of groups are labels, ids or weeks. Names of accounts are masked, those of projects are
- * labels.
+ * Keys of groups are labels, ids, weeks or ratings. Names of projects are always shown. Names of
+ * accounts are left out unless the token may read personal data.
  */
 export const named = <T extends { key: string | null; name: string | null }>(
   { key, name, ...numbers }: T,
