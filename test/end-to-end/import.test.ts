@@ -150,7 +150,6 @@ describe('the import of a file', () => {
         /does not look like the service \(404\)/,
       ],
       [[path, '--url', 'feedback', '--token', service.accessToken], /must be an address/],
-      [[path, '--token', service.accessToken, '--layout', 'x'], /--layout must be one of/],
       [[join(folder, 'none.csv')], /There is no file .*none\.csv/],
       [[join(folder, 'none.csv', 'x.csv')], /There is no file/],
       [[folderOf('folder.csv')], /folder\.csv is a folder/],
@@ -161,9 +160,6 @@ describe('the import of a file', () => {
         /TLS connection .* failed: .*(?:VERIFY|certificate)/,
       ],
       [[path, '--nonsense'], /nonsense/],
-      [[path, '--encoding', 'utf-7'], /--encoding must be a label/],
-      [[fileOf('text.txt', 'x')], /must end in \.csv/],
-      [[fileOf('open.csv', '"never closed\n')], /malformed/],
     ]
     for (const [words, says] of cases) {
       const { code, stdout, stderr } = await runCommand({ environment: { DATA_DIR: folder } }, PROGRAM, ...words)
@@ -172,17 +168,6 @@ describe('the import of a file', () => {
       assert.doesNotMatch(stdout, /waiting/, 'a final fault is reported at once')
     }
     tlsServer.close()
-  })
-
-  it('imports elements that share a line, and finds files in the folder of the caller', async () => {
-    const array = JSON.stringify(Array.from({ length: 300 }, (_, at) => ({ description: `e${at}`, source: 'shared' })))
-    fileOf('shared.json', array)
-    const called = { ...service.environment, npm_package_name: 'feedback-insights', INIT_CWD: folder }
-    const { code, stdout, stderr } = await runAt({ ...service, environment: called }, 'shared.json')
-    assert.equal(code, 0, stdout + stderr)
-    assert.match(stdout, /^300 accepted; 0 refused\.\n {2}accepted: line 1$/m)
-    assert.ok(existsSync(join(folder, 'shared.json.import')))
-    await until('all rows are stored', async () => (await count('shared')) === 300)
   })
 
   it('recognises a record by its content in other files and lines, and uses no proxy for loopback', async () => {
@@ -210,30 +195,5 @@ describe('the import of a file', () => {
     )
     await until('all rows are stored', async () => (await count('play')) >= 5)
     assert.equal(await count('play'), 5)
-  })
-
-  it('keeps the author of messages from a column, so that a purge finds the words of a contact', async () => {
-    const head = 'id,source,createdAt,contact.id,message.id,message.incoming,message.content,message.createdAt\n'
-    const row = (who: string) =>
-      `k,purged,2026-01-01T10:00:00Z,${who},m-${who},true,Words of ${who},2026-01-01T10:00:00Z\n`
-    const { code, stdout, stderr } = await run(
-      fileOf('k.csv', `${head}${row('v1')}${row('v2')}`),
-      '--kind',
-      'conversations',
-    )
-    assert.equal(code, 0, stdout + stderr)
-    const words = async () =>
-      (await service.sql<{ content: string }[]>`select content from message where content like 'Words of v%'`).map(
-        ({ content }) => content,
-      )
-    await until('the records are stored', async () => (await words()).length === 2)
-    const purged = await fetch(`${service.urls[0]!}/api/v1/contacts/purge`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${service.adminToken}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ id: 'v1', source: 'purged' }),
-    })
-    assert.equal(purged.status, 200)
-    await until('the words are removed', async () => !(await words()).includes('Words of v1'))
-    assert.deepEqual(await words(), ['Words of v2'])
   })
 })

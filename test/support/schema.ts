@@ -1,3 +1,4 @@
+import { hashKeyFrom } from '../../contract/identity/own-id.ts'
 import { randomBytes } from 'node:crypto'
 import { migrate } from '../../db/schema/migrate.ts'
 import { connectPostgres, type Sql } from '../../db/connection/postgres.ts'
@@ -5,6 +6,8 @@ import { testMigrations } from './partitioned-migrations.ts'
 import { testServers } from './servers.ts'
 
 export type TestSchema = { name: string; sql: Sql; drop: () => Promise<void> }
+
+export const hashKey = hashKeyFrom('5a'.repeat(32))
 
 /** A new schema in the test server, and a pool for it. */
 export const emptySchema = async (connections = 4): Promise<TestSchema> => {
@@ -54,4 +57,15 @@ export const withOtherConnection = async (
   } finally {
     await sql.end({ timeout: 5 })
   }
+}
+
+/** The workspaces of a history, made like those of `npm run workspace`. */
+export const makeWorkspaces = async (sql: Sql, workspaceIds: readonly string[]): Promise<void> => {
+  await sql`
+    with made as (
+      insert into workspace (id, name) select w, w::text from unnest(${[...workspaceIds]}::uuid[]) as w
+      on conflict do nothing
+    )
+    insert into workspace_progress (workspace_id) select unnest(${[...workspaceIds]}::uuid[])
+    on conflict do nothing`
 }

@@ -3,8 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { after, before, describe, it } from 'node:test'
 import { expireReceipts } from '../../../db/submissions/receipts.ts'
 import { findMissingReceipts } from '../../../db/submissions/receipts.ts'
-import { makeWorkspaces } from '../../support/deliveries.ts'
-import { freshSchema, type TestSchema } from '../../support/schema.ts'
+import { freshSchema, makeWorkspaces, type TestSchema } from '../../support/schema.ts'
 
 const MS_PER_DAY = 86_400_000
 

@@ -5,11 +5,10 @@ import { findIdempotencyKeys } from '../../../db/submissions/idempotency-keys.ts
 import { setAside } from '../../../db/submissions/dead.ts'
 import type { Submission } from '../../../contract/submission.ts'
 import { decidePurge } from '../../../db/purges/decide-purge.ts'
-import { carryOutPurge } from '../../../worker/carry-out-purge.ts'
-import { hashKey } from '../../support/deliveries.ts'
+import { removePurgedRecords } from '../../../worker/remove-purged.ts'
 import { createPurgeRig, type PurgeRig } from '../../support/purge-rig.ts'
 import { asked, entered, openQueueRoom, takeSettings } from '../../support/queue-room.ts'
-import { sharedSchema } from '../../support/schema.ts'
+import { hashKey, sharedSchema } from '../../support/schema.ts'
 
 const schema = await sharedSchema()
 const CONVERSATION = {
