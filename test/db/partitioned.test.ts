@@ -9,11 +9,10 @@ import { connectPostgres, type Sql } from '../../db/connection/postgres.ts'
 import { applyAll } from '../model/model.ts'
 import { submissionHistories } from '../model/submission-arbitrary.ts'
 import { deliver, LENGTH, schedules, WORKSPACES } from '../support/converging.ts'
-import { PARTITIONS, partitionedMigrations } from '../support/partitioned-migrations.ts'
+import { PARTITIONS, partitionedMigrations, hashKey, makeWorkspaces } from '../support/schema.ts'
 import { seeded } from '../support/property-seed.ts'
 import { testServers } from '../support/servers.ts'
 import { clearTables, dumpModel, dumpTables, resetPositions } from '../support/tables.ts'
-import { hashKey, makeWorkspaces } from '../support/schema.ts'
 
 const HISTORIES = process.env['TEST_SIZE'] === 'long' ? 300 : 8
 const WORKERS = 4

@@ -3,7 +3,7 @@ import process from 'node:process'
 import { after, before, describe, it } from 'node:test'
 import { readLedger } from '../support/ledgers.ts'
 import { type Ending, exchange, type Piece, type Seen } from '../support/raw-exchange.ts'
-import { SERVICE_RUNTIME } from '../support/service-runtime.ts'
+import { SERVICE_RUNTIME } from '../support/service-process.ts'
 import { idleService, type SharedService } from '../support/shared-service.ts'
 import { until } from '../support/until.ts'
 

@@ -170,6 +170,17 @@ describe('the import of a file', () => {
     tlsServer.close()
   })
 
+  it('imports elements that share a line, and finds files in the folder of the caller', async () => {
+    const array = JSON.stringify(Array.from({ length: 300 }, (_, at) => ({ description: `e${at}`, source: 'shared' })))
+    fileOf('shared.json', array)
+    const called = { ...service.environment, npm_package_name: 'feedback-insights', INIT_CWD: folder }
+    const { code, stdout, stderr } = await runAt({ ...service, environment: called }, 'shared.json')
+    assert.equal(code, 0, stdout + stderr)
+    assert.match(stdout, /^300 accepted; 0 refused\.\n {2}accepted: line 1$/m)
+    assert.ok(existsSync(join(folder, 'shared.json.import')))
+    await until('all rows are stored', async () => (await count('shared')) === 300)
+  })
+
   it('recognises a record by its content in other files and lines, and uses no proxy for loopback', async () => {
     const past = `http://127.0.0.1:${await closedPort()}`
     const proxied = {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
+import { type SharedService, sharedService } from '../support/shared-service.ts'
 import { ownWorkspace } from '../support/own-workspace.ts'
 import type { Answer } from '../support/service.ts'
-import { type SharedService, sharedService } from '../support/shared-service.ts'
 
 const PATHS = ['/feedbacks', '/customers', '/accounts', '/projects', '/feedback-categories', '/conversations']
 const CREATED_AT = '2026-01-01T00:00:00Z'
