@@ -78,6 +78,13 @@ describe('a command that cannot do its work says why in one line, and ends with 
       it(`${program} ${title}`, () => fails(says, { environment, program }))
     }
 
+  for (const queues of ['feedback', 'wake,contacts', 'all'])
+    it(`a worker of the queues ${queues}`, () =>
+      fails(/WORKER_QUEUES .*some of wake, backlog, removal, tagging, webhook, separated by commas/, {
+        environment: { WORKER_QUEUES: queues },
+        program: 'worker/main.ts',
+      }))
+
   it('npm start at a taken port', () =>
     fails(/^PORT \d+ is taken on 127\.0\.0\.1: stop the program that listens there, or set another port$/, {
       environment: { PORT: taken, DATA_DIR: join(folder, 'data') },

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync, existsSync, readdirSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { rmSync, existsSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import process from 'node:process'
 import { spawnSync } from 'node:child_process'
@@ -14,6 +13,7 @@ import { ownWorkspace } from '../support/own-workspace.ts'
 import { type Service, startService } from '../support/service.ts'
 import { until } from '../support/until.ts'
 import type { NetworkHost } from '../support/network.ts'
+import { startParts } from '../support/temporary-directory.ts'
 
 /** A clock that can be set while programs use it. */
 type Clock = {
@@ -96,13 +96,10 @@ const RIGHT: Aheads = { api: 0, worker: 0, redis: 0, postgres: 0 }
 const library = clockLibrary()
 const missing = library === undefined ? 'libfaketime is not installed (Debian has it as faketime)' : undefined
 
-const startRig = async (aheads: Aheads) => {
-  const running = new AsyncDisposableStack()
+const startRig = (aheads: Aheads) => {
   forgetEndedClocks()
-  running.defer(forgetEndedClocks)
-  try {
-    const directory = mkdtempSync(join(tmpdir(), 'feedback-insights-clocks-'))
-    running.defer(() => rmSync(directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 }))
+  return startParts('clocks', async (running, directory) => {
+    running.defer(forgetEndedClocks)
     const clock = (name: 'api' | 'worker' | 'redis') =>
       openClock(join(directory, `clock of ${name}`), library!, aheads[name])
     const clocks = { api: clock('api'), worker: clock('worker'), redis: clock('redis') }
@@ -134,12 +131,8 @@ const startRig = async (aheads: Aheads) => {
         redis = await serveOn(clocks.redis.host, 'redis', { dataDir: redisDirectory, port: redis.port })
         await service.queues.tagging.pause()
       },
-      stop: () => running.disposeAsync(),
     }
-  } catch (error) {
-    await running.disposeAsync()
-    throw error
-  }
+  })
 }
 type Rig = Awaited<ReturnType<typeof startRig>>
 

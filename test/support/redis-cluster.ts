@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import process from 'node:process'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -10,6 +9,7 @@ import { startRedis } from '../../cli/start/embedded/redis-server.ts'
 import type { Authority } from './certificates.ts'
 import { redisTlsSettings } from './serve-tls.ts'
 import { until } from './until.ts'
+import { startParts } from './temporary-directory.ts'
 
 export type ClusterNode = {
   readonly port: number
@@ -46,15 +46,12 @@ const WHOLE_WITHIN_MS = 120_000
  * with clients. The nodes count one as dead that is silent for `nodeTimeoutMs`, and refuse all
  * commands when most masters are dead.
  */
-export const startRedisCluster = async ({
+export const startRedisCluster = ({
   replicas = 0,
   authority,
   nodeTimeoutMs = 2_000,
 }: { replicas?: number; authority?: Authority; nodeTimeoutMs?: number } = {}): Promise<RedisCluster> => {
-  const directory = mkdtempSync(join(tmpdir(), 'feedback-insights-cluster-'))
-  const running = new AsyncDisposableStack()
-  running.defer(() => rmSync(directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 }))
-  try {
+  return startParts('cluster', async (running, directory) => {
     const password = randomBytes(16).toString('hex')
     const nodes: (ClusterNode & { clusterPort: number; busPort: number })[] = []
     for (let index = 0; index < CLUSTER_MASTERS * (1 + replicas); index++) {
@@ -72,11 +69,8 @@ export const startRedisCluster = async ({
     // The other nodes refuse the key.
     const holderOf = (key: string) =>
       Promise.any(nodes.map(async (node) => node.redis.exists(key).then((): ClusterNode => node)))
-    return { url, nodes, holderOf, isWhole, stop: () => running.disposeAsync() }
-  } catch (error) {
-    await running.disposeAsync()
-    throw error
-  }
+    return { url, nodes, holderOf, isWhole }
+  })
 }
 
 type Formed = {

@@ -1,6 +1,3 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { workspaceKeys } from '../../queue/keys.ts'
 import { serveOn } from './host-server.ts'
@@ -8,6 +5,7 @@ import { type Network, type NetworkHost, startNetwork } from './network.ts'
 import { type PostgresPair, startPostgresPair } from './postgres-pair.ts'
 import { type Service, startService } from './service.ts'
 import { REDIS_HOSTS, type RedisHost, type RedisKind, type RedisRoles, START_REDIS } from './sites-redis.ts'
+import { startParts } from './temporary-directory.ts'
 
 export type HostName = 'api' | 'worker' | RedisHost | 'postgres1' | 'postgres2'
 
@@ -41,11 +39,8 @@ export const hostsWith = (kind: RedisKind): readonly HostName[] => [
 ]
 
 /** By default Redis has three sentinels, which makes seven hosts; a cluster makes ten. */
-export const startSites = async (kind: RedisKind = 'sentinels'): Promise<Sites> => {
-  const directory = mkdtempSync(join(tmpdir(), 'feedback-insights-sites-'))
-  const running = new AsyncDisposableStack()
-  running.defer(() => rmSync(directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 }))
-  try {
+export const startSites = (kind: RedisKind = 'sentinels'): Promise<Sites> => {
+  return startParts('sites', async (running, directory) => {
     const names = hostsWith(kind)
     const network = startNetwork(names)
     running.defer(network.stop)
@@ -87,12 +82,8 @@ export const startSites = async (kind: RedisKind = 'sentinels'): Promise<Sites> 
         primary = 'postgres2'
       },
       pidOf: (host) => pids[host]!,
-      stop: () => running.disposeAsync(),
     }
-  } catch (error) {
-    await running.disposeAsync()
-    throw error
-  }
+  })
 }
 
 type Way = readonly [from: HostName, to: HostName]
