@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { after, describe, it } from 'node:test'
 import type { BatchResult } from '../../api/submit/submit-batch.ts'
 import type { JsonObject } from '../../contract/json.ts'
 import type { Answer } from '../support/service.ts'
-import { type SharedService, sharedService } from '../support/shared-service.ts'
+import { sharedService } from '../support/shared-service.ts'
 import { LEAST } from './body-with.ts'
+
+const service = await sharedService()
+after(() => service.stop())
 
 const MANY = 500
 const PATHS = {
@@ -30,12 +33,6 @@ const problemPaths = ({ status, text, body }: Answer): string[] => {
 }
 
 describe('a batch', () => {
-  let service: SharedService
-  before(async () => {
-    service = await sharedService()
-  })
-  after(() => service?.stop())
-
   const send = (items: readonly unknown[], headers: Record<string, string> = {}): Promise<Answer> =>
     service.post('/batch', { items }, { headers })
   const resultsOf = ({ status, text }: Answer): BatchResult[] => {

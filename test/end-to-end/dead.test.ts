@@ -1,23 +1,21 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { after, before, beforeEach, describe, it } from 'node:test'
+import { after, beforeEach, describe, it } from 'node:test'
 import type { Operation } from '../../contract/submission.ts'
 import { feedbackBody, inject } from '../support/below-the-ingress.ts'
 import { type CommandResult, runCommand } from '../support/command.ts'
 import { resumeWork } from '../support/hold-work.ts'
 import { readLedger } from '../support/ledgers.ts'
-import { type SharedService, sharedService } from '../support/shared-service.ts'
+import { sharedService } from '../support/shared-service.ts'
 import { until } from '../support/until.ts'
+
+const service = await sharedService()
+after(() => service.stop())
 
 const HOUR_MS = 60 * 60 * 1_000
 const NUL_IN_TEXT = 'PostgresError 22P05'
 
 describe('npm run dead', () => {
-  let service: SharedService
-  before(async () => {
-    service = await sharedService()
-  })
-  after(() => service?.stop())
   beforeEach(async () => {
     await dead('drop', 'all')
     await resumeWork(service.queues)

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { workspaceKeys } from '../../queue/keys.ts'
+import { holdWork, resumeWork } from '../support/hold-work.ts'
 import { readLedger } from '../support/ledgers.ts'
 import { startProcess } from '../support/service-process.ts'
 import type { Answer } from '../support/service.ts'
@@ -88,5 +89,22 @@ describe('an idempotency key of a settled submission', () => {
     assert.notEqual(idOf(fresh), idOf(first))
     assert.equal(idOf(await send(service, 'fresh-since', { description: 'fresh since' })), idOf(fresh))
     assert.deepEqual([await storedWith(service, 'old'), await storedWith(service, 'fresh since')], [1, 1])
+  })
+
+  it('is recognised only while Redis has it, if Postgres does not answer', async () => {
+    const first = await settled('while-away', { description: 'while away' })
+    // From here on a worker cannot save.
+    await holdWork(service.queues)
+    await service.all`alter table submission rename column idempotency_key to taken_away`
+    try {
+      assert.equal(idOf(await send(service, 'while-away', { description: 'while away' })), idOf(first))
+      await forgetAll()
+      const again = await send(service, 'while-away', { description: 'while away' })
+      assert.equal(again.status, 201)
+      assert.notEqual(idOf(again), idOf(first))
+    } finally {
+      await service.all`alter table submission rename column taken_away to idempotency_key`
+      await resumeWork(service.queues)
+    }
   })
 })

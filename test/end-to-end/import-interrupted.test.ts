@@ -5,12 +5,15 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import process from 'node:process'
-import { after, before, describe, it } from 'node:test'
+import { after, describe, it } from 'node:test'
 import { runCommand } from '../support/command.ts'
 import { spawnProgram } from '../support/service-process.ts'
-import { type SharedService, sharedService } from '../support/shared-service.ts'
+import { sharedService } from '../support/shared-service.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
 import { until } from '../support/until.ts'
+
+const service = await sharedService()
+after(() => service.stop())
 
 const PROGRAM = 'cli/import/import-command.ts'
 const SLOW_MS = 60_000
@@ -20,12 +23,6 @@ const SOME = 20
 
 describe('an import that is interrupted', () => {
   const folder = temporaryDirectory()
-  let service: SharedService
-  before(async () => {
-    service = await sharedService()
-  })
-  after(() => service?.stop())
-
   it('continues after a kill, and creates no duplicates', { timeout: SLOW_MS }, async () => {
     const path = join(folder, 'many.csv')
     // Rows without ids: only the journal and the keys prevent duplicates.

@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { after, before, describe, it } from 'node:test'
+import { after, describe, it } from 'node:test'
 import { findFreePort as closedPort } from '../../cli/start/embedded/free-port.ts'
 import { makeAuthority } from '../support/certificates.ts'
 import { runCommand } from '../support/command.ts'
@@ -12,18 +12,15 @@ import { type SharedService, sharedService } from '../support/shared-service.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
 import { until } from '../support/until.ts'
 
+const service = await sharedService()
+after(() => service.stop())
+
 const PROGRAM = 'cli/import/import-command.ts'
 
 const quoted = (text: string): string => `"${text.replaceAll('"', '""')}"`
 
 describe('the import of a file', () => {
   const folder = temporaryDirectory()
-  let service: SharedService
-  before(async () => {
-    service = await sharedService()
-  })
-  after(() => service?.stop())
-
   const fileOf = (name: string, content: string): string => {
     const path = join(folder, name)
     writeFileSync(path, content)

@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
-import { type SharedService, sharedService } from '../support/shared-service.ts'
+import { after, describe, it } from 'node:test'
+import { sharedService } from '../support/shared-service.ts'
 import { ownWorkspace } from '../support/own-workspace.ts'
 import type { Answer } from '../support/service.ts'
+
+const service = await sharedService()
+after(() => service.stop())
 
 const PATHS = ['/feedbacks', '/customers', '/accounts', '/projects', '/feedback-categories', '/conversations']
 const CREATED_AT = '2026-01-01T00:00:00Z'
@@ -12,12 +15,6 @@ const rowsOf = (value: unknown): Read[] => value as Read[]
 const UNKNOWN = '21e220a7-39de-8ea2-adec-1b9ebe43cbbd'
 
 describe('reading over HTTP', () => {
-  let service: SharedService
-  before(async () => {
-    service = await sharedService()
-  })
-  after(() => service?.stop())
-
   const get = (path: string, { token = service.readToken, headers = {} } = {}): Promise<Answer> =>
     service.request(`/api/v1${path}`, undefined, { method: 'GET', token, headers })
   const read = async (path: string): Promise<Answer['body']> => {
