@@ -41,19 +41,19 @@ export class RawConnection {
     const kept = this.#open?.isOver === false ? this.#open : undefined
     const open = kept ?? (this.#open = await opened(this.#url))
     open.received = ''
-    let isLate = false
+    const waiting = { isLate: false }
     const late = setTimeout(() => {
-      isLate = true
+      waiting.isLate = true
       open.wake()
     }, options.timeoutMs)
     open.socket.write(request)
     let answer: RawAnswer | undefined
-    while ((answer = answerIn(open, options.hasBody)) === undefined && !open.isOver && !isLate)
+    while ((answer = answerIn(open, options.hasBody)) === undefined && !open.isOver && !waiting.isLate)
       await new Promise<void>((resolve) => (open.wake = resolve))
     clearTimeout(late)
     if (answer?.headers.get('connection')?.toLowerCase() === 'close' || answer === undefined) this.close()
     if (answer !== undefined) return answer
-    if (isLate) throw new Error(`no answer within ${options.timeoutMs} ms`)
+    if (waiting.isLate) throw new Error(`no answer within ${options.timeoutMs} ms`)
     if (kept !== undefined && open.received === '') return this.send(request, options)
     throw new Error(`the connection ended within the answer: ${open.received.slice(0, 80)}`)
   }

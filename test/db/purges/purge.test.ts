@@ -55,6 +55,22 @@ describe('the decision of a purge', () => {
 })
 
 describe('the removal of a purge', () => {
+  it('removes an empty conversation even if a later submission gives one of its messages a contact', async () => {
+    await begin()
+    await rig.conversation({
+      id: 'c',
+      contacts: [{ id: 'ada' }],
+      messages: [
+        { id: '1', contactId: 'ada' },
+        { id: '2', contactId: 'later' },
+      ],
+    })
+    const purge = await rig.decide({ id: 'ada' })
+    await rig.identify({ id: 'later' })
+    assert.deepEqual(await rig.remove(purge), { ...NOTHING, contacts: 1, messages: 2, conversations: 1 })
+    assert.equal((await count('conversation')) + (await count('message')) + (await count('unresolved')), 0)
+  })
+
   it('frees the idempotency keys of submissions about the contact, and no others', async () => {
     await begin()
     const withKey = (key: string) => ({ idempotency: { key, body: 'b' } })
