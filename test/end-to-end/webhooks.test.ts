@@ -148,26 +148,13 @@ describe('webhooks', () => {
 
   it('are created only with whole addresses, and named only by existing ids', async () => {
     for (const url of ['example.org', 'ftp://example.org/', 'https://user@example.org/']) {
-      const { code, stderr } = await runCommand(
-        service,
-        PROGRAM,
-        'create',
-        '--workspace',
-        service.workspace,
-        '--url',
-        url,
-      )
+      const words = ['--workspace', service.workspace, '--url', url]
+      const { code, stderr } = await runCommand(service, PROGRAM, 'create', ...words)
       assert.equal(code, 1)
       assert.match(stderr, /^--url must be/)
     }
-    for (const words of [
-      ['pause', 'x'],
-      ['rotate', 'x'],
-      ['delete', 'x'],
-      ['test', 'x'],
-      ['replay', 'x', '--from', '0'],
-    ]) {
-      const { code, stderr } = await runCommand(service, PROGRAM, ...words)
+    for (const words of ['pause x', 'rotate x', 'delete x', 'test x', 'replay x --from 0']) {
+      const { code, stderr } = await runCommand(service, PROGRAM, ...words.split(' '))
       assert.equal(code, 1)
       assert.match(stderr, /^There is no webhook with this id/)
     }
