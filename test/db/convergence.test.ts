@@ -20,8 +20,8 @@ describe('applying the logs of workspaces', () => {
   before(async () => {
     schema = await freshSchema(WRITERS)
     await makeWorkspaces(schema.sql, WORKSPACES)
-    // A small step, so that moves of records take several.
-    await schema.sql`create or replace function move_limit() returns integer language sql immutable as 'select 2'`
+    // The smallest step, so that moves of records take several.
+    await schema.sql`create or replace function move_limit() returns integer language sql immutable as 'select 1'`
   })
   after(() => schema.drop())
 
