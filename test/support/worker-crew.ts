@@ -6,7 +6,7 @@ import { sightOf, standBetween } from './between.ts'
 import { spawnProgram } from './service-process.ts'
 import { until } from './until.ts'
 import { hashKeyFrom } from '../../contract/identity/own-id.ts'
-import { feedbackId } from '../../contract/stored-feedback.ts'
+import { feedbackId } from '../../contract/feedback-record.ts'
 import { type Fault, type Rig, stopInTurn } from './outlive.ts'
 import { startService } from './service.ts'
 
