@@ -5,19 +5,15 @@ import type { JsonObject } from '../../contract/json.ts'
 import type { Answer } from '../support/service.ts'
 import { sharedService } from '../support/shared-service.ts'
 import { LEAST } from './body-with.ts'
+import { PATHS as ALL_PATHS } from './interface-table.ts'
 
 const service = await sharedService()
 after(() => service.stop())
 
 const MANY = 500
-const PATHS = {
-  create_feedback: '/feedbacks',
-  identify_contact: '/contacts/identify',
-  identify_account: '/accounts/identify',
-  submit_conversation: '/conversations',
-} as const
-type Operation = keyof typeof PATHS
 
+const { purge_contact: _purge, ...PATHS } = ALL_PATHS
+type Operation = keyof typeof PATHS
 const item = (operation: Operation, body: JsonObject, idempotencyKey?: string): object => ({
   operation,
   body,
