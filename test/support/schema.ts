@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import process from 'node:process'
-import { hashKeyFrom } from '../../contract/identity/own-id.ts'
+import { hashKeyFrom } from '../../contract/identity/keys.ts'
 import { migrate, type Migration, readMigrations } from '../../db/schema/migrate.ts'
 import { connectPostgres, type Sql } from '../../db/connection/postgres.ts'
 import { testServers } from './servers.ts'

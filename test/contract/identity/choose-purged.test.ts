@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { choosePurged, type PurgeCandidate } from '../../../contract/identity/choose-purged.ts'
-import { contactSourceKey, emailKey, hashKeyFrom } from '../../../contract/identity/own-id.ts'
+import { choosePurged, type PurgeCandidate } from '../../../contract/identity/purge-keys.ts'
+import { contactSourceKey, emailKey, hashKeyFrom } from '../../../contract/identity/keys.ts'
 
 const realm = { hashKey: hashKeyFrom('5a'.repeat(32)), workspaceId: '6f1b7c1e-52f1-4d0a-9c58-0c8f4f1f3a09' }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { emailKey } from '../../../contract/identity/own-id.ts'
+import { emailKey } from '../../../contract/identity/keys.ts'
 import { findKeysToFree, freeKeys } from '../../../db/submissions/idempotency-keys.ts'
 import { findPurge } from '../../../db/purges/purge.ts'
 import { findReceipt } from '../../../db/submissions/receipts.ts'

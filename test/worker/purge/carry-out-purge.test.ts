@@ -5,7 +5,7 @@ import { findIdempotencyKeys } from '../../../db/submissions/idempotency-keys.ts
 import { setAside } from '../../../db/submissions/dead.ts'
 import type { Submission } from '../../../contract/submission.ts'
 import { decidePurge } from '../../../db/purges/decide-purge.ts'
-import { removePurgedRecords } from '../../../worker/remove-purged.ts'
+import { carryOutPurge } from '../../../worker/carry-out-purge.ts'
 import { createPurgeRig, type PurgeRig } from '../../support/purge-rig.ts'
 import { asked, entered, openQueueRoom, takeSettings } from '../../support/queue-room.ts'
 import { hashKey, sharedSchema } from '../../support/schema.ts'
