@@ -7,8 +7,7 @@ import * as v from 'valibot'
 import { readApiConfig } from '../api/config.ts'
 import { SETTINGS } from '../runtime/settings.ts'
 import { readWorkerConfig } from '../worker/config.ts'
-import { readManual } from './support/documents.ts'
-import { tableRows } from './support/readme-commands.ts'
+import { readManual, tableRows } from './support/readme-commands.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const manual = readManual(root)

@@ -4,7 +4,7 @@ import { join, posix } from 'node:path'
 import { describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { readSourceFiles } from '../tools/source-files.ts'
-import { readDocuments } from './support/documents.ts'
+import { readDocuments } from './support/readme-commands.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const documents = readDocuments(root)

@@ -10,9 +10,15 @@ import { QUEUE_NAMES } from '../../contract/jobs.ts'
 import { createWorkspace } from '../../db/workspaces/workspaces.ts'
 import { LATELY_SECONDS, createProcessReports, startReporting } from '../../queue/jobs/process-reports.ts'
 import { feedbackBody, inject } from '../support/below-the-ingress.ts'
-import { type Browser, findChromium, type Page, startBrowser } from '../support/browser.ts'
+import {
+  type Browser,
+  findChromium,
+  type Page,
+  startBrowser,
+  LEAST_CONTRAST,
+  SMALLEST_CONTRAST,
+} from '../support/browser.ts'
 import { holdWork, resumeWork } from '../support/hold-work.ts'
-import { LEAST_CONTRAST, SMALLEST_CONTRAST } from '../support/least-contrast.ts'
 import { type Service, startService } from '../support/service.ts'
 import { type ServiceProcess, startProcess } from '../support/service-process.ts'
 import { until } from '../support/until.ts'

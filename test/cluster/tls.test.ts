@@ -9,10 +9,9 @@ import { startPostgres } from '../../cli/start/embedded/postgres-server.ts'
 import { startRedisCluster } from '../support/redis-cluster.ts'
 import { startRedisSentinel } from '../support/redis-sentinel.ts'
 import { freshSchema } from '../support/schema.ts'
-import { servePostgresByTls } from '../support/serve-tls.ts'
+import { servePostgresByTls, startTlsService, type TlsService } from '../support/serve-tls.ts'
 import { testServers } from '../support/servers.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
-import { startTlsService, type TlsService } from '../support/tls-service.ts'
 
 describe('several servers with TLS, each with a certificate for its own address', () => {
   const authority = makeAuthority()

@@ -5,44 +5,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from '../../contract/js
 import { unflatten } from '../../contract/unflatten.ts'
 import { seeded } from '../support/property-seed.ts'
 
-const parse = (text: string): JsonObject => JSON.parse(text) as JsonObject
-
 describe('unflatten', () => {
-  const nested: Record<string, [given: string, expected: string]> = {
-    'a dotted key': ['{"a.b":1}', '{"a":{"b":1}}'],
-    'digits as object keys': ['{"a.0":1,"a.1":2}', '{"a":{"0":1,"1":2}}'],
-    'an object into an object': ['{"a.b":{"x":1},"a":{"b":{"y":2}}}', '{"a":{"b":{"x":1,"y":2}}}'],
-    'an array as it is': ['{"a.b":[{"c.d":1}]}', '{"a":{"b":[{"c.d":1}]}}'],
-    'a $ within a key': ['{"a.$b":1}', '{"a":{"$b":1}}'],
-    'names that every object inherits': ['{"toString.a":1,"a.valueOf":2}', '{"toString":{"a":1},"a":{"valueOf":2}}'],
-    '32 segments': [
-      `{"${Array.from({ length: 32 }, () => 'a').join('.')}":1}`,
-      `${'{"a":'.repeat(32)}1${'}'.repeat(32)}`,
-    ],
-  }
-  it('nests dotted keys', () => {
-    for (const [what, [given, expected]] of Object.entries(nested)) {
-      assert.deepEqual(unflatten(parse(given)), parse(expected), what)
-    }
-  })
-
-  const kept: Record<string, string> = {
-    'a key without a dot': '{"a":1}',
-    'a $-key': '{"$a.b":1,"$name":"x"}',
-    'a key below a scalar': '{"a":1,"a.b":2}',
-    'a key below an array': '{"a":[1],"a.0":2}',
-    'a key whose place is taken': '{"a":{"b":1},"a.b":2}',
-    'empty segments': '{".":1,"a.":2,".a":3,"a..b":4,"":5}',
-    'segments that name a prototype': '{"__proto__.a":1,"a.__proto__":2,"a.constructor.b":3,"prototype.c":4}',
-    'a plain __proto__': '{"__proto__":{"a":1},"constructor":2}',
-    '33 segments': `{"${Array.from({ length: 33 }, () => 'a').join('.')}":1}`,
-  }
-  it('leaves keys without dots, and keys without a place', () => {
-    for (const [what, text] of Object.entries(kept)) {
-      assert.equal(JSON.stringify(unflatten(parse(text))), JSON.stringify(parse(text)), what)
-    }
-  })
-
   it('handles hostile keys', () => {
     const growing = Object.fromEntries(Array.from({ length: 200 }, (_, count) => [`${'a.'.repeat(count)}a`, count]))
     const result = unflatten(growing)

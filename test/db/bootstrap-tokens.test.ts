@@ -1,17 +1,14 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { after, before, describe, it } from 'node:test'
+import { after, describe, it } from 'node:test'
 import { tokenHash } from '../../contract/token-format.ts'
 import { findTokenHolders, listTokens, revokeToken, setBootstrapTokens } from '../../db/tokens.ts'
-import { freshSchema, type TestSchema } from '../support/schema.ts'
+import { freshSchema } from '../support/schema.ts'
+
+const schema = await freshSchema()
+after(() => schema.drop())
 
 describe('bootstrap tokens', () => {
-  let schema: TestSchema
-  before(async () => {
-    schema = await freshSchema()
-  })
-  after(() => schema?.drop())
-
   const newToken = (): string => randomBytes(16).toString('hex')
   const scopesOf = async (token: string): Promise<string[] | undefined> => {
     const hash = tokenHash(token)

@@ -9,9 +9,8 @@ import { RECORD_TABLES } from '../../db/reads/records.ts'
 import { readTexts, storeTags } from '../../db/tags/tagging.ts'
 import { submissionHistories } from '../model/submission-arbitrary.ts'
 import { deliver, LENGTH, type Schedule, schedules, WORKSPACES } from '../support/converging.ts'
-import { hashKey, makeWorkspaces } from '../support/deliveries.ts'
 import { seeded } from '../support/property-seed.ts'
-import { freshSchema, type TestSchema } from '../support/schema.ts'
+import { freshSchema, hashKey, makeWorkspaces, type TestSchema } from '../support/schema.ts'
 import { clearTables, resetPositions } from '../support/tables.ts'
 
 const HISTORIES = Number(process.env['CONVERGENCE_HISTORIES'] ?? (process.env['TEST_SIZE'] === 'long' ? 2_000 : 20))

@@ -4,11 +4,10 @@ import { after, before, describe, it } from 'node:test'
 import * as fc from 'fast-check'
 import { applyAll, clerksAfter } from '../model/model.ts'
 import { deliver, LENGTH, type Schedule, schedules, WORKSPACES } from '../support/converging.ts'
-import { hashKey, makeWorkspaces } from '../support/deliveries.ts'
 import { submissionHistories } from '../model/submission-arbitrary.ts'
 import type { Submission } from '../../contract/submission.ts'
 import { seeded } from '../support/property-seed.ts'
-import { freshSchema, type TestSchema } from '../support/schema.ts'
+import { freshSchema, hashKey, makeWorkspaces, type TestSchema } from '../support/schema.ts'
 import { clearTables, dumpModel, dumpTables, resetPositions } from '../support/tables.ts'
 
 const HISTORIES = Number(process.env['CONVERGENCE_HISTORIES'] ?? (process.env['TEST_SIZE'] === 'long' ? 5_000 : 200))
@@ -21,6 +20,8 @@ describe('applying the logs of workspaces', () => {
   before(async () => {
     schema = await freshSchema(WRITERS)
     await makeWorkspaces(schema.sql, WORKSPACES)
+    // The smallest step, so that moves of records take several.
+    await schema.sql`create or replace function move_limit() returns integer language sql immutable as 'select 1'`
   })
   after(() => schema.drop())
 
@@ -35,7 +36,7 @@ describe('applying the logs of workspaces', () => {
     await assertReceipts(history)
   }
 
-  /** Each submission has one receipt, in the state of the model, and the counters add up. */
+  /** Each submission has one receipt, in the state of the model, and nothing else is left. */
   const assertReceipts = async (history: readonly Submission[]): Promise<void> => {
     const receipts = await schema.sql<{ id: string; state: string }[]>`select id, state from submission order by id`
     const superseded = [...clerksAfter(hashKey, history).values()].flatMap((clerk) => [...clerk.superseded])
@@ -51,6 +52,11 @@ describe('applying the logs of workspaces', () => {
       select sum(applied)::int as applied, sum(superseded)::int as superseded from workspace_progress`
     assert.deepEqual(counted, { applied: history.length - superseded.length, superseded: superseded.length })
     assert.equal((await schema.sql`select from dead_submission`).length, 0)
+    const waiting = await schema.sql`
+      select from unresolved as u
+      where not exists (select from feedback as f where f.workspace_id = u.workspace_id and f.id = u.record_id)
+        and not exists (select from message as m where m.workspace_id = u.workspace_id and m.id = u.record_id)`
+    assert.equal(waiting.count, 0, 'no removed record waits')
   }
 
   it(`gives the rows of the model, in any strides, delivered twice and by two writers: ${HISTORIES} histories`, () =>

@@ -7,12 +7,15 @@ import { connectPostgres, type Sql } from '../../db/connection/postgres.ts'
 import type { Submission } from '../../contract/submission.ts'
 import { applyStrides } from '../../worker/apply/apply-strides.ts'
 import { applyAll } from '../model/model.ts'
-import { hashKey, histories, LENGTH, makeWorkspaces } from '../support/deliveries.ts'
 import { seeded } from '../support/property-seed.ts'
-import { freshSchema, type TestSchema } from '../support/schema.ts'
+import { freshSchema, hashKey, makeWorkspaces, type TestSchema } from '../support/schema.ts'
 import { testServers } from '../support/servers.ts'
 import { clearTables, dumpModel, dumpTables, resetPositions } from '../support/tables.ts'
+import { LENGTH } from '../support/converging.ts'
+import { submissionHistories } from '../model/submission-arbitrary.ts'
 
+/** Postgres stores whole microseconds, like acceptance numbers. */
+const histories = submissionHistories({ hashKey, maxLength: LENGTH, firstNumber: 1_000_000 })
 const HISTORIES = Number(process.env['FAULT_HISTORIES'] ?? (process.env['TEST_SIZE'] === 'long' ? 2_000 : 15))
 const WORKERS = 3
 /** The most deaths for one log, since each costs the driver's pause before it connects again. */

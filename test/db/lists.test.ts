@@ -3,9 +3,8 @@ import { randomUUID } from 'node:crypto'
 import { after, before, describe, it } from 'node:test'
 import * as fc from 'fast-check'
 import { type ListRequest, readList } from '../../db/reads/lists.ts'
-import { makeWorkspaces } from '../support/deliveries.ts'
 import { seeded } from '../support/property-seed.ts'
-import { freshSchema, type TestSchema } from '../support/schema.ts'
+import { freshSchema, makeWorkspaces, type TestSchema } from '../support/schema.ts'
 
 const workspaceId = '6f1b7c1e-52f1-4d0a-9c58-0c8f4f1f3a09'
 const ACCOUNTS = ['a1b2c3d4-0000-8000-8000-000000000001', 'a1b2c3d4-0000-8000-8000-000000000002']

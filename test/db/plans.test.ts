@@ -20,11 +20,17 @@ import { findReceipt } from '../../db/submissions/receipts.ts'
 import { readTexts } from '../../db/tags/tagging.ts'
 import { applyStrides } from '../../worker/apply/apply-strides.ts'
 import { tag } from '../../worker/tagging/tagging.ts'
-import { hashKey, makeWorkspaces } from '../support/deliveries.ts'
-import { GROWING_TABLES, keepVacuumAway, multiplyRows } from '../support/multiply-rows.ts'
-import { contactBody, conversationBody, feedbackBody } from '../support/round-bodies.ts'
-import { freshSchema, type TestSchema, withOtherConnection } from '../support/schema.ts'
-import { type Reads, readsOf } from '../support/table-reads.ts'
+import {
+  GROWING_TABLES,
+  keepVacuumAway,
+  multiplyRows,
+  contactBody,
+  conversationBody,
+  feedbackBody,
+  type Reads,
+  readsOf,
+} from '../support/multiply-rows.ts'
+import { freshSchema, hashKey, makeWorkspaces, type TestSchema, withOtherConnection } from '../support/schema.ts'
 
 const workspaceId = '6f1b7c1e-52f1-4d0a-9c58-0c8f4f1f3a09'
 const realm = { hashKey, workspaceId }

@@ -1,7 +1,7 @@
 import process from 'node:process'
 import { after, before, describe, it } from 'node:test'
 import { connectPostgres, type Sql } from '../../db/connection/postgres.ts'
-import { DOCUMENTED_QUERIES } from '../support/documented-queries.ts'
+import { DOCUMENTED_QUERIES } from '../support/readme-commands.ts'
 import { fillTables } from '../support/fill-tables.ts'
 import { freshSchema, type TestSchema, withOtherConnection } from '../support/schema.ts'
 import { testServers } from '../support/servers.ts'

@@ -1,20 +1,19 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { after, describe, it } from 'node:test'
 import type { BatchResult } from '../../api/submit/submit-batch.ts'
 import type { JsonObject } from '../../contract/json.ts'
 import type { Answer } from '../support/service.ts'
-import { type SharedService, sharedService } from '../support/shared-service.ts'
+import { sharedService } from '../support/shared-service.ts'
 import { LEAST } from './body-with.ts'
+import { PATHS as ALL_PATHS } from './interface-table.ts'
+
+const service = await sharedService()
+after(() => service.stop())
 
 const MANY = 500
-const PATHS = {
-  create_feedback: '/feedbacks',
-  identify_contact: '/contacts/identify',
-  identify_account: '/accounts/identify',
-  submit_conversation: '/conversations',
-} as const
-type Operation = keyof typeof PATHS
 
+const { purge_contact: _purge, ...PATHS } = ALL_PATHS
+type Operation = keyof typeof PATHS
 const item = (operation: Operation, body: JsonObject, idempotencyKey?: string): object => ({
   operation,
   body,
@@ -30,12 +29,6 @@ const problemPaths = ({ status, text, body }: Answer): string[] => {
 }
 
 describe('a batch', () => {
-  let service: SharedService
-  before(async () => {
-    service = await sharedService()
-  })
-  after(() => service?.stop())
-
   const send = (items: readonly unknown[], headers: Record<string, string> = {}): Promise<Answer> =>
     service.post('/batch', { items }, { headers })
   const resultsOf = ({ status, text }: Answer): BatchResult[] => {

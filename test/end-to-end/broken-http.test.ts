@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict'
 import process from 'node:process'
-import { after, before, describe, it } from 'node:test'
+import { after, describe, it } from 'node:test'
 import { readLedger } from '../support/ledgers.ts'
 import { type Ending, exchange, type Piece, type Seen } from '../support/raw-exchange.ts'
-import { SERVICE_RUNTIME } from '../support/service-runtime.ts'
-import { idleService, type SharedService } from '../support/shared-service.ts'
+import { SERVICE_RUNTIME } from '../support/service-process.ts'
+import { idleService } from '../support/shared-service.ts'
 import { until } from '../support/until.ts'
+
+const service = await idleService()
+after(() => service.stop())
 
 const WITHIN_MS = 40_000
 /** The runtime cuts off a slow head, and the service a slow body, within this time. */
@@ -26,12 +29,6 @@ const pause = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 
 const ANSWERED: Piece = { answers: 1 }
 
 describe('HTTP that is broken, rare or cut off', () => {
-  let service: SharedService
-  before(async () => {
-    service = await idleService()
-  })
-  after(() => service?.stop())
-
   const POST = 'POST /api/v1/feedbacks HTTP/1.1'
   const BODY = JSON.stringify({ description: 'Sent as bytes' })
   const LENGTH = `Content-Length: ${BODY.length}`

@@ -1,16 +1,13 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
-import { type SharedService, sharedService } from '../support/shared-service.ts'
+import { after, describe, it } from 'node:test'
+import { sharedService } from '../support/shared-service.ts'
+
+const service = await sharedService()
+after(() => service.stop())
 
 type Change = { position: number; kind: string; id: string; deleted: boolean; record?: object; mergedInto?: string }
 
 describe('the change feed', () => {
-  let service: SharedService
-  before(async () => {
-    service = await sharedService()
-  })
-  after(() => service?.stop())
-
   const get = (query: string, headers: Readonly<Record<string, string>> = {}) =>
     service.request(`/api/v1/changes?${query}`, undefined, { method: 'GET', token: service.readToken, headers })
 

@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { after, describe, it } from 'node:test'
 import type { Operation } from '../../contract/submission.ts'
 import { feedbackBody, inject } from '../support/below-the-ingress.ts'
 import { type CommandResult, runCommand } from '../support/command.ts'
 import { holdWork, resumeWork } from '../support/hold-work.ts'
-import { type SharedService, sharedService } from '../support/shared-service.ts'
+import { sharedService } from '../support/shared-service.ts'
 import { until } from '../support/until.ts'
+
+const service = await sharedService()
+after(() => service.stop())
 
 const PROGRAM = 'cli/contact-export-command.ts'
 const CREATED_AT = '2026-01-01T00:00:00Z'
@@ -17,12 +20,6 @@ type Row = Record<string, ReturnType<typeof JSON.parse>>
 type Export = Record<string, Row[]> & { workspace: string; queuedSubmissionCount: number }
 
 describe('npm run contact:export', () => {
-  let service: SharedService
-  before(async () => {
-    service = await sharedService()
-  })
-  after(() => service?.stop())
-
   const run = (...words: string[]): Promise<CommandResult> =>
     runCommand(service, PROGRAM, '--workspace', service.workspace, ...words)
   const exported = async (...words: string[]): Promise<Export> => {

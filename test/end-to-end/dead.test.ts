@@ -1,24 +1,21 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { after, before, beforeEach, describe, it } from 'node:test'
+import { after, beforeEach, describe, it } from 'node:test'
 import type { Operation } from '../../contract/submission.ts'
-import { workspaceKeys } from '../../queue/keys.ts'
 import { feedbackBody, inject } from '../support/below-the-ingress.ts'
 import { type CommandResult, runCommand } from '../support/command.ts'
-import { holdWork, resumeWork } from '../support/hold-work.ts'
+import { resumeWork } from '../support/hold-work.ts'
 import { readLedger } from '../support/ledgers.ts'
-import { type SharedService, sharedService } from '../support/shared-service.ts'
+import { sharedService } from '../support/shared-service.ts'
 import { until } from '../support/until.ts'
+
+const service = await sharedService()
+after(() => service.stop())
 
 const HOUR_MS = 60 * 60 * 1_000
 const NUL_IN_TEXT = 'PostgresError 22P05'
 
 describe('npm run dead', () => {
-  let service: SharedService
-  before(async () => {
-    service = await sharedService()
-  })
-  after(() => service?.stop())
   beforeEach(async () => {
     await dead('drop', 'all')
     await resumeWork(service.queues)
@@ -41,9 +38,6 @@ describe('npm run dead', () => {
       const now = await readLedger(service)
       return now.difference === 0 && now.queued === queued
     })
-  const payloads = async (): Promise<number> =>
-    (await service.sql`select from dead_submission where workspace_id = ${service.workspaceId}`).count
-
   const die = async (operation: Operation, body: object): Promise<string> => {
     const { submissionId } = await inject(service, service.queues, { operation, body })
     await reaches(submissionId, 'dead')
@@ -59,14 +53,8 @@ describe('npm run dead', () => {
       const { code, stderr } = await dead(...words)
       assert.deepEqual([code, stderr.startsWith('usage:')], [1, true], words.join(' '))
     }
-    for (const words of [
-      ['show', 'no-id'],
-      ['show', randomUUID()],
-      ['replay', randomUUID()],
-      ['list', '--since', 'x'],
-    ]) {
-      assert.equal((await dead(...words)).code, 1, words.join(' '))
-    }
+    for (const words of ['show no-id', `show ${randomUUID()}`, `replay ${randomUUID()}`, 'list --since x'])
+      assert.equal((await dead(...words.split(' '))).code, 1, words)
   })
 
   it('counts dead submissions by reason and lists them', async () => {
@@ -77,12 +65,8 @@ describe('npm run dead', () => {
     assert.match(all, /^ +2 {2}PostgresError 22P05\n +1 {2}Other\n +3 {2}in all\n/)
     for (const id of [...ids, contact]) assert.ok(all.includes(id), id)
     assert.ok(!all.includes('one'), 'a list has no submitted content')
-    const none = [
-      ['--workspace', 'stranger'],
-      ['--operation', 'submit_conversation'],
-      ['--reason', 'x'],
-    ]
-    for (const filter of none) assert.match(await succeeds('list', ...filter), /^ +0 {2}in all\n$/)
+    for (const filter of ['--workspace stranger', '--operation submit_conversation', '--reason x'])
+      assert.match(await succeeds('list', ...filter.split(' ')), /^ +0 {2}in all\n$/)
     const of = { reason: 'Other', operation: 'identify_contact' }
     for (const [name, value] of Object.entries(of)) {
       const found = await succeeds('list', `--${name}`, value)
@@ -90,28 +74,6 @@ describe('npm run dead', () => {
     }
     const recent = await succeeds('list', '--since', new Date(Date.now() - HOUR_MS / 2).toISOString())
     assert.deepEqual([recent.includes(contact), recent.includes(ids[0]!)], [false, true])
-  })
-
-  const isDeadAgain = (id: string): Promise<unknown> =>
-    until('it is dead again', async () => {
-      const [row] = await service.sql`select from dead_submission where id = ${id} and replayed_at is null`
-      return row !== undefined && (await stateOf(id)) === 'dead'
-    })
-
-  it('replays one under its id, and removes its content only when it is applied', async () => {
-    const id = await feedback('replayed')
-    const [former] = await service.sql`select acceptance_number from submission where id = ${id}`
-    assert.equal(await succeeds('replay', id), '1 queued again\n')
-    await isDeadAgain(id)
-    await isExact()
-    await mend()
-    assert.equal(await succeeds('replay', id), '1 queued again\n')
-    await reaches(id, 'applied')
-    await isExact()
-    const [stored] = await service.sql`select acceptance_number, error from submission where id = ${id}`
-    assert.deepEqual([stored!['acceptance_number'], stored!['error']], [former!['acceptance_number'], null])
-    assert.equal(await payloads(), 0)
-    assert.equal((await dead('replay', id)).code, 1)
   })
 
   it('replays all submissions that a filter finds', async () => {
@@ -124,46 +86,4 @@ describe('npm run dead', () => {
     assert.equal(await succeeds('drop', 'all', '--reason', 'Other'), '1 dropped\n')
     await isExact()
   })
-
-  it('leaves the answer to a repeated request unchanged, even while a replay is queued', async () => {
-    const headers = { 'Idempotency-Key': randomUUID() }
-    const { redis, redisPrefix, workspaceId, queues, sql } = service
-    const ask = () => service.post('/feedbacks', { description: 'asked again' }, { headers })
-    await holdWork(queues)
-    const first = await ask()
-    assert.equal(first.status, 201, first.text)
-    const id = first.headers.get('Submission-Id')!
-    const isAnsweredAsBefore = async (): Promise<void> => {
-      const again = await ask()
-      assert.deepEqual([again.status, again.headers.get('Submission-Id')], [201, id], again.text)
-      assert.deepEqual(again.body, first.body)
-    }
-    await spoil(workspaceKeys(redisPrefix, workspaceId).log)
-    await resumeWork(queues)
-    await reaches(id, 'dead')
-    await isExact()
-    await isAnsweredAsBefore()
-    await holdWork(queues)
-    assert.equal(await succeeds('replay', id), '1 queued again\n')
-    await isAnsweredAsBefore()
-    await isExact(1)
-    await resumeWork(queues)
-    await isDeadAgain(id)
-    await isExact()
-    await isAnsweredAsBefore()
-    assert.equal((await sql`select from feedback where description like 'asked again%'`).count, 0)
-    assert.equal(await redis.exists(workspaceKeys(redisPrefix, workspaceId).state), 1)
-  })
-
-  /**
-   * Puts a NUL, which Postgres refuses, into an entry of a log. Redis gives each id of an entry
-   * only once, so this makes a new log.
-   */
-  const spoil = async (log: string): Promise<void> => {
-    const entries = await service.redis.xrange(log, '-', '+')
-    await service.redis.del(log)
-    for (const [id, [field = '', value = '']] of entries) {
-      await service.redis.xadd(log, id, field, value.replace('asked again', 'asked again \\u0000'))
-    }
-  }
 })

@@ -8,7 +8,7 @@ import process from 'node:process'
 import { after, before, describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { runCommand } from '../support/command.ts'
-import { SERVICE_COMMAND } from '../support/service-runtime.ts'
+import { SERVICE_COMMAND } from '../support/service-process.ts'
 import { testServers } from '../support/servers.ts'
 import { idleService, type SharedService } from '../support/shared-service.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
@@ -78,6 +78,13 @@ describe('a command that cannot do its work says why in one line, and ends with 
       it(`${program} ${title}`, () => fails(says, { environment, program }))
     }
 
+  for (const queues of ['feedback', 'wake,contacts', 'all'])
+    it(`a worker of the queues ${queues}`, () =>
+      fails(/WORKER_QUEUES .*some of wake, backlog, removal, tagging, webhook, separated by commas/, {
+        environment: { WORKER_QUEUES: queues },
+        program: 'worker/main.ts',
+      }))
+
   it('npm start at a taken port', () =>
     fails(/^PORT \d+ is taken on 127\.0\.0\.1: stop the program that listens there, or set another port$/, {
       environment: { PORT: taken, DATA_DIR: join(folder, 'data') },
@@ -100,59 +107,50 @@ describe('a command that cannot do its work says why in one line, and ends with 
     it(`npm start ${title}`, () => fails(says, { environment: environment(), program: 'cli/start/start.ts' }))
   }
 
-  const asked: readonly [string, Record<string, string>, RegExp, string, ...string[]][] = [
+  const asked: readonly [string, RegExp, string, Record<string, string>?][] = [
     [
       'whose database is at no host',
-      { DATABASE_URL: 'postgres://u:p@nowhere.invalid/d' },
       /^Postgres cannot be reached: the name of its host is not known here \(\w+ (?:ENOTFOUND|EAI_AGAIN)\)\. /,
       'cli/migrate-command.ts',
+      { DATABASE_URL: 'postgres://u:p@nowhere.invalid/d' },
     ],
     [
       'whose database speaks no TLS',
-      { DATABASE_URL: `${testServers().databaseUrl}?sslmode=verify-full` },
       /^Postgres cannot be reached: it ended the connection \(Error ECONNRESET\)\. .*speaks TLS there\.$/,
       'cli/migrate-command.ts',
+      { DATABASE_URL: `${testServers().databaseUrl}?sslmode=verify-full` },
     ],
     [
       'before the migration',
-      { DATABASE_SCHEMA: 'never_migrated' },
       /^The database is not migrated \(PostgresError 42P01\)\. Run: npm run migrate$/,
-      'cli/token-command.ts',
-      'list',
+      'cli/token-command.ts list',
+      { DATABASE_SCHEMA: 'never_migrated' },
     ],
     [
       'that drops a reader that does not exist',
-      {},
       /^There is no role unmade\. Check the name\.$/,
-      'cli/reader-command.ts',
-      'drop',
-      'unmade',
+      'cli/reader-command.ts drop unmade',
     ],
     [
       'that replays purges from a file that does not exist',
-      {},
       /nowhere\.ndjson cannot be read/,
-      'cli/purge/replay-command.ts',
-      'nowhere.ndjson',
+      'cli/purge/replay-command.ts nowhere.ndjson',
     ],
     [
       'whose Redis is away',
-      { REDIS_URL: 'redis://127.0.0.1:1' },
       /^Redis cannot be reached: nothing listens at its address \(Error ECONNREFUSED\)\. .*REDIS_URL\.$/,
-      'cli/purge/verify-command.ts',
-      '--id',
-      'x',
+      'cli/purge/verify-command.ts --id x',
+      { REDIS_URL: 'redis://127.0.0.1:1' },
     ],
     [
       'whose Redis has another password',
-      { REDIS_URL: testServers().redisUrl.replace(/:[^:@/]*@/, ':wrong@') },
       /^Redis refuses: user or password are wrong \(ReplyError WRONGPASS\)\. /,
-      'cli/purge/verify-command.ts',
-      '--id',
-      'x',
+      'cli/purge/verify-command.ts --id x',
+      { REDIS_URL: testServers().redisUrl.replace(/:[^:@/]*@/, ':wrong@') },
     ],
   ]
-  for (const [title, environment, says, program, ...words] of asked) {
+  for (const [title, says, command, environment = {}] of asked) {
+    const [program = '', ...words] = command.split(' ')
     it(`a command ${title}`, () => fails(says, { environment, program, words }))
   }
 

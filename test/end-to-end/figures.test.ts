@@ -2,11 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { after, before, describe, it } from 'node:test'
 import type { Overview } from '../../api/operators/overview/overview.ts'
-import { beginDeletion } from '../../db/workspaces/delete-workspace.ts'
-import { createWorkspace } from '../../db/workspaces/workspaces.ts'
-import { LATELY_SECONDS, createProcessReports, startReporting } from '../../queue/jobs/process-reports.ts'
 import { feedbackBody, inject } from '../support/below-the-ingress.ts'
-import { holdWork, resumeWork } from '../support/hold-work.ts'
 import { type Answer, type Service, startService } from '../support/service.ts'
 import { idleService } from '../support/shared-service.ts'
 import { until } from '../support/until.ts'
@@ -68,49 +64,6 @@ describe('the overview', () => {
     assert.ok(later.length > 0 && later.length < all.length)
     assert.ok(later.every((point) => point.at > since))
     assert.ok((await overview('?since=x')).points.length >= all.length)
-  })
-
-  it('names a workspace that crowds others, with all shares, until that is over', async () => {
-    const { sql, redis, redisPrefix, queues } = service
-    await untilSays('no workspace has a share', ({ workspaces }) => workspaces?.length === 0)
-    const heavy = (await createWorkspace(sql, 'heavy'))!
-    const gone = (await createWorkspace(sql, 'gone'))!
-    const beside = (await createWorkspace(sql, 'beside'))!
-    await beginDeletion(sql, gone.id)
-    const byWorkspace = { [heavy.id]: 0.5 * LATELY_SECONDS, [gone.id]: 0.3 * LATELY_SECONDS }
-    const reporting = startReporting(
-      createProcessReports(redis, redisPrefix),
-      { id: 'busy', kind: 'worker' },
-      async () => ({
-        applying: { total: LATELY_SECONDS, byWorkspace },
-      }),
-    )
-    await holdWork(queues)
-    try {
-      for (const agoMs of [30_000, 20_000]) {
-        await inject({ ...service, workspaceId: heavy.id }, queues, { body: feedbackBody('waits'), agoMs })
-      }
-      await inject({ ...service, workspaceId: beside.id }, queues, { body: feedbackBody('waits too'), agoMs: 15_000 })
-      const { findings, workspaces } = await untilSays(
-        'a workspace crowds others',
-        (now) => now.findings.length > 0 && now.workspaces?.[0]?.applyingShare,
-      )
-      const [finding] = findings
-      assert.equal(finding?.what, 'The workspace heavy has most of the waiting submissions, while others wait.')
-      assert.match(finding.remedy, /SUBMISSIONS_PER_MINUTE/)
-      const [first, second, ...others] = workspaces!
-      assert.deepEqual([first?.id, first?.name, first?.waiting], [heavy.id, 'heavy', 2])
-      // The workspace of the test has also taken a little time.
-      assert.ok(first!.applyingShare > 0.4 && first!.applyingShare <= 0.5, String(first!.applyingShare))
-      assert.ok(first!.oldestSeconds >= 30)
-      assert.deepEqual([second?.id, second?.name, second?.waiting], [beside.id, 'beside', 1])
-      assert.deepEqual(others, [])
-    } finally {
-      await resumeWork(queues)
-      await reporting.stop()
-    }
-    const { verdict } = await untilSays('no workspace has a share', ({ workspaces }) => workspaces?.length === 0)
-    assert.equal(verdict, 'well')
   })
 })
 

@@ -1,8 +1,5 @@
 import assert from 'node:assert/strict'
-import { randomUUID } from 'node:crypto'
 import { after, before, describe, it } from 'node:test'
-import { hashKeyFrom } from '../../contract/identity/keys.ts'
-import { idempotencyOf } from '../../queue/admission/admit.ts'
 import { workspaceKeys } from '../../queue/keys.ts'
 import { holdWork, resumeWork } from '../support/hold-work.ts'
 import { readLedger } from '../support/ledgers.ts'
@@ -16,9 +13,9 @@ const idOf = ({ headers }: Answer): string => headers.get('Submission-Id')!
 const send = (
   service: SharedService,
   key: string,
-  { description = 'x', email, api = 0 }: { description?: string; email?: string; api?: number } = {},
+  { description = 'x', api = 0 }: { description?: string; api?: number } = {},
 ): Promise<Answer> => {
-  const body = { description, contact: { email: email ?? `${key}@example.com` } }
+  const body = { description, contact: { email: `${key}@example.com` } }
   return service.post('/feedbacks', body, { api, headers: { 'Idempotency-Key': key } })
 }
 
@@ -68,10 +65,6 @@ describe('an idempotency key of a settled submission', () => {
   after(() => service?.stop())
 
   const keys = () => workspaceKeys(service.redisPrefix, service.workspaceId)
-  const hashOf = (key: string): string => {
-    const hashKey = hashKeyFrom(service.environment['HASH_KEY']!)
-    return idempotencyOf(hashKey, { operation: 'create_feedback', key, bodyText: '' }).key
-  }
   const settled = async (key: string, options: Parameters<typeof send>[2]): Promise<Answer> => {
     const answer = await send(service, key, options)
     assert.equal(await service.settled(answer), 'applied')
@@ -84,9 +77,6 @@ describe('an idempotency key of a settled submission', () => {
     await service.redis.hset(keys().state, 'forgotten', number!)
     await service.redis.del(keys().idempotency, keys().keyOrder)
   }
-  const inPostgres = async (key: string): Promise<number> =>
-    (await service.sql`select from submission where idempotency_key = ${hashOf(key)}`).count
-
   it('that has left Redis gets the first answer from Postgres, in any process', async () => {
     const first = await settled('old', { description: 'old' })
     await forgetAll()
@@ -117,25 +107,4 @@ describe('an idempotency key of a settled submission', () => {
       await resumeWork(service.queues)
     }
   })
-
-  for (const [where, forget] of [
-    ['Redis and Postgres', async () => {}],
-    ['Postgres, where it left Redis before', () => forgetAll()],
-  ] as const) {
-    it(`is freed by a purge in ${where}, unlike other keys`, async () => {
-      const [email, other] = [`${randomUUID()}@example.com`, `${randomUUID()}@example.com`]
-      const [key, kept] = [randomUUID(), randomUUID()]
-      const first = await settled(key, { description: key, email })
-      const stays = await settled(kept, { description: kept, email: other })
-      await forget()
-      const purge = await service.post('/contacts/purge', { email }, { token: service.adminToken })
-      assert.equal(await service.settled(purge), 'applied')
-      assert.equal(await service.redis.hget(keys().idempotency, hashOf(key)), null)
-      assert.deepEqual([await inPostgres(key), await inPostgres(kept)], [0, 1])
-      const again = await send(service, key, { description: key, email })
-      assert.equal(again.status, 201)
-      assert.notEqual(idOf(again), idOf(first))
-      assert.equal(idOf(await send(service, kept, { description: kept, email: other })), idOf(stays))
-    })
-  }
 })

@@ -5,16 +5,17 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import process from 'node:process'
-import { after, before, describe, it } from 'node:test'
+import { after, describe, it } from 'node:test'
 import { runCommand } from '../support/command.ts'
 import { spawnProgram } from '../support/service-process.ts'
-import { idleService, type SharedService, sharedService } from '../support/shared-service.ts'
+import { sharedService } from '../support/shared-service.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
 import { until } from '../support/until.ts'
 
+const service = await sharedService()
+after(() => service.stop())
+
 const PROGRAM = 'cli/import/import-command.ts'
-const MICROSECONDS_PER_SECOND = 1_000_000
-const LIMIT = 10
 const SLOW_MS = 60_000
 /** More rows than the import sends before a kill arrives. */
 const ROWS = 1_500
@@ -22,12 +23,6 @@ const SOME = 20
 
 describe('an import that is interrupted', () => {
   const folder = temporaryDirectory()
-  let service: SharedService
-  before(async () => {
-    service = await sharedService()
-  })
-  after(() => service?.stop())
-
   it('continues after a kill, and creates no duplicates', { timeout: SLOW_MS }, async () => {
     const path = join(folder, 'many.csv')
     // Rows without ids: only the journal and the keys prevent duplicates.
@@ -51,38 +46,6 @@ describe('an import that is interrupted', () => {
     }
     await until('all rows are stored', async () => (await stored()).texts === ROWS)
     assert.deepEqual({ ...(await stored()) }, { all: ROWS, texts: ROWS })
-  })
-
-  it('waits as long as the rate limit asks, and continues', { timeout: SLOW_MS }, async () => {
-    const limited = await idleService()
-    const bucket = `{${limited.redisPrefix}:${limited.workspaceId}}:bucket:submit_conversation`
-    const conversation = (id: string) => ({
-      id,
-      source: 'limit',
-      createdAt: '2024-01-01T10:00:00Z',
-      contacts: [],
-      messages: [],
-    })
-    const reaching = ['--url', limited.urls[0]!, '--token', limited.accessToken]
-    await limited.redis.del(bucket)
-    for (let at = 0; at < LIMIT; at++)
-      assert.equal((await limited.post('/conversations', conversation(`spent-${at}`))).status, 200)
-    // Moves the time back by 57 seconds, so that the next token returns in three.
-    const moments = (await limited.redis.lrange(bucket, 0, -1)).map((at) =>
-      String(Number(at) - 57 * MICROSECONDS_PER_SECOND),
-    )
-    await limited.redis
-      .multi()
-      .del(bucket)
-      .rpush(bucket, ...moments)
-      .exec()
-    const path = join(folder, 'limited.ndjson')
-    writeFileSync(path, [1, 2, 3].map((at) => JSON.stringify(conversation(`l-${at}`))).join('\n'))
-    const { code, stdout, stderr } = await runCommand(limited, PROGRAM, path, '--kind', 'conversations', ...reaching)
-    assert.equal(code, 0, stdout + stderr)
-    assert.match(stdout, /rate limit: waiting \d s/)
-    assert.match(stdout, /^3 accepted; 0 refused\.$/m)
-    await limited.stop()
   })
 
   it('stops in order on request, and says how many records are left', { timeout: SLOW_MS }, async () => {

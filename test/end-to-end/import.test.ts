@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { after, before, describe, it } from 'node:test'
+import { after, describe, it } from 'node:test'
 import { findFreePort as closedPort } from '../../cli/start/embedded/free-port.ts'
 import { makeAuthority } from '../support/certificates.ts'
 import { runCommand } from '../support/command.ts'
@@ -12,18 +12,15 @@ import { type SharedService, sharedService } from '../support/shared-service.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
 import { until } from '../support/until.ts'
 
+const service = await sharedService()
+after(() => service.stop())
+
 const PROGRAM = 'cli/import/import-command.ts'
 
 const quoted = (text: string): string => `"${text.replaceAll('"', '""')}"`
 
 describe('the import of a file', () => {
   const folder = temporaryDirectory()
-  let service: SharedService
-  before(async () => {
-    service = await sharedService()
-  })
-  after(() => service?.stop())
-
   const fileOf = (name: string, content: string): string => {
     const path = join(folder, name)
     writeFileSync(path, content)
@@ -150,7 +147,6 @@ describe('the import of a file', () => {
         /does not look like the service \(404\)/,
       ],
       [[path, '--url', 'feedback', '--token', service.accessToken], /must be an address/],
-      [[path, '--token', service.accessToken, '--layout', 'x'], /--layout must be one of/],
       [[join(folder, 'none.csv')], /There is no file .*none\.csv/],
       [[join(folder, 'none.csv', 'x.csv')], /There is no file/],
       [[folderOf('folder.csv')], /folder\.csv is a folder/],
@@ -161,9 +157,6 @@ describe('the import of a file', () => {
         /TLS connection .* failed: .*(?:VERIFY|certificate)/,
       ],
       [[path, '--nonsense'], /nonsense/],
-      [[path, '--encoding', 'utf-7'], /--encoding must be a label/],
-      [[fileOf('text.txt', 'x')], /must end in \.csv/],
-      [[fileOf('open.csv', '"never closed\n')], /malformed/],
     ]
     for (const [words, says] of cases) {
       const { code, stdout, stderr } = await runCommand({ environment: { DATA_DIR: folder } }, PROGRAM, ...words)
@@ -210,30 +203,5 @@ describe('the import of a file', () => {
     )
     await until('all rows are stored', async () => (await count('play')) >= 5)
     assert.equal(await count('play'), 5)
-  })
-
-  it('keeps the author of messages from a column, so that a purge finds the words of a contact', async () => {
-    const head = 'id,source,createdAt,contact.id,message.id,message.incoming,message.content,message.createdAt\n'
-    const row = (who: string) =>
-      `k,purged,2026-01-01T10:00:00Z,${who},m-${who},true,Words of ${who},2026-01-01T10:00:00Z\n`
-    const { code, stdout, stderr } = await run(
-      fileOf('k.csv', `${head}${row('v1')}${row('v2')}`),
-      '--kind',
-      'conversations',
-    )
-    assert.equal(code, 0, stdout + stderr)
-    const words = async () =>
-      (await service.sql<{ content: string }[]>`select content from message where content like 'Words of v%'`).map(
-        ({ content }) => content,
-      )
-    await until('the records are stored', async () => (await words()).length === 2)
-    const purged = await fetch(`${service.urls[0]!}/api/v1/contacts/purge`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${service.adminToken}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ id: 'v1', source: 'purged' }),
-    })
-    assert.equal(purged.status, 200)
-    await until('the words are removed', async () => !(await words()).includes('Words of v1'))
-    assert.deepEqual(await words(), ['Words of v2'])
   })
 })

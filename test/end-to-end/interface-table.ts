@@ -1,9 +1,18 @@
 import type { JsonObject, JsonValue } from '../../contract/json.ts'
+import type { Operation } from '../../contract/submission.ts'
 
 export type OperationPath =
   '/feedbacks' | '/contacts/identify' | '/accounts/identify' | '/contacts/purge' | '/conversations'
 
 /** The status with which each operation accepts. */
+export const PATHS = {
+  create_feedback: '/feedbacks',
+  identify_contact: '/contacts/identify',
+  identify_account: '/accounts/identify',
+  submit_conversation: '/conversations',
+  purge_contact: '/contacts/purge',
+} as const satisfies Record<Operation, OperationPath>
+
 export const SUCCESS: Readonly<Record<OperationPath, number>> = {
   '/feedbacks': 201,
   '/contacts/identify': 201,

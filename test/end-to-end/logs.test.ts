@@ -1,20 +1,17 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { after, describe, it } from 'node:test'
 import { workspaceKeys } from '../../queue/keys.ts'
 import { feedbackBody, inject } from '../support/below-the-ingress.ts'
-import type { Answer, Service } from '../support/service.ts'
+import type { Answer } from '../support/service.ts'
 import { operatedService } from '../support/shared-service.ts'
 import { until } from '../support/until.ts'
+
+const service = await operatedService()
+after(() => service.stop())
 
 type Line = Readonly<Record<string, unknown>>
 
 describe('a line of the log output has the ids of its subject:', () => {
-  let service: Service
-  before(async () => {
-    service = await operatedService()
-  })
-  after(() => service?.stop())
-
   const lineOf = (event: string, fits: (line: Line) => boolean = () => true): Promise<Line> =>
     until(`a line about ${event}`, async () =>
       service

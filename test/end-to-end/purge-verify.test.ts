@@ -175,12 +175,6 @@ describe('npm run purge:verify', () => {
     assert.deepEqual(places, ['slow log: 1'])
   })
 
-  it('finds text in the output of processes', async () => {
-    const text = newString()
-    const output = (): string => `${service.output()}${JSON.stringify({ event: text })}\n`
-    assert.deepEqual(await findTraces({ ...service, output }, [text]), [{ text, place: 'output', count: 1 }])
-  })
-
   it('finds any text in any form', async () => {
     const id = randomUUID()
     const texts = fc

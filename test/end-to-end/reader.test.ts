@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
+import process from 'node:process'
 import { after, before, describe, it } from 'node:test'
 import postgres from 'postgres'
 import { READABLE_TABLES } from '../../db/schema/readers.ts'
@@ -16,6 +17,10 @@ const QUERIES = [
   ...readFileSync(new URL('../../docs/queries.md', import.meta.url), 'utf8').matchAll(/^```sql\n([\s\S]*?)^```$/gm),
 ].map(([, query = '']) => query)
 const AT_ONCE = 8
+const SUBMISSIONS = 30
+/** The locks are held for so long at least. */
+const HELD_MS = process.env['TEST_SIZE'] === 'long' ? 60_000 : 0
+const ADVISORY_LOCKS = 1_000
 const FEEDBACK = 100
 const TAGGED_WITHIN_MS = 120_000
 const INSUFFICIENT_PRIVILEGE = '42501'
@@ -105,8 +110,41 @@ describe('the role of readers', () => {
         assert.ok(refusals.includes(code ?? ''), `${table} ${code}`)
       }
     }
-    assert.equal(await refusal(reader`create table mine (id integer)`), INSUFFICIENT_PRIVILEGE)
-    assert.equal(await refusal(reader`create temporary table theirs as select * from token`), INSUFFICIENT_PRIVILEGE)
+    for (const statement of [
+      'create table mine (id integer)',
+      'create temporary table theirs as select * from token',
+      'create temporary table t (x int)',
+      `create function ${service.redisPrefix}.f() returns int language sql as 'select 1'`,
+      'select * from contact for update',
+      'select * from contact for key share',
+      'lock table contact in share mode',
+    ]) {
+      assert.equal(await refusal(reader.unsafe(`begin; ${statement}`)), INSUFFICIENT_PRIVILEGE, statement)
+      await reader.unsafe('rollback')
+    }
     await reader`set default_transaction_read_only = on`
+  })
+
+  it('holds no submission up with every lock that it can take', async () => {
+    // The answer arrives while the transaction goes on.
+    await reader.unsafe('begin isolation level repeatable read')
+    const [{ schema }] = await reader<[{ schema: string }]>`select current_schema() as schema`
+    assert.equal(schema, service.redisPrefix)
+    for (const table of READABLE_TABLES.filter((name) => !VIEWS.includes(name)))
+      await reader.unsafe(`lock table ${table} in access share mode`)
+    await reader`select count(*) from feedback`
+    const ids = [service.workspaceId]
+    for (let key = 0; key < ADVISORY_LOCKS; key++) ids.push(String(key))
+    await reader`
+      select pg_advisory_xact_lock(hashtext(id)), pg_advisory_xact_lock(hashtextextended(id, 0))
+      from unnest(${ids}::text[]) as i (id)`
+    const since = performance.now()
+    for (let at = 0; at < SUBMISSIONS || performance.now() - since < HELD_MS; at++) {
+      await service.submit('/contacts/identify', { id: `c${at % 10}`, properties: { $email: `c${at}@x.example` } })
+    }
+    const [{ held }] = await reader<[{ held: number }]>`
+      select count(*)::int as held from pg_locks where pid = pg_backend_pid() and locktype = 'advisory'`
+    assert.ok(held > ADVISORY_LOCKS)
+    await reader.unsafe('rollback')
   })
 })

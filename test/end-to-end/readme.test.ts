@@ -6,8 +6,9 @@ import { after, before, describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { findFreePort } from '../../cli/start/embedded/free-port.ts'
 import type { Sql } from '../../db/connection/postgres.ts'
-import { type Document, readManual } from '../support/documents.ts'
 import {
+  type Document,
+  readManual,
   assertDocumented,
   blockLanguages,
   openTerminal,
@@ -27,7 +28,7 @@ import {
   startClone,
   type Started,
 } from '../support/started-clone.ts'
-import { DEAD_PROXY } from '../support/dead-proxy.ts'
+import { DEAD_PROXY } from '../support/service-process.ts'
 import { until } from '../support/until.ts'
 import { unwilling } from '../support/unwilling.ts'
 

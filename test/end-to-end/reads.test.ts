@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { after, describe, it } from 'node:test'
+import { sharedService } from '../support/shared-service.ts'
 import { ownWorkspace } from '../support/own-workspace.ts'
 import type { Answer } from '../support/service.ts'
-import { type SharedService, sharedService } from '../support/shared-service.ts'
+
+const service = await sharedService()
+after(() => service.stop())
 
 const PATHS = ['/feedbacks', '/customers', '/accounts', '/projects', '/feedback-categories', '/conversations']
 const CREATED_AT = '2026-01-01T00:00:00Z'
@@ -12,12 +15,6 @@ const rowsOf = (value: unknown): Read[] => value as Read[]
 const UNKNOWN = '21e220a7-39de-8ea2-adec-1b9ebe43cbbd'
 
 describe('reading over HTTP', () => {
-  let service: SharedService
-  before(async () => {
-    service = await sharedService()
-  })
-  after(() => service?.stop())
-
   const get = (path: string, { token = service.readToken, headers = {} } = {}): Promise<Answer> =>
     service.request(`/api/v1${path}`, undefined, { method: 'GET', token, headers })
   const read = async (path: string): Promise<Answer['body']> => {
@@ -149,7 +146,7 @@ describe('reading over HTTP', () => {
     assert.equal((await get('/changes?limit=501')).status, 400)
   })
 
-  it('only a token of scope read or admin reads, and only its own workspace', async () => {
+  it('a token reads only its own workspace', async () => {
     const other = await ownWorkspace({ sql: service.all, urls: service.urls })
     const { changes } = await read('/changes?limit=500')
     const idsOf = (kind: string): string[] =>
@@ -158,21 +155,11 @@ describe('reading over HTTP', () => {
         .map(({ id }) => id!)
     const kinds = ['feedback', 'customer', 'account', 'project', 'feedback_category', 'conversation']
     for (const [at, path] of PATHS.entries()) {
-      assert.equal((await get(path, { token: service.accessToken })).status, 403)
-      assert.equal((await get(`${path}/${UNKNOWN}`, { token: service.accessToken })).status, 403)
-      assert.equal((await get(path, { token: 'none' })).status, 401)
       assert.deepEqual(Object.values((await get(path, { token: other.adminToken })).body), [[], null])
       for (const id of [...idsOf(kinds[at]!), UNKNOWN, 'no-id']) {
         assert.equal((await get(`${path}/${id}`, { token: other.adminToken })).status, 404)
       }
     }
-    assert.equal((await get('/changes', { token: service.accessToken })).status, 403)
     assert.deepEqual((await get('/changes', { token: other.adminToken })).body.changes, [])
-    const written = await service.post('/feedbacks', { description: 'x' }, { token: service.readToken })
-    assert.equal(written.status, 403)
-    const wrong = await service.request('/api/v1/customers', undefined, { method: 'DELETE' })
-    assert.deepEqual([wrong.status, wrong.headers.get('Allow')], [405, 'GET'])
-    const both = await service.request('/api/v1/feedbacks', undefined, { method: 'DELETE' })
-    assert.deepEqual([both.status, both.headers.get('Allow')], [405, 'GET, POST'])
   })
 })

@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { holdWork, resumeWork } from '../support/hold-work.ts'
-import { readLedgers } from '../support/ledgers.ts'
 import type { Answer } from '../support/service.ts'
 import { type SharedService, sharedService } from '../support/shared-service.ts'
-import { until } from '../support/until.ts'
 
 let service: SharedService
 let other: SharedService
@@ -62,47 +60,5 @@ describe('a receipt', () => {
       deadSubmissions: 0,
     })
     assert.doesNotMatch(text, /purged-person/)
-  })
-})
-
-describe('Prefer: wait', () => {
-  const wait = (seconds: number) => ({ headers: { Prefer: `wait=${seconds}` } })
-
-  it('answers when the submission is finished, with the status of the interface', async () => {
-    const answer = await service.post('/contacts/identify', { id: 'waiting' }, wait(10))
-    assert.equal(answer.status, 201)
-    assert.equal(answer.headers.get('submission-state'), 'applied')
-    assert.equal(answer.headers.get('preference-applied'), 'wait')
-    const [row] = await service.sql`select 1 from contact_external_id where external_id = 'waiting'`
-    assert.ok(row)
-  })
-})
-
-describe('the ledger', () => {
-  it('adds up for each workspace when no submission is queued', async () => {
-    await Promise.all(
-      Array.from({ length: 60 }, (_, index) =>
-        service.post(
-          '/feedbacks',
-          { description: 'x', sourceId: `ledger-${index % 10}` },
-          {
-            token: index % 3 === 0 ? other.accessToken : service.accessToken,
-          },
-        ),
-      ),
-    )
-    const ledgers = await until('no submission is queued', async () => {
-      const of = [service.workspaceId, other.workspaceId]
-      const all = await readLedgers(service.all, service.redis, service.redisPrefix)
-      const read = all.filter(({ workspaceId }) => of.includes(workspaceId))
-      return read.every(({ queued }) => queued === 0) && read
-    })
-    for (const { workspaceId, difference, accepted, applied, superseded } of ledgers) {
-      assert.equal(difference, 0, workspaceId)
-      assert.equal(accepted, applied + superseded)
-      const [{ submissions } = { submissions: -1 }] = await service.all<{ submissions: number }[]>`
-        select count(*)::int as submissions from submission where workspace_id = ${workspaceId}`
-      assert.equal(accepted, submissions)
-    }
   })
 })

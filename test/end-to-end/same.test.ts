@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict'
 import process from 'node:process'
-import { after, before, describe, it } from 'node:test'
+import { after, describe, it } from 'node:test'
 import { readLedger } from '../support/ledgers.ts'
-import { type SharedService, sharedService } from '../support/shared-service.ts'
+import { sharedService } from '../support/shared-service.ts'
 import { until } from '../support/until.ts'
+
+const service = await sharedService()
+after(() => service.stop())
 
 const LONG = process.env['TEST_SIZE'] === 'long'
 const TIMES = LONG ? 100_000 : 40
@@ -62,12 +65,6 @@ const BODIES: readonly (readonly [what: string, times: number, path: string, bod
 ]
 
 describe('the repeated same submission', () => {
-  let service: SharedService
-  before(async () => {
-    service = await sharedService()
-  })
-  after(() => service?.stop())
-
   const send = async (path: string, body: object, times: number): Promise<void> => {
     let left = times
     const lane = async (): Promise<void> => {

@@ -36,18 +36,6 @@ describe('tags', () => {
         select tags from conversation where external_id = ${id}`
       return row?.tags && wanted(row.tags) ? row.tags : undefined
     })
-  const hasCategory = async (title: string): Promise<boolean> =>
-    (await service.sql`select from feedback_category where title = ${title}`).count === 1
-
-  /** Every tag of a record has a category, and every category has a record. */
-  const assertExactCategories = async (): Promise<void> => {
-    const rows = await service.sql<{ carried: string[]; titles: string[] }[]>`
-      select
-        array(select unnest(tags) from feedback union select unnest(tags) from conversation order by 1) as carried,
-        array(select title from feedback_category order by 1) as titles`
-    assert.deepEqual(rows[0]?.titles, rows[0]?.carried)
-  }
-
   it('are generated from title and description if none are submitted', async () => {
     for (const tags of [undefined, null]) {
       const id = await give({ description: COMPLAINT, title: 'Billing', ...(tags === null && { tags }) })
@@ -87,26 +75,5 @@ describe('tags', () => {
     assert.ok(isAboutInvoices(tags), tags.join())
     assert.ok(tags.includes('tracking number'), 'the text after a signature is another message')
     assert.ok(!tags.some((tag) => /zebra/i.test(tag)), tags.join())
-  })
-
-  describe('as categories', () => {
-    it('follow the tags of a conversation when its messages change', async () => {
-      const id = `conversation-${++count}`
-      const submit = (content: string): Promise<unknown> =>
-        service.submit('/conversations', {
-          id,
-          source: 'Intercom',
-          createdAt: CREATED_AT,
-          contacts: [],
-          messages: [{ id: '1', incoming: true, content, createdAt: CREATED_AT }],
-        })
-      await submit(COMPLAINT)
-      const first = await conversationTags(id, isAboutInvoices)
-      for (const tag of first) assert.ok(await hasCategory(tag), tag)
-      await submit('The password reset fails. The password reset page is empty.')
-      const second = await conversationTags(id, (tags) => !isAboutInvoices(tags))
-      for (const tag of second) assert.ok(await hasCategory(tag), tag)
-      await assertExactCategories()
-    })
   })
 })

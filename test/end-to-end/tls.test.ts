@@ -10,9 +10,8 @@ import { connectPostgres, type Sql } from '../../db/connection/postgres.ts'
 import { connectToAnswer } from '../../queue/redis/connect-redis.ts'
 import { type Certificate, makeAuthority } from '../support/certificates.ts'
 import { runCommand } from '../support/command.ts'
-import { redisTlsSettings, servePostgresByTls } from '../support/serve-tls.ts'
+import { redisTlsSettings, servePostgresByTls, startTlsService } from '../support/serve-tls.ts'
 import { superuserUrl } from '../support/superuser.ts'
-import { startTlsService } from '../support/tls-service.ts'
 
 /** From here on the server requires TLS; the test itself connected earlier without it. */
 const TLS_ONLY = 'hostssl all all 127.0.0.1/32 scram-sha-256\n'

@@ -1,19 +1,16 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { after, describe, it } from 'node:test'
 import { type CommandResult, runCommand } from '../support/command.ts'
 import type { Answer } from '../support/service.ts'
-import { type SharedService, sharedService } from '../support/shared-service.ts'
+import { sharedService } from '../support/shared-service.ts'
 import { until } from '../support/until.ts'
+
+const service = await sharedService()
+after(() => service.stop())
 
 const UUID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/
 
 describe('the commands for workspaces and tokens', () => {
-  let service: SharedService
-  before(async () => {
-    service = await sharedService()
-  })
-  after(() => service?.stop())
-
   const workspaces = (...words: string[]): Promise<CommandResult> =>
     runCommand(service, 'cli/workspace-command.ts', ...words)
   const tokens = (...words: string[]): Promise<CommandResult> => runCommand(service, 'cli/token-command.ts', ...words)

@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { after, before, describe, it } from 'node:test'
+import { after, describe, it } from 'node:test'
 import { isDeepStrictEqual } from 'node:util'
 import { Webhook as Verifier } from 'standardwebhooks'
 import { runCommand } from '../support/command.ts'
-import { type SharedService, sharedService } from '../support/shared-service.ts'
+import { sharedService } from '../support/shared-service.ts'
 import { until } from '../support/until.ts'
+
+const service = await sharedService()
+after(() => service.stop())
 
 type Message = {
   type: string
@@ -36,12 +39,6 @@ const createReceiver = async (answer: (message: Message) => { status: number; he
 }
 
 describe('webhooks', () => {
-  let service: SharedService
-  before(async () => {
-    service = await sharedService()
-  })
-  after(() => service?.stop())
-
   const command = async (...words: string[]): Promise<string> => {
     const { code, stdout, stderr } = await runCommand(service, PROGRAM, ...words)
     assert.equal(code, 0, stderr)
@@ -151,26 +148,13 @@ describe('webhooks', () => {
 
   it('are created only with whole addresses, and named only by existing ids', async () => {
     for (const url of ['example.org', 'ftp://example.org/', 'https://user@example.org/']) {
-      const { code, stderr } = await runCommand(
-        service,
-        PROGRAM,
-        'create',
-        '--workspace',
-        service.workspace,
-        '--url',
-        url,
-      )
+      const words = ['--workspace', service.workspace, '--url', url]
+      const { code, stderr } = await runCommand(service, PROGRAM, 'create', ...words)
       assert.equal(code, 1)
       assert.match(stderr, /^--url must be/)
     }
-    for (const words of [
-      ['pause', 'x'],
-      ['rotate', 'x'],
-      ['delete', 'x'],
-      ['test', 'x'],
-      ['replay', 'x', '--from', '0'],
-    ]) {
-      const { code, stderr } = await runCommand(service, PROGRAM, ...words)
+    for (const words of ['pause x', 'rotate x', 'delete x', 'test x', 'replay x --from 0']) {
+      const { code, stderr } = await runCommand(service, PROGRAM, ...words.split(' '))
       assert.equal(code, 1)
       assert.match(stderr, /^There is no webhook with this id/)
     }

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import { connect } from 'node:net'
 import process from 'node:process'
 import { after, before, describe, it } from 'node:test'
@@ -7,7 +6,7 @@ import { hashKeyFrom, projectKey } from '../../contract/identity/keys.ts'
 import { runCommand } from '../support/command.ts'
 import { readLedger } from '../support/ledgers.ts'
 import { type Answer, type Service, startService } from '../support/service.ts'
-import { type ServiceProcess, spawnProgram, startProcess } from '../support/service-process.ts'
+import { type ServiceProcess, startProcess } from '../support/service-process.ts'
 import { until } from '../support/until.ts'
 
 const SUBMISSIONS = 500
@@ -177,18 +176,6 @@ describe('WORKER_QUEUES', () => {
       return /^0 wrong, /m.test(stdout)
     })
   })
-
-  for (const bad of ['feedback', 'wake,contacts', 'all']) {
-    it(`ends the start on ${bad}, and names the expected form`, async () => {
-      const child = spawnProgram('worker/main.ts', [], { ...service.environment, WORKER_QUEUES: bad })
-      let output = ''
-      for (const stream of [child.stdout, child.stderr])
-        stream.setEncoding('utf8').on('data', (text) => (output += text))
-      await once(child, 'close')
-      assert.equal(child.exitCode, 1, output)
-      assert.match(output, /WORKER_QUEUES .*some of wake, backlog, removal, tagging, webhook, separated by commas/)
-    })
-  }
 })
 
 const BATCHES = 16

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { rmSync, existsSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import process from 'node:process'
-import { clockLibrary, forgetEndedClocks, hostAhead, openClock } from '../support/clocks.ts'
+import { spawnSync } from 'node:child_process'
 import { runCommand } from '../support/command.ts'
 import { holdWork, resumeWork } from '../support/hold-work.ts'
 import { serveOn } from '../support/host-server.ts'
@@ -13,6 +12,63 @@ import { describeFaults } from '../support/outlive.ts'
 import { ownWorkspace } from '../support/own-workspace.ts'
 import { type Service, startService } from '../support/service.ts'
 import { until } from '../support/until.ts'
+import type { NetworkHost } from '../support/network.ts'
+import { startParts } from '../support/temporary-directory.ts'
+
+/** A clock that can be set while programs use it. */
+type Clock = {
+  readonly host: NetworkHost
+  /** Sets the clock to this many seconds ahead of this machine's; negative is behind. */
+  readonly set: (aheadSeconds: number) => void
+}
+
+/** The library of libfaketime, from its program `faketime`; undefined if that is not installed. */
+const clockLibrary = (): string | undefined => {
+  const { status, stdout } = spawnSync('faketime', ['-m', '-f', '+0', 'printenv', 'LD_PRELOAD'], { encoding: 'utf8' })
+  return status === 0 ? stdout.trim() : undefined
+}
+
+const SHARED_MEMORY = '/dev/shm'
+
+/**
+ * If its process is killed, libfaketime 0.9.10 leaves two files in shared memory, named after the
+ * process id. A later process with the same id and another user may not open them, and ends.
+ */
+const forgetEndedClocks = (): void => {
+  for (const name of readdirSync(SHARED_MEMORY)) {
+    const pid = /^(?:sem\.faketime_sem_|faketime_shm_)(\d+)$/.exec(name)?.[1]
+    if (pid !== undefined && !existsSync(`/proc/${pid}`)) rmSync(join(SHARED_MEMORY, name), { force: true })
+  }
+}
+
+/**
+ * With jemalloc, the allocator of Redis, libfaketime waits for itself at the start. So this
+ * preloads another allocator.
+ */
+const ALLOCATOR = 'libc_malloc_debug.so.0'
+
+const offsetOf = (aheadSeconds: number): string => `${aheadSeconds < 0 ? '' : '+'}${aheadSeconds}`
+
+/**
+ * A host whose clock differs from this machine's. Clocks for durations are not changed, as on real
+ * machines.
+ */
+const hostWith = (name: string, library: string, time: string): NetworkHost => ({
+  name,
+  address: '127.0.0.1',
+  via: ['env', `LD_PRELOAD=${ALLOCATOR} ${library}`, 'FAKETIME_DONT_FAKE_MONOTONIC=1', time],
+})
+
+const hostAhead = (name: string, library: string, aheadSeconds: number): NetworkHost =>
+  hostWith(name, library, `FAKETIME=${offsetOf(aheadSeconds)}`)
+
+/** `file` has the offset of the clock. The user of the programs has to be able to read it. */
+const openClock = (file: string, library: string, aheadSeconds: number): Clock => {
+  const set = (seconds: number): void => writeFileSync(file, `${offsetOf(seconds)}\n`)
+  set(aheadSeconds)
+  const { via, ...host } = hostWith(file, library, `FAKETIME_TIMESTAMP_FILE=${file}`)
+  return { host: { ...host, via: [...via, 'FAKETIME_NO_CACHE=1'] }, set }
+}
 
 const HOUR_SECONDS = 3_600
 const LIMIT = 200
@@ -40,13 +96,10 @@ const RIGHT: Aheads = { api: 0, worker: 0, redis: 0, postgres: 0 }
 const library = clockLibrary()
 const missing = library === undefined ? 'libfaketime is not installed (Debian has it as faketime)' : undefined
 
-const startRig = async (aheads: Aheads) => {
-  const running = new AsyncDisposableStack()
+const startRig = (aheads: Aheads) => {
   forgetEndedClocks()
-  running.defer(forgetEndedClocks)
-  try {
-    const directory = mkdtempSync(join(tmpdir(), 'feedback-insights-clocks-'))
-    running.defer(() => rmSync(directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 }))
+  return startParts('clocks', async (running, directory) => {
+    running.defer(forgetEndedClocks)
     const clock = (name: 'api' | 'worker' | 'redis') =>
       openClock(join(directory, `clock of ${name}`), library!, aheads[name])
     const clocks = { api: clock('api'), worker: clock('worker'), redis: clock('redis') }
@@ -78,12 +131,8 @@ const startRig = async (aheads: Aheads) => {
         redis = await serveOn(clocks.redis.host, 'redis', { dataDir: redisDirectory, port: redis.port })
         await service.queues.tagging.pause()
       },
-      stop: () => running.disposeAsync(),
     }
-  } catch (error) {
-    await running.disposeAsync()
-    throw error
-  }
+  })
 }
 type Rig = Awaited<ReturnType<typeof startRig>>
 

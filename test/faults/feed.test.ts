@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict'
 import { randomInt } from 'node:crypto'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
 import { after, before, describe, it } from 'node:test'
@@ -18,6 +16,7 @@ import { seeded } from '../support/property-seed.ts'
 import { startService } from '../support/service.ts'
 import { type HistoryService, SETTLED_WITHIN_MS, submitHistory } from '../support/submitted-history.ts'
 import { until } from '../support/until.ts'
+import { startParts } from '../support/temporary-directory.ts'
 
 const LONG = process.env['TEST_SIZE'] === 'long'
 const FAULTS_FOR_MS = LONG ? 1_800_000 : 8_000
@@ -41,11 +40,8 @@ const standbyUrlOf = ({ url: both }: PostgresPair): string => {
  * Two APIs and four workers. The second API reads from a hot standby. Each process is started again
  * when it ends.
  */
-const startRig = async () => {
-  const directory = mkdtempSync(join(tmpdir(), 'feedback-insights-feed-'))
-  const running = new AsyncDisposableStack()
-  running.defer(() => rmSync(directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 }))
-  try {
+const startRig = () => {
+  return startParts('feed', async (running, directory) => {
     const pair = await startPostgresPair({ isSynchronous: false })
     running.defer(pair.stop)
     let first: PostgresPair['primary'] | undefined = pair.primary
@@ -92,12 +88,8 @@ const startRig = async () => {
       pair,
       struck: { postgres, redis, workers, apis },
       ready,
-      stop: () => running.disposeAsync(),
     }
-  } catch (error) {
-    await running.disposeAsync()
-    throw error
-  }
+  })
 }
 type Rig = Awaited<ReturnType<typeof startRig>>
 

@@ -9,16 +9,15 @@ import { runCommand } from '../support/command.ts'
 import { type FaultStack, startFaultStack, type Target, TARGETS } from '../support/fault-stack.ts'
 import { freeze, type FaultSignal, SIGNALS, strike } from '../support/kept-process.ts'
 import { readLedger } from '../support/ledgers.ts'
-import { losingAnswers } from '../support/losing-answers.ts'
+import { losingAnswers, standBetween } from '../support/between.ts'
 import { assertAnswersWithoutPostgres, assertAnswersWithoutRedis } from '../support/outage-answers.ts'
 import { describeFaults, type Fault } from '../support/outlive.ts'
 import { seeded } from '../support/property-seed.ts'
-import { standBetween } from '../support/between.ts'
 import { testServers } from '../support/servers.ts'
 import { startService } from '../support/service.ts'
 import type { HistoryService } from '../support/submitted-history.ts'
 import { until } from '../support/until.ts'
-import { startThreeWorkers, WORKERS_DIE } from '../support/three-workers.ts'
+import { startThreeWorkers, WORKERS_DIE } from '../support/worker-crew.ts'
 
 const LONG = process.env['TEST_SIZE'] === 'long'
 const STOP_MS = LONG ? 5_000 : 1_500
@@ -29,6 +28,8 @@ const OUTAGE_MS = LONG ? 60_000 : 0
 const MOST_LINES = LONG ? 700 : 100
 const RANDOM_FAULTS = Number(process.env['RANDOM_FAULTS'] ?? (LONG ? 100 : 6))
 const KILLS = Number(process.env['KILLS'] ?? (LONG ? 200 : 4))
+const KILLED = Number(process.env['KILLED_CONNECTIONS'] ?? (LONG ? 5_000 : 100))
+const KILLED_WITHIN_MS = 10 * 60_000
 const LARGEST_SEED = 2 ** 31
 /** The delay in each direction, half of a round trip. */
 const EACH_WAY_MS = 50
@@ -185,6 +186,25 @@ const lostData: readonly Row[] = [
   },
 ]
 
+const dyingConnections: Row = {
+  fault: `${KILLED} connections to Postgres are ended, even new ones, and no process ends`,
+  purges: false,
+  strike: async ({ sql, kept }) => {
+    const pids = () => [kept.api.pid(), kept.worker.pid()]
+    const before = pids()
+    let killed = 0
+    const kill = async (): Promise<boolean> => {
+      // A fault in the first statements of the driver must not end a process either.
+      const ended = await sql`
+        select pg_terminate_backend(pid) from pg_stat_activity where application_name ~ '^feedback-insights-(api|worker)'`
+      killed += ended.count
+      return killed >= KILLED
+    }
+    await until('enough have been ended', kill, KILLED_WITHIN_MS)
+    assert.deepEqual(pids(), before)
+  },
+}
+
 const randomFaults = fc.record({
   target: fc.constantFrom(...TARGETS),
   signal: fc.constantFrom<FaultSignal[]>(...SIGNALS),
@@ -206,7 +226,7 @@ const inARow: Row = {
 
 describeFaults('a service with an API, a worker, Redis and Postgres', {
   start: startFaultStack,
-  rows: [...signalled, ...outages, ...lostData, inARow],
+  rows: [...signalled, ...outages, dyingConnections, ...lostData, inARow],
 })
 
 const startBehindRedis = async () => {

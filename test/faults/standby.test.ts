@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
+import { readFileSync } from 'node:fs'
 import { connectPostgres, type Sql } from '../../db/connection/postgres.ts'
 import { runCommand } from '../support/command.ts'
-import { DOCUMENTED_QUERIES } from '../support/documented-queries.ts'
+import { DOCUMENTED_QUERIES } from '../support/readme-commands.ts'
 import { fillTables } from '../support/fill-tables.ts'
-import { madeReport } from '../support/made-report.ts'
 import { type PostgresPair, startPostgresPair } from '../support/postgres-pair.ts'
 import { type Service, startService } from '../support/service.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
@@ -95,3 +95,15 @@ describe('a standby of Postgres', () => {
     )
   })
 })
+
+/** The page of `npm run report` about a year, written to `out`, without the times of its making. */
+const madeReport = async (
+  asked: Pick<Service, 'environment'>,
+  out: string,
+  ...words: readonly string[]
+): Promise<string> => {
+  const period = ['--since', '2026-01-01', '--until', '2026-12-31']
+  const { code, stderr } = await runCommand(asked, 'cli/report/report-command.ts', '--out', out, ...period, ...words)
+  assert.deepEqual([code, stderr], [0, ''])
+  return readFileSync(out, 'utf8').replaceAll(/\d\d:\d\d(:\d\d)?/g, '')
+}

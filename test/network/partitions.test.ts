@@ -4,9 +4,16 @@ import * as fc from 'fast-check'
 import { freeze } from '../support/kept-process.ts'
 import { whyNoNetwork } from '../support/network.ts'
 import { describeFaults, type Fault } from '../support/outlive.ts'
-import { partFor, PARTITIONS, PARTITIONS_OF_CLUSTERS } from '../support/partitions.ts'
+import {
+  partFor,
+  PARTITIONS,
+  PARTITIONS_OF_CLUSTERS,
+  type HostName,
+  hostsWith,
+  type Sites,
+  startSites,
+} from '../support/sites.ts'
 import { seeded } from '../support/property-seed.ts'
-import { type HostName, hostsWith, type Sites, startSites } from '../support/sites.ts'
 import type { RedisKind } from '../support/sites-redis.ts'
 
 type OnHosts = Sites['service'] & { readonly sites: Sites }

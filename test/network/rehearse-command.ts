@@ -4,10 +4,9 @@ import { printHelp } from '../../runtime/print-help.ts'
 import { readLedger } from '../support/ledgers.ts'
 import { moreIsAccepted, startLoad } from '../support/load.ts'
 import { whyNoNetwork } from '../support/network.ts'
-import { partFor, PARTITIONS } from '../support/partitions.ts'
+import { partFor, PARTITIONS, type Sites, startSites } from '../support/sites.ts'
 import { askedOf, damage, recovery } from '../support/recovery.ts'
 import { makeDisaster, PURGED, storedIds } from '../support/restoration.ts'
-import { type Sites, startSites } from '../support/sites.ts'
 import { findTraces } from '../support/traces.ts'
 
 const SECONDS = 5

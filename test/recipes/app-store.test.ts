@@ -3,7 +3,7 @@ import { after, before, describe, it } from 'node:test'
 import { type SharedService, sharedService } from '../support/shared-service.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
 import { fetchReviews } from './app-store-server.ts'
-import { ANOTHER_APP_STORE_REVIEW, APP_STORE_REVIEW } from './documented-payloads.ts'
+import documented from './documented-payloads.json' with { type: 'json' }
 import { installRecipes } from './running-recipe.ts'
 import { feedbackRow } from './stored-rows.ts'
 
@@ -18,7 +18,11 @@ describe('the recipe for an app store', () => {
 
   for (const runtime of ['Bun', 'Deno'] as const) {
     it(`app-store.ts on ${runtime} submits the documented reviews, page by page`, async () => {
-      const asked = await fetchReviews([ANOTHER_APP_STORE_REVIEW, APP_STORE_REVIEW], { directory, runtime, service })
+      const asked = await fetchReviews([documented.ANOTHER_APP_STORE_REVIEW, documented.APP_STORE_REVIEW], {
+        directory,
+        runtime,
+        service,
+      })
       assert.deepEqual(asked, [
         '/v1/apps/682658836/customerReviews?sort=-createdDate&limit=200',
         '/v1/apps/682658836/customerReviews?cursor=2',
@@ -27,7 +31,7 @@ describe('the recipe for an app store', () => {
         source_data: data,
         created_at: at,
         ...review
-      } = await feedbackRow(service, 'app-store', APP_STORE_REVIEW.id)
+      } = await feedbackRow(service, 'app-store', documented.APP_STORE_REVIEW.id)
       assert.deepEqual(review, {
         description: "It's a really fantastic app!",
         title: 'Awesome!!!',

@@ -1,5 +1,5 @@
 import { objectOf } from '../../docs/recipes/values.ts'
-import * as documented from './documented-payloads.ts'
+import documented from './documented-payloads.json' with { type: 'json' }
 import { sign256, USER_SECRET } from './vendor-signs.ts'
 
 export type Vendor = 'segment' | 'zendesk' | 'intercom' | 'typeform' | 'app-store'

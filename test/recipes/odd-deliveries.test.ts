@@ -161,33 +161,6 @@ describe('receivers of deliveries without values', () => {
     )
   })
 
-  it('segment.ts and zendesk.ts keep the values of the later event when an older one comes after it', async () => {
-    const identify = (timestamp: string, traits: object) => ({ type: 'identify', userId: 'u-late', timestamp, traits })
-    const group = (timestamp: string, traits: object) => ({ type: 'group', groupId: 'g-late', timestamp, traits })
-    await deliverAll('segment.ts', SIGNS['segment']!, [
-      identify('2026-02-01T00:00:00Z', { name: 'Peter', plan: 'team' }),
-      identify('2026-01-01T00:00:00Z', { name: 'P.', plan: 'free', title: 'Clerk' }),
-      group('2026-02-01T00:00:00Z', { name: 'Hooli', plan: 'team' }),
-      group('2026-01-01T00:00:00Z', { name: 'H.', plan: 'free' }),
-      group('2026-03-01T00:00:00Z', { size: 7 }),
-    ])
-    const account = `select name, properties from account join account_external_id on account_id = id where external_id = 'g-late'`
-    await until('the size is stored', async () => 'size' in ((await rowOf(account))['properties'] as object))
-    assert.deepEqual(await rowOf(account), { name: 'Hooli', properties: { plan: 'team', size: 7 } })
-    const { name, properties } = await contact('app', 'u-late')
-    assert.deepEqual([name, properties], ['Peter', { plan: 'team', title: 'Clerk' }])
-    const ticket = (id: string, created_at: string, requester: string) => ({
-      ticket: { id, description: id, created_at },
-      requester: { id: 'r-late', name: requester },
-    })
-    await deliverAll('zendesk.ts', ofEachAttempt, [
-      ticket('6001', '2026-02-01T10:12Z', 'Ada Byron'),
-      ticket('6002', '2026-01-01T10:12Z', 'A. Byron'),
-    ])
-    await feedback('zendesk', '6002')
-    assert.equal((await contact('zendesk', 'r-late'))['name'], 'Ada Byron')
-  })
-
   it('keep integers that JavaScript would round, and texts with bare line breaks, unchanged', async () => {
     // The first two are equal as JavaScript numbers.
     const large = ['9912140633506421', '9912140633506420', '-12345678901234567890', '1e400']

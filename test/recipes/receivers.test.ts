@@ -7,7 +7,7 @@ import { type SharedService, sharedService } from '../support/shared-service.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
 import { until } from '../support/until.ts'
 import { unwilling, type UnwillingService } from '../support/unwilling.ts'
-import * as documented from './documented-payloads.ts'
+import documented from './documented-payloads.json' with { type: 'json' }
 import { installRecipes, type Runtime, startReceiver } from './running-recipe.ts'
 import { contactRow, feedbackRow, onlyRow } from './stored-rows.ts'
 import { type Headers, sign256, type Sign, SIGNS, USER_SECRET } from './vendor-signs.ts'

@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto'
-import * as documented from './documented-payloads.ts'
+import documented from './documented-payloads.json' with { type: 'json' }
 
 export type Headers = Readonly<Record<string, string>>
 export type Sign = (bytes: string, secret: string) => Headers

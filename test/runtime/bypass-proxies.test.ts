@@ -8,7 +8,7 @@ import process from 'node:process'
 import { after, before, describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { DEAD_PROXY } from '../support/dead-proxy.ts'
+import { DEAD_PROXY } from '../support/service-process.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const RUNTIMES = {

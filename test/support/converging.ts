@@ -4,7 +4,7 @@ import type { Sql } from '../../db/connection/postgres.ts'
 import { finishPurge } from '../../db/purges/purge.ts'
 import { applyStrides } from '../../worker/apply/apply-strides.ts'
 import type { Stride } from '../../worker/apply/stride-work.ts'
-import { hashKey } from './deliveries.ts'
+import { hashKey } from './schema.ts'
 
 export const LENGTH = 30
 export const WORKSPACES = ['6f1b7c1e-52f1-4d0a-9c58-0c8f4f1f3a01', '6f1b7c1e-52f1-4d0a-9c58-0c8f4f1f3a02']
@@ -25,7 +25,7 @@ export type Schedule = (typeof schedules extends fc.Arbitrary<infer T> ? T : nev
 }
 
 /** Few records a step, so that a removal takes many steps. */
-const RECORDS_PER_STEP = 1
+const RECORDS_PER_STEP = [1, 2, 1, 3]
 
 /** Delivers the history until all submissions are applied and all purged records are removed. */
 export const deliver = async (sql: Sql, history: readonly Submission[], schedule: Schedule): Promise<void> => {
@@ -94,7 +94,7 @@ const removeSteps = async (sql: Sql, steps: number, onStep: () => Promise<void>)
       select workspace_id, id from purge order by md5(id::text || ${step}) limit 1`
     if (purge === undefined) return
     const [row] = await sql<{ removed: number }[]>`
-      select purge_step(${purge.workspace_id}, ${purge.id}, ${RECORDS_PER_STEP}) as removed`
+      select purge_step(${purge.workspace_id}, ${purge.id}, ${RECORDS_PER_STEP[step % RECORDS_PER_STEP.length]!}) as removed`
     if (row!.removed === 0) await finishPurge(sql, { workspaceId: purge.workspace_id, purgeId: purge.id, attempts: 1 })
     await onStep()
   }

@@ -2,9 +2,9 @@ import { Buffer } from 'node:buffer'
 import { gzipSync } from 'node:zlib'
 import * as fc from 'fast-check'
 import { MAX_BATCH_BODY_BYTES, MAX_BATCH_ITEMS } from '../../contract/limits.ts'
-import type { Operation } from '../../contract/submission.ts'
 import { appWithoutStores, mostBytesOf } from './app-without-stores.ts'
 import { DEAR_INTAKES } from './dear-intakes.ts'
+import { PATHS } from '../end-to-end/interface-table.ts'
 
 /**
  * A request whose answer may be large for its bytes. `plainBytes`: of its body before compression.
@@ -12,13 +12,6 @@ import { DEAR_INTAKES } from './dear-intakes.ts'
 export type DearRequest = { title: string; path: string; scope: Scope; body: Buffer | undefined; plainBytes: number }
 type Scope = 'submit' | 'read' | 'admin'
 
-const PATHS: Readonly<Record<Operation, string>> = {
-  create_feedback: '/api/v1/feedbacks',
-  identify_contact: '/api/v1/contacts',
-  identify_account: '/api/v1/accounts',
-  purge_contact: '/api/v1/contacts/purge',
-  submit_conversation: '/api/v1/conversations',
-}
 /** No family can make a shorter body. */
 const LEAST_BYTES = 512
 const MOST_URL_BYTES = 8_000
@@ -26,7 +19,7 @@ const MOST_URL_BYTES = 8_000
 const requestOf = (title: string, path: string, text: string): DearRequest => ({
   title,
   path,
-  scope: path === '/mcp' ? 'read' : path === PATHS.purge_contact ? 'admin' : 'submit',
+  scope: path === '/mcp' ? 'read' : path.endsWith(PATHS.purge_contact) ? 'admin' : 'submit',
   body: gzipSync(text),
   plainBytes: Buffer.byteLength(text),
 })
@@ -35,7 +28,7 @@ const requestOf = (title: string, path: string, text: string): DearRequest => ({
 const share = fc.integer({ min: 0, max: 12 }).map((halvings) => 2 ** -halvings)
 
 const submissions = fc.tuple(fc.constantFrom(...DEAR_INTAKES), share).map(([{ title, operation, text }, part]) => {
-  const path = PATHS[operation]
+  const path = `/api/v1${PATHS[operation]}`
   return requestOf(
     `POST ${path}: ${title}`,
     path,

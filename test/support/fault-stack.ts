@@ -1,5 +1,3 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { findFreePort } from '../../cli/start/embedded/free-port.ts'
 import { startPostgres } from '../../cli/start/embedded/postgres-server.ts'
@@ -7,6 +5,7 @@ import { type AppendFsync, startRedis } from '../../cli/start/embedded/redis-ser
 import { keep, keepServer, type Kept, runProgram } from './kept-process.ts'
 import { requestsTo, type Service, startService } from './service.ts'
 import { until } from './until.ts'
+import { startParts } from './temporary-directory.ts'
 
 export const TARGETS = ['api', 'worker', 'redis', 'postgres'] as const
 export type Target = (typeof TARGETS)[number]
@@ -31,54 +30,51 @@ type Options = {
 /**
  * A service with its own servers, to which faults can happen: one API, one worker, Redis, Postgres.
  */
-export const startFaultStack = async (options: Options = {}): Promise<FaultStack> => {
-  const directory = mkdtempSync(join(options.parent ?? tmpdir(), 'feedback-insights-faults-'))
-  const running = new AsyncDisposableStack()
-  running.defer(() => rmSync(directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 }))
-  try {
-    const postgres = await keepServer((port) => startPostgres({ dataDir: join(directory, 'postgres'), ...port }))
-    running.defer(postgres.stop)
-    const { redisMemoryBytes: maxMemoryBytes, appendFsync } = options
-    const ofRedis = { ...(maxMemoryBytes && { maxMemoryBytes }), ...(appendFsync && { appendFsync }) }
-    const redis = await keepServer((port) => startRedis({ dataDir: join(directory, 'redis'), ...ofRedis, ...port }))
-    running.defer(redis.stop)
-    const service = await startService({
-      databaseUrl: postgres.url,
-      redisUrl: redis.url,
-      apis: 0,
-      workers: 0,
-      environment: { CONVERSATIONS_PER_MINUTE: '1000000', PORT: String(await findFreePort()) },
-    })
-    running.defer(service.stop)
-    // Without generated tags, which depend on the order of texts.
-    await service.queues.tagging.pause()
-    let output = ''
-    const keepProgram = (program: string, more: Record<string, string> = {}) =>
-      keep(() => runProgram(program, { ...service.environment, ...more }, (text) => (output += text)))
-    const worker = await keepProgram('worker/main.ts')
-    running.defer(worker.stop)
-    const redisOfApi = await options.redisOfApi?.(redis.url)
-    const api = await keepProgram('api/main.ts', { ...(redisOfApi && { REDIS_URL: redisOfApi }) })
-    running.defer(api.stop)
-    const kept = { api, worker, redis, postgres }
-    running.defer(() => Object.values(kept).forEach(({ letGo }) => letGo()))
-    const url = `http://127.0.0.1:${service.environment['PORT']}`
-    const ready = () => until('the service is ready', () => isReady(url), READY_WITHIN_MS)
-    await ready()
-    return {
-      ...service,
-      queues: service.queues,
-      ...requestsTo([url], service.accessToken, service.sql),
-      urls: [url],
-      kept,
-      isReady: ready,
-      output: () => output,
-      stop: () => running.disposeAsync(),
-    }
-  } catch (error) {
-    await running.disposeAsync()
-    throw error
-  }
+export const startFaultStack = (options: Options = {}): Promise<FaultStack> => {
+  return startParts(
+    'faults',
+    async (running, directory) => {
+      const postgres = await keepServer((port) => startPostgres({ dataDir: join(directory, 'postgres'), ...port }))
+      running.defer(postgres.stop)
+      const { redisMemoryBytes: maxMemoryBytes, appendFsync } = options
+      const ofRedis = { ...(maxMemoryBytes && { maxMemoryBytes }), ...(appendFsync && { appendFsync }) }
+      const redis = await keepServer((port) => startRedis({ dataDir: join(directory, 'redis'), ...ofRedis, ...port }))
+      running.defer(redis.stop)
+      const service = await startService({
+        databaseUrl: postgres.url,
+        redisUrl: redis.url,
+        apis: 0,
+        workers: 0,
+        environment: { CONVERSATIONS_PER_MINUTE: '1000000', PORT: String(await findFreePort()) },
+      })
+      running.defer(service.stop)
+      // Without generated tags, which depend on the order of texts.
+      await service.queues.tagging.pause()
+      let output = ''
+      const keepProgram = (program: string, more: Record<string, string> = {}) =>
+        keep(() => runProgram(program, { ...service.environment, ...more }, (text) => (output += text)))
+      const worker = await keepProgram('worker/main.ts')
+      running.defer(worker.stop)
+      const redisOfApi = await options.redisOfApi?.(redis.url)
+      const api = await keepProgram('api/main.ts', { ...(redisOfApi && { REDIS_URL: redisOfApi }) })
+      running.defer(api.stop)
+      const kept = { api, worker, redis, postgres }
+      running.defer(() => Object.values(kept).forEach(({ letGo }) => letGo()))
+      const url = `http://127.0.0.1:${service.environment['PORT']}`
+      const ready = () => until('the service is ready', () => isReady(url), READY_WITHIN_MS)
+      await ready()
+      return {
+        ...service,
+        queues: service.queues,
+        ...requestsTo([url], service.accessToken, service.sql),
+        urls: [url],
+        kept,
+        isReady: ready,
+        output: () => output,
+      }
+    },
+    options.parent,
+  )
 }
 
 const isReady = (url: string): Promise<boolean> =>

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { MAX_BODY_BYTES } from '../../contract/limits.ts'
 import { DEAREST, type Dearest, type Submitted } from './dearest-bodies.ts'
+import { PATHS } from '../end-to-end/interface-table.ts'
 
 /** A request below the base path; the body is JSON. */
 export type HeavyRequest = { path: string; body: string }
@@ -70,12 +71,6 @@ export const ATTACKS = {
  * ones.
  */
 const DEAREST_SIZE = 50
-const PATHS: Readonly<Record<Submitted['operation'], string>> = {
-  create_feedback: '/feedbacks',
-  identify_contact: '/contacts/identify',
-  identify_account: '/accounts/identify',
-  submit_conversation: '/conversations',
-}
 
 /** The attack of this name, or of this title among the dearest bodies. */
 export const attackOf = (name: string): Attack => {

@@ -1,7 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import assert from 'node:assert/strict'
-import { appendFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { appendFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import process from 'node:process'
 import { startPostgres } from '../../cli/start/embedded/postgres-server.ts'
@@ -9,6 +8,7 @@ import type { EmbeddedServer } from '../../cli/start/embedded/server.ts'
 import { connectPostgres, type Sql } from '../../db/connection/postgres.ts'
 import { superuserUrl } from './superuser.ts'
 import { until } from './until.ts'
+import { startParts } from './temporary-directory.ts'
 
 export type PostgresPair = {
   /** The address of both servers, in the form of DATABASE_URL. */
@@ -53,31 +53,28 @@ const NOWHERE = 'host=127.0.0.1 port=1'
  * A primary and a streaming standby, made from a copy of the stopped cluster, since the npm package
  * has no pg_basebackup.
  */
-export const startPostgresPair = async ({
+export const startPostgresPair = ({
   isSynchronous,
   places = [HERE, HERE],
 }: {
   isSynchronous: boolean
   places?: readonly [primary: PostgresPlace, standby: PostgresPlace]
-}): Promise<PostgresPair> => {
-  const directory = mkdtempSync(join(tmpdir(), 'feedback-insights-pair-'))
-  const [former, standby] = [join(directory, 'former'), join(directory, 'standby')]
-  const running = new AsyncDisposableStack()
-  running.defer(() => rmSync(directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 }))
-  const [atFirst, atSecond] = places
-  const start = async (place: PostgresPlace, dataDir: string, port?: number): Promise<EmbeddedServer> => {
-    const settings = [`listen_addresses=${place.address}`]
-    const server = await place.start({ dataDir, settings, ...(port !== undefined && { port }) })
-    running.defer(server.stop)
-    return server
-  }
-  const asSuperuser = (dataDir: string, url: string): Sql => {
-    const options = { connections: 1, statementTimeoutMs: STATEMENT_TIMEOUT_MS, applicationName: 'test' }
-    const sql = connectPostgres(superuserUrl(dataDir, url), options)
-    running.defer(() => sql.end({ timeout: 1 }))
-    return sql
-  }
-  try {
+}): Promise<PostgresPair> =>
+  startParts('pair', async (running, directory) => {
+    const [former, standby] = [join(directory, 'former'), join(directory, 'standby')]
+    const [atFirst, atSecond] = places
+    const start = async (place: PostgresPlace, dataDir: string, port?: number): Promise<EmbeddedServer> => {
+      const settings = [`listen_addresses=${place.address}`]
+      const server = await place.start({ dataDir, settings, ...(port !== undefined && { port }) })
+      running.defer(server.stop)
+      return server
+    }
+    const asSuperuser = (dataDir: string, url: string): Sql => {
+      const options = { connections: 1, statementTimeoutMs: STATEMENT_TIMEOUT_MS, applicationName: 'test' }
+      const sql = connectPostgres(superuserUrl(dataDir, url), options)
+      running.defer(() => sql.end({ timeout: 1 }))
+      return sql
+    }
     const first = await startPostgres({ dataDir: former })
     await first.stop()
     appendFileSync(join(former, 'cluster', 'pg_hba.conf'), 'host all,replication all 0.0.0.0/0 scram-sha-256\n')
@@ -130,10 +127,5 @@ export const startPostgresPair = async ({
       },
       promote: async () => void (await atStandby`select pg_promote()`),
       bringBack: () => start(atFirst, former, first.port),
-      stop: () => running.disposeAsync(),
     }
-  } catch (error) {
-    await running.disposeAsync()
-    throw error
-  }
-}
+  })

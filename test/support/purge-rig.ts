@@ -9,7 +9,7 @@ import type { Sql } from '../../db/connection/postgres.ts'
 import { finishPurge, type PurgeCounts, purgeDead, removeRecords } from '../../db/purges/purge.ts'
 import { readPosition } from '../../db/submissions/position.ts'
 import { applyStrides } from '../../worker/apply/apply-strides.ts'
-import { hashKey, makeWorkspaces } from './deliveries.ts'
+import { hashKey, makeWorkspaces } from './schema.ts'
 
 const CREATED_AT = '2026-01-01T00:00:00Z'
 

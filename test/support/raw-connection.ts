@@ -1,4 +1,5 @@
 import { Buffer } from 'node:buffer'
+import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 
 export type RawAnswer = {
@@ -14,12 +15,7 @@ export type SendOptions = {
   readonly timeoutMs: number
 }
 
-class NoAnswer extends Error {
-  override readonly name = 'NoAnswer'
-}
-
-const NOTHING: Buffer = Buffer.alloc(0)
-const SEPARATOR = '\r\n\r\n'
+type Open = { readonly socket: Socket; received: string; isOver: boolean; wake: () => void }
 
 /**
  * A connection that, unlike `fetch`, sends bytes unchanged: any method, target, header and length.
@@ -28,9 +24,7 @@ const SEPARATOR = '\r\n\r\n'
  */
 export class RawConnection {
   readonly #url: URL
-  #socket: Socket | undefined
-  #received = NOTHING
-  #wake: () => void = () => {}
+  #open: Open | undefined
 
   constructor(url: string) {
     this.#url = new URL(url)
@@ -44,132 +38,74 @@ export class RawConnection {
    * @throws when there is no whole answer within `timeoutMs`, or the connection ends before it.
    */
   async send(request: Uint8Array, options: SendOptions): Promise<RawAnswer> {
-    const isKept = this.#socket !== undefined
-    try {
-      return await this.#sendOnce(request, options)
-    } catch (error) {
-      if (isKept && error instanceof NoAnswer) return this.#sendOnce(request, options)
-      throw error
-    }
-  }
-
-  async #sendOnce(request: Uint8Array, { hasBody, timeoutMs }: SendOptions): Promise<RawAnswer> {
-    const socket = await this.#open()
-    this.#received = NOTHING
-    let late = false
-    const timer = setTimeout(() => {
-      late = true
-      socket.destroy()
-      this.#wake()
-    }, timeoutMs)
-    try {
-      socket.write(request)
-      const answer = await this.#answer(socket, hasBody)
-      if (answer.headers.get('connection')?.toLowerCase() === 'close') this.close()
-      return answer
-    } catch (error) {
-      this.close()
-      throw late ? new Error(`no answer within ${timeoutMs} ms`) : error
-    } finally {
-      clearTimeout(timer)
-    }
+    const kept = this.#open?.isOver === false ? this.#open : undefined
+    const open = kept ?? (this.#open = await opened(this.#url))
+    open.received = ''
+    const waiting = { isLate: false }
+    const late = setTimeout(() => {
+      waiting.isLate = true
+      open.wake()
+    }, options.timeoutMs)
+    open.socket.write(request)
+    let answer: RawAnswer | undefined
+    while ((answer = answerIn(open, options.hasBody)) === undefined && !open.isOver && !waiting.isLate)
+      await new Promise<void>((resolve) => (open.wake = resolve))
+    clearTimeout(late)
+    if (answer?.headers.get('connection')?.toLowerCase() === 'close' || answer === undefined) this.close()
+    if (answer !== undefined) return answer
+    if (waiting.isLate) throw new Error(`no answer within ${options.timeoutMs} ms`)
+    if (kept !== undefined && open.received === '') return this.send(request, options)
+    throw new Error(`the connection ended within the answer: ${open.received.slice(0, 80)}`)
   }
 
   /** The next request uses a new connection. */
   close(): void {
-    this.#socket?.destroy()
-    this.#socket = undefined
+    this.#open?.socket.destroy()
+    this.#open = undefined
   }
+}
 
-  async #open(): Promise<Socket> {
-    if (this.#socket && !this.#socket.destroyed && this.#socket.readable) return this.#socket
-    const socket = connect({ host: this.#url.hostname, port: Number(this.#url.port) })
-    await new Promise<void>((resolve, reject) => {
-      socket.once('connect', resolve)
-      socket.once('error', reject)
-    })
-    socket.setNoDelay(true)
-    const wake = (): void => this.#wake()
-    socket.on('data', (piece: Buffer) => {
-      this.#received = this.#received.length === 0 ? piece : Buffer.concat([this.#received, piece])
-      wake()
-    })
-    socket.on('error', wake).on('end', wake).on('close', wake)
-    this.#socket = socket
-    return socket
+const opened = async ({ hostname, port }: URL): Promise<Open> => {
+  const socket = connect(Number(port), hostname)
+  await once(socket, 'connect')
+  socket.setNoDelay(true).setEncoding('latin1')
+  const open: Open = { socket, received: '', isOver: false, wake: () => {} }
+  const over = (): void => {
+    open.isOver = true
+    open.wake()
   }
+  socket.on('error', over).on('end', over).on('close', over)
+  socket.on('data', (text: string) => {
+    open.received += text
+    open.wake()
+  })
+  return open
+}
 
-  /** Waits for more bytes; false at the end of the stream. */
-  async #more(socket: Socket): Promise<boolean> {
-    if (socket.destroyed || socket.readableEnded) return false
-    const before = this.#received.length
-    await new Promise<void>((resolve) => (this.#wake = resolve))
-    return this.#received.length > before || !(socket.destroyed || socket.readableEnded)
-  }
+/** The final answer; undefined until it is whole. Interim answers, such as 100 Continue, go before it. */
+const answerIn = ({ received, isOver }: Pick<Open, 'received' | 'isOver'>, hasBody: boolean): RawAnswer | undefined => {
+  const end = received.indexOf('\r\n\r\n')
+  if (end < 0) return undefined
+  const [first = '', ...lines] = received.slice(0, end).split('\r\n')
+  const status = Number(/^HTTP\/1\.[01] (\d{3})/.exec(first)?.[1])
+  if (Number.isNaN(status)) throw new Error(`not an HTTP answer: ${first.slice(0, 80)}`)
+  const rest = received.slice(end + 4)
+  if (status < 200) return answerIn({ received: rest, isOver }, hasBody)
+  const headers = new Map(
+    lines.map((line) => [line.split(':', 1)[0]!.toLowerCase(), line.replace(/^[^:]*:/, '').trim()]),
+  )
+  const length = Number(headers.get('content-length') ?? (isOver ? rest.length : Infinity))
+  const isEmpty = !hasBody || status === 204 || status === 304
+  const isChunked = headers.get('transfer-encoding') === 'chunked'
+  const text = isEmpty ? '' : isChunked ? chunksIn(rest) : rest.length < length ? undefined : rest.slice(0, length)
+  return text === undefined ? undefined : { status, headers, body: Buffer.from(text, 'latin1') }
+}
 
-  async #answer(socket: Socket, hasBody: boolean): Promise<RawAnswer> {
-    for (;;) {
-      const { status, headers } = await this.#head(socket)
-      // An interim answer, such as 100 Continue, has no body, and another answer follows.
-      if (status < 200) continue
-      if (!hasBody || status === 204 || status === 304) return { status, headers, body: Buffer.alloc(0) }
-      if (headers.get('transfer-encoding') === 'chunked') return { status, headers, body: await this.#chunks(socket) }
-      const length = headers.get('content-length')
-      return {
-        status,
-        headers,
-        body: length === undefined ? await this.#rest(socket) : await this.#take(socket, Number(length)),
-      }
-    }
-  }
-
-  async #head(socket: Socket): Promise<Pick<RawAnswer, 'status' | 'headers'>> {
-    const text = await this.#until(socket, SEPARATOR)
-    const [first = '', ...lines] = text.split('\r\n')
-    const status = Number(/^HTTP\/1\.[01] (\d{3})/.exec(first)?.[1])
-    if (Number.isNaN(status)) throw new Error(`not an HTTP answer: ${first.slice(0, 80)}`)
-    const headers = lines.map((line): [string, string] => {
-      const colon = line.indexOf(':')
-      return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()]
-    })
-    return { status, headers: new Map(headers) }
-  }
-
-  async #until(socket: Socket, mark: string): Promise<string> {
-    for (;;) {
-      const end = this.#received.indexOf(mark)
-      if (end >= 0) {
-        const text = this.#received.toString('latin1', 0, end)
-        this.#received = this.#received.subarray(end + mark.length)
-        return text
-      }
-      if (await this.#more(socket)) continue
-      if (this.#received.length === 0) throw new NoAnswer('the connection ended before the answer')
-      throw new Error(`the connection ended within the answer: ${this.#received.toString('latin1', 0, 80)}`)
-    }
-  }
-
-  async #take(socket: Socket, bytes: number): Promise<Buffer> {
-    while (this.#received.length < bytes) {
-      if (!(await this.#more(socket))) throw new Error('the connection ended within the answer')
-    }
-    const taken = this.#received.subarray(0, bytes)
-    this.#received = this.#received.subarray(bytes)
-    return taken
-  }
-
-  async #chunks(socket: Socket): Promise<Buffer> {
-    const chunks: Buffer[] = []
-    for (;;) {
-      const size = Number.parseInt(await this.#until(socket, '\r\n'), 16)
-      const chunk = await this.#take(socket, size + 2)
-      if (size === 0) return Buffer.concat(chunks)
-      chunks.push(chunk.subarray(0, size))
-    }
-  }
-
-  async #rest(socket: Socket): Promise<Buffer> {
-    while (await this.#more(socket));
-    return this.#received
-  }
+const chunksIn = (rest: string): string | undefined => {
+  const end = rest.indexOf('\r\n') + 2
+  const size = Number.parseInt(rest, 16)
+  if (end < 2 || rest.length < end + size + 2) return undefined
+  if (size === 0) return ''
+  const more = chunksIn(rest.slice(end + size + 2))
+  return more === undefined ? undefined : rest.slice(end, end + size) + more
 }

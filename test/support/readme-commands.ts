@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
+import { readFileSync, existsSync, readdirSync } from 'node:fs'
+import { join, sep } from 'node:path'
 
 /** A block of a document for a shell, and the documented answer below it. */
 export type ReadmeCommand = { readonly command: string; readonly answer: HttpAnswer | undefined }
@@ -149,3 +151,56 @@ export const openTerminal = ({ cwd, env }: { cwd: string; env: Readonly<Record<s
   }
   return { run, close }
 }
+
+const titleOf = (part: string): string => part.slice(0, part.indexOf('\n'))
+const text = readFileSync(new URL('../../docs/queries.md', import.meta.url), 'utf8')
+const named = text
+  .split(/^## /m)
+  .flatMap((part) => [...part.matchAll(/^```sql\n([\s\S]*?)^```$/gm)].map(([, query = '']) => [titleOf(part), query]))
+const withPsql = readmeCommands(text).flatMap(({ command }) =>
+  statementsIn(command).map((query) => [`with psql: ${titleOf(query)}`, query]),
+)
+
+/** The queries of docs/queries.md, with their titles. */
+export const DOCUMENTED_QUERIES: readonly (readonly [title: string, query: string])[] = [...named, ...withPsql].map(
+  ([title = '', query = '']) => [title, query] as const,
+)
+
+/** A Markdown file of the repository; `path` from its top, with slashes. */
+export type Document = { readonly path: string; readonly text: string }
+
+const TOP = ['README.md', 'SECURITY.md', 'CHANGELOG.md', 'CONTRIBUTING.md']
+const FOLDERS = [
+  'docs',
+  'api',
+  'bench',
+  'cli',
+  'client',
+  'contract',
+  'db',
+  'demo',
+  'health',
+  'queue',
+  'runtime',
+  'tagger',
+  'test',
+  'tools',
+  'worker',
+]
+
+/** All documents: at the top, in `docs/`, and in the rooms. */
+export const readDocuments = (root: string): Document[] => {
+  const inFolders = FOLDERS.filter((folder) => existsSync(join(root, folder))).flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+      .filter((name) => name.endsWith('.md'))
+      .map((name) => `${folder}/${name.split(sep).join('/')}`),
+  )
+  return [...TOP.filter((path) => existsSync(join(root, path))), ...inFolders.toSorted()].map((path) => ({
+    path,
+    text: readFileSync(join(root, path), 'utf8'),
+  }))
+}
+
+/** The documents whose commands are run: the README and its targets. */
+export const readManual = (root: string): Document[] =>
+  readDocuments(root).filter(({ path }) => path === 'README.md' || path.startsWith('docs/'))

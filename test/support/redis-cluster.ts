@@ -1,14 +1,15 @@
 import { randomBytes } from 'node:crypto'
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import process from 'node:process'
+import { setTimeout as pause } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import { findFreePort } from '../../cli/start/embedded/free-port.ts'
 import { startRedis } from '../../cli/start/embedded/redis-server.ts'
 import type { Authority } from './certificates.ts'
 import { redisTlsSettings } from './serve-tls.ts'
 import { until } from './until.ts'
+import { startParts } from './temporary-directory.ts'
 
 export type ClusterNode = {
   readonly port: number
@@ -45,15 +46,12 @@ const WHOLE_WITHIN_MS = 120_000
  * with clients. The nodes count one as dead that is silent for `nodeTimeoutMs`, and refuse all
  * commands when most masters are dead.
  */
-export const startRedisCluster = async ({
+export const startRedisCluster = ({
   replicas = 0,
   authority,
   nodeTimeoutMs = 2_000,
 }: { replicas?: number; authority?: Authority; nodeTimeoutMs?: number } = {}): Promise<RedisCluster> => {
-  const directory = mkdtempSync(join(tmpdir(), 'feedback-insights-cluster-'))
-  const running = new AsyncDisposableStack()
-  running.defer(() => rmSync(directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 }))
-  try {
+  return startParts('cluster', async (running, directory) => {
     const password = randomBytes(16).toString('hex')
     const nodes: (ClusterNode & { clusterPort: number; busPort: number })[] = []
     for (let index = 0; index < CLUSTER_MASTERS * (1 + replicas); index++) {
@@ -71,11 +69,8 @@ export const startRedisCluster = async ({
     // The other nodes refuse the key.
     const holderOf = (key: string) =>
       Promise.any(nodes.map(async (node) => node.redis.exists(key).then((): ClusterNode => node)))
-    return { url, nodes, holderOf, isWhole, stop: () => running.disposeAsync() }
-  } catch (error) {
-    await running.disposeAsync()
-    throw error
-  }
+    return { url, nodes, holderOf, isWhole }
+  })
 }
 
 type Formed = {
@@ -154,4 +149,51 @@ const servesAll = async (nodes: readonly Pick<ClusterNode, 'redis'>[]): Promise<
   return infos.every(
     (info) => info.includes('cluster_state:ok') && info.includes(`cluster_known_nodes:${nodes.length}`),
   )
+}
+
+/** Few keys, with a pause between them, so that the two nodes share a slot for long. */
+const KEYS_AT_ONCE = 5
+const BETWEEN_KEYS_MS = 20
+const ROUNDS = process.env['TEST_SIZE'] === 'long' ? 3 : 1
+
+/**
+ * Moves each slot with keys to the next node, one after the other. Returns the number of moved
+ * slots.
+ */
+export const moveAllSlots = async ({ nodes }: RedisCluster): Promise<number> => {
+  let moved = 0
+  for (let round = 0; round < ROUNDS; round++) {
+    for (const [index, from] of nodes.entries()) {
+      for (const slot of await slotsInUse(from.redis)) {
+        await moveSlot(slot, { from, to: nodes[(index + 1) % nodes.length]!, all: nodes })
+        moved++
+      }
+    }
+  }
+  return moved
+}
+
+const slotsInUse = async (redis: ClusterNode['redis']): Promise<number[]> => {
+  const keys = await redis.keys('*')
+  return [...new Set(await Promise.all(keys.map((key) => redis.cluster('KEYSLOT', key))))]
+}
+
+type Move = { from: ClusterNode; to: ClusterNode; all: readonly ClusterNode[] }
+
+/** The same steps as `redis-cli --cluster reshard`. */
+const moveSlot = async (slot: number, { from, to, all }: Move): Promise<void> => {
+  const [fromId, toId] = (await Promise.all([from, to].map(({ redis }) => redis.cluster('MYID')))) as [string, string]
+  await to.redis.cluster('SETSLOT', slot, 'IMPORTING', fromId)
+  await from.redis.cluster('SETSLOT', slot, 'MIGRATING', toId)
+  const { username, password } = from.redis.options
+  for (;;) {
+    const keys = await from.redis.cluster('GETKEYSINSLOT', slot, KEYS_AT_ONCE)
+    if (keys.length === 0) break
+    const login = ['AUTH2', username ?? 'default', password!]
+    await from.redis.call('MIGRATE', '127.0.0.1', to.port, '', 0, 5_000, ...login, 'KEYS', ...keys)
+    await pause(BETWEEN_KEYS_MS)
+  }
+  for (const { redis } of [to, from, ...all.filter((node) => node !== from && node !== to)]) {
+    await redis.cluster('SETSLOT', slot, 'NODE', toId)
+  }
 }

@@ -1,8 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { randomBytes } from 'node:crypto'
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import process from 'node:process'
 import { Redis } from 'ioredis'
@@ -12,6 +11,7 @@ import { startRedis } from '../../cli/start/embedded/redis-server.ts'
 import type { Authority } from './certificates.ts'
 import { redisTlsSettings } from './serve-tls.ts'
 import { until } from './until.ts'
+import { startParts } from './temporary-directory.ts'
 
 export type RedisSentinel = {
   /** The address in the form of REDIS_URL. */
@@ -43,11 +43,8 @@ const WITHIN_MS = 120_000
  * One master, one replica and one sentinel, with passwords. With an authority, they use TLS with
  * each other and with clients.
  */
-export const startRedisSentinel = async (authority?: Authority): Promise<RedisSentinel> => {
-  const directory = mkdtempSync(join(tmpdir(), 'feedback-insights-sentinel-'))
-  const running = new AsyncDisposableStack()
-  running.defer(() => rmSync(directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 }))
-  try {
+export const startRedisSentinel = (authority?: Authority): Promise<RedisSentinel> => {
+  return startParts('sentinel', async (running, directory) => {
     const [password, sentinelPassword] = [randomBytes(16).toString('hex'), randomBytes(16).toString('hex')]
     const encrypted = async (dataDir: string) => {
       mkdirSync(dataDir, { recursive: true })
@@ -120,12 +117,8 @@ export const startRedisSentinel = async (authority?: Authority): Promise<RedisSe
         await master.startAgain()
         await until('the former master is a replica', async () => (await roleOf(atMaster)) === 'slave', WITHIN_MS)
       },
-      stop: () => running.disposeAsync(),
     }
-  } catch (error) {
-    await running.disposeAsync()
-    throw error
-  }
+  })
 }
 
 const roleOf = async (redis: Redis): Promise<string> => ((await redis.call('ROLE')) as [string])[0]

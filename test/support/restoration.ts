@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import process from 'node:process'
 import { startRedis } from '../../cli/start/embedded/redis-server.ts'
@@ -12,6 +11,7 @@ import { archiveAll, restoreTo, startArchivedPostgres, takeBackup } from './post
 import { assertWellAnswered } from './recovery.ts'
 import { requestsTo, type Service, startService } from './service.ts'
 import { startProcess } from './service-process.ts'
+import { startParts } from './temporary-directory.ts'
 
 /**
  * Contacts. Two of them are purged: one before the restored moment, one after it. No other text has
@@ -57,11 +57,8 @@ export const storedIds = async ({ sql }: Pick<Service, 'sql'>): Promise<Set<stri
  * Submits under load, takes a base backup meanwhile, and kills Postgres with many submissions after
  * the moment.
  */
-export const makeDisaster = async (): Promise<Disaster> => {
-  const running = new AsyncDisposableStack()
-  try {
-    const directory = mkdtempSync(join(tmpdir(), 'feedback-insights-restore-'))
-    running.defer(() => rmSync(directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 }))
+export const makeDisaster = (): Promise<Disaster> => {
+  return startParts('restore', async (running, directory) => {
     const postgres = await startArchivedPostgres(directory)
     let { server } = postgres
     running.defer(() => server.stop())
@@ -143,12 +140,8 @@ export const makeDisaster = async (): Promise<Disaster> => {
       },
       serve,
       run,
-      stop: () => running.disposeAsync(),
     }
-  } catch (error) {
-    await running.disposeAsync()
-    throw error
-  }
+  })
 }
 
 /** One submission of each kind. Another contact of the conversation stays. */

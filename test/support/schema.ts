@@ -1,10 +1,13 @@
 import { randomBytes } from 'node:crypto'
-import { migrate } from '../../db/schema/migrate.ts'
+import process from 'node:process'
+import { hashKeyFrom } from '../../contract/identity/keys.ts'
+import { migrate, type Migration, readMigrations } from '../../db/schema/migrate.ts'
 import { connectPostgres, type Sql } from '../../db/connection/postgres.ts'
-import { testMigrations } from './partitioned-migrations.ts'
 import { testServers } from './servers.ts'
 
 export type TestSchema = { name: string; sql: Sql; drop: () => Promise<void> }
+
+export const hashKey = hashKeyFrom('5a'.repeat(32))
 
 /** A new schema in the test server, and a pool for it. */
 export const emptySchema = async (connections = 4): Promise<TestSchema> => {
@@ -55,3 +58,43 @@ export const withOtherConnection = async (
     await sql.end({ timeout: 5 })
   }
 }
+
+/** The workspaces of a history, made like those of `npm run workspace`. */
+export const makeWorkspaces = async (sql: Sql, workspaceIds: readonly string[]): Promise<void> => {
+  await sql`
+    with made as (
+      insert into workspace (id, name) select w, w::text from unnest(${[...workspaceIds]}::uuid[]) as w
+      on conflict do nothing
+    )
+    insert into workspace_progress (workspace_id) select unnest(${[...workspaceIds]}::uuid[])
+    on conflict do nothing`
+}
+
+export const PARTITIONS = 4
+const TABLE = /^create table (\w+) \(\n([\s\S]*?)\n\)(?: with \(.*\))?;/gm
+
+/**
+ * Migrations with the change of docs/growing.md: every table that grows is partitioned by the
+ * workspace.
+ */
+export const partitionedMigrations = async (): Promise<Migration[]> =>
+  (await readMigrations()).map((migration) => ({ ...migration, text: partitioned(migration.text) }))
+
+/**
+ * The migrations of the tests: unchanged, or with `TEST_TABLES=partitioned` the partitioned ones.
+ */
+export const testMigrations = (): Promise<Migration[]> =>
+  process.env['TEST_TABLES'] === 'partitioned' ? partitionedMigrations() : readMigrations()
+
+const isOfWorkspace = (body: string): boolean => /primary key \(workspace_id/.test(body)
+
+const partitioned = (text: string): string =>
+  text.replaceAll(TABLE, (whole, name: string, body: string) => {
+    if (!isOfWorkspace(body)) return whole
+    const parts = Array.from(
+      { length: PARTITIONS },
+      (_, index) =>
+        `create table ${name}_${index} partition of ${name} for values with (modulus ${PARTITIONS}, remainder ${index});`,
+    )
+    return [`create table ${name} (\n${body}\n) partition by hash (workspace_id);`, ...parts].join('\n')
+  })

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import process from 'node:process'
 import { fileURLToPath } from 'node:url'
-import { SERVICE_COMMAND } from './service-runtime.ts'
+import { join } from 'node:path'
 
 export type ServiceProcess = {
   readonly pid: number
@@ -102,3 +102,21 @@ const readyPort = (output: string, event: string): number | undefined => {
   // The last line may be incomplete.
   return line?.endsWith('}') ? (JSON.parse(line) as { port: number }).port : undefined
 }
+
+/** A proxy that does not answer, for all requests. */
+export const DEAD_PROXY: Readonly<Record<string, string>> = Object.fromEntries(
+  ['HTTP_PROXY', 'http_proxy', 'HTTPS_PROXY', 'ALL_PROXY'].map((name) => [name, 'http://127.0.0.1:9']),
+)
+
+/**
+ * The runtime of a service's processes: Bun, or Deno if `npm test` sets TEST_RUNTIME or runs the
+ * tests on it.
+ */
+export const SERVICE_RUNTIME =
+  process.env['TEST_RUNTIME'] === 'deno' || process.versions['deno'] !== undefined ? 'deno' : 'bun'
+
+/** The words before a program of the service. */
+export const SERVICE_COMMAND: readonly [string, ...string[]] =
+  SERVICE_RUNTIME === 'bun'
+    ? [process.execPath]
+    : [join(root, 'node_modules', '.bin', 'deno'), 'run', '--allow-all', '--no-check']

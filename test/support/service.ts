@@ -6,7 +6,7 @@ import { closeQueues, type JobQueues, openQueues } from '../../queue/jobs/job-qu
 import { connectToWork, type RedisClient } from '../../queue/redis/connect-redis.ts'
 import { scanKeys } from '../../queue/redis/redis-servers.ts'
 import { type NetworkHost, programOn } from './network.ts'
-import { testMigrations } from './partitioned-migrations.ts'
+import { testMigrations } from './schema.ts'
 import { testServers } from './servers.ts'
 import { type ServiceProcess, startProcess } from './service-process.ts'
 import { until } from './until.ts'

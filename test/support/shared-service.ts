@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto'
-import process from 'node:process'
 import { makeToken } from '../../contract/token-format.ts'
 import { connectPostgres, type Sql } from '../../db/connection/postgres.ts'
 import { addToken } from '../../db/tokens.ts'
@@ -33,8 +32,6 @@ const SERVICES = {
   operated: { environment: { LOG_LEVEL: 'debug' } },
 } as const
 
-export const WORKING_CONNECTIONS = `working-${process.pid}`
-
 const started = new Map<keyof typeof SERVICES, Promise<Service>>()
 
 /**
@@ -50,10 +47,7 @@ export const sharedService = (): Promise<SharedService> => shareOf('working')
  */
 export const idleService = (): Promise<SharedService> => shareOf('idle')
 
-/**
- * The working service itself, with the tokens of its first workspace. Its connections to Postgres
- * have the name `WORKING_CONNECTIONS`.
- */
+/** The working service itself, with the tokens of its first workspace. */
 export const workingService = (): Promise<Service> => shareWhole('working')
 
 /**
@@ -68,16 +62,9 @@ const shareWhole = async (kind: keyof typeof SERVICES): Promise<Service> => ({
 })
 
 const startOnce = (kind: keyof typeof SERVICES): Promise<Service> => {
-  const starting = started.get(kind) ?? startKind(kind)
+  const starting = started.get(kind) ?? startService(SERVICES[kind])
   started.set(kind, starting)
   return starting
-}
-
-const startKind = (kind: keyof typeof SERVICES): Promise<Service> => {
-  const { environment, ...processes } = SERVICES[kind]
-  const url = new URL(testServers().databaseUrl)
-  if (kind === 'working') url.searchParams.set('application_name', WORKING_CONNECTIONS)
-  return startService({ ...processes, environment: { ...environment, DATABASE_URL: url.href } })
 }
 
 const shareOf = async (kind: 'working' | 'idle'): Promise<SharedService> => {

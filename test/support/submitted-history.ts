@@ -12,6 +12,7 @@ import { seeded } from './property-seed.ts'
 import type { Answer, Service } from './service.ts'
 import { type Dump, dumpModel, dumpTables } from './tables.ts'
 import { until } from './until.ts'
+import { PATHS } from '../end-to-end/interface-table.ts'
 
 const AT_ONCE = 8
 /** One in this many requests is repeated with its idempotency key. */
@@ -22,14 +23,6 @@ const HISTORY_LENGTH = 60
 const AFTER_TROUBLE_MS = 50
 /** Requests have pauses during a fault, since the model is slow with many thousands. */
 const BETWEEN_MS = 15
-
-const PATHS: Readonly<Record<Operation, string>> = {
-  create_feedback: '/feedbacks',
-  identify_contact: '/contacts/identify',
-  identify_account: '/accounts/identify',
-  submit_conversation: '/conversations',
-  purge_contact: '/contacts/purge',
-}
 
 export type HistoryService = Pick<
   Service,

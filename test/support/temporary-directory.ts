@@ -24,3 +24,23 @@ const isRemoved = (directory: string): boolean => {
     throw error
   }
 }
+
+/**
+ * Starts something of several parts, with a directory of its own. The parts end in reverse order:
+ * together, or at once if one of them does not start.
+ */
+export const startParts = async <T extends object>(
+  name: string,
+  start: (running: AsyncDisposableStack, directory: string) => Promise<T>,
+  parent = tmpdir(),
+): Promise<T & { readonly stop: () => Promise<void> }> => {
+  const directory = mkdtempSync(join(parent, `feedback-insights-${name}-`))
+  const running = new AsyncDisposableStack()
+  running.defer(() => rmSync(directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 }))
+  try {
+    return { ...(await start(running, directory)), stop: () => running.disposeAsync() }
+  } catch (error) {
+    await running.disposeAsync()
+    throw error
+  }
+}

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { describe, it } from 'node:test'
 import { isJsonObject, type JsonValue } from '../../../contract/json.ts'
-import { appWithoutStores } from '../../support/app-without-stores.ts'
 import { document, objectsIn, operations, resolve, resolved } from './openapi-document.ts'
 
 describe('the OpenAPI document', () => {
@@ -54,33 +53,5 @@ describe('the OpenAPI document', () => {
 
   it('names no host', () => {
     assert.doesNotMatch(JSON.stringify(document).replaceAll(/https:\/\/\w+\.example\//g, ''), /https?:\/\//)
-  })
-})
-
-describe('the service', () => {
-  const app = appWithoutStores()
-  const ask = (path: string, method = 'GET'): Promise<Response> =>
-    app.handle(new Request(`http://localhost${path}`, { method }))
-
-  it('serves the document without a token', async () => {
-    for (let times = 0; times < 2; times++) {
-      const response = await ask('/openapi.json')
-      assert.equal(response.status, 200)
-      assert.match(response.headers.get('content-type') ?? '', /^application\/json/)
-      assert.ok(response.headers.get('x-request-id'))
-      assert.deepEqual(await response.json(), document)
-    }
-  })
-
-  it('has every path of the document, and refuses requests without a token there', async () => {
-    for (const { at, method, operation } of operations) {
-      const { status, headers } = await ask(at.replace('{id}', '019b1c6e-0f3a-7c52-8d4e-6a2b9f1c7d35'), method)
-      const isOpen = operation.security?.length === 0
-      assert.equal(status, isOpen ? 200 : 401, at)
-      assert.equal(headers.has('www-authenticate'), !isOpen)
-      const { get, post } = document.paths[at]!
-      const allowed = [...(get ? ['GET'] : []), ...(post ? ['POST'] : [])]
-      assert.equal((await ask(at, 'PUT')).headers.get('allow'), allowed.join(', '), at)
-    }
   })
 })

@@ -1,16 +1,13 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { after, describe, it } from 'node:test'
 import { checkTimes } from '../../../cli/doctor/check-times.ts'
 import { createWorkspace } from '../../../db/workspaces/workspaces.ts'
-import { freshSchema, type TestSchema } from '../../support/schema.ts'
+import { freshSchema } from '../../support/schema.ts'
+
+const schema = await freshSchema()
+after(() => schema.drop())
 
 describe('the doctor', () => {
-  let schema: TestSchema
-  before(async () => {
-    schema = await freshSchema()
-  })
-  after(() => schema?.drop())
-
   it('finds feedback with times that mean "not set", or in the future, by workspace', async () => {
     const insert = async (workspace: string, times: readonly string[]): Promise<void> => {
       const { id } = (await createWorkspace(schema.sql, workspace))!

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { choosePurged, openIdKey, type PurgeCandidate } from '../../../contract/identity/purge-keys.ts'
-import { contactIdKey, contactSourceKey, emailKey, hashKeyFrom, idOfEpoch } from '../../../contract/identity/keys.ts'
+import { choosePurged, type PurgeCandidate } from '../../../contract/identity/purge-keys.ts'
+import { contactSourceKey, emailKey, hashKeyFrom } from '../../../contract/identity/keys.ts'
 
 const realm = { hashKey: hashKeyFrom('5a'.repeat(32)), workspaceId: '6f1b7c1e-52f1-4d0a-9c58-0c8f4f1f3a09' }
 
@@ -24,32 +24,6 @@ const candidates = (held: Readonly<Record<string, Held>>): PurgeCandidate[] =>
   }))
 
 describe('a purge', () => {
-  it('by an external id ends the contacts that have it in any source, with all their keys', () => {
-    const held = {
-      one: {
-        ids: [
-          ['CRM', 'ada'],
-          ['Chat', 'a-1'],
-        ],
-        email: 'a@x.example',
-      },
-      two: { ids: [['Chat', 'ada']] },
-    } as const
-    const chosen = choosePurged(realm, { id: 'ada' }, candidates(held))
-    assert.deepEqual(chosen.contactIds, ['one', 'two'])
-    const ended = [
-      contactSourceKey(realm, 'CRM', 'ada'),
-      contactSourceKey(realm, 'Chat', 'a-1'),
-      contactSourceKey(realm, 'Chat', 'ada'),
-      emailKey(realm, 'a@x.example'),
-    ]
-    assert.deepEqual(chosen.endedKeys.toSorted(), ended.toSorted())
-    const open = [openIdKey(realm, 'ada'), openIdKey(realm, 'a-1')]
-    assert.deepEqual(chosen.keys.toSorted(), [contactIdKey(realm, 'ada'), ...ended, ...open].toSorted())
-    const former = ['ada', 'a-1'].map((id) => idOfEpoch(contactIdKey(realm, id), 1))
-    assert.deepEqual(chosen.formerKeys.toSorted(), former.toSorted())
-  })
-
   it('in a source leaves the contact of another source, and records that name the id without a source', () => {
     const held = { one: { ids: [['CRM', 'ada']] }, two: { ids: [['Chat', 'ada']] } } as const
     const chosen = choosePurged(realm, { id: 'ada', source: 'Chat' }, candidates(held))
@@ -66,11 +40,5 @@ describe('a purge', () => {
     const chosen = choosePurged(realm, { email: 'A@x.example' }, all)
     assert.deepEqual(chosen.contactIds, ['meant', 'column'])
     assert.ok(!chosen.endedKeys.includes(emailKey(realm, 'a@x.example')), 'another contact still holds the email')
-  })
-
-  it('by email in a source ends a contact without external ids only if the source is API', () => {
-    const held = candidates({ anonymous: { email: 'a@x.example', isMeant: true } })
-    const purged = (source: string) => choosePurged(realm, { email: 'a@x.example', source }, held).contactIds
-    assert.deepEqual([purged('API'), purged('CRM')], [['anonymous'], []])
   })
 })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { contactSourceKey, emailKey, idOfEpoch } from '../../../contract/identity/keys.ts'
+import { emailKey } from '../../../contract/identity/keys.ts'
 import { findKeysToFree, freeKeys } from '../../../db/submissions/idempotency-keys.ts'
 import { findPurge } from '../../../db/purges/purge.ts'
 import { findReceipt } from '../../../db/submissions/receipts.ts'
@@ -21,24 +21,6 @@ const count = async (table: string): Promise<number> =>
   (await schema.sql`select from ${schema.sql(table)} where workspace_id = ${ws}`).count
 
 describe('the decision of a purge', () => {
-  it('ends a contact with its keys in all sources, and its next life has other ids', async () => {
-    await begin()
-    await rig.identify({ id: 'ada', source: 'CRM', properties: { $email: 'Ada@example.com' } })
-    const [former] = await schema.sql<{ id: string }[]>`select id from contact where workspace_id = ${ws}`
-    const { isMatched } = await rig.decide({ id: 'ada' })
-    assert.ok(isMatched)
-    for (const table of ['contact', 'contact_external_id', 'contact_email', 'contact_alias']) {
-      assert.equal(await count(table), 0, table)
-    }
-    const keys = await schema.sql`select key_id as id, epoch from purged_key where workspace_id = ${ws}`
-    const ended = [contactSourceKey(rig.realm, 'CRM', 'ada'), emailKey(rig.realm, 'ada@example.com')]
-    assert.deepEqual(new Map(keys.map(({ id, epoch }) => [id, epoch])), new Map(ended.map((id) => [id, 1])))
-    await rig.identify({ id: 'ada', source: 'CRM' })
-    const [next] = await schema.sql<{ id: string }[]>`select id from contact where workspace_id = ${ws}`
-    assert.equal(former!.id, ended[0])
-    assert.equal(next!.id, idOfEpoch(ended[0]!, 1))
-  })
-
   it('without a match leaves a receipt that says so', async () => {
     await begin()
     await rig.identify({ id: 'ada', source: 'CRM' })
@@ -73,17 +55,6 @@ describe('the decision of a purge', () => {
 })
 
 describe('the removal of a purge', () => {
-  it('leaves a record that a later submission has replaced', async () => {
-    await begin()
-    await rig.feedback({ sourceId: 'T-1', contact: { email: 'ann@example.com' } })
-    const purge = await rig.decide({ email: 'ann@example.com' })
-    await rig.feedback({ sourceId: 'T-1', contact: { email: 'ann@example.com' } })
-    assert.deepEqual(await rig.remove(purge), { ...NOTHING, contacts: 1, feedback: 1 })
-    const [feedback] = await schema.sql<{ isNew: boolean; hasContact: boolean }[]>`
-      select first_number = number as "isNew", contact_id is not null as "hasContact" from feedback where workspace_id = ${ws}`
-    assert.deepEqual(feedback, { isNew: true, hasContact: true })
-  })
-
   it('removes an empty conversation even if a later submission gives one of its messages a contact', async () => {
     await begin()
     await rig.conversation({

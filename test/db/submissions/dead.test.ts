@@ -13,9 +13,8 @@ import {
 import { findPurge } from '../../../db/purges/purge.ts'
 import { readPosition } from '../../../db/submissions/position.ts'
 import { findReceipt } from '../../../db/submissions/receipts.ts'
-import { hashKey } from '../../support/deliveries.ts'
 import { createPurgeRig, type PurgeRig } from '../../support/purge-rig.ts'
-import { sharedSchema } from '../../support/schema.ts'
+import { hashKey, sharedSchema } from '../../support/schema.ts'
 
 const schema = await sharedSchema()
 const CREATED_AT = '2026-01-01T00:00:00Z'
@@ -105,16 +104,6 @@ describe('a dead submission', () => {
       (await listBegunReplays(schema.sql, { afterMs: 0, limit: 100 })).filter((replay) => replay.id === id).length,
       0,
     )
-  })
-
-  it('is removed when its replay is applied', async () => {
-    const submission = feedback({ email: 'ada@example.com' })
-    const id = await aside(submission)
-    await markReplayed(schema.sql, workspaceId, id)
-    await rig.apply({ ...submission, number: feedback({}).number, originalNumber: submission.number })
-    assert.equal(await stateOf(id), 'applied')
-    assert.equal(await findDead(schema.sql, id), undefined)
-    assert.deepEqual(await progress(), { applied: 1, purged: 0, dead: 0 })
   })
 
   it('can be dropped, unless it is queued again', async () => {

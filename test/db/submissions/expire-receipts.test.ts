@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { after, before, describe, it } from 'node:test'
+import { after, describe, it } from 'node:test'
 import { expireReceipts } from '../../../db/submissions/receipts.ts'
 import { findMissingReceipts } from '../../../db/submissions/receipts.ts'
-import { makeWorkspaces } from '../../support/deliveries.ts'
-import { freshSchema, type TestSchema } from '../../support/schema.ts'
+import { freshSchema, makeWorkspaces } from '../../support/schema.ts'
+
+const schema = await freshSchema()
+after(() => schema.drop())
 
 const MS_PER_DAY = 86_400_000
 
@@ -15,12 +17,6 @@ const idOf = (time: number): string => {
 }
 
 describe('receipts', () => {
-  let schema: TestSchema
-  before(async () => {
-    schema = await freshSchema()
-  })
-  after(() => schema.drop())
-
   it('expire some days after acceptance, except receipts of dead, queued or recently replayed submissions', async () => {
     const workspaces = [randomUUID(), randomUUID()]
     await makeWorkspaces(schema.sql, workspaces)

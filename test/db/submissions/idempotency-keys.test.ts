@@ -4,9 +4,8 @@ import { IDEMPOTENCY_SECONDS } from '../../../contract/limits.ts'
 import { setAside } from '../../../db/submissions/dead.ts'
 import { findIdempotencyKeys } from '../../../db/submissions/idempotency-keys.ts'
 import { readPosition } from '../../../db/submissions/position.ts'
-import { hashKey } from '../../support/deliveries.ts'
 import { createPurgeRig, type PurgeRig } from '../../support/purge-rig.ts'
-import { sharedSchema } from '../../support/schema.ts'
+import { hashKey, sharedSchema } from '../../support/schema.ts'
 
 const schema = await sharedSchema()
 const MICROSECONDS = 1_000_000

@@ -3,10 +3,9 @@ import process from 'node:process'
 import { describe, it } from 'node:test'
 import * as fc from 'fast-check'
 import { readTexts, storeTags, type Share } from '../../../db/tags/tagging.ts'
-import { hashKey } from '../../support/deliveries.ts'
 import { seeded } from '../../support/property-seed.ts'
 import { createPurgeRig, type PurgeRig } from '../../support/purge-rig.ts'
-import { sharedSchema } from '../../support/schema.ts'
+import { hashKey, sharedSchema } from '../../support/schema.ts'
 
 const schema = await sharedSchema()
 const HISTORIES = process.env['TEST_SIZE'] === 'long' ? 500 : 25

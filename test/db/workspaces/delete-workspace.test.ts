@@ -27,10 +27,9 @@ import {
 } from '../../../db/workspaces/workspaces.ts'
 import { applyStrides } from '../../../worker/apply/apply-strides.ts'
 import { submissionHistories } from '../../model/submission-arbitrary.ts'
-import { applyHistory, hashKey } from '../../support/deliveries.ts'
 import { seeded } from '../../support/property-seed.ts'
 import { createPurgeRig } from '../../support/purge-rig.ts'
-import { freshSchema, type TestSchema } from '../../support/schema.ts'
+import { freshSchema, hashKey, makeWorkspaces, type TestSchema } from '../../support/schema.ts'
 import { clearTables, dumpTables } from '../../support/tables.ts'
 
 const HISTORIES = process.env['TEST_SIZE'] === 'long' ? 100 : 3
@@ -120,7 +119,10 @@ describe('deleting a workspace', () => {
       const id = (await createWorkspace(schema.sql, `goes-${history}`))!.id
       await clearTables(schema.sql)
       await schema.sql`delete from workspace_progress where workspace_id = ${stays}`
-      await applyHistory(schema.sql, historyOf(stays, 10))
+      await makeWorkspaces(schema.sql, [stays])
+      await applyStrides({ sql: schema.sql, hashKey }, [
+        { workspaceId: stays, after: 0, submissions: historyOf(stays, 10) },
+      ])
       const untouched = await dumpTables(schema.sql)
       const stride = { workspaceId: id, after: 0, submissions: historyOf(id, 20) }
       const workers = Array.from({ length: AT_ONCE }, () => applyStrides({ sql: schema.sql, hashKey }, [stride]))

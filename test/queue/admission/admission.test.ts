@@ -85,32 +85,6 @@ describe('submissions that are admitted together', () => {
     assert.equal(time, Math.floor(number / MICROSECONDS_PER_MS))
   })
 
-  it('have a receipt each, unlike refused ones', async () => {
-    const workspaceId = randomUUID()
-    const requests = [asked({ workspaceId }), asked({ workspaceId, full: true }), asked({ workspaceId })]
-    const [one, , other] = await together(requests)
-    const find = (id: string) => room.log.findQueued(workspaceId, id)
-    for (const admission of [one, other]) assert.ok(await find(entered(admission).submissionId))
-    const inPlace = (place: string): string => entered(one).submissionId.slice(0, -1) + place
-    for (const none of [inPlace('0'), inPlace('2'), inPlace('4'), randomUUID()]) {
-      assert.equal(await find(none), undefined)
-    }
-  })
-
-  it('share a limit: of two hundred the first ten pass', async () => {
-    const workspaceId = randomUUID()
-    const limit = { tokens: TOKENS, windowMs: 60_000 }
-    const admitted = await together(Array.from({ length: AT_ONCE }, () => asked({ workspaceId, limit })))
-    assert.deepEqual(outcomes(admitted), [
-      ...Array<string>(TOKENS).fill('admitted'),
-      ...Array<string>(AT_ONCE - TOKENS).fill('rate-limited'),
-    ])
-    const remaining = admitted.map((one) => ('bucket' in one ? one.bucket?.remaining : undefined))
-    assert.deepEqual(remaining.slice(0, TOKENS + 1), [9, 8, 7, 6, 5, 4, 3, 2, 1, 0, 0])
-    assert.equal(await room.redis.llen(namesOf(workspaceId).bucket('create_feedback')), TOKENS)
-    assert.equal((await totalsOf(workspaceId)).queued, TOKENS)
-  })
-
   it('are judged separately by operation, limit and pressure', async () => {
     const workspaceId = randomUUID()
     const limit = { tokens: 1, windowMs: 60_000 }

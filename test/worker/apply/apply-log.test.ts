@@ -5,8 +5,8 @@ import type { Submission } from '../../../contract/submission.ts'
 import { applyStrides } from '../../../worker/apply/apply-strides.ts'
 import { openApplyRig, type ApplyRig } from '../../support/apply-rig.ts'
 import { feedbackBody } from '../../support/below-the-ingress.ts'
-import { hashKey } from '../../support/deliveries.ts'
 import { until } from '../../support/until.ts'
+import { hashKey } from '../../support/schema.ts'
 
 const NUL = 'bad \u0000'
 const MANY = 10_000
@@ -111,22 +111,6 @@ describe('a worker that applies logs', () => {
       rig.logged('submission_dead').map(({ attempts, fault }) => [attempts, fault]),
       [[8, 'PostgresError 40P01']],
     )
-  })
-
-  it('finds a submission that kills workers, by deaths, and applies all others', async () => {
-    const workspaceId = await rig.makeWorkspace()
-    const ids = await rig.admit(workspaceId, withOne(100, 37, 'deadly'))
-    const deadly = ids[37]!
-    const deaths = await rig.applyWithDeaths(workspaceId, 'deadly')
-    const states = await rig.statesOf(workspaceId)
-    assert.deepEqual(
-      ids.filter((id) => states[id] !== 'applied'),
-      [deadly],
-    )
-    assert.equal(states[deadly], 'dead')
-    assert.ok(deaths < 20, `${deaths} deaths`)
-    const [receipt] = await rig.sql<{ error: string }[]>`select error from submission where id = ${deadly}`
-    assert.equal(receipt!.error, 'GivenUp stalled')
   })
 
   it('applies submissions again that a promoted standby of Postgres lacks', async () => {

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { beforeEach, describe, it } from 'node:test'
+import * as v from 'valibot'
 import { contactIdKey, contactSourceKey, ownId } from '../../../contract/identity/keys.ts'
-import type { Submission } from '../../../contract/submission.ts'
+import type { Operation, Submission } from '../../../contract/submission.ts'
 import { applyStrides } from '../../../worker/apply/apply-strides.ts'
 import type { StrideResult } from '../../../worker/apply/stride-work.ts'
-import { hashKey, makeWorkspaces } from '../../support/deliveries.ts'
-import { sharedSchema } from '../../support/schema.ts'
-import { submissionsOf } from '../../support/submissions-of.ts'
+import { hashKey, makeWorkspaces, sharedSchema } from '../../support/schema.ts'
+import { SCHEMAS } from '../../model/submission-arbitrary.ts'
 
 const { sql } = await sharedSchema()
 const FIRST = 1_000_000
@@ -70,21 +70,6 @@ describe('applying a stride', () => {
     assert.notEqual(held!['id'], contactSourceKey(realm(), 'API', '1'), 'a purged id is never given again')
   })
 
-  it('moves all records of an absorbed contact before it continues', async () => {
-    const MORE_THAN_A_STEP = 1_100
-    const email = { contact: { email: 'ann@example.org' } }
-    const [first, ...others] = given([
-      ...Array.from({ length: MORE_THAN_A_STEP }, () => feedback(email)),
-      contact({ id: '1', properties: { $email: 'ann@example.org' } }),
-      feedback(email),
-    ])
-    await applied([first!, ...others])
-    const rows = await sql<{ contact_id: string }[]>`
-      select distinct contact_id from feedback where workspace_id = ${workspaceId}`
-    assert.deepEqual([...rows], [{ contact_id: contactSourceKey(realm(), 'API', '1') }])
-    assert.equal((await sql`select from pending_move where workspace_id = ${workspaceId}`).length, 0)
-  })
-
   it('fills metadata of contacts that are too large to be loaded together', async () => {
     const large = 'x'.repeat(10_000)
     const properties = Object.fromEntries(Array.from({ length: 10 }, (_, at) => [`k${at}`, large]))
@@ -128,17 +113,6 @@ describe('applying a stride', () => {
       })),
     )
   })
-
-  it('skips a replay that is already applied', async () => {
-    const [first] = given([contact({ id: '1', properties: { $name: 'Ann' } })])
-    await applied([first!])
-    const replay = { ...first!, number: FIRST + 5, originalNumber: FIRST }
-    const result = await applied([replay], FIRST)
-    assert.deepEqual(result, { outcome: 'applied', position: FIRST + 5, applied: [], found: [replay], decided: [] })
-    const [counted] =
-      await sql`select applied::int, superseded::int from workspace_progress where workspace_id = ${workspaceId}`
-    assert.deepEqual(counted, { applied: 1, superseded: 0 })
-  })
 })
 
 const conversation = (id: string) => ({
@@ -148,3 +122,21 @@ const conversation = (id: string) => ({
   contacts: [],
   messages: [],
 })
+
+type Given = { operation: Operation; body: unknown } & Partial<
+  Pick<Submission, 'submissionId' | 'seenPosition' | 'originalNumber' | 'idempotency'>
+>
+
+/** Submissions of one workspace with consecutive numbers and validated bodies. */
+const submissionsOf = (workspaceId: string, firstNumber: number, given: readonly Given[]): Submission[] =>
+  given.map(
+    ({ operation, body, ...more }, at) =>
+      ({
+        workspaceId,
+        submissionId: randomUUID(),
+        number: firstNumber + at,
+        operation,
+        body: v.parse(SCHEMAS[operation], body),
+        ...more,
+      }) as Submission,
+  )

@@ -14,21 +14,6 @@ const propagate = (conversation: JsonObject, own: JsonObject): JsonObject =>
   )
 
 describe('properties that a conversation propagates', () => {
-  it('give a message the keys that it lacks; a key of the message wins', () => {
-    assert.deepEqual(propagate({ a: 1, b: 2 }, { b: 3, c: 4 }), { a: 1, b: 3, c: 4 })
-  })
-
-  it('replace nested objects as a whole, and null is a value', () => {
-    assert.deepEqual(propagate({ a: { x: 1 }, b: 1 }, { a: { y: 2 }, b: null }), { a: { y: 2 }, b: null })
-  })
-
-  it('keep __proto__ as data, from either side', () => {
-    const hostile = JSON.parse('{"__proto__":{"polluted":true}}') as JsonObject
-    assert.equal(JSON.stringify(propagate(hostile, {})), '{"__proto__":{"polluted":true}}')
-    assert.equal(JSON.stringify(propagate({ a: 1 }, hostile)), '{"a":1,"__proto__":{"polluted":true}}')
-    assert.equal(({} as JsonObject)['polluted'], undefined)
-  })
-
   it('are left out unless the conversation asks for them', () => {
     const message = { properties: { b: 1 } as JsonObject } as MessageRecord
     assert.deepEqual(rawDataOf(message, {} as ConversationRecord, { a: 1 }), { b: 1 })

@@ -17,9 +17,8 @@ import {
   sweepAllLogs,
 } from '../../../worker/maintenance.ts'
 import { feedbackBody } from '../../support/below-the-ingress.ts'
-import { hashKey } from '../../support/deliveries.ts'
 import { asked, entered, openQueueRoom } from '../../support/queue-room.ts'
-import { freshSchema, type TestSchema } from '../../support/schema.ts'
+import { freshSchema, hashKey, type TestSchema } from '../../support/schema.ts'
 import { until } from '../../support/until.ts'
 
 const SECOND = 1_000_000
