@@ -136,6 +136,13 @@ describe('the package of the client', () => {
         assert.equal(messages.length, 2)
       })
 
+      itWhere('has a program that names its variables', isHere('node') ? undefined : 'there is no node', () => {
+        const env = { ...process.env, FEEDBACK_URL: service.urls[0], FEEDBACK_TOKEN: '' }
+        const program = join(directory, 'node_modules', '.bin', 'feedback-insights-mcp')
+        const { status, stderr } = spawnSync(program, { input: '', env, encoding: 'utf8' })
+        assert.deepEqual([status, stderr.slice(0, 16)], [1, 'Set FEEDBACK_URL'])
+      })
+
       for (const [runtime, command] of Object.entries(RUNTIMES)) {
         itWhere(`runs on ${runtime}`, isHere(command[0]!) ? undefined : `there is no ${runtime}`, async () => {
           const source = `${installer} ${runtime}`

@@ -52,6 +52,11 @@ const TABLES: readonly Case[] = [
     { lines: ['line 2', 'line 3', 'line 4'], refused: [] },
   ],
   [
+    'the delimiter by the commonest number of columns, not by the largest',
+    'title;description\na;one, two\nb;one, two\nc;three\nd;four;;more\n',
+    { lines: ['line 2', 'line 3', 'line 4'] },
+  ],
+  [
     'a given delimiter',
     'description:title\na,b:c\n',
     { bodies: [{ description: 'a,b', title: 'c' }] },

@@ -100,6 +100,22 @@ describe('waking workers', () => {
     await wake.ended()
   })
 
+  it('keeps failed jobs of tagging for operators, and few of other jobs', async () => {
+    const kept = (['wake', 'backlog', 'removal', 'tagging', 'webhook'] as const).map(async (name) => {
+      const worker = openWorker(name, async () => {}, { connection: room.redis, prefix: room.prefix, concurrency: 1 })
+      await worker.close()
+      return [name, worker.opts.removeOnFail?.count]
+    })
+    const few = 1_000
+    assert.deepEqual(Object.fromEntries(await Promise.all(kept)), {
+      wake: few,
+      backlog: few,
+      removal: few,
+      tagging: undefined,
+      webhook: few,
+    })
+  })
+
   it('adds a removal of a purge once, even if it is called repeatedly', async () => {
     const { close } = ownQueues()
     const removal = { workspaceId: randomUUID(), purgeId: randomUUID() }

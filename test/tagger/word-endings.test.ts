@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { singular } from '../../tagger/word-endings.ts'
+import { isNoNoun, singular } from '../../tagger/word-endings.ts'
 
 const pairs = [
   ['apps', 'app'],
@@ -26,3 +26,12 @@ for (const [plural, expected] of pairs) {
     assert.equal(singular(plural), expected)
   })
 }
+
+test('a verb is known by its root, with or without an e, a doubled letter or an ending', () => {
+  const verbs = ['exporting', 'running', 'making', 'added', 'stopped', 'deleting', 'crashes']
+  const nouns = ['exports', 'screens', 'battery', 'apps']
+  assert.deepEqual(
+    [...verbs, ...nouns].filter((word) => isNoNoun('en', word)),
+    verbs,
+  )
+})
