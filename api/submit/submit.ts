@@ -102,8 +102,8 @@ export const validate = (
   intake: Intake<'workspaceId' | 'value'>,
 ): Intake<Valid> | RefusedIntake => {
   const { request, kind, key, value, mostProblems } = intake
-  const isStrictly = isStrict(request.headers)
-  const checked = checkBody(kind.schema, storable(value), { isStrict: isStrictly, most: mostProblems })
+  const options = { isStrict: isStrict(request.headers), most: mostProblems }
+  const checked = checkBody(kind.schema, storable(value), options)
   if ('problems' in checked) return { refusal: { refused: 'invalid', problems: checked.problems } }
   const body = checked.valid
   if (key === null) return { ...intake, body, idempotency: undefined }
