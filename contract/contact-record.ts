@@ -3,7 +3,7 @@ import {
   about,
   dateTime,
   externalId,
-  givenSource,
+  sourceOrNull,
   object,
   openAmount,
   openObject,
@@ -70,7 +70,7 @@ export const contactRecord = object(
     properties: about(v.nullish(contactProperties), 'Facts about the contact. Absent keys keep their value.'),
     account: about(v.nullish(accountRecord), 'Its account, identified along with it. Absent or null changes nothing.'),
     source: about(
-      v.nullish(givenSource),
+      v.nullish(sourceOrNull),
       'Only contacts of this source system are searched and changed. Without it all sources are searched, and a contact ' +
         'that has to be created belongs to `API`, or to the source of the conversation.',
     ),

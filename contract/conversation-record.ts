@@ -6,7 +6,7 @@ import {
   dateTime,
   flag,
   freeObject,
-  givenSource,
+  sourceOrNull,
   identifier,
   list,
   object,
@@ -40,7 +40,7 @@ export const messageRecord = object(
 export type MessageRecord = v.InferOutput<typeof messageRecord>
 
 const storedSource = v.pipe(
-  givenSource,
+  sourceOrNull,
   v.transform((given) => given ?? DEFAULT_SOURCE),
 )
 

@@ -5,7 +5,7 @@ import {
   dateTime,
   flag,
   freeObject,
-  givenSource,
+  sourceOrNull,
   identifier,
   list,
   NO_PLACEHOLDER,
@@ -120,7 +120,7 @@ export const feedbackRecord = object(
       'The project that it is about. Used when `projectId` is absent or unknown.',
     ),
     projectId: about(v.nullish(identifier), 'The project that it is about, by the id that this service gave it.'),
-    source: about(v.nullish(givenSource), 'The system that the feedback comes from. If absent or null, `API`.'),
+    source: about(v.nullish(sourceOrNull), 'The system that the feedback comes from. If absent or null, `API`.'),
     sourceId: about(
       v.nullish(identifier),
       'The id of the record in its source, such as the key of a ticket. The same source and `sourceId` again replace the ' +

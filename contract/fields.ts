@@ -63,7 +63,7 @@ export const shortText = textOfAtMost(MAX_IDENTIFIER_CHARACTERS)
 export const identifier = v.pipe(shortText, v.nonEmpty('a string that is not empty'))
 
 /** The source of a record. A blank source counts as absent. */
-export const givenSource = v.pipe(
+export const sourceOrNull = v.pipe(
   shortText,
   v.transform((value) => (value.trim() === '' ? null : value)),
 )

@@ -41,7 +41,7 @@ export const createProcessors = (
 ): Readonly<Record<QueueName, Processor>> & { stop: () => void } => {
   const { redis, prefix, queues, metrics } = dependencies
   const quarantine = createQuarantine()
-  const logs = createApplyLogs({
+  const applying = createApplyLogs({
     ...dependencies,
     logs: createLog(redis, prefix),
     quarantine,
@@ -55,12 +55,12 @@ export const createProcessors = (
     othersWait: async () => (await queues.backlog.getWaitingCount()) > 0 || (await queues.backlog.isPaused()),
   })
   return {
-    wake: async (job) => logs.apply(dataOf(job, wakeJob).workspaceIds, false),
-    backlog: (job) => metrics.deep(async () => logs.apply(dataOf(job, wakeJob).workspaceIds, true)),
+    wake: async (job) => applying.apply(dataOf(job, wakeJob).workspaceIds, false),
+    backlog: (job) => metrics.deep(async () => applying.apply(dataOf(job, wakeJob).workspaceIds, true)),
     removal: (job) => quarantine.shared(() => runRemoval(dependencies, job)),
     tagging: (job) => quarantine.shared(() => generateTags(dependencies, job)),
     webhook: (job) => deliverChanges(dependencies, job),
-    stop: logs.stop,
+    stop: applying.stop,
   }
 }
 

@@ -54,9 +54,9 @@ export const choosePurged = (
     holders.length > 0 && holders.every((id) => contactIds.includes(id))
   const externalIds = gone.flatMap((contact) => contact.externalIds)
   const sourceKeys = externalIds.map(({ source, externalId }) => contactSourceKey(realm, source, externalId))
-  const ownIds = externalIds.filter(areGone)
-  const ownEmails = gone.flatMap((contact) => contact.emails).filter(areGone)
-  const emails = ownEmails.map(({ email }) => emailKey(realm, email))
+  const freedIds = externalIds.filter(areGone)
+  const freedEmails = gone.flatMap((contact) => contact.emails).filter(areGone)
+  const emails = freedEmails.map(({ email }) => emailKey(realm, email))
   return {
     contactIds,
     endedKeys: unique([...sourceKeys, ...emails]),
@@ -64,9 +64,9 @@ export const choosePurged = (
       ...purgeKeys(realm, wanted),
       ...sourceKeys,
       ...emails,
-      ...ownIds.map(({ externalId }) => openIdKey(realm, externalId)),
+      ...freedIds.map(({ externalId }) => openIdKey(realm, externalId)),
     ]),
-    formerKeys: unique(ownIds.map(({ externalId, epoch }) => idOfEpoch(contactIdKey(realm, externalId), epoch))),
+    formerKeys: unique(freedIds.map(({ externalId, epoch }) => idOfEpoch(contactIdKey(realm, externalId), epoch))),
   }
 }
 

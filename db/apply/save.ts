@@ -175,9 +175,9 @@ const TOO_MANY = 'P0999'
 /** Saves all changes, or nothing. */
 export const save = async (sql: Sql, { workspaceIds, progress, changes, waits }: SaveRequest): Promise<Saved> => {
   const counts = numberChanges(changes)
-  const moves = progress.map((own) => ({ ...own, changes: counts.get(own.w) ?? 0 }))
+  const positions = progress.map((own) => ({ ...own, changes: counts.get(own.w) ?? 0 }))
   const tables = TABLES.map((table) => (changes[table].length > 0 ? JSON.stringify(changes[table]) : null))
-  const parameters = [`{${workspaceIds.join()}}`, waits, JSON.stringify(moves), ...tables]
+  const parameters = [`{${workspaceIds.join()}}`, waits, JSON.stringify(positions), ...tables]
   try {
     const rows = await sql.unsafe<{ kind: 'busy' | 'moves'; w: number }[]>(QUERY, parameters, { prepare: true })
     const busy = rows.filter(({ kind }) => kind === 'busy').map(({ w }) => w)

@@ -45,8 +45,8 @@ export const loadPurge = async (
 }
 
 /**
- * `decided`: the contacts and their keys are removed, and records are to be removed. `unmatched`:
- * it matched nothing. `busy`: another worker has moved the position, or the workspace is deleted.
+ * `decided`: it matched contacts, whose keys are removed, or records and dead submissions; all of
+ * them are to be removed. `unmatched`: it matched nothing. `busy`: another worker has moved the position, or the workspace is deleted.
  */
 export type PurgeOutcome = 'decided' | 'unmatched' | 'busy'
 

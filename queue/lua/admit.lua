@@ -9,8 +9,8 @@
 -- KEYS state never (why: `never` in keys.ts)
 -- ARGV 1 how the keys begin, 2 floor, 3 seconds of idempotency, 4 ID_BASE of the entry
 --      (log-entry.ts), 5 waiting bytes beyond which the log is full, 6 how many of the submissions
---      were in the log before, 7 the requests as JSON (`askedOf` in call-admit.ts), then the item
---      of each.
+--      were in the log before, 7 the requests as JSON (`scriptRequest` in call-admit.ts), then the
+--      item of each.
 -- Returns for each request `outcome remaining reset number former`, as far as they exist. The last
 -- text is `first empty identify purge deep leased`: the number of the first place, then 1 or 0
 -- each.

@@ -193,18 +193,18 @@ const textIn = (properties: { [key: string]: JsonValue | undefined } | null | un
 const epochKeysOf = (realm: Realm, submission: Submission): string[] => {
   switch (submission.operation) {
     case 'create_feedback':
-      return keysOfFeedback(realm, submission)
+      return epochKeysOfFeedback(realm, submission)
     case 'identify_contact':
-      return keysOfContact(realm, submission.body, DEFAULT_SOURCE)
+      return epochKeysOfContact(realm, submission.body, DEFAULT_SOURCE)
     case 'submit_conversation':
-      return keysOfConversation(realm, submission)
+      return epochKeysOfConversation(realm, submission)
     case 'identify_account':
     case 'purge_contact':
       return []
   }
 }
 
-const keysOfFeedback = (realm: Realm, { body, submissionId }: SubmissionOf<'create_feedback'>): string[] => {
+const epochKeysOfFeedback = (realm: Realm, { body, submissionId }: SubmissionOf<'create_feedback'>): string[] => {
   const ids = body.isExternalContactId ? [body.contactId, body.contact?.id].filter((id) => id != null) : []
   const email = canonicalEmail(body.contact?.email ?? '')
   const weakKey =
@@ -212,15 +212,15 @@ const keysOfFeedback = (realm: Realm, { body, submissionId }: SubmissionOf<'crea
   return [...ids.map((id) => contactIdKey(realm, id)), weakKey]
 }
 
-const keysOfContact = (realm: Realm, { id, source }: ContactRecord, defaultSource: string): string[] => [
+const epochKeysOfContact = (realm: Realm, { id, source }: ContactRecord, defaultSource: string): string[] => [
   contactIdKey(realm, id),
   contactSourceKey(realm, source ?? defaultSource, id),
 ]
 
-const keysOfConversation = (realm: Realm, { body }: SubmissionOf<'submit_conversation'>): string[] => {
+const epochKeysOfConversation = (realm: Realm, { body }: SubmissionOf<'submit_conversation'>): string[] => {
   const senders = new Set(body.messages.flatMap(({ contactId }) => contactId ?? []))
   return [
-    ...sourcedContacts(body).flatMap((contact) => keysOfContact(realm, contact, body.source)),
+    ...sourcedContacts(body).flatMap((contact) => epochKeysOfContact(realm, contact, body.source)),
     ...Array.from(senders, (id) => contactIdKey(realm, id)),
   ]
 }

@@ -20,14 +20,14 @@ export type StrideResult =
   | {
       outcome: 'applied'
       position: number
-      /** The submissions that this call applied, with purges that matched no contact. */
+      /** The submissions that this call applied, with purges that matched nothing. */
       applied: AppliedSubmission[]
       /**
-       * Submissions at or below the position at loading: another writer applied them, or they were
-       * lost.
+       * Submissions that need no fold. At or below the loaded position: another writer applied them,
+       * or they were lost. Replays whose receipt is no longer queued.
        */
       found: Submission[]
-      /** Purges that matched contacts. Their records are still to be removed. */
+      /** Purges that matched something: contacts, waiting records or dead submissions to remove. */
       decided: SubmissionOf<'purge_contact'>[]
     }
 

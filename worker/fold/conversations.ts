@@ -14,7 +14,7 @@ import type { Unresolved } from './profiles.ts'
 type ConversationSubmission = SubmissionOf<'submit_conversation'>
 type Conversation = {
   /** The conversation may be stored, so its unloaded parts are unknown. */
-  isStored: boolean
+  mayBeStored: boolean
   /**
    * The greatest known `updatedAt` of all submissions, and the number of the submission that the
    * row shows.
@@ -46,9 +46,9 @@ export class Conversations {
 
   /** Takes the requested conversations and the rows of the stored ones. */
   learn(asked: ReadonlyMap<string, number>, rows: readonly LoadedRow[]): void {
-    for (const id of asked.keys()) this.#conversations.set(id, openConversation({ isStored: false }))
+    for (const id of asked.keys()) this.#conversations.set(id, openConversation({ mayBeStored: false }))
     for (const { kind, id, version, number } of rows)
-      if (kind === 'conversation') this.#conversations.set(id, openConversation({ isStored: true, version, number }))
+      if (kind === 'conversation') this.#conversations.set(id, openConversation({ mayBeStored: true, version, number }))
   }
 
   /**
@@ -73,8 +73,8 @@ export class Conversations {
     }
     conversation.isTouched = true
     const senders = this.#identifyContacts(submission, conversation, identify)
-    const isEach = !isLate && originalNumber === undefined
-    const written = this.messages.write({ id, isStored: conversation.isStored, submission, senders, isEach })
+    const writesAll = !isLate && originalNumber === undefined
+    const written = this.messages.write({ id, mayBeStored: conversation.mayBeStored, submission, senders, writesAll })
     return { id, state: originalNumber !== undefined && isLate && written === 0 ? 'superseded' : 'applied' }
   }
 
@@ -97,7 +97,8 @@ export class Conversations {
 
   #open(id: string): Conversation {
     let conversation = this.#conversations.get(id)
-    if (conversation === undefined) this.#conversations.set(id, (conversation = openConversation({ isStored: true })))
+    if (conversation === undefined)
+      this.#conversations.set(id, (conversation = openConversation({ mayBeStored: true })))
     return conversation
   }
 
@@ -123,8 +124,8 @@ export class Conversations {
   }
 }
 
-const openConversation = (known: { isStored: boolean; version?: number | null; number?: number }): Conversation => ({
-  isStored: known.isStored,
+const openConversation = (known: { mayBeStored: boolean; version?: number | null; number?: number }): Conversation => ({
+  mayBeStored: known.mayBeStored,
   version: known.version ?? null,
   number: known.number ?? 0,
   record: undefined,

@@ -20,14 +20,14 @@ type Message = {
 }
 type Stored = { number: number; version: number | null }
 /**
- * The messages of one submission. `isEach`: no stored message can be newer, so each one is written.
+ * The messages of one submission. `writesAll`: no stored message can be newer, so each one is written.
  */
-export type Written = {
+export type Incoming = {
   id: string
-  isStored: boolean
+  mayBeStored: boolean
   submission: SubmissionOf<'submit_conversation'>
   senders: ReadonlyMap<string, Profile>
-  isEach: boolean
+  writesAll: boolean
 }
 
 /** The messages of a stride. */
@@ -51,15 +51,15 @@ export class Messages {
   }
 
   /** Writes each message unless a newer submission has written it. Returns how many. */
-  write(written: Written): number {
-    const { id: conversation, submission, senders } = written
+  write(incoming: Incoming): number {
+    const { id: conversation, submission, senders } = incoming
     const { body, number } = submission
     const properties = unflattenIf(body.shouldUnflattenProperties, body.properties)
     const version = body.updatedAt == null ? undefined : postgresDateTime(body.updatedAt)
     let count = 0
     for (const record of lastOfEach(body.messages, (message) => message.id)) {
       const id = ownId(this.realm, 'message', conversation, record.id)
-      if (!written.isEach && this.#isNewer(id, written)) continue
+      if (!incoming.writesAll && this.#isNewer(id, incoming)) continue
       const rawData = rawDataOf(record, body, properties)
       const sender = this.#senderOf(record, senders, body.source)
       this.#messages.set(id, { conversation, record, rawData, sender, number, version })
@@ -88,19 +88,19 @@ export class Messages {
     }
   }
 
-  #isNewer(id: string, { id: conversationId, isStored, submission }: Written): boolean {
-    const held = this.#held(id, conversationId, isStored)
+  #isNewer(id: string, { id: conversationId, mayBeStored, submission }: Incoming): boolean {
+    const held = this.#held(id, conversationId, mayBeStored)
     if (held === undefined) return false
     const { originalNumber, body } = submission
     if (originalNumber !== undefined && held.number > originalNumber) return true
     return body.updatedAt != null && held.version !== null && instantOf(postgresDateTime(body.updatedAt)) < held.version
   }
 
-  #held(id: string, conversationId: string, isStored: boolean): Stored | undefined {
+  #held(id: string, conversationId: string, mayBeStored: boolean): Stored | undefined {
     const written = this.#messages.get(id)
     if (written !== undefined)
       return { number: written.number, version: written.version === undefined ? null : instantOf(written.version) }
-    if (isStored && !this.#stored.has(id)) throw new Missing({ kind: 'messages', conversationId })
+    if (mayBeStored && !this.#stored.has(id)) throw new Missing({ kind: 'messages', conversationId })
     return this.#stored.get(id)
   }
 
