@@ -20,7 +20,8 @@ type Message = {
 }
 type Stored = { number: number; version: number | null }
 /**
- * The messages of one submission. `writesAll`: no stored message can be newer, so each one is written.
+ * The messages of one submission. `writesAll`: no stored message can be newer, so each one is
+ * written.
  */
 export type Incoming = {
   id: string
