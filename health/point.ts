@@ -51,7 +51,7 @@ export type Point = Rates & {
   loopDelaySeconds: number | null
   /** Purges whose records are being removed. */
   purgesUnderWay: number | null
-  /** Keys that purges have ended. */
+  /** Keys that purges have removed. */
   purgedKeys: number | null
   /** Webhooks whose deliveries fail, and webhooks that have ended. */
   webhooksFailing: number | null

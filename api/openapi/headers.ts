@@ -18,7 +18,7 @@ export const RESPONSE_HEADERS = {
   ),
   'Preference-Applied': header(
     'The preferences that the service followed: `wait` when the submission finished in time, `handling=strict` whenever it ' +
-      'was asked for. A page of changes has `wait` if the answer waited for them.',
+      'was asked for. A page of changes has `wait` if the request asked to wait and the page is not empty.',
   ),
   'RateLimit-Policy': header(
     'Sent to permitted callers of an operation with a limit: its name, the number of submissions (`q`), and the seconds in ' +

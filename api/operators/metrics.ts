@@ -149,7 +149,7 @@ const ALONE: readonly (readonly [name: string, help: string, value: (condition: 
     ({ redis }) => redis?.maxBytes,
   ],
   ['feedback_insights_purges_under_way', 'Purges whose records are being removed.', ({ purges }) => purges?.underWay],
-  ['feedback_insights_purged_keys', 'Keys that purges have ended.', ({ purges }) => purges?.purgedKeys],
+  ['feedback_insights_purged_keys', 'Keys that purges have removed.', ({ purges }) => purges?.purgedKeys],
   [
     'feedback_insights_webhooks_failing',
     'Webhooks that do not confirm deliveries.',
@@ -162,11 +162,11 @@ const tellBodies = ({ gauge }: ProcessMetrics, bodies: () => BodyFigures): void 
   gauge(
     {
       name: 'feedback_insights_bytes_in_hand',
-      help: 'Bytes of bodies that this process reads, parses and validates.',
+      help: 'Bytes of bodies that this process reads, parses and validates, and of large answers that it writes.',
     },
     () => figureOf(bodies().bytes),
   )
-  gauge({ name: 'feedback_insights_bytes_in_hand_max', help: 'Bytes of bodies that it may have in hand.' }, () =>
+  gauge({ name: 'feedback_insights_bytes_in_hand_max', help: 'Bound of feedback_insights_bytes_in_hand.' }, () =>
     figureOf(bodies().mostBytes),
   )
 }
@@ -189,9 +189,7 @@ const tellQueues = ({ gauge }: ProcessMetrics, queues: () => readonly QueueDepth
   )
 }
 
-/**
- * Few series, even with a thousand workspaces; a workspace keeps its series as long as it waits.
- */
+/** Few series, even with a thousand workspaces. */
 const WAITING_SHOWN = 10
 
 const tellWaiting = ({ gauge }: ProcessMetrics, loads: () => readonly WorkspaceLoad[]): void => {
