@@ -46,7 +46,10 @@ export type Candidate = {
   events: number
   /** Occurrences near a word of praise or blame in the same clause. */
   opinionated: number
-  /** The same, and those after only a determiner: the battery died. Mostly subjects of clauses. */
+  /**
+   * Occurrences as the first words of a clause, with or without a determiner: the battery died. Most
+   * are the subject of the clause.
+   */
   leading: number
   /**
    * Occurrences before a word of failure or a negation: the app crashes, the search does not work.

@@ -55,10 +55,12 @@ const whileOthersSubmit = async (
   const over = new AbortController()
   const startedAt = new Date()
   let statementMs = 0
+  let submitted = 0
   const submitOn = async (token: string): Promise<void> => {
     while (!over.signal.aborted) {
       const body = feedbackBody(takeNumbers(1), { people: 100 })
       await postJson(service, { token, path: '/feedbacks', body })
+      submitted++
       await pause(EVERY_MS)
     }
   }
@@ -71,7 +73,7 @@ const whileOthersSubmit = async (
   const others = [submitOn(neighbour), submitOn(service.token), watch()]
   const took = await work().finally(() => over.abort())
   await Promise.all(others)
-  const waits = await untilApplied(service, startedAt)
+  const waits = await untilApplied(service, { since: startedAt, submitted })
   return { work: took, statementMs, ...waits }
 }
 
@@ -98,19 +100,22 @@ const longestStatement = async ({ sql }: Service): Promise<number> => {
   return row!.ms
 }
 
-/** The longest time from acceptance until it was applied, by workspace, of feedback since then. */
+/**
+ * Waits until this many feedback since then are applied. Returns the longest time from acceptance
+ * until then, by workspace.
+ */
 const untilApplied = async (
   { sql, workspaceId }: Service,
-  since: Date,
+  { since, submitted }: { since: Date; submitted: number },
 ): Promise<{ neighbourMs: number; ownMs: number }> => {
   for (;;) {
-    const [row] = await sql<{ queued: number; neighbour: number; own: number }[]>`
-      select count(*) filter (where finished_at is null)::int as queued,
+    const [row] = await sql<{ applied: number; neighbour: number; own: number }[]>`
+      select count(finished_at)::int as applied,
         coalesce(max(ms) filter (where workspace_id <> ${workspaceId}), 0) as neighbour,
         coalesce(max(ms) filter (where workspace_id = ${workspaceId}), 0) as own
       from submission, lateral (select extract(epoch from finished_at - accepted_at)::float * 1000) as took (ms)
       where accepted_at >= ${since} and operation = 'create_feedback'`
-    if (row!.queued === 0) return { neighbourMs: row!.neighbour, ownMs: row!.own }
+    if (row!.applied >= submitted) return { neighbourMs: row!.neighbour, ownMs: row!.own }
     await pause(EVERY_MS)
   }
 }

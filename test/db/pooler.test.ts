@@ -47,8 +47,8 @@ const startPgbouncer = async (databaseUrl: string, schema: string): Promise<Pool
     'default_pool_size = 4',
   ]
   writeFileSync(file, `${lines.join('\n')}\n`)
-  const asOther = process.getuid?.() === 0 ? ['-u', 'nobody'] : []
-  const child = spawn('pgbouncer', ['-q', ...asOther, file], { stdio: ['ignore', 'ignore', 'inherit'] })
+  const asNobody = process.getuid?.() === 0 ? ['-u', 'nobody'] : []
+  const child = spawn('pgbouncer', ['-q', ...asNobody, file], { stdio: ['ignore', 'ignore', 'inherit'] })
   const kill = (): void => void child.kill('SIGKILL')
   process.once('exit', kill)
   await until('the pooler listens', async () => !(await isPortFree(port)))
