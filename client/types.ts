@@ -26,7 +26,7 @@ export type FeedbackSubmission = {
   readonly project?: ProjectReference | null | undefined
   /** The project that it is about, by the id that this service gave it. */
   readonly projectId?: string | null | undefined
-  /** The system that the feedback comes from. If absent or null, `API`. */
+  /** The system that the feedback comes from. If absent, null or blank, `API`. */
   readonly source?: string | null | undefined
   /** The id of the record in its source, such as the key of a ticket. The same source and `sourceId` again replace the record, which keeps its own id. Without `sourceId` every submission creates a record. */
   readonly sourceId?: string | null | undefined

@@ -120,7 +120,7 @@ export const feedbackRecord = object(
       'The project that it is about. Used when `projectId` is absent or unknown.',
     ),
     projectId: about(v.nullish(identifier), 'The project that it is about, by the id that this service gave it.'),
-    source: about(v.nullish(sourceOrNull), 'The system that the feedback comes from. If absent or null, `API`.'),
+    source: about(v.nullish(sourceOrNull), 'The system that the feedback comes from. If absent, null or blank, `API`.'),
     sourceId: about(
       v.nullish(identifier),
       'The id of the record in its source, such as the key of a ticket. The same source and `sourceId` again replace the ' +
