@@ -59,8 +59,7 @@ const ask = async (
       limit: dependencies.limitOf(kind.operation),
       idempotency,
       mostBytes: dependencies.pressure.bytesLeft(),
-      full: pressure !== undefined,
-      peek,
+      mode: peek ? 'peek' : pressure && 'judge',
     })
     if (admission.outcome === 'admitted') dependencies.pressure.added(bodyText.length)
     return resultOf(dependencies, admission, { operation: kind.operation, pressure })

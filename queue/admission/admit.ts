@@ -5,7 +5,7 @@ import { coalesce } from '../../runtime/coalesce.ts'
 import {
   type AdmissionRequest,
   type Admit,
-  type ScriptRequest,
+  type AskRequest,
   type ScriptAnswer,
   callAdmit,
   createSendAdmit,
@@ -62,7 +62,7 @@ export const createAdmit = (dependencies: AdmitDependencies): Admit => {
   }
 }
 
-type Ask = (request: ScriptRequest) => Promise<ScriptAnswer>
+type Ask = (request: AskRequest) => Promise<ScriptAnswer>
 
 /**
  * A larger body is sent only after the script would admit it, so that a refused one costs Redis
@@ -70,11 +70,11 @@ type Ask = (request: ScriptRequest) => Promise<ScriptAnswer>
  */
 const SENT_AT_ONCE_CHARACTERS = 64 * 1024
 
-const askInSteps = async (ask: Ask, request: ScriptRequest): Promise<ScriptAnswer> => {
-  const mayEnter = request.peek !== true && request.full !== true
-  if (mayEnter && request.bodyText.length <= SENT_AT_ONCE_CHARACTERS) return ask(request)
-  const judged = await ask({ ...request, bodyText: '', full: true })
-  return mayEnter && judged.outcome === 'full' ? ask(request) : judged
+const askInSteps = async (ask: Ask, request: AskRequest): Promise<ScriptAnswer> => {
+  const { mode, bodyText } = request
+  if (mode === undefined && bodyText.length <= SENT_AT_ONCE_CHARACTERS) return ask(request)
+  const judged = await ask({ ...request, bodyText: '', mode: mode ?? 'judge' })
+  return mode === undefined && judged.outcome === 'full' ? ask(request) : judged
 }
 
 const CALL_WEIGHT = 1_000
@@ -110,7 +110,7 @@ const createAsk = (dependencies: AdmitDependencies): Ask => {
 const askAndWake = async (
   { prefix, wake, floorOf, send }: AdmitDependencies & { send: SendAdmit },
   workspaceId: string,
-  requests: readonly ScriptRequest[],
+  requests: readonly AskRequest[],
 ): Promise<ScriptAnswer[]> => {
   // The floor is read last, so that no failover can happen between it and the call.
   const floor = (await floorOf?.(workspaceId)) ?? 0

@@ -27,10 +27,11 @@ export type AdmissionRequest = {
   idempotency?: Idempotency | undefined
   /** Refuse the submission while its workspace has more waiting bytes than this. */
   mostBytes?: number
-  /** Refuse the submission, but report the rate limit without using it up. */
-  full?: boolean
-  /** Only look up the idempotency key. */
-  peek?: boolean
+  /**
+   * `peek`: only look up the idempotency key. `judge`: answer `full` instead of admitting the
+   * submission, which leaves the rate limit as it is.
+   */
+  mode?: 'peek' | 'judge' | undefined
 }
 
 /** The state of the log before the submission. */
@@ -68,7 +69,7 @@ export type Admit = (request: AdmissionRequest) => Promise<Admission>
 
 /** The record of the idempotency key in Postgres. */
 export type Known = IdempotencyRecord | 'nothing'
-export type ScriptRequest = AdmissionRequest & Pick<ItemParts, 'again'> & { known?: Known | undefined }
+export type AskRequest = AdmissionRequest & Pick<ItemParts, 'again'> & { known?: Known | undefined }
 /** `unknown-key`: only Postgres can tell whether the idempotency key was used before. */
 export type ScriptAnswer = Admission | { outcome: 'unknown-key' }
 
@@ -102,7 +103,7 @@ type Called = { answers: ScriptAnswer[]; toWake?: WakeSize }
 export const callAdmit = async (
   { prefix, send }: { prefix: string; send: SendAdmit },
   { workspaceId, floor }: { workspaceId: string; floor: number },
-  requests: readonly ScriptRequest[],
+  requests: readonly AskRequest[],
 ): Promise<Called> => {
   const { keys, begin } = keysOfScript(prefix, workspaceId)
   const idBase = idBaseOf(newId())
@@ -110,7 +111,7 @@ export const callAdmit = async (
   const again = requests.filter((request) => request.again !== undefined).length
   const settings = [begin, floor, IDEMPOTENCY_SECONDS, compactId(idBase), Math.floor(mostBytes), again]
   const entries = [
-    JSON.stringify(requests.map((request, at) => scriptRequest(request, idBase, at + 1))),
+    JSON.stringify(requests.map((request, at) => scriptArgument(request, idBase, at + 1))),
     ...requests.map(itemText),
   ]
   const { texts, isReplicated } = await send([...keys, ...settings, ...entries])
@@ -146,20 +147,20 @@ const unreplicated = (answer: ScriptAnswer): ScriptAnswer =>
     : answer
 
 /** A request in the form of the script. JSON leaves out undefined members. */
-const scriptRequest = (request: ScriptRequest, idBase: string, place: number) => {
-  const { operation, limit, idempotency, known } = request
+const scriptArgument = (request: AskRequest, idBase: string, place: number) => {
+  const { operation, mode, limit, idempotency, known } = request
   // The script assigns the number, and with it the time of the id. `readFormer` inserts the time.
   const submissionId = submissionIdIn({ idBase, first: 0 }, place)
   return {
     operation,
     letter: letterOf(operation),
-    mode: request.peek === true ? 'peek' : request.full === true ? 'full' : 'open',
+    mode,
     tokens: limit?.tokens,
     windowMs: limit?.windowMs,
-    record: idempotency?.key,
-    body: idempotency?.body,
+    keyHash: idempotency?.key,
+    bodyHash: idempotency?.body,
     known: known && (known === 'nothing' ? '' : recordOf(known)),
-    begin: idempotency && recordBegin({ body: idempotency.body, submissionId }),
+    recordBegin: idempotency && recordBegin({ body: idempotency.body, submissionId }),
   }
 }
 

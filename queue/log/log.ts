@@ -97,8 +97,8 @@ export type TakeRequest = {
   applied?: number | undefined
   /** Moves the noted position back to this one, since Postgres has an older position. */
   rewindTo?: number | undefined
-  /** The bound of strides to note; Infinity for a full stride. */
-  stride?: number | undefined
+  /** How many submissions the next strides may have; Infinity for full ones. */
+  bound?: number | undefined
 }
 
 /** `submissions` and `bytes` are for each workspace. Without submissions, no lease is taken. */
@@ -127,7 +127,7 @@ export type Taken =
       /** The number behind which the submissions were read. */
       after: number
       /** How many submissions a stride may have; Infinity for a full one. */
-      stride: number
+      bound: number
       /** How many workers died of the first submission in quarantine. */
       quarantineDeaths: number
     }
@@ -137,7 +137,7 @@ export const FULL_STRIDE_SUBMISSIONS = 500
 /** A call blocks Redis for milliseconds. */
 const WORKSPACES_AT_ONCE = 100
 
-type Answer = 0 | 1 | 2 | [after: string, stride: string, quarantineDeaths: number | string, ...entries: string[]]
+type Answer = 0 | 1 | 2 | [after: string, bound: string, quarantineDeaths: number | string, ...entries: string[]]
 
 /** Takes the next submissions of logs, as lua/take.lua describes. */
 export const createTake = (
@@ -149,35 +149,35 @@ export const createTake = (
     const settings = [worker, leaseMs, submissions, bytes, takesDeep ? 1 : 0, redoMs, FULL_STRIDE_SUBMISSIONS]
     const answers = await take(
       settings,
-      requests.map(({ workspaceId, applied, rewindTo, stride }) => ({
+      requests.map(({ workspaceId, applied, rewindTo, bound }) => ({
         workspaceId,
-        values: [applied ?? '', rewindTo ?? '', strideText(stride)],
+        values: [applied ?? '', rewindTo ?? '', boundText(bound)],
       })),
     )
     return answers.map((answer, at) => readAnswer(requests[at]!.workspaceId, answer, submissions))
   }
 }
 
-const strideText = (stride: number | undefined): number | string => {
-  if (stride === undefined) return ''
-  return Number.isFinite(stride) ? stride : 'full'
+const boundText = (bound: number | undefined): number | string => {
+  if (bound === undefined) return ''
+  return Number.isFinite(bound) ? bound : 'full'
 }
 
 const readAnswer = (workspaceId: string, answer: Answer, most: number): Taken => {
   if (answer === 0) return { outcome: 'idle' }
   if (answer === 1) return { outcome: 'leased' }
   if (answer === 2) return { outcome: 'deep' }
-  const [after, strideOrNone, quarantineDeaths, ...entries] = answer
-  const stride = strideOrNone === '' ? Infinity : Number(strideOrNone)
+  const [after, boundOrNone, quarantineDeaths, ...entries] = answer
+  const bound = boundOrNone === '' ? Infinity : Number(boundOrNone)
   const submissions = entries
     .flatMap((value) => readEntry(workspaceId, value))
     .filter(({ number }) => number > Number(after))
-    .slice(0, Math.min(most, stride))
+    .slice(0, Math.min(most, bound))
   return {
     outcome: 'taken',
     submissions,
     after: Number(after),
-    stride,
+    bound,
     quarantineDeaths: Number(quarantineDeaths),
   }
 }

@@ -9,7 +9,7 @@
 -- KEYS state never (why: `never` in keys.ts)
 -- ARGV 1 how the keys begin, 2 floor, 3 seconds of idempotency, 4 ID_BASE of the entry
 --      (log-entry.ts), 5 waiting bytes beyond which the log is full, 6 how many of the submissions
---      were in the log before, 7 the requests as JSON (`scriptRequest` in call-admit.ts), then the
+--      were in the log before, 7 the requests as JSON (`scriptArgument` in call-admit.ts), then the
 --      item of each.
 -- Returns for each request `outcome remaining reset number former`, as far as they exist. The last
 -- text is `first empty identify purge deep leased`: the number of the first place, then 1 or 0
@@ -67,14 +67,14 @@ end
 
 local records, names, isBookWhole = {}, {}, true
 for _, request in ipairs(requests) do
-  if request.record then names[#names + 1] = request.record end
+  if request.keyHash then names[#names + 1] = request.keyHash end
 end
 if #names > 0 then
   for i, record in ipairs(call('HMGET', book, unpack(names))) do records[names[i]] = record end
   isBookWhole = (state.forgotten or 0) <= oldestRecord
 end
 local function formerOf(request)
-  local record = request.record and (records[request.record] or request.known)
+  local record = request.keyHash and (records[request.keyHash] or request.known)
   if not record or record == '' then return end
   local body, submission, number = readRecord(record)
   if number > oldestRecord then return body, submission, whole(number) end
@@ -86,15 +86,15 @@ for i, request in ipairs(requests) do
   local bucket = bucketOf(request)
   local formerBody, former, formerNumber = formerOf(request)
   letters[i] = '-'
-  if former and formerBody ~= request.body then answers[i] = 'other-body ' .. describe(bucket, request)
+  if former and formerBody ~= request.bodyHash then answers[i] = 'other-body ' .. describe(bucket, request)
   elseif former then
     answers[i] = 'repeated ' .. describe(bucket, request) .. ' ' .. formerNumber .. ' ' .. former
     -- A write that changes nothing: a WAIT behind it then covers the former admission, too.
-    if records[request.record] then call('HSET', book, request.record, records[request.record]) end
-  elseif request.record and not isBookWhole and not request.known then answers[i] = 'unknown-key - -'
+    if records[request.keyHash] then call('HSET', book, request.keyHash, records[request.keyHash]) end
+  elseif request.keyHash and not isBookWhole and not request.known then answers[i] = 'unknown-key - -'
   elseif request.mode == 'peek' then answers[i] = 'fresh - -'
   elseif bucket and bucket.spent >= request.tokens then answers[i] = 'rate-limited ' .. describe(bucket, request)
-  elseif isFull or request.mode == 'full' then answers[i] = 'full ' .. describe(bucket, request)
+  elseif isFull or request.mode == 'judge' then answers[i] = 'full ' .. describe(bucket, request)
   else
     if bucket then spend(bucket) end
     last = first + i - 1
@@ -103,11 +103,11 @@ for i, request in ipairs(requests) do
     letters[i], items[#items + 1] = request.letter, ARGV[7 + i]
     isPurge = isPurge or request.letter == 'p'
     if request.letter == 'i' or request.letter == 'c' then identify = last end
-    if request.record then
-      records[request.record] = request.begin .. format('%x', last)
-      newKeys[#newKeys + 1] = request.record
-      newRecords[#newRecords + 1] = request.record
-      newRecords[#newRecords + 1] = records[request.record]
+    if request.keyHash then
+      records[request.keyHash] = request.recordBegin .. format('%x', last)
+      newKeys[#newKeys + 1] = request.keyHash
+      newRecords[#newRecords + 1] = request.keyHash
+      newRecords[#newRecords + 1] = records[request.keyHash]
     end
   end
 end

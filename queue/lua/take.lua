@@ -2,15 +2,15 @@
 -- and reads from it. The step that sees an empty log also releases the lease, so that a later
 -- admission finds no lease and wakes a worker: no wake is lost.
 --
--- A lease that ran out without a release is a death of a worker. It halves the stride that the
--- worker took. In quarantine, at a stride of one, it is counted as a quarantine death instead.
+-- A lease that ran out without a release is a death of a worker. It halves the bound of
+-- the next strides. In quarantine, at a bound of one, it is counted as a quarantine death instead.
 --
 -- KEYS state never (why: `never` in keys.ts), of the first workspace. ARGV 1 worker, 2 ms of a
 -- lease, 3 submissions, 4 bytes, 5 whether to take deep logs, 6 ms for which applied entries are
 -- kept, 7 the full stride; then for each workspace how its keys begin, and applied, rewindTo and
--- stride, or empty texts.
+-- the bound of the next strides, or empty texts.
 -- Returns for each 0 (idle), 1 (leased), 2 (deep), or a list: the number behind which it
--- was read, stride or an empty text, quarantine deaths, then entries.
+-- was read, the bound or an empty text, quarantine deaths, then entries.
 local worker, leaseMs, submissions, mostBytes = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local takesDeep, redoMs, fullStride = ARGV[5] == '1', tonumber(ARGV[6]), tonumber(ARGV[7])
 local call = redis.call
@@ -22,19 +22,19 @@ local ENTRIES_AT_ONCE, LARGE_BYTES = 8, 100000
 local LEAST_HELD = 32
 
 local function noteDeath(key, state)
-  if state.stride == 1 and state.quarantine then
+  if state.bound == 1 and state.quarantine then
     state.deaths = (state.deaths or 0) + 1
     call('HSET', key, 'deaths', state.deaths)
   else
     local held = math.max(LEAST_HELD, state.took or fullStride)
-    state.stride = math.max(1, math.floor(math.min(state.stride or fullStride, held) / 2))
-    call('HSET', key, 'stride', state.stride)
+    state.bound = math.max(1, math.floor(math.min(state.bound or fullStride, held) / 2))
+    call('HSET', key, 'bound', state.bound)
   end
 end
 
-local function noteStride(key, state, stride)
-  state.stride = stride ~= 'full' and tonumber(stride) or nil
-  if state.stride then call('HSET', key, 'stride', stride) else call('HDEL', key, 'stride') end
+local function noteBound(key, state, bound)
+  state.bound = bound ~= 'full' and tonumber(bound) or nil
+  if state.bound then call('HSET', key, 'bound', bound) else call('HDEL', key, 'bound') end
 end
 
 -- Counts the submissions of an entry behind a number.
@@ -65,7 +65,7 @@ local function read(log, after, last, most)
   return values, count
 end
 
-local function take(begin, applied, rewindTo, stride)
+local function take(begin, applied, rewindTo, bound)
   local key, state = begin .. 'state', readState(begin)
   -- The workspace is deleted, or this Redis is new.
   if state.number == 0 then return IDLE end
@@ -73,7 +73,7 @@ local function take(begin, applied, rewindTo, stride)
   if isOthers and isLeased(state, nowMs) then return LEASED end
   if isOthers and state['until'] <= nowMs then noteDeath(key, state) end
   if state.holder ~= worker then call('HDEL', key, 'quarantine') end
-  if stride ~= '' then noteStride(key, state, stride) end
+  if bound ~= '' then noteBound(key, state, bound) end
   if applied and applied > state.applied then
     notePosition(begin, state, applied)
     state.deaths = nil
@@ -87,9 +87,9 @@ local function take(begin, applied, rewindTo, stride)
   end
   if state.applied >= state.number then return release(IDLE) end
   if not takesDeep and isDeep(state) then return release(DEEP_LOG) end
-  local answer = {whole(state.applied), tostring(state.stride or ''), state.deaths or 0}
+  local answer = {whole(state.applied), tostring(state.bound or ''), state.deaths or 0}
   if submissions == 0 then return release(answer) end
-  local most = math.min(submissions, state.stride or submissions)
+  local most = math.min(submissions, state.bound or submissions)
   local values, count = read(begin .. 'log', state.applied, state.number, most)
   if #values == 0 then
     notePosition(begin, state, state.number)

@@ -27,9 +27,9 @@ describe('the lease of a log', () => {
   ): Promise<Taken> => (await room.log.take([{ workspaceId, ...request }], takeSettings({ worker, ...settings })))[0]!
   const outcomeOf = async (...given: Parameters<typeof take>): Promise<Taken['outcome']> =>
     (await take(...given)).outcome
-  const strideOf = (taken: Taken): number => {
+  const boundOf = (taken: Taken): number => {
     assert.equal(taken.outcome, 'taken')
-    return taken.stride
+    return taken.bound
   }
   const deathsOf = (taken: Taken): number => {
     assert.equal(taken.outcome, 'taken')
@@ -52,7 +52,7 @@ describe('the lease of a log', () => {
     assert.equal(await outcomeOf(workspaceId, 'b'), 'leased')
     await room.log.release('a', [workspaceId])
     const taken = await take(workspaceId, 'b')
-    assert.equal(strideOf(taken), Infinity)
+    assert.equal(boundOf(taken), Infinity)
   })
 
   it('is released by the step that sees the log empty, so that the next wake finds it free', async () => {
@@ -69,7 +69,7 @@ describe('the lease of a log', () => {
     await take(workspaceId, 'a')
     const noted = await take(workspaceId, 'a', { applied: await firstOf(workspaceId), settings })
     assert.deepEqual([noted.outcome, noted.outcome === 'taken' && noted.submissions], ['taken', []])
-    assert.equal(strideOf(await take(workspaceId, 'b')), Infinity)
+    assert.equal(boundOf(await take(workspaceId, 'b')), Infinity)
     assert.equal(await outcomeOf(workspaceId, 'a', { settings }), 'leased')
   })
 
@@ -88,7 +88,7 @@ describe('the lease of a log', () => {
     const workspaceId = await logWith(400)
     await take(workspaceId, 'a', { settings: { submissions: 300 } })
     await die(workspaceId)
-    assert.equal(strideOf(await take(workspaceId, 'b')), 150)
+    assert.equal(boundOf(await take(workspaceId, 'b')), 150)
   })
 
   it('of a small log that ended does not make it deep at once, and leads to strides of one in the end', async () => {
@@ -97,7 +97,7 @@ describe('the lease of a log', () => {
     for (let death = 0; death < 10; death++) {
       await take(workspaceId, `worker ${death}`)
       await die(workspaceId)
-      strides.push(strideOf(await take(workspaceId, `worker ${death + 1}`)))
+      strides.push(boundOf(await take(workspaceId, `worker ${death + 1}`)))
     }
     assert.deepEqual(strides, [16, 8, 4, 2, 1, 1, 1, 1, 1, 1])
     const alone = await take(workspaceId, 'worker 10')
@@ -108,16 +108,16 @@ describe('the lease of a log', () => {
     const workspaceId = await logWith(1)
     await take(workspaceId, 'a')
     await die(workspaceId)
-    assert.equal(strideOf(await take(workspaceId, 'a')), Infinity)
+    assert.equal(boundOf(await take(workspaceId, 'a')), Infinity)
   })
 
   it('notes a stride, and forgets it when it is full', async () => {
     const workspaceId = await logWith(5)
-    assert.equal(strideOf(await take(workspaceId, 'a', { stride: 2 })), 2)
+    assert.equal(boundOf(await take(workspaceId, 'a', { bound: 2 })), 2)
     const taken = await take(workspaceId, 'a')
     assert.equal(taken.outcome === 'taken' && taken.submissions.length, 2)
-    assert.equal(strideOf(await take(workspaceId, 'a', { stride: Infinity })), Infinity)
-    assert.equal(await room.redis.hexists(stateOf(workspaceId), 'stride'), 0)
+    assert.equal(boundOf(await take(workspaceId, 'a', { bound: Infinity })), Infinity)
+    assert.equal(await room.redis.hexists(stateOf(workspaceId), 'bound'), 0)
   })
 
   it('counts only deaths in quarantine, at a stride of one', async () => {
@@ -127,7 +127,7 @@ describe('the lease of a log', () => {
       await die(workspaceId)
       return deathsOf(await take(workspaceId, next))
     }
-    await take(workspaceId, 'a', { stride: 1 })
+    await take(workspaceId, 'a', { bound: 1 })
     assert.equal(await kill('a', 'b'), 0)
     await room.log.noteQuarantine(workspaceId)
     assert.equal(await kill('b', 'c'), 1)
@@ -143,7 +143,7 @@ describe('the lease of a log', () => {
 
   it('forgets deaths in quarantine when the worker lives, or its submission is applied', async () => {
     const workspaceId = await logWith(2)
-    await take(workspaceId, 'a', { stride: 1 })
+    await take(workspaceId, 'a', { bound: 1 })
     for (const worker of ['a', 'b']) {
       await room.log.noteQuarantine(workspaceId)
       await die(workspaceId)
@@ -163,7 +163,7 @@ describe('the lease of a log', () => {
       (await sweepLogs(room.redis, room.prefix, { workspaceIds: [workspaceId], waitedMs: 0, redoMs: 0 })).toWake.length,
       1,
     )
-    assert.equal(strideOf(await take(workspaceId, 'b')), Infinity)
+    assert.equal(boundOf(await take(workspaceId, 'b')), Infinity)
   })
 
   it('of a deep log is given back by a worker without deep logs', async () => {
@@ -174,8 +174,8 @@ describe('the lease of a log', () => {
     assert.equal(await outcomeOf(workspaceId, 'a', { settings }), 'deep')
     assert.equal(await outcomeOf(workspaceId, 'b'), 'taken')
     const short = await logWith(1)
-    assert.equal(await outcomeOf(short, 'a', { settings, stride: 15 }), 'deep')
-    assert.equal(await outcomeOf(short, 'a', { settings, stride: 16 }), 'taken')
+    assert.equal(await outcomeOf(short, 'a', { settings, bound: 15 }), 'deep')
+    assert.equal(await outcomeOf(short, 'a', { settings, bound: 16 }), 'taken')
     const large = randomUUID()
     await room.admit(asked({ workspaceId: large, bodyText: JSON.stringify({ description: 'x'.repeat(300_000) }) }))
     assert.equal(await outcomeOf(large, 'a', { settings }), 'deep')

@@ -57,7 +57,7 @@ export const applyDeep = async (dependencies: StrideDependencies, stride: TakenS
   const spans = beginStride(tracing, 'backlog', stride.submissions)
   // Only deaths make strides of one, so this submission may be the one that kills workers.
   const { results, dead, postponedMs, ms } =
-    stride.stride === 1
+    stride.bound === 1
       ? await quarantine.exclusive(() => timed(() => applyInQuarantine(dependencies, stride)))
       : await quarantine.shared(() => timed(() => applyHalving(dependencies, stride)))
   endStride(spans, dead)
@@ -103,19 +103,19 @@ const noteTimes = (
 ): (number | undefined)[] => {
   const weights = strides.map(({ submissions }) => weightOf(submissions))
   const all = weights.reduce((sum, weight) => sum + weight, 0)
-  return strides.map(({ workspaceId, stride, submissions }, at) => {
+  return strides.map(({ workspaceId, bound, submissions }, at) => {
     const share = weights[at]! / all
     onApplyTime(workspaceId, (ms * share) / 1_000)
-    return strideSizes.next({ workspaceId, stride, submissions: submissions.length, ms, share })
+    return strideSizes.next({ workspaceId, bound, submissions: submissions.length, ms, share })
   })
 }
 
 const isApplied = (result: StrideResult): result is AppliedStride => result.outcome === 'applied'
 
 /**
- * The outcome of the last result of a workspace. `stride`: the bound to note for its next strides.
+ * The outcome of the last result of a workspace. `bound`: for its next strides.
  */
-const outcomeOf = (workspaceId: string, last: StrideResult | undefined, stride?: number): ApplyOutcome => {
+const outcomeOf = (workspaceId: string, last: StrideResult | undefined, bound?: number): ApplyOutcome => {
   switch (last?.outcome) {
     case 'deleted':
       return { kind: 'deleted', workspaceId }
@@ -124,7 +124,7 @@ const outcomeOf = (workspaceId: string, last: StrideResult | undefined, stride?:
       // them.
       return { kind: 'next', workspaceId, request: { workspaceId, rewindTo: last.position } }
     case 'applied':
-      return { kind: 'next', workspaceId, request: { workspaceId, applied: last.position, stride } }
+      return { kind: 'next', workspaceId, request: { workspaceId, applied: last.position, bound } }
     case undefined:
       return { kind: 'next', workspaceId, request: { workspaceId } }
   }

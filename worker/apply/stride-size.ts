@@ -34,7 +34,7 @@ const partsOf = (...lists: readonly (readonly unknown[])[]): number =>
   lists.reduce((sum, list) => sum + list.length / PARTS_PER_WEIGHT, 0)
 
 /** An applied stride: its bound, its submissions, and the time of the call with its share in it. */
-type Applied = { workspaceId: string; stride: number; submissions: number; ms: number; share: number }
+type Applied = { workspaceId: string; bound: number; submissions: number; ms: number; share: number }
 
 export type StrideSizes = {
   /** The bound of the workspace's next stride; undefined to keep the bound. */
@@ -49,19 +49,19 @@ export type StrideSizes = {
 export const createStrideSizes = (): StrideSizes => {
   const inTime = new Map<string, number>()
   return {
-    next: ({ workspaceId, stride, submissions, ms, share }) => {
+    next: ({ workspaceId, bound, submissions, ms, share }) => {
       const allowedMs = submissions < FEW ? PATIENCE * STRIDE_MS : STRIDE_MS
       if (ms > allowedMs && share >= SHARE) {
         inTime.delete(workspaceId)
         const shorter = Math.max(LEAST, Math.floor((submissions * STRIDE_MS) / ms))
-        return shorter < stride ? shorter : undefined
+        return shorter < bound ? shorter : undefined
       }
-      if (stride === Infinity) return undefined
+      if (bound === Infinity) return undefined
       const count = (inTime.get(workspaceId) ?? 0) + 1
       inTime.set(workspaceId, count)
       if (count < IN_TIME_BEFORE_GROWTH) return undefined
       inTime.delete(workspaceId)
-      return 2 * stride >= FULL_STRIDE.submissions ? Infinity : 2 * stride
+      return 2 * bound >= FULL_STRIDE.submissions ? Infinity : 2 * bound
     },
   }
 }

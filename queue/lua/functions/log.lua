@@ -6,9 +6,9 @@
 -- redoTo, redoAt: entries up to redoTo were applied by redoAt, in ms.
 -- purge: the number of the last purge. identify: of the last identify of a contact or conversation.
 -- forgotten: idempotency keys of submissions up to this number may be missing.
--- holder, until (ms): the lease. took: how many submissions were read under it. stride: absent for a
--- full one. quarantine: set during a quarantine. deaths: how many workers died in quarantine.
-local DEEP = {submissions = 250, bytes = 300000, stride = 16}
+-- holder, until (ms): the lease. took: how many submissions were read under it. bound: how many
+-- submissions a stride may have; absent for full ones. quarantine: set during a quarantine. deaths: how many workers died in quarantine.
+local DEEP = {submissions = 250, bytes = 300000, bound = 16}
 local LONGEST_LEASE_MS = 60000
 
 local function whole(number) return string.format('%.0f', number) end
@@ -35,7 +35,7 @@ end
 
 local function isDeep(state)
   return state.appended - state.done > DEEP.submissions or state.bytes - state.doneBytes > DEEP.bytes
-    or (state.stride or DEEP.stride) < DEEP.stride
+    or (state.bound or DEEP.bound) < DEEP.bound
 end
 
 -- Notes a position, and how much was appended before the first submission behind it.

@@ -62,7 +62,7 @@ describe('submissions that are admitted together', () => {
     const workspaceId = randomUUID()
     const limit = { tokens: MOST_OF_A_CALL - 1, windowMs: 60_000 }
     const requests = Array.from({ length: MOST_OF_A_CALL }, () => asked({ workspaceId, limit }))
-    requests.splice(3, 1, asked({ workspaceId, operation: 'identify_contact', full: true }))
+    requests.splice(3, 1, asked({ workspaceId, operation: 'identify_contact', mode: 'judge' }))
     const admitted = await together([...requests, asked({ workspaceId, limit })])
     assert.deepEqual([admitted[3]?.outcome, admitted[MOST_OF_A_CALL]?.outcome], ['full', 'rate-limited'])
     const those = admitted.filter(({ outcome }) => outcome === 'admitted').map(entered)
@@ -89,10 +89,10 @@ describe('submissions that are admitted together', () => {
     const workspaceId = randomUUID()
     const limit = { tokens: 1, windowMs: 60_000 }
     const admitted = await together([
-      asked({ workspaceId, limit, full: true }),
-      asked({ workspaceId, limit, peek: true }),
+      asked({ workspaceId, limit, mode: 'judge' }),
+      asked({ workspaceId, limit, mode: 'peek' }),
       asked({ workspaceId, limit }),
-      asked({ workspaceId, limit, full: true }),
+      asked({ workspaceId, limit, mode: 'judge' }),
       asked({ workspaceId, limit, operation: 'identify_contact' }),
       asked({ workspaceId: randomUUID(), limit }),
       asked({ workspaceId }),
@@ -110,7 +110,7 @@ describe('submissions that are admitted together', () => {
 
   it('leave nothing when none of them enters', async () => {
     const workspaceId = randomUUID()
-    await together([asked({ workspaceId, full: true }), asked({ workspaceId, peek: true })])
+    await together([asked({ workspaceId, mode: 'judge' }), asked({ workspaceId, mode: 'peek' })])
     assert.deepEqual(await room.keysOf(workspaceId), [])
   })
 
@@ -120,7 +120,7 @@ describe('submissions that are admitted together', () => {
     const large = asked({ workspaceId, limit, bodyText: LARGE })
     const admission = entered(await room.admit(large))
     assert.equal((await room.admit(large)).outcome, 'rate-limited')
-    assert.equal((await room.admit({ ...large, limit: undefined, full: true })).outcome, 'full')
+    assert.equal((await room.admit({ ...large, limit: undefined, mode: 'judge' })).outcome, 'full')
     const waiting = await Array.fromAsync(room.log.readWaiting(workspaceId))
     assert.deepEqual(
       waiting.map(({ submissionId, body }) => [submissionId, JSON.stringify(body)]),
@@ -153,7 +153,7 @@ describe('submissions that are admitted together', () => {
       admission !== undefined &&
       'isLogEmpty' in admission && [admission.isLogEmpty, admission.isIdentifyWaiting, admission.isPurgeWaiting]
     const purge = asked({ workspaceId, operation: 'purge_contact' })
-    const peek = asked({ workspaceId, peek: true })
+    const peek = asked({ workspaceId, mode: 'peek' })
     const identify = asked({ workspaceId, operation: 'identify_contact' })
     const waiting = await together([peek, asked({ workspaceId }), identify, peek])
     assert.deepEqual(waiting.map(stateOf), [
@@ -205,9 +205,9 @@ describe('submissions that are admitted together', () => {
     it('is added once a call, and for a deep log from 250 waiting submissions on', async () => {
       const workspaceId = randomUUID()
       const { woken, admit } = waking()
-      await admit(asked({ workspaceId, full: true }))
+      await admit(asked({ workspaceId, mode: 'judge' }))
       assert.equal(woken.length, 0)
-      const requests = [asked({ workspaceId }), asked({ workspaceId }), asked({ workspaceId, full: true })]
+      const requests = [asked({ workspaceId }), asked({ workspaceId }), asked({ workspaceId, mode: 'judge' })]
       await Promise.all(requests.map(admit))
       assert.deepEqual(woken, [{ submissions: 2, isDeep: false }])
       await Promise.all(Array.from({ length: DEEP }, () => admit(asked({ workspaceId }))))

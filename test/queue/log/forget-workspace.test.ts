@@ -38,7 +38,7 @@ describe('forgetting a deleted workspace in Redis', () => {
     await forgetWorkspace(room.redis, room.prefix, workspaceId)
     await room.log.renew('a', [workspaceId], 1_000)
     const applied = taken.submissions.at(-1)!.number
-    assert.deepEqual(await room.log.take([{ workspaceId, applied, stride: 2 }], takeSettings()), [{ outcome: 'idle' }])
+    assert.deepEqual(await room.log.take([{ workspaceId, applied, bound: 2 }], takeSettings()), [{ outcome: 'idle' }])
     await room.log.release('a', [workspaceId])
     await room.log.noteSurvived(workspaceId)
     await room.log.trimThrough(workspaceId, applied)

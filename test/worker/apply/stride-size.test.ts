@@ -4,7 +4,7 @@ import { createStrideSizes, FULL_STRIDE, STRIDE_MS } from '../../../worker/apply
 
 const stride = (bound: number, submissions: number, { ms, share = 1 }: { ms: number; share?: number }) => ({
   workspaceId: 'w',
-  stride: bound,
+  bound,
   submissions,
   ms,
   share,
