@@ -145,14 +145,12 @@ const FEED_TABLES = [
 export const noChanges = (): Changes =>
   Object.fromEntries(TABLES.map((table) => [table, []])) as { [table in keyof Changes]: never[] }
 
-/**
- * The progress of a workspace: its expected position, its new one, and its submissions by state.
- */
-export type Progress = { w: number; expected: number; position: number; applied: number; superseded: number }
+/** The expected position of a workspace, its new one, and the submissions in between by state. */
+export type PositionMove = { w: number; expected: number; position: number; applied: number; superseded: number }
 
 export type SaveRequest = {
   workspaceIds: readonly string[]
-  progress: readonly Progress[]
+  positions: readonly PositionMove[]
   changes: Changes
   /** Wait for a writer that holds one of the workspaces. Otherwise the result is busy. */
   waits: boolean
@@ -173,11 +171,11 @@ const QUERY = `select kind, w from save(($1::text)::uuid[], $2::boolean, ($3::te
 const TOO_MANY = 'P0999'
 
 /** Saves all changes, or nothing. */
-export const save = async (sql: Sql, { workspaceIds, progress, changes, waits }: SaveRequest): Promise<Saved> => {
+export const save = async (sql: Sql, { workspaceIds, positions, changes, waits }: SaveRequest): Promise<Saved> => {
   const counts = numberChanges(changes)
-  const positions = progress.map((own) => ({ ...own, changes: counts.get(own.w) ?? 0 }))
+  const progress = positions.map((own) => ({ ...own, changes: counts.get(own.w) ?? 0 }))
   const tables = TABLES.map((table) => (changes[table].length > 0 ? JSON.stringify(changes[table]) : null))
-  const parameters = [`{${workspaceIds.join()}}`, waits, JSON.stringify(positions), ...tables]
+  const parameters = [`{${workspaceIds.join()}}`, waits, JSON.stringify(progress), ...tables]
   try {
     const rows = await sql.unsafe<{ kind: 'busy' | 'moves'; w: number }[]>(QUERY, parameters, { prepare: true })
     const busy = rows.filter(({ kind }) => kind === 'busy').map(({ w }) => w)

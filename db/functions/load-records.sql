@@ -4,12 +4,8 @@
 create or replace function load_records(
   ws uuid[], project_w int[], project_id uuid[], feedback_w int[], feedback_id uuid[], conversation_w int[], conversation_id uuid[],
   message_w int[], message_id uuid[], epoch_w int[], epoch_key uuid[], receipt_w int[], receipt_id uuid[]
-) returns table (
-  kind text, w integer, key text, id uuid, source text, number bigint, claimed boolean, domain text, presence integer,
-  version double precision, whole jsonb
-)
+) returns setof loaded_key
   language plpgsql stable as $$
-#variable_conflict use_column
 begin
   if cardinality(project_id) > 0 then
     return query

@@ -29,10 +29,7 @@ create or replace function load_keys(
   message_w int[], message_id uuid[], message_want int[],
   epoch_w int[], epoch_key uuid[], epoch_want int[],
   receipt_w int[], receipt_id uuid[], receipt_want int[]
-) returns table (
-  kind text, w integer, key text, id uuid, source text, number bigint, claimed boolean, domain text, presence integer,
-  version double precision, whole jsonb
-)
+) returns setof loaded_key
   language plpgsql stable
   set enable_seqscan = off
   set enable_bitmapscan = off
@@ -67,12 +64,8 @@ end $$;
 
 -- presence has bits: 1 records have to be moved, 2 a purge is being removed, 4 there were purges. A
 -- deleted workspace has no row.
-create or replace function load_progress(ws uuid[]) returns table (
-  kind text, w integer, key text, id uuid, source text, number bigint, claimed boolean, domain text, presence integer,
-  version double precision, whole jsonb
-)
+create or replace function load_progress(ws uuid[]) returns setof loaded_key
   language plpgsql stable as $$
-#variable_conflict use_column
 begin
   return query
     select 'progress', g.w::integer, null::text, null::uuid, null::text, p.applied_number, null::boolean, null::text,
@@ -122,12 +115,8 @@ $$;
 create or replace function load_contacts(
   ws uuid[], contact_key_w int[], contact_key uuid[], contact_key_want int[], email_w int[], emails text[], email_want int[],
   contact_w int[], contact_id uuid[], contact_want int[]
-) returns table (
-  kind text, w integer, key text, id uuid, source text, number bigint, claimed boolean, domain text, presence integer,
-  version double precision, whole jsonb
-)
+) returns setof loaded_key
   language plpgsql stable as $$
-#variable_conflict use_column
 begin
   if cardinality(contact_key) > 0 then
     return query
@@ -178,12 +167,8 @@ end $$;
 create or replace function load_accounts(
   ws uuid[], account_key_w int[], account_key uuid[], account_key_want int[],
   account_w int[], account_id uuid[], account_want int[]
-) returns table (
-  kind text, w integer, key text, id uuid, source text, number bigint, claimed boolean, domain text, presence integer,
-  version double precision, whole jsonb
-)
+) returns setof loaded_key
   language plpgsql stable as $$
-#variable_conflict use_column
 begin
   if cardinality(account_key) > 0 then
     return query
@@ -221,12 +206,8 @@ end $$;
 
 create or replace function load_account_names(
   ws uuid[], domain_w int[], domains text[], domain_want int[], name_w int[], names text[], name_want int[]
-) returns table (
-  kind text, w integer, key text, id uuid, source text, number bigint, claimed boolean, domain text, presence integer,
-  version double precision, whole jsonb
-)
+) returns setof loaded_key
   language plpgsql stable as $$
-#variable_conflict use_column
 begin
   if cardinality(domains) > 0 then
     return query

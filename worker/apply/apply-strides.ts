@@ -1,6 +1,6 @@
 import { load } from '../../db/apply/load.ts'
 import type { Sql } from '../../db/connection/postgres.ts'
-import { moveRecords, noChanges, type Progress, save } from '../../db/apply/save.ts'
+import { moveRecords, noChanges, type PositionMove, save } from '../../db/apply/save.ts'
 import { type ApplyStores, type FoldedSegment, type Stride, type StrideResult, StrideWork } from './stride-work.ts'
 import type { HashKey } from '../../contract/identity/keys.ts'
 import type { Submission } from '../../contract/submission.ts'
@@ -201,15 +201,15 @@ export const applyStrides = async (
  */
 const saveAll = async (sql: Sql, folded: readonly Folded[]): Promise<boolean> => {
   const changes = noChanges()
-  const progress: Progress[] = []
+  const positions: PositionMove[] = []
   for (const [at, { work, segment }] of folded.entries()) {
     segment.fold.writeTo(changes, at + 1)
     const superseded = segment.fold.folded.filter(({ state }) => state === 'superseded').length
     const applied = segment.fold.folded.length - superseded
-    progress.push({ w: at + 1, expected: work.position, position: segment.end, applied, superseded })
+    positions.push({ w: at + 1, expected: work.position, position: segment.end, applied, superseded })
   }
   const workspaceIds = folded.map(({ work }) => work.stride.workspaceId)
-  const saved = await save(sql, { workspaceIds, progress, changes, waits: folded.some(({ work }) => work.wasBusy) })
+  const saved = await save(sql, { workspaceIds, positions, changes, waits: folded.some(({ work }) => work.wasBusy) })
   switch (saved.outcome) {
     case 'busy':
       for (const w of saved.busy) folded[w - 1]!.work.wasBusy = true

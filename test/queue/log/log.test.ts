@@ -78,7 +78,7 @@ describe('the log of a workspace', () => {
 
   it('has the exact number of waiting submissions, even in the middle of an entry and with refused places', async () => {
     const workspaceId = randomUUID()
-    const requests = Array.from({ length: 6 }, (_, at) => asked({ workspaceId, full: at === 1 }))
+    const requests = Array.from({ length: 6 }, (_, at) => asked({ workspaceId, mode: at === 1 ? 'judge' : undefined }))
     const admitted = (await Promise.all(requests.map(room.admit))).filter(({ outcome }) => outcome === 'admitted')
     const numbers = admitted.map((admission) => entered(admission).number)
     await admit(workspaceId, 2)
