@@ -44,29 +44,6 @@ describe('the log of a workspace', () => {
     assert.equal(await entries(workspaceId), 0)
   })
 
-  it('gives submissions in order, in strides, even from the middle of an entry', async () => {
-    const workspaceId = randomUUID()
-    const numbers = [
-      ...(await admit(workspaceId, 5)),
-      ...(await admit(workspaceId, 5)),
-      ...(await admit(workspaceId, 1)),
-    ]
-    const strides: number[][] = []
-    let applied: number | undefined
-    for (;;) {
-      const taken = await take(workspaceId, { applied }, { submissions: 3 })
-      if (taken?.outcome !== 'taken') break
-      assert.equal(taken.after, applied ?? 0)
-      strides.push(numbersOf(taken))
-      applied = strides.at(-1)!.at(-1)
-    }
-    assert.deepEqual(strides.flat(), numbers)
-    assert.deepEqual(
-      strides.map(({ length }) => length),
-      [3, 3, 3, 2],
-    )
-  })
-
   it('gives at least one submission, and further ones up to the requested bytes', async () => {
     const workspaceId = randomUUID()
     const numbers: number[] = []
@@ -74,28 +51,6 @@ describe('the log of a workspace', () => {
     assert.deepEqual(numbersOf(await take(workspaceId, {}, { bytes: 100 })), numbers.slice(0, 1))
     assert.deepEqual(numbersOf(await take(workspaceId, {}, { bytes: 2.5 * LARGE.length })), numbers.slice(0, 2))
     assert.deepEqual(numbersOf(await take(workspaceId)), numbers)
-  })
-
-  it('has the exact number of waiting submissions, even in the middle of an entry and with refused places', async () => {
-    const workspaceId = randomUUID()
-    const requests = Array.from({ length: 6 }, (_, at) => asked({ workspaceId, mode: at === 1 ? 'judge' : undefined }))
-    const admitted = (await Promise.all(requests.map(room.admit))).filter(({ outcome }) => outcome === 'admitted')
-    const numbers = admitted.map((admission) => entered(admission).number)
-    await admit(workspaceId, 2)
-    const counts: number[] = []
-    for (const applied of numbers) {
-      await take(workspaceId, { applied })
-      counts.push(await queued(workspaceId))
-    }
-    assert.deepEqual(counts, [6, 5, 4, 3, 2])
-    const [totals] = await readLogTotals(room.redis, room.prefix, [workspaceId])
-    assert.equal(totals?.accepted, 7)
-    assert.ok(totals.oldestNumber! > numbers.at(-1)!)
-    assert.ok(totals.bytes > 0)
-    await room.applyAll(workspaceId)
-    assert.deepEqual(await readLogTotals(room.redis, room.prefix, [workspaceId]), [
-      { workspaceId, accepted: 7, queued: 0, oldestNumber: null, bytes: 0 },
-    ])
   })
 
   it('keeps applied entries for a while, so that they can be applied again from an older position', async () => {
