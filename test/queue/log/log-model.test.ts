@@ -23,14 +23,16 @@ const taking = fc.record({
   step: fc.constant('take' as const),
   worker,
   submissions: fc.nat({ max: 5 }),
-  applied: fc.option(fc.nat({ max: 4 })),
-  rewind: fc.option(fc.nat({ max: 4 }), { freq: 1 }),
+  applied: fc.option(fc.nat({ max: 4 }), { freq: 2 }),
+  rewind: fc.option(fc.nat({ max: 4 }), { freq: 2 }),
 })
 const step = fc.oneof(
-  { arbitrary: admission, weight: 3 },
-  { arbitrary: taking, weight: 5 },
+  { arbitrary: admission, weight: 2 },
+  { arbitrary: taking, weight: 4 },
   fc.record({ step: fc.constant('release' as const), worker }),
-  fc.record({ step: fc.constantFrom('die' as const, 'keep-long-enough' as const, 'sweep' as const) }),
+  fc.constant({ step: 'die' as const }),
+  fc.constant({ step: 'keep-long-enough' as const }),
+  fc.constant({ step: 'sweep' as const }),
 )
 type Step = typeof step extends fc.Arbitrary<infer T> ? T : never
 
@@ -48,7 +50,7 @@ describe('a log with its lease', () => {
   after(() => room.close())
 
   it('gives each admitted submission in order behind the position, in random steps of two workers', async () => {
-    const property = fc.asyncProperty(fc.array(step, { minLength: 5, maxLength: 40 }), async (steps) => {
+    const property = fc.asyncProperty(fc.array(step, { minLength: 20, maxLength: 60, size: 'max' }), async (steps) => {
       const workspaceId = randomUUID()
       const model: Model = { numbers: [], position: 0, holder: undefined, isLeaseOver: false, bound: Infinity }
       for (const next of steps) {
@@ -61,7 +63,7 @@ describe('a log with its lease', () => {
         )
       }
     })
-    await fc.assert(property, seeded({ numRuns: 100 }))
+    await fc.assert(property, seeded({ numRuns: 60 }))
   })
 
   const carryOut = async (workspaceId: string, model: Model, next: Step): Promise<void> => {
