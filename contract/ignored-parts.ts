@@ -57,7 +57,7 @@ const misspeltColumns = (columns: readonly string[], value: JsonObject, path: Pl
   })
 
 /**
- * Metadata of a schema about its parts: `entries` of an object, the `item` of a list, the `columns`
+ * The parts that a schema knows: `entries` of an object, the `item` of a list, the `columns`
  * of an open object, and the members by which a reference can be `named`.
  */
 type Known = {

@@ -36,7 +36,7 @@ export const taggingJob = v.object({
   workspaceId: uuid,
   feedbackIds: v.array(uuid),
   conversationIds: v.array(uuid),
-  /** Tag records again that this version of the tagger has tagged. Tags that people gave stay. */
+  /** Also replace tags that this version of the tagger generated. Tags that people gave stay. */
   again: v.optional(v.boolean()),
   /** The trace contexts of the submissions that brought the texts, where they are traced. */
   traceparents: v.exactOptional(v.array(traceparent)),

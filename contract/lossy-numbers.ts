@@ -1,7 +1,8 @@
 /**
  * Finds every number that JavaScript might not keep: 16 digits in a row, or a fraction with an
- * exponent. Fifteen digits always fit. A number within a string matches only after a space, so ids
- * and hashes do not match. JSON.parse itself makes a number infinite that is too large.
+ * exponent. Fifteen digits always fit. Within a string, digits match only after white space, a
+ * comma, a colon or a bracket, so most ids and hashes do not match. JSON.parse itself makes a
+ * number infinite that is too large.
  */
 const DOUBTFUL_NUMBER = /(?:^|[[,: \t\r\n])-?(?:\d{16}|\d+\.\d+[eE])/
 

@@ -20,8 +20,8 @@ export const workspaceKeys = (prefix: string, workspaceId: string) => {
     /** Hash: the state of the log and its lease. lua/functions/log.lua describes the fields. */
     state: `${begin}state`,
     /**
-     * List: the times of the spent tokens of a rate limit, in microseconds, the oldest last.
-     * It expires after the limit's window.
+     * List: the times of the admissions that count for a rate limit, in microseconds, the oldest
+     * last. It expires after the limit's window.
      */
     bucket: (operation: Operation) => `${begin}bucket:${operation}`,
     /**
@@ -32,9 +32,9 @@ export const workspaceKeys = (prefix: string, workspaceId: string) => {
     /** List: the order of the keys in the book, as `number key…`, the oldest first. */
     keyOrder: `${begin}key-order`,
     /**
-     * A key that never exists. While a cluster moves a slot, it refuses a whole script if one of
-     * several KEYS is missing. But it stops a script half-way at the first missing key that is not
-     * among its KEYS. So each script that builds key names itself gets this key.
+     * A key that never exists. While a slot of a cluster moves, Redis stops a script half-way at a
+     * missing key. If one of the script's KEYS is missing, Redis refuses the script before it runs.
+     * So each script that builds key names itself gets this key.
      *
      * Source:
      * https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec/#multiple-keys-operations
@@ -62,7 +62,7 @@ export const readCompactId = (compact: string): string =>
     .toString('hex')
     .replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
 
-/** Numbers, and the times in buckets, are microseconds since 1970 on Redis's clock. */
+/** Acceptance numbers, and the times in buckets, are microseconds since 1970 on Redis's clock. */
 export const MICROSECONDS_PER_MS = 1_000
 
 /**

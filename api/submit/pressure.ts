@@ -11,8 +11,8 @@ export type Pressure = {
   /** Why the service accepts no submissions at the moment; undefined if it accepts them. */
   current: () => 'redis-memory' | 'backlog' | undefined
   /**
-   * How many bytes one workspace may queue: as many as are left for all, so that no workspace takes
-   * the last of them.
+   * How many waiting bytes one workspace may have: as many as Redis has left. So a full workspace
+   * leaves as much as it holds.
    */
   bytesLeft: () => number
   /**
@@ -69,8 +69,8 @@ const UNFINISHED = ['waiting', 'active', 'delayed'] as const
 type Sources = { redis: RedisClient; prefix: string; queues: JobQueues; listWorkspaces: ListKnownWorkspaces }
 
 /**
- * Counts the unapplied submissions. While no workspace has a long queue and there are few wake
- * jobs, it counts the jobs instead: that is cheap, and far below the bound.
+ * Counts the waiting submissions. Without backlog jobs and with few wake jobs, the submissions
+ * cannot reach the bound. Then it returns the number of wake jobs, which is cheap to count.
  */
 export const countBacklog = async (
   { redis, prefix, queues, listWorkspaces }: Sources,

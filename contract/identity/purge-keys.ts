@@ -40,8 +40,8 @@ export type PurgedContacts = {
 /**
  * The candidates that a purge matches. It matches an external id in one source or in all, an email
  * by its meaning or in the column, or both. If the request has a source, a contact that matches by
- * email must have an external id in that source, or be known by the email alone. A match includes
- * all keys of the contact.
+ * email must have an external id in that source. A contact without external ids counts as one of
+ * the source `API`. A match includes all keys of the contact.
  */
 export const choosePurged = (
   realm: Realm,
@@ -126,23 +126,23 @@ const keysInConversation = (realm: Realm, body: ConversationRecord): string[] =>
 }
 
 /**
- * The keys of the contact that a record identifies. `homeSource`: the source of a record without
- * one.
+ * The keys of the contact that a record identifies. `defaultSource`: the source of a record
+ * without one.
  */
-export const keysOfContact = (realm: Realm, record: ContactRecord, homeSource: string): string[] => {
+export const keysOfContact = (realm: Realm, record: ContactRecord, defaultSource: string): string[] => {
   const { id, source } = record
   const given = record.properties?.['$email']
   return [
     ...(source == null
-      ? keysOfExternalId(realm, id, homeSource)
+      ? keysOfExternalId(realm, id, defaultSource)
       : [contactSourceKey(realm, source, id), contactIdKey(realm, id)]),
     ...keysOfEmail(realm, typeof given === 'string' ? given : undefined),
   ]
 }
 
 /**
- * The keys of an external id without a source: its contact is looked up in the record's source
- * first, then in all sources.
+ * The keys of an external id without a source. It can mean a contact of `source`, or of any other
+ * source.
  */
 export const keysOfExternalId = (realm: Realm, id: string, source: string): string[] => [
   contactSourceKey(realm, source, id),
@@ -150,7 +150,10 @@ export const keysOfExternalId = (realm: Realm, id: string, source: string): stri
   openIdKey(realm, id),
 ]
 
-/** The key of an external id without a source. */
+/**
+ * The key of a reference that names no source. A purge looks for it only if no contact with this
+ * external id is left.
+ */
 export const openIdKey = (realm: Realm, id: string): string => ownId(realm, 'contact_bare', id, 'open')
 
 const keysOfEmail = (realm: Realm, given: string | null | undefined): string[] => {

@@ -39,8 +39,8 @@ type Server = {
 
 /**
  * Finds the primary among the servers every second. When it changes, this cuts the connections to
- * every other server. The driver alone tries hosts in order: it asks a standby without a pause
- * until its promotion, and stays with a primary that was replaced.
+ * every other server. The driver alone tries hosts in order. It asks a standby again and again
+ * until the standby is promoted, and stays with a primary that was replaced.
  *
  * Connections are also cut when a primary answers again after seconds: after a network partition,
  * TCP would retry the old connections up to a minute later.
@@ -57,7 +57,7 @@ export const followPrimary = (urls: readonly string[], options: Options): Follow
     const isLost = await election.check()
     for (const server of servers) if (isLost(server)) server.cut()
   }
-  /** A busy primary may miss the first check that a standby answers. */
+  /** In the first check, a busy primary may answer too late while a standby answers in time. */
   const findFirst = async (): Promise<void> => {
     await check()
     if (election.primary() !== undefined || isStopped || election.isSilent()) return
@@ -152,8 +152,8 @@ const serverAt = (url: string, { open, isReader }: Options): Server => {
 }
 
 /**
- * The timeline of a server that takes writes; 0 if it takes none. The role of a reader may not
- * write on any server.
+ * The timeline of a server that takes writes; 0 if it takes none. The sessions of a reader
+ * are read-only on every server, so `transaction_read_only` says nothing about the server.
  */
 const timelineOf = async (sql: Sql, isReader: boolean): Promise<number> => {
   const [{ wal }] = await sql<[{ wal: string | null }]>`

@@ -20,7 +20,10 @@ export type PostgresOptions = {
    * of the server, so nothing is prepared, and the role has to set session settings.
    */
   pooler?: 'session' | 'transaction'
-  /** A reader can write nothing. */
+  /**
+   * The sessions are read-only. Behind a pooler in mode `transaction`, the role has to make them
+   * so.
+   */
   isReader?: boolean
   /** With several servers: called with host and port of a new primary. */
   onPrimary?: (server: string) => void
@@ -94,15 +97,15 @@ const settingsOfSession = ({ statementTimeoutMs, schema, isReader = false }: Pos
   // the next analyze.
   enable_seqscan: 'off',
   ...(isReader && { default_transaction_read_only: true }),
-  // Parallel workers would take the processors from the intake, and a count of 40,000 feedback is no
-  // faster with them.
+  // Parallel workers would take the processors from the intake, and a count of 40,000 feedback is
+  // no faster with them.
   max_parallel_workers_per_gather: '0',
   ...(schema !== undefined && { search_path: schema }),
 })
 
 /**
- * Host and port, or the socket. In a URL, the driver takes an IPv6 address for a name and a port.
- * It also takes lists, which its types lack.
+ * Host and port, or the socket. The driver misreads an IPv6 address in a URL as a name and a port.
+ * It accepts lists of hosts and ports, though its types lack them.
  */
 const placeOf = (url: string): object => {
   const { hostname, port } = new URL(url)
@@ -114,8 +117,8 @@ const placeOf = (url: string): object => {
 
 /**
  * If the URL has an IP address, the driver gives TLS no server name, and Deno then expects a
- * certificate for `localhost`. With several servers, the driver knows only the first address: it
- * reads this one for each connection.
+ * certificate for `localhost`. With several servers, the driver knows only the first address. So
+ * this getter gives the host of the known primary for each connection.
  */
 const hostToVerify = (text: string, followed: Followed | undefined): { ssl?: { readonly host: string } } => {
   const { hostname, searchParams } = new URL(text)

@@ -8,7 +8,7 @@ const ROWS_AT_ONCE = 20
 /** A query, or a part of one. */
 type Rows = ReturnType<Sql>
 
-/** A dead submission: its JSON text, and a JSON object with its circumstances. */
+/** A dead submission: its JSON text, and a JSON object with its id, its time and its reason. */
 export type DeadRow = { submission: string; about: string }
 
 /** All dead submissions of a workspace. */
@@ -28,8 +28,8 @@ export const rowsOfContacts = (
   { workspaceId: ws }: Realm,
   { contactIds: ids, waitingKey }: FoundContacts,
 ): Readonly<Record<string, AsyncGenerator<string>>> => {
-  // Contact by contact, and two queries for records that wait: with `any` or `or`, the plan could
-  // read the whole workspace.
+  // Looks up one contact after the other, and unresolved records apart. With `any` or `or`, the
+  // plan could read the whole workspace, except by primary key.
   const ofContacts = (table: string): Rows => sql`(
     select held.* from unnest(${ids}::uuid[]) as c (id) cross join lateral (
       select * from ${sql(table)} as k where k.workspace_id = ${ws} and k.contact_id = c.id offset 0

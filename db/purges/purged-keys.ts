@@ -11,8 +11,8 @@ const purgedKey = v.object({
 })
 
 /**
- * A key that purges have removed. It reveals nothing without the hash key. `number`: of the last
- * purge.
+ * The keyed hash of a key of a purged contact, which is kept. It reveals nothing without the hash
+ * key. `number`: of the last purge.
  */
 export type PurgedKey = v.InferOutput<typeof purgedKey>
 
@@ -32,9 +32,9 @@ export const parsePurgedKey = (line: string): PurgedKey => v.parse(purgedKey, JS
 type Raised = { workspaceId: string; purgeId: string }
 
 /**
- * Raises the epochs of keys that are lower in this database, as after the restore of an old backup.
- * Purges the contacts that have these keys again. Submissions since the purge stay. One call gets
- * all keys of a purge. Returns how many contacts it removed. Repeating it changes nothing.
+ * Raises each epoch that is lower in this database, as after the restore of an old backup. Purges
+ * the contacts that have one of these keys. Submissions since the purge stay. Pass all keys of one
+ * purge in one call. Returns how many contacts it removed. Repeating it changes nothing.
  */
 export const raisePurgedKeys = async (sql: Sql, keys: readonly PurgedKey[]): Promise<number> => {
   const formerIds = keys.map(({ keyId, epoch }) =>

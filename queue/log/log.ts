@@ -11,7 +11,8 @@ export type Log = {
   take: (requests: readonly TakeRequest[], settings: TakeSettings) => Promise<Taken[]>
   /** Releases the leases of this worker. */
   release: (worker: string, workspaceIds: readonly string[]) => Promise<void>
-  /** Renews the leases of this worker. A lease that runs out counts as a death. */
+  /** Renews the leases of this worker. A lease that runs out shortens the
+   * next strides, or counts as a quarantine death. */
   renew: (worker: string, workspaceIds: readonly string[], leaseMs: number) => Promise<void>
   /** Notes that a quarantine begins. If the worker dies in it, the submission is the cause. */
   noteQuarantine: (workspaceId: string) => Promise<void>
@@ -61,7 +62,10 @@ export const createLog = (redis: RedisClient, prefix: string): Log => {
   }
 }
 
-/** Each submission is an entry of its own, so that a purge is alone. Few submissions come here. */
+/**
+ * Each submission becomes an entry of its own: the end of a purge trims whole entries up to the
+ * number of the purge.
+ */
 const createAppend = (redis: RedisClient, prefix: string): Log['append'] => {
   const send = createSendAdmit(redis)
   return async (submissions, floor = 0) => {
@@ -78,7 +82,10 @@ const createAppend = (redis: RedisClient, prefix: string): Log['append'] => {
   }
 }
 
-/** Its idempotency key belongs to its first admission, and is not looked up again. */
+/**
+ * The request that appends a submission again. The idempotency key stays with the first admission,
+ * so the script does not look it up.
+ */
 const requestAgain = ({ operation, workspaceId, body, ...submission }: Submission) => ({
   operation,
   workspaceId,
@@ -101,7 +108,10 @@ export type TakeRequest = {
   bound?: number | undefined
 }
 
-/** `submissions` and `bytes` are for each workspace. Without submissions, no lease is taken. */
+/**
+ * `submissions` and `bytes` bound the stride of each workspace. With `submissions: 0`, the call
+ * takes no lease and reads no entry.
+ */
 export type TakeSettings = {
   worker: string
   leaseMs: number
@@ -117,14 +127,13 @@ export type Taken =
   /** Another worker has the lease. */
   | { outcome: 'leased' }
   /**
-   * Much waits, or strides are short, and this worker takes no deep logs. Wake the workspace as a
-   * deep one.
+   * The log is deep, and this call takes no deep logs. Wake the workspace with `isDeep`.
    */
   | { outcome: 'deep' }
   | {
       outcome: 'taken'
       submissions: Submission[]
-      /** The number behind which the submissions were read. */
+      /** The submissions were read after this number. */
       after: number
       /** How many submissions a stride may have; Infinity for a full one. */
       bound: number
@@ -132,9 +141,9 @@ export type Taken =
       quarantineDeaths: number
     }
 
-/** The first death of a worker halves this bound. */
+/** The bound of a full stride. */
 export const FULL_STRIDE_SUBMISSIONS = 500
-/** A call blocks Redis for milliseconds. */
+/** With more workspaces, one call would block Redis for too long. */
 const WORKSPACES_AT_ONCE = 100
 
 type Answer = 0 | 1 | 2 | [after: string, bound: string, quarantineDeaths: number | string, ...entries: string[]]
@@ -212,7 +221,8 @@ const MOST_PLACES = 500
 
 /**
  * The receipt of a waiting submission. Its id tells the millisecond of its admission, and so the
- * range of its entry. A submission that is appended again has its receipt in Postgres.
+ * range of its entry. A replay has its receipt in Postgres. A submission that was appended again
+ * after a failover has no receipt until it is applied.
  */
 export const findQueued = async (
   redis: RedisClient,

@@ -9,7 +9,7 @@
 -- lease, 3 submissions, 4 bytes, 5 whether to take deep logs, 6 ms for which applied entries are
 -- kept, 7 the full stride; then for each workspace how its keys begin, and applied, rewindTo and
 -- the bound of the next strides, or empty texts.
--- Returns for each 0 (idle), 1 (leased), 2 (deep), or a list: the number behind which it
+-- Returns for each 0 (idle), 1 (leased), 2 (deep), or a list: the number after which it
 -- was read, the bound or an empty text, quarantine deaths, then entries.
 local worker, leaseMs, submissions, mostBytes = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local takesDeep, redoMs, fullStride = ARGV[5] == '1', tonumber(ARGV[6]), tonumber(ARGV[7])
@@ -37,8 +37,8 @@ local function noteBound(key, state, bound)
   if state.bound then call('HSET', key, 'bound', bound) else call('HDEL', key, 'bound') end
 end
 
--- Counts the submissions of an entry behind a number.
-local function countBehind(value, number)
+-- Counts the submissions of an entry after a number.
+local function countAfter(value, number)
   local first, letters = string.match(value, '^%d+ (%d+) (%S+)')
   local _, count = string.gsub(string.sub(letters, math.max(0, number - first + 1) + 1), '%a', '')
   return count
@@ -56,7 +56,7 @@ local function read(log, after, last, most)
       from = tonumber(string.match(entry[1], '^%d+'))
       if count < most and (#values == 0 or bytes + #value <= mostBytes) then
         values[#values + 1] = value
-        count, bytes = count + countBehind(value, after), bytes + #value
+        count, bytes = count + countAfter(value, after), bytes + #value
       else
         return values, count
       end

@@ -48,7 +48,9 @@ export const serverCondition = async (server: RedisServer): Promise<RedisConditi
   }
 }
 
-/** A setting of a server. Undefined if the server does not report it, as hosted servers. */
+/**
+ * A setting of a server. Undefined if the server does not report it. Some hosted servers do not.
+ */
 export const settingOf = (server: RedisServer, name: string): Promise<string | undefined> =>
   server.config('GET', name).then(
     (answer) => answer[1],

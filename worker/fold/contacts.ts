@@ -43,7 +43,7 @@ export class Contacts {
     this.emails = new Emails(realm, epochs, this.profiles)
   }
 
-  /** Takes the loaded sources of external ids. */
+  /** Adds the loaded external ids, each with its source and contact. */
   learnKeys(rows: readonly LoadedRow[]): void {
     const sources = Map.groupBy(
       rows.filter(({ kind }) => kind === 'contact_key'),
@@ -56,8 +56,8 @@ export class Contacts {
   }
 
   /**
-   * The contact of a record: in its source, else the oldest of all sources. Creates it if there is
-   * none.
+   * The contact of a record: in its source or, for a record without a source, the oldest contact
+   * with the id. Creates it if there is none.
    */
   findOrCreate({ record, defaultSource, submission: { number } }: Omit<Identified, 'claims'>): Profile {
     const key = contactIdKey(this.realm, record.id)
@@ -164,8 +164,8 @@ export class Emails {
   }
 
   /**
-   * An identify claims an email for a contact. A late identify claims it only if no other contact
-   * has.
+   * An identify claims an email for a contact. A late identify claims it only if no contact has
+   * claimed it.
    */
   addClaim({ email, contact, isLate, isEmailFilled, number, claims }: Claim): void {
     const holdOnly = (): void => {
@@ -194,8 +194,8 @@ export class Emails {
   findOrCreate(email: string, submission: Submission): Profile {
     const meaning = this.#meanings.get(email)
     if (meaning?.isClaimed === true) {
-      // The answer to the submission may contain the own id of the email, if the claim was not
-      // applied then.
+      // If the claim was not applied when the API answered, the answer may contain the own id of
+      // the email.
       if (meaning.number > seenBy(submission)) this.#addAlias(email, meaning.contact)
       return meaning.contact
     }

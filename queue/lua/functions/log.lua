@@ -1,13 +1,19 @@
 -- Functions about the log of a workspace, shared by the scripts. The fields of its state:
--- number: the last acceptance number given. appended: how many submissions; again: how many of them
--- were in the log before; bytes.
--- applied: a hint of the position in Postgres. done, doneBytes: the submissions and bytes that were
--- appended up to it. oldest: the number of the first submission behind it; stale while nothing waits.
--- redoTo, redoAt: entries up to redoTo were applied by redoAt, in ms.
--- purge: the number of the last purge. identify: of the last identify of a contact or conversation.
--- forgotten: idempotency keys of submissions up to this number may be missing.
--- holder, until (ms): the lease. took: how many submissions were read under it. bound: how many
--- submissions a stride may have; absent for full ones. quarantine: set during a quarantine. deaths: how many workers died in quarantine.
+--   number           the last acceptance number given
+--   appended, bytes  of all submissions so far
+--   again            how many of them were in the log before
+--   applied          a hint of the position in Postgres
+--   done, doneBytes  the submissions and bytes that were appended up to `applied`
+--   oldest           the number of the first submission after `applied`; stale while none waits
+--   redoTo, redoAt   entries up to redoTo were applied by redoAt, in ms
+--   purge, identify  the numbers of the last purge, and of the last submission that can identify a
+--                    contact
+--   forgotten        idempotency keys of submissions up to this number may be missing
+--   holder, until    the lease and its end, in ms
+--   took             how many submissions were read under the lease
+--   bound            how many submissions a stride may have; absent for full ones
+--   quarantine       set during a quarantine
+--   deaths           how many workers died in quarantine
 local DEEP = {submissions = 250, bytes = 300000, bound = 16}
 local LONGEST_LEASE_MS = 60000
 
@@ -38,7 +44,7 @@ local function isDeep(state)
     or (state.bound or DEEP.bound) < DEEP.bound
 end
 
--- Notes a position, and how much was appended before the first submission behind it.
+-- Notes a position, and how much was appended before the first submission after it.
 local function notePosition(begin, state, position)
   local entry = redis.call('XRANGE', begin .. 'log', '(' .. whole(position) .. '-0', '+', 'COUNT', 1)[1]
   if entry then
