@@ -8,7 +8,7 @@ import { migrate } from '../../db/schema/migrate.ts'
 import { connectPostgres, type Sql } from '../../db/connection/postgres.ts'
 import { applyAll } from '../model/model.ts'
 import { submissionHistories } from '../model/submission-arbitrary.ts'
-import { deliver, LENGTH, schedules, WORKSPACES } from '../support/converging.ts'
+import { deliver, schedules, WORKSPACES } from '../support/converging.ts'
 import { PARTITIONS, partitionedMigrations, hashKey, makeWorkspaces } from '../support/schema.ts'
 import { seeded } from '../support/property-seed.ts'
 import { testServers } from '../support/servers.ts'
@@ -71,13 +71,7 @@ describe('partitioned by workspace', () => {
   })
 
   it(`the logs give the rows of the model, in any strides and by two writers, in ${HISTORIES} histories`, async () => {
-    const histories = submissionHistories({
-      hashKey,
-      workspaceIds: WORKSPACES,
-      maxLength: LENGTH,
-      firstNumber: 1_000_000,
-      purges: true,
-    })
+    const histories = submissionHistories({ hashKey, purges: true })
     await fc.assert(
       fc.asyncProperty(histories, schedules, async (history, schedule) => {
         await clearTables(sql)

@@ -61,27 +61,22 @@ export const after = (...steps: Step[]): Tables => {
   return tables
 }
 
-export const accepted = (steps: readonly Step[], workspace = workspaceId): Submission[] =>
+export const accepted = (steps: readonly Step[]): Submission[] =>
   steps.map(([operation, body, more], index) => {
     const number = index + 1
     const parsed = v.parse(SCHEMAS[operation], body)
-    return {
-      workspaceId: workspace,
-      submissionId: submissionId(number),
-      number,
-      operation,
-      body: parsed,
-      ...more,
-    } as Submission
+    return { workspaceId, submissionId: submissionId(number), number, operation, body: parsed, ...more } as Submission
   })
 
 export const submissionId = (number: number): string => `01900000-0000-7000-8000-${String(number).padStart(12, '0')}`
 
-/** The contact of the feedback with this acceptance number. */
-export const contactIdOf = (tables: Tables, number: number) =>
-  tables.feedback.find(({ id }) => id === submissionId(number))?.contact_id
-export const accountIdOf = (tables: Tables, number: number) =>
-  tables.feedback.find(({ id }) => id === submissionId(number))?.account_id
+const feedbackOf = (tables: Tables, number: number) => tables.feedback.find(({ id }) => id === submissionId(number))
+
+/** The contacts, or the accounts, of the feedback with these acceptance numbers. */
+export const contactIdsOf = (tables: Tables, ...numbers: number[]) =>
+  numbers.map((number) => feedbackOf(tables, number)?.contact_id)
+export const accountIdsOf = (tables: Tables, ...numbers: number[]) =>
+  numbers.map((number) => feedbackOf(tables, number)?.account_id)
 
 export const contactOf = (tables: Tables, id: string) => tables.contact.find((row) => row.id === id)
 export const accountOf = (tables: Tables, id: string) => tables.account.find((row) => row.id === id)

@@ -12,7 +12,7 @@ const WORKSPACE = '6f1b7c1e-52f1-4d0a-9c58-0c8f4f1f3a01'
 const hashKey = hashKeyFrom('5a'.repeat(32))
 
 describe('the fold of a workspace', () => {
-  const histories = submissionHistories({ hashKey, workspaceIds: [WORKSPACE], firstNumber: 1_000_000, replays: true })
+  const histories = submissionHistories({ hashKey, workspaceIds: [WORKSPACE], replays: true })
 
   it(`gives the rows of the model, and the superseded replays, in ${HISTORIES} histories`, () => {
     fc.assert(
