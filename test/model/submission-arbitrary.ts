@@ -87,12 +87,13 @@ const accept = (drawn: readonly (Drawn & Fate)[], workspaceIds: readonly string[
   const counts = workspaceIds.map(() => 0)
   const accepted: Submission[] = []
   let dead: Dead[] = []
-  const enter = ({ workspace, operation, body }: Drawn, more: object): void => {
+  const enter = (
+    { workspace, operation, body }: Drawn,
+    more: Pick<Submission, 'submissionId' | 'originalNumber' | 'seenPosition'>,
+  ): void => {
     const number = FIRST_NUMBER + counts[workspace]!
     counts[workspace]! += 1
-    const parsed = v.parse(SCHEMAS[operation], body)
-    const workspaceId = workspaceIds[workspace]
-    accepted.push({ workspaceId, number, operation, body: parsed, ...more } as Submission)
+    accepted.push(parsed({ workspaceId: workspaceIds[workspace]!, number, operation, body, ...more }))
   }
   const replay = (isDue: (one: Dead) => boolean): void => {
     const due = dead.filter(isDue)
@@ -116,13 +117,17 @@ const accept = (drawn: readonly (Drawn & Fate)[], workspaceIds: readonly string[
   return accepted
 }
 
-export const SCHEMAS = {
+const SCHEMAS = {
   create_feedback: feedbackRecord,
   identify_contact: contactRecord,
   identify_account: accountRecord,
   submit_conversation: conversationRecord,
   purge_contact: purgeRequest,
 } as const
+
+/** The submission with its body as its schema reads it. */
+export const parsed = (given: Omit<Submission, 'body'> & { body: unknown }): Submission =>
+  ({ ...given, body: v.parse(SCHEMAS[given.operation], given.body) }) as Submission
 
 /**
  * A UUIDv7 in the form of the API. It is the same for the same place in every history, so that

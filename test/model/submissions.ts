@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
-import * as v from 'valibot'
 import type { Submission } from '../../contract/submission.ts'
 import { hashKeyFrom, type OwnIdKind, ownId } from '../../contract/identity/keys.ts'
 import { applyAll } from './model.ts'
-import { SCHEMAS } from './submission-arbitrary.ts'
+import { parsed } from './submission-arbitrary.ts'
 import { changesOf, foldAll, tablesOf } from '../worker/fold/folded.ts'
 import type { Tables } from './tables.ts'
 
@@ -64,8 +63,7 @@ export const after = (...steps: Step[]): Tables => {
 export const accepted = (steps: readonly Step[]): Submission[] =>
   steps.map(([operation, body, more], index) => {
     const number = index + 1
-    const parsed = v.parse(SCHEMAS[operation], body)
-    return { workspaceId, submissionId: submissionId(number), number, operation, body: parsed, ...more } as Submission
+    return parsed({ workspaceId, submissionId: submissionId(number), number, operation, body, ...more })
   })
 
 export const submissionId = (number: number): string => `01900000-0000-7000-8000-${String(number).padStart(12, '0')}`
