@@ -1,9 +1,8 @@
-import assert from 'node:assert/strict'
 import type { Submission } from '../../contract/submission.ts'
 import { hashKeyFrom, type OwnIdKind, ownId } from '../../contract/identity/keys.ts'
 import { applyAll } from './model.ts'
 import { parsed } from './submission-arbitrary.ts'
-import { changesOf, foldAll, tablesOf } from '../worker/fold/folded.ts'
+import { assertRows, foldAll } from '../worker/fold/folded.ts'
 import type { Tables } from './tables.ts'
 
 export const hashKey = hashKeyFrom('5a'.repeat(32))
@@ -54,8 +53,7 @@ export const after = (...steps: Step[]): Tables => {
   const history = accepted(steps)
   const tables = applyAll(hashKey, history)
   if (history.every(({ operation }) => operation !== 'purge_contact')) {
-    const changes = changesOf(foldAll(hashKey, workspaceId, history))
-    assert.deepEqual(tablesOf(changes, workspaceId), tables, 'the fold gives the tables of the model')
+    assertRows(foldAll(hashKey, workspaceId, history), tables)
   }
   return tables
 }

@@ -5,7 +5,7 @@ import { hashKeyFrom } from '../../../contract/identity/keys.ts'
 import { clerksAfter, applyAll } from '../../model/model.ts'
 import { submissionHistories } from '../../model/submission-arbitrary.ts'
 import { seeded } from '../../support/property-seed.ts'
-import { changesOf, foldAll, tablesOf } from './folded.ts'
+import { assertRows, foldAll } from './folded.ts'
 
 const HISTORIES = process.env['TEST_SIZE'] === 'long' ? 20_000 : 100
 const WORKSPACE = '6f1b7c1e-52f1-4d0a-9c58-0c8f4f1f3a01'
@@ -18,7 +18,7 @@ describe('the fold of a workspace', () => {
     fc.assert(
       fc.property(histories, (history) => {
         const fold = foldAll(hashKey, WORKSPACE, history)
-        assert.deepEqual(tablesOf(changesOf(fold), WORKSPACE), applyAll(hashKey, history))
+        assertRows(fold, applyAll(hashKey, history))
         const superseded = fold.folded.flatMap(({ submission, state }) =>
           state === 'superseded' ? submission.submissionId : [],
         )
