@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { randomUUID } from 'node:crypto'
+import { before, describe, it } from 'node:test'
 import { RESOURCES } from '../../api/reads/reads.ts'
 import { createAuthenticate } from '../../api/authenticate.ts'
 import type { Receipt } from '../../contract/receipt.ts'
@@ -9,8 +10,10 @@ import { createWorkspace, DEFAULT_WORKSPACE } from '../../db/workspaces/workspac
 import { LEAST } from '../end-to-end/body-with.ts'
 import type { OperationPath } from '../end-to-end/interface-table.ts'
 import { appWithoutStores, readsNothing, SUBMISSION } from '../support/app-without-stores.ts'
-import { freshSchema, type TestSchema } from '../support/schema.ts'
+import { sharedSchema } from '../support/schema.ts'
 import { operations } from './openapi/openapi-document.ts'
+
+const { sql } = await sharedSchema()
 
 const INVALID = ['none', 'malformed', 'unknown', 'revoked', 'expired'] as const
 /** `elsewhere`: a token of another workspace, with every scope of a workspace's token. */
@@ -65,13 +68,11 @@ const TABLE: Readonly<Record<string, readonly number[]>> = {
 }
 
 describe('the permissions of tokens', () => {
-  let schema: TestSchema
   let handle: ReturnType<typeof appWithoutStores>['handle']
   let tokens: Readonly<Record<Kind, string | null>>
   before(async () => {
-    schema = await freshSchema()
-    const { sql } = schema
-    await createWorkspace(sql, 'other')
+    const other = randomUUID()
+    await createWorkspace(sql, other)
     const [own] = await sql<{ id: string }[]>`select id from workspace where name = ${DEFAULT_WORKSPACE}`
     const make = async (workspace: string | null, scopes: readonly Scope[], expiresAt: Date | null = null) => {
       const token = makeToken()
@@ -86,7 +87,7 @@ describe('the permissions of tokens', () => {
       unknown: makeToken(),
       revoked: revoked.token,
       expired: (await make(DEFAULT_WORKSPACE, ['submit', 'admin'], new Date(Date.now() - 1_000))).token,
-      elsewhere: (await make('other', ['submit', 'admin'])).token,
+      elsewhere: (await make(other, ['submit', 'admin'])).token,
       submit: (await make(DEFAULT_WORKSPACE, ['submit'], new Date(Date.now() + 3_600_000))).token,
       admin: (await make(DEFAULT_WORKSPACE, ['admin'])).token,
       operator: (await make(null, ['operator'])).token,
@@ -107,7 +108,6 @@ describe('the permissions of tokens', () => {
     })
     handle = app.handle
   })
-  after(() => schema.drop())
 
   const ask = async (where: string, kind: Kind): Promise<{ status: number; headers: Headers; text: string }> => {
     const [method = '', path = ''] = where.split(' ')
