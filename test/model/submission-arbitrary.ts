@@ -106,7 +106,7 @@ const accept = (drawn: readonly (Drawn & Fate)[], workspaceIds: readonly string[
     const number = FIRST_NUMBER + count
     const submissionId = submissionIdOf(one.workspace, count)
     if (one.replayedAfter === null) {
-      const seenPosition = one.queued === null ? {} : { seenPosition: Math.max(0, number - 1 - one.queued) }
+      const seenPosition = one.queued === null ? {} : { seenPosition: number - 1 - one.queued }
       enter(one, { submissionId, ...seenPosition })
     } else {
       counts[one.workspace] = count + 1
