@@ -38,7 +38,7 @@ export const assertRows = (fold: Fold, tables: Tables): void => {
   for (const [table, expected] of Object.entries(tables) as [keyof Tables, readonly Row[]][]) {
     const { workspace_id, ...columns } = expected[0] ?? {}
     const rows = rowsIn(changes, table).map((row) => {
-      const values = Object.keys(columns).map((column) => [column, valueOf(row, column)])
+      const values = Object.keys(columns).map((column): [string, unknown] => [column, valueOf(row, column)])
       return { workspace_id, ...Object.fromEntries(values) }
     })
     assert.deepEqual(inOrder(rows), expected, `the fold gives the rows of the model in ${table}`)
