@@ -49,6 +49,7 @@ describe('a worker that applies logs', () => {
     const workspaceId = await rig.makeWorkspace()
     const ids = await rig.admit(workspaceId, withOne(MANY, BAD, NUL))
     await rig.apply([workspaceId])
+    assert.deepEqual(await rig.statesOf(workspaceId), {})
     assert.deepEqual(await rig.backlogJobs(), [workspaceId])
     await rig.apply([workspaceId], true)
     const states = await rig.statesOf(workspaceId)
