@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
-import { execFile, spawnSync } from 'node:child_process'
-import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { spawn, spawnSync } from 'node:child_process'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { parse } from 'yaml'
 import { readSourceFiles } from '../tools/source-files.ts'
+import { temporaryDirectory } from './support/temporary-directory.ts'
 
 type Service = {
   readonly image: string
@@ -226,18 +226,13 @@ describe('the image', () => {
  * runs.
  */
 const runWithStub = (name: string, command: readonly string[], environment: Record<string, string>): string => {
-  const folder = mkdtempSync(join(tmpdir(), 'compose-'))
-  try {
-    writeFileSync(join(folder, name), '#!/bin/sh\necho "\\$1 is $1"\ncat\n')
-    chmodSync(join(folder, name), 0o755)
-    const [program = '', ...options] = command.map((part) => part.replaceAll('$$', '$'))
-    const env = { ...environment, PATH: `${folder}:/usr/bin:/bin` }
-    const { stdout, stderr, status } = spawnSync(program, options, { env, encoding: 'utf8' })
-    assert.equal(status, 0, stderr)
-    return stdout
-  } finally {
-    rmSync(folder, { recursive: true })
-  }
+  const folder = temporaryDirectory()
+  writeFileSync(join(folder, name), '#!/bin/sh\necho "\\$1 is $1"\ncat\n', { mode: 0o755 })
+  const [program = '', ...options] = command.map((part) => part.replaceAll('$$', '$'))
+  const env = { ...environment, PATH: `${folder}:/usr/bin:/bin` }
+  const { stdout, stderr, status } = spawnSync(program, options, { env, encoding: 'utf8' })
+  assert.equal(status, 0, stderr)
+  return stdout
 }
 
 /**
@@ -246,8 +241,6 @@ const runWithStub = (name: string, command: readonly string[], environment: Reco
  */
 const runBun = (script: string): Promise<number> => {
   return new Promise((resolve) => {
-    const child = execFile(join(root, 'node_modules', '.bin', 'bun'), ['-e', script], () => {
-      resolve(child.exitCode ?? -1)
-    })
+    spawn(join(root, 'node_modules', '.bin', 'bun'), ['-e', script]).once('exit', (code) => resolve(code ?? -1))
   })
 }

@@ -65,19 +65,13 @@ describe('clients that send little and read nothing', { skip: process.platform !
       .slice(0, KEPT)
       .map(({ request }) => request)
   }
-  const batchOf = (bodyOf: (at: number) => object): Buffer =>
-    gzipSync(
-      JSON.stringify({
-        items: Array.from({ length: ITEMS }, (_, at) => ({ operation: 'create_feedback', body: bodyOf(at) })),
-      }),
-    )
-  const numbersOutOfRange = gzipSync(
-    JSON.stringify({
-      items: Array.from({ length: ITEMS }, () => ({
-        operation: 'create_feedback',
-        body: { description: 'x', sourceData: { ['k'.repeat(200)]: Array(100).fill(0) } },
-      })),
-    }).replaceAll(/\b0\b/g, '1e999'),
+  const batchOf = (bodyOf: (at: number) => object, put = (text: string): string => text): Buffer => {
+    const items = Array.from({ length: ITEMS }, (_, at) => ({ operation: 'create_feedback', body: bodyOf(at) }))
+    return gzipSync(put(JSON.stringify({ items })))
+  }
+  const numbersOutOfRange = batchOf(
+    () => ({ description: 'x', sourceData: { ['k'.repeat(200)]: Array(100).fill(0) } }),
+    (text) => text.replaceAll(/\b0\b/g, '1e999'),
   )
   const echoed = batchOf((at) => ({
     description: 'x'.repeat(2_000),

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
+import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import process from 'node:process'
@@ -22,24 +21,20 @@ type Results = { lines: { what: string }[]; measures: { measure: Measure; rounds
 describe('the benchmark', () => {
   const output = join(temporaryDirectory(), 'results.json')
 
-  it('measures the figures of a section, and prints their lines', async () => {
-    const child = spawn(process.execPath, ['bench/bench.ts', SECTION], {
+  it('measures the figures of a section, and prints their lines', () => {
+    const env = { ...process.env, ...TINY, BENCH_OUTPUT: output }
+    const { status, stdout, stderr } = spawnSync(process.execPath, ['bench/bench.ts', SECTION], {
       cwd: root,
-      env: { ...process.env, ...TINY, BENCH_OUTPUT: output },
-      stdio: ['ignore', 'pipe', 'pipe'],
+      env,
+      encoding: 'utf8',
     })
-    let printed = ''
-    let errors = ''
-    child.stdout.setEncoding('utf8').on('data', (text: string) => (printed += text))
-    child.stderr.setEncoding('utf8').on('data', (text: string) => (errors += text))
-    await once(child, 'close')
-    assert.equal(child.exitCode, 0, errors)
+    assert.equal(status, 0, stderr)
     const { measures, lines } = JSON.parse(readFileSync(output, 'utf8')) as Results
     assert.ok(measures.some(({ measure }) => measure === 'end to end'))
     for (const { measure, rounds } of measures)
       assert.ok(rounds.length === 1 && Number.isFinite(rounds[0]), `${measure}: ${rounds.join(' ')}`)
     assert.ok(lines.length > 0)
-    for (const { what } of lines) assert.ok(printed.includes(what), what)
+    for (const { what } of lines) assert.ok(stdout.includes(what), what)
   })
 
   it('judges a line by the median of the ratios of its rounds, and only prints a line without a comparison', () => {

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
+import { fileURLToPath } from 'node:url'
 import { readSourceFiles } from '../../tools/source-files.ts'
 import { freshSchema, type TestSchema } from '../support/schema.ts'
 
@@ -16,23 +18,22 @@ const OF_THE_INSTALLATION: Readonly<Record<string, string>> = {
   schema_functions: 'one row',
 }
 
-const textOf = (folder: string, file: string): string =>
-  readFileSync(new URL(`../../db/${folder}/${file}`, import.meta.url), 'utf8')
-const sqlFilesIn = (folder: string): string[] =>
-  readdirSync(new URL(`../../db/${folder}/`, import.meta.url)).filter((file) => file.endsWith('.sql'))
+const root = fileURLToPath(new URL('../..', import.meta.url))
+const sources = readSourceFiles(root).filter(({ path }) => !path.startsWith('test/'))
+
+/** The texts of the SQL files of a folder. */
+const sqlIn = (folder: string): string[] =>
+  readdirSync(join(root, 'db', folder))
+    .filter((file) => file.endsWith('.sql'))
+    .map((file) => readFileSync(join(root, 'db', folder, file), 'utf8'))
 
 describe('the text of SQL', () => {
-  const texts = sqlFilesIn('functions').map((file) => textOf('functions', file))
-  const functions = texts.flatMap((text) => [...text.matchAll(FUNCTION)].map(([whole, name = '']) => ({ name, whole })))
+  const [functions, migrations] = [sqlIn('functions'), sqlIn('migrations')]
 
   it('has each function once, and no unused function', () => {
-    const names = functions.map(({ name }) => name)
+    const names = functions.flatMap((text) => [...text.matchAll(FUNCTION)].map(([, name = '']) => name))
     assert.equal(new Set(names).size, names.length)
-    const migrations = sqlFilesIn('migrations').map((file) => textOf('migrations', file))
-    const sources = readSourceFiles(new URL('../..', import.meta.url).pathname)
-      .filter(({ path }) => !path.startsWith('test/'))
-      .map(({ text }) => text)
-    const callers = [...texts, ...migrations, ...sources].join('\n')
+    const callers = [...functions, ...migrations, ...sources.map(({ text }) => text)].join('\n')
     const uncalled = names.filter(
       (name) => [...callers.matchAll(new RegExp(String.raw`\b${name}\b\(`, 'g'))].length < 2,
     )
@@ -40,26 +41,20 @@ describe('the text of SQL', () => {
   })
 
   it('can apply functions repeatedly: each statement is `create or replace function`', () => {
-    for (const file of sqlFilesIn('functions')) {
-      const rest = textOf('functions', file)
-        .replaceAll(FUNCTION, '')
-        .replaceAll(/^\s*--.*$/gm, '')
-      assert.equal(rest.trim(), '', file)
+    for (const text of functions) {
+      const rest = text.replaceAll(FUNCTION, '').replaceAll(/^\s*--.*$/gm, '')
+      assert.equal(rest.trim(), '')
     }
   })
 
   it('names rows by their keys, never by their place', () => {
-    for (const text of [...texts, ...sqlFilesIn('migrations').map((file) => textOf('migrations', file))]) {
-      assert.doesNotMatch(text, /\bctid\b|\brow ?\(/i)
-    }
-    const withPlaces = readSourceFiles(new URL('../..', import.meta.url).pathname)
-      .filter(({ path, text }) => path.startsWith('db/') && /\bctid\b/.test(text))
-      .map(({ path }) => path)
+    for (const text of [...functions, ...migrations]) assert.doesNotMatch(text, /\bctid\b|\brow ?\(/i)
+    const withPlaces = sources.filter(({ path, text }) => path.startsWith('db/') && /\bctid\b/.test(text))
     assert.deepEqual(withPlaces, [])
   })
 
   it('compares workspaces with `=`, which an index can serve', () => {
-    for (const text of texts) assert.doesNotMatch(text, /workspace_id is not distinct/)
+    for (const text of functions) assert.doesNotMatch(text, /workspace_id is not distinct/)
   })
 })
 
@@ -123,7 +118,7 @@ describe('the schema', () => {
 
   it('plans every called function that reads tables under its own settings', async () => {
     const called = new Set(
-      readSourceFiles(new URL('../..', import.meta.url).pathname)
+      sources
         .filter(({ path }) => path.startsWith('db/'))
         .flatMap(({ text }) => [...text.matchAll(/(?:select|from)\s+(\w+)\s*\(/g)].map(([, name = '']) => name)),
     )

@@ -17,16 +17,6 @@ const HISTORIES = Number(process.env['CONVERGENCE_HISTORIES'] ?? (process.env['T
 const TAGS = ['speed', 'export', 'login']
 const TAGGER_VERSION = 1
 
-const histories = ({ purges }: { purges: boolean }) =>
-  submissionHistories({
-    hashKey,
-    workspaceIds: WORKSPACES,
-    maxLength: LENGTH,
-    firstNumber: 1_000_000,
-    purges,
-    replays: true,
-  })
-
 /** The data of a workspace that a reader sees at one moment. */
 type Moment = {
   last: number
@@ -178,7 +168,7 @@ describe('positions of the change feed', () => {
   // the results of the first time.
   it(`tell of each record that other strides would have shown: ${HISTORIES} histories`, () =>
     fc.assert(
-      fc.asyncProperty(histories({ purges: false }), schedules, async (history, schedule) => {
+      fc.asyncProperty(submissionHistories({ hashKey, replays: true }), schedules, async (history, schedule) => {
         const { seen } = await namesIn(history, { ...schedule, sizes: [1], again: [0] })
         const { told } = await namesIn(history, { ...schedule, sizes: [LENGTH] })
         for (const name of seen) assert.ok(told.has(name), name)
@@ -188,7 +178,7 @@ describe('positions of the change feed', () => {
 
   it(`grow with each change, and a removed record has a tombstone: ${HISTORIES} histories`, () =>
     fc.assert(
-      fc.asyncProperty(histories({ purges: true }), schedules, isTold),
+      fc.asyncProperty(submissionHistories({ hashKey, purges: true, replays: true }), schedules, isTold),
       seeded({ numRuns: HISTORIES, endOnFailure: true }),
     ))
 })

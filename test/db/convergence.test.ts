@@ -3,7 +3,7 @@ import process from 'node:process'
 import { after, before, describe, it } from 'node:test'
 import * as fc from 'fast-check'
 import { applyAll, clerksAfter } from '../model/model.ts'
-import { deliver, LENGTH, type Schedule, schedules, WORKSPACES } from '../support/converging.ts'
+import { deliver, type Schedule, schedules, WORKSPACES } from '../support/converging.ts'
 import { submissionHistories } from '../model/submission-arbitrary.ts'
 import type { Submission } from '../../contract/submission.ts'
 import { seeded } from '../support/property-seed.ts'
@@ -24,9 +24,6 @@ describe('applying the logs of workspaces', () => {
     await schema.sql`create or replace function move_limit() returns integer language sql immutable as 'select 1'`
   })
   after(() => schema.drop())
-
-  const historiesOf = (more: { purges?: boolean; replays?: boolean }) =>
-    submissionHistories({ hashKey, workspaceIds: WORKSPACES, maxLength: LENGTH, firstNumber: 1_000_000, ...more })
 
   const converges = async (history: readonly Submission[], schedule: Schedule): Promise<void> => {
     await clearTables(schema.sql)
@@ -59,21 +56,14 @@ describe('applying the logs of workspaces', () => {
     assert.equal(waiting.count, 0, 'no removed record waits')
   }
 
-  it(`gives the rows of the model, in any strides, delivered twice and by two writers: ${HISTORIES} histories`, () =>
-    fc.assert(
-      fc.asyncProperty(historiesOf({}), schedules, converges),
-      seeded({ numRuns: HISTORIES, endOnFailure: true }),
-    ))
-
-  it(`gives the rows of the model with replays of dead submissions: ${HISTORIES} histories`, () =>
-    fc.assert(
-      fc.asyncProperty(historiesOf({ replays: true }), schedules, converges),
-      seeded({ numRuns: HISTORIES, endOnFailure: true }),
-    ))
-
-  it(`gives the rows of the model with purges that remove records during later strides: ${HISTORIES} histories`, () =>
-    fc.assert(
-      fc.asyncProperty(historiesOf({ purges: true, replays: true }), schedules, converges),
-      seeded({ numRuns: HISTORIES, endOnFailure: true }),
-    ))
+  for (const [title, options] of [
+    ['with replays of dead submissions', { replays: true }],
+    ['with replays, and with purges that remove records during later strides', { replays: true, purges: true }],
+  ] as const) {
+    it(`gives the rows of the model, in any strides, delivered twice and by two writers, ${title}: ${HISTORIES} histories`, () =>
+      fc.assert(
+        fc.asyncProperty(submissionHistories({ hashKey, ...options }), schedules, converges),
+        seeded({ numRuns: HISTORIES, endOnFailure: true }),
+      ))
+  }
 })

@@ -4,11 +4,9 @@ import { readFileSync } from 'node:fs'
 import process from 'node:process'
 import { after, before, describe, it } from 'node:test'
 import * as fc from 'fast-check'
-import * as v from 'valibot'
-import type { Submission } from '../../contract/submission.ts'
 import { readPosition } from '../../db/submissions/position.ts'
 import { applyStrides } from '../../worker/apply/apply-strides.ts'
-import { SCHEMAS } from '../model/submission-arbitrary.ts'
+import { parsed } from '../model/submission-arbitrary.ts'
 import { families, DEAREST, type Dearest } from '../support/dearest-bodies.ts'
 import { seeded } from '../support/property-seed.ts'
 import { freshSchema, hashKey, makeWorkspaces, type TestSchema } from '../support/schema.ts'
@@ -66,16 +64,15 @@ describe('the work of Postgres to apply a byte', () => {
   const costOf = async ({ submissions }: Dearest, size: number, perBatch: number): Promise<Cost> => {
     await clearTables(schema.sql)
     const submitted = submissions(size, `n${size}`)
-    const made = submitted.map(
-      ({ operation, body }) =>
-        ({
-          workspaceId,
-          submissionId: randomUUID(),
-          number: ++number,
-          operation,
-          // Without undefined members.
-          body: v.parse(SCHEMAS[operation], JSON.parse(JSON.stringify(body))),
-        }) as Submission,
+    const made = submitted.map(({ operation, body }) =>
+      // Without undefined members.
+      parsed({
+        workspaceId,
+        submissionId: randomUUID(),
+        number: ++number,
+        operation,
+        body: JSON.parse(JSON.stringify(body)),
+      }),
     )
     const position = (await readPosition(schema.sql, workspaceId))!
     const former = spentMs()

@@ -14,8 +14,7 @@ import { clearTables, dumpModel, dumpTables, resetPositions } from '../support/t
 import { LENGTH } from '../support/converging.ts'
 import { submissionHistories } from '../model/submission-arbitrary.ts'
 
-/** Postgres stores whole microseconds, like acceptance numbers. */
-const histories = submissionHistories({ hashKey, maxLength: LENGTH, firstNumber: 1_000_000 })
+const histories = submissionHistories({ hashKey })
 const HISTORIES = Number(process.env['FAULT_HISTORIES'] ?? (process.env['TEST_SIZE'] === 'long' ? 2_000 : 15))
 const WORKERS = 3
 /** The most deaths for one log, since each costs the driver's pause before it connects again. */

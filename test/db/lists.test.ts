@@ -1,21 +1,19 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { after, before, describe, it } from 'node:test'
+import { before, describe, it } from 'node:test'
 import * as fc from 'fast-check'
 import { type ListRequest, readList } from '../../db/reads/lists.ts'
 import { seeded } from '../support/property-seed.ts'
-import { freshSchema, makeWorkspaces, type TestSchema } from '../support/schema.ts'
+import { makeWorkspaces, sharedSchema } from '../support/schema.ts'
 
-const workspaceId = '6f1b7c1e-52f1-4d0a-9c58-0c8f4f1f3a09'
+const { sql } = await sharedSchema()
+const workspaceId = randomUUID()
 const ACCOUNTS = ['a1b2c3d4-0000-8000-8000-000000000001', 'a1b2c3d4-0000-8000-8000-000000000002']
 const CUSTOMERS = 12
 const FEEDBACK = 300
 
 describe('a list with few records in each look', () => {
-  let schema: TestSchema
   before(async () => {
-    schema = await freshSchema(1)
-    const { sql } = schema
     await makeWorkspaces(sql, [workspaceId])
     await sql`
       insert into contact (workspace_id, id, account_id, first_number, number, change_position)
@@ -30,13 +28,12 @@ describe('a list with few records in each look', () => {
         n / 3, n / 3, n
       from generate_series(1, ${FEEDBACK}) as n`
   })
-  after(() => schema?.drop())
 
   const walk = async (request: Omit<ListRequest, 'after'>, mostLooked: number): Promise<string[]> => {
     const found: string[] = []
     let place: ListRequest['after']
     do {
-      const { records, next } = await readList(schema.sql, { ...request, after: place }, mostLooked)
+      const { records, next } = await readList(sql, { ...request, after: place }, mostLooked)
       assert.ok(records.length <= request.limit)
       found.push(...records.map((record) => (JSON.parse(record) as { id: string }).id))
       place = next
@@ -57,9 +54,9 @@ describe('a list with few records in each look', () => {
     await fc.assert(
       fc.asyncProperty(filters, bounds, fc.boolean(), async (given, { limit, mostLooked }, isOldest) => {
         const { accountId = null, tag = [] } = given
-        const rows = await schema.sql<{ id: string }[]>`
+        const rows = await sql<{ id: string }[]>`
           select f.id from feedback as f left join contact as c on c.id = f.contact_id
-          where f.tags @> ${tag} and (${accountId}::uuid is null or coalesce(f.account_id, c.account_id) = ${accountId}::uuid)
+          where f.workspace_id = ${workspaceId} and f.tags @> ${tag} and (${accountId}::uuid is null or coalesce(f.account_id, c.account_id) = ${accountId}::uuid)
           order by f.created_at desc, f.id desc`
         const expected = rows.map(({ id }) => id)
         const found = await walk({ workspaceId, kind: 'feedback', filters: given, isOldest, limit }, mostLooked)

@@ -1,41 +1,42 @@
 import assert from 'node:assert/strict'
-import { randomBytes, randomUUID } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import process from 'node:process'
 import { after, before, describe, it } from 'node:test'
 import * as fc from 'fast-check'
 import { beginDeletion, deleteOwnedRows } from '../../db/workspaces/delete-workspace.ts'
 import { migrate } from '../../db/schema/migrate.ts'
-import { connectPostgres, type Sql } from '../../db/connection/postgres.ts'
+import type { Sql } from '../../db/connection/postgres.ts'
 import { applyAll } from '../model/model.ts'
 import { submissionHistories } from '../model/submission-arbitrary.ts'
-import { deliver, LENGTH, schedules, WORKSPACES } from '../support/converging.ts'
-import { PARTITIONS, partitionedMigrations, hashKey, makeWorkspaces } from '../support/schema.ts'
+import { deliver, schedules, WORKSPACES } from '../support/converging.ts'
+import {
+  emptySchema,
+  hashKey,
+  makeWorkspaces,
+  PARTITIONS,
+  partitionedMigrations,
+  type TestSchema,
+} from '../support/schema.ts'
 import { seeded } from '../support/property-seed.ts'
-import { testServers } from '../support/servers.ts'
 import { clearTables, dumpModel, dumpTables, resetPositions } from '../support/tables.ts'
 
 const HISTORIES = process.env['TEST_SIZE'] === 'long' ? 300 : 8
-const WORKERS = 4
 
 describe('partitioned by workspace', () => {
-  const name = `t_${randomBytes(8).toString('hex')}`
+  let schema: TestSchema
   let sql: Sql
   before(async () => {
-    const options = { connections: WORKERS, statementTimeoutMs: 60_000, applicationName: 'test', schema: name }
-    sql = connectPostgres(testServers().databaseUrl, options)
-    await sql`create schema ${sql(name)}`
+    schema = await emptySchema()
+    sql = schema.sql
     await migrate(sql, await partitionedMigrations())
     await makeWorkspaces(sql, WORKSPACES)
   })
-  after(async () => {
-    await sql`drop schema ${sql(name)} cascade`
-    await sql.end({ timeout: 5 })
-  })
+  after(() => schema.drop())
 
   it('all migrations run, and every table that grows is partitioned', async () => {
     const tables = await sql<{ name: string; isPartitioned: boolean }[]>`
       select relname as name, relkind = 'p' as "isPartitioned" from pg_class
-      where relkind in ('r', 'p') and not relispartition and relnamespace = ${name}::regnamespace`
+      where relkind in ('r', 'p') and not relispartition and relnamespace = current_schema()::regnamespace`
     const whole = tables.filter(({ isPartitioned }) => !isPartitioned).map((table) => table.name)
     const ofTheInstallation = [
       'deleted_workspace',
@@ -54,7 +55,7 @@ describe('partitioned by workspace', () => {
       select p.attrelid::regclass, p.attname from pg_attribute as p
       join pg_inherits as i on i.inhrelid = p.attrelid
       join pg_attribute as t on t.attrelid = i.inhparent and t.attname = p.attname
-      join pg_class as c on c.oid = p.attrelid and c.relkind = 'r' and c.relnamespace = ${name}::regnamespace
+      join pg_class as c on c.oid = p.attrelid and c.relkind = 'r' and c.relnamespace = current_schema()::regnamespace
       where p.attstattarget is distinct from t.attstattarget`
     assert.equal(differing.count, 0)
   })
@@ -71,13 +72,7 @@ describe('partitioned by workspace', () => {
   })
 
   it(`the logs give the rows of the model, in any strides and by two writers, in ${HISTORIES} histories`, async () => {
-    const histories = submissionHistories({
-      hashKey,
-      workspaceIds: WORKSPACES,
-      maxLength: LENGTH,
-      firstNumber: 1_000_000,
-      purges: true,
-    })
+    const histories = submissionHistories({ hashKey, purges: true })
     await fc.assert(
       fc.asyncProperty(histories, schedules, async (history, schedule) => {
         await clearTables(sql)

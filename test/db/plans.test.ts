@@ -1,12 +1,8 @@
 import assert from 'node:assert/strict'
 import process from 'node:process'
 import { after, before, describe, it } from 'node:test'
-import * as v from 'valibot'
-import { accountRecord, contactRecord } from '../../contract/contact-record.ts'
-import { conversationRecord } from '../../contract/conversation-record.ts'
-import { feedbackRecord } from '../../contract/feedback-record.ts'
 import { contactIdKey, emailKey, ownId } from '../../contract/identity/keys.ts'
-import type { Operation, Submission, SubmissionOf } from '../../contract/submission.ts'
+import type { Operation, Submission } from '../../contract/submission.ts'
 import { findProgress, findReferences, readFeedbackReferences } from '../../db/apply/answers.ts'
 import { rowsOfContacts } from '../../db/identity/contact-rows.ts'
 import { canPurgeMatch, findContacts } from '../../db/purges/decide-purge.ts'
@@ -19,6 +15,7 @@ import { readList } from '../../db/reads/lists.ts'
 import { findReceipt } from '../../db/submissions/receipts.ts'
 import { readTexts } from '../../db/tags/tagging.ts'
 import { applyStrides } from '../../worker/apply/apply-strides.ts'
+import { parsed } from '../model/submission-arbitrary.ts'
 import { tag } from '../../worker/tagging/tagging.ts'
 import {
   GROWING_TABLES,
@@ -59,29 +56,16 @@ const ENTRIES_PER_SUBMISSION = 40
 
 let number = 1_000_000
 const ID = '00000000-0000-7000-8000-'
-const submission = <O extends Operation>(operation: O, body: object): SubmissionOf<O> => {
+const submission = (operation: Operation, body: object): Submission => {
   number += 1
   const submissionId = `${ID}${number.toString(16).padStart(12, '0')}`
   const idempotency = { key: `key ${number}`, body: 'hash' }
-  return { operation, workspaceId, submissionId, number, body, idempotency } as unknown as SubmissionOf<O>
+  return parsed({ operation, workspaceId, submissionId, number, body, idempotency })
 }
 
-const SCHEMAS = {
-  create_feedback: feedbackRecord,
-  identify_contact: contactRecord,
-  identify_account: accountRecord,
-  submit_conversation: conversationRecord,
-} as const
-
 /** Applies a batch of submissions in one stride. */
-const apply = async (
-  sql: Sql,
-  operation: keyof typeof SCHEMAS,
-  bodyOf: (index: number) => object,
-): Promise<Submission[]> => {
-  const submissions = Array.from({ length: BATCH }, (_, index) =>
-    submission(operation, v.parse(SCHEMAS[operation], bodyOf(index)) as object),
-  )
+const apply = async (sql: Sql, operation: Operation, bodyOf: (index: number) => object): Promise<Submission[]> => {
+  const submissions = Array.from({ length: BATCH }, (_, index) => submission(operation, bodyOf(index)))
   await applyStride(sql, submissions)
   return submissions
 }

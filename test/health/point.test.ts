@@ -3,34 +3,19 @@ import { describe, it } from 'node:test'
 import type { Condition } from '../../health/condition.ts'
 import { pointOf } from '../../health/point.ts'
 import type { ProcessReport } from '../../queue/jobs/process-reports.ts'
+import { processReport } from '../queue/process-report.ts'
 
-const report = (own: Partial<ProcessReport>): ProcessReport => ({
-  id: 'a',
-  kind: 'worker',
-  accepted: 0,
-  refused: 0,
-  failed: 0,
-  tagged: 0,
-  stored: [],
-  queues: [],
-  applying: { total: 0, byWorkspace: {} },
-  bodies: { bytes: 0, mostBytes: 0, refused: 0 },
-  upSeconds: 0,
-  loopDelaySeconds: 0,
-  postgresSeconds: null,
-  ...own,
-})
 const at = (seconds: number, processes: ProcessReport[]): Condition => ({ at: seconds * 1_000, processes })
 
 describe('a point', () => {
   it('has rates since the previous point, including processes that started or ended', () => {
     const before = at(0, [
-      report({ id: 'api', kind: 'api', accepted: 10, refused: 2 }),
-      report({ id: 'gone', tagged: 99, stored: [99] }),
-      report({ id: 'old', tagged: 5, stored: [0, 4] }),
+      processReport({ id: 'api', kind: 'api', accepted: 10, refused: 2 }),
+      processReport({ id: 'gone', tagged: 99, stored: [99] }),
+      processReport({ id: 'old', tagged: 5, stored: [0, 4] }),
     ])
     const now = at(10, [
-      report({
+      processReport({
         id: 'api',
         kind: 'api',
         accepted: 40,
@@ -38,9 +23,9 @@ describe('a point', () => {
         bodies: { bytes: 7, mostBytes: 9, refused: 5 },
         loopDelaySeconds: 0.2,
       }),
-      report({ id: 'old', tagged: 15, stored: [10, 4], failed: 1, postgresSeconds: 0.5 }),
-      report({ id: 'new', upSeconds: 9, tagged: 10, stored: [9, 1], postgresSeconds: 0.1 }),
-      report({ id: 'back after silence', upSeconds: 3_600, tagged: 9_999, stored: [9_999] }),
+      processReport({ id: 'old', tagged: 15, stored: [10, 4], failed: 1, postgresSeconds: 0.5 }),
+      processReport({ id: 'new', upSeconds: 9, tagged: 10, stored: [9, 1], postgresSeconds: 0.1 }),
+      processReport({ id: 'back after silence', upSeconds: 3_600, tagged: 9_999, stored: [9_999] }),
     ])
     const point = pointOf(now, before)
     assert.equal(point.apis, 1)

@@ -1,34 +1,27 @@
 import type { AccountRecord } from '../../contract/contact-record.ts'
 import type { FeedbackRecord } from '../../contract/feedback-record.ts'
 import { canonicalDomain, canonicalName, ownId, type Realm } from '../../contract/identity/keys.ts'
-import { identifiedValues } from './identified-values.ts'
-import { absorb, fill, identify, isLate, type Moment, type Profile } from './profile.ts'
+import { absorb, fill, identify, type Moment, type Profile, valuesOf } from './profile.ts'
 import { type Claims, findOrOpen, linkAwaiting, noteClaim, openRegister, type Register } from './register.ts'
 
-/** The meaning of a name: an account, or the current account of a domain. */
-type NameMeaning =
-  { kind: 'claimed'; profile: Profile } | { kind: 'linked'; domain: string } | { kind: 'anonymous'; profile: Profile }
+/** The meaning of a weak key: an account, or for a name also the current account of a domain. */
+type Meaning = { kind: 'claimed' | 'anonymous'; profile: Profile } | { kind: 'linked'; domain: string }
 
 export type Accounts = Register & {
   readonly realm: Realm
   /** With the source of the first identify, since accounts are the same in all sources. */
   readonly byExternalId: Map<string, { source: string; profile: Profile }>
-  readonly byDomain: Map<string, { profile: Profile; claimed: boolean }>
-  readonly byName: Map<string, NameMeaning>
+  readonly meanings: { readonly domain: Map<string, Meaning>; readonly name: Map<string, Meaning> }
 }
 
 export const openAccounts = (realm: Realm): Accounts => ({
   ...openRegister(),
   realm,
   byExternalId: new Map(),
-  byDomain: new Map(),
-  byName: new Map(),
+  meanings: { domain: new Map(), name: new Map() },
 })
 
 type Identified = { record: AccountRecord; source: string; moment: Moment; claims: Claims }
-
-/** The claimant of a key, and whether a newer submission has changed the claimant. */
-type Claimant = { profile: Profile; number: number; late: boolean }
 
 export const identifyAccount = (accounts: Accounts, { record, source, moment, claims }: Identified): Profile => {
   const profile = findOrOpen(accounts, ownId(accounts.realm, 'account_external', record.id), moment.number)
@@ -36,41 +29,30 @@ export const identifyAccount = (accounts: Accounts, { record, source, moment, cl
     accounts.byExternalId.set(record.id, { source, profile })
     linkAwaiting(accounts, record.id, profile)
   }
-  const values = identifiedValues(record, 'account')
-  const late = isLate(profile, values, moment)
-  if (late) fill(profile, values, moment.number)
-  else identify(profile, values, moment.number)
-
-  const domain = canonicalDomain((values.columns['domain'] ?? '') as string)
-  const name = canonicalName((values.columns['name'] ?? '') as string)
-  const claimant = { profile, number: moment.number, late }
-  if (domain !== undefined) {
-    const apply = () => claimDomain(accounts, domain, claimant)
-    noteClaim(claims, { key: `domain ${domain}`, isLate: late, apply })
+  const values = valuesOf(record, 'account')
+  const late = identify(profile, values, moment)
+  const keys = {
+    domain: canonicalDomain((values.columns['domain'] ?? '') as string),
+    name: canonicalName((values.columns['name'] ?? '') as string),
   }
-  if (name !== undefined) {
-    noteClaim(claims, { key: `name ${name}`, isLate: late, apply: () => claimName(accounts, name, claimant) })
+  for (const weak of ['domain', 'name'] as const) {
+    const key = keys[weak]
+    if (key === undefined) continue
+    const apply = () => claim(accounts.meanings[weak], key, { profile, number: moment.number, late })
+    noteClaim(claims, { key: `${weak} ${key}`, isLate: late, apply })
   }
   return profile
 }
 
-/** The latest claim holds. The first claim takes over the anonymous account. */
-const claimDomain = (accounts: Accounts, domain: string, { profile, number, late }: Claimant): void => {
-  const meant = accounts.byDomain.get(domain)
-  if (meant?.claimed === true && late) return
-  if (meant && !meant.claimed) absorb(profile, meant.profile, number)
-  accounts.byDomain.set(domain, { profile, claimed: true })
-}
+/** `late`: a newer submission had changed the account before it claimed. */
+type Claimant = { profile: Profile; number: number; late: boolean }
 
-/**
- * Like a claim of a domain. The anonymous account of a name may already be merged into that of a
- * domain.
- */
-const claimName = (accounts: Accounts, name: string, { profile, number, late }: Claimant): void => {
-  const meant = accounts.byName.get(name)
+/** The latest claim holds. The first claim takes over the anonymous account, if no domain has it. */
+const claim = (meanings: Map<string, Meaning>, key: string, { profile, number, late }: Claimant): void => {
+  const meant = meanings.get(key)
   if (meant?.kind === 'claimed' && late) return
   if (meant?.kind === 'anonymous') absorb(profile, meant.profile, number)
-  accounts.byName.set(name, { kind: 'claimed', profile })
+  meanings.set(key, { kind: 'claimed', profile })
 }
 
 /** Finds by domain, and links a name beside it to the domain. Without a domain it finds by name. */
@@ -84,8 +66,10 @@ export const findOrCreateAccount = (
   if (domain === undefined && name === undefined) return undefined
 
   const profile =
-    domain === undefined ? findOrCreateByName(accounts, name!, number) : findOrCreateByDomain(accounts, domain, number)
-  if (domain !== undefined && name !== undefined) linkName(accounts, { name, domain, number })
+    domain === undefined
+      ? findOrCreateBy(accounts, 'name', { key: name!, number })
+      : findOrCreateBy(accounts, 'domain', { key: domain, number })
+  if (domain !== undefined && name !== undefined) linkName(accounts, { name, domain, profile, number })
   const columns = {
     ...(domain !== undefined && { domain: account?.domain ?? '' }),
     ...(name !== undefined && { name: account?.name ?? '' }),
@@ -95,32 +79,28 @@ export const findOrCreateAccount = (
   return profile
 }
 
-const findOrCreateByDomain = (accounts: Accounts, domain: string, number: number): Profile => {
-  const meant = accounts.byDomain.get(domain)
+const findOrCreateBy = (
+  accounts: Accounts,
+  weak: 'domain' | 'name',
+  { key, number }: { key: string; number: number },
+): Profile => {
+  const meant = accounts.meanings[weak].get(key)
+  if (meant?.kind === 'linked') return findOrCreateBy(accounts, 'domain', { key: meant.domain, number })
   if (meant) return meant.profile
-  const profile = findOrOpen(accounts, ownId(accounts.realm, 'account_domain', domain), number)
-  accounts.byDomain.set(domain, { profile, claimed: false })
+  const profile = findOrOpen(accounts, ownId(accounts.realm, `account_${weak}`, key), number)
+  accounts.meanings[weak].set(key, { kind: 'anonymous', profile })
   return profile
 }
 
-const findOrCreateByName = (accounts: Accounts, name: string, number: number): Profile => {
-  const meant = accounts.byName.get(name)
-  if (meant?.kind === 'linked') return findOrCreateByDomain(accounts, meant.domain, number)
-  if (meant) return meant.profile
-  const profile = findOrOpen(accounts, ownId(accounts.realm, 'account_name', name), number)
-  accounts.byName.set(name, { kind: 'anonymous', profile })
-  return profile
-}
-
-type NameLink = { name: string; domain: string; number: number }
+type NameLink = { name: string; domain: string; profile: Profile; number: number }
 
 /**
  * The latest link holds until an identified account claims the name. The first takes over the
  * anonymous account.
  */
-const linkName = (accounts: Accounts, { name, domain, number }: NameLink): void => {
-  const meant = accounts.byName.get(name)
+const linkName = ({ meanings }: Accounts, { name, domain, profile, number }: NameLink): void => {
+  const meant = meanings.name.get(name)
   if (meant?.kind === 'claimed') return
-  if (meant?.kind === 'anonymous') absorb(accounts.byDomain.get(domain)!.profile, meant.profile, number)
-  accounts.byName.set(name, { kind: 'linked', domain })
+  if (meant?.kind === 'anonymous') absorb(profile, meant.profile, number)
+  meanings.name.set(name, { kind: 'linked', domain })
 }

@@ -8,7 +8,7 @@ import {
   byExternalId,
   claiming,
   contact,
-  contactIdOf,
+  contactIdsOf,
   contactOf,
   feedback,
   idOf,
@@ -20,23 +20,13 @@ import {
 } from './submissions.ts'
 
 describe('a contact known by its email', () => {
-  it('is the same in display form, as mailto: and with invisible characters, but KELVIN SIGN differs from k', () => {
-    const forms = ['Ann <ann@example.org>', 'MAILTO:Ann@example.org', '\u200fann@example.org\u200b']
-    const tables = after(...forms.map((form) => byEmail(form)), byEmail('kim@x.example'), byEmail('\u212aim@x.example'))
-    assert.deepEqual(
-      [1, 2, 3].map((number) => contactIdOf(tables, number)),
-      [ANN, ANN, ANN],
-    )
-    assert.notEqual(contactIdOf(tables, 4), contactIdOf(tables, 5))
-  })
-
   it('merges with all its data into the first contact that claims the email', () => {
     const tables = after(
       byEmail('ann@example.org', { name: 'Ann', sourceData: { plan: 'a', seats: 1 } }),
       contact({ id: 'x', properties: { $email: 'ann@example.org', plan: 'b' } }),
       byEmail('ann@example.org'),
     )
-    assert.deepEqual([contactIdOf(tables, 1), contactIdOf(tables, 3)], [X, X])
+    assert.deepEqual(contactIdsOf(tables, 1, 3), [X, X])
     assert.deepEqual(tables.contact, [
       {
         workspace_id: workspaceId,
@@ -62,10 +52,7 @@ describe('a contact known by its email', () => {
       claiming('y', 'ann@example.org'),
       byEmail('ann@example.org'),
     )
-    assert.deepEqual(
-      [1, 3, 5].map((number) => contactIdOf(tables, number)),
-      [X, X, Y],
-    )
+    assert.deepEqual(contactIdsOf(tables, 1, 3, 5), [X, X, Y])
     assert.equal(tables.contact.length, 2)
   })
 })
@@ -90,7 +77,7 @@ describe('a late claim', () => {
 
   it('takes effect while the email is unclaimed, although the column keeps its value', () => {
     const tables = after(byEmail('ann@example.org'), newer, late('x', 'ann@example.org'))
-    assert.equal(contactIdOf(tables, 1), X)
+    assert.deepEqual(contactIdsOf(tables, 1), [X])
     assert.equal(contactOf(tables, X)?.email, 'x@example.org')
   })
 
@@ -101,7 +88,7 @@ describe('a late claim', () => {
       late('x', 'ann@example.org'),
       byEmail('ann@example.org'),
     )
-    assert.equal(contactIdOf(tables, 4), Y)
+    assert.deepEqual(contactIdsOf(tables, 4), [Y])
   })
 })
 
@@ -121,7 +108,7 @@ describe('a purge', () => {
       [X],
     )
     // An earlier claim holds again, so the email gets no new epoch.
-    assert.equal(contactIdOf(tables, 7), X)
+    assert.deepEqual(contactIdsOf(tables, 7), [X])
   })
 
   it('raises the epoch of each key that it removes', () => {
@@ -136,11 +123,10 @@ describe('a purge', () => {
       byEmail('ann@example.org'),
       feedback({ contactId: X }),
     )
-    assert.equal(contactIdOf(tables, 8), idOfEpoch(ANN, 2))
+    assert.deepEqual(contactIdsOf(tables, 8, 9), [idOfEpoch(ANN, 2), null])
     assert.deepEqual(
       tables.contact_external_id.map(({ contact_id }) => contact_id),
       [idOfEpoch(X, 2)],
     )
-    assert.equal(contactIdOf(tables, 9), null)
   })
 })

@@ -8,8 +8,7 @@ import {
   ownId,
   type Realm,
 } from '../../contract/identity/keys.ts'
-import { identifiedValues } from './identified-values.ts'
-import { absorb, fill, identify, isLate, type Moment, type Profile } from './profile.ts'
+import { absorb, fill, identify, type Moment, type Profile, valuesOf } from './profile.ts'
 import { type Claims, findOrOpen, linkAwaiting, noteClaim, openRegister, type Register } from './register.ts'
 
 /** `late`: a newer submission had changed the contact before it claimed. */
@@ -83,11 +82,8 @@ export const findOrCreateIdentified = (
 export const identifyContact = (contacts: Contacts, identified: Identified): { profile: Profile; late: boolean } => {
   const { record, moment, claims } = identified
   const profile = findOrCreateIdentified(contacts, identified)
-  const values = identifiedValues(record, 'contact')
-  const late = isLate(profile, values, moment)
-  if (late) fill(profile, values, moment.number)
-  else identify(profile, values, moment.number)
-
+  const values = valuesOf(record, 'contact')
+  const late = identify(profile, values, moment)
   const email = canonicalEmail((values.columns['email'] ?? '') as string)
   if (email !== undefined) {
     const claimant = { profile, number: moment.number, late }

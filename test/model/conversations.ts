@@ -5,17 +5,16 @@ import type { JsonObject } from '../../contract/json.ts'
 import { isPlaceholder, ownId } from '../../contract/identity/keys.ts'
 import { unflatten } from '../../contract/unflatten.ts'
 import { findContact, findOrCreateIdentified, type Contacts } from './contacts.ts'
-import type { Profile } from './profile.ts'
+import { type Profile, timeOf } from './profile.ts'
 import { awaitExternalId, type Link } from './register.ts'
-import { instant } from './tables.ts'
 
 export type Conversation = {
   readonly id: string
   /** The last replacement, and its submission. */
   record: ConversationRecord
   number: number
-  /** The greatest `updatedAt` of all submissions, as an instant. */
-  version: string | null
+  /** The time of the greatest `updatedAt` of all submissions. */
+  version: number | null
   /** The union over all submissions. */
   readonly contacts: Set<Profile>
   /** By their ids in the conversation, each in its last form. */
@@ -28,8 +27,8 @@ type Message = {
   rawData: JsonObject
   contact: Link
   number: number
-  /** `updatedAt` of its submission, as an instant. */
-  version: string | null
+  /** The time of `updatedAt` of its submission. */
+  version: number | null
 }
 
 type Files = { contacts: Contacts; conversations: Map<string, Conversation> }
@@ -55,7 +54,7 @@ export const submitConversation = (
   const stays = former !== undefined && isNewer(former, submission)
   if (!stays) Object.assign(conversation, { record: body, number })
   const version = versionOf(body)
-  if (version !== null && version > (conversation.version ?? '')) conversation.version = version
+  if (version !== null && version > (conversation.version ?? -Infinity)) conversation.version = version
 
   const present = new Map<string, Profile>()
   for (const record of namedContacts(contacts, submission)) {
@@ -71,7 +70,7 @@ export const submitConversation = (
  * Whether the stored data is newer: by both update times, or because the submission is a replay.
  */
 const isNewer = (
-  stored: { version: string | null; number: number },
+  stored: { version: number | null; number: number },
   { body, originalNumber }: SubmissionOf<'submit_conversation'>,
 ): boolean => {
   if (originalNumber !== undefined && stored.number > originalNumber) return true
@@ -79,7 +78,7 @@ const isNewer = (
   return stored.version !== null && version !== null && version < stored.version
 }
 
-const versionOf = ({ updatedAt }: ConversationRecord): string | null => (updatedAt == null ? null : instant(updatedAt))
+const versionOf = ({ updatedAt }: ConversationRecord): number | null => (updatedAt == null ? null : timeOf(updatedAt))
 
 /** The valid contact records, in their order. From then on their external ids are known. */
 const namedContacts = (

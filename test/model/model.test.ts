@@ -5,11 +5,10 @@ import { seeded } from '../support/property-seed.ts'
 import { canonicalEmail, ownId } from '../../contract/identity/keys.ts'
 import type { Submission } from '../../contract/submission.ts'
 import { emailMeans } from './contacts.ts'
-import { clerksAfter, resolveOwnId } from './model.ts'
+import { clerksAfter } from './model.ts'
+import { findByOwnId } from './register.ts'
 import { submissionHistories } from './submission-arbitrary.ts'
 import { hashKey } from './submissions.ts'
-
-describe('workspaces', () => {})
 
 describe('any history', () => {
   it('resolves every id that an answer may have had', () => {
@@ -19,7 +18,7 @@ describe('any history', () => {
         for (const submission of history) {
           const clerk = clerks.get(submission.workspaceId)!
           const answered = answeredContact(history, submission)
-          if (answered !== undefined) assert.notEqual(resolveOwnId(clerk, 'contacts', answered), undefined)
+          if (answered !== undefined) assert.notEqual(findByOwnId(clerk.contacts, answered), undefined)
         }
       }),
       seeded(),

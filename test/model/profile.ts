@@ -1,8 +1,21 @@
+import type { AccountRecord, ContactRecord } from '../../contract/contact-record.ts'
 import type { JsonObject, JsonValue } from '../../contract/json.ts'
-import { instant } from './tables.ts'
+import { unflatten } from '../../contract/unflatten.ts'
 
 /** The bound on the metadata keys of one contact or account. */
 const MOST_PROPERTIES = 1_000
+
+/** The `$`-keys of the interface; other keys are metadata. */
+const SHARED_COLUMNS = [
+  ['$name', 'name'],
+  ['$contractValue', 'contract_value'],
+  ['$createdAt', 'source_created_at'],
+  ['$updatedAt', 'source_updated_at'],
+] as const
+const COLUMNS = {
+  contact: new Map<string, string>([...SHARED_COLUMNS, ['$email', 'email']]),
+  account: new Map<string, string>([...SHARED_COLUMNS, ['$domain', 'domain']]),
+}
 
 /**
  * A contact, an account or a project. A value has no rank: an identify sets it, and a reference
@@ -24,7 +37,7 @@ export type Profile = {
 }
 
 /** The values of an identify or reference: values with a column, and metadata. */
-export type Values = { columns: Readonly<Record<string, JsonValue>>; properties: JsonObject }
+type Values = { columns: Readonly<Record<string, JsonValue>>; properties: JsonObject }
 
 /** When a submission was accepted. A replay also has its original number. */
 export type Moment = { number: number; originalNumber?: number | undefined }
@@ -43,20 +56,44 @@ export const openProfile = (id: string, number: number): Profile => ({
 /** The profile that this one means after all merges. */
 export const current = (profile: Profile): Profile => (profile.absorbedBy ? current(profile.absorbedBy) : profile)
 
+/** The time of a date-time of RFC 3339, in milliseconds. */
+export const timeOf = (dateTime: string): number => Date.parse(dateTime.toUpperCase())
+
+/** The values of a contact or account record. */
+export const valuesOf = (record: ContactRecord | AccountRecord, kind: 'contact' | 'account'): Values => {
+  const given = record.properties ?? {}
+  const columns: [string, JsonValue][] = []
+  const properties: [string, JsonValue][] = []
+  for (const [key, value] of Object.entries(record.shouldUnflattenProperties === true ? unflatten(given) : given)) {
+    const column = COLUMNS[kind].get(key)
+    if (column === undefined) properties.push([key, value])
+    else columns.push([column, value])
+  }
+  return { columns: Object.fromEntries(columns), properties: Object.fromEntries(properties) }
+}
+
+/** Sets the values of a record. A late record only fills absent values. Returns whether it is late. */
+export const identify = (profile: Profile, values: Values, moment: Moment): boolean => {
+  const late = isLate(profile, values, moment)
+  if (late) fill(profile, values, moment.number)
+  else replace(profile, values, moment.number)
+  return late
+}
+
 /** Whether a newer submission has written the stored values. */
-export const isLate = (profile: Profile, values: Values, { number, originalNumber }: Moment): boolean => {
+const isLate = (profile: Profile, values: Values, { number, originalNumber }: Moment): boolean => {
   const before = profile.number === number ? profile.priorNumber : profile.number
   if (originalNumber !== undefined && before > originalNumber) return true
   const stored = profile.columns.get('source_updated_at') ?? null
   const given = values.columns['source_updated_at'] ?? null
-  return stored !== null && given !== null && instant(given as string) < instant(stored as string)
+  return stored !== null && given !== null && timeOf(given as string) < timeOf(stored as string)
 }
 
 /**
  * Sets every given value, even null. Beyond the bound, the keys of this identify stay, then the
  * first by name.
  */
-export const identify = (profile: Profile, values: Values, number: number): void => {
+const replace = (profile: Profile, values: Values, number: number): void => {
   for (const [column, value] of Object.entries(values.columns)) profile.columns.set(column, value)
   for (const [key, value] of Object.entries(values.properties)) profile.properties.set(key, value)
   touch(profile, number)
@@ -93,24 +130,4 @@ export const touch = (profile: Profile, number: number): void => {
   if (profile.number === number) return
   profile.priorNumber = profile.number
   profile.number = number
-}
-
-/** The columns of both contacts and accounts. */
-export const describe = (profile: Profile) => ({
-  name: text(profile, 'name'),
-  contract_value: (profile.columns.get('contract_value') ?? null) as number | null,
-  source_created_at: instantOf(profile, 'source_created_at'),
-  source_updated_at: instantOf(profile, 'source_updated_at'),
-  // Defines each member, also `__proto__`.
-  properties: Object.fromEntries(profile.properties),
-  created_number: profile.firstNumber,
-  updated_number: profile.number,
-})
-
-export const text = (profile: Profile, column: string): string | null =>
-  (profile.columns.get(column) ?? null) as string | null
-
-const instantOf = (profile: Profile, column: string): string | null => {
-  const given = text(profile, column)
-  return given === null ? null : instant(given)
 }

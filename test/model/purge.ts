@@ -4,7 +4,7 @@ import { DEFAULT_SOURCE } from '../../contract/feedback-record.ts'
 import { type Contacts, emailMeans, endKey } from './contacts.ts'
 import type { Conversation } from './conversations.ts'
 import type { Feedback } from './feedbacks.ts'
-import { current, type Profile, text } from './profile.ts'
+import { current, type Profile } from './profile.ts'
 
 type Files = { contacts: Contacts; feedbacks: Map<string, Feedback>; conversations: Map<string, Conversation> }
 
@@ -33,18 +33,6 @@ export const purge = (files: Files, body: PurgeRequest): void => {
   forget(files.contacts, isGone)
 }
 
-/** Whether a purge matches a contact, or a record that remembers the external id. */
-export const matches = (files: Files, body: PurgeRequest): boolean => {
-  const remembered = body.id == null ? [] : (files.contacts.awaiting.get(body.id) ?? [])
-  const links = [
-    ...[...files.feedbacks.values()].map(({ contact }) => contact),
-    ...[...files.conversations.values()].flatMap(({ messages }) =>
-      [...messages.values()].map(({ contact }) => contact),
-    ),
-  ]
-  return matching(files.contacts, body).size > 0 || links.some((link) => remembered.includes(link))
-}
-
 const matching = (contacts: Contacts, { id, email, source }: PurgeRequest): Set<Profile> => {
   const sourcesOf = (profile: Profile): string[] =>
     [...contacts.byExternalId.values()].flatMap((sources) =>
@@ -62,7 +50,7 @@ const matching = (contacts: Contacts, { id, email, source }: PurgeRequest): Set<
   if (canonical === undefined) return found
   const meant = emailMeans(contacts, canonical)
   for (const profile of new Set([...contacts.profiles.values()].map(current))) {
-    const hasEmail = canonicalEmail(text(profile, 'email') ?? '') === canonical
+    const hasEmail = canonicalEmail((profile.columns.get('email') ?? '') as string) === canonical
     if ((hasEmail || profile === meant) && isInSource(profile)) found.add(profile)
   }
   return found

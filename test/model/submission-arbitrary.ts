@@ -6,30 +6,30 @@ import { feedbackRecord } from '../../contract/feedback-record.ts'
 import { purgeRequest } from '../../contract/purge-request.ts'
 import type { Submission } from '../../contract/submission.ts'
 import type { HashKey, Realm } from '../../contract/identity/keys.ts'
-import { feedbackIn } from './drawn-feedback.ts'
-import { account, contact, conversation, purge } from './drawn-records.ts'
-import { withRepetitions } from './repetitions.ts'
+import { account, contact, conversation, feedbackIn, purge } from './drawn-bodies.ts'
 
 const DEFAULT_WORKSPACES = ['6f1b7c1e-52f1-4d0a-9c58-0c8f4f1f3a01', '6f1b7c1e-52f1-4d0a-9c58-0c8f4f1f3a02']
 const DEFAULT_MAX_LENGTH = 30
 const FIRST_WORKSPACE_WEIGHT = 4
+/**
+ * The first number of each workspace. Later numbers are consecutive, except for submissions that
+ * died. Postgres stores whole microseconds, like acceptance numbers.
+ */
+const FIRST_NUMBER = 1_000_000
 /** The first submissions of a workspace, whose ids feedback may name. */
 const NAMED_SUBMISSIONS = 4
 /** The greatest distance between the last applied submission and the one that is admitted. */
 const MOST_QUEUED = 8
 /** The most submissions that are accepted between a submission that dies and its replay. */
 const MOST_BEFORE_REPLAY = 10
+/** A repeated submission is one of so many before it. */
+const REPEATED_FROM = 6
 
 export type HistoryOptions = {
   /** The key for the own ids in the histories. */
   hashKey: HashKey
   workspaceIds?: readonly string[]
   maxLength?: number
-  /**
-   * The first number of each workspace. Later numbers are consecutive, except for submissions that
-   * died.
-   */
-  firstNumber?: number
   /** Whether purges are among them. */
   purges?: boolean
   /** Whether some submissions died, and return later with a new number. */
@@ -41,7 +41,6 @@ export const submissionHistories = ({
   hashKey,
   workspaceIds = DEFAULT_WORKSPACES,
   maxLength = DEFAULT_MAX_LENGTH,
-  firstNumber = 1,
   purges = false,
   replays = false,
 }: HistoryOptions): fc.Arbitrary<Submission[]> => {
@@ -53,11 +52,13 @@ export const submissionHistories = ({
   const isSaidAgain = fc.option(fc.nat({ max: maxLength }), { freq: 1 })
   const drawnOrAgain = fc.tuple(fc.oneof(...submissions), isSaidAgain, fate(replays))
   return fc.array(drawnOrAgain, { maxLength, size: 'max' }).map((drawn) => {
-    const repeated = withRepetitions(drawn.map(([one, back]) => [one, back] as const))
-    return accept(
-      repeated.map((one, index) => ({ ...one, ...drawn[index]![2] })),
-      { workspaceIds, firstNumber },
-    )
+    const entries: (Drawn & Fate)[] = []
+    // About half of the submissions repeat one of the few before them.
+    for (const [one, back, itsFate] of drawn) {
+      const said = back === null ? one : (entries.at(-1 - (back % REPEATED_FROM)) ?? one)
+      entries.push({ ...said, ...itsFate })
+    }
+    return accept(entries, workspaceIds)
   })
 }
 
@@ -82,19 +83,17 @@ const fate = (replays: boolean): fc.Arbitrary<Fate> =>
 type Dead = Drawn & { submissionId: string; originalNumber: number; replayAt: number }
 
 /** Gives the numbers. A dead submission returns after this many others, or at the end. */
-const accept = (
-  drawn: readonly (Drawn & Fate)[],
-  { workspaceIds, firstNumber }: { workspaceIds: readonly string[]; firstNumber: number },
-): Submission[] => {
+const accept = (drawn: readonly (Drawn & Fate)[], workspaceIds: readonly string[]): Submission[] => {
   const counts = workspaceIds.map(() => 0)
   const accepted: Submission[] = []
   let dead: Dead[] = []
-  const enter = ({ workspace, operation, body }: Drawn, more: object): void => {
-    const number = firstNumber + counts[workspace]!
+  const enter = (
+    { workspace, operation, body }: Drawn,
+    more: Pick<Submission, 'submissionId' | 'originalNumber' | 'seenPosition'>,
+  ): void => {
+    const number = FIRST_NUMBER + counts[workspace]!
     counts[workspace]! += 1
-    const parsed = v.parse(SCHEMAS[operation], body)
-    const workspaceId = workspaceIds[workspace]
-    accepted.push({ workspaceId, number, operation, body: parsed, ...more } as Submission)
+    accepted.push(parsed({ workspaceId: workspaceIds[workspace]!, number, operation, body, ...more }))
   }
   const replay = (isDue: (one: Dead) => boolean): void => {
     const due = dead.filter(isDue)
@@ -104,10 +103,10 @@ const accept = (
   for (const [index, one] of drawn.entries()) {
     replay(({ replayAt }) => replayAt <= index)
     const count = counts[one.workspace]!
-    const number = firstNumber + count
+    const number = FIRST_NUMBER + count
     const submissionId = submissionIdOf(one.workspace, count)
     if (one.replayedAfter === null) {
-      const seenPosition = one.queued === null ? {} : { seenPosition: Math.max(0, number - 1 - one.queued) }
+      const seenPosition = one.queued === null ? {} : { seenPosition: number - 1 - one.queued }
       enter(one, { submissionId, ...seenPosition })
     } else {
       counts[one.workspace] = count + 1
@@ -118,13 +117,17 @@ const accept = (
   return accepted
 }
 
-export const SCHEMAS = {
+const SCHEMAS = {
   create_feedback: feedbackRecord,
   identify_contact: contactRecord,
   identify_account: accountRecord,
   submit_conversation: conversationRecord,
   purge_contact: purgeRequest,
 } as const
+
+/** The submission with its body as its schema reads it. */
+export const parsed = (given: Omit<Submission, 'body'> & { body: unknown }): Submission =>
+  ({ ...given, body: v.parse(SCHEMAS[given.operation], given.body) }) as Submission
 
 /**
  * A UUIDv7 in the form of the API. It is the same for the same place in every history, so that

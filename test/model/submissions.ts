@@ -1,10 +1,8 @@
-import assert from 'node:assert/strict'
-import * as v from 'valibot'
 import type { Submission } from '../../contract/submission.ts'
 import { hashKeyFrom, type OwnIdKind, ownId } from '../../contract/identity/keys.ts'
 import { applyAll } from './model.ts'
-import { SCHEMAS } from './submission-arbitrary.ts'
-import { changesOf, foldAll, tablesOf } from '../worker/fold/folded.ts'
+import { parsed } from './submission-arbitrary.ts'
+import { assertRows, foldAll } from '../worker/fold/folded.ts'
 import type { Tables } from './tables.ts'
 
 export const hashKey = hashKeyFrom('5a'.repeat(32))
@@ -55,33 +53,26 @@ export const after = (...steps: Step[]): Tables => {
   const history = accepted(steps)
   const tables = applyAll(hashKey, history)
   if (history.every(({ operation }) => operation !== 'purge_contact')) {
-    const changes = changesOf(foldAll(hashKey, workspaceId, history))
-    assert.deepEqual(tablesOf(changes, workspaceId), tables, 'the fold gives the tables of the model')
+    assertRows(foldAll(hashKey, workspaceId, history), tables)
   }
   return tables
 }
 
-export const accepted = (steps: readonly Step[], workspace = workspaceId): Submission[] =>
+export const accepted = (steps: readonly Step[]): Submission[] =>
   steps.map(([operation, body, more], index) => {
     const number = index + 1
-    const parsed = v.parse(SCHEMAS[operation], body)
-    return {
-      workspaceId: workspace,
-      submissionId: submissionId(number),
-      number,
-      operation,
-      body: parsed,
-      ...more,
-    } as Submission
+    return parsed({ workspaceId, submissionId: submissionId(number), number, operation, body, ...more })
   })
 
 export const submissionId = (number: number): string => `01900000-0000-7000-8000-${String(number).padStart(12, '0')}`
 
-/** The contact of the feedback with this acceptance number. */
-export const contactIdOf = (tables: Tables, number: number) =>
-  tables.feedback.find(({ id }) => id === submissionId(number))?.contact_id
-export const accountIdOf = (tables: Tables, number: number) =>
-  tables.feedback.find(({ id }) => id === submissionId(number))?.account_id
+const feedbackOf = (tables: Tables, number: number) => tables.feedback.find(({ id }) => id === submissionId(number))
+
+/** The contacts, or the accounts, of the feedback with these acceptance numbers. */
+export const contactIdsOf = (tables: Tables, ...numbers: number[]) =>
+  numbers.map((number) => feedbackOf(tables, number)?.contact_id)
+export const accountIdsOf = (tables: Tables, ...numbers: number[]) =>
+  numbers.map((number) => feedbackOf(tables, number)?.account_id)
 
 export const contactOf = (tables: Tables, id: string) => tables.contact.find((row) => row.id === id)
 export const accountOf = (tables: Tables, id: string) => tables.account.find((row) => row.id === id)

@@ -1,70 +1,32 @@
-import type { JsonObject } from '../../contract/json.ts'
-
-type Row<Columns> = { workspace_id: string } & Columns
-
-type Described = {
-  name: string | null
-  contract_value: number | null
-  source_created_at: string | null
-  source_updated_at: string | null
-  properties: JsonObject
-  created_number: number
-  updated_number: number
-}
+import { type FeedbackRecord, feedbackSource, feedbackSourceData } from '../../contract/feedback-record.ts'
+import type { Clerk } from './clerk.ts'
+import { unflattenedProperties } from './conversations.ts'
+import { current, type Profile, timeOf } from './profile.ts'
 
 /**
  * The tables for users, of all workspaces. Date-times have the form of `Date.toISOString`.
  * Acceptance numbers stand for the times of acceptance in the database. Generated tags are left
  * out.
  */
-export type Tables = {
-  contact: Row<{ id: string; email: string | null; account_id: string | null } & Described>[]
-  contact_external_id: Row<{ source: string; external_id: string; contact_id: string }>[]
-  account: Row<{ id: string; domain: string | null } & Described>[]
-  account_external_id: Row<{ source: string; external_id: string; account_id: string }>[]
-  project: Row<{ id: string; name: string }>[]
-  feedback: Row<{
-    id: string
-    description: string
-    title: string | null
-    is_transcript: boolean | null
-    /** Null if they are generated. */
-    tags: string[] | null
-    tags_generated: boolean
-    rating: number | null
-    source: string
-    source_id: string | null
-    source_data: JsonObject | null
-    contact_id: string | null
-    account_id: string | null
-    project_id: string | null
-    created_at: string
-    accepted_number: number
-    updated_number: number
-  }>[]
-  feedback_category: Row<{ title: string }>[]
-  conversation: Row<{
-    id: string
-    external_id: string
-    source: string
-    title: string | null
-    rating: number | null
-    properties: JsonObject
-    created_at: string
-    updated_at: string | null
-  }>[]
-  conversation_contact: Row<{ conversation_id: string; contact_id: string }>[]
-  message: Row<{
-    id: string
-    conversation_id: string
-    external_id: string
-    incoming: boolean
-    contact_id: string | null
-    content: string
-    source_url: string | null
-    raw_data: JsonObject
-    created_at: string
-  }>[]
+export type Tables = ReturnType<typeof tablesOf>
+
+export const tablesOf = (clerks: readonly Clerk[]) => {
+  const rowsOf = <R extends object>(rows: (clerk: Clerk) => R[]) =>
+    inOrder(
+      clerks.flatMap((clerk) => rows(clerk).map((row) => ({ workspace_id: clerk.contacts.realm.workspaceId, ...row }))),
+    )
+  return {
+    contact: rowsOf(contactRows),
+    contact_external_id: rowsOf(contactExternalIdRows),
+    account: rowsOf(accountRows),
+    account_external_id: rowsOf(accountExternalIdRows),
+    project: rowsOf(projectRows),
+    feedback: rowsOf(feedbackRows),
+    feedback_category: rowsOf(feedbackCategoryRows),
+    conversation: rowsOf(conversationRows),
+    conversation_contact: rowsOf(conversationContactRows),
+    message: rowsOf(messageRows),
+  }
 }
 
 /** Sorts by all columns, the key first, which is the order of `applyAll`. */
@@ -75,4 +37,115 @@ export const inOrder = <R extends object>(rows: readonly R[]): R[] =>
     .map(([, row]) => row)
 
 /** The instant of a date-time of RFC 3339, to the millisecond. */
-export const instant = (dateTime: string): string => new Date(dateTime.toUpperCase()).toISOString()
+export const instant = (dateTime: string): string => new Date(timeOf(dateTime)).toISOString()
+
+const instantOrNull = (dateTime: string | null | undefined): string | null =>
+  dateTime == null ? null : instant(dateTime)
+
+const idOf = (profile: Profile | null): string | null => (profile ? current(profile).id : null)
+
+const text = (profile: Profile, column: string): string | null => (profile.columns.get(column) ?? null) as string | null
+
+const present = (profiles: Iterable<Profile>): Profile[] =>
+  [...new Set(profiles)].filter(({ absorbedBy }) => !absorbedBy)
+
+/** The columns of both contacts and accounts. */
+const described = (profile: Profile) => ({
+  name: text(profile, 'name'),
+  contract_value: (profile.columns.get('contract_value') ?? null) as number | null,
+  source_created_at: instantOrNull(text(profile, 'source_created_at')),
+  source_updated_at: instantOrNull(text(profile, 'source_updated_at')),
+  // Defines each member, also `__proto__`.
+  properties: Object.fromEntries(profile.properties),
+  created_number: profile.firstNumber,
+  updated_number: profile.number,
+})
+
+const contactRows = ({ contacts }: Clerk) =>
+  present(contacts.profiles.values()).map((contact) => ({
+    id: contact.id,
+    email: text(contact, 'email'),
+    account_id: idOf(contact.account),
+    ...described(contact),
+  }))
+
+const contactExternalIdRows = ({ contacts }: Clerk) =>
+  [...contacts.byExternalId].flatMap(([externalId, sources]) =>
+    [...sources].map(([source, contact]) => ({ source, external_id: externalId, contact_id: contact.id })),
+  )
+
+const accountRows = ({ accounts }: Clerk) =>
+  present(accounts.profiles.values()).map((account) => ({
+    id: account.id,
+    domain: text(account, 'domain'),
+    ...described(account),
+  }))
+
+const accountExternalIdRows = ({ accounts }: Clerk) =>
+  [...accounts.byExternalId].map(([externalId, { source, profile }]) => ({
+    source,
+    external_id: externalId,
+    account_id: profile.id,
+  }))
+
+const projectRows = ({ projects }: Clerk) =>
+  [...projects.profiles.values()].map((project) => ({ id: project.id, name: text(project, 'name')! }))
+
+const feedbackRows = ({ feedbacks }: Clerk) =>
+  [...feedbacks].map(([id, { record, contact, account, project, firstNumber, lastNumber }]) => ({
+    id,
+    description: record.description,
+    title: record.title ?? null,
+    is_transcript: record.isTranscript ?? null,
+    /** Null if they are generated. */
+    tags: explicitTags(record),
+    tags_generated: record.tags == null,
+    rating: record.rating ?? null,
+    source: feedbackSource(record),
+    source_id: record.sourceId ?? null,
+    source_data: feedbackSourceData(record),
+    contact_id: idOf(contact.profile),
+    account_id: idOf(account.profile),
+    project_id: idOf(project.profile),
+    created_at: instant(record.createdAt ?? new Date(firstNumber / 1_000).toISOString()),
+    accepted_number: firstNumber,
+    updated_number: lastNumber,
+  }))
+
+const explicitTags = (record: FeedbackRecord): string[] | null =>
+  record.tags == null ? null : [...new Set(record.tags.map((tag) => tag.trim()).filter((tag) => tag !== ''))]
+
+const feedbackCategoryRows = ({ feedbacks }: Clerk) =>
+  [...new Set([...feedbacks.values()].flatMap(({ record }) => explicitTags(record) ?? []))].map((title) => ({ title }))
+
+const conversationRows = ({ conversations }: Clerk) =>
+  [...conversations.values()].map(({ id, record }) => ({
+    id,
+    external_id: record.id,
+    source: record.source,
+    title: record.title ?? null,
+    rating: record.rating ?? null,
+    properties: unflattenedProperties(record),
+    created_at: instant(record.createdAt),
+    updated_at: instantOrNull(record.updatedAt),
+  }))
+
+const conversationContactRows = ({ conversations }: Clerk) =>
+  [...conversations.values()].flatMap(({ id, contacts }) =>
+    [...contacts].map((contact) => ({ conversation_id: id, contact_id: contact.id })),
+  )
+
+const messageRows = ({ conversations }: Clerk) =>
+  [...conversations.values()].flatMap(({ id: conversationId, messages }) =>
+    [...messages.values()].map(({ id, record, rawData, contact }) => ({
+      id,
+      conversation_id: conversationId,
+      external_id: record.id,
+      incoming: record.incoming,
+      contact_id: idOf(contact.profile),
+      content: record.content,
+      source_url: record.sourceUrl ?? null,
+      raw_data: rawData,
+      created_at: instant(record.createdAt),
+    })),
+  )

@@ -17,12 +17,9 @@ import { crowdingIn, takesMostOf, type WorkspaceLoad, workspaceLoads } from '../
 import { openQueueRoom } from '../support/queue-room.ts'
 import { testServers } from '../support/servers.ts'
 import { until } from '../support/until.ts'
+import { processReport } from './process-report.ts'
 
-const REPORT: ProcessReport = {
-  id: 'a',
-  kind: 'worker',
-  accepted: 0,
-  refused: 0,
+const REPORT = processReport({
   failed: 1,
   tagged: 2,
   stored: [3],
@@ -31,8 +28,7 @@ const REPORT: ProcessReport = {
   bodies: { bytes: 1, mostBytes: 2, refused: 3 },
   upSeconds: 5,
   loopDelaySeconds: 0.1,
-  postgresSeconds: null,
-}
+})
 
 describe('process reports', () => {
   const prefix = `t_${randomBytes(6).toString('hex')}`
@@ -149,7 +145,6 @@ describe('silent workers', () => {
 })
 
 const NOW_MS = 1_000_000
-const worker = (applying: ProcessReport['applying']): ProcessReport => ({ ...REPORT, applying })
 /** Logs by their number of waiting submissions, and their age in seconds. */
 const loadsOf = (waiting: Record<string, [count: number, seconds: number]>, ...applying: ProcessReport['applying'][]) =>
   workspaceLoads({
@@ -161,7 +156,7 @@ const loadsOf = (waiting: Record<string, [count: number, seconds: number]>, ...a
       bytes: 0,
       oldestNumber: queued === 0 ? null : (NOW_MS - seconds * 1_000) * 1_000,
     })),
-    processes: applying.map(worker),
+    processes: applying.map((time) => processReport({ applying: time })),
     nowMs: NOW_MS,
   })
 

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
 import { coalesce } from '../../runtime/coalesce.ts'
 import { until } from '../support/until.ts'
 
@@ -16,8 +17,6 @@ const held = () => {
   }
   return { calls, answers, call }
 }
-
-const turn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve))
 
 describe('a coalesced item', () => {
   it('goes at once, together with items of the same turn', async () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { setTimeout as pause } from 'node:timers/promises'
+import { setImmediate as soon, setTimeout as pause } from 'node:timers/promises'
 import * as fc from 'fast-check'
 import { FairSemaphore } from '../../runtime/fair-semaphore.ts'
 import { seeded } from '../support/property-seed.ts'
@@ -27,8 +27,6 @@ const worksIn = (semaphore: FairSemaphore) => {
     },
   }
 }
-
-const soon = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
 describe('a fair semaphore', () => {
   it('admits demands in their order, so that small ones never overtake a large one for ever', async () => {

@@ -1,16 +1,15 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import { makeToken } from '../../contract/token-format.ts'
 import { BadSettings, readSettings } from '../../runtime/settings.ts'
+import { temporaryDirectory } from '../support/temporary-directory.ts'
 
 const HASH_KEY = '5a'.repeat(32)
 
 describe('a secret', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'settings-'))
-  after(() => rmSync(folder, { recursive: true }))
+  const folder = temporaryDirectory()
   const file = (text: string): string => {
     const path = join(folder, 'secret')
     writeFileSync(path, text)

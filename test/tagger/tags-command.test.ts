@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { temporaryDirectory } from '../support/temporary-directory.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
-const folder = mkdtempSync(join(tmpdir(), 'tags-'))
-after(() => rmSync(folder, { recursive: true }))
+const folder = temporaryDirectory()
 
 const programs: Record<string, string[]> = {
   bun: [join(root, 'node_modules/.bin/bun')],

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { setImmediate as soon } from 'node:timers/promises'
 import { createQuarantine } from '../../worker/quarantine.ts'
 
 /** Works that continue until the test ends them, in the order of their begin. */
@@ -25,8 +26,6 @@ const watched = () => {
   }
   return { begun, begin, isWanted: quarantine.isWanted }
 }
-
-const soon = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
 describe('exclusive work', () => {
   it('begins when all shared work has ended', async () => {

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { Ajv } from '@modelcontextprotocol/server/validators/ajv'
 import type * as v from 'valibot'
 import { identifyAccount } from '../../../api/operations/accounts.ts'
 import { BASE_PATH } from '../../../api/app.ts'
@@ -7,8 +8,8 @@ import { submitConversation } from '../../../api/operations/conversations.ts'
 import type { AnySubmissionKind } from '../../../api/submit/intake.ts'
 import { createFeedback } from '../../../api/operations/feedbacks.ts'
 import { openApiDocument } from '../../../api/openapi/openapi.ts'
+import { isDateTime, isUnset } from '../../../contract/date-time.ts'
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../contract/json.ts'
-import { fitsSchema } from './fits-schema.ts'
 
 export type Example = { value: JsonValue }
 type Content = Record<string, { schema: JsonObject; examples?: Record<string, Example>; example?: JsonValue }>
@@ -42,7 +43,21 @@ export const resolve = (ref: string): JsonValue => {
 }
 export const resolved = (value: JsonObject): JsonObject =>
   typeof value['$ref'] === 'string' ? (resolve(value['$ref']) as JsonObject) : value
-export const fits = (schema: JsonValue, value: JsonValue): boolean => fitsSchema(resolve, schema, value)
+
+/** An unknown keyword is an error. Formats other than times are notes for people. */
+const ajv = new Ajv({
+  strictTypes: false,
+  formats: { 'date-time': (text: string) => isDateTime(text) && !isUnset(text), uuid: true },
+}).addVocabulary(['components'])
+
+/** Whether a value fits a schema of the document, whose references begin at the document. */
+export const fits = (schema: JsonValue, value: JsonValue): boolean => {
+  assert.ok(isJsonObject(schema))
+  const validate = validators.get(schema) ?? ajv.compile({ ...schema, components: document.components })
+  validators.set(schema, validate)
+  return validate(value)
+}
+const validators = new WeakMap<JsonObject, (value: JsonValue) => boolean>()
 
 /** Every object in the document, with its path. */
 export const objectsIn = function* (value: JsonValue, path = '#'): Generator<[path: string, object: JsonObject]> {

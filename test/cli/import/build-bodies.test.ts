@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { type Imported, imported, type Words } from './imported.ts'
-
-type Case = readonly [title: string, content: string, Partial<Imported>, options?: Words & { name?: string }]
+import { type Case, imported, itImports, type Words } from './imported.ts'
 
 const AGAIN = 'the id occurs twice: the later record replaces the earlier'
 const WITHOUT_SOURCE =
@@ -167,11 +165,7 @@ const FILES: readonly Case[] = [
 ]
 
 describe('records', () => {
-  for (const [title, content, expected, { name = 'x.csv', ...words } = {}] of FILES)
-    it(title, () => {
-      const found = imported(name, content, words)
-      for (const [key, value] of Object.entries(expected)) assert.deepEqual(found[key as keyof Imported], value, key)
-    })
+  itImports(FILES)
 
   it('of a long conversation go in parts, each with its title and rating', () => {
     const rows = Array.from({ length: 1_001 }, (_, at) => message('L', at === 700 ? 'Title,2' : ',', `u1,,m${at}`))

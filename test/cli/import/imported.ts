@@ -1,4 +1,6 @@
+import assert from 'node:assert/strict'
 import { Buffer } from 'node:buffer'
+import { it } from 'node:test'
 import { buildBodies, isUnsent, type Submission } from '../../../cli/import/build-bodies.ts'
 import { describeLines } from '../../../cli/import/lines.ts'
 import { type MappingWords, planMapping } from '../../../cli/import/mapping.ts'
@@ -37,4 +39,21 @@ export const imported = (name: string, content: string | Uint8Array, words: Word
     doubts: survey.doubts.map(described),
     plan: describePlan(file, mapping, survey).join('\n'),
   }
+}
+
+/** A file, the parts of its outcome that matter, and the options of the import. */
+export type Case = readonly [
+  title: string,
+  content: string | Uint8Array,
+  Partial<Imported>,
+  options?: Words & { name?: string },
+]
+
+/** A test for each case. */
+export const itImports = (cases: readonly Case[]): void => {
+  for (const [title, content, expected, { name = 'x.csv', ...words } = {}] of cases)
+    it(title, () => {
+      const found = imported(name, content, words)
+      for (const [key, value] of Object.entries(expected)) assert.deepEqual(found[key as keyof Imported], value, key)
+    })
 }

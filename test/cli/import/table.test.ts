@@ -1,13 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { type Imported, imported, type Words } from './imported.ts'
-
-type Case = readonly [
-  title: string,
-  content: string | Uint8Array,
-  Partial<Imported>,
-  options?: Words & { name?: string },
-]
+import { type Case, imported, itImports, type Words } from './imported.ts'
 
 const MALFORMED = 'malformed quotes: put a cell with quotes in quotes, and double each quote in it'
 const SWALLOWS = 'a cell has line breaks and as many delimiters as a row: check where its quote closes'
@@ -159,11 +152,7 @@ const RECORDS: readonly Case[] = [
 ]
 
 describe('the rows of a file', () => {
-  for (const [title, content, expected, { name = 'x.csv', ...words } = {}] of [...TABLES, ...RECORDS])
-    it(title, () => {
-      const found = imported(name, content, words)
-      for (const [key, value] of Object.entries(expected)) assert.deepEqual(found[key as keyof Imported], value, key)
-    })
+  itImports([...TABLES, ...RECORDS])
 
   const REFUSED: readonly (readonly [name: string, content: string, words: Words, says: RegExp])[] = [
     ['x.csv', 'Report of May\ndescription,rating\nWrong,2\n', {}, /1 columns in line 1, and no row fits.*--skip-rows/],

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import * as fc from 'fast-check'
-import { connectPostgres, type Sql } from '../../../db/connection/postgres.ts'
 import { seeded } from '../../support/property-seed.ts'
-import { testServers } from '../../support/servers.ts'
+import { sharedSchema } from '../../support/schema.ts'
+
+const { sql } = await sharedSchema()
 
 const storableText = fc
   .oneof(
@@ -13,16 +14,6 @@ const storableText = fc
   .filter((text) => !text.includes('\0'))
 
 describe('an array', () => {
-  let sql: Sql
-  before(() => {
-    sql = connectPostgres(testServers().databaseUrl, {
-      connections: 1,
-      statementTimeoutMs: 10_000,
-      applicationName: 'feedback-insights-test',
-    })
-  })
-  after(() => sql.end({ timeout: 5 }))
-
   it('of texts comes back unchanged, element by element', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.option(storableText), { maxLength: 6 }), async (texts) => {

@@ -8,6 +8,8 @@ import { emptySchema, type TestSchema, withOtherConnection } from '../../support
 import { testServers } from '../../support/servers.ts'
 
 const CONNECTIONS = 5
+/** The migrations of this version. */
+const KNOWN = await readMigrations()
 const schemas: TestSchema[] = []
 after(() => Promise.all(schemas.map((schema) => schema.drop())))
 
@@ -18,7 +20,7 @@ const empty = async (): Promise<TestSchema> => {
 }
 const migrated = async (): Promise<TestSchema> => {
   const schema = await empty()
-  await migrate(schema.sql, await readMigrations())
+  await migrate(schema.sql, KNOWN)
   return schema
 }
 const functionsApplied = async (): Promise<string> => `functions of ${(await readFunctions()).version}`
@@ -33,24 +35,20 @@ describe('migrations', () => {
 
   it('are applied once', async () => {
     const { sql } = await migrated()
-    assert.deepEqual(await migrate(sql, await readMigrations()), [])
-    assert.ok(await isMigrated(sql, await readMigrations()))
-    assert.deepEqual(await migrate(sql, [...(await readMigrations()), next]), [next.name])
+    assert.deepEqual(await migrate(sql, KNOWN), [])
+    assert.ok(await isMigrated(sql, KNOWN))
+    assert.deepEqual(await migrate(sql, [...KNOWN, next]), [next.name])
   })
 
   it('are missing in an empty database', async () => {
     const { sql } = await empty()
-    assert.ok(!(await isMigrated(sql, await readMigrations())))
+    assert.ok(!(await isMigrated(sql, KNOWN)))
   })
 
   it('are applied once by processes that migrate at the same time', async () => {
     const { sql } = await empty()
-    const migrations = await readMigrations()
-    const all = await Promise.all(Array.from({ length: CONNECTIONS }, () => migrate(sql, migrations)))
-    assert.deepEqual(
-      all.flat().toSorted(),
-      [...migrations.map(({ name }) => name), await functionsApplied()].toSorted(),
-    )
+    const all = await Promise.all(Array.from({ length: CONNECTIONS }, () => migrate(sql, KNOWN)))
+    assert.deepEqual(all.flat().toSorted(), [...KNOWN.map(({ name }) => name), await functionsApplied()].toSorted())
   })
 
   it('that fail leave no changes, and neither do the migrations before them', async () => {
@@ -61,25 +59,25 @@ describe('migrations', () => {
       name: '9999_broken.sql',
       text: 'create table further (id int); select nothing from nowhere',
     }
-    await assert.rejects(migrate(sql, [...(await readMigrations()), next, broken]), /nowhere/)
+    await assert.rejects(migrate(sql, [...KNOWN, next, broken]), /nowhere/)
     assert.equal(await catalogueText(sql), before)
   })
 
   it('of a newer version are not changed', async () => {
     const { sql } = await migrated()
-    await migrate(sql, [...(await readMigrations()), next])
+    await migrate(sql, [...KNOWN, next])
     await assert.rejects(
-      migrate(sql, await readMigrations()),
+      migrate(sql, KNOWN),
       (error) =>
         error instanceof MigrationRefused &&
         /at migration 9998, this version knows \d+\. Start a newer/.test(error.message),
     )
-    assert.ok(await isMigrated(sql, await readMigrations()), 'a running older version may continue')
+    assert.ok(await isMigrated(sql, KNOWN), 'a running older version may continue')
   })
 
   it('that were changed after they were applied are refused by name', async () => {
     const { sql } = await migrated()
-    const [baseline, ...later] = await readMigrations()
+    const [baseline, ...later] = KNOWN
     await assert.rejects(
       migrate(sql, [{ ...baseline!, text: `${baseline!.text}\ncreate table more (id int);` }, ...later]),
       (error) =>
@@ -109,7 +107,7 @@ describe('migrations', () => {
         /permission denied/,
       )
       await assert.rejects(reader`select from schema_migration for update`, /permission denied|read-only/)
-      assert.deepEqual(await migrate(sql, [...(await readMigrations()), next]), [next.name])
+      assert.deepEqual(await migrate(sql, [...KNOWN, next]), [next.name])
     } finally {
       await reader.end({ timeout: 5 })
       await dropReader(sql, role)
@@ -120,9 +118,9 @@ describe('migrations', () => {
     const { sql, name } = await migrated()
     await withOtherConnection(name, 60_000, async (other) => {
       await other.unsafe('begin; lock table schema_migration in exclusive mode')
-      const ours = migrate(sql, [...(await readMigrations()), next])
+      const ours = migrate(sql, [...KNOWN, next])
       // Reads do not wait for this lock.
-      assert.ok(await isMigrated(sql, await readMigrations()))
+      assert.ok(await isMigrated(sql, KNOWN))
       await other.unsafe('commit')
       assert.deepEqual(await ours, [next.name])
     })
@@ -140,7 +138,7 @@ describe('functions of a database', () => {
     ]) {
       await sql.unsafe(deed)
       assert.notEqual(await catalogueText(sql), right)
-      assert.deepEqual(await migrate(sql, await readMigrations()), [await functionsApplied()])
+      assert.deepEqual(await migrate(sql, KNOWN), [await functionsApplied()])
       assert.equal(await catalogueText(sql), right)
     }
   })
@@ -152,30 +150,30 @@ describe('functions of a database', () => {
       `create or replace function category_id(ws uuid, title text) returns uuid
         language sql immutable strict parallel safe as $$ select md5(title)::uuid $$;`,
     )
-    assert.deepEqual(await migrate(sql, await readMigrations(), Promise.resolve(newer)), ['functions of 1.10.0'])
+    assert.deepEqual(await migrate(sql, KNOWN, Promise.resolve(newer)), ['functions of 1.10.0'])
     const changed = await catalogueText(sql)
-    assert.deepEqual(await migrate(sql, await readMigrations()), [])
-    assert.deepEqual(await migrate(sql, await readMigrations(), withVersion('1.9.9')), [])
+    assert.deepEqual(await migrate(sql, KNOWN), [])
+    assert.deepEqual(await migrate(sql, KNOWN, withVersion('1.9.9')), [])
     assert.equal(await catalogueText(sql), changed)
-    assert.ok(await isMigrated(sql, await readMigrations()))
+    assert.ok(await isMigrated(sql, KNOWN))
   })
 
   it('of an older release are not enough', async () => {
     const { sql } = await migrated()
-    await migrate(sql, await readMigrations())
+    await migrate(sql, KNOWN)
     await sql`update schema_functions set version = '0.9.0', checksum = 'another'`
-    assert.ok(!(await isMigrated(sql, await readMigrations())))
-    assert.deepEqual(await migrate(sql, await readMigrations()), [await functionsApplied()])
-    assert.ok(await isMigrated(sql, await readMigrations()))
+    assert.ok(!(await isMigrated(sql, KNOWN)))
+    assert.deepEqual(await migrate(sql, KNOWN), [await functionsApplied()])
+    assert.ok(await isMigrated(sql, KNOWN))
   })
 
   it('are applied completely or not at all', async () => {
     const { sql } = await migrated()
     const former = await catalogueText(sql)
     const broken = withVersion('2.0.0', 'drop function category_id; select nothing from nowhere;')
-    await assert.rejects(migrate(sql, await readMigrations(), broken), /nowhere/)
+    await assert.rejects(migrate(sql, KNOWN, broken), /nowhere/)
     assert.equal(await catalogueText(sql), former)
-    assert.deepEqual(await migrate(sql, await readMigrations()), [])
+    assert.deepEqual(await migrate(sql, KNOWN), [])
   })
 })
 

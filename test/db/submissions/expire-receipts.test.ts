@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, describe, it } from 'node:test'
-import { expireReceipts } from '../../../db/submissions/receipts.ts'
-import { findMissingReceipts } from '../../../db/submissions/receipts.ts'
+import { expireReceipts, findMissingReceipts } from '../../../db/submissions/receipts.ts'
 import { freshSchema, makeWorkspaces } from '../../support/schema.ts'
 
 const schema = await freshSchema()

@@ -50,7 +50,7 @@ describe('deleting a workspace', () => {
 
   const historyOf = (of: string, length = 60): Submission[] =>
     fc
-      .sample(submissionHistories({ hashKey, workspaceIds: [of], maxLength: length, firstNumber: 1_000_000 }), {
+      .sample(submissionHistories({ hashKey, workspaceIds: [of], maxLength: length }), {
         ...seeded(),
         numRuns: length,
       })

@@ -1,8 +1,15 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { after, describe, it } from 'node:test'
+import { after, afterEach, beforeEach, describe, it } from 'node:test'
 import type { WakeJob } from '../../../contract/jobs.ts'
-import { addRemovals, closeQueues, createWake, type JobQueues, openQueues } from '../../../queue/jobs/job-queues.ts'
+import {
+  addRemovals,
+  closeQueues,
+  createWake,
+  type JobQueues,
+  openQueues,
+  type Wake,
+} from '../../../queue/jobs/job-queues.ts'
 import { openWorker, type QueueWorker } from '../../../queue/jobs/open-worker.ts'
 import { openQueueRoom } from '../../support/queue-room.ts'
 import { until } from '../../support/until.ts'
@@ -12,27 +19,25 @@ const DEEP = { submissions: 300, isDeep: true }
 
 describe('waking workers', () => {
   const room = openQueueRoom()
+  /** Queues that no other test uses. */
+  let prefix: string
   let queues: JobQueues
+  let wake: Wake
+  beforeEach(() => {
+    prefix = `${room.prefix}_${randomUUID()}`
+    queues = openQueues(room.redis, prefix, () => {})
+    wake = createWake({ queues })
+  })
+  afterEach(async () => {
+    await Promise.all(Object.values(queues).map((queue) => queue.obliterate({ force: true })))
+    await closeQueues(queues)
+  })
   after(() => room.close())
 
-  /** Queues that no other test uses. */
-  const ownQueues = (): { prefix: string; close: () => Promise<void> } => {
-    const prefix = `${room.prefix}_${randomUUID()}`
-    queues = openQueues(room.redis, prefix, () => {})
-    return {
-      prefix,
-      close: async () => {
-        await Promise.all(Object.values(queues).map((queue) => queue.obliterate({ force: true })))
-        await closeQueues(queues)
-      },
-    }
-  }
   const jobs = async (name: 'wake' | 'backlog') =>
     (await queues[name].getWaiting()).map(({ name: text, data }) => ({ text, ids: (data as WakeJob).workspaceIds }))
 
   it('adds one job for all simultaneous workspaces, named by its size', async () => {
-    const { close } = ownQueues()
-    const wake = createWake({ queues })
     const [one, other] = [randomUUID(), randomUUID()]
     await Promise.all([wake.wake(one, SHARED), wake.wake(other, { ...SHARED, submissions: 4 }), wake.wake(one, SHARED)])
     assert.deepEqual(await jobs('wake'), [{ text: '2 workspaces, 6 submissions', ids: [one, other] }])
@@ -41,35 +46,26 @@ describe('waking workers', () => {
       '1 workspace, 1 submission',
       '2 workspaces, 6 submissions',
     ])
-    await close()
   })
 
   it('names at most a hundred workspaces in a job', async () => {
-    const { close } = ownQueues()
-    const wake = createWake({ queues })
     for (let count = 0; count < 220; count++) void wake.wake(randomUUID(), SHARED)
     await wake.ended()
     assert.deepEqual(
       (await jobs('wake')).map(({ ids }) => ids.length).toSorted((a, b) => a - b),
       [20, 100, 100],
     )
-    await close()
   })
 
   it('adds a separate job for a deep log, and at most one waits', async () => {
-    const { close } = ownQueues()
-    const wake = createWake({ queues })
     const [one, other] = [randomUUID(), randomUUID()]
     await Promise.all([wake.wake(one, DEEP), wake.wake(other, DEEP)])
     await wake.wake(one, DEEP)
     assert.deepEqual((await jobs('backlog')).map(({ ids }) => ids.join()).toSorted(), [one, other].toSorted())
     assert.deepEqual(await jobs('wake'), [])
-    await close()
   })
 
   it('of a deep log adds a job even while another one is active, so that no wake is lost', async () => {
-    const { prefix, close } = ownQueues()
-    const wake = createWake({ queues })
     const workspaceId = randomUUID()
     const begun: (() => void)[] = []
     const connection = room.redis.duplicate()
@@ -89,15 +85,14 @@ describe('waking workers', () => {
     await worker.close()
     connection.disconnect()
     assert.deepEqual(await jobs('backlog'), [])
-    await close()
   })
 
   it('never rejects, and resolves when it has ended', async () => {
     const broken = { add: () => Promise.reject(new Error('away')), addBulk: () => Promise.reject(new Error('away')) }
-    const wake = createWake({ queues: { wake: broken, backlog: broken } as unknown as JobQueues })
-    void wake.wake(randomUUID(), DEEP)
-    await wake.wake(randomUUID(), SHARED)
-    await wake.ended()
+    const failing = createWake({ queues: { wake: broken, backlog: broken } as unknown as JobQueues })
+    void failing.wake(randomUUID(), DEEP)
+    await failing.wake(randomUUID(), SHARED)
+    await failing.ended()
   })
 
   it('keeps failed jobs of tagging for operators, and few of other jobs', async () => {
@@ -117,12 +112,10 @@ describe('waking workers', () => {
   })
 
   it('adds a removal of a purge once, even if it is called repeatedly', async () => {
-    const { close } = ownQueues()
     const removal = { workspaceId: randomUUID(), purgeId: randomUUID() }
     await addRemovals(queues, [])
     await addRemovals(queues, [removal, { ...removal, purgeId: randomUUID() }])
     await addRemovals(queues, [removal])
     assert.equal(await queues.removal.getWaitingCount(), 2)
-    await close()
   })
 })

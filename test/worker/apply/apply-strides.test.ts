@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { beforeEach, describe, it } from 'node:test'
-import * as v from 'valibot'
 import { contactIdKey, contactSourceKey, ownId } from '../../../contract/identity/keys.ts'
-import type { Operation, Submission } from '../../../contract/submission.ts'
+import type { Submission } from '../../../contract/submission.ts'
 import { applyStrides } from '../../../worker/apply/apply-strides.ts'
 import type { StrideResult } from '../../../worker/apply/stride-work.ts'
 import { hashKey, makeWorkspaces, sharedSchema } from '../../support/schema.ts'
-import { SCHEMAS } from '../../model/submission-arbitrary.ts'
+import { parsed } from '../../model/submission-arbitrary.ts'
 
 const { sql } = await sharedSchema()
 const FIRST = 1_000_000
@@ -123,20 +122,8 @@ const conversation = (id: string) => ({
   messages: [],
 })
 
-type Given = { operation: Operation; body: unknown } & Partial<
-  Pick<Submission, 'submissionId' | 'seenPosition' | 'originalNumber' | 'idempotency'>
->
+type Given = Pick<Submission, 'operation' | 'idempotency'> & { body: unknown }
 
 /** Submissions of one workspace with consecutive numbers and validated bodies. */
 const submissionsOf = (workspaceId: string, firstNumber: number, given: readonly Given[]): Submission[] =>
-  given.map(
-    ({ operation, body, ...more }, at) =>
-      ({
-        workspaceId,
-        submissionId: randomUUID(),
-        number: firstNumber + at,
-        operation,
-        body: v.parse(SCHEMAS[operation], body),
-        ...more,
-      }) as Submission,
-  )
+  given.map((one, at) => parsed({ workspaceId, submissionId: randomUUID(), number: firstNumber + at, ...one }))

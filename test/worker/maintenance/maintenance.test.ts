@@ -4,8 +4,7 @@ import { after, before, beforeEach, describe, it } from 'node:test'
 import type { Submission } from '../../../contract/submission.ts'
 import { beginDeletion } from '../../../db/workspaces/delete-workspace.ts'
 import { markReplayed, setAside } from '../../../db/submissions/dead.ts'
-import { readChanges } from '../../../db/reads/changes.ts'
-import { expireTombstones } from '../../../db/reads/changes.ts'
+import { expireTombstones, readChanges } from '../../../db/reads/changes.ts'
 import { createWorkspace } from '../../../db/workspaces/workspaces.ts'
 import { workspaceKeys } from '../../../queue/keys.ts'
 import {
@@ -90,11 +89,7 @@ describe('maintenance', () => {
     const jobs = await room.queues.wake.getJobs(['waiting'])
     return jobs.flatMap(({ data }) => (data as { workspaceIds: string[] }).workspaceIds)
   }
-  const waiting = async (): Promise<Submission[]> => {
-    const submissions: Submission[] = []
-    for await (const submission of room.log.readWaiting(workspaceId)) submissions.push(submission)
-    return submissions
-  }
+  const waiting = (): Promise<Submission[]> => Array.fromAsync(room.log.readWaiting(workspaceId))
 
   it('wakes a workspace whose entries have waited for seconds, and no other', async () => {
     await admit()

@@ -42,19 +42,16 @@ describe('the lock of a data directory', () => {
     assert.deepEqual(readdirSync(dir), [])
   })
 
-  it('is taken over when another program has the id of its owner', () => {
-    const dir = join(parent, 'reused')
-    lockDataDir(dir).release()
-    writeFileSync(join(dir, 'lock'), `${process.ppid} started-long-ago\n`)
-    lockDataDir(dir).release()
-    assert.ok(!existsSync(join(dir, 'lock')))
-  })
-
-  it('is taken over when it cannot be read', () => {
-    const dir = join(parent, 'damaged')
-    lockDataDir(dir).release()
-    writeFileSync(join(dir, 'lock'), '')
-    lockDataDir(dir).release()
-    assert.ok(!existsSync(join(dir, 'lock')))
-  })
+  for (const [what, content] of [
+    ['when another program has the id of its owner', `${process.ppid} started-long-ago\n`],
+    ['when it cannot be read', ''],
+  ] as const) {
+    it(`is taken over ${what}`, () => {
+      const dir = join(parent, what)
+      lockDataDir(dir).release()
+      writeFileSync(join(dir, 'lock'), content)
+      lockDataDir(dir).release()
+      assert.ok(!existsSync(join(dir, 'lock')))
+    })
+  }
 })

@@ -5,7 +5,6 @@ import { join } from 'node:path'
 import process from 'node:process'
 import { after, describe, it } from 'node:test'
 import { Redis } from 'ioredis'
-import { processIdentity } from '../../../../cli/start/embedded/pid-file.ts'
 import { type RedisOptions, startRedis } from '../../../../cli/start/embedded/redis-server.ts'
 import type { EmbeddedServer } from '../../../../cli/start/embedded/server.ts'
 import { temporaryDirectory } from '../../../support/temporary-directory.ts'
@@ -70,14 +69,6 @@ describe('the embedded Redis', () => {
     assert.equal(await first.exited, 'ended with SIGKILL')
     const second = await start()
     assert.equal(await ask(second.url, (redis) => redis.get('killed')), 'kept')
-  })
-
-  it('ends the server that an earlier start left behind', async () => {
-    const left = await start()
-    const server = await start()
-    assert.equal(processIdentity(left.pid), undefined)
-    assert.equal(await left.exited, 'ended with 0')
-    assert.equal(server.url, left.url)
   })
 
   it('explains a damaged append-only file: its place, the repair, and the loss', async () => {
