@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import type { BatchItem } from '../client/client.ts'
 import { ratingOf } from './rating-of.ts'
 import { RELEASE_PRODUCT, releaseStory } from './release-story.ts'
 
@@ -7,14 +8,11 @@ export const DEMO_SOURCE = 'demo'
 
 export type Review = { readonly id: string; readonly text: string }
 
-/** A request to the service: the path below /api/v1 and the body. */
-export type Submission = { readonly path: string; readonly body: Readonly<Record<string, unknown>> }
-
 export type DemoData = {
-  readonly accounts: readonly Submission[]
-  readonly contacts: readonly Submission[]
-  readonly feedback: readonly Submission[]
-  readonly conversations: readonly Submission[]
+  readonly accounts: readonly BatchItem[]
+  readonly contacts: readonly BatchItem[]
+  readonly feedback: readonly BatchItem[]
+  readonly conversations: readonly BatchItem[]
 }
 
 /** A text of a customer, and its age in days. */
@@ -142,7 +140,7 @@ const toPerson = (at: number, company: Company): Person => {
   return { id: `user-${twoDigits(at + 1)}`, name: `${given} ${family}`, email, company }
 }
 
-const identifyAccount = (company: Company, at: number): Submission => {
+const identifyAccount = (company: Company, at: number): BatchItem => {
   const properties = {
     $name: company.name,
     $domain: company.domain,
@@ -151,10 +149,10 @@ const identifyAccount = (company: Company, at: number): Submission => {
     plan: pick(PLANS, at),
     'address.city': pick(CITIES, at),
   }
-  return { path: 'accounts/identify', body: { id: company.id, shouldUnflattenProperties: true, properties } }
+  return { operation: 'identify_account', body: { id: company.id, shouldUnflattenProperties: true, properties } }
 }
 
-const identifyContact = (person: Person, at: number): Submission => {
+const identifyContact = (person: Person, at: number): BatchItem => {
   const properties = {
     $name: person.name,
     $email: person.email,
@@ -168,7 +166,7 @@ const identifyContact = (person: Person, at: number): Submission => {
     properties,
     account: { id: person.company.id },
   }
-  return { path: 'contacts/identify', body }
+  return { operation: 'identify_contact', body }
 }
 
 /** Names contacts and accounts by turns: by external id, and by email, domain or name. */
@@ -176,7 +174,7 @@ const submitFeedback = (
   { id, text, product, daysAgo }: Given,
   at: number,
   { person, now }: { person: Person; now: Date },
-): Submission => {
+): BatchItem => {
   const contact =
     at % 2 === 0
       ? { contactId: person.id, isExternalContactId: true }
@@ -197,14 +195,14 @@ const submitFeedback = (
     ...contact,
     ...account,
   }
-  return { path: 'feedbacks', body }
+  return { operation: 'create_feedback', body }
 }
 
 const submitConversation = (
   { id, text }: Review,
   at: number,
   { person, now }: { person: Person; now: Date },
-): Submission => {
+): BatchItem => {
   const pieces = cutIntoPieces(text)
   const start = new Date(now.getTime() - (at * DAYS_BETWEEN_CONVERSATIONS + 1) * DAY_MS)
   const after = (hours: number): string => hoursBefore(start, -hours)
@@ -230,7 +228,7 @@ const submitConversation = (
     properties: { channel: 'chat' },
     propagatePropertiesToMessages: true,
   }
-  return { path: 'conversations', body }
+  return { operation: 'submit_conversation', body }
 }
 
 /**
