@@ -20,13 +20,16 @@ const lineOf = ({ id, createdAt, name, isBeingDeleted }: Workspace): string =>
   `${id}  ${createdAt.toISOString()}  ${name}${isBeingDeleted ? '  (being deleted: run delete again)' : ''}`
 
 const whyTaken = async (sql: Sql, name: string): Promise<string> => {
-  const { isBeingDeleted } = await findWorkspace(sql, name)
-  return isBeingDeleted
+  const taken = (await listWorkspaces(sql)).find((one) => one.name === name)
+  return taken?.isBeingDeleted
     ? 'A workspace with this name is being deleted. Run delete again to finish.'
     : 'A workspace with this name exists already. See: npm run workspace -- list'
 }
 
-const remove = async ({ sql, openRedis }: Pick<CommandContext, 'sql' | 'openRedis'>, { id, name }: Workspace) => {
+const remove = async (
+  { sql, openRedis }: Pick<CommandContext, 'sql' | 'openRedis'>,
+  { id, name }: Pick<Workspace, 'id' | 'name'>,
+) => {
   const stores = { sql, ...(await openRedis()) }
   let bar: ProgressBar | undefined
   const { rows, keys } = await deleteWorkspace(stores, id, (total) => {

@@ -1,11 +1,9 @@
 import { open, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import process from 'node:process'
 import * as v from 'valibot'
-import { readAllRecords } from '../../db/reads/records.ts'
-import { RECORD_TABLES, type RecordKind } from '../../db/reads/records.ts'
+import { readAllRecords, RECORD_TABLES, type RecordKind } from '../../db/reads/records.ts'
 import { DEFAULT_WORKSPACE } from '../../db/workspaces/workspaces.ts'
-import { describeFault } from '../../runtime/fault.ts'
-import { findWorkspace } from '../option-values.ts'
+import { cannotWrite, findWorkspace } from '../option-values.ts'
 import { startProgressBar } from '../progress-bar.ts'
 import { CommandError, type CommandContext, pathOfCaller, print, runCommand } from '../run-command.ts'
 import { columnsOf } from './columns.ts'
@@ -121,10 +119,7 @@ await runCommand({
       await Promise.all([of.draft, of.progressPath].map((path) => rm(path, { force: true })))
       print(`${values['out']}: ${records} records`)
     } catch (error) {
-      if (!isOfFile(error)) throw error
-      throw new CommandError(
-        `${out} cannot be written (${describeFault(error)}). Name another file with --out, or make this one writable.`,
-      )
+      throw isOfFile(error) ? cannotWrite(out, error) : error
     }
   },
 })
