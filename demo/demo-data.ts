@@ -1,12 +1,11 @@
 import { readFileSync } from 'node:fs'
 import type { BatchItem } from '../client/client.ts'
-import { ratingOf } from './rating-of.ts'
 import { RELEASE_PRODUCT, releaseStory } from './release-story.ts'
 
 /** The source of all records of the demo. */
 export const DEMO_SOURCE = 'demo'
 
-export type Review = { readonly id: string; readonly text: string }
+export type Review = { readonly id: string; readonly text: string; readonly rating: number }
 
 export type DemoData = {
   readonly accounts: readonly BatchItem[]
@@ -15,8 +14,8 @@ export type DemoData = {
   readonly conversations: readonly BatchItem[]
 }
 
-/** A text of a customer, and its age in days. */
-type Given = { readonly id: string; readonly text: string; readonly product: string; readonly daysAgo: number }
+/** A review, or a part of it, with its age in days. */
+type Given = Review & { readonly product: string; readonly daysAgo: number }
 
 type Company = { readonly id: string; readonly name: string; readonly domain: string }
 type Person = { readonly id: string; readonly name: string; readonly email: string; readonly company: Company }
@@ -102,18 +101,15 @@ export const readReviews = (): Review[] => {
 export const createDemoData = (reviews: readonly Review[], now: Date): DemoData => {
   const companies = COMPANY_NAMES.map(toCompany)
   const people = Array.from({ length: PEOPLE }, (_, at) => toPerson(at, pick(companies, at)))
-  const about = (id: string, text: string, at: number): Given => {
-    return { id, text, product: productOf(id), daysAgo: (at * STEP) % DAYS }
-  }
   const story = releaseStory().map((piece, at) => ({ ...piece, id: `release:${at + 1}`, product: RELEASE_PRODUCT }))
   // The release affects the accounts with the highest contract values.
   const struck = people.filter(({ company }) => companies.indexOf(company) >= companies.length - STRUCK_COMPANIES)
   const texts = reviews
-    .flatMap(({ id, text }) => [
-      { id: `review:${id}`, text },
-      ...cutIntoPieces(text).map((piece, at) => ({ id: `piece:${id}/${at + 1}`, text: piece })),
+    .flatMap(({ id, text, rating }) => [
+      { id: `review:${id}`, text, rating },
+      ...cutIntoPieces(text).map((piece, at) => ({ id: `piece:${id}/${at + 1}`, text: piece, rating })),
     ])
-    .map(({ id, text }, at) => about(id, text, at))
+    .map((review, at) => ({ ...review, product: productOf(review.id), daysAgo: (at * STEP) % DAYS }))
   return {
     accounts: companies.map(identifyAccount),
     contacts: people.map(identifyContact),
@@ -171,7 +167,7 @@ const identifyContact = (person: Person, at: number): BatchItem => {
 
 /** Names contacts and accounts by turns: by external id, and by email, domain or name. */
 const submitFeedback = (
-  { id, text, product, daysAgo }: Given,
+  { id, text, rating, product, daysAgo }: Given,
   at: number,
   { person, now }: { person: Person; now: Date },
 ): BatchItem => {
@@ -187,7 +183,7 @@ const submitFeedback = (
     description: text,
     source: DEMO_SOURCE,
     sourceId: id,
-    rating: ratingOf(text),
+    rating,
     createdAt: hoursBefore(now, 24 * daysAgo + (at % 9)),
     project: { name: product },
     shouldUnflattenSourceData: true,

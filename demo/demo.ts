@@ -67,7 +67,6 @@ const untilTagged = async (sql: Sql, total: number): Promise<void> => {
 
 await runCommand({
   usage: USAGE,
-  options: {},
   run: ({ sql }) =>
     runDemo(sql).catch((error: unknown) => {
       const isExplained = error instanceof ImportError || error instanceof RequestError
