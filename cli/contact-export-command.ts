@@ -34,15 +34,10 @@ const writeOut = async (pieces: AsyncIterable<string>): Promise<void> => {
 
 await runCommand({
   usage: USAGE,
-  options: {
-    id: { type: 'string' },
-    email: { type: 'string' },
-    source: { type: 'string' },
-    workspace: { type: 'string' },
-  },
-  run: async ({ sql, words, values, readHashKey, openRedis }) => {
+  options: ['id', 'email', 'source', 'workspace'],
+  run: async ({ sql, values, readHashKey, openRedis }) => {
     const wanted = v.safeParse(purgeRequest, values)
-    if (words.length > 0 || !wanted.success) throw new CommandError(USAGE)
+    if (!wanted.success) throw new CommandError(USAGE)
     const hashKey = await readHashKey()
     const workspace = await findWorkspace(sql, values['workspace'] ?? DEFAULT_WORKSPACE)
     const stores = { sql, ...(await openRedis()), hashKey }

@@ -54,9 +54,8 @@ const writeDraft = async ({ sql }: CommandContext, of: Export): Promise<number> 
     label: kind,
     total: Math.max(count, progress.records),
     output: process.stderr,
-    from: progress.records,
-    now: () => performance.now(),
   })
+  bar.set(progress.records)
   const file = await open(draft, progress.bytes === 0 ? 'w' : 'r+', OWNER_ONLY)
   try {
     await file.truncate(progress.bytes)
@@ -98,15 +97,10 @@ const isOfFile = (error: unknown): boolean => error instanceof Error && 'syscall
 await runCommand({
   usage: USAGE,
   isReader: true,
-  options: {
-    format: { type: 'string' },
-    out: { type: 'string' },
-    kind: { type: 'string' },
-    workspace: { type: 'string' },
-  },
+  options: ['format', 'out', 'kind', 'workspace'],
   run: async (context) => {
-    const { values, words, sql } = context
-    if (words.length > 0 || !values['out']) throw new CommandError(USAGE)
+    const { values, sql } = context
+    if (!values['out']) throw new CommandError(USAGE)
     const [format, kind] = [formatOf(values['format']), kindOf(values['kind'])]
     const out = pathOfCaller(values['out'])
     const workspace = await findWorkspace(sql, values['workspace'] ?? DEFAULT_WORKSPACE)

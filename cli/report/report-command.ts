@@ -39,14 +39,9 @@ const replaceFile = async (path: string, text: string): Promise<void> => {
 await runCommand({
   usage: USAGE,
   isReader: true,
-  options: {
-    out: { type: 'string' },
-    since: { type: 'string' },
-    until: { type: 'string' },
-    workspace: { type: 'string' },
-  },
-  run: async ({ sql, words, values }) => {
-    if (words.length > 0 || !values['out']) throw new CommandError(USAGE)
+  options: ['out', 'since', 'until', 'workspace'],
+  run: async ({ sql, values }) => {
+    if (!values['out']) throw new CommandError(USAGE)
     const now = new Date()
     const until = dateOf('until', values['until']) ?? now
     const since = dateOf('since', values['since']) ?? new Date(until.getTime() - DEFAULT_MS)
