@@ -8,14 +8,12 @@ const MARKS: readonly (readonly [bytes: readonly number[], encoding: string])[] 
   [[0xff, 0xfe], 'utf-16le'],
   [[0xfe, 0xff], 'utf-16be'],
 ]
-/** If this share of the bytes is NUL, they are halves of characters; fewer NUL bytes are damage. */
-const MIN_NUL_SHARE = 0.1
 const HINT =
-  'name its encoding with --encoding, such as windows-1252 (Excel in Western Europe), windows-1251, shift_jis or gb18030'
+  'name its encoding with --encoding, such as windows-1252 (Excel in Western Europe), utf-16le, shift_jis or gb18030'
 
 /**
  * The text of a file. Its encoding is the given one, or the one that its bytes prove: by a byte
- * order mark, the places of NUL bytes, or valid UTF-8.
+ * order mark, or by valid UTF-8.
  *
  * @throws ImportError naming the line and the offset of the first byte that does not fit
  */
@@ -24,7 +22,7 @@ export const decodeText = (bytes: Uint8Array, path: string, label?: string): Dec
   const given = label === undefined ? undefined : encodingOf(label)
   if (marked !== undefined && given !== undefined && given !== marked)
     throw new ImportError(`${path} begins with the byte order mark of ${marked}: leave out --encoding ${label}.`)
-  const encoding = given ?? marked ?? wideEncodingOf(bytes) ?? 'utf-8'
+  const encoding = given ?? marked ?? 'utf-8'
   const text = tryDecode(bytes, encoding)
   if (text === undefined)
     throw new ImportError(
@@ -51,34 +49,6 @@ const tryDecode = (bytes: Uint8Array, encoding: string, stream = false): string 
     return undefined
   }
 }
-
-/**
- * UTF-16 without a byte order mark. In the right byte order the text has line ends and more ASCII.
- */
-const wideEncodingOf = (bytes: Uint8Array): string | undefined => {
-  if (!bytes.includes(0)) return undefined
-  const [le, be] = [evidence(bytes, 0), evidence(bytes, 1)]
-  const isDamage = le.nuls + be.nuls < bytes.length * MIN_NUL_SHARE && tryDecode(bytes, 'utf-8') !== undefined
-  const order = le.lineEnds - be.lineEnds || le.ascii - be.ascii
-  if (isDamage || order === 0) return undefined
-  return order > 0 ? 'utf-16le' : 'utf-16be'
-}
-
-/** The text if the low byte of each pair is the first (0) or the second (1). */
-const evidence = (bytes: Uint8Array, lower: 0 | 1) => {
-  const found = { nuls: 0, ascii: 0, lineEnds: 0 }
-  for (let at = 0; at + 1 < bytes.length; at += 2) {
-    if (bytes[at + 1 - lower] !== 0) continue
-    const code = bytes[at + lower]!
-    found.nuls++
-    if (code === LINE_FEED || code === CARRIAGE_RETURN) found.lineEnds++
-    if (code > 0 && code < 0x7f) found.ascii++
-  }
-  return found
-}
-
-const LINE_FEED = 0x0a
-const CARRIAGE_RETURN = 0x0d
 
 /** The longest prefix that can be decoded ends before the wrong byte. */
 const firstWrong = (bytes: Uint8Array, encoding: string): string => {

@@ -1,7 +1,6 @@
 import { resolve } from 'node:path'
+import { DEFAULT_DATA_DIR } from '../../runtime/service-file.ts'
 import { readSettings, SETTINGS, type SettingName, type Settings, withSecretFiles } from '../../runtime/settings.ts'
-
-const DEFAULT_DATA_DIR = '.data'
 
 /**
  * The settings that an operator gives the launcher: existing servers, ports, secrets. The launcher
