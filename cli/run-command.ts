@@ -98,25 +98,24 @@ const parsedOptions = ({ options = [], lists = [], flags = [] }: Command): NonNu
   help: { type: 'boolean', short: 'h' },
 })
 
+/** What the words ask for. */
+type Chosen = (context: CommandContext) => Promise<void>
+
 /** @throws CommandError when there is no such action, or when there are too many words */
-const actionOf = ({ usage, run, takesWord = false }: Command, words: readonly string[]) => {
+const actionOf = ({ usage, run, takesWord = false }: Command, words: readonly string[]): Chosen => {
   const [name = '', word] = words
   if (typeof run === 'function') {
     if (words.length > (takesWord ? 1 : 0)) throw new CommandError(usage)
-    return (context: CommandContext) => run(context, words[0])
+    return (context) => run(context, words[0])
   }
   if (words.length > 2 || !Object.hasOwn(run, name)) throw new CommandError(usage)
-  return (context: CommandContext) => run[name]!(context, word)
+  return (context) => run[name]!(context, word)
 }
 
 const OTHER_KEY =
   'HASH_KEY is not the one that this database was made with. Set the key from hash.key in DATA_DIR or from your store of secrets.'
 
-const runConnected = async (
-  command: Command,
-  values: ParsedValues,
-  action: (context: CommandContext) => Promise<void>,
-): Promise<void> => {
+const runConnected = async (command: Command, values: ParsedValues, run: Chosen): Promise<void> => {
   const environment = await environmentOfService()
   const read: CommandContext['read'] = (names) => readSettings(names, environment)
   const sql = openForCommand(read(['DATABASE_URL', 'DATABASE_SCHEMA', 'DATABASE_POOLER']), {
@@ -154,7 +153,7 @@ const runConnected = async (
       return { redis, prefix, queues }
     },
   }
-  await action(context).catch((error: unknown) => explainUnlessMigrated(sql, error))
+  await run(context).catch((error: unknown) => explainUnlessMigrated(sql, error))
   await opened.disposeAsync()
 }
 

@@ -88,7 +88,9 @@ const reach = async (service: Service): Promise<void> => {
 
 const refusalOf = (status: number, body: unknown): RequestError => {
   const { error } = body as { error: RequestError['problems'] | string }
-  return new RequestError(`${status}: ${String(error)}`, { status, problems: typeof error === 'string' ? [] : error })
+  return typeof error === 'string'
+    ? new RequestError(`${status}: ${error}`, { status })
+    : new RequestError(String(status), { status, problems: error })
 }
 
 const reasonsOf = (error: unknown): readonly string[] => {

@@ -115,7 +115,7 @@ describe('npm run workspace -- delete', () => {
     assert.match((await command('create', 'half')).stderr, /being deleted/)
     const more = await runCommand(service, 'cli/token-command.ts', 'create', '--workspace', 'half', '--scope', 'submit')
     assert.equal(more.code, 1)
-    assert.match((await verify('--text', id)).stdout, /^ {2}submission\.workspace_id: \d+ rows?$/m)
+    assert.match((await verify('--text', id)).stdout, /^ {2}workspace\.id: 1 row$/m)
     await succeed(command('delete', 'half', '--yes'))
     await isGone(id)
     assert.equal((await command('delete', 'half', '--yes')).code, 1)
