@@ -39,9 +39,8 @@ export const exportContacts = async (
 }
 
 const hasAny = async (items: AsyncGenerator): Promise<boolean> => {
-  const first = await items.next()
-  await items.return(undefined)
-  return first.done !== true
+  for await (const _first of items) return true
+  return false
 }
 
 const document = async function* (stores: Stores, person: Person, head: Readonly<Record<string, string>>) {

@@ -7,12 +7,7 @@ export const DEMO_SOURCE = 'demo'
 
 export type Review = { readonly id: string; readonly text: string; readonly rating: number }
 
-export type DemoData = {
-  readonly accounts: readonly BatchItem[]
-  readonly contacts: readonly BatchItem[]
-  readonly feedback: readonly BatchItem[]
-  readonly conversations: readonly BatchItem[]
-}
+export type DemoData = Readonly<Record<'accounts' | 'contacts' | 'feedback' | 'conversations', readonly BatchItem[]>>
 
 /** A review, or a part of it, with its age in days. */
 type Given = Review & { readonly product: string; readonly daysAgo: number }

@@ -7,9 +7,9 @@ import { explainPostgres, explainRedis } from '../../runtime/explain-fault.ts'
 import { describeFault } from '../../runtime/fault.ts'
 import { bypassProxies } from '../../runtime/bypass-proxies.ts'
 import { DEFAULT_DATA_DIR, readServiceFile, serviceEnvironment } from '../../runtime/service-file.ts'
-import { BadSettings, readSettings, type SettingName, type Settings, withSecretFiles } from '../../runtime/settings.ts'
+import { BadSettings, readSettings, type Settings, withSecretFiles } from '../../runtime/settings.ts'
 import { withinTime } from '../../runtime/within-time.ts'
-import { connectForCommand } from '../../queue/redis/connect-redis.ts'
+import { connectForCommand, type RedisClient } from '../../queue/redis/connect-redis.ts'
 import { openForCommand, print } from '../run-command.ts'
 import { checkApi, checkDisk } from './check-machine.ts'
 import { checkPostgres } from './check-postgres.ts'
@@ -30,6 +30,20 @@ const STATEMENT_TIMEOUT_MS = 10_000
 /** For all questions to one server: a hanging server is a finding too. */
 const SERVER_TIMEOUT_MS = 15_000
 
+const NAMES = [
+  'HOST',
+  'PORT',
+  'DATABASE_URL',
+  'DATABASE_SCHEMA',
+  'DATABASE_POOLER',
+  'READS_DATABASE_URL',
+  'HASH_KEY',
+  'REDIS_URL',
+  'REDIS_PREFIX',
+  'REDIS_REPLICAS_ACK',
+  'MAX_BACKLOG',
+] as const
+type DoctorSettings = Settings<(typeof NAMES)[number]>
 type Environment = Readonly<Record<string, string | undefined>>
 
 const run = async (): Promise<number> => {
@@ -51,98 +65,67 @@ const run = async (): Promise<number> => {
 
 const examine = async (): Promise<Checked[]> => {
   let environment: Environment
+  let settings: DoctorSettings
   try {
     environment = await serviceEnvironment(withSecretFiles(process.env))
+    settings = readSettings(NAMES, environment)
   } catch (error) {
     return [ofBadSettings(error)]
   }
   const dataDir = environment['DATA_DIR'] || DEFAULT_DATA_DIR
-  const findings = [...(await checkDisk(dataDir)), ...(await checkAddress(environment, dataDir))]
-  const read = reader(environment, findings)
-  const postgres = read(['DATABASE_URL', 'DATABASE_SCHEMA', 'DATABASE_POOLER'])
-  const redis = read(['REDIS_URL', 'REDIS_PREFIX', 'REDIS_REPLICAS_ACK'])
-  const maxBacklog = read(['MAX_BACKLOG'])?.MAX_BACKLOG ?? Infinity
-  const hashKey = read(['HASH_KEY'])
-  const reads = read(['READS_DATABASE_URL'])
-  const sql = postgres && openForCommand(postgres, { name: 'doctor', statementTimeoutMs: STATEMENT_TIMEOUT_MS })
+  const sql = openForCommand(settings, { name: 'doctor', statementTimeoutMs: STATEMENT_TIMEOUT_MS })
   try {
-    if (sql) {
-      const addresses = [postgres.DATABASE_URL, reads?.READS_DATABASE_URL ?? postgres.DATABASE_URL]
-      findings.push(...(await examinePostgres(sql, addresses, hashKey?.HASH_KEY)))
-    }
-    if (redis) findings.push(...(await examineRedis(redis, sql, maxBacklog)))
+    return [
+      ...(await checkDisk(dataDir)),
+      ...(await examineApi(settings, dataDir)),
+      ...(await examinePostgres(sql, settings)),
+      ...(await examineRedis(sql, settings)),
+    ]
   } finally {
-    await sql?.end({ timeout: 1 })
+    await sql.end({ timeout: 1 })
   }
-  return findings
 }
-
-/**
- * Reads the settings group by group, so that a bad value hides no other finding. It adds a finding
- * about each bad value.
- */
-const reader =
-  (environment: Environment, findings: Checked[]) =>
-  <const Names extends readonly SettingName[]>(names: Names): Settings<Names[number]> | undefined => {
-    try {
-      return readSettings(names, environment)
-    } catch (error) {
-      findings.push(ofBadSettings(error))
-      return undefined
-    }
-  }
 
 const ofBadSettings = (error: unknown): Checked => {
   const text = error instanceof BadSettings ? error.message.replaceAll('\n', ' ') : describeFault(error)
   return wrong(text, 'Start the service with npm start, or set the variable as docs/environment.md says.')
 }
 
-const checkAddress = async (environment: Environment, dataDir: string): Promise<Checked[]> => {
-  const findings: Checked[] = []
-  const settings = reader(environment, findings)(['HOST', 'PORT'])
-  if (settings === undefined) return findings
+const examineApi = async ({ HOST, PORT }: DoctorSettings, dataDir: string): Promise<Checked[]> => {
   const url = (await readServiceFile(dataDir))?.url
   const hosts = url === undefined ? [] : [new URL(url).hostname]
-  bypassProxies(process.env, ...hosts, settings.HOST)
-  if (url !== undefined || settings.PORT !== 0) {
-    findings.push(await checkApi({ url, host: settings.HOST, port: settings.PORT }))
-  }
-  return findings
+  bypassProxies(process.env, ...hosts, HOST)
+  return url === undefined && PORT === 0 ? [] : [await checkApi({ url, host: HOST, port: PORT })]
 }
 
 const examinePostgres = async (
   sql: Sql,
-  addresses: readonly string[],
-  hashKey: string | undefined,
+  { DATABASE_URL, READS_DATABASE_URL = DATABASE_URL, HASH_KEY }: DoctorSettings,
 ): Promise<Checked[]> => {
   try {
-    const key = hashKey === undefined ? undefined : hashKeyFrom(hashKey)
+    const key = hashKeyFrom(HASH_KEY)
     const findings = await withinTime(checkPostgres(sql, key, await readMigrations()), SERVER_TIMEOUT_MS)
-    return [...findings, ...(await checkStandbys(addresses, sql))]
+    return [...findings, ...(await checkStandbys([DATABASE_URL, READS_DATABASE_URL], sql))]
   } catch (error) {
     return [{ level: 'trouble', ...explainPostgres(error) }]
   }
 }
 
 const examineRedis = async (
-  { REDIS_URL, REDIS_PREFIX, REDIS_REPLICAS_ACK }: Settings<'REDIS_URL' | 'REDIS_PREFIX' | 'REDIS_REPLICAS_ACK'>,
-  sql: Sql | undefined,
-  maxBacklog: number,
+  sql: Sql,
+  { REDIS_URL, REDIS_PREFIX, REDIS_REPLICAS_ACK, MAX_BACKLOG }: DoctorSettings,
 ): Promise<Checked[]> => {
-  let redis
+  let redis: RedisClient | undefined
   try {
     redis = await withinTime(connectForCommand(REDIS_URL), SERVER_TIMEOUT_MS)
-  } catch (error) {
-    return [{ level: 'trouble', ...explainRedis(error) }]
-  }
-  try {
-    const findings = await withinTime(checkRedis(redis, REDIS_REPLICAS_ACK), SERVER_TIMEOUT_MS)
-    if (sql === undefined) return findings
-    return [...findings, ...(await checkWork({ sql, redis, prefix: REDIS_PREFIX, maxBacklog }))]
+    return [
+      ...(await withinTime(checkRedis(redis, REDIS_REPLICAS_ACK), SERVER_TIMEOUT_MS)),
+      ...(await checkWork({ sql, redis, prefix: REDIS_PREFIX, maxBacklog: MAX_BACKLOG })),
+    ]
   } catch (error) {
     return [{ level: 'trouble', ...explainRedis(error) }]
   } finally {
-    redis.disconnect()
+    redis?.disconnect()
   }
 }
 

@@ -20,22 +20,18 @@ export const readReport = async (
   const { now, before } = await readTotals(sql, asked)
   const topics = await readTopics(sql, asked)
   const news = await readNews(sql, asked)
-  const tags = topics.map(({ tag }) => tag)
-  const shown = [...new Set([...tags, ...news.map(({ tag }) => tag)])]
+  const shown = [...new Set([...topics, ...news].map(({ tag }) => tag))]
   const examples = Map.groupBy(await readExamples(sql, asked, shown), ({ tag }) => tag)
-  const saying = await readSaying(sql, asked, tags)
+  const withExamples = <Row extends { tag: string }>(rows: readonly Row[]) =>
+    rows.map((row) => ({ ...row, examples: examples.get(row.tag) ?? [] }))
   return {
     workspace: workspace.name,
     period,
     now,
     before,
     steps: await readSteps(sql, asked),
-    topics: topics.map((topic) => ({
-      ...topic,
-      ...(saying.get(topic.tag) ?? NO_SAYING),
-      examples: examples.get(topic.tag) ?? [],
-    })),
-    news: news.map((one) => ({ ...one, examples: examples.get(one.tag) ?? [] })),
+    topics: withExamples(topics),
+    news: withExamples(news),
     accounts: await readAccounts(sql, asked),
   }
 }
@@ -68,22 +64,28 @@ const readSteps = (sql: Sql, { id, period: { since, until, unit } }: Asked): Pro
     left join given using (begin)
     order by begin`.execute()
 
-type Found<Row> = Omit<Row, 'examples' | 'accounts' | 'contractValue'>
-type Saying = { accounts: number; contractValue: number | null }
-const NO_SAYING: Saying = { accounts: 0, contractValue: null }
+type Found<Row> = Omit<Row, 'examples'>
 
+/** Groups by account first, so that the contract value of an account counts once. */
 const readTopics = (sql: Sql, { id, period: { before, since, until } }: Asked): Promise<Found<Topic>[]> =>
   sql<Found<Topic>[]>`
     with given as materialized (
-      select tags, rating, created_at >= ${since} as is_now
-      from feedback
+      select tags, rating, created_at >= ${since} as is_now, account_id, account_contract_value as value
+      from feedback_view
       where workspace_id = ${id} and created_at >= ${before} and created_at < ${until}
+    ), of_account as (
+      select tag, account_id, count(*) filter (where is_now) as now, count(*) filter (where not is_now) as before,
+        sum(rating) filter (where is_now) as rated, count(rating) filter (where is_now) as ratings,
+        max(value) filter (where is_now) as value
+      from given cross join unnest(tags) as tag
+      group by tag, account_id
     )
-    select tag, count(*) filter (where is_now)::int as feedback, count(*) filter (where not is_now)::int as before,
-      (avg(rating) filter (where is_now))::float8 as rating
-    from given cross join unnest(tags) as tag
+    select tag, sum(now)::int as feedback, sum(before)::int as before,
+      (sum(rated) / nullif(sum(ratings), 0))::float8 as rating,
+      (count(account_id) filter (where now > 0))::int as accounts, sum(value)::float8 as "contractValue"
+    from of_account
     group by tag
-    having count(*) filter (where is_now) > 0
+    having sum(now) > 0
     order by feedback desc, tag
     limit ${MOST_TOPICS}`.execute()
 
@@ -120,23 +122,6 @@ const readExamples = (sql: Sql, { id, period: { since, until } }: Asked, tags: r
       order by created_at desc, id
       limit ${EXAMPLES}
     ) as latest`.execute()
-
-const readSaying = async (
-  sql: Sql,
-  { id, period: { since, until } }: Asked,
-  tags: readonly string[],
-): Promise<Map<string, Saying>> => {
-  const rows = await sql<(Saying & { tag: string })[]>`
-    with given as materialized (
-      select account_id, account_contract_value as value, tags
-      from feedback_view
-      where workspace_id = ${id} and created_at >= ${since} and created_at < ${until} and account_id is not null
-    )
-    select tag, count(*)::int as accounts, sum(value)::float8 as "contractValue"
-    from (select distinct tag, account_id, value from given cross join unnest(tags) as tag where tag = any (${tags}::text[])) as each
-    group by tag`
-  return new Map(rows.map(({ tag, ...saying }) => [tag, saying]))
-}
 
 const readAccounts = (sql: Sql, { id, period: { before, since, until } }: Asked): Promise<Account[]> =>
   sql<Account[]>`
