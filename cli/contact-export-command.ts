@@ -1,4 +1,6 @@
 import process from 'node:process'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
 import * as v from 'valibot'
 import { purgeRequest } from '../contract/purge-request.ts'
 import { DEFAULT_WORKSPACE } from '../db/workspaces/workspaces.ts'
@@ -13,36 +15,12 @@ SOURCE or in all sources, by email, or both. Without --workspace it searches ${D
 Without --silent npm writes lines of its own before the document.
 Exit code 0: the document is written. 1: the service holds no data about the contact, or the command failed.`
 
-const CHARACTERS_AT_ONCE = 64 * 1024
-
-/**
- * Waits for the reader of stdout, so that no output piles up in memory or is lost when the process
- * ends.
- */
-const writeOut = async (pieces: AsyncIterable<string>): Promise<void> => {
-  const write = (text: string): Promise<void> =>
-    new Promise((resolve, reject) => process.stdout.write(text, (error) => (error ? reject(error) : resolve())))
-  let waiting = ''
-  for await (const piece of pieces) {
-    waiting += piece
-    if (waiting.length < CHARACTERS_AT_ONCE) continue
-    await write(waiting)
-    waiting = ''
-  }
-  await write(waiting)
-}
-
 await runCommand({
   usage: USAGE,
-  options: {
-    id: { type: 'string' },
-    email: { type: 'string' },
-    source: { type: 'string' },
-    workspace: { type: 'string' },
-  },
-  run: async ({ sql, words, values, readHashKey, openRedis }) => {
+  options: ['id', 'email', 'source', 'workspace'],
+  run: async ({ sql, values, readHashKey, openRedis }) => {
     const wanted = v.safeParse(purgeRequest, values)
-    if (words.length > 0 || !wanted.success) throw new CommandError(USAGE)
+    if (!wanted.success) throw new CommandError(USAGE)
     const hashKey = await readHashKey()
     const workspace = await findWorkspace(sql, values['workspace'] ?? DEFAULT_WORKSPACE)
     const stores = { sql, ...(await openRedis()), hashKey }
@@ -51,6 +29,7 @@ await runCommand({
       throw new CommandError(
         'The service holds no data about this contact in this workspace. Check --id, --email, --source and --workspace.',
       )
-    await writeOut(pieces)
+    // Waits for the reader of stdout, so that no output piles up in memory.
+    await pipeline(Readable.from(pieces), process.stdout, { end: false })
   },
 })

@@ -39,19 +39,13 @@ export const exportContacts = async (
 }
 
 const hasAny = async (items: AsyncGenerator): Promise<boolean> => {
-  const first = await items.next()
-  await items.return(undefined)
-  return first.done !== true
+  for await (const _first of items) return true
+  return false
 }
 
 const document = async function* (stores: Stores, person: Person, head: Readonly<Record<string, string>>) {
-  yield `${JSON.stringify(head).slice(0, -1)},\n"queuedSubmissions": `
-  let queued = 0
-  for await (const piece of list(queuedSubmissions(stores, person))) {
-    yield piece.text
-    queued = piece.items
-  }
-  yield `,\n"queuedSubmissionCount": ${queued}`
+  yield JSON.stringify(head).slice(0, -1)
+  yield* member('queuedSubmissions', queuedSubmissions(stores, person))
   yield* member('deadSubmissions', deadSubmissions(stores, person))
   for (const [name, rows] of Object.entries(rowsOfContacts(stores.sql, person.realm, person.found)))
     yield* member(name, rows)
@@ -59,17 +53,13 @@ const document = async function* (stores: Stores, person: Person, head: Readonly
 }
 
 const member = async function* (name: string, items: AsyncIterable<string>): AsyncGenerator<string> {
-  yield `,\n${JSON.stringify(name)}: `
-  for await (const { text } of list(items)) yield text
-}
-
-const list = async function* (items: AsyncIterable<string>): AsyncGenerator<{ text: string; items: number }> {
-  let count = 0
+  yield `,\n${JSON.stringify(name)}: [`
+  let between = '\n'
   for await (const item of items) {
-    yield { text: `${count === 0 ? '[' : ','}\n${item}`, items: count + 1 }
-    count += 1
+    yield between + item
+    between = ',\n'
   }
-  yield { text: count === 0 ? '[]' : '\n]', items: count }
+  yield '\n]'
 }
 
 const queuedSubmissions = async function* ({ redis, prefix }: Stores, person: Person): AsyncGenerator<string> {

@@ -4,7 +4,6 @@ import { migrate, readMigrations } from '../db/schema/migrate.ts'
 
 await runCommand({
   usage: 'usage: npm run migrate\nMigrates the database at DATABASE_URL to this version. It can be repeated.',
-  options: {},
   run: async ({ sql }) => {
     const applied = await migrate(sql, await readMigrations())
     process.stdout.write(

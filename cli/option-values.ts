@@ -1,16 +1,25 @@
 import { isDateTime } from '../contract/date-time.ts'
 import type { Sql } from '../db/connection/postgres.ts'
-import { listWorkspaces, type Workspace } from '../db/workspaces/workspaces.ts'
+import { describeFault } from '../runtime/fault.ts'
 import { CommandError } from './run-command.ts'
 
 export const NO_SUCH_WORKSPACE = 'There is no workspace with this name. See: npm run workspace -- list'
 
-/** @throws CommandError when there is no workspace of this name */
-export const findWorkspace = async (sql: Sql, name: string): Promise<Workspace> => {
-  const workspace = (await listWorkspaces(sql)).find((one) => one.name === name)
+/**
+ * Reads only what the role of `npm run reader` may read.
+ *
+ * @throws CommandError when there is no workspace of this name
+ */
+export const findWorkspace = async (sql: Sql, name: string): Promise<{ id: string; name: string }> => {
+  const [workspace] = await sql<{ id: string; name: string }[]>`select id, name from workspace where name = ${name}`
   if (workspace === undefined) throw new CommandError(NO_SUCH_WORKSPACE)
   return workspace
 }
+
+export const cannotWrite = (path: string, error: unknown): CommandError =>
+  new CommandError(
+    `${path} cannot be written (${describeFault(error)}). Name another file with --out, or make this one writable.`,
+  )
 
 const DAY = /^\d{4}-\d\d-\d\d$/
 const WITHOUT_SECONDS = /(T\d\d:\d\d)(?=Z|[+-])/

@@ -21,27 +21,27 @@ const unless =
 
 const NAME = /^[a-z_][a-z0-9_]{0,62}$/
 
+const nameOf = (word: string | undefined): string => {
+  if (word === undefined || !NAME.test(word)) throw new CommandError(USAGE)
+  return word
+}
+
 await runCommand({
   usage: USAGE,
-  options: {},
-  run: async ({ sql, words: [action, name] }) => {
-    if (name === undefined || !NAME.test(name)) throw new CommandError(USAGE)
-    switch (action) {
-      case 'create': {
-        const password = await createReader(sql, name).catch(
-          unless('42710', `The role ${name} exists already. Choose another name.`),
-        )
-        process.stderr.write(`password of ${name}, shown this once:\n`)
-        print(password)
-        if (await canMakeLargeObjects(sql, name)) process.stderr.write(LARGE_OBJECTS)
-        return
-      }
-      case 'drop':
-        await dropReader(sql, name).catch(unless('42704', `There is no role ${name}. Check the name.`))
-        return print('dropped')
-      case undefined:
-      default:
-        throw new CommandError(USAGE)
-    }
+  run: {
+    create: async ({ sql }, word) => {
+      const name = nameOf(word)
+      const password = await createReader(sql, name).catch(
+        unless('42710', `The role ${name} exists already. Choose another name.`),
+      )
+      process.stderr.write(`password of ${name}, shown this once:\n`)
+      print(password)
+      if (await canMakeLargeObjects(sql, name)) process.stderr.write(LARGE_OBJECTS)
+    },
+    drop: async ({ sql }, word) => {
+      const name = nameOf(word)
+      await dropReader(sql, name).catch(unless('42704', `There is no role ${name}. Check the name.`))
+      print('dropped')
+    },
   },
 })

@@ -19,8 +19,6 @@ type OpenRedis = { redis: RedisClient; prefix: string }
 /** The arguments and connections of a command. The connections close when it ends well. */
 export type CommandContext = {
   sql: Sql
-  /** The words of the command line that are not options. */
-  words: string[]
   values: Readonly<Record<string, string | undefined>>
   /** Every value of an option that may be repeated. */
   valuesOf: (option: string) => readonly string[]
@@ -38,11 +36,19 @@ export type CommandContext = {
 
 export type Command = {
   usage: string
-  options: NonNullable<ParseArgsConfig['options']>
+  /** The names of options with a value, of options that may be repeated, and of options without a value. */
+  options?: readonly string[]
+  lists?: readonly string[]
+  flags?: readonly string[]
   /** The command reads only tables of the role of `npm run reader`, and reads whole tables. */
   isReader?: boolean
-  run: (context: CommandContext) => Promise<void>
+  /** The command takes a word that is not an option. An action may always have one. */
+  takesWord?: boolean
+  /** What the command does, or each of its actions by name. */
+  run: Action | Readonly<Record<string, Action>>
 }
+
+type Action = (context: CommandContext, word: string | undefined) => Promise<void>
 
 /**
  * A wrong call of a command, or a call about an object that does not exist. The message says what
@@ -73,12 +79,9 @@ export const runCommand = async (command: Command): Promise<never> => {
   }
   process.stdout.on('error', (error) => fail(new CommandError(cannotPrint(error))))
   try {
-    const { values, positionals } = parseArgs({
-      options: { ...command.options, help: { type: 'boolean', short: 'h' } },
-      allowPositionals: true,
-    })
+    const { values, positionals } = parseArgs({ options: parsedOptions(command), allowPositionals: true })
     if (values['help'] === true) print(command.usage)
-    else await runConnected(command, values as ParsedValues, positionals)
+    else await runConnected(command, values as ParsedValues, actionOf(command, positionals))
     // The command ends well only once its output is written. On a full disk this waits, and the
     // event above ends the process.
     await new Promise((resolve) => process.stdout.write('', (error) => error || resolve(undefined)))
@@ -88,10 +91,31 @@ export const runCommand = async (command: Command): Promise<never> => {
   }
 }
 
+const parsedOptions = ({ options = [], lists = [], flags = [] }: Command): NonNullable<ParseArgsConfig['options']> => ({
+  ...Object.fromEntries(options.map((name) => [name, { type: 'string' }])),
+  ...Object.fromEntries(lists.map((name) => [name, { type: 'string', multiple: true }])),
+  ...Object.fromEntries(flags.map((name) => [name, { type: 'boolean' }])),
+  help: { type: 'boolean', short: 'h' },
+})
+
+/** What the words ask for. */
+type Chosen = (context: CommandContext) => Promise<void>
+
+/** @throws CommandError when there is no such action, or when there are too many words */
+const actionOf = ({ usage, run, takesWord = false }: Command, words: readonly string[]): Chosen => {
+  const [name = '', word] = words
+  if (typeof run === 'function') {
+    if (words.length > (takesWord ? 1 : 0)) throw new CommandError(usage)
+    return (context) => run(context, words[0])
+  }
+  if (words.length > 2 || !Object.hasOwn(run, name)) throw new CommandError(usage)
+  return (context) => run[name]!(context, word)
+}
+
 const OTHER_KEY =
   'HASH_KEY is not the one that this database was made with. Set the key from hash.key in DATA_DIR or from your store of secrets.'
 
-const runConnected = async (command: Command, values: ParsedValues, words: string[]): Promise<void> => {
+const runConnected = async (command: Command, values: ParsedValues, run: Chosen): Promise<void> => {
   const environment = await environmentOfService()
   const read: CommandContext['read'] = (names) => readSettings(names, environment)
   const sql = openForCommand(read(['DATABASE_URL', 'DATABASE_SCHEMA', 'DATABASE_POOLER']), {
@@ -113,7 +137,6 @@ const runConnected = async (command: Command, values: ParsedValues, words: strin
   }
   const context: CommandContext = {
     sql,
-    words,
     values: values as CommandContext['values'],
     valuesOf: (option) => [values[option] ?? []].flat(),
     read,
@@ -130,7 +153,7 @@ const runConnected = async (command: Command, values: ParsedValues, words: strin
       return { redis, prefix, queues }
     },
   }
-  await command.run(context).catch((error: unknown) => explainUnlessMigrated(sql, error))
+  await run(context).catch((error: unknown) => explainUnlessMigrated(sql, error))
   await opened.disposeAsync()
 }
 

@@ -49,39 +49,33 @@ const expiryText = (expiresAt: Date | null): string =>
 
 await runCommand({
   usage: USAGE,
-  options: { workspace: { type: 'string' }, scope: { type: 'string' }, days: { type: 'string' } },
-  run: async ({ sql, words: [action, id], values }) => {
-    switch (action) {
-      case 'create': {
-        const scope = NAMES.find((known) => known === values['scope'])
-        if (!scope) throw new CommandError(`--scope must be one of ${NAMES.join(', ')}.`)
-        const token = makeToken()
-        const added = await addToken(sql, {
-          token,
-          workspace: workspaceFor(scope, values['workspace']),
-          scopes: SCOPES[scope],
-          expiresAt: expiry(values['days']),
-        })
-        if (added === undefined) throw new CommandError(NO_SUCH_WORKSPACE)
-        process.stderr.write(`token ${added}, shown this once:\n`)
-        return print(token)
+  options: ['workspace', 'scope', 'days'],
+  run: {
+    create: async ({ sql, values }) => {
+      const scope = NAMES.find((known) => known === values['scope'])
+      if (!scope) throw new CommandError(`--scope must be one of ${NAMES.join(', ')}.`)
+      const token = makeToken()
+      const added = await addToken(sql, {
+        token,
+        workspace: workspaceFor(scope, values['workspace']),
+        scopes: SCOPES[scope],
+        expiresAt: expiry(values['days']),
+      })
+      if (added === undefined) throw new CommandError(NO_SUCH_WORKSPACE)
+      process.stderr.write(`token ${added}, shown this once:\n`)
+      print(token)
+    },
+    list: async ({ sql }) => {
+      for (const token of await listTokens(sql)) {
+        const end = token.revokedAt ? `revoked ${token.revokedAt.toISOString()}` : expiryText(token.expiresAt)
+        print(`${token.id}  ${token.workspace ?? '(installation)'}  ${token.scopes.join('+')}  ${end}`)
       }
-      case 'list': {
-        for (const token of await listTokens(sql)) {
-          const end = token.revokedAt ? `revoked ${token.revokedAt.toISOString()}` : expiryText(token.expiresAt)
-          print(`${token.id}  ${token.workspace ?? '(installation)'}  ${token.scopes.join('+')}  ${end}`)
-        }
-        return
-      }
-      case 'revoke': {
-        if (id === undefined) throw new CommandError(USAGE)
-        if (!(await revokeToken(sql, id)))
-          throw new CommandError('There is no live token with this id. See: npm run token -- list')
-        return print('revoked; every API process refuses it within 5 seconds')
-      }
-      case undefined:
-      default:
-        throw new CommandError(USAGE)
-    }
+    },
+    revoke: async ({ sql }, id) => {
+      if (id === undefined) throw new CommandError(USAGE)
+      if (!(await revokeToken(sql, id)))
+        throw new CommandError('There is no live token with this id. See: npm run token -- list')
+      print('revoked; every API process refuses it within 5 seconds')
+    },
   },
 })

@@ -9,6 +9,7 @@ import {
   setWebhookState,
   type WebhookStatus,
 } from '../db/webhooks.ts'
+import type { Sql } from '../db/connection/postgres.ts'
 import { addWebhookTest, webhookTestOutcome } from '../queue/jobs/job-queues.ts'
 import { NO_SUCH_WORKSPACE } from './option-values.ts'
 import { CommandError, type CommandContext, print, runCommand } from './run-command.ts'
@@ -47,13 +48,16 @@ const urlOf = (text: string | undefined): string => {
   return url.href
 }
 
-const idOf = ([, id]: readonly string[]): string => {
-  if (id === undefined) throw new CommandError(USAGE)
-  return id
-}
+/** An action about the webhook with this id. */
+const about =
+  (act: (context: CommandContext, id: string) => Promise<void>) =>
+  async (context: CommandContext, id: string | undefined): Promise<void> => {
+    if (id === undefined) throw new CommandError(USAGE)
+    await act(context, id)
+  }
 
-const mustExist = (isThere: boolean): void => {
-  if (!isThere) throw new CommandError(NO_SUCH_WEBHOOK)
+const setState = async (sql: Sql, id: string, change: Parameters<typeof setWebhookState>[2]): Promise<void> => {
+  if (!(await setWebhookState(sql, id, change))) throw new CommandError(NO_SUCH_WEBHOOK)
 }
 
 const statusLine = ({ id, workspace, url, state, position, isBehind, delivered, fault }: WebhookStatus): string =>
@@ -104,40 +108,32 @@ const rotate = async ({ sql, readHashKey }: CommandContext, id: string): Promise
 const replay = async ({ sql, values }: CommandContext, id: string): Promise<void> => {
   const from = positionOf(values['from'])
   if (from === undefined) throw new CommandError('--from POSITION is required.')
-  mustExist(await setWebhookState(sql, id, { state: 'active', from }))
+  await setState(sql, id, { state: 'active', from })
   print('active; all changes after the position are delivered again')
 }
 
 await runCommand({
   usage: USAGE,
-  options: { workspace: { type: 'string' }, url: { type: 'string' }, from: { type: 'string' } },
-  run: async (context) => {
-    const { sql, words } = context
-    switch (words[0]) {
-      case 'create':
-        return create(context)
-      case 'list': {
-        for (const webhook of await listWebhooks(sql)) print(statusLine(webhook))
-        return
-      }
-      case 'test':
-        return test(context, idOf(words))
-      case 'pause':
-        mustExist(await setWebhookState(sql, idOf(words), { state: 'paused' }))
-        return print('paused; it keeps its position')
-      case 'resume':
-        mustExist(await setWebhookState(sql, idOf(words), { state: 'active' }))
-        return print('active; it continues at its position')
-      case 'replay':
-        return replay(context, idOf(words))
-      case 'rotate':
-        return rotate(context, idOf(words))
-      case 'delete':
-        mustExist(await deleteWebhook(sql, idOf(words)))
-        return print('deleted')
-      case undefined:
-      default:
-        throw new CommandError(USAGE)
-    }
+  options: ['workspace', 'url', 'from'],
+  run: {
+    create,
+    list: async ({ sql }) => {
+      for (const webhook of await listWebhooks(sql)) print(statusLine(webhook))
+    },
+    test: about(test),
+    pause: about(async ({ sql }, id) => {
+      await setState(sql, id, { state: 'paused' })
+      print('paused; it keeps its position')
+    }),
+    resume: about(async ({ sql }, id) => {
+      await setState(sql, id, { state: 'active' })
+      print('active; it continues at its position')
+    }),
+    replay: about(replay),
+    rotate: about(rotate),
+    delete: about(async ({ sql }, id) => {
+      if (!(await deleteWebhook(sql, id))) throw new CommandError(NO_SUCH_WEBHOOK)
+      print('deleted')
+    }),
   },
 })

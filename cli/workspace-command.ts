@@ -20,52 +20,49 @@ const lineOf = ({ id, createdAt, name, isBeingDeleted }: Workspace): string =>
   `${id}  ${createdAt.toISOString()}  ${name}${isBeingDeleted ? '  (being deleted: run delete again)' : ''}`
 
 const whyTaken = async (sql: Sql, name: string): Promise<string> => {
-  const { isBeingDeleted } = await findWorkspace(sql, name)
-  return isBeingDeleted
+  const taken = (await listWorkspaces(sql)).find((one) => one.name === name)
+  return taken?.isBeingDeleted
     ? 'A workspace with this name is being deleted. Run delete again to finish.'
     : 'A workspace with this name exists already. See: npm run workspace -- list'
 }
 
-const remove = async ({ sql, openRedis }: Pick<CommandContext, 'sql' | 'openRedis'>, { id, name }: Workspace) => {
+const remove = async (
+  { sql, openRedis }: Pick<CommandContext, 'sql' | 'openRedis'>,
+  { id, name }: Pick<Workspace, 'id' | 'name'>,
+) => {
   const stores = { sql, ...(await openRedis()) }
   let bar: ProgressBar | undefined
   const { rows, keys } = await deleteWorkspace(stores, id, (total) => {
-    bar = startProgressBar({ label: 'Deleting', total, output: process.stdout, now: Date.now })
+    bar = startProgressBar({ label: 'Deleting', total, output: process.stdout })
     return bar
   })
   bar?.end()
   print(`deleted ${name}, with ${rows} rows and ${keys} keys in Redis`)
-  print(`To check that no data is left: npm run purge:verify -- --workspace ${id}`)
+  print(`To look for remains: npm run purge:verify -- --text ${id}`)
+}
+
+const nameOf = (word: string | undefined): string => {
+  if (word === undefined) throw new CommandError(USAGE)
+  if (!NAME.test(word))
+    throw new CommandError('NAME must have 1 to 100 letters, digits, spaces, dots, hyphens and underscores.')
+  return word
 }
 
 await runCommand({
   usage: USAGE,
-  options: { yes: { type: 'boolean' } },
-  run: async ({ sql, words: [action, name, ...rest], values, openRedis }) => {
-    const named = (): string => {
-      if (name === undefined || rest.length > 0) throw new CommandError(USAGE)
-      if (!NAME.test(name))
-        throw new CommandError('NAME must have 1 to 100 letters, digits, spaces, dots, hyphens and underscores.')
-      return name
-    }
-    switch (action) {
-      case 'create': {
-        const workspace = await createWorkspace(sql, named())
-        if (!workspace) throw new CommandError(await whyTaken(sql, named()))
-        return print(`${workspace.id}  ${workspace.name}`)
-      }
-      case 'list': {
-        for (const one of await listWorkspaces(sql)) print(lineOf(one))
-        return
-      }
-      case 'delete': {
-        if (!values['yes'])
-          throw new CommandError('This removes the workspace with all its data. Add --yes to confirm.')
-        return remove({ sql, openRedis }, await findWorkspace(sql, named()))
-      }
-      case undefined:
-      default:
-        throw new CommandError(USAGE)
-    }
+  flags: ['yes'],
+  run: {
+    create: async ({ sql }, name) => {
+      const workspace = await createWorkspace(sql, nameOf(name))
+      if (!workspace) throw new CommandError(await whyTaken(sql, nameOf(name)))
+      print(`${workspace.id}  ${workspace.name}`)
+    },
+    list: async ({ sql }) => {
+      for (const one of await listWorkspaces(sql)) print(lineOf(one))
+    },
+    delete: async ({ sql, values, openRedis }, name) => {
+      if (!values['yes']) throw new CommandError('This removes the workspace with all its data. Add --yes to confirm.')
+      await remove({ sql, openRedis }, await findWorkspace(sql, nameOf(name)))
+    },
   },
 })

@@ -152,8 +152,8 @@ const waitOf = (retryAfter: string | null): number | undefined => {
 
 const errorOf = (failed: Failed, { url }: Connection): RequestError => {
   if (failed.status === undefined) {
-    const code = codeOf(failed)
-    return new RequestError(`${url} does not answer${code === undefined ? '' : ` (${code})`}`, failed)
+    const why = codeOf(failed) ?? causesOf(failed.cause).at(-1)?.message
+    return new RequestError(`${url} does not answer${why === undefined ? '' : ` (${why})`}`, failed)
   }
   const error = (jsonOf(failed.text) as { error?: unknown } | undefined)?.error
   if (Array.isArray(error)) {

@@ -1,24 +1,16 @@
 import { readFileSync } from 'node:fs'
-import { ratingOf } from './rating-of.ts'
+import type { BatchItem } from '../client/client.ts'
 import { RELEASE_PRODUCT, releaseStory } from './release-story.ts'
 
 /** The source of all records of the demo. */
 export const DEMO_SOURCE = 'demo'
 
-export type Review = { readonly id: string; readonly text: string }
+export type Review = { readonly id: string; readonly text: string; readonly rating: number }
 
-/** A request to the service: the path below /api/v1 and the body. */
-export type Submission = { readonly path: string; readonly body: Readonly<Record<string, unknown>> }
+export type DemoData = Readonly<Record<'accounts' | 'contacts' | 'feedback' | 'conversations', readonly BatchItem[]>>
 
-export type DemoData = {
-  readonly accounts: readonly Submission[]
-  readonly contacts: readonly Submission[]
-  readonly feedback: readonly Submission[]
-  readonly conversations: readonly Submission[]
-}
-
-/** A text of a customer, and its age in days. */
-type Given = { readonly id: string; readonly text: string; readonly product: string; readonly daysAgo: number }
+/** A review, or a part of it, with its age in days. */
+type Given = Review & { readonly product: string; readonly daysAgo: number }
 
 type Company = { readonly id: string; readonly name: string; readonly domain: string }
 type Person = { readonly id: string; readonly name: string; readonly email: string; readonly company: Company }
@@ -104,18 +96,15 @@ export const readReviews = (): Review[] => {
 export const createDemoData = (reviews: readonly Review[], now: Date): DemoData => {
   const companies = COMPANY_NAMES.map(toCompany)
   const people = Array.from({ length: PEOPLE }, (_, at) => toPerson(at, pick(companies, at)))
-  const about = (id: string, text: string, at: number): Given => {
-    return { id, text, product: productOf(id), daysAgo: (at * STEP) % DAYS }
-  }
   const story = releaseStory().map((piece, at) => ({ ...piece, id: `release:${at + 1}`, product: RELEASE_PRODUCT }))
   // The release affects the accounts with the highest contract values.
   const struck = people.filter(({ company }) => companies.indexOf(company) >= companies.length - STRUCK_COMPANIES)
   const texts = reviews
-    .flatMap(({ id, text }) => [
-      { id: `review:${id}`, text },
-      ...cutIntoPieces(text).map((piece, at) => ({ id: `piece:${id}/${at + 1}`, text: piece })),
+    .flatMap(({ id, text, rating }) => [
+      { id: `review:${id}`, text, rating },
+      ...cutIntoPieces(text).map((piece, at) => ({ id: `piece:${id}/${at + 1}`, text: piece, rating })),
     ])
-    .map(({ id, text }, at) => about(id, text, at))
+    .map((review, at) => ({ ...review, product: productOf(review.id), daysAgo: (at * STEP) % DAYS }))
   return {
     accounts: companies.map(identifyAccount),
     contacts: people.map(identifyContact),
@@ -142,7 +131,7 @@ const toPerson = (at: number, company: Company): Person => {
   return { id: `user-${twoDigits(at + 1)}`, name: `${given} ${family}`, email, company }
 }
 
-const identifyAccount = (company: Company, at: number): Submission => {
+const identifyAccount = (company: Company, at: number): BatchItem => {
   const properties = {
     $name: company.name,
     $domain: company.domain,
@@ -151,10 +140,10 @@ const identifyAccount = (company: Company, at: number): Submission => {
     plan: pick(PLANS, at),
     'address.city': pick(CITIES, at),
   }
-  return { path: 'accounts/identify', body: { id: company.id, shouldUnflattenProperties: true, properties } }
+  return { operation: 'identify_account', body: { id: company.id, shouldUnflattenProperties: true, properties } }
 }
 
-const identifyContact = (person: Person, at: number): Submission => {
+const identifyContact = (person: Person, at: number): BatchItem => {
   const properties = {
     $name: person.name,
     $email: person.email,
@@ -168,15 +157,15 @@ const identifyContact = (person: Person, at: number): Submission => {
     properties,
     account: { id: person.company.id },
   }
-  return { path: 'contacts/identify', body }
+  return { operation: 'identify_contact', body }
 }
 
 /** Names contacts and accounts by turns: by external id, and by email, domain or name. */
 const submitFeedback = (
-  { id, text, product, daysAgo }: Given,
+  { id, text, rating, product, daysAgo }: Given,
   at: number,
   { person, now }: { person: Person; now: Date },
-): Submission => {
+): BatchItem => {
   const contact =
     at % 2 === 0
       ? { contactId: person.id, isExternalContactId: true }
@@ -189,7 +178,7 @@ const submitFeedback = (
     description: text,
     source: DEMO_SOURCE,
     sourceId: id,
-    rating: ratingOf(text),
+    rating,
     createdAt: hoursBefore(now, 24 * daysAgo + (at % 9)),
     project: { name: product },
     shouldUnflattenSourceData: true,
@@ -197,14 +186,14 @@ const submitFeedback = (
     ...contact,
     ...account,
   }
-  return { path: 'feedbacks', body }
+  return { operation: 'create_feedback', body }
 }
 
 const submitConversation = (
   { id, text }: Review,
   at: number,
   { person, now }: { person: Person; now: Date },
-): Submission => {
+): BatchItem => {
   const pieces = cutIntoPieces(text)
   const start = new Date(now.getTime() - (at * DAYS_BETWEEN_CONVERSATIONS + 1) * DAY_MS)
   const after = (hours: number): string => hoursBefore(start, -hours)
@@ -230,7 +219,7 @@ const submitConversation = (
     properties: { channel: 'chat' },
     propagatePropertiesToMessages: true,
   }
-  return { path: 'conversations', body }
+  return { operation: 'submit_conversation', body }
 }
 
 /**

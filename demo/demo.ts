@@ -1,101 +1,75 @@
 import process from 'node:process'
 import { setTimeout as wait } from 'node:timers/promises'
-import { demoReport, storedSoFar } from './demo-report.ts'
-import { describeFault } from '../runtime/fault.ts'
+import { findService } from '../cli/import/find-service.ts'
+import { ImportError } from '../cli/import/import-error.ts'
 import { startProgressBar } from '../cli/progress-bar.ts'
-import { bypassProxies } from '../runtime/bypass-proxies.ts'
-import { printHelp } from '../runtime/print-help.ts'
-import { connectPostgres } from '../db/connection/postgres.ts'
+import { CommandError, print, runCommand } from '../cli/run-command.ts'
+import { type BatchItem, type Client, createClient, RequestError } from '../client/client.ts'
 import type { Sql } from '../db/connection/postgres.ts'
 import { createDemoData, DEMO_SOURCE, readReviews } from './demo-data.ts'
-import type { DemoData, Submission } from './demo-data.ts'
-import { describeReport } from './describe-report.ts'
-import { findService } from './find-service.ts'
-import type { Service } from './find-service.ts'
-import { Refused, submitAll, Unreachable } from './submit.ts'
 
-const NOT_RUNNING =
-  'The service is not running. Start it in another terminal with `npm start`, then run the demo again.'
+const USAGE = `usage: npm run demo
+Submits reviews to the service that runs in DATA_DIR, or at FEEDBACK_URL, and waits until they have tags.`
+
+const ITEMS_AT_ONCE = 100
+/** The limit of conversations passes within a minute. */
+const PATIENCE_MS = 90_000
 const POLL_MS = 250
 /** Without progress for this long, processing has stopped. */
 const MAX_STANDSTILL_MS = 60_000
-const STATEMENT_TIMEOUT_MS = 30_000
 
-/** Fills a running service with feedback and shows the stored records. Returns the exit code. */
-const runDemo = async (): Promise<number> => {
-  const service = findService(process.env)
-  if (service === undefined || !(await answers(service))) throw new Unreachable()
+const runDemo = async (sql: Sql): Promise<void> => {
   const data = createDemoData(readReviews(), new Date())
-  await submitPhase('Accounts', data.accounts, service)
-  await submitPhase('Contacts', data.contacts, service)
-  await submitPhase('Feedback', data.feedback, service)
-  await submitPhase('Conversations', data.conversations, service)
-  const sql = connectPostgres(service.databaseUrl, {
-    connections: 3,
-    statementTimeoutMs: STATEMENT_TIMEOUT_MS,
-    applicationName: 'feedback-demo',
+  const service = await findService({}, process.env)
+  const submitted = [...data.accounts, ...data.contacts, ...data.feedback, ...data.conversations]
+  const bar = startProgressBar({ label: 'Submitted', total: submitted.length, output: process.stdout })
+  const client = createClient({
+    ...service,
+    patienceMs: PATIENCE_MS,
+    onWait: ({ ms, status }) =>
+      bar.note(`${status === undefined ? 'no answer' : 'the service is busy'}: waiting ${Math.ceil(ms / 1_000)} s`),
   })
-  try {
-    await untilProcessed(sql, data)
-    console.log(`\n${describeReport(await demoReport(sql, DEMO_SOURCE))}`)
-    console.log('\nFor a report about topics, accounts and changes: npm run report -- --out report.html')
-  } finally {
-    await sql.end()
+  for (let at = 0; at < submitted.length; at += ITEMS_AT_ONCE) {
+    await submit(client, submitted.slice(at, at + ITEMS_AT_ONCE))
+    bar.set(at + ITEMS_AT_ONCE)
   }
-  return 0
+  bar.end()
+  await untilTagged(sql, data.feedback.length)
+  print('\nThe feedback has the source demo in the workspace of your token. docs/queries.md has questions to ask.')
+  print('For a page about topics, accounts and changes: npm run report -- --out report.html')
 }
 
-/** Any answer shows that the service runs; the submissions show whether it works. */
-const answers = ({ url }: Service): Promise<boolean> => {
-  return fetch(`${url}/healthz`).then(
-    () => true,
-    () => false,
-  )
+/** Repeating is harmless, since every record has its own id. */
+const submit = async (client: Client, items: readonly BatchItem[]): Promise<void> => {
+  const refused = (await client.submitBatch(items)).find(({ status }) => status >= 300)
+  if (refused)
+    throw new CommandError(`The service refused a record (${refused.status}): ${JSON.stringify(refused.body)}`)
 }
 
-const submitPhase = async (label: string, submissions: readonly Submission[], service: Service): Promise<void> => {
-  const bar = startProgressBar({ label, total: submissions.length, output: process.stdout })
-  let done = 0
-  await submitAll(submissions, {
-    service,
-    fetch,
-    wait: (seconds) => wait(seconds * 1_000),
-    onWait: (seconds, reason) => bar.note(`${reason}: waiting ${seconds} s`),
-    onDone: () => bar.set(++done),
-  }).finally(() => bar.end())
-}
-
-const untilProcessed = async (sql: Sql, { feedback, conversations }: DemoData): Promise<void> => {
-  const expected = 2 * feedback.length + conversations.length
-  const bar = startProgressBar({ label: 'Stored, tagged', total: expected, output: process.stdout })
+const untilTagged = async (sql: Sql, total: number): Promise<void> => {
+  const bar = startProgressBar({ label: 'Stored, tagged', total, output: process.stdout })
   let done = -1
   let lastProgress = Date.now()
-  while (done < expected) {
-    const stored = await storedSoFar(sql, DEMO_SOURCE)
-    const now = stored.feedback + stored.tagged + stored.conversations
-    if (now !== done) lastProgress = Date.now()
-    if (Date.now() - lastProgress > MAX_STANDSTILL_MS) {
-      bar.end()
-      throw new Refused(
+  while (done < total) {
+    const [{ tagged }] = await sql<[{ tagged: number }]>`
+      select count(*)::int as tagged from feedback where source = ${DEMO_SOURCE} and tags is not null`
+    if (tagged !== done) lastProgress = Date.now()
+    if (Date.now() - lastProgress > MAX_STANDSTILL_MS)
+      throw new CommandError(
         `No submission has been processed for ${MAX_STANDSTILL_MS / 1_000} s. Check that a worker runs: npm run doctor`,
       )
-    }
-    done = now
+    done = tagged
     bar.set(done)
-    if (done < expected) await wait(POLL_MS)
+    if (done < total) await wait(POLL_MS)
   }
   bar.end()
 }
 
-const explain = (error: unknown): number => {
-  if (error instanceof Unreachable) console.error(NOT_RUNNING)
-  else if (error instanceof Refused) console.error(error.message)
-  // The driver's errors carry the statement and its values.
-  else console.error(`The demo failed: ${describeFault(error)}`)
-  return 1
-}
-
-printHelp(`usage: npm run demo
-Submits reviews to the service that runs in DATA_DIR, or at FEEDBACK_URL, and shows what was stored.`)
-bypassProxies(process.env)
-process.exitCode = await runDemo().catch(explain)
+await runCommand({
+  usage: USAGE,
+  run: ({ sql }) =>
+    runDemo(sql).catch((error: unknown) => {
+      const isExplained = error instanceof ImportError || error instanceof RequestError
+      throw isExplained ? new CommandError(error.message) : error
+    }),
+})

@@ -1,8 +1,6 @@
 /** Feedback about a broken release, each with its age in days. */
-export type StoryPiece = { readonly daysAgo: number; readonly text: string }
+export type StoryPiece = { readonly daysAgo: number; readonly text: string; readonly rating: number }
 
-/** The age of the release in days. */
-export const RELEASED_DAYS_AGO = 10
 export const RELEASE_PRODUCT = 'MP3 player'
 
 const TEXTS = [
@@ -21,4 +19,4 @@ const TEXTS = [
 const DAYS_AGO = [10, 9, 8, 8, 7, 6, 6, 6, 5, 5, 5, 5, 4, 4, 4, 4, 4, 3, 3, 3, 3, 3, 2, 2, 2, 2, 1, 1, 1, 1]
 
 export const releaseStory = (): StoryPiece[] =>
-  DAYS_AGO.map((daysAgo, at) => ({ daysAgo, text: TEXTS[at % TEXTS.length]! }))
+  DAYS_AGO.map((daysAgo, at) => ({ daysAgo, text: TEXTS[at % TEXTS.length]!, rating: 1 }))

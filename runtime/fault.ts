@@ -32,9 +32,6 @@ export const isPermanentFault = (error: unknown): boolean => isOf(error, PERMANE
 /** True if Postgres is away or has run out of a resource. A retry helps once that is over. */
 export const isUnavailable = (error: unknown): boolean => isOf(error, UNAVAILABLE_CLASSES, UNAVAILABLE_CODES)
 
-/** True if a statement waited for a lock until its time-out. */
-export const isLockTimeout = (error: unknown): boolean => isOf(error, [], ['55P03'])
-
 /**
  * The part of a fault that may be logged or stored: its kind and code. Its message can quote a
  * customer's data.

@@ -44,20 +44,18 @@ const serverUrl = (...protocols: readonly string[]) =>
 
 const refusalIn = (read: PostgresAddress | string): string | undefined => (typeof read === 'string' ? read : undefined)
 
-const queueList = v.pipe(
+const list = v.pipe(
   v.string(),
-  v.transform((value) => value.split(',').map((name) => name.trim())),
+  v.transform((value) => value.split(',').map((item) => item.trim())),
+)
+const queueList = v.pipe(
+  list,
   v.array(v.picklist(QUEUE_NAMES)),
   v.transform((names) => [...new Set(names)]),
 )
-const hostList = v.pipe(
-  v.string(),
-  v.transform((value) => value.split(',').map((host) => host.trim())),
-  v.array(v.pipe(v.string(), v.regex(/^[a-z0-9:._-]{1,253}$/))),
-)
+const hostList = v.pipe(list, v.array(v.pipe(v.string(), v.regex(/^[a-z0-9:._-]{1,253}$/))))
 const originList = v.pipe(
-  v.string(),
-  v.transform((value) => value.split(',').map((origin) => origin.trim())),
+  list,
   v.check((origins) => origins.every((origin) => /^https?:/.test(origin) && isOrigin(origin))),
 )
 const isOrigin = (text: string): boolean => URL.canParse(text) && new URL(text).origin === text

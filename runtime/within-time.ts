@@ -16,3 +16,9 @@ export const withinTime = async <T>(promise: Promise<T>, ms: number): Promise<T>
     clearTimeout(timer)
   }
 }
+
+export const untilAborted = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve()
+    else signal.addEventListener('abort', () => resolve(), { once: true })
+  })

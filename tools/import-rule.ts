@@ -39,7 +39,7 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   // It starts before the servers run, so only the programs that it starts connect to them.
   'cli/start': ['contract', 'runtime'],
   // A client: it uses HTTP, without Postgres and Redis.
-  'cli/import': ['contract', 'runtime', 'cli/progress-bar.ts'],
+  'cli/import': ['contract', 'runtime', 'client', 'cli/progress-bar.ts'],
   // They may import all rooms, and no room imports them.
   bench: [...ALL_ROOMS, 'test'],
   demo: ALL_ROOMS,

@@ -1,6 +1,5 @@
-import { readdirSync, readFileSync } from 'node:fs'
-import { join, sep } from 'node:path'
 import { MAY_IMPORT } from './import-rule.ts'
+import type { SourceFile } from './source-files.ts'
 
 /** A top folder of the repository. */
 export type Folder = {
@@ -13,32 +12,21 @@ export type Folder = {
 
 const README = 'README.md'
 const MOST_LINES = 55
-const NO_ROOMS = ['docs', 'node_modules']
 const ROOMS = Object.keys(MAY_IMPORT).filter((room) => !room.includes('/'))
 
-/**
- * The folders that must be rooms. Found without git, so that tests also run from an unpacked
- * archive.
- */
-export const readFolders = (root: string): Folder[] =>
-  readdirSync(root, { withFileTypes: true })
-    .filter((entry) => entry.isDirectory() && !entry.name.startsWith('.') && !NO_ROOMS.includes(entry.name))
-    .map(({ name }) => {
-      const found = readdirSync(join(root, name), { recursive: true, withFileTypes: true })
-      const paths = found
-        .filter((entry) => entry.isFile() && !entry.name.startsWith('.'))
-        .map((entry) =>
-          join(entry.parentPath, entry.name)
-            .slice(join(root, name).length + 1)
-            .replaceAll(sep, '/'),
-        )
-      const readmes = paths.filter((path) => path.split('/').at(-1) === README)
-      return {
-        name,
-        paths,
-        readmes: new Map(readmes.map((path) => [path, readFileSync(join(root, name, path), 'utf8')])),
-      }
-    })
+/** The top folders with files of ours, which must be rooms. */
+export const foldersOf = (files: readonly SourceFile[]): Folder[] => {
+  const inFolders = files.filter(({ path }) => /^[^.][^/]*\//.test(path) && !path.startsWith('docs/'))
+  return [...Map.groupBy(inFolders, ({ path }) => path.replace(/\/.*/, ''))].map(([name, found]) => {
+    const inside = found.map(({ path, text }) => ({ path: path.slice(name.length + 1), text }))
+    const readmes = inside.filter(({ path }) => path.split('/').at(-1) === README)
+    return {
+      name,
+      paths: inside.map(({ path }) => path),
+      readmes: new Map(readmes.map(({ path, text }) => [path, text])),
+    }
+  })
+}
 
 /**
  * One sentence for each folder that is not a room, and for each missing part of a room's README.md:

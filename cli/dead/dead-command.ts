@@ -1,4 +1,3 @@
-import { isDateTime } from '../../contract/date-time.ts'
 import { asOwnId } from '../../contract/identity/keys.ts'
 import { OPERATIONS } from '../../contract/submission.ts'
 import {
@@ -16,6 +15,7 @@ import { readPosition } from '../../db/submissions/position.ts'
 import { createLog, type Log } from '../../queue/log/log.ts'
 import { isNearlyFull, redisCondition } from '../../queue/redis/redis-condition.ts'
 import { createWake, type Wake } from '../../queue/jobs/job-queues.ts'
+import { dateOf } from '../option-values.ts'
 import { type CommandContext, CommandError, print, runCommand } from '../run-command.ts'
 
 const LISTED = 100
@@ -33,7 +33,7 @@ show    prints one with its whole content, as JSON
 replay  queues them again under the same ids; they do not replace the data of newer submissions
 drop    deletes their content for good; the receipts stay
 
-FILTERS: --workspace NAME, --reason REASON (as listed), --since TIME (died since then: 2026-01-31T09:30:00Z),
+FILTERS: --workspace NAME, --reason REASON (as listed), --since DATE (died since then: 2026-01-31T09:30:00Z),
          --operation ${OPERATIONS.join('|')}`
 
 const NONE = 'No dead submission matches. See: npm run dead -- list'
@@ -55,29 +55,12 @@ const DESCRIBED: Readonly<Record<ReplayOutcome, string>> = {
   'undecided-purge': 'purges that never decided which contacts match: submit them again, then drop these',
 }
 
-const run = async ({ words: [action, which, ...more], values, ...context }: CommandContext): Promise<void> => {
-  const filter = filterOf(values)
-  const isFiltered = Object.values(filter).some((value) => value !== undefined)
-  const wanted = (): DeadFilter => {
-    if (which === undefined || (which !== 'all' && isFiltered)) throw new CommandError(USAGE)
-    return which === 'all' ? filter : { id: idOf(which) }
-  }
-  if (more.length > 0) throw new CommandError(USAGE)
-  switch (action) {
-    case 'list':
-      if (which !== undefined) throw new CommandError(USAGE)
-      return list(context, filter)
-    case 'show':
-      if (which === undefined || isFiltered) throw new CommandError(USAGE)
-      return show(context, idOf(which))
-    case 'replay':
-      return replayAll(context, wanted())
-    case 'drop':
-      return drop(context, wanted())
-    case undefined:
-    default:
-      throw new CommandError(USAGE)
-  }
+const isFiltered = ({ values }: CommandContext): boolean => Object.values(values).some((value) => value !== undefined)
+
+/** One submission, or all that match the filters. */
+const wantedOf = (context: CommandContext, which: string | undefined): DeadFilter => {
+  if (which === undefined || (which !== 'all' && isFiltered(context))) throw new CommandError(USAGE)
+  return which === 'all' ? filterOf(context.values) : { id: idOf(which) }
 }
 
 const filterOf = (values: Readonly<Record<string, string | undefined>>): DeadFilter => {
@@ -86,10 +69,7 @@ const filterOf = (values: Readonly<Record<string, string | undefined>>): DeadFil
   if (operation !== undefined && known === undefined) {
     throw new CommandError(`--operation must be one of ${OPERATIONS.join(', ')}.`)
   }
-  if (since !== undefined && !isDateTime(since)) {
-    throw new CommandError('--since must be a date-time with an offset, such as 2026-01-31T09:30:00Z.')
-  }
-  return { workspace, reason, operation: known, since: since === undefined ? undefined : new Date(since) }
+  return { workspace, reason, operation: known, since: dateOf('since', since) }
 }
 
 const idOf = (word: string): string => {
@@ -98,9 +78,9 @@ const idOf = (word: string): string => {
   return id
 }
 
-type Context = Omit<CommandContext, 'words' | 'values'>
-
-const list = async ({ sql }: Context, filter: DeadFilter): Promise<void> => {
+const list = async ({ sql, values }: CommandContext, word: string | undefined): Promise<void> => {
+  if (word !== undefined) throw new CommandError(USAGE)
+  const filter = filterOf(values)
   const counts = await countDead(sql, filter)
   for (const { reason, submissions } of counts) print(`${String(submissions).padStart(8)}  ${reason}`)
   const total = counts.reduce((sum, { submissions }) => sum + submissions, 0)
@@ -114,15 +94,17 @@ const lineOf = ({ id, workspace, operation, attempts, reason, diedAt, replayedAt
   return `${id}  ${workspace}  ${operation}  died ${diedAt.toISOString()}  attempts ${attempts}  ${reason}${again}`
 }
 
-const show = async ({ sql }: Context, id: string): Promise<void> => {
-  const dead = await findDead(sql, id)
+const show = async (context: CommandContext, id: string | undefined): Promise<void> => {
+  if (id === undefined || isFiltered(context)) throw new CommandError(USAGE)
+  const dead = await findDead(context.sql, idOf(id))
   if (!dead) throw new CommandError(NONE)
   const { submission, ...about } = dead
   print(JSON.stringify({ ...about, submission: JSON.parse(submission) as unknown }, null, 2))
 }
 
-const replayAll = async ({ sql, openQueues }: Context, wanted: DeadFilter): Promise<void> => {
-  const found = await listDead(sql, wanted, null)
+const replayAll = async (context: CommandContext, which: string | undefined): Promise<void> => {
+  const { sql, openQueues } = context
+  const found = await listDead(sql, wantedOf(context, which), null)
   if (found.length === 0) throw new CommandError(NONE)
   const { redis, prefix, queues } = await openQueues()
   const stores: ReplayStores = { sql, log: createLog(redis, prefix), wake: createWake({ queues }) }
@@ -158,19 +140,14 @@ const replay = async (
   return outcome
 }
 
-const drop = async ({ sql }: Context, wanted: DeadFilter): Promise<void> => {
-  const dropped = await dropDead(sql, wanted)
+const drop = async (context: CommandContext, which: string | undefined): Promise<void> => {
+  const dropped = await dropDead(context.sql, wantedOf(context, which))
   if (dropped === 0) throw new CommandError(NONE)
   print(`${dropped} dropped`)
 }
 
 await runCommand({
   usage: USAGE,
-  options: {
-    workspace: { type: 'string' },
-    reason: { type: 'string' },
-    operation: { type: 'string' },
-    since: { type: 'string' },
-  },
-  run,
+  options: ['workspace', 'reason', 'operation', 'since'],
+  run: { list, show, replay: replayAll, drop },
 })

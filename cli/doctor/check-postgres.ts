@@ -7,7 +7,7 @@ import type { Sql } from '../../db/connection/postgres.ts'
 import { listTokens, type Scope } from '../../db/tokens.ts'
 import { checkTimes } from './check-times.ts'
 import { when } from '../../health/finding.ts'
-import { type Finding, judgeClock, warning, well, wrong } from './finding.ts'
+import { type Checked, judgeClock, warning, well, wrong } from './finding.ts'
 
 /** The oldest tested version. */
 const OLDEST_MAJOR = 15
@@ -16,9 +16,9 @@ const NEARLY_ALL = 0.9
 /** Findings about Postgres itself and about the stored data. */
 export const checkPostgres = async (
   sql: Sql,
-  hashKey: HashKey | undefined,
+  hashKey: HashKey,
   migrations: readonly Migration[],
-): Promise<Finding[]> => {
+): Promise<Checked[]> => {
   const migrated = await checkMigrations(sql, migrations)
   return [
     ...(await checkServer(sql)),
@@ -26,9 +26,9 @@ export const checkPostgres = async (
     ...(await checkBlockers(sql)),
     migrated,
     // Before the migration the tables of the further checks may not exist.
-    ...(migrated.state === 'well'
+    ...(migrated.level === 'well'
       ? [
-          ...(hashKey ? [await checkHashKey(sql, hashKey)] : []),
+          await checkHashKey(sql, hashKey),
           ...(await checkTokens(sql)),
           await checkDead(sql),
           ...(await checkTimes(sql)),
@@ -37,7 +37,7 @@ export const checkPostgres = async (
   ]
 }
 
-const checkServer = async (sql: Sql): Promise<Finding[]> => {
+const checkServer = async (sql: Sql): Promise<Checked[]> => {
   const [row] = await sql<{ version: string; major: number; fsync: string; most: number; used: number }[]>`
     select current_setting('server_version') as version, current_setting('server_version_num')::int / 10000 as major,
       current_setting('fsync') as fsync, current_setting('max_connections')::int as most,
@@ -60,13 +60,13 @@ const checkServer = async (sql: Sql): Promise<Finding[]> => {
   ]
 }
 
-const checkClock = async (sql: Sql): Promise<Finding> => {
+const checkClock = async (sql: Sql): Promise<Checked> => {
   const askedMs = Date.now()
   const [row] = await sql<{ ms: number }[]>`select extract(epoch from clock_timestamp())::float8 * 1000 as ms`
   return judgeClock('Postgres', { serverMs: row!.ms, askedMs, answeredMs: Date.now() })
 }
 
-export const checkBlockers = async (sql: Sql): Promise<Finding[]> =>
+export const checkBlockers = async (sql: Sql): Promise<Checked[]> =>
   (await findBlockers(sql)).map(({ pid, role, program, waiting, seconds }) =>
     warning(
       `The session ${pid} of role ${role}${program === '' ? '' : ` (${program})`} holds locks for which ${waiting} statements of the service have waited for up to ${seconds} s.`,
@@ -74,7 +74,7 @@ export const checkBlockers = async (sql: Sql): Promise<Finding[]> =>
     ),
   )
 
-const checkMigrations = async (sql: Sql, migrations: readonly Migration[]): Promise<Finding> => {
+const checkMigrations = async (sql: Sql, migrations: readonly Migration[]): Promise<Checked> => {
   const [found] = await sql<{ exists: boolean }[]>`select to_regclass('schema_migration') is not null as exists`
   if (!found!.exists) return wrong('The database is empty.', 'Run: npm run migrate')
   const done = await readApplied(sql)
@@ -90,7 +90,7 @@ const checkMigrations = async (sql: Sql, migrations: readonly Migration[]): Prom
     : wrong('The functions of the database are not those of this version.', 'Run: npm run migrate')
 }
 
-const checkHashKey = async (sql: Sql, hashKey: HashKey): Promise<Finding> => {
+const checkHashKey = async (sql: Sql, hashKey: HashKey): Promise<Checked> => {
   if (await isMadeWith(sql, hashKey)) return well('HASH_KEY is the one of this database.')
   const made = await sql`select from installation`
   return made.count === 0
@@ -101,7 +101,7 @@ const checkHashKey = async (sql: Sql, hashKey: HashKey): Promise<Finding> => {
       )
 }
 
-const checkTokens = async (sql: Sql): Promise<Finding[]> => {
+const checkTokens = async (sql: Sql): Promise<Checked[]> => {
   const now = Date.now()
   const live = (await listTokens(sql)).filter(
     ({ revokedAt, expiresAt }) => revokedAt === null && (expiresAt === null || expiresAt.getTime() > now),
@@ -114,7 +114,7 @@ const checkTokens = async (sql: Sql): Promise<Finding[]> => {
   return [warning(text, 'No token can submit. Run: npm run token -- create --workspace NAME --scope submit')]
 }
 
-const checkDead = async (sql: Sql): Promise<Finding> => {
+const checkDead = async (sql: Sql): Promise<Checked> => {
   const [row] = await sql<{ dead: number; newest: Date | null }[]>`
     select count(*)::int as dead, max(died_at) as newest from dead_submission`
   const { dead, newest } = row!

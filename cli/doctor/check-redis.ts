@@ -8,25 +8,25 @@ import {
 } from '../../queue/redis/redis-condition.ts'
 import { type RedisServer, serversOf } from '../../queue/redis/redis-servers.ts'
 import { when } from '../../health/finding.ts'
-import { type Finding, judgeClock, warning, well, wrong } from './finding.ts'
+import { type Checked, judgeClock, warning, well, wrong } from './finding.ts'
 
 /** The oldest version that the tests have run with. */
 const OLDEST_MAJOR = 7
 const BYTES_PER_MIB = 1024 * 1024
 
 /** Findings about each server of Redis. `replicas`: REDIS_REPLICAS_ACK. */
-export const checkRedis = async (redis: RedisClient, replicas: number): Promise<Finding[]> => {
+export const checkRedis = async (redis: RedisClient, replicas: number): Promise<Checked[]> => {
   const servers = await serversOf(redis)
   const each = await Promise.all(servers.map((server) => checkServer(server, replicas)))
   return each.flatMap((findings, index) => {
     const { host, port } = servers[index]!.options
     return servers.length === 1
       ? findings
-      : findings.map((finding) => ({ ...finding, text: `${host}:${port}: ${finding.text}` }))
+      : findings.map((finding) => ({ ...finding, what: `${host}:${port}: ${finding.what}` }))
   })
 }
 
-const checkServer = async (redis: RedisServer, replicas: number): Promise<Finding[]> => {
+const checkServer = async (redis: RedisServer, replicas: number): Promise<Checked[]> => {
   const info = await redis.info()
   const field = (name: string): string => new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1] ?? ''
   const condition = await serverCondition(redis)
@@ -42,19 +42,19 @@ const checkServer = async (redis: RedisServer, replicas: number): Promise<Findin
   ]
 }
 
-const checkVersion = (version: string): Finding =>
+const checkVersion = (version: string): Checked =>
   Number(version.split('.')[0]) < OLDEST_MAJOR
     ? warning(`Redis is ${version}, which is not tested.`, `Use Redis ${OLDEST_MAJOR} or newer.`)
     : well(`Redis ${version} answers.`)
 
-const checkClock = async (redis: RedisServer): Promise<Finding> => {
+const checkClock = async (redis: RedisServer): Promise<Checked> => {
   const askedMs = Date.now()
   const [seconds, micros] = await redis.time()
   const serverMs = Number(seconds) * 1_000 + Number(micros) / 1_000
   return judgeClock('Redis', { serverMs, askedMs, answeredMs: Date.now() })
 }
 
-const checkPolicy = (condition: RedisCondition): Finding => {
+const checkPolicy = (condition: RedisCondition): Checked => {
   if (condition.policy === undefined) {
     return warning(
       'Redis does not show its maxmemory-policy. With any policy but noeviction it loses accepted submissions.',
@@ -70,7 +70,7 @@ const checkPolicy = (condition: RedisCondition): Finding => {
 const checkAppendOnlyFile = async (
   redis: RedisServer,
   file: { on: boolean | undefined; lastWrite: string },
-): Promise<Finding[]> => {
+): Promise<Checked[]> => {
   if (file.on === undefined) {
     return [
       warning(
@@ -96,7 +96,7 @@ const checkAppendOnlyFile = async (
   ]
 }
 
-const judgeAppendFsync = (appendFsync: string | undefined): Finding => {
+const judgeAppendFsync = (appendFsync: string | undefined): Checked => {
   switch (appendFsync) {
     case 'always':
       return well('Redis has an append-only file, synced with every write.')
@@ -116,7 +116,7 @@ const judgeAppendFsync = (appendFsync: string | undefined): Finding => {
 }
 
 /** A purge cannot remove data from a snapshot. After a failed snapshot Redis refuses writes. */
-const checkSnapshots = async (redis: RedisServer, lastStatus: string): Promise<Finding[]> => {
+const checkSnapshots = async (redis: RedisServer, lastStatus: string): Promise<Checked[]> => {
   const areKept = await keepsSnapshots(redis)
   if (areKept === false) return [well('Redis keeps no snapshots.')]
   const remedy = 'In redis.conf: save "". At once: redis-cli config set save "". Then delete its dump.rdb.'
@@ -139,7 +139,7 @@ const checkSnapshots = async (redis: RedisServer, lastStatus: string): Promise<F
 }
 
 /** A slow log quotes commands, and a purge cannot remove content from it. */
-const checkSlowLog = async (redis: RedisServer): Promise<Finding[]> => {
+const checkSlowLog = async (redis: RedisServer): Promise<Checked[]> => {
   const setting = await settingOf(redis, 'slowlog-log-slower-than')
   return when(
     Number(setting) >= 0,
@@ -150,7 +150,7 @@ const checkSlowLog = async (redis: RedisServer): Promise<Finding[]> => {
   )
 }
 
-const checkReplicas = async (redis: RedisServer, wanted: number, connected: number): Promise<Finding> => {
+const checkReplicas = async (redis: RedisServer, wanted: number, connected: number): Promise<Checked> => {
   const state = `Redis has ${connected} of ${wanted} replicas that REDIS_REPLICAS_ACK asks for`
   if (connected < wanted)
     return wrong(`${state}: no submission is confirmed.`, 'Start the replicas, or read their logs.')
@@ -163,7 +163,7 @@ const checkReplicas = async (redis: RedisServer, wanted: number, connected: numb
     : well(`${state}.`)
 }
 
-const checkMemory = ({ usedBytes, maxBytes }: { usedBytes: number; maxBytes: number }): Finding => {
+const checkMemory = ({ usedBytes, maxBytes }: { usedBytes: number; maxBytes: number }): Checked => {
   const used = `${Math.round(usedBytes / BYTES_PER_MIB)} MiB`
   if (maxBytes === 0) {
     return warning(

@@ -2,7 +2,7 @@ import { connectPostgres, type Sql } from '../../db/connection/postgres.ts'
 import { describeFault } from '../../runtime/fault.ts'
 import { readPostgresUrl } from '../../runtime/postgres-address.ts'
 import { when } from '../../health/finding.ts'
-import { type Finding, warning, well, wrong } from './finding.ts'
+import { type Checked, warning, well, wrong } from './finding.ts'
 
 const BYTES_PER_MIB = 1024 * 1024
 const MOST_BEHIND = { bytes: 256 * BYTES_PER_MIB, seconds: 30 }
@@ -14,7 +14,7 @@ type Server = { place: string; isStandby: boolean; behindBytes: number; behindSe
  * Findings about all servers that DATABASE_URL and READS_DATABASE_URL name, if these are several.
  * `sql` is connected to the primary.
  */
-export const checkStandbys = async (addresses: readonly string[], sql: Sql): Promise<Finding[]> => {
+export const checkStandbys = async (addresses: readonly string[], sql: Sql): Promise<Checked[]> => {
   const urlsByHost = new Map(addresses.flatMap(serversOf).map((url) => [new URL(url).host, url]))
   const urls = [...urlsByHost.values()]
   if (urls.length === 1) return []
@@ -23,7 +23,7 @@ export const checkStandbys = async (addresses: readonly string[], sql: Sql): Pro
   const servers = asked.filter((server) => 'place' in server)
   const primaries = servers.filter(({ isStandby }) => !isStandby)
   return [
-    ...asked.filter((server) => 'state' in server),
+    ...asked.filter((server) => 'level' in server),
     ...when(
       primaries.length > 1,
       wrong(
@@ -41,7 +41,7 @@ const serversOf = (address: string): readonly string[] => {
 }
 
 /** Asked after the primary, so that a standby that keeps up does not seem behind. */
-const askServer = async (url: string, written: string): Promise<Server | Finding> => {
+const askServer = async (url: string, written: string): Promise<Server | Checked> => {
   const { host: place } = new URL(url)
   const sql = connectPostgres(url, {
     connections: 1,
@@ -65,7 +65,7 @@ const askServer = async (url: string, written: string): Promise<Server | Finding
   }
 }
 
-const judgeStandby = ({ place, behindBytes, behindSeconds }: Server): Finding => {
+const judgeStandby = ({ place, behindBytes, behindSeconds }: Server): Checked => {
   if (behindBytes === 0) return well(`The standby of Postgres at ${place} has all that the primary had written.`)
   const text =
     `The standby of Postgres at ${place} is ${(behindBytes / BYTES_PER_MIB).toFixed(1)} MiB behind; ` +

@@ -1,5 +1,5 @@
 import type { Sql } from '../../db/connection/postgres.ts'
-import { type Finding, warning } from './finding.ts'
+import { type Checked, warning } from './finding.ts'
 
 /**
  * Sources write the start of their calendar for "not set": the years 1, 1601, 1899, 1900, 1970,
@@ -12,7 +12,7 @@ const MOST_COUNTED = 1_000
 const WORKSPACES_NAMED = 10
 
 /** A finding about feedback with impossible dates. Reads both ends of one index per workspace. */
-export const checkTimes = async (sql: Sql): Promise<Finding[]> => {
+export const checkTimes = async (sql: Sql): Promise<Checked[]> => {
   const rows = await sql<{ name: string; early: number; late: number }[]>`
     select w.name, e.early, l.late
     from workspace as w

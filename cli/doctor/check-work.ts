@@ -1,5 +1,5 @@
 import { type Condition, conditionOf } from '../../health/condition.ts'
-import { type Finding as Judgement, type Judged, when } from '../../health/finding.ts'
+import { type Judged, when } from '../../health/finding.ts'
 import { judge } from '../../health/findings.ts'
 import { oldestOf, type Point, pointOf } from '../../health/point.ts'
 import type { Ledger } from '../../contract/ledger.ts'
@@ -8,24 +8,19 @@ import type { Sql } from '../../db/connection/postgres.ts'
 import type { RedisClient } from '../../queue/redis/connect-redis.ts'
 import { closeQueues, openQueues } from '../../queue/jobs/job-queues.ts'
 import { isNearlyFull } from '../../queue/redis/redis-condition.ts'
-import { workspaceKeys } from '../../queue/keys.ts'
-import { type Finding, warning, well, wrongOf } from './finding.ts'
+import { type Checked, warning, well } from './finding.ts'
 
 /** A state that lasts for this many looks does not pass by itself. */
 const LOOKS = 3
 const BETWEEN_LOOKS_MS = 750
 const WORKSPACES_WITHIN_MS = 5_000
-/** Another worker continues within seconds after a lease has ended. */
-const STUCK_MS = 15_000
-const WORKSPACES_LOOKED_AT = 1_000
 
 type Installation = { sql: Sql; redis: RedisClient; prefix: string; maxBacklog: number }
 
 /**
- * The findings of the overview (health/), the amount of waiting work, and findings about leases and
- * counts.
+ * The findings of the overview (health/), the amount of waiting work, and a finding about counts.
  */
-export const checkWork = async ({ sql, redis, prefix, maxBacklog }: Installation): Promise<Finding[]> => {
+export const checkWork = async ({ sql, redis, prefix, maxBacklog }: Installation): Promise<Checked[]> => {
   const queues = openQueues(redis, prefix, () => {})
   try {
     const listWorkspaces = createKnownWorkspaces(sql, WORKSPACES_WITHIN_MS)
@@ -42,8 +37,7 @@ export const checkWork = async ({ sql, redis, prefix, maxBacklog }: Installation
     }
     return [
       ...tellFigures(condition, points.at(-1)!),
-      ...judge(judged(points, maxBacklog)).map(fromOverview),
-      ...(await checkLeases(redis, prefix, condition)),
+      ...judge(judged(points, maxBacklog)),
       ...judgeCounts(condition.ledgers ?? []),
     ]
   } finally {
@@ -58,10 +52,7 @@ const judged = (points: readonly Point[], maxBacklog: number): Judged => {
   return { points, pressure: isFull ? 'redis-memory' : (queued ?? 0) >= maxBacklog ? 'backlog' : undefined }
 }
 
-const fromOverview = (found: Judgement): Finding =>
-  found.level === 'trouble' ? wrongOf(found) : warning(found.what, found.remedy)
-
-const tellFigures = ({ logs, at }: Condition, { waiting, workers, queued, purgesUnderWay }: Point): Finding[] => {
+const tellFigures = ({ logs, at }: Condition, { waiting, workers, queued, purgesUnderWay }: Point): Checked[] => {
   const oldest = queued ? `, the oldest for ${Math.round(oldestOf(logs ?? [], at))} s` : ''
   return [
     ...when(waiting !== null && workers !== null, well(`${waiting} jobs wait; ${workers} worker processes take them.`)),
@@ -70,40 +61,11 @@ const tellFigures = ({ logs, at }: Condition, { waiting, workers, queued, purges
   ]
 }
 
-/** Findings about the leases of workspaces whose logs have submissions to apply. */
-const checkLeases = async (redis: RedisClient, prefix: string, { logs = [] }: Condition): Promise<Finding[]> => {
-  const waiting = logs.filter(({ queued }) => queued > 0).slice(0, WORKSPACES_LOOKED_AT)
-  const states = await Promise.all(
-    waiting.map(({ workspaceId }) =>
-      redis.hmget(workspaceKeys(prefix, workspaceId).state, 'holder', 'until', 'deaths'),
-    ),
-  )
-  const endedBefore = Date.now() - STUCK_MS
-  const stuck = states.filter(([holder, until]) => holder != null && Number(until) < endedBefore)
-  const inQuarantine = states.filter(([, , deaths]) => Number(deaths ?? 0) > 0)
-  return [
-    ...when(
-      stuck.length > 0,
-      warning(
-        `In ${stuck.length} workspaces a worker ended while it applied submissions, and no worker has continued.`,
-        'Check that a worker runs that serves the queues wake and backlog, and read the log of the worker that ended.',
-      ),
-    ),
-    ...when(
-      inQuarantine.length > 0,
-      warning(
-        `In ${inQuarantine.length} workspaces a submission is suspected of ending workers. It is applied in quarantine.`,
-        'Read the logs of the workers that ended. A submission that alone ends several workers becomes dead: npm run dead -- list',
-      ),
-    ),
-  ]
-}
-
 /**
  * Redis knows of fewer submissions than Postgres if Redis lost data. While submissions are being
  * applied, that is a passing state.
  */
-const judgeCounts = (ledgers: readonly Ledger[]): Finding[] => {
+const judgeCounts = (ledgers: readonly Ledger[]): Checked[] => {
   const behind = ledgers.filter(({ difference }) => difference < 0)
   return when(
     behind.length > 0 && ledgers.every(({ queued }) => queued === 0),

@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import process from 'node:process'
 import { parseArgs } from 'node:util'
 import { hashKeyFrom } from '../../contract/identity/keys.ts'
@@ -8,20 +7,20 @@ import { explainPostgres, explainRedis } from '../../runtime/explain-fault.ts'
 import { describeFault } from '../../runtime/fault.ts'
 import { bypassProxies } from '../../runtime/bypass-proxies.ts'
 import { DEFAULT_DATA_DIR, readServiceFile, serviceEnvironment } from '../../runtime/service-file.ts'
-import { BadSettings, readSettings, type SettingName, type Settings, withSecretFiles } from '../../runtime/settings.ts'
+import { BadSettings, readSettings, type Settings, withSecretFiles } from '../../runtime/settings.ts'
 import { withinTime } from '../../runtime/within-time.ts'
-import { connectForCommand } from '../../queue/redis/connect-redis.ts'
+import { connectForCommand, type RedisClient } from '../../queue/redis/connect-redis.ts'
 import { openForCommand, print } from '../run-command.ts'
-import { checkApi, checkDisk, checkRuntime, checkWorkerPort, type Tested } from './check-machine.ts'
+import { checkApi, checkDisk } from './check-machine.ts'
 import { checkPostgres } from './check-postgres.ts'
 import { checkStandbys } from './check-standbys.ts'
 import { checkRedis } from './check-redis.ts'
 import { checkWork } from './check-work.ts'
-import { describeFinding, type Finding, wrong, wrongOf } from './finding.ts'
+import { type Checked, describeFinding, wrong } from './finding.ts'
 
 const USAGE = `usage: npm run doctor
 
-Checks this installation and changes nothing: versions, settings, ports, Postgres, Redis, clocks, disk, tokens, and
+Checks this installation and changes nothing: settings, Postgres, Redis, clocks, disk, tokens, and
 waiting work. Each line is well, warning or wrong; a warning or a wrong line says what to do.
 It checks the service that runs in DATA_DIR, or the servers of DATABASE_URL and REDIS_URL with HASH_KEY.
 
@@ -31,6 +30,20 @@ const STATEMENT_TIMEOUT_MS = 10_000
 /** For all questions to one server: a hanging server is a finding too. */
 const SERVER_TIMEOUT_MS = 15_000
 
+const NAMES = [
+  'HOST',
+  'PORT',
+  'DATABASE_URL',
+  'DATABASE_SCHEMA',
+  'DATABASE_POOLER',
+  'READS_DATABASE_URL',
+  'HASH_KEY',
+  'REDIS_URL',
+  'REDIS_PREFIX',
+  'REDIS_REPLICAS_ACK',
+  'MAX_BACKLOG',
+] as const
+type DoctorSettings = Settings<(typeof NAMES)[number]>
 type Environment = Readonly<Record<string, string | undefined>>
 
 const run = async (): Promise<number> => {
@@ -45,115 +58,74 @@ const run = async (): Promise<number> => {
   }
   const findings = await examine()
   for (const finding of findings) print(describeFinding(finding))
-  const count = (state: Finding['state']): number => findings.filter((finding) => finding.state === state).length
-  print(`\n${count('wrong')} wrong, ${count('warning')} warnings, ${count('well')} well.`)
-  return count('wrong') === 0 ? 0 : 1
+  const count = (level: Checked['level']): number => findings.filter((finding) => finding.level === level).length
+  print(`\n${count('trouble')} wrong, ${count('attention')} warnings, ${count('well')} well.`)
+  return count('trouble') === 0 ? 0 : 1
 }
 
-const examine = async (): Promise<Finding[]> => {
-  const findings = [checkRuntime(testedVersions(), process.versions)]
+const examine = async (): Promise<Checked[]> => {
   let environment: Environment
+  let settings: DoctorSettings
   try {
     environment = await serviceEnvironment(withSecretFiles(process.env))
+    settings = readSettings(NAMES, environment)
   } catch (error) {
-    return [...findings, ofBadSettings(error)]
+    return [ofBadSettings(error)]
   }
   const dataDir = environment['DATA_DIR'] || DEFAULT_DATA_DIR
-  findings.push(...(await checkDisk(dataDir)), ...(await checkPorts(environment, dataDir)))
-  const read = reader(environment, findings)
-  const postgres = read(['DATABASE_URL', 'DATABASE_SCHEMA', 'DATABASE_POOLER'])
-  const redis = read(['REDIS_URL', 'REDIS_PREFIX', 'REDIS_REPLICAS_ACK'])
-  const maxBacklog = read(['MAX_BACKLOG'])?.MAX_BACKLOG ?? Infinity
-  const hashKey = read(['HASH_KEY'])
-  const reads = read(['READS_DATABASE_URL'])
-  const sql = postgres && openForCommand(postgres, { name: 'doctor', statementTimeoutMs: STATEMENT_TIMEOUT_MS })
+  const sql = openForCommand(settings, { name: 'doctor', statementTimeoutMs: STATEMENT_TIMEOUT_MS })
   try {
-    if (sql) {
-      const addresses = [postgres.DATABASE_URL, reads?.READS_DATABASE_URL ?? postgres.DATABASE_URL]
-      findings.push(...(await examinePostgres(sql, addresses, hashKey?.HASH_KEY)))
-    }
-    if (redis) findings.push(...(await examineRedis(redis, sql, maxBacklog)))
+    return [
+      ...(await checkDisk(dataDir)),
+      ...(await examineApi(settings, dataDir)),
+      ...(await examinePostgres(sql, settings)),
+      ...(await examineRedis(sql, settings)),
+    ]
   } finally {
-    await sql?.end({ timeout: 1 })
+    await sql.end({ timeout: 1 })
   }
-  return findings
 }
 
-const testedVersions = (): Tested => {
-  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8')
-  return (JSON.parse(text) as { devDependencies: Tested }).devDependencies
-}
-
-/**
- * Reads the settings group by group, so that a bad value hides no other finding. It adds a finding
- * about each bad value.
- */
-const reader =
-  (environment: Environment, findings: Finding[]) =>
-  <const Names extends readonly SettingName[]>(names: Names): Settings<Names[number]> | undefined => {
-    try {
-      return readSettings(names, environment)
-    } catch (error) {
-      findings.push(ofBadSettings(error))
-      return undefined
-    }
-  }
-
-const ofBadSettings = (error: unknown): Finding => {
+const ofBadSettings = (error: unknown): Checked => {
   const text = error instanceof BadSettings ? error.message.replaceAll('\n', ' ') : describeFault(error)
   return wrong(text, 'Start the service with npm start, or set the variable as docs/environment.md says.')
 }
 
-const checkPorts = async (environment: Environment, dataDir: string): Promise<Finding[]> => {
-  const findings: Finding[] = []
-  const settings = reader(environment, findings)(['HOST', 'PORT', 'WORKER_HOST', 'WORKER_PORT'])
-  if (settings === undefined) return findings
+const examineApi = async ({ HOST, PORT }: DoctorSettings, dataDir: string): Promise<Checked[]> => {
   const url = (await readServiceFile(dataDir))?.url
   const hosts = url === undefined ? [] : [new URL(url).hostname]
-  bypassProxies(process.env, ...hosts, settings.HOST, settings.WORKER_HOST)
-  if (url !== undefined || settings.PORT !== 0) {
-    findings.push(await checkApi({ url, host: settings.HOST, port: settings.PORT }))
-  }
-  // Without a WORKER_PORT npm start uses any free port.
-  if (environment['WORKER_PORT'] && settings.WORKER_PORT !== 0) {
-    findings.push(await checkWorkerPort(settings.WORKER_HOST, settings.WORKER_PORT))
-  }
-  return findings
+  bypassProxies(process.env, ...hosts, HOST)
+  return url === undefined && PORT === 0 ? [] : [await checkApi({ url, host: HOST, port: PORT })]
 }
 
 const examinePostgres = async (
   sql: Sql,
-  addresses: readonly string[],
-  hashKey: string | undefined,
-): Promise<Finding[]> => {
+  { DATABASE_URL, READS_DATABASE_URL = DATABASE_URL, HASH_KEY }: DoctorSettings,
+): Promise<Checked[]> => {
   try {
-    const key = hashKey === undefined ? undefined : hashKeyFrom(hashKey)
+    const key = hashKeyFrom(HASH_KEY)
     const findings = await withinTime(checkPostgres(sql, key, await readMigrations()), SERVER_TIMEOUT_MS)
-    return [...findings, ...(await checkStandbys(addresses, sql))]
+    return [...findings, ...(await checkStandbys([DATABASE_URL, READS_DATABASE_URL], sql))]
   } catch (error) {
-    return [wrongOf(explainPostgres(error))]
+    return [{ level: 'trouble', ...explainPostgres(error) }]
   }
 }
 
 const examineRedis = async (
-  { REDIS_URL, REDIS_PREFIX, REDIS_REPLICAS_ACK }: Settings<'REDIS_URL' | 'REDIS_PREFIX' | 'REDIS_REPLICAS_ACK'>,
-  sql: Sql | undefined,
-  maxBacklog: number,
-): Promise<Finding[]> => {
-  let redis
+  sql: Sql,
+  { REDIS_URL, REDIS_PREFIX, REDIS_REPLICAS_ACK, MAX_BACKLOG }: DoctorSettings,
+): Promise<Checked[]> => {
+  let redis: RedisClient | undefined
   try {
     redis = await withinTime(connectForCommand(REDIS_URL), SERVER_TIMEOUT_MS)
+    return [
+      ...(await withinTime(checkRedis(redis, REDIS_REPLICAS_ACK), SERVER_TIMEOUT_MS)),
+      ...(await checkWork({ sql, redis, prefix: REDIS_PREFIX, maxBacklog: MAX_BACKLOG })),
+    ]
   } catch (error) {
-    return [wrongOf(explainRedis(error))]
-  }
-  try {
-    const findings = await withinTime(checkRedis(redis, REDIS_REPLICAS_ACK), SERVER_TIMEOUT_MS)
-    if (sql === undefined) return findings
-    return [...findings, ...(await checkWork({ sql, redis, prefix: REDIS_PREFIX, maxBacklog }))]
-  } catch (error) {
-    return [wrongOf(explainRedis(error))]
+    return [{ level: 'trouble', ...explainRedis(error) }]
   } finally {
-    redis.disconnect()
+    redis?.disconnect()
   }
 }
 

@@ -1,25 +1,18 @@
-import type { Explained } from '../../runtime/explain-fault.ts'
+import type { Finding } from '../../health/finding.ts'
 
-/**
- * `wrong`: the service loses or refuses work, or will. `warning`: worth a look. No text contains a
- * secret or a customer's data.
- */
-export type Finding =
-  | { readonly state: 'well'; readonly text: string }
-  | { readonly state: 'warning' | 'wrong'; readonly text: string; readonly remedy: string }
+/** The result of a check. No text contains a secret or a customer's data. */
+export type Checked = Finding | { level: 'well'; what: string }
 
-export const well = (text: string): Finding => ({ state: 'well', text })
-export const warning = (text: string, remedy: string): Finding => ({ state: 'warning', text, remedy })
-export const wrong = (text: string, remedy: string): Finding => ({ state: 'wrong', text, remedy })
+export const well = (what: string): Checked => ({ level: 'well', what })
+export const warning = (what: string, remedy: string): Finding => ({ level: 'attention', what, remedy })
+export const wrong = (what: string, remedy: string): Finding => ({ level: 'trouble', what, remedy })
 
-/** A finding of another room, or the explanation of a server's fault, as a finding. */
-export const wrongOf = ({ what, remedy }: Explained): Finding => wrong(what, remedy)
-
+const WORDS = { well: 'well', attention: 'warning', trouble: 'wrong' } as const
 const WIDTH = 9
 
-export const describeFinding = (finding: Finding): string => {
-  const line = `${finding.state.padEnd(WIDTH)}${finding.text}`
-  return finding.state === 'well' ? line : `${line}\n${' '.repeat(WIDTH)}→ ${finding.remedy}`
+export const describeFinding = (checked: Checked): string => {
+  const line = `${WORDS[checked.level].padEnd(WIDTH)}${checked.what}`
+  return checked.level === 'well' ? line : `${line}\n${' '.repeat(WIDTH)}→ ${checked.remedy}`
 }
 
 const WARN_CLOCK_MS = 1_000
@@ -28,7 +21,7 @@ const WRONG_CLOCK_MS = 60_000
 /**
  * Compares a server's clock with this one. The difference is uncertain by half of the round trip.
  */
-export const judgeClock = (server: string, { serverMs, askedMs, answeredMs }: Clock): Finding => {
+export const judgeClock = (server: string, { serverMs, askedMs, answeredMs }: Clock): Checked => {
   const uncertainMs = (answeredMs - askedMs) / 2
   const differenceMs = Math.round(serverMs - (askedMs + uncertainMs))
   const certainMs = Math.max(0, Math.abs(differenceMs) - uncertainMs)
@@ -38,4 +31,4 @@ export const judgeClock = (server: string, { serverMs, askedMs, answeredMs }: Cl
   return certainMs >= WARN_CLOCK_MS ? warning(text, remedy) : well(text)
 }
 
-export type Clock = { readonly serverMs: number; readonly askedMs: number; readonly answeredMs: number }
+type Clock = { readonly serverMs: number; readonly askedMs: number; readonly answeredMs: number }

@@ -1,11 +1,9 @@
 import { open, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import process from 'node:process'
 import * as v from 'valibot'
-import { readAllRecords } from '../../db/reads/records.ts'
-import { RECORD_TABLES, type RecordKind } from '../../db/reads/records.ts'
+import { readAllRecords, RECORD_TABLES, type RecordKind } from '../../db/reads/records.ts'
 import { DEFAULT_WORKSPACE } from '../../db/workspaces/workspaces.ts'
-import { describeFault } from '../../runtime/fault.ts'
-import { findWorkspace } from '../option-values.ts'
+import { cannotWrite, findWorkspace } from '../option-values.ts'
 import { startProgressBar } from '../progress-bar.ts'
 import { CommandError, type CommandContext, pathOfCaller, print, runCommand } from '../run-command.ts'
 import { columnsOf } from './columns.ts'
@@ -56,9 +54,8 @@ const writeDraft = async ({ sql }: CommandContext, of: Export): Promise<number> 
     label: kind,
     total: Math.max(count, progress.records),
     output: process.stderr,
-    from: progress.records,
-    now: () => performance.now(),
   })
+  bar.set(progress.records)
   const file = await open(draft, progress.bytes === 0 ? 'w' : 'r+', OWNER_ONLY)
   try {
     await file.truncate(progress.bytes)
@@ -100,15 +97,10 @@ const isOfFile = (error: unknown): boolean => error instanceof Error && 'syscall
 await runCommand({
   usage: USAGE,
   isReader: true,
-  options: {
-    format: { type: 'string' },
-    out: { type: 'string' },
-    kind: { type: 'string' },
-    workspace: { type: 'string' },
-  },
+  options: ['format', 'out', 'kind', 'workspace'],
   run: async (context) => {
-    const { values, words, sql } = context
-    if (words.length > 0 || !values['out']) throw new CommandError(USAGE)
+    const { values, sql } = context
+    if (!values['out']) throw new CommandError(USAGE)
     const [format, kind] = [formatOf(values['format']), kindOf(values['kind'])]
     const out = pathOfCaller(values['out'])
     const workspace = await findWorkspace(sql, values['workspace'] ?? DEFAULT_WORKSPACE)
@@ -121,10 +113,7 @@ await runCommand({
       await Promise.all([of.draft, of.progressPath].map((path) => rm(path, { force: true })))
       print(`${values['out']}: ${records} records`)
     } catch (error) {
-      if (!isOfFile(error)) throw error
-      throw new CommandError(
-        `${out} cannot be written (${describeFault(error)}). Name another file with --out, or make this one writable.`,
-      )
+      throw isOfFile(error) ? cannotWrite(out, error) : error
     }
   },
 })

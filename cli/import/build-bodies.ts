@@ -32,15 +32,11 @@ export const buildBodies = function* (rows: Iterable<Row | Unsent>, mapping: Map
     }
     const value = valuesOf(row, plan)
     if (hasRoundedId(row.cells, value, plan)) yield { lines: [row.lines], reasons: [ROUNDED] }
-    else if (mapping.kind === 'conversations' && row.text === undefined)
+    else if (mapping.kind === 'conversations' && !row.isRecord)
       messages.push({ value, lines: row.lines, doubt: row.doubt })
     else {
       const doubts = row.doubt === undefined ? [] : [{ lines: [row.lines], reasons: [row.doubt] }]
-      yield submissionOf(
-        value,
-        { lines: [row.lines], doubts, text: isAsWritten(mapping) ? row.text : undefined },
-        mapping,
-      )
+      yield submissionOf(value, { lines: [row.lines], doubts }, mapping)
     }
   }
   for (const { value, ...conversation } of joinConversations(messages)) yield submissionOf(value, conversation, mapping)
@@ -60,27 +56,23 @@ const hasRoundedId = (cells: Row['cells'], value: Values, { kind, fields }: Plan
   return [value[RECORDS[kind].id], ...ids].some((id) => typeof id === 'string' && ROUNDED_NUMBER.test(id))
 }
 
-type Made = { readonly lines: readonly Lines[]; readonly doubts: readonly Unsent[]; readonly text?: string | undefined }
+type Made = Pick<Submission, 'lines' | 'doubts'>
 
-const submissionOf = (value: Values, { lines, doubts, text }: Made, { kind }: Mapping): Submission => {
+const submissionOf = (value: Values, { lines, doubts }: Made, { kind }: Mapping): Submission => {
   const id = value[RECORDS[kind].id]
   const source = value['source']
   return {
     lines,
-    // A record of JSON is sent as written.
-    body: text ?? JSON.stringify(value),
+    body: JSON.stringify(value),
     id: typeof id === 'string' ? JSON.stringify([source, id]) : undefined,
     hasSource: source !== undefined,
     doubts,
   }
 }
 
-const isAsWritten = ({ columns, constants }: Mapping): boolean => columns.length === 0 && constants.length === 0
-
-const valuesOf = ({ cells, text }: Row, plan: Plan): Values => {
-  if (text !== undefined && isAsWritten(plan)) return cells
+const valuesOf = ({ cells, isRecord }: Row, plan: Plan): Values => {
   // With a known layout, unmapped members of JSON are left out, like unmapped columns of a table.
-  const rest = text === undefined || plan.layout !== undefined ? [] : Object.entries(cells)
+  const rest = !isRecord || plan.layout !== undefined ? [] : Object.entries(cells)
   const kept = rest.filter(([member]) => plan.columns.every(({ column }) => column !== member))
   return withDescription(
     nest([...kept.map(([member, value]) => ({ path: [member], value })), ...entriesOf(cells, plan)]),

@@ -23,13 +23,12 @@ export const findService = async (
   const running = withoutEnd((await readServiceFile(dataDir))?.url ?? '')
   const url = withoutEnd(given.url || environment['FEEDBACK_URL'] || running)
   if (url === '')
-    throw new ImportError('No service runs here: start it with `npm start`, or give its address with --url.')
+    throw new ImportError('No service runs here: start it with `npm start`, or set FEEDBACK_URL to its address.')
   if (!/^https?:\/\//.test(url) || !URL.canParse(url))
-    throw new ImportError('--url must be an address such as https://feedback.example.com')
+    throw new ImportError('FEEDBACK_URL (or --url) must be an address such as https://feedback.example.com')
   const kept = url === running ? environment['BOOTSTRAP_ACCESS_TOKEN'] || keptToken(dataDir) : undefined
   const token = given.token || environment['FEEDBACK_TOKEN'] || kept
-  if (!token)
-    throw new ImportError('A token is missing: give one of scope submit or admin with --token or FEEDBACK_TOKEN.')
+  if (!token) throw new ImportError('A token is missing: set FEEDBACK_TOKEN to one of scope submit or admin.')
   return { url, token }
 }
 

@@ -21,8 +21,8 @@ FILE is a table (.csv, .tsv), or JSON: an array (.json) or lines (.ndjson, .json
 --map column=field   the field that a column becomes; may be repeated. column= leaves the column out.
                      column=field:a|b makes a flag true for the cells a and b. column=tags:spaces splits
                      at spaces (commas, bars, semicolons)
---map-value field cell=value
-                     the value for a cell with this text, such as: --map-value rating Good=5
+--map-value 'field cell=value'
+                     the value for a cell with this text, such as: --map-value 'rating Good=5'
 --set field=value    the same value for every record; may be repeated
 --keep-rest          keep columns without a field as sourceData, properties or message.properties
 --layout NAME        ${LAYOUTS.map(({ name }) => name).join(', ')}
@@ -66,11 +66,7 @@ const print = (lines: readonly string[]): void => {
 }
 
 const run = async (): Promise<number> => {
-  const { values, positionals } = parseArgs({
-    args: joinedMapValues(process.argv.slice(2)),
-    options: OPTIONS,
-    allowPositionals: true,
-  })
+  const { values, positionals } = parseArgs({ options: OPTIONS, allowPositionals: true })
   if (values.help) {
     print([USAGE])
     return 0
@@ -85,14 +81,6 @@ const run = async (): Promise<number> => {
   const refused = [...survey.unreadable, ...survey.refused]
   print([`${survey.total - survey.refused.length} would be accepted.`, ...describeUnsent(refused, 'would be refused')])
   return refused.length === 0 ? 0 : 1
-}
-
-/** Joins `--map-value rating Good=5` into one word, as the parser of arguments expects. */
-const joinedMapValues = ([word, field, pair, ...rest]: readonly string[]): string[] => {
-  if (word === undefined) return []
-  if (word === '--map-value' && field !== undefined && pair !== undefined && !field.includes('='))
-    return [word, `${field} ${pair}`, ...joinedMapValues(rest)]
-  return [word, ...joinedMapValues([field, pair, ...rest].filter((other) => other !== undefined))]
 }
 
 type Submitting = { file: SourceFile; mapping: Mapping; survey: Survey; values: Values }
@@ -132,4 +120,7 @@ const explain = (error: unknown): number => {
 }
 
 bypassProxies(process.env)
-process.exitCode = await run().catch(explain)
+const code = await run().catch(explain)
+// Requests under way do not keep a stopped import running. Its last words are written first.
+await new Promise((resolve) => process.stdout.write('', resolve))
+process.exit(code)

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { untilAborted } from '../../runtime/within-time.ts'
 import { type ProgressOutput, startProgressBar } from '../progress-bar.ts'
 import { buildBodies, isUnsent, type Submission } from './build-bodies.ts'
 import type { Service } from './find-service.ts'
@@ -19,9 +20,7 @@ export type Import = {
   /** The most requests under way. */
   readonly atOnce: number
   readonly output: ProgressOutput
-  /**
-   * Ends the import in order: requests under way are finished, and the rest waits for the next run.
-   */
+  /** Ends the import. The next run sends requests under way again, under their keys. */
   readonly stop: AbortSignal
 }
 
@@ -44,26 +43,27 @@ const SUBMISSIONS_PER_REQUEST = 100
  */
 export const importFile = async (given: Import): Promise<Summary> => {
   const { file, mapping, total, service, output, atOnce, stop } = given
-  const { path, operation } = RECORDS[mapping.kind]
+  const { operation } = RECORDS[mapping.kind]
   const journal = openJournal(given.journalPath, { mappingHash: sha256(JSON.stringify(mapping)), url: service.url })
-  const bar = startProgressBar({ label: mapping.kind, total, output, now: Date.now })
-  const send = createSender({
-    service,
-    atOnce,
-    stop,
-    onWait: (ms, reason) => bar.note(`${reason}: waiting ${Math.ceil(ms / MS_PER_SECOND)} s`),
-  })
+  const bar = startProgressBar({ label: mapping.kind, total, output })
   const tally: Tally = { accepted: [], refused: [], before: 0 }
-  const sendOne = async (submission: Keyed): Promise<void> => {
-    const reasons = await send({ path, operation, body: submission.body, key: `import-${submission.key}` })
-    journal.note(submission.key, reasons)
-    bar.set(count(tally, submission, reasons))
-  }
   try {
+    const send = await createSender({
+      service,
+      kind: mapping.kind,
+      atOnce,
+      onWait: (ms, reason) => bar.note(`${reason}: waiting ${Math.ceil(ms / MS_PER_SECOND)} s`),
+    })
+    const sendOne = async (submission: Keyed): Promise<void> => {
+      const reasons = await send({ body: submission.body, key: `import-${submission.key}` })
+      if (stop.aborted) return
+      journal.note(submission.key, reasons)
+      bar.set(count(tally, submission, reasons))
+    }
     const submissions = withoutAnswered(keyed(buildBodies(file.rows(), mapping), operation), journal, tally)
-    await sendSome(submissions, sendOne, { stop, mostUnderWay: mostUnderWay(mapping.kind, atOnce) })
-  } catch (error) {
-    if (!stop.aborted) throw error
+    await Promise.race([sendSome(submissions, sendOne, mostUnderWay(mapping.kind, atOnce)), untilAborted(stop)])
+    // After a stop, the rest of the file is read as well, to count what earlier runs have sent.
+    submissions.forEach(() => {})
   } finally {
     bar.end()
     journal.close()
@@ -118,7 +118,7 @@ const keyed = function* (items: Iterable<Submission | Unsent>, operation: string
 const sendSome = async (
   submissions: Iterable<Keyed>,
   sendOne: (submission: Keyed) => Promise<void>,
-  { mostUnderWay: most, stop }: { mostUnderWay: number; stop: AbortSignal },
+  most: number,
 ): Promise<void> => {
   const underWay = new Set<Promise<void>>()
   const ofId = new Map<string, Promise<void>>()
@@ -127,8 +127,7 @@ const sendSome = async (
     const { id } = submission
     while (underWay.size >= most) await Promise.race(underWay)
     if (id !== undefined) await ofId.get(id)
-    // The loop continues, so that it counts all submissions with an answer from an earlier run.
-    if (failure !== undefined || stop.aborted) continue
+    if (failure !== undefined) break
     const sent: Promise<void> = sendOne(submission)
       .catch((error: unknown) => void (failure ??= { error }))
       .finally(() => {

@@ -32,7 +32,7 @@ const rowOf = ({ lines, text }: Piece): Row | Unsent => {
   const value = parsed(text)
   if (value === undefined) return { lines: [lines], reasons: ['the record is not JSON'] }
   return isObject(value)
-    ? { lines, cells: value, text }
+    ? { lines, cells: value, isRecord: true }
     : { lines: [lines], reasons: ['the record is not a JSON object'] }
 }
 

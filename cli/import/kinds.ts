@@ -1,4 +1,5 @@
 import type { GenericSchema } from 'valibot'
+import type { Client } from '../../client/client.ts'
 import type { Batchable } from '../../contract/batch-request.ts'
 import { accountRecord, contactRecord } from '../../contract/contact-record.ts'
 import { conversationRecord } from '../../contract/conversation-record.ts'
@@ -16,8 +17,7 @@ export type Kind = (typeof KINDS)[number]
 export type FieldType = 'any' | 'text' | 'prose' | 'content' | 'id' | 'number' | 'flag' | 'time' | 'words' | 'object'
 
 type KindOfRecord = {
-  /** The path below /api/v1. */
-  readonly path: string
+  readonly call: keyof Client
   readonly operation: Batchable
   readonly schema: GenericSchema
   readonly maxBytes: number
@@ -53,7 +53,7 @@ const PROPERTIES: Names = {
 
 export const RECORDS: Readonly<Record<Kind, KindOfRecord>> = {
   feedback: {
-    path: '/feedbacks',
+    call: 'createFeedback',
     operation: 'create_feedback',
     schema: feedbackRecord,
     maxBytes: MAX_BODY_BYTES,
@@ -71,7 +71,7 @@ export const RECORDS: Readonly<Record<Kind, KindOfRecord>> = {
     id: 'sourceId',
   },
   contacts: {
-    path: '/contacts/identify',
+    call: 'identifyContact',
     operation: 'identify_contact',
     schema: contactRecord,
     maxBytes: MAX_BODY_BYTES,
@@ -87,7 +87,7 @@ export const RECORDS: Readonly<Record<Kind, KindOfRecord>> = {
     id: 'id',
   },
   accounts: {
-    path: '/accounts/identify',
+    call: 'identifyAccount',
     operation: 'identify_account',
     schema: accountRecord,
     maxBytes: MAX_BODY_BYTES,
@@ -97,7 +97,7 @@ export const RECORDS: Readonly<Record<Kind, KindOfRecord>> = {
     id: 'id',
   },
   conversations: {
-    path: '/conversations',
+    call: 'submitConversation',
     operation: 'submit_conversation',
     schema: conversationRecord,
     maxBytes: MAX_CONVERSATION_BODY_BYTES,

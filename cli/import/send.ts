@@ -1,120 +1,106 @@
-import { setTimeout as pauseFor } from 'node:timers/promises'
-import type { Problem } from '../../contract/check-body.ts'
-import { retryAfterMs } from '../../runtime/retry-after.ts'
+import { type BatchItem, type CallOptions, createClient, RequestError } from '../../client/client.ts'
+import { MAX_BATCH_BODY_BYTES, MAX_BATCH_ITEMS } from '../../contract/limits.ts'
+import { coalesce } from '../../runtime/coalesce.ts'
+import { parseExactly } from '../../runtime/exact-json.ts'
 import type { Service } from './find-service.ts'
 import { ImportError } from './import-error.ts'
-import { type Answer, type Outcome, postTo, type Request } from './post.ts'
+import { type Kind, RECORDS } from './kinds.ts'
 
-export type Sending = {
+type Sending = {
   readonly service: Service
+  readonly kind: Kind
   /** The most HTTP requests under way. */
   readonly atOnce: number
-  /** Ends a wait. */
-  readonly stop: AbortSignal
   /** Called before each wait. */
   readonly onWait: (ms: number, reason: string) => void
 }
 
-const ACCEPTED: readonly number[] = [200, 201]
-const REFUSED: readonly number[] = [400, 413, 415, 422]
-/** The rate limit and a full service: both pass by themselves. */
-const PUT_OFF: readonly number[] = [429, 503]
-const FIRST_RETRY_MS = 500
-const LONGEST_RETRY_MS = 30_000
-/** The most attempts without an answer of the service, for one submission. */
-const MAX_FAILURES = 6
-const OF_TLS = /CERT|ERR_TLS|ERR_SSL|UNABLE_TO_|EPROTO/i
-/** Repeating does not help with an unknown host name or a bad certificate. */
-const isFinal = (cause: string): boolean =>
-  OF_TLS.test(cause) || /ENOTFOUND|failed to lookup|ERR_INVALID_URL/.test(cause)
-const IS_REFUSED = /ECONNREFUSED|Connection refused/
-
-const SHORTEST_WAIT_MS = 1_000
-const DEFAULT_WAIT_MS = 5_000
-const MAX_QUOTED_CHARACTERS = 300
+/** The body of a record, and its idempotency key. Repeating a request is harmless, since it has the key. */
+type Request = { readonly body: string; readonly key: string }
 
 /** Returns the reasons of a refusal, or none. */
 type Send = (request: Request) => Promise<readonly string[]>
 
+/** The longest that a request waits for a busy service, or for one that does not answer. */
+const PATIENCE_MS = 15 * 60_000
 /**
- * Sends a request until the service has accepted or refused it. When the service asks for time, all
- * requests wait as long as it says, any number of times. Repeating is harmless, since each request
- * has its idempotency key.
- *
- * @throws ImportError when no submission can succeed: no service, a wrong token or address.
+ * A character can take four bytes, and the envelope of a batch takes some. A larger body is sent
+ * alone.
  */
-export const createSender = ({ service, atOnce, stop, onWait }: Sending): Send => {
-  const post = postTo(service, atOnce)
-  let resumeAt = 0
-  let hasAnswered = false
-  const waitUntilResumed = async (): Promise<void> => {
-    for (let left = resumeAt - Date.now(); left > 0; left = resumeAt - Date.now())
-      await pauseFor(left, undefined, { signal: stop })
-  }
-  const pause = (ms: number, reason: string): void => {
-    // Only the first of the waiting requests reports the wait.
-    if (Date.now() >= resumeAt) onWait(ms, reason)
-    resumeAt = Math.max(resumeAt, Date.now() + ms)
-  }
-  return async (request) => {
-    for (let failures = 0; ;) {
-      await waitUntilResumed()
-      const answer = await post(request)
-      if (answer.status === undefined) {
-        // If the address has never answered, it is wrong or the service is not started.
-        const isWrong = isFinal(answer.cause) || (IS_REFUSED.test(answer.cause) && !hasAnswered)
-        if (isWrong) throw unreachable(service, answer.cause)
-      } else {
-        hasAnswered = true
-        const { status } = answer
-        if (ACCEPTED.includes(status)) return []
-        if (REFUSED.includes(status)) return reasonsOf(answer)
-        if (PUT_OFF.includes(status)) {
-          pause(waitOf(answer), status === 503 ? 'the service is busy' : 'rate limit')
-          continue
-        }
-        if (status < 500 && status !== 408) throw notPermitted(answer)
-      }
-      if (++failures >= MAX_FAILURES) return giveUp(answer, service)
-      pause(
-        Math.min(FIRST_RETRY_MS * 2 ** failures, LONGEST_RETRY_MS),
-        answer.status === undefined ? `no answer (${answer.cause})` : `answered ${answer.status}`,
-      )
+const MOST_CHARACTERS = MAX_BATCH_BODY_BYTES / 8
+/** Statuses about one record. Others concern every record. */
+const REFUSED = [400, 413, 415, 422, 500]
+/** Refusals of a whole batch. Its records are then sent one by one, so that each gets its own answer. */
+const REFUSED_AS_A_WHOLE = [400, 413]
+
+/**
+ * Sends records with the client, which repeats a request until the service has accepted or refused
+ * it. Simultaneous records share a batch.
+ *
+ * @throws ImportError when no record can succeed: no service, a wrong token or address.
+ */
+export const createSender = async ({ service, kind, atOnce, onWait }: Sending): Promise<Send> => {
+  await reach(service)
+  const client = createClient({
+    ...service,
+    strict: true,
+    patienceMs: PATIENCE_MS,
+    onWait: ({ ms, status }) => onWait(ms, REASONS[String(status)] ?? `answered ${status}`),
+  })
+  const { operation, call } = RECORDS[kind]
+  const submit = client[call] as (body: unknown, options: CallOptions) => Promise<unknown>
+  const sendAlone = ({ body, key }: Request): Promise<readonly string[]> =>
+    submit(parseExactly(body), { idempotencyKey: key }).then(() => [], reasonsOf)
+  const sendTogether = async (requests: readonly Request[]): Promise<readonly (readonly string[])[]> => {
+    if (requests.length === 1) return [await sendAlone(requests[0]!)]
+    const items = requests.map(({ body, key }) => ({ operation, body: parseExactly(body), idempotencyKey: key }))
+    try {
+      const results = await client.submitBatch(items as BatchItem[])
+      return results.map(({ status, body }) => (status < 300 ? [] : reasonsOf(refusalOf(status, body))))
+    } catch (error) {
+      if (!(error instanceof RequestError) || !REFUSED_AS_A_WHOLE.includes(error.status ?? 0))
+        throw asImportError(error)
+      const alone: (readonly string[])[] = []
+      for (const request of requests) alone.push(await sendAlone(request))
+      return alone
     }
   }
+  return coalesce(sendTogether, {
+    items: MAX_BATCH_ITEMS,
+    weight: { most: MOST_CHARACTERS, weigh: ({ body }) => body.length },
+    concurrency: atOnce,
+  })
 }
 
-const waitOf = ({ retryAfter }: Answer): number =>
-  Math.max(SHORTEST_WAIT_MS, retryAfterMs(retryAfter) ?? DEFAULT_WAIT_MS)
-
-const reasonsOf = ({ status, error, text }: Answer): string[] => {
-  if (Array.isArray(error) && error.length > 0) return (error as Problem[]).map(({ message }) => message)
-  return [typeof error === 'string' ? error : `answered ${status}: ${text.slice(0, MAX_QUOTED_CHARACTERS)}`]
+const REASONS: Readonly<Record<string, string>> = {
+  undefined: 'no answer',
+  429: 'rate limit',
+  503: 'the service is busy',
 }
 
-const giveUp = (answer: Outcome, service: Service): string[] => {
-  // The service answers but fails on this submission; the others need not wait for it.
-  if (answer.status === 500) return reasonsOf(answer)
-  throw unreachable(service, answer.status === undefined ? answer.cause : `status ${answer.status}`)
+/** Asks once for any receipt, so that a wrong address ends the import at once. */
+const reach = async (service: Service): Promise<void> => {
+  const client = createClient({ ...service, patienceMs: 0 })
+  await client.getSubmission(crypto.randomUUID()).catch((error: unknown) => {
+    if (!(error instanceof RequestError) || error.status === undefined) throw asImportError(error)
+  })
 }
 
-const unreachable = ({ url }: Service, cause: string): ImportError => {
-  const again = 'Then run the same command again: it continues where it stopped.'
-  if (OF_TLS.test(cause))
-    return new ImportError(`The TLS connection to ${url} failed: ${cause}. Correct the certificate or --url. ${again}`)
-  return new ImportError(`${url} does not answer (${cause}). Check --url, and that the service runs there. ${again}`)
+const refusalOf = (status: number, body: unknown): RequestError => {
+  const { error } = body as { error: RequestError['problems'] | string }
+  return typeof error === 'string'
+    ? new RequestError(`${status}: ${error}`, { status })
+    : new RequestError(String(status), { status, problems: error })
 }
 
-const notPermitted = ({ status, error, text }: Answer): ImportError => {
-  const reason = typeof error === 'string' ? error : text.slice(0, MAX_QUOTED_CHARACTERS)
-  switch (status) {
-    case 401:
-      return new ImportError(
-        'The service does not know this token (401). Give a valid one with --token or FEEDBACK_TOKEN.',
+const reasonsOf = (error: unknown): readonly string[] => {
+  if (!(error instanceof RequestError) || !REFUSED.includes(error.status ?? 0)) throw asImportError(error)
+  return error.problems.length > 0 ? error.problems.map(({ message }) => message) : [error.message]
+}
+
+const asImportError = (error: unknown): unknown =>
+  error instanceof RequestError
+    ? new ImportError(
+        `${error.message}. Check --url and --token, then run the same command again: it continues where it stopped.`,
       )
-    case 403:
-      return new ImportError(`The token does not permit this (403): ${reason}`)
-    default:
-      return new ImportError(`The answer does not look like the service (${status}): ${reason}. Check --url.`)
-  }
-}
+    : error

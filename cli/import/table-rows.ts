@@ -6,8 +6,8 @@ export type Row = {
   readonly lines: Lines
   /** The cells by the names of the columns, or the members of a record of JSON. */
   readonly cells: Readonly<Record<string, unknown>>
-  /** A record of JSON, as written. */
-  readonly text?: string
+  /** A record of JSON, whose members are those of the body unless the mapping moves them. */
+  readonly isRecord?: boolean
   /** Doubts that a person should check before the row is sent. */
   readonly doubt?: string
 }

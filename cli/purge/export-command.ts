@@ -10,7 +10,6 @@ After the restore, purge:replay repeats the purges in the file that the backup l
 
 await runCommand({
   usage: USAGE,
-  options: {},
   run: async ({ sql }) => {
     let count = 0
     for await (const key of readPurgedKeys(sql)) {

@@ -57,8 +57,8 @@ const keysIn = async function* (file: string): AsyncGenerator<PurgedKey> {
 
 await runCommand({
   usage: USAGE,
-  options: {},
-  run: async ({ sql, words: [file], openQueues }) => {
+  takesWord: true,
+  run: async ({ sql, openQueues }, file) => {
     if (file === undefined) throw new CommandError(USAGE)
     await raiseAll(sql, pathOfCaller(file))
     const { queues } = await openQueues()

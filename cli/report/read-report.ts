@@ -1,10 +1,9 @@
 import type { Sql } from '../../db/connection/postgres.ts'
-import type { Account, Example, News, Period, Project, Report, Source, Step, Topic, Totals } from './report.ts'
+import type { Account, Example, News, Period, Report, Step, Topic, Totals } from './report.ts'
 
 const MOST_TOPICS = 12
 const MOST_NEWS = 6
 const MOST_ACCOUNTS = 12
-const MOST_SOURCES = 12
 const EXAMPLES = 3
 const TAGS_OF_ACCOUNT = 3
 
@@ -19,30 +18,21 @@ export const readReport = async (
 ): Promise<Report> => {
   const asked = { id: workspace.id, period }
   const { now, before } = await readTotals(sql, asked)
-  const steps = await readSteps(sql, asked)
   const topics = await readTopics(sql, asked)
   const news = await readNews(sql, asked)
-  const tags = topics.map(({ tag }) => tag)
-  const shown = [...new Set([...tags, ...news.map(({ tag }) => tag)])]
+  const shown = [...new Set([...topics, ...news].map(({ tag }) => tag))]
   const examples = Map.groupBy(await readExamples(sql, asked, shown), ({ tag }) => tag)
-  const stepsOf = await readTopicSteps(sql, asked, tags)
-  const saying = await readSaying(sql, asked, tags)
+  const withExamples = <Row extends { tag: string }>(rows: readonly Row[]) =>
+    rows.map((row) => ({ ...row, examples: examples.get(row.tag) ?? [] }))
   return {
     workspace: workspace.name,
     period,
     now,
     before,
-    steps,
-    topics: topics.map((topic) => ({
-      ...topic,
-      ...(saying.get(topic.tag) ?? NO_SAYING),
-      steps: steps.map(({ begin }) => stepsOf.get(`${begin.getTime()} ${topic.tag}`) ?? 0),
-      examples: examples.get(topic.tag) ?? [],
-    })),
-    news: news.map((one) => ({ ...one, examples: examples.get(one.tag) ?? [] })),
+    steps: await readSteps(sql, asked),
+    topics: withExamples(topics),
+    news: withExamples(news),
     accounts: await readAccounts(sql, asked),
-    sources: await readSources(sql, asked),
-    projects: await readProjects(sql, asked),
   }
 }
 
@@ -74,22 +64,28 @@ const readSteps = (sql: Sql, { id, period: { since, until, unit } }: Asked): Pro
     left join given using (begin)
     order by begin`.execute()
 
-type Found<Row> = Omit<Row, 'examples' | 'steps' | 'accounts' | 'contractValue'>
-type Saying = { accounts: number; contractValue: number | null }
-const NO_SAYING: Saying = { accounts: 0, contractValue: null }
+type Found<Row> = Omit<Row, 'examples'>
 
+/** Groups by account first, so that the contract value of an account counts once. */
 const readTopics = (sql: Sql, { id, period: { before, since, until } }: Asked): Promise<Found<Topic>[]> =>
   sql<Found<Topic>[]>`
     with given as materialized (
-      select tags, rating, created_at >= ${since} as is_now
-      from feedback
+      select tags, rating, created_at >= ${since} as is_now, account_id, account_contract_value as value
+      from feedback_view
       where workspace_id = ${id} and created_at >= ${before} and created_at < ${until}
+    ), of_account as (
+      select tag, account_id, count(*) filter (where is_now) as now, count(*) filter (where not is_now) as before,
+        sum(rating) filter (where is_now) as rated, count(rating) filter (where is_now) as ratings,
+        max(value) filter (where is_now) as value
+      from given cross join unnest(tags) as tag
+      group by tag, account_id
     )
-    select tag, count(*) filter (where is_now)::int as feedback, count(*) filter (where not is_now)::int as before,
-      (avg(rating) filter (where is_now))::float8 as rating
-    from given cross join unnest(tags) as tag
+    select tag, sum(now)::int as feedback, sum(before)::int as before,
+      (sum(rated) / nullif(sum(ratings), 0))::float8 as rating,
+      (count(account_id) filter (where now > 0))::int as accounts, sum(value)::float8 as "contractValue"
+    from of_account
     group by tag
-    having count(*) filter (where is_now) > 0
+    having sum(now) > 0
     order by feedback desc, tag
     limit ${MOST_TOPICS}`.execute()
 
@@ -127,36 +123,6 @@ const readExamples = (sql: Sql, { id, period: { since, until } }: Asked, tags: r
       limit ${EXAMPLES}
     ) as latest`.execute()
 
-const readTopicSteps = async (
-  sql: Sql,
-  { id, period: { since, until, unit } }: Asked,
-  tags: readonly string[],
-): Promise<Map<string, number>> => {
-  const rows = await sql<{ tag: string; begin: Date; feedback: number }[]>`
-    select tag, date_trunc(${unit}, created_at) as begin, count(*)::int as feedback
-    from feedback cross join unnest(tags) as tag
-    where workspace_id = ${id} and created_at >= ${since} and created_at < ${until} and tag = any (${tags}::text[])
-    group by tag, begin`
-  return new Map(rows.map(({ tag, begin, feedback }) => [`${begin.getTime()} ${tag}`, feedback]))
-}
-
-const readSaying = async (
-  sql: Sql,
-  { id, period: { since, until } }: Asked,
-  tags: readonly string[],
-): Promise<Map<string, Saying>> => {
-  const rows = await sql<(Saying & { tag: string })[]>`
-    with given as materialized (
-      select account_id, account_contract_value as value, tags
-      from feedback_view
-      where workspace_id = ${id} and created_at >= ${since} and created_at < ${until} and account_id is not null
-    )
-    select tag, count(*)::int as accounts, sum(value)::float8 as "contractValue"
-    from (select distinct tag, account_id, value from given cross join unnest(tags) as tag where tag = any (${tags}::text[])) as each
-    group by tag`
-  return new Map(rows.map(({ tag, ...saying }) => [tag, saying]))
-}
-
 const readAccounts = (sql: Sql, { id, period: { before, since, until } }: Asked): Promise<Account[]> =>
   sql<Account[]>`
     with given as materialized (
@@ -180,24 +146,3 @@ const readAccounts = (sql: Sql, { id, period: { before, since, until } }: Asked)
       ) as tags
     from largest
     order by value desc nulls last, feedback desc, name`.execute()
-
-const readSources = (sql: Sql, { id, period: { since, until } }: Asked): Promise<Source[]> =>
-  sql<Source[]>`
-    select source, count(*)::int as ratings, max(rating) as highest,
-      case when max(rating) <= 5 then 100.0::float8 * count(*) filter (where rating >= 4) / count(*) end as csat,
-      case when max(rating) > 5
-        then 100.0::float8 * (count(*) filter (where rating >= 9) - count(*) filter (where rating <= 6)) / count(*) end as nps
-    from feedback
-    where workspace_id = ${id} and created_at >= ${since} and created_at < ${until} and rating between 0 and 10
-    group by source
-    order by ratings desc, source
-    limit ${MOST_SOURCES}`.execute()
-
-const readProjects = (sql: Sql, { id, period: { since, until } }: Asked): Promise<Project[]> =>
-  sql<Project[]>`
-    select project_name as project, count(*)::int as feedback, avg(rating)::float8 as rating
-    from feedback_view
-    where workspace_id = ${id} and created_at >= ${since} and created_at < ${until} and project_name is not null
-    group by project_id, project_name
-    order by feedback desc, project
-    limit ${MOST_SOURCES}`.execute()

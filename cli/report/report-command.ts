@@ -1,8 +1,7 @@
 import { readFile, rename, rm, writeFile } from 'node:fs/promises'
 import process from 'node:process'
 import { DEFAULT_WORKSPACE } from '../../db/workspaces/workspaces.ts'
-import { describeFault } from '../../runtime/fault.ts'
-import { dateOf, NO_SUCH_WORKSPACE } from '../option-values.ts'
+import { cannotWrite, dateOf, findWorkspace } from '../option-values.ts'
 import { CommandError, pathOfCaller, runCommand } from '../run-command.ts'
 import { readReport } from './read-report.ts'
 import { periodOf } from './report.ts'
@@ -40,14 +39,9 @@ const replaceFile = async (path: string, text: string): Promise<void> => {
 await runCommand({
   usage: USAGE,
   isReader: true,
-  options: {
-    out: { type: 'string' },
-    since: { type: 'string' },
-    until: { type: 'string' },
-    workspace: { type: 'string' },
-  },
-  run: async ({ sql, words, values }) => {
-    if (words.length > 0 || !values['out']) throw new CommandError(USAGE)
+  options: ['out', 'since', 'until', 'workspace'],
+  run: async ({ sql, values }) => {
+    if (!values['out']) throw new CommandError(USAGE)
     const now = new Date()
     const until = dateOf('until', values['until']) ?? now
     const since = dateOf('since', values['since']) ?? new Date(until.getTime() - DEFAULT_MS)
@@ -58,15 +52,11 @@ await runCommand({
       )
     }
     const out = pathOfCaller(values['out'])
-    const name = values['workspace'] ?? DEFAULT_WORKSPACE
-    const [workspace] = await sql<{ id: string; name: string }[]>`select id, name from workspace where name = ${name}`
-    if (workspace === undefined) throw new CommandError(NO_SUCH_WORKSPACE)
+    const workspace = await findWorkspace(sql, values['workspace'] ?? DEFAULT_WORKSPACE)
     const report = await readReport(sql, workspace, periodOf(since, until))
     const style = await readFile(new URL('./report.css', import.meta.url), 'utf8')
     await replaceFile(out, reportPage(report, style, now).html).catch((error: unknown) => {
-      throw new CommandError(
-        `${out} cannot be written (${describeFault(error)}). Name another file with --out, or make this one writable.`,
-      )
+      throw cannotWrite(out, error)
     })
     process.stdout.write(`${values['out']}: ${report.now.feedback} feedback, ${report.topics.length} topics\n`)
   },

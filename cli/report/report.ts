@@ -12,8 +12,6 @@ export type Report = {
   readonly topics: readonly Topic[]
   readonly news: readonly News[]
   readonly accounts: readonly Account[]
-  readonly sources: readonly Source[]
-  readonly projects: readonly Project[]
 }
 
 export type Period = { readonly before: Date; readonly since: Date; readonly until: Date; readonly unit: Unit }
@@ -37,7 +35,6 @@ export type Topic = {
   accounts: number
   /** The sum over these accounts, each counted once. */
   contractValue: number | null
-  steps: number[]
   examples: Example[]
 }
 /** Feedback of the last seven days, and the weekly mean of the eight weeks before. */
@@ -50,10 +47,6 @@ export type Account = {
   ratingBefore: number | null
   tags: string[]
 }
-/** The highest rating of a source tells its scale: CSAT up to 5, NPS above. */
-export type Source = { source: string; ratings: number; highest: number; csat: number | null; nps: number | null }
-export type Project = { project: string; feedback: number; rating: number | null }
-
 const DAY_MS = 86_400_000
 const MOST_DAYS = 35
 const MOST_WEEKS_IN_DAYS = 400

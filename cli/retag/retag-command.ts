@@ -15,15 +15,9 @@ You can stop it and run it again.`
 
 await runCommand({
   usage: USAGE,
-  options: {
-    workspace: { type: 'string' },
-    source: { type: 'string' },
-    since: { type: 'string' },
-    until: { type: 'string' },
-    'all-versions': { type: 'boolean' },
-  },
-  run: async ({ sql, words, values, openQueues }) => {
-    if (words.length > 0) throw new CommandError(USAGE)
+  options: ['workspace', 'source', 'since', 'until'],
+  flags: ['all-versions'],
+  run: async ({ sql, values, openQueues }) => {
     const name = values['workspace']
     const wanted = {
       workspaceId: name === undefined ? undefined : (await findWorkspace(sql, name)).id,
@@ -38,14 +32,12 @@ await runCommand({
       label: 'Tagging again',
       total: feedback + conversation,
       output: process.stdout,
-      now: Date.now,
     })
     if ((await queues.tagging.getWorkersCount()) === 0) bar.note('waits for a worker: npm run worker')
-    const { done, kept, failed, workspaces } = await retag({ sql, queues }, wanted, bar.set)
+    const { kept, failed } = await retag({ sql, queues }, wanted, bar.set)
     bar.end()
-    print(`checked: ${feedback} feedback, ${conversation} conversations, in ${workspaces} workspaces`)
+    print(`checked: ${feedback} feedback, ${conversation} conversations`)
     print(`tagged by version ${TAGGER_VERSION}: ${kept}`)
-    print(`replaced, removed or tagged meanwhile: ${done - kept - failed}`)
     if (failed > 0)
       throw new CommandError(
         `failed: ${failed}. /admin/queues of the API shows the failed jobs of the queue tagging and their reasons.`,

@@ -1,25 +1,12 @@
 import { resolve } from 'node:path'
+import { DEFAULT_DATA_DIR } from '../../runtime/service-file.ts'
 import { readSettings, SETTINGS, type SettingName, type Settings, withSecretFiles } from '../../runtime/settings.ts'
-
-const DEFAULT_DATA_DIR = '.data'
 
 /**
  * The settings that an operator gives the launcher: existing servers, ports, secrets. The launcher
  * makes the others itself.
  */
-export type LauncherConfig = Partial<
-  Settings<
-    | 'BOOTSTRAP_ACCESS_TOKEN'
-    | 'BOOTSTRAP_ADMIN_TOKEN'
-    | 'DATABASE_URL'
-    | 'HASH_KEY'
-    | 'LOG_LEVEL'
-    | 'PORT'
-    | 'REDIS_URL'
-    | 'WORKER_PORT'
-  >
-> &
-  Settings<'HOST'> & { readonly DATA_DIR: string }
+export type LauncherConfig = Partial<Settings<SettingName>> & Settings<'HOST'> & { readonly DATA_DIR: string }
 
 /**
  * Checks every set variable, even variables that only the API or the worker reads, so that a bad

@@ -4,6 +4,7 @@ import process from 'node:process'
 import { bypassProxies } from '../../runtime/bypass-proxies.ts'
 import { printHelp } from '../../runtime/print-help.ts'
 import { removeServiceFile, writeServiceFile } from '../../runtime/service-file.ts'
+import { untilAborted } from '../../runtime/within-time.ts'
 import { lockDataDir } from './embedded/data-dir-lock.ts'
 import { keptHashKey, keptTokens, type Tokens } from './embedded/kept-secrets.ts'
 import { type LauncherConfig, readLauncherConfig } from './launcher-config.ts'
@@ -30,7 +31,7 @@ const main = async (): Promise<number> => {
     const config = readLauncherConfig(process.env)
     bypassProxies(process.env, config.HOST)
     await start(config, running)
-    await aborted(running.stopAsked)
+    await untilAborted(running.stopAsked)
   } catch (error) {
     if (!running.stopAsked.aborted) {
       sayError(error)
@@ -111,12 +112,6 @@ const tokensOf = ({ DATA_DIR, BOOTSTRAP_ACCESS_TOKEN, BOOTSTRAP_ADMIN_TOKEN }: L
     BOOTSTRAP_ADMIN_TOKEN: BOOTSTRAP_ADMIN_TOKEN ?? kept.BOOTSTRAP_ADMIN_TOKEN,
   }
 }
-
-const aborted = (signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    if (signal.aborted) resolve()
-    else signal.addEventListener('abort', () => resolve(), { once: true })
-  })
 
 printHelp(`usage: npm start
 Starts PostgreSQL, Redis, the API and a worker, with their data in DATA_DIR, until Ctrl-C. See README.md.`)

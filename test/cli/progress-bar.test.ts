@@ -34,17 +34,3 @@ test('elsewhere the progress bar writes plain lines, each note once', () => {
   bar.end()
   assert.deepEqual(written, ['Feedback: waiting 3 s\n', 'Feedback: 2/2\n'])
 })
-
-test('with a clock the progress bar shows the rate and the remaining time, without the work of earlier runs', () => {
-  const { written, output } = captured(true)
-  let clock = 0
-  const bar = startProgressBar({ label: 'Feedback', total: 1_000, output, from: 400, now: () => clock })
-  clock = 2_000
-  bar.set(500)
-  bar.set(1_000)
-  bar.end()
-  const shown = written.map((text) => text.replace('\u001b[K', '').trimEnd())
-  assert.match(shown[0] ?? '', / 400\/1000$/)
-  assert.match(shown[1] ?? '', / 500\/1000 {2}50\/s, 0:10 left$/)
-  assert.match(shown[3] ?? '', / 1000\/1000 {2}300\/s$/)
-})

@@ -8,12 +8,6 @@ import { FEEDBACK, NOW } from './demo-asking.ts'
 import { FIGURES } from './demo-figures.ts'
 import { WORDS } from './demo-words.ts'
 
-const OPERATIONS: Readonly<Record<string, string>> = {
-  'accounts/identify': 'identify_account',
-  'contacts/identify': 'identify_contact',
-  feedbacks: 'create_feedback',
-  conversations: 'submit_conversation',
-}
 const BATCH = 500
 const QUESTIONS = [...FIGURES, ...WORDS]
 
@@ -26,10 +20,7 @@ describe('an agent that asks about the demo', () => {
   before(async () => {
     service = await sharedService()
     const { accounts, contacts, feedback, conversations } = createDemoData(readReviews(), new Date(NOW))
-    const items = [...accounts, ...contacts, ...feedback, ...conversations].map(({ path, body }) => ({
-      operation: OPERATIONS[path],
-      body,
-    }))
+    const items = [...accounts, ...contacts, ...feedback, ...conversations]
     for (let at = 0; at < items.length; at += BATCH) {
       const { body } = await service.post(
         '/batch',

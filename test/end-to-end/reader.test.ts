@@ -16,7 +16,6 @@ import { until } from '../support/until.ts'
 const QUERIES = [
   ...readFileSync(new URL('../../docs/queries.md', import.meta.url), 'utf8').matchAll(/^```sql\n([\s\S]*?)^```$/gm),
 ].map(([, query = '']) => query)
-const AT_ONCE = 8
 const SUBMISSIONS = 30
 /** The locks are held for so long at least. */
 const HELD_MS = process.env['TEST_SIZE'] === 'long' ? 60_000 : 0
@@ -46,12 +45,8 @@ describe('the role of readers', () => {
     await service.redis.del(workspaceKeys(service.redisPrefix, service.workspaceId).bucket('submit_conversation'))
     const demo = createDemoData(readReviews(), new Date())
     for (const group of [demo.accounts, demo.contacts, demo.feedback.slice(0, FEEDBACK), demo.conversations]) {
-      for (let at = 0; at < group.length; at += AT_ONCE) {
-        const answers = await Promise.all(
-          group.slice(at, at + AT_ONCE).map(({ path, body }) => service.post(`/${path}`, body)),
-        )
-        for (const { status, text } of answers) assert.ok(status < 300, text)
-      }
+      const { text, body } = await service.post('/batch', { items: group })
+      for (const { status } of body.results) assert.ok(status < 300, text)
     }
     const isTagged = async (): Promise<boolean> => {
       const [{ tagged, left }] = await service.sql<[{ tagged: number; left: number }]>`

@@ -71,7 +71,7 @@ const PRINTED: readonly (readonly [command: string, printed: RegExp])[] = [
     /description.*tags.*rating.*contact.*account[\s\S]*Exporting a report takes ages.*Ada Byron.*Acme/,
   ],
   ['npm run --silent tags', /^\{"id":"a","tags":\["squeak"\]\}$/m],
-  ['npm run demo', /Stored, tagged: (\d+)\/\1\n[\s\S]*One feedback in full/],
+  ['npm run demo', /Stored, tagged: (\d+)\/\1\n[\s\S]*npm run report/],
   ['npm run --silent report', /^report\.html: [1-9]\d* feedback, [1-9]\d* topics$/m],
   ['curl -sS "$FEEDBACK_URL/api/v1/feedbacks', /^\{"feedbacks":\[.*\],"next":/m],
   ['npm run export', /^feedback\.csv: [1-9]\d* records$/m],

@@ -42,9 +42,9 @@ describe('the doctor and a worker', () => {
       const found = await checkBlockers(schema.sql)
       return found.length > 0 && found
     })
-    assert.equal(finding?.state, 'warning')
+    assert.equal(finding?.level, 'attention')
     assert.match(
-      finding.text,
+      finding.what,
       new RegExp(`^The session ${pid} of role \\w+ \\(test\\) holds locks for which 1 statement`),
     )
     await until('the worker has logged the session', () => Promise.resolve(logged.length > 0))

@@ -115,10 +115,10 @@ const RECORDS: readonly Case[] = [
     { name: 'x.json' },
   ],
   [
-    'elements as written, with their lines',
+    'elements with all digits and their lines',
     ' \n[{"rating": 1.0, "description": "a]\\\\\\",{"},\n\n {"description":\n"b"} , 5,\n{bad}]\n',
     {
-      texts: ['{"rating": 1.0, "description": "a]\\\\\\",{"}', '{"description":\n"b"}'],
+      texts: ['{"rating":1.0,"description":"a]\\\\\\",{"}', '{"description":"b"}'],
       lines: ['line 2', 'lines 4–5'],
       refused: ['line 5: the record is not a JSON object', 'line 6: the record is not JSON'],
     },

@@ -47,7 +47,7 @@ describe('a Redis that does not show its policy', () => {
 
   it('gets a warning of the doctor, as do its other hidden settings', async () => {
     const findings = await checkRedis(redis, 0)
-    const warnings = findings.filter(({ state }) => state === 'warning').map(({ text }) => text)
+    const warnings = findings.filter(({ level }) => level === 'attention').map(({ what }) => what)
     for (const pattern of [
       /^Redis does not show its maxmemory-policy/,
       /^Redis does not show whether it has an append-only file/,
@@ -57,6 +57,6 @@ describe('a Redis that does not show its policy', () => {
         warnings.some((text) => pattern.test(text)),
         `${pattern} is not in ${warnings.join('\n')}`,
       )
-    assert.ok(findings.every(({ state }) => state !== 'wrong'))
+    assert.ok(findings.every(({ level }) => level !== 'trouble'))
   })
 })
