@@ -201,12 +201,6 @@ export type PurgeByEmail = {
   readonly source?: string | null | undefined
 }
 
-/** Submissions that are sent together. A purge cannot be one of them. */
-export type BatchRequest = {
-  /** The service accepts them in this order. */
-  readonly items: readonly BatchItem[]
-}
-
 /** A submission: an operation and its body. */
 export type BatchItem = FeedbackItem | ContactItem | AccountItem | ConversationItem
 
@@ -370,18 +364,6 @@ export type Receipt = {
     | undefined
 }
 
-/** Why the request was turned away. */
-export type Error = {
-  /** A sentence for people. Programs should decide by the status. */
-  readonly error: string
-}
-
-/** Everything that is wrong with the request. */
-export type ValidationError = {
-  /** All problems at once, up to 100. The items of a batch share this number, and each refused item tells at least one. */
-  readonly error: readonly Problem[]
-}
-
 /** One thing that is wrong. */
 export type Problem = {
   /** Where the problem is and what the service expected there. Never repeats the value. */
@@ -532,24 +514,12 @@ export type FeedbackPage = {
   readonly next: string | null
 }
 
-/** One record. */
-export type FeedbackFound = {
-  /** The record. */
-  readonly feedback: Feedback
-}
-
 /** A page. */
 export type CustomerPage = {
   /** The records of this page; it can be empty. */
   readonly customers: readonly Customer[]
   /** The `next` for the following page; null at the end of the list. */
   readonly next: string | null
-}
-
-/** One record. */
-export type CustomerFound = {
-  /** The record. */
-  readonly customer: Customer
 }
 
 /** A page. */
@@ -560,12 +530,6 @@ export type AccountPage = {
   readonly next: string | null
 }
 
-/** One record. */
-export type AccountFound = {
-  /** The record. */
-  readonly account: Account
-}
-
 /** A page. */
 export type ProjectPage = {
   /** The records of this page; it can be empty. */
@@ -574,24 +538,12 @@ export type ProjectPage = {
   readonly next: string | null
 }
 
-/** One record. */
-export type ProjectFound = {
-  /** The record. */
-  readonly project: Project
-}
-
 /** A page. */
 export type FeedbackCategoryPage = {
   /** The records of this page; it can be empty. */
   readonly feedbackCategories: readonly FeedbackCategory[]
   /** The `next` for the following page; null at the end of the list. */
   readonly next: string | null
-}
-
-/** One record. */
-export type FeedbackCategoryFound = {
-  /** The record. */
-  readonly feedbackCategory: FeedbackCategory
 }
 
 /** A page. */
@@ -638,16 +590,4 @@ export type Change = {
     | undefined
   /** Own id of the record that absorbed this one. Only for a merged customer or account. */
   readonly mergedInto?: string | undefined
-}
-
-/** The process runs. */
-export type Alive = {
-  /** Always true. */
-  readonly alive: boolean
-}
-
-/** Whether requests can be served. */
-export type Ready = {
-  /** True if Redis and Postgres answer and the process is not shutting down. */
-  readonly ready: boolean
 }
