@@ -38,6 +38,8 @@ export type CallOptions = {
   readonly waitSeconds?: number | undefined
 }
 
+type Submit<Body, Answered = Success> = (body: Body, options?: CallOptions) => Promise<Accepted<Answered>>
+
 /**
  * Each call repeats its request until it is accepted or finally refused. In all other cases it
  * rejects with a `RequestError`.
@@ -45,20 +47,16 @@ export type CallOptions = {
 export type Client = ReturnType<typeof createClient>
 
 export const createClient = (connection: Connection) => {
-  const submit =
-    <Body, Answered = Success>(path: string) =>
-    (body: Body, options?: CallOptions) =>
-      submitOne(connection, { path, body, idempotencyKey: crypto.randomUUID(), ...options }) as Promise<
-        Accepted<Answered>
-      >
+  const submit = (path: string) => (body: unknown, options?: CallOptions) =>
+    submitOne(connection, { path, body, idempotencyKey: crypto.randomUUID(), ...options })
   return {
     ...createReads(connection),
-    createFeedback: submit<FeedbackSubmission, FeedbackCreated>('/feedbacks'),
-    identifyContact: submit<ContactRecord>('/contacts/identify'),
-    identifyAccount: submit<AccountRecord>('/accounts/identify'),
-    submitConversation: submit<Conversation>('/conversations'),
+    createFeedback: submit('/feedbacks') as Submit<FeedbackSubmission, FeedbackCreated>,
+    identifyContact: submit('/contacts/identify') as Submit<ContactRecord>,
+    identifyAccount: submit('/accounts/identify') as Submit<AccountRecord>,
+    submitConversation: submit('/conversations') as Submit<Conversation>,
     /** Requires an admin token. 404: no contact matches. */
-    purgeContact: submit<PurgeRequest>('/contacts/purge'),
+    purgeContact: submit('/contacts/purge') as Submit<PurgeRequest>,
     /**
      * Up to 500 submissions, with one result for each, in their order. Repeats only items that may be
      * accepted later, so these are accepted after the others. A final refusal is a result, not an

@@ -51,29 +51,28 @@ export type ChangesQuery = {
  */
 export type Reads = ReturnType<typeof createReads>
 
+type List<Page, Query = ListQuery> = (query?: Query) => Promise<Page>
+
 export const createReads = (connection: Connection) => {
   const read = async (path: string, query: object = {}, waitSeconds?: number): Promise<unknown> =>
     (await send(connection, { path: `${path}${queryText(query)}`, waitSeconds }, patienceOf(connection))).body
-  const list =
-    <Page, Query = ListQuery>(path: string) =>
-    (query?: Query) =>
-      read(path, query ?? {}) as Promise<Page>
+  const list = (path: string) => (query?: object) => read(path, query)
   const one =
     <Found>(path: string, member: string) =>
     async (id: string): Promise<Found> =>
       ((await read(`${path}/${encodeURIComponent(id)}`)) as Record<string, Found>)[member]!
   return {
-    listFeedbacks: list<FeedbackPage, FeedbackQuery>('/feedbacks'),
+    listFeedbacks: list('/feedbacks') as List<FeedbackPage, FeedbackQuery>,
     getFeedback: one<Feedback>('/feedbacks', 'feedback'),
-    listCustomers: list<CustomerPage>('/customers'),
+    listCustomers: list('/customers') as List<CustomerPage>,
     getCustomer: one<Customer>('/customers', 'customer'),
-    listAccounts: list<AccountPage>('/accounts'),
+    listAccounts: list('/accounts') as List<AccountPage>,
     getAccount: one<Account>('/accounts', 'account'),
-    listProjects: list<ProjectPage>('/projects'),
+    listProjects: list('/projects') as List<ProjectPage>,
     getProject: one<Project>('/projects', 'project'),
-    listFeedbackCategories: list<FeedbackCategoryPage>('/feedback-categories'),
+    listFeedbackCategories: list('/feedback-categories') as List<FeedbackCategoryPage>,
     getFeedbackCategory: one<FeedbackCategory>('/feedback-categories', 'feedbackCategory'),
-    listConversations: list<StoredConversationPage>('/conversations'),
+    listConversations: list('/conversations') as List<StoredConversationPage>,
     /** The conversation with a page of its messages. */
     getConversation: (id: string, query?: ListQuery) =>
       read(`/conversations/${encodeURIComponent(id)}`, query) as Promise<StoredConversationFound>,

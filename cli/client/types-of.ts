@@ -16,10 +16,8 @@ export type Schema = {
 export type Reference = { readonly components: { readonly schemas: Readonly<Record<string, Schema>> } }
 
 /** Objects that the client wraps and unwraps by itself, and answers that it never returns. */
-const INSIDE_THE_CLIENT = new Set([
-  ...['BatchRequest', 'Alive', 'Ready', 'Error', 'ValidationError'],
-  ...['FeedbackFound', 'CustomerFound', 'AccountFound', 'ProjectFound', 'FeedbackCategoryFound'],
-])
+const INSIDE_THE_CLIENT =
+  /^(?:BatchRequest|(?:Feedback|Customer|Account|Project|FeedbackCategory)Found|Alive|Ready|Error|ValidationError)$/
 
 const HEAD = '// Made of api/openapi/openapi.json by `npm run client`.\n'
 
@@ -30,7 +28,7 @@ const HEAD = '// Made of api/openapi/openapi.json by `npm run client`.\n'
 export const typesOf = ({ components }: Reference): string =>
   HEAD +
   Object.entries(components.schemas)
-    .filter(([name]) => !INSIDE_THE_CLIENT.has(name))
+    .filter(([name]) => !INSIDE_THE_CLIENT.test(name))
     .map(([name, schema]) => `\n${documentation(schema)}export type ${name} = ${typeOf(schema)}\n`)
     .join('')
 
