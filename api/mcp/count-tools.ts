@@ -4,7 +4,7 @@ import { DIMENSION_NAMES } from '../../db/reads/insights.ts'
 import { isRefusal } from '../refusal.ts'
 import { change, feedbackItem, figures, group, notice } from './answers.ts'
 import { compareIn, countIn, findFeedback } from './agent-read.ts'
-import { days, filters, filtersOf, groupLimit, limit, span, time, words } from './inputs.ts'
+import { days, filters, filtersOf, groupLimit, limit, searchedWords, span, time } from './inputs.ts'
 import { NOTICE } from './quote.ts'
 import { defineTool } from './tool.ts'
 
@@ -21,7 +21,7 @@ export const countTool = defineTool({
     'Counts feedback that matches all given filters, with the average rating: in all, and by tag, week (from Monday, ' +
     'UTC, the latest first), account, project, source or rating. A feedback counts once for each of its tags. Weeks ' +
     'without feedback are left out. Use its figures as they are, and do not estimate others.',
-  input: v.strictObject({ by: dimension, words: v.optional(words), ...filters, ...span, limit: groupLimit }),
+  input: v.strictObject({ by: dimension, words: v.optional(searchedWords), ...filters, ...span, limit: groupLimit }),
   output: v.strictObject({
     notice,
     ...figures,
@@ -68,7 +68,7 @@ export const comparePeriods = defineTool({
     by: dimension,
     days,
     until: v.optional(time('The end of the later span; now if left out.')),
-    words: v.optional(words),
+    words: v.optional(searchedWords),
     ...filters,
     limit: groupLimit,
   }),

@@ -3,7 +3,7 @@ import type { FeedbackFilters } from '../../db/reads/lists.ts'
 import { isRefusal, type Refusal } from '../refusal.ts'
 import { conversationItem, conversationOf, feedbackItem, nextPage, notice } from './answers.ts'
 import { type AgentRead, type FeedbackPage, findFeedback, findRecords } from './agent-read.ts'
-import { filters, filtersOf, limit, next, order, ratings, span, tag, words } from './inputs.ts'
+import { filters, filtersOf, limit, next, order, ratings, searchedWords, span, tag } from './inputs.ts'
 import { NOTICE, quoteSchema } from './quote.ts'
 import { type Answered, defineTool } from './tool.ts'
 
@@ -24,7 +24,7 @@ export const searchFeedback = defineTool({
   description:
     'Finds feedback in which all given words occur, the newest first. For how many there are, use count_feedback ' +
     'with the same words. A page can be short although `next` is there: go on with it.',
-  input: v.strictObject({ words, ...filters, ...span, limit, next }),
+  input: v.strictObject({ words: searchedWords, ...filters, ...span, limit, next }),
   output: feedbackPage,
   run: (asked, given) => pageOf(asked, filtersOf(given), given),
 })

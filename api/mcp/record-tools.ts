@@ -1,5 +1,6 @@
 import * as v from 'valibot'
 import { isRefusal, type Refusal } from '../refusal.ts'
+import { identifier, ownId } from '../reads/parameters.ts'
 import { findRecord, withPermit } from '../reads/reads.ts'
 import {
   account,
@@ -22,7 +23,7 @@ import {
   SINGLE_CHARACTERS,
 } from './answers.ts'
 import { type AgentRead, countIn, findFeedback, findRecords } from './agent-read.ts'
-import { identifier, limit, next, order, ownId } from './inputs.ts'
+import { limit, next, order } from './inputs.ts'
 import { NOTICE } from './quote.ts'
 import { type Answered, defineTool } from './tool.ts'
 

@@ -152,6 +152,9 @@ const without = (name: keyof Converted, { [name]: _, ...others }: Converted): Co
 /** The items of lists that have a name of their own. */
 const ITEMS = { ContactRecord: contactRecord, Message: messageRecord }
 
+/** The schema of a parameter in a query. */
+export const schemaOf = (parameter: v.GenericSchema): JsonObject => converted(parameter) as JsonObject
+
 /** The metadata of `openObject` and `list` (`fields.ts`), which check their members themselves. */
 type Described = { known?: v.GenericSchema; array?: v.GenericSchema; named?: readonly string[] }
 
