@@ -178,29 +178,6 @@ export type FreeObject = {
   readonly [key: string]: unknown
 }
 
-/** Which contacts to delete: by id, by email, or all that match either of them. One of the two is required; an email that is blank or a placeholder does not count. */
-export type PurgeRequest = PurgeById | PurgeByEmail
-
-/** Which contacts to delete: by the id that a source system gave the contact, and by the other member if it is present. */
-export type PurgeById = {
-  /** The id that a source system gave the contact. A placeholder is refused. */
-  readonly id: string
-  /** Email address of the contact, compared in canonical form. */
-  readonly email?: string | null | undefined
-  /** Searches this source system alone. If absent or null, all are searched. */
-  readonly source?: string | null | undefined
-}
-
-/** Which contacts to delete: by email, and by the other member if it is present. */
-export type PurgeByEmail = {
-  /** The id that a source system gave the contact. A placeholder is refused. */
-  readonly id?: string | null | undefined
-  /** Email address of the contact, compared in canonical form. */
-  readonly email: string
-  /** Searches this source system alone. If absent or null, all are searched. */
-  readonly source?: string | null | undefined
-}
-
 /** A submission: an operation and its body. */
 export type BatchItem = FeedbackItem | ContactItem | AccountItem | ConversationItem
 
@@ -359,7 +336,10 @@ export type Receipt = {
   /** Of a purge that has ended: keyed hashes of the `id` and `email` that it asked for. */
   readonly identifiers?:
     | {
-        readonly [key: string]: string | null
+        /** Of the `id`; null without one. */
+        readonly id: string | null
+        /** Of the `email`; null without one. */
+        readonly email: string | null
       }
     | undefined
 }
@@ -590,4 +570,27 @@ export type Change = {
     | undefined
   /** Own id of the record that absorbed this one. Only for a merged customer or account. */
   readonly mergedInto?: string | undefined
+}
+
+/** Which contacts to delete: by id, by email, or all that match either of them. One of the two is required; an email that is blank or a placeholder does not count. */
+export type PurgeRequest = PurgeById | PurgeByEmail
+
+/** Which contacts to delete: by the id that a source system gave the contact, and by the other member if it is present. */
+export type PurgeById = {
+  /** The id that a source system gave the contact. A placeholder is refused. */
+  readonly id: string
+  /** Email address of the contact, compared in canonical form. */
+  readonly email?: string | null | undefined
+  /** Searches this source system alone. If absent or null, all are searched. */
+  readonly source?: string | null | undefined
+}
+
+/** Which contacts to delete: by email, and by the other member if it is present. */
+export type PurgeByEmail = {
+  /** The id that a source system gave the contact. A placeholder is refused. */
+  readonly id?: string | null | undefined
+  /** Email address of the contact, compared in canonical form. */
+  readonly email: string
+  /** Searches this source system alone. If absent or null, all are searched. */
+  readonly source?: string | null | undefined
 }

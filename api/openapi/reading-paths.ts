@@ -7,10 +7,10 @@ import {
   REPEATABLE,
 } from '../reads/parameters.ts'
 import { RESOURCES } from '../reads/reads.ts'
-import { schemaOf } from './body-schemas.ts'
+import { schemaOf } from './schemas.ts'
 import { READ_EXAMPLES } from './reading-examples.ts'
 import { headersOf, parametersOf, type ResponseHeader } from './headers.ts'
-import { foundOf, pageOf } from './reading-schemas.ts'
+import { RECORD_OF } from './answer-schemas.ts'
 import { refusalsOf, type TurnedAway } from './refusals.ts'
 
 const inQuery = (parameters: QuerySchema): JsonObject[] =>
@@ -69,7 +69,7 @@ const listOf = ({ path, many }: (typeof RESOURCES)[number]): JsonObject =>
       'skipped or repeated. A page can be shorter than `limit` before the end of the list: one call reads at most 4 MiB and, with a ' +
       'filter that no index serves, looks at 20,000 records at most.',
     parameters: inQuery(path === 'feedbacks' ? FEEDBACK_PARAMETERS : LIST_PARAMETERS),
-    schema: pageOf(path),
+    schema: `${RECORD_OF[path]}Page`,
     refusals: [path === 'feedbacks' || path === 'conversations' ? 'WrongMethod' : 'OnlyGet'],
   })
 
@@ -82,7 +82,7 @@ const oneOf = ({ path, one }: (typeof RESOURCES)[number]): JsonObject =>
         ? 'The conversation with a page of its messages.'
         : 'The record of an own id. An id that was merged leads to the record that absorbed it.',
     parameters: [...parametersOf(['RecordId']), ...(path === 'conversations' ? inQuery(LIST_PARAMETERS) : [])],
-    schema: foundOf(path),
+    schema: `${RECORD_OF[path]}Found`,
     refusals: ['NoSuchRecord', 'OnlyGet'],
   })
 

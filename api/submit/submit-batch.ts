@@ -1,9 +1,12 @@
+import * as v from 'valibot'
 import { type Batchable, batchItem, batchRequest } from '../../contract/batch-request.ts'
+import { about } from '../../contract/fields.ts'
 import type { JsonValue } from '../../contract/json.ts'
 import { MAX_BATCH_BODY_BYTES, MAX_DEPTH_LEVELS, MAX_REPORTED_PROBLEMS } from '../../contract/limits.ts'
 import { checkBody } from '../../contract/check-body.ts'
-import type { SubmissionState } from '../../contract/receipt.ts'
+import { submissionState } from '../../contract/receipt.ts'
 import { type Caller, callerOf } from '../authenticate.ts'
+import { anyObject } from '../reads/records.ts'
 import { isRefusal, type Refusal, refusalResponse } from '../refusal.ts'
 import { admitIntake, check } from './admit-intake.ts'
 import { answer, BROKEN_OFF, outcomeOf, refusedAttribute, validate } from './submit.ts'
@@ -21,18 +24,24 @@ import { refuseByEmptyBucket } from './rate-limit.ts'
 import { isStrict } from './request-headers.ts'
 import { mostBytesOf, parseBody, receiveBody } from './read-body.ts'
 
-/**
- * The answer that the operation alone would have given. There, headers have `submissionId`,
- * `retryAfter` (seconds) and, if the caller asked to wait, `state`.
- */
-export type BatchResult = {
-  status: number
-  submissionId?: string
-  state?: SubmissionState
-  retryAfter?: number
-  body: object
-}
-export type BatchAnswer = { results: BatchResult[] }
+/** Of the answer to the operation alone, headers have all members but `status` and `body`. */
+export const batchResult = about(
+  v.object({
+    status: about(v.pipe(v.number(), v.integer()), 'The status of the answer.'),
+    submissionId: about(
+      v.exactOptional(v.pipe(v.string(), v.uuid())),
+      'Id of the accepted submission, for `GET /submissions/{id}`.',
+    ),
+    state: v.exactOptional(submissionState),
+    retryAfter: about(
+      v.exactOptional(v.pipe(v.number(), v.integer(), v.minValue(1))),
+      'Whole seconds after which to send the item again.',
+    ),
+    body: anyObject('The body of the answer.'),
+  }),
+  'The answer that the operation alone would have given.',
+)
+export type BatchResult = v.InferOutput<typeof batchResult>
 
 export type BatchKinds = Readonly<Record<Batchable, AnySubmissionKind>>
 /**
@@ -59,8 +68,7 @@ export const submitBatch = async (
   if (isRefusedIntake(outcome)) return refused(dependencies, arrival, outcome)
   arrival.span?.set({ 'feedback_insights.operation': 'batch' })
   const results = await Promise.all(outcome.map((one) => resultOf(dependencies, one)))
-  const answered: BatchAnswer = { results }
-  const response = jsonAnswer(dependencies.bodies, JSON.stringify(answered), { workspaceId, status: 200 })
+  const response = jsonAnswer(dependencies.bodies, JSON.stringify({ results }), { workspaceId, status: 200 })
   if (isStrict(arrival.request.headers)) response.headers.set('Preference-Applied', 'handling=strict')
   return response
 }
