@@ -9,7 +9,7 @@ import { type Caller, callerOf } from '../authenticate.ts'
 import { anyObject } from '../reads/records.ts'
 import { isRefusal, type Refusal, refusalResponse } from '../refusal.ts'
 import { admitIntake, check } from './admit-intake.ts'
-import { answer, BROKEN_OFF, outcomeOf, refusedAttribute, validate } from './submit.ts'
+import { answer, BROKEN_OFF, maxBytesOf, outcomeOf, refusedAttribute, validate, withBody } from './submit.ts'
 import {
   type AnySubmissionKind,
   type Arrival,
@@ -22,7 +22,7 @@ import {
 import { jsonAnswer } from './json-answer.ts'
 import { refuseByEmptyBucket } from './rate-limit.ts'
 import { isStrict } from './request-headers.ts'
-import { mostBytesOf, parseBody, receiveBody } from './read-body.ts'
+import { parseBody } from './read-body.ts'
 
 /** Of the answer to the operation alone, headers have all members but `status` and `body`. */
 export const batchResult = about(
@@ -64,7 +64,9 @@ export const submitBatch = async (
   if (isRefusal(caller)) return refused(dependencies, arrival, { refusal: caller })
   const { workspaceId } = caller
   const batch = { ...arrival, workspaceId, kinds, problemsLeft: MAX_REPORTED_PROBLEMS }
-  const outcome = await accept(dependencies, batch)
+  const outcome = await withBody(dependencies, { ...batch, maxBytes: MAX_BATCH_BODY_BYTES }, (bytes) =>
+    acceptItems(dependencies, batch, bytes),
+  )
   if (isRefusedIntake(outcome)) return refused(dependencies, arrival, outcome)
   arrival.span?.set({ 'feedback_insights.operation': 'batch' })
   const results = await Promise.all(outcome.map((one) => resultOf(dependencies, one)))
@@ -77,18 +79,6 @@ const refused = ({ count }: IntakeDependencies, { span }: Arrival, outcome: Refu
   span?.set({ 'feedback_insights.operation': 'batch', ...refusedAttribute(outcome) })
   count(outcomeOf('batch', outcome))
   return refusalResponse(outcome.refusal)
-}
-
-const accept = async (dependencies: IntakeDependencies, batch: Batch): Promise<Outcome[] | RefusedIntake> => {
-  const { request, workspaceId } = batch
-  const inHand = { workspaceId, bytes: mostBytesOf(request, MAX_BATCH_BODY_BYTES) }
-  const decided = await dependencies.bodies.whenBytesFit(inHand, async () => {
-    const bytes = await receiveBody(request, MAX_BATCH_BODY_BYTES)
-    if (isRefusal(bytes)) return { refusal: bytes }
-    const body = { workspaceId, bytes: bytes.byteLength }
-    return dependencies.bodies.oneLargeAtATime(body, () => acceptItems(dependencies, batch, bytes))
-  })
-  return decided ?? { refusal: { refused: 'unavailable', why: 'bodies-in-hand' } }
 }
 
 /** The batch, its `items` and the item enclose a body. */
@@ -182,11 +172,10 @@ const validateItem = (
   intake: Intake<'workspaceId' | 'value'>,
   bytes: number,
 ): Intake<Valid> | RefusedIntake => {
-  const { maxBytes } = dependencies
   const limited = refuseByEmptyBucket(dependencies, intake)
   if (limited) return limited
-  const most = intake.kind.operation === 'submit_conversation' ? maxBytes.conversation : maxBytes.body
-  if (bytes > most) return { refusal: { refused: 'too-large', maxBytes: most } }
+  const maxBytes = maxBytesOf(dependencies, intake)
+  if (bytes > maxBytes) return { refusal: { refused: 'too-large', maxBytes } }
   return validate(dependencies, intake)
 }
 
