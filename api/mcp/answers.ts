@@ -2,7 +2,7 @@ import * as v from 'valibot'
 import type { AccountRow, FeedbackContext } from '../../db/reads/context.ts'
 import type { Dimension } from '../../db/reads/insights.ts'
 import type { ConversationRecord, FeedbackRecord, MessageRecord } from '../reads/records.ts'
-import { NOTICE, quoteOf, quoteSchema, shown, type Sight } from './quote.ts'
+import { quoteOf, quoteSchema, shown, type Sight } from './quote.ts'
 
 /** In lists. A single record has more. */
 const LISTED_CHARACTERS = 600
@@ -11,7 +11,6 @@ const MOST_TAGS = 10
 const MOST_LABEL_CHARACTERS = 512
 const MOST_JSON_CHARACTERS = 4_000
 
-export const notice = v.literal(NOTICE)
 export const nextPage = v.pipe(v.nullable(v.string()), v.description('Leads to the next page; null at the end.'))
 const average = v.nullable(v.number())
 
