@@ -17,7 +17,7 @@ import { operatorOnly } from './operators/operator-only.ts'
 import { READ_ROUTES } from './reads/read-routes.ts'
 import { answerRead, type ReadDependencies } from './reads/reads.ts'
 import { readReceipt, type ReceiptSources } from './receipts.ts'
-import { type Refusal, refusalResponse, unforeseenResponse } from './refusal.ts'
+import { type Refusal, refusalResponse } from './refusal.ts'
 import { hasHost, NO_HOST } from './request-host.ts'
 import { requestIdOf } from './request-id.ts'
 import type { Handler } from './serve.ts'
@@ -92,7 +92,7 @@ export const createApp = (dependencies: AppDependencies): { handle: Handler } =>
         response = refused ? refusalResponse(refused) : await answer(request)
       } catch (error) {
         log('error', 'unforeseen', { requestId: requestIdOf(request), fault: nameOf(error) })
-        response = unforeseenResponse(requestIdOf(request))
+        response = refusalResponse({ refused: 'unforeseen', requestId: requestIdOf(request) })
       }
       response.headers.set('X-Request-Id', requestIdOf(request))
       for (const [name, value] of Object.entries(SECURITY_HEADERS)) {
@@ -215,7 +215,7 @@ const emptyApp = (log: Logger) =>
     .onError(({ code, error, request }) => {
       if (code === 'NOT_FOUND') return refusalResponse({ refused: 'not-found' })
       log('error', 'unforeseen', { requestId: requestIdOf(request), code, fault: nameOf(error) })
-      return unforeseenResponse(requestIdOf(request))
+      return refusalResponse({ refused: 'unforeseen', requestId: requestIdOf(request) })
     })
     // The plugin knows only the spelling `Bearer`, and treats all text after the seventh character
     // as the token.

@@ -18,6 +18,8 @@ export type Refusal =
   | { refused: 'idempotency-key-of-other-body' }
   | { refused: 'not-found' }
   | { refused: 'wrong-method'; allow: string }
+  /** A fault of the service. The client can quote the request id. */
+  | { refused: 'unforeseen'; requestId: string }
   | Unavailable
 
 export type Unavailable = {
@@ -76,6 +78,8 @@ export const refusalResponse = (refusal: Refusal): Response => {
       return answer(415, NOT_JSON, { 'Accept-Encoding': 'gzip' })
     case 'wrong-method':
       return answer(405, `This path takes ${refusal.allow} only.`, { Allow: refusal.allow })
+    case 'unforeseen':
+      return answer(500, `Something went wrong on our side. Quote request ${refusal.requestId} when you report it.`)
     case 'unavailable':
       return answer(503, UNAVAILABLE[refusal.why], { 'Retry-After': String(RETRY_UNAVAILABLE_SECONDS) })
   }
@@ -129,7 +133,3 @@ const answer = (
   error: string | readonly Problem[],
   headers: Readonly<Record<string, string>> = {},
 ): Response => Response.json({ error }, { status, headers: { ...headers } })
-
-/** The answer to an unforeseen fault. It has only a request id, which the client can quote. */
-export const unforeseenResponse = (requestId: string): Response =>
-  answer(500, `Something went wrong on our side. Quote request ${requestId} when you report it.`)

@@ -1,4 +1,4 @@
-import { createReads, type Reads } from './reads.ts'
+import { createReads } from './reads.ts'
 import { type Connection, PASSING, patienceOf, RequestError, send, type Sent } from './send.ts'
 import type {
   AccountRecord,
@@ -38,44 +38,34 @@ export type CallOptions = {
   readonly waitSeconds?: number | undefined
 }
 
-type Submit<Body, Answered> = (body: Body, options?: CallOptions) => Promise<Accepted<Answered>>
+type Submit<Body, Answered = Success> = (body: Body, options?: CallOptions) => Promise<Accepted<Answered>>
 
 /**
  * Each call repeats its request until it is accepted or finally refused. In all other cases it
  * rejects with a `RequestError`.
  */
-export type Client = Reads & {
-  readonly createFeedback: Submit<FeedbackSubmission, FeedbackCreated>
-  readonly identifyContact: Submit<ContactRecord, Success>
-  readonly identifyAccount: Submit<AccountRecord, Success>
-  readonly submitConversation: Submit<Conversation, Success>
-  /** Requires an admin token. 404: no contact matches. */
-  readonly purgeContact: Submit<PurgeRequest, Success>
-  /**
-   * Up to 500 submissions, with one result for each, in their order. Repeats only items that may be
-   * accepted later, so these are accepted after the others. A final refusal is a result, not an
-   * error.
-   */
-  readonly submitBatch: (
-    items: readonly BatchItem[],
-    options?: Pick<CallOptions, 'waitSeconds'>,
-  ) => Promise<readonly BatchResult[]>
-  /** The receipt of a submission. */
-  readonly getSubmission: (id: string) => Promise<Receipt>
-}
+export type Client = ReturnType<typeof createClient>
 
-export const createClient = (connection: Connection): Client => {
+export const createClient = (connection: Connection) => {
   const submit = (path: string) => (body: unknown, options?: CallOptions) =>
     submitOne(connection, { path, body, idempotencyKey: crypto.randomUUID(), ...options })
   return {
     ...createReads(connection),
-    createFeedback: submit('/feedbacks') as Client['createFeedback'],
-    identifyContact: submit('/contacts/identify') as Client['identifyContact'],
-    identifyAccount: submit('/accounts/identify') as Client['identifyAccount'],
-    submitConversation: submit('/conversations') as Client['submitConversation'],
-    purgeContact: submit('/contacts/purge') as Client['purgeContact'],
-    submitBatch: (items, options) => submitTogether(connection, items, options?.waitSeconds),
-    getSubmission: async (id) => {
+    createFeedback: submit('/feedbacks') as Submit<FeedbackSubmission, FeedbackCreated>,
+    identifyContact: submit('/contacts/identify') as Submit<ContactRecord>,
+    identifyAccount: submit('/accounts/identify') as Submit<AccountRecord>,
+    submitConversation: submit('/conversations') as Submit<Conversation>,
+    /** Requires an admin token. 404: no contact matches. */
+    purgeContact: submit('/contacts/purge') as Submit<PurgeRequest>,
+    /**
+     * Up to 500 submissions, with one result for each, in their order. Repeats only items that may be
+     * accepted later, so these are accepted after the others. A final refusal is a result, not an
+     * error.
+     */
+    submitBatch: (items: readonly BatchItem[], options?: Pick<CallOptions, 'waitSeconds'>) =>
+      submitTogether(connection, items, options?.waitSeconds),
+    /** The receipt of a submission. */
+    getSubmission: async (id: string): Promise<Receipt> => {
       const sent = { path: `/submissions/${encodeURIComponent(id)}` }
       return ((await send(connection, sent, patienceOf(connection))).body as SubmissionFound).submission
     },

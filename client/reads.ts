@@ -49,49 +49,35 @@ export type ChangesQuery = {
 /**
  * Reads, with a token of scope `read` or `admin`. A page can be short before the end of the list.
  */
-export type Reads = {
-  readonly listFeedbacks: (query?: FeedbackQuery) => Promise<FeedbackPage>
-  readonly getFeedback: (id: string) => Promise<Feedback>
-  readonly listCustomers: (query?: ListQuery) => Promise<CustomerPage>
-  readonly getCustomer: (id: string) => Promise<Customer>
-  readonly listAccounts: (query?: ListQuery) => Promise<AccountPage>
-  readonly getAccount: (id: string) => Promise<Account>
-  readonly listProjects: (query?: ListQuery) => Promise<ProjectPage>
-  readonly getProject: (id: string) => Promise<Project>
-  readonly listFeedbackCategories: (query?: ListQuery) => Promise<FeedbackCategoryPage>
-  readonly getFeedbackCategory: (id: string) => Promise<FeedbackCategory>
-  readonly listConversations: (query?: ListQuery) => Promise<StoredConversationPage>
-  /** The conversation with a page of its messages. */
-  readonly getConversation: (id: string, query?: ListQuery) => Promise<StoredConversationFound>
-  readonly listChanges: (query?: ChangesQuery) => Promise<ChangesPage>
-}
+export type Reads = ReturnType<typeof createReads>
 
-export const createReads = (connection: Connection): Reads => {
+type List<Page, Query = ListQuery> = (query?: Query) => Promise<Page>
+
+export const createReads = (connection: Connection) => {
   const read = async (path: string, query: object = {}, waitSeconds?: number): Promise<unknown> =>
     (await send(connection, { path: `${path}${queryText(query)}`, waitSeconds }, patienceOf(connection))).body
-  const list =
-    <Page>(path: string) =>
-    (query?: object) =>
-      read(path, query) as Promise<Page>
+  const list = (path: string) => (query?: object) => read(path, query)
   const one =
     <Found>(path: string, member: string) =>
     async (id: string): Promise<Found> =>
       ((await read(`${path}/${encodeURIComponent(id)}`)) as Record<string, Found>)[member]!
   return {
-    listFeedbacks: list('/feedbacks'),
-    getFeedback: one('/feedbacks', 'feedback'),
-    listCustomers: list('/customers'),
-    getCustomer: one('/customers', 'customer'),
-    listAccounts: list('/accounts'),
-    getAccount: one('/accounts', 'account'),
-    listProjects: list('/projects'),
-    getProject: one('/projects', 'project'),
-    listFeedbackCategories: list('/feedback-categories'),
-    getFeedbackCategory: one('/feedback-categories', 'feedbackCategory'),
-    listConversations: list('/conversations'),
-    getConversation: (id, query) =>
+    listFeedbacks: list('/feedbacks') as List<FeedbackPage, FeedbackQuery>,
+    getFeedback: one<Feedback>('/feedbacks', 'feedback'),
+    listCustomers: list('/customers') as List<CustomerPage>,
+    getCustomer: one<Customer>('/customers', 'customer'),
+    listAccounts: list('/accounts') as List<AccountPage>,
+    getAccount: one<Account>('/accounts', 'account'),
+    listProjects: list('/projects') as List<ProjectPage>,
+    getProject: one<Project>('/projects', 'project'),
+    listFeedbackCategories: list('/feedback-categories') as List<FeedbackCategoryPage>,
+    getFeedbackCategory: one<FeedbackCategory>('/feedback-categories', 'feedbackCategory'),
+    listConversations: list('/conversations') as List<StoredConversationPage>,
+    /** The conversation with a page of its messages. */
+    getConversation: (id: string, query?: ListQuery) =>
       read(`/conversations/${encodeURIComponent(id)}`, query) as Promise<StoredConversationFound>,
-    listChanges: ({ waitSeconds, ...query } = {}) => read('/changes', query, waitSeconds) as Promise<ChangesPage>,
+    listChanges: ({ waitSeconds, ...query }: ChangesQuery = {}) =>
+      read('/changes', query, waitSeconds) as Promise<ChangesPage>,
   }
 }
 

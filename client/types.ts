@@ -178,35 +178,6 @@ export type FreeObject = {
   readonly [key: string]: unknown
 }
 
-/** Which contacts to delete: by id, by email, or all that match either of them. One of the two is required; an email that is blank or a placeholder does not count. */
-export type PurgeRequest = PurgeById | PurgeByEmail
-
-/** Which contacts to delete: by the id that a source system gave the contact, and by the other member if it is present. */
-export type PurgeById = {
-  /** The id that a source system gave the contact. A placeholder is refused. */
-  readonly id: string
-  /** Email address of the contact, compared in canonical form. */
-  readonly email?: string | null | undefined
-  /** Searches this source system alone. If absent or null, all are searched. */
-  readonly source?: string | null | undefined
-}
-
-/** Which contacts to delete: by email, and by the other member if it is present. */
-export type PurgeByEmail = {
-  /** The id that a source system gave the contact. A placeholder is refused. */
-  readonly id?: string | null | undefined
-  /** Email address of the contact, compared in canonical form. */
-  readonly email: string
-  /** Searches this source system alone. If absent or null, all are searched. */
-  readonly source?: string | null | undefined
-}
-
-/** Submissions that are sent together. A purge cannot be one of them. */
-export type BatchRequest = {
-  /** The service accepts them in this order. */
-  readonly items: readonly BatchItem[]
-}
-
 /** A submission: an operation and its body. */
 export type BatchItem = FeedbackItem | ContactItem | AccountItem | ConversationItem
 
@@ -365,21 +336,12 @@ export type Receipt = {
   /** Of a purge that has ended: keyed hashes of the `id` and `email` that it asked for. */
   readonly identifiers?:
     | {
-        readonly [key: string]: string | null
+        /** Of the `id`; null without one. */
+        readonly id: string | null
+        /** Of the `email`; null without one. */
+        readonly email: string | null
       }
     | undefined
-}
-
-/** Why the request was turned away. */
-export type Error = {
-  /** A sentence for people. Programs should decide by the status. */
-  readonly error: string
-}
-
-/** Everything that is wrong with the request. */
-export type ValidationError = {
-  /** All problems at once, up to 100. The items of a batch share this number, and each refused item tells at least one. */
-  readonly error: readonly Problem[]
 }
 
 /** One thing that is wrong. */
@@ -532,24 +494,12 @@ export type FeedbackPage = {
   readonly next: string | null
 }
 
-/** One record. */
-export type FeedbackFound = {
-  /** The record. */
-  readonly feedback: Feedback
-}
-
 /** A page. */
 export type CustomerPage = {
   /** The records of this page; it can be empty. */
   readonly customers: readonly Customer[]
   /** The `next` for the following page; null at the end of the list. */
   readonly next: string | null
-}
-
-/** One record. */
-export type CustomerFound = {
-  /** The record. */
-  readonly customer: Customer
 }
 
 /** A page. */
@@ -560,12 +510,6 @@ export type AccountPage = {
   readonly next: string | null
 }
 
-/** One record. */
-export type AccountFound = {
-  /** The record. */
-  readonly account: Account
-}
-
 /** A page. */
 export type ProjectPage = {
   /** The records of this page; it can be empty. */
@@ -574,24 +518,12 @@ export type ProjectPage = {
   readonly next: string | null
 }
 
-/** One record. */
-export type ProjectFound = {
-  /** The record. */
-  readonly project: Project
-}
-
 /** A page. */
 export type FeedbackCategoryPage = {
   /** The records of this page; it can be empty. */
   readonly feedbackCategories: readonly FeedbackCategory[]
   /** The `next` for the following page; null at the end of the list. */
   readonly next: string | null
-}
-
-/** One record. */
-export type FeedbackCategoryFound = {
-  /** The record. */
-  readonly feedbackCategory: FeedbackCategory
 }
 
 /** A page. */
@@ -640,14 +572,25 @@ export type Change = {
   readonly mergedInto?: string | undefined
 }
 
-/** The process runs. */
-export type Alive = {
-  /** Always true. */
-  readonly alive: boolean
+/** Which contacts to delete: by id, by email, or all that match either of them. One of the two is required; an email that is blank or a placeholder does not count. */
+export type PurgeRequest = PurgeById | PurgeByEmail
+
+/** Which contacts to delete: by the id that a source system gave the contact, and by the other member if it is present. */
+export type PurgeById = {
+  /** The id that a source system gave the contact. A placeholder is refused. */
+  readonly id: string
+  /** Email address of the contact, compared in canonical form. */
+  readonly email?: string | null | undefined
+  /** Searches this source system alone. If absent or null, all are searched. */
+  readonly source?: string | null | undefined
 }
 
-/** Whether requests can be served. */
-export type Ready = {
-  /** True if Redis and Postgres answer and the process is not shutting down. */
-  readonly ready: boolean
+/** Which contacts to delete: by email, and by the other member if it is present. */
+export type PurgeByEmail = {
+  /** The id that a source system gave the contact. A placeholder is refused. */
+  readonly id?: string | null | undefined
+  /** Email address of the contact, compared in canonical form. */
+  readonly email: string
+  /** Searches this source system alone. If absent or null, all are searched. */
+  readonly source?: string | null | undefined
 }

@@ -28,9 +28,3 @@ export const batchItem = object({
 
 /** The body of a batch. The result of an item tells the problems of that item. */
 export const batchRequest = object({ items: list(v.unknown(), MAX_BATCH_ITEMS, 'items') })
-
-type ItemOf<O extends Batchable> = O extends Batchable
-  ? { operation: O; body: v.InferInput<(typeof BATCHABLE)[O]>; idempotencyKey?: string }
-  : never
-/** A batch as clients write it. */
-export type BatchRequest = { items: ItemOf<Batchable>[] }

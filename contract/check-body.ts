@@ -109,7 +109,7 @@ const problemOfIgnored = ({ path: at, fault }: IgnoredPart): Problem => {
 const MAX_PATH_CHARACTERS = 200
 
 /** A path for a message: cut if it is long. */
-export const shownPath = (path: string): string =>
+const shownPath = (path: string): string =>
   path.length <= MAX_PATH_CHARACTERS ? path : `${path.slice(0, MAX_PATH_CHARACTERS).toWellFormed()}…`
 
 /**

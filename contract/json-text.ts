@@ -1,35 +1,24 @@
 import type { JsonValue } from './json.ts'
-import { shownPath } from './check-body.ts'
-import { closingQuote, markLossyNumbers, NUMBER } from './lossy-numbers.ts'
 
-export type JsonProblem = {
-  /** Says what was expected and where. It never quotes the text. */
-  readonly message: string
-  /**
-   * Keys and indices joined by dots, in the form of valibot's getDotPath; empty for the whole text.
-   */
-  readonly path: string
-}
-
-export type ParsedJson = { readonly ok: true; readonly value: JsonValue } | ({ readonly ok: false } & JsonProblem)
+/** `problem` says what was expected. It never quotes the text. */
+export type ParsedJson = { readonly value: JsonValue } | { readonly problem: string }
 
 /**
  * Parses as JSON.parse does, but refuses a text that is nested deeper than `maxDepth`. A number
  * that JavaScript cannot keep becomes infinite, so that a caller that stores numbers can refuse it.
  * The time grows with the length of the text, and with nothing else.
  *
- * The scan knows positions, but costs several times as much as JSON.parse. It runs only on a text
- * with a problem. The errors come from the scan, since V8's quote the text and JavaScriptCore's
- * have no position.
+ * The problem does not say where the text is malformed: V8's errors quote the text, and
+ * JavaScriptCore's have no position.
  */
 export const parseJsonText = (text: string, maxDepth: number): ParsedJson => {
-  if (isDeeper(text, maxDepth)) return { ok: false, ...findProblem(text, maxDepth) }
+  if (isDeeper(text, maxDepth)) return { problem: `The body must be nested at most ${maxDepth} levels deep` }
   try {
     const value = JSON.parse(text) as JsonValue
     const kept = markLossyNumbers(text)
-    return { ok: true, value: kept === text ? value : (JSON.parse(kept) as JsonValue) }
+    return { value: kept === text ? value : (JSON.parse(kept) as JsonValue) }
   } catch {
-    return { ok: false, ...findProblem(text, maxDepth) }
+    return { problem: text.trim() === '' ? 'The body must be JSON and not empty' : 'The body must be valid JSON' }
   }
 }
 
@@ -52,109 +41,72 @@ const isDeeper = (text: string, maxDepth: number): boolean => {
   return false
 }
 
-type Cursor = {
-  readonly text: string
-  readonly maxDepth: number
-  /** The position of the next character, or of the syntax error. */
-  at: number
-  /** Indices, and keys in the form of the text, with quotes and escapes. */
-  readonly path: (string | number)[]
-  isTooDeep: boolean
-}
+/**
+ * Finds every number that JavaScript might not keep: 16 digits in a row, or a fraction with an
+ * exponent. Fifteen digits always fit. Within a string, digits match only after white space, a
+ * comma, a colon or a bracket, so most ids and hashes do not match. JSON.parse itself makes a
+ * number infinite that is too large.
+ */
+const DOUBTFUL_NUMBER = /(?:^|[[,: \t\r\n])-?(?:\d{16}|\d+\.\d+[eE])/
 
-/** The first problem of the text. The scan recurses `maxDepth` levels at most. */
-const findProblem = (text: string, maxDepth: number): JsonProblem => {
-  const cursor: Cursor = { text, maxDepth, at: 0, path: [], isTooDeep: false }
-  scan(cursor, SPACE)
-  if (scanValue(cursor)) scan(cursor, SPACE)
-  return cursor.isTooDeep
-    ? { message: `The body must be nested at most ${maxDepth} levels deep`, path: describePath(cursor.path) }
-    : { message: describeSyntaxError(cursor), path: '' }
-}
+/** JSON has no infinite numbers, but JSON.parse reads this as one. */
+const INFINITE = '1e999'
 
 /**
- * Each scan moves the cursor past its piece of the text and returns true. At an error it leaves the
- * cursor there and returns false.
+ * The same valid JSON text with an infinite number in place of every integer that JavaScript would
+ * change. The reviver of JSON.parse knows the source of a number, too, but V8 takes many times as
+ * long with one: a single large body would block a process on Deno for a second.
  */
-const scan = (cursor: Cursor, piece: RegExp): boolean => {
-  piece.lastIndex = cursor.at
-  if (!piece.test(cursor.text)) return false
-  cursor.at = piece.lastIndex
-  return true
-}
-
-const SPACE = /[ \n\r\t]*/y
-const COLON = /:[ \n\r\t]*/y
-const QUOTE = /"/y
-const WORD = new RegExp(`true|false|null|${NUMBER.source}`, 'y')
-/** JSON writes control characters as escapes. */
-// oxlint-disable-next-line no-control-regex -- the pattern is about control characters
-const CHARACTERS = /[^"\\\0-\x1f]+|\\(?:["\\/bfnrt]|u[\dA-Fa-f]{4})/y
-
-const scanValue = (cursor: Cursor): boolean => {
-  switch (cursor.text.charAt(cursor.at)) {
-    case '{':
-      return scanContainer(cursor, '}')
-    case '[':
-      return scanContainer(cursor, ']')
-    case '"':
-      return scanString(cursor)
-    default:
-      return scan(cursor, WORD)
+const markLossyNumbers = (text: string): string => {
+  if (!DOUBTFUL_NUMBER.test(text)) return text
+  let result = ''
+  let taken = 0
+  for (let at = 0; at < text.length; at++) {
+    if (text[at] === '"') at = closingQuote(text, at)
+    NUMBER.lastIndex = at
+    if (!NUMBER.test(text)) continue
+    if (isChanged(text.slice(at, NUMBER.lastIndex))) {
+      result += text.slice(taken, at) + INFINITE
+      taken = NUMBER.lastIndex
+    }
+    at = NUMBER.lastIndex - 1
   }
+  return result + text.slice(taken)
 }
 
-const scanContainer = (cursor: Cursor, closing: '}' | ']'): boolean => {
-  const { text, maxDepth, path } = cursor
-  cursor.isTooDeep = path.length >= maxDepth
-  if (cursor.isTooDeep) return false
-  cursor.at++
-  scan(cursor, SPACE)
-  if (text[cursor.at] === closing) {
-    cursor.at++
-    return true
+/** A number at the position `lastIndex`. */
+const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y
+
+const closingQuote = (text: string, opening: number): number => {
+  for (let quote = text.indexOf('"', opening + 1); quote !== -1; quote = text.indexOf('"', quote + 1)) {
+    let before = quote - 1
+    while (text[before] === '\\') before--
+    if ((quote - before) % 2 === 1) return quote
   }
-  for (let index = 0; ; index++) {
-    const key = closing === '}' ? scanKey(cursor) : index
-    if (key === undefined) return false
-    path.push(key)
-    if (!scanValue(cursor)) return false
-    path.pop()
-    scan(cursor, SPACE)
-    const next = text[cursor.at]
-    if (next !== ',' && next !== closing) return false
-    cursor.at++
-    if (next === closing) return true
-    scan(cursor, SPACE)
-  }
+  return -1
 }
 
-const scanKey = (cursor: Cursor): string | undefined => {
-  const start = cursor.at
-  if (!scanString(cursor)) return undefined
-  const key = cursor.text.slice(start, cursor.at)
-  scan(cursor, SPACE)
-  return scan(cursor, COLON) ? key : undefined
+/** JavaScript keeps every literal of at most this length. */
+const ALWAYS_KEPT_DIGITS = 15
+
+/** Whether JavaScript would change this integer. */
+const isChanged = (literal: string): boolean => {
+  if (literal.length <= ALWAYS_KEPT_DIGITS) return false
+  const number = Number(literal)
+  if (!Number.isFinite(number)) return false
+  // JavaScript must write the number in its original form: 2^60 is a double, but is written as
+  // 1152921504606847000.
+  const given = significandOf(literal)
+  return given.isInteger && given.digits !== significandOf(String(number)).digits
 }
 
-/** One pattern for a whole string would keep a state for each character of a large text. */
-const scanString = (cursor: Cursor): boolean => {
-  if (!scan(cursor, QUOTE)) return false
-  while (scan(cursor, CHARACTERS));
-  return scan(cursor, QUOTE)
-}
-
-const describePath = (path: readonly (string | number)[]): string =>
-  shownPath(path.map((part) => (typeof part === 'string' ? (JSON.parse(part) as string) : part)).join('.'))
-
-const describeSyntaxError = ({ text, at }: Cursor): string => {
-  if (text.trim() === '') return 'The body must be JSON and not empty'
-  if (at >= text.length) return 'The body must be valid JSON, which it is not at the end'
-  let line = 1
-  let start = 0
-  for (let end = text.indexOf('\n'); end !== -1 && end < at; end = text.indexOf('\n', start)) {
-    line++
-    start = end + 1
-  }
-  return `The body must be valid JSON, which it is not at line ${line}, column ${at - start + 1}`
+/** The digits without leading or trailing zeros, and whether the number is an integer. */
+const significandOf = (literal: string): { digits: string; isInteger: boolean } => {
+  const [significand = '', exponent = '0'] = literal.toLowerCase().split('e')
+  const [integer = '', fraction = ''] = significand.replace('-', '').split('.')
+  const digits = (integer + fraction).replace(/^0+/, '')
+  // A loop, since /0+$/ takes quadratic time on a long run of zeros inside the digits.
+  let end = digits.length
+  while (digits[end - 1] === '0') end--
+  return { digits: digits.slice(0, end), isInteger: Number(exponent) + digits.length - end >= fraction.length }
 }

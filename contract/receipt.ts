@@ -1,26 +1,68 @@
+import * as v from 'valibot'
+import { about } from './fields.ts'
 import type { Operation } from './submission.ts'
 
-export type SubmissionState = 'queued' | 'applied' | 'superseded' | 'purged' | 'dead'
-
-/** Keyed hashes (`HASH_KEY`) of the identifiers in a purge request; null for an absent one. */
-export type PurgeIdentifiers = { id: string | null; email: string | null }
-
-/** Webhooks of the workspace, and how many have confirmed the whole purge. */
-export type PurgeConsumers = { total: number; confirmed: number }
-
-/**
- * The state of a submission, without personal data. Times are RFC 3339 in UTC. Only the receipt of
- * a purge has `identifiers`, `consumers` and `counts`, the removed rows by table.
- */
-export type Receipt = {
-  id: string
-  operation: Operation
-  state: SubmissionState
-  attempts: number
-  acceptedAt: string
-  finishedAt: string | null
-  error: string | null
-  counts?: Record<string, number>
-  identifiers?: PurgeIdentifiers
-  consumers?: PurgeConsumers
+const OPERATIONS: Readonly<Record<Operation, string>> = {
+  create_feedback: 'POST /feedbacks',
+  identify_contact: 'POST /contacts/identify',
+  identify_account: 'POST /accounts/identify',
+  submit_conversation: 'POST /conversations',
+  purge_contact: 'POST /contacts/purge',
 }
+
+const STATES = {
+  queued: 'waits to be applied, or is a purge whose records are being removed',
+  applied: 'is stored',
+  superseded: 'replayed after it was dead, and left without effect because a newer submission had replaced its record',
+  purged: 'removed before it was applied, by a purge or with its workspace',
+  dead: 'set aside with a reason; operators can have it processed again',
+}
+export type SubmissionState = keyof typeof STATES
+
+/** An enumeration whose description explains each value. */
+const enumeration = <Value extends string>(description: string, meanings: Readonly<Record<Value, string>>) =>
+  about(
+    v.picklist(Object.keys(meanings) as Value[]),
+    `${description} ${Object.entries(meanings)
+      .map(([value, meaning]) => `\`${value}\`: ${String(meaning)}`)
+      .join('; ')}.`,
+  )
+
+export const submissionState = enumeration('What became of the submission.', STATES)
+const count = v.pipe(v.number(), v.integer(), v.minValue(0))
+const consumerCount = about(count, 'How many.')
+const time = v.pipe(v.string(), v.metadata({ format: 'date-time' }))
+
+/** The state of a submission. Times are RFC 3339 in UTC. */
+export const receipt = about(
+  v.object({
+    id: about(v.pipe(v.string(), v.uuid()), 'The id that came in `Submission-Id`.'),
+    operation: enumeration('The operation of the submission.', OPERATIONS),
+    state: submissionState,
+    attempts: about(count, 'How often processing was begun.'),
+    acceptedAt: about(time, 'When it was accepted.'),
+    finishedAt: about(v.nullable(time), 'When it reached its final state; null while it is queued.'),
+    error: about(v.nullable(v.string()), 'Why it is dead, without personal data; null otherwise.'),
+    counts: about(
+      v.exactOptional(v.record(v.string(), count)),
+      'Of a purge that has ended: the number of removed records, by kind.',
+    ),
+    consumers: about(
+      v.exactOptional(v.object({ total: consumerCount, confirmed: consumerCount })),
+      'Of a purge that has ended: the webhooks of the workspace, and how many have confirmed all that it removed.',
+    ),
+    identifiers: about(
+      v.exactOptional(
+        v.object({
+          id: about(v.nullable(v.string()), 'Of the `id`; null without one.'),
+          email: about(v.nullable(v.string()), 'Of the `email`; null without one.'),
+        }),
+      ),
+      'Of a purge that has ended: keyed hashes of the `id` and `email` that it asked for.',
+    ),
+  }),
+  'What became of an accepted submission. Nothing in it is personal.',
+)
+export type Receipt = v.InferOutput<typeof receipt>
+export type PurgeIdentifiers = NonNullable<Receipt['identifiers']>
+export type PurgeConsumers = NonNullable<Receipt['consumers']>

@@ -1,5 +1,4 @@
 import { hash, randomBytes } from 'node:crypto'
-import { Buffer } from 'node:buffer'
 import { type HashKey, keyedHash } from './identity/keys.ts'
 
 const PREFIX = 'fbi_'
@@ -42,6 +41,6 @@ export const tokenHash = (token: string): string => hash('sha256', token)
  * secret.
  */
 export const webhookSecret = (hashKey: HashKey, webhookId: string, version: number): string => {
-  const secret = Buffer.from(keyedHash(hashKey, JSON.stringify(['webhook', webhookId, version]), 'hex'), 'hex')
+  const secret = keyedHash(hashKey, JSON.stringify(['webhook', webhookId, version]))
   return `whsec_${secret.toString('base64')}`
 }

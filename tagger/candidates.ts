@@ -1,6 +1,6 @@
 import { canBeTag, isDoubtful } from './can-be-tag.ts'
 import type { Candidate } from './candidate.ts'
-import { findAction, findFailure, findInverted, findLoneEvent, type Rearranged } from './events.ts'
+import { findAction, findFailure, findInverted, findLoneEvent, range, type Rearranged } from './events.ts'
 import { ENGLISH_COMPOUNDS } from './english-words.ts'
 import { hashTerm } from './memory.ts'
 import { isAside, isDenied, isFailing, isLeading, isLocated, isInsideLonger } from './clause.ts'
@@ -77,12 +77,6 @@ const keyOfSpan = ({ traits }: Reading, { start, end }: Span): string => {
   let key = traits[start]?.stem ?? ''
   for (let at = start + 1; at < end; at++) key += ` ${traits[at]?.stem ?? ''}`
   return key
-}
-
-const range = (start: number, end: number): number[] => {
-  const order: number[] = []
-  for (let at = start; at < end; at++) order.push(at)
-  return order
 }
 
 type New = {

@@ -78,7 +78,12 @@ const isObject = ({ traits }: Reading, at: number): boolean => {
   return part !== undefined && isNounLike(part) && part.isListed
 }
 
-const range = (start: number, end: number): number[] => Array.from({ length: end - start }, (_, at) => start + at)
+/** The indices from `start` to before `end`, by a loop, since this runs for each new phrase. */
+export const range = (start: number, end: number): number[] => {
+  const order: number[] = []
+  for (let at = start; at < end; at++) order.push(at)
+  return order
+}
 
 /**
  * Finds a subject with its failure: `the card was declined`: card decline; `exports keep failing`:

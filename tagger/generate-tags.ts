@@ -3,6 +3,7 @@ import { findCandidates } from './candidates.ts'
 import { choose } from './choose.ts'
 import { dropNoise } from './drop-noise.ts'
 import { findLexicon } from './language.ts'
+import type { Lexicon } from './lexicon.ts'
 import type { Memory } from './memory.ts'
 import { findStrange, hideAfterCues, hideStrange, type Strange, withoutOwnWords } from './names.ts'
 import { MAX_HTML_CHARACTERS, reduceHtml } from './reduce-html.ts'
@@ -51,7 +52,10 @@ export const analyse = (text: string, language?: string): Analysis => {
   const tokenized = tokenize(dropNoise(messages.map(reduceHtml)))
   const lexicon = findLexicon(tokenized, language)
   const tokens = hideAfterCues(unifyVariants(tokenized, lexicon), lexicon)
-  const strange = findStrange(tokens, lexicon)
+  return readPhrases(tokens, lexicon, findStrange(tokens, lexicon))
+}
+
+const readPhrases = (tokens: readonly Token[], lexicon: Lexicon, strange: Strange): Analysis => {
   const reading = read(hideStrange(tokens, lexicon, strange), lexicon)
   return { tokens, strange, reading, candidates: findCandidates(reading) }
 }
@@ -65,7 +69,5 @@ export const withOwnWords = (analysis: Analysis, memory: Memory): Analysis => {
   const { tokens, strange, reading } = analysis
   if (strange.places.size === 0) return analysis
   const left = withoutOwnWords({ tokens, strange, lexicon: reading.lexicon }, memory)
-  if (left.places.size === strange.places.size) return analysis
-  const freed = read(hideStrange(tokens, reading.lexicon, left), reading.lexicon)
-  return { tokens, strange: left, reading: freed, candidates: findCandidates(freed) }
+  return left.places.size === strange.places.size ? analysis : readPhrases(tokens, reading.lexicon, left)
 }

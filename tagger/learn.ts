@@ -1,6 +1,7 @@
 import { hashInTag, hashTerm, type Delta, newMemory, type TermCounts } from './memory.ts'
 import type { Analysis } from './generate-tags.ts'
 import { traitsOf } from './lexicon.ts'
+import { isAfterDeterminer } from './names.ts'
 import { keyOfTag } from './tag-key.ts'
 
 /**
@@ -62,8 +63,7 @@ export const strangeKeys = ({ reading, tokens, strange }: Analysis): Map<string,
   for (const at of strange.places) {
     const token = tokens[at]
     if (token?.kind !== 'word' || keys.size >= MAX_LEARNED_TERMS) continue
-    const before = tokens[at - 1]
-    const isDetermined = before?.kind === 'word' && reading.lexicon.determiners.has(before.text)
+    const isDetermined = isAfterDeterminer(tokens, at, reading.lexicon)
     const { stem } = traitsOf(reading.lexicon, token.text)
     keys.set(stem, isDetermined || keys.get(stem) === true)
   }

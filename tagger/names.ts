@@ -148,7 +148,7 @@ const isOwnWord = (memory: Memory, lexicon: Lexicon, word: string): boolean => {
   return counts !== undefined && counts.texts >= MIN_TEXTS_OF_OWN_WORD && counts.determined >= counts.texts / 2
 }
 
-const isAfterDeterminer = (tokens: readonly Token[], at: number, lexicon: Lexicon): boolean => {
+export const isAfterDeterminer = (tokens: readonly Token[], at: number, lexicon: Lexicon): boolean => {
   const before = tokens[at - 1]
   return before?.kind === 'word' && lexicon.determiners.has(before.text)
 }

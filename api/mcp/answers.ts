@@ -1,7 +1,8 @@
 import * as v from 'valibot'
 import type { AccountRow, FeedbackContext } from '../../db/reads/context.ts'
 import type { Dimension } from '../../db/reads/insights.ts'
-import { NOTICE, quoteOf, quoteSchema, shown, type Sight } from './quote.ts'
+import type { ConversationRecord, FeedbackRecord, MessageRecord } from '../reads/records.ts'
+import { quoteOf, quoteSchema, shown, type Sight } from './quote.ts'
 
 /** In lists. A single record has more. */
 const LISTED_CHARACTERS = 600
@@ -10,7 +11,6 @@ const MOST_TAGS = 10
 const MOST_LABEL_CHARACTERS = 512
 const MOST_JSON_CHARACTERS = 4_000
 
-export const notice = v.literal(NOTICE)
 export const nextPage = v.pipe(v.nullable(v.string()), v.description('Leads to the next page; null at the end.'))
 const average = v.nullable(v.number())
 
@@ -57,20 +57,6 @@ export const customer = v.strictObject({
   properties: v.optional(v.string()),
 })
 
-/** A feedback as the reads of the service answer it, as far as agents see it. */
-type FeedbackRecord = {
-  id: string
-  description: string
-  title?: string
-  createdAt: string
-  source: string
-  rating?: number
-  tags?: string[]
-  customerId?: string
-  accountId?: string
-  projectId?: string
-}
-
 export const label = (text: string, sight: Sight): string => shown(text, MOST_LABEL_CHARACTERS, sight).text
 
 /** The members that have a value. */
@@ -83,7 +69,7 @@ export const feedbackOf = (
   most = LISTED_CHARACTERS,
 ): v.InferOutput<typeof feedbackItem> => {
   const { id, description, title, tags = [], ...record } = given as FeedbackRecord
-  const { createdAt, source, rating, customerId, accountId, projectId } = record
+  const { createdAt, source = '', rating, customerId, accountId, projectId } = record
   return present({
     id,
     createdAt,
@@ -139,20 +125,6 @@ export const customerOf = (
     email: personal(email, sight),
     properties: personal(properties, sight),
   })
-
-/** A conversation or a message as the reads of the service answer it. */
-type ConversationRecord = {
-  id: string
-  title?: string
-  source: string
-  externalId: string
-  rating?: number
-  tags?: string[]
-  createdAt: string
-  customerIds: string[]
-  properties: object
-}
-type MessageRecord = { id: string; incoming: boolean; content: string; customerId?: string; createdAt: string }
 
 const MOST_CUSTOMERS = 20
 

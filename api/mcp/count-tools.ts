@@ -2,10 +2,9 @@ import * as v from 'valibot'
 import { instantOf } from '../../contract/date-time.ts'
 import { DIMENSION_NAMES } from '../../db/reads/insights.ts'
 import { isRefusal } from '../refusal.ts'
-import { change, feedbackItem, figures, group, notice } from './answers.ts'
+import { change, feedbackItem, figures, group } from './answers.ts'
 import { compareIn, countIn, findFeedback } from './agent-read.ts'
-import { days, filters, filtersOf, groupLimit, limit, span, time, words } from './inputs.ts'
-import { NOTICE } from './quote.ts'
+import { days, filters, filtersOf, groupLimit, limit, searchedWords, span, time } from './inputs.ts'
 import { defineTool } from './tool.ts'
 
 const MS_PER_DAY = 86_400_000
@@ -21,16 +20,15 @@ export const countTool = defineTool({
     'Counts feedback that matches all given filters, with the average rating: in all, and by tag, week (from Monday, ' +
     'UTC, the latest first), account, project, source or rating. A feedback counts once for each of its tags. Weeks ' +
     'without feedback are left out. Use its figures as they are, and do not estimate others.',
-  input: v.strictObject({ by: dimension, words: v.optional(words), ...filters, ...span, limit: groupLimit }),
+  input: v.strictObject({ by: dimension, words: v.optional(searchedWords), ...filters, ...span, limit: groupLimit }),
   output: v.strictObject({
-    notice,
     ...figures,
     groups: v.array(group),
     moreGroups: v.pipe(v.number(), v.description('How many further groups there are.')),
   }),
   run: async (asked, { by, limit: most, ...given }) => {
     const counts = await countIn(asked, { by, filters: filtersOf(given), limit: most })
-    return isRefusal(counts) ? counts : { answer: { notice: NOTICE, ...counts }, records: counts.feedback }
+    return isRefusal(counts) ? counts : { answer: counts, records: counts.feedback }
   },
 })
 
@@ -43,7 +41,7 @@ export const whatsNew = defineTool({
     'What customers have said since a time: how much feedback, its most frequent tags, and the newest of it. ' +
     'compare_periods tells what has grown.',
   input: v.strictObject({ since: time('Feedback from this time on.'), limit }),
-  output: v.strictObject({ notice, ...figures, topTags: v.array(group), newest: v.array(feedbackItem) }),
+  output: v.strictObject({ ...figures, topTags: v.array(group), newest: v.array(feedbackItem) }),
   run: async (asked, { since, limit: most }) => {
     const wanted = filtersOf({ createdFrom: since })
     const counts = await countIn(asked, { by: 'tag', filters: wanted, limit: TOP_TAGS })
@@ -51,7 +49,7 @@ export const whatsNew = defineTool({
     const page = await findFeedback(asked, wanted, { limit: most })
     if (isRefusal(page)) return page
     const { groups: topTags, moreGroups: _, ...all } = counts
-    return { answer: { notice: NOTICE, ...all, topTags, newest: page.feedback }, records: page.feedback.length }
+    return { answer: { ...all, topTags, newest: page.feedback }, records: page.feedback.length }
   },
 })
 
@@ -68,11 +66,11 @@ export const comparePeriods = defineTool({
     by: dimension,
     days,
     until: v.optional(time('The end of the later span; now if left out.')),
-    words: v.optional(words),
+    words: v.optional(searchedWords),
     ...filters,
     limit: groupLimit,
   }),
-  output: v.strictObject({ notice, before: spanCount, after: spanCount, grows: changes, falls: changes }),
+  output: v.strictObject({ before: spanCount, after: spanCount, grows: changes, falls: changes }),
   run: async (asked, { by, days: length, until, limit: most, ...given }) => {
     const end = until === undefined ? asked.now().getTime() : instantOf(until) / 1_000
     const at = (spans: number): string =>
@@ -83,6 +81,6 @@ export const comparePeriods = defineTool({
     if (isRefusal(found)) return found
     const before = { from, to: splitAt, feedback: found.before }
     const after = { from: splitAt, to, feedback: found.after }
-    return { answer: { notice: NOTICE, ...found, before, after }, records: found.before + found.after }
+    return { answer: { ...found, before, after }, records: found.before + found.after }
   },
 })

@@ -1,35 +1,18 @@
 import * as v from 'valibot'
 import { isDateTime, postgresDateTime } from '../../contract/date-time.ts'
-import { asOwnId } from '../../contract/identity/keys.ts'
-import { MAX_AMOUNT, MAX_IDENTIFIER_CHARACTERS, MAX_TAG_CHARACTERS } from '../../contract/limits.ts'
+import { MAX_AMOUNT, MAX_TAG_CHARACTERS } from '../../contract/limits.ts'
 import type { FeedbackFilters } from '../../db/reads/lists.ts'
+import { identifier, ownId, textOfAtMost, words } from '../reads/parameters.ts'
 
 const MOST_RECORDS = 20
 const MOST_GROUPS = 50
-const MOST_WORDS = 20
 const MOST_TAGS = 10
-
-const text = (most: number, description: string) =>
-  v.pipe(
-    v.string(),
-    v.minLength(1, `text of 1 to ${most} characters`),
-    v.maxLength(most, `text of 1 to ${most} characters`),
-    v.description(description),
-  )
 
 const wholeNumber = (most: number, usual: number, description: string) => {
   const expected = `a whole number from 1 to ${most}`
   const value = v.pipe(v.number(), v.integer(expected), v.minValue(1, expected), v.maxValue(most, expected))
   return v.optional(v.pipe(value, v.description(description)), usual)
 }
-
-export const ownId = (description: string) =>
-  v.pipe(
-    v.string(),
-    v.description(description),
-    v.check((value) => asOwnId(value) !== undefined, 'an id of this service'),
-    v.transform((value) => asOwnId(value)!),
-  )
 
 const DAY = /^\d{4}-\d{2}-\d{2}$/
 
@@ -54,21 +37,10 @@ const rating = (description: string) =>
     ),
   )
 
-export const identifier = (description: string) => text(MAX_IDENTIFIER_CHARACTERS, description)
-export const tag = text(MAX_TAG_CHARACTERS, 'A tag, exactly as count_feedback by tag has it.')
-
-export const words = v.pipe(
-  text(
-    MAX_IDENTIFIER_CHARACTERS,
-    'Words that must all occur in title or description, in any case, also as parts of words. Try one word, and other languages.',
-  ),
-  v.check((value) => {
-    const count = wordsOf(value).length
-    return count >= 1 && count <= MOST_WORDS
-  }, `1 to ${MOST_WORDS} words`),
+export const tag = textOfAtMost(MAX_TAG_CHARACTERS, 'A tag, exactly as count_feedback by tag has it.')
+export const searchedWords = words(
+  'Words that must all occur in title or description, in any case, also as parts of words. Try one word, and other languages.',
 )
-
-const wordsOf = (value: string): string[] => value.split(/\s+/u).filter((word) => word !== '')
 
 export const limit = wholeNumber(MOST_RECORDS, 10, 'The most records of the answer.')
 export const groupLimit = wholeNumber(MOST_GROUPS, 20, 'The most groups of the answer.')
@@ -108,7 +80,7 @@ export const filters = {
   ...ratings,
 }
 
-const allFilters = v.partial(v.object({ words, ...filters, ...span }))
+const allFilters = v.partial(v.object({ words: searchedWords, ...filters, ...span }))
 
 export const filtersOf = (given: v.InferOutput<typeof allFilters>): FeedbackFilters => ({
   source: given.source,
@@ -120,5 +92,5 @@ export const filtersOf = (given: v.InferOutput<typeof allFilters>): FeedbackFilt
   ratingMax: given.ratingMax,
   createdFrom: given.createdFrom,
   createdTo: given.createdTo,
-  q: given.words === undefined ? undefined : wordsOf(given.words),
+  q: given.words,
 })

@@ -1,13 +1,13 @@
 import * as v from 'valibot'
 import type { FeedbackFilters } from '../../db/reads/lists.ts'
 import { isRefusal, type Refusal } from '../refusal.ts'
-import { conversationItem, conversationOf, feedbackItem, nextPage, notice } from './answers.ts'
+import { conversationItem, conversationOf, feedbackItem, nextPage } from './answers.ts'
 import { type AgentRead, type FeedbackPage, findFeedback, findRecords } from './agent-read.ts'
-import { filters, filtersOf, limit, next, order, ratings, span, tag, words } from './inputs.ts'
-import { NOTICE, quoteSchema } from './quote.ts'
+import { filters, filtersOf, limit, next, order, ratings, searchedWords, span, tag } from './inputs.ts'
+import { quoteSchema } from './quote.ts'
 import { type Answered, defineTool } from './tool.ts'
 
-const feedbackPage = v.strictObject({ notice, feedback: v.array(feedbackItem), next: nextPage })
+const feedbackPage = v.strictObject({ feedback: v.array(feedbackItem), next: nextPage })
 
 const pageOf = async (
   asked: AgentRead,
@@ -15,7 +15,7 @@ const pageOf = async (
   page: FeedbackPage,
 ): Promise<Answered<v.InferOutput<typeof feedbackPage>> | Refusal> => {
   const found = await findFeedback(asked, wanted, page)
-  return isRefusal(found) ? found : { answer: { notice: NOTICE, ...found }, records: found.feedback.length }
+  return isRefusal(found) ? found : { answer: found, records: found.feedback.length }
 }
 
 export const searchFeedback = defineTool({
@@ -24,7 +24,7 @@ export const searchFeedback = defineTool({
   description:
     'Finds feedback in which all given words occur, the newest first. For how many there are, use count_feedback ' +
     'with the same words. A page can be short although `next` is there: go on with it.',
-  input: v.strictObject({ words, ...filters, ...span, limit, next }),
+  input: v.strictObject({ words: searchedWords, ...filters, ...span, limit, next }),
   output: feedbackPage,
   run: (asked, given) => pageOf(asked, filtersOf(given), given),
 })
@@ -46,7 +46,6 @@ export const quotesForTag = defineTool({
   description: 'What customers said about a topic in their own words: feedback with a tag, the newest first.',
   input: v.strictObject({ tag, ...ratings, ...span, limit, next }),
   output: v.strictObject({
-    notice,
     quotes: v.array(v.strictObject({ createdAt: v.string(), rating: v.optional(v.number()), quote: quoteSchema })),
     next: nextPage,
   }),
@@ -58,7 +57,7 @@ export const quotesForTag = defineTool({
       ...(rating !== undefined && { rating }),
       quote,
     }))
-    return { answer: { notice: NOTICE, quotes, next: page.next }, records: quotes.length }
+    return { answer: { quotes, next: page.next }, records: quotes.length }
   },
 })
 
@@ -67,12 +66,12 @@ export const listConversations = defineTool({
   title: 'List conversations',
   description: 'Lists conversations with customers by their titles. get_conversation has the messages.',
   input: v.strictObject({ order, limit, next }),
-  output: v.strictObject({ notice, conversations: v.array(conversationItem), next: nextPage }),
+  output: v.strictObject({ conversations: v.array(conversationItem), next: nextPage }),
   run: async (asked, { order: first, limit: most, next: from }) => {
     const list = { kind: 'conversation', limit: most, isOldest: first === 'oldest', filters: {} } as const
     const page = await findRecords(asked, list, from)
     if (isRefusal(page)) return page
     const conversations = page.records.map((record) => conversationOf(record, asked.sight))
-    return { answer: { notice: NOTICE, conversations, next: page.next }, records: conversations.length }
+    return { answer: { conversations, next: page.next }, records: conversations.length }
   },
 })

@@ -14,6 +14,7 @@ import type { AgentRead } from './agent-read.ts'
 import { comparePeriods, countTool, whatsNew } from './count-tools.ts'
 import { listConversations, listFeedback, quotesForTag, searchFeedback } from './list-tools.ts'
 import { registerPrompts } from './prompts.ts'
+import { NOTICE } from './quote.ts'
 import { accountStory, getConversation, getFeedback, readAccount, readFeedback } from './record-tools.ts'
 import type { Answered, Tool } from './tool.ts'
 
@@ -104,7 +105,7 @@ const registerResource = (
 
 type Call = { name: string; given: unknown; run: (asked: AgentRead, given: unknown) => Promise<Answered | Refusal> }
 
-/** Faults are logged without content. */
+/** Every answer begins with the notice. Faults are logged without content. */
 const answer = async (asked: AgentRead, called: Called, { name, given, run }: Call): Promise<Answered | Refusal> => {
   const { workspaceId, request, dependencies } = asked
   const outcome = await run(asked, given).catch((error: unknown): Refusal => {
@@ -113,7 +114,7 @@ const answer = async (asked: AgentRead, called: Called, { name, given, run }: Ca
   })
   const isRefused = isRefusal(outcome)
   called({ tool: name, result: isRefused ? outcome.refused : 'answered', records: isRefused ? 0 : outcome.records })
-  return outcome
+  return isRefused ? outcome : { ...outcome, answer: { notice: NOTICE, ...outcome.answer } }
 }
 
 const OUT_OF_TIME = 'The database did not answer in time. Ask for less: a shorter period, or one more filter.'

@@ -1,6 +1,7 @@
 import type { McpServer } from '@modelcontextprotocol/server'
 import * as v from 'valibot'
-import { identifier, tag } from './inputs.ts'
+import { identifier } from '../reads/parameters.ts'
+import { tag } from './inputs.ts'
 import { toolSchema } from './tool.ts'
 
 const RULES =

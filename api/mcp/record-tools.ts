@@ -1,5 +1,6 @@
 import * as v from 'valibot'
 import { isRefusal, type Refusal } from '../refusal.ts'
+import { identifier, ownId } from '../reads/parameters.ts'
 import { findRecord, withPermit } from '../reads/reads.ts'
 import {
   account,
@@ -16,14 +17,12 @@ import {
   messageItem,
   messageOf,
   nextPage,
-  notice,
   personal,
   present,
   SINGLE_CHARACTERS,
 } from './answers.ts'
 import { type AgentRead, countIn, findFeedback, findRecords } from './agent-read.ts'
-import { identifier, limit, next, order, ownId } from './inputs.ts'
-import { NOTICE } from './quote.ts'
+import { limit, next, order } from './inputs.ts'
 import { type Answered, defineTool } from './tool.ts'
 
 const OTHERS = 5
@@ -32,7 +31,6 @@ const TOP_GROUPS = 10
 const NO_SUCH_RECORD: Refusal = { refused: 'no-such-record' }
 
 const oneFeedback = v.strictObject({
-  notice,
   feedback: feedbackItem,
   customer: v.optional(customer),
   account: v.optional(account),
@@ -59,7 +57,6 @@ export const readFeedback = async (
   const others = from ? await findFeedback(asked, { customerId: from.id }, { limit: OTHERS + 1 }) : { feedback: [] }
   if (isRefusal(others)) return others
   const answer = present({
-    notice: NOTICE,
     feedback: feedbackOf(JSON.parse(found.json), sight, SINGLE_CHARACTERS),
     customer: from && customerOf(from, sight),
     account: context.account && accountOf(context.account, sight),
@@ -82,7 +79,6 @@ export const getFeedback = defineTool({
 })
 
 const story = v.strictObject({
-  notice,
   account,
   customers: v.pipe(v.number(), v.description('The number of customers (people) of the account.')),
   ...figures,
@@ -111,7 +107,6 @@ export const readAccount = async (
   if (isRefusal(latest)) return latest
   const { groups: topTags, moreGroups: _, ...all } = counts
   const answer = {
-    notice: NOTICE,
     account: accountOf(found, sight),
     customers: found.customers,
     ...all,
@@ -160,7 +155,6 @@ export const getConversation = defineTool({
     next,
   }),
   output: v.strictObject({
-    notice,
     conversation: conversationItem,
     messages: v.array(messageItem),
     next: nextPage,
@@ -177,7 +171,6 @@ export const getConversation = defineTool({
     const page = await findRecords(asked, list, from)
     if (isRefusal(page)) return page
     const answer = {
-      notice: NOTICE,
       conversation: conversationOf(JSON.parse(found.json), asked.sight),
       messages: page.records.map((record) => messageOf(record, asked.sight)),
       next: page.next,

@@ -3,6 +3,7 @@ import { toJsonSchema } from '@valibot/to-json-schema'
 import * as v from 'valibot'
 import type { Refusal } from '../refusal.ts'
 import type { AgentRead } from './agent-read.ts'
+import { NOTICE } from './quote.ts'
 
 /** `records`: how many records the answer shows or counts, for the log. */
 export type Answered<Answer extends object = object> = { answer: Answer; records: number }
@@ -17,8 +18,8 @@ export type Tool = {
   run: (asked: AgentRead, input: unknown) => Promise<Answered | Refusal>
 }
 
-/** Defines a tool. The compiler checks its answer against its schema. */
-export const defineTool = <I extends v.GenericSchema, O extends v.GenericSchema<object>>({
+/** Defines a tool. The compiler checks its answer against its schema, which has no notice. */
+export const defineTool = <I extends v.GenericSchema, O extends v.StrictObjectSchema<v.ObjectEntries, undefined>>({
   input,
   output,
   run,
@@ -30,7 +31,7 @@ export const defineTool = <I extends v.GenericSchema, O extends v.GenericSchema<
 }): Tool => ({
   ...named,
   input: toolSchema(input),
-  output: toolSchema(output),
+  output: toolSchema(v.strictObject({ notice: v.literal(NOTICE), ...output.entries })),
   run: (asked, given) => run(asked, given),
 })
 

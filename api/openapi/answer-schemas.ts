@@ -1,146 +1,118 @@
-import type { Operation } from '../../contract/submission.ts'
-import type { JsonObject, JsonValue } from '../../contract/json.ts'
+import * as v from 'valibot'
+import { about } from '../../contract/fields.ts'
 import { MAX_REPORTED_PROBLEMS } from '../../contract/limits.ts'
-import type { Receipt, SubmissionState } from '../../contract/receipt.ts'
-import { READ_FEEDBACK, READING_SCHEMAS, object, reference, text } from './reading-schemas.ts'
+import { receipt } from '../../contract/receipt.ts'
+import * as records from '../reads/records.ts'
+import type { RESOURCES } from '../reads/reads.ts'
+import { batchResult } from '../submit/submit-batch.ts'
 
-const OPERATIONS: Readonly<Record<Operation, string>> = {
-  create_feedback: 'POST /feedbacks',
-  identify_contact: 'POST /contacts/identify',
-  identify_account: 'POST /accounts/identify',
-  submit_conversation: 'POST /conversations',
-  purge_contact: 'POST /contacts/purge',
-}
+/** A member whose schema has a name. */
+const named = <Schema extends v.GenericSchema>(schema: Schema, description: string) =>
+  about(
+    v.lazy(() => schema),
+    description,
+  )
 
-const STATES: Readonly<Record<SubmissionState, string>> = {
-  queued: 'waits to be applied, or is a purge whose records are being removed',
-  applied: 'is stored',
-  superseded: 'replayed after it was dead, and left without effect because a newer submission had replaced its record',
-  purged: 'removed before it was applied, by a purge or with its workspace',
-  dead: 'set aside with a reason; operators can have it processed again',
-}
+const list = (record: v.GenericSchema, description: string) => about(v.array(record), description)
+const next = about(v.nullable(v.string()), 'The `next` for the following page; null at the end of the list.')
+const pageOf = (many: string, record: v.GenericSchema) =>
+  about(v.object({ [many]: list(record, 'The records of this page; it can be empty.'), next }), 'A page.')
+const foundOf = (one: string, record: v.GenericSchema, more: v.ObjectEntries = {}) =>
+  about(v.object({ [one]: named(record, 'The record.'), ...more }), 'One record.')
 
-/** An enumeration whose description explains each value. */
-const enumeration = (about: string, meanings: Readonly<Record<string, string>>): JsonObject => ({
-  type: 'string',
-  enum: Object.keys(meanings),
-  description: `${about} ${Object.entries(meanings)
-    .map(([value, meaning]) => `\`${value}\`: ${meaning}`)
-    .join('; ')}.`,
-})
-
-export const submissionState = enumeration('What became of the submission.', STATES)
-
-const OF_PURGES: readonly string[] = ['counts', 'identifiers', 'consumers']
-const CONSUMER_COUNT = { type: 'integer', minimum: 0, description: 'How many.' }
-
-/** The type makes the compiler complain when a new member of a receipt has no description. */
-const RECEIPT: Readonly<Record<keyof Receipt, JsonValue>> = {
-  id: text('The id that came in `Submission-Id`.', { format: 'uuid' }),
-  operation: enumeration('The operation of the submission.', OPERATIONS),
-  state: submissionState,
-  attempts: { type: 'integer', minimum: 0, description: 'How often processing was begun.' },
-  acceptedAt: text('When it was accepted.', { format: 'date-time' }),
-  finishedAt: {
-    type: ['string', 'null'],
-    format: 'date-time',
-    description: 'When it reached its final state; null while it is queued.',
-  },
-  error: { type: ['string', 'null'], description: 'Why it is dead, without personal data; null otherwise.' },
-  counts: {
-    type: 'object',
-    additionalProperties: { type: 'integer', minimum: 0 },
-    description: 'Of a purge that has ended: the number of removed records, by kind.',
-  },
-  consumers: {
-    ...object('', { total: CONSUMER_COUNT, confirmed: CONSUMER_COUNT }),
-    description:
-      'Of a purge that has ended: the webhooks of the workspace, and how many have confirmed all that it removed.',
-  },
-  identifiers: {
-    type: 'object',
-    additionalProperties: { type: ['string', 'null'] },
-    description: 'Of a purge that has ended: keyed hashes of the `id` and `email` that it asked for.',
-  },
-}
-
-/** The schemas of answers, by name. The schemas of bodies are made from their validators. */
-export const ANSWER_SCHEMAS: JsonObject = {
-  FeedbackCreated: object('The feedback as it will be stored.', {
-    feedback: { ...reference('Feedback'), description: 'The record.' },
-  }),
-  Feedback: object(
-    'A feedback record. Members without a value are left out. The members after `sourceData` are present only where the record is read.',
-    {
-      id: text('Id of the record; the same whenever the same source and `sourceId` are submitted.'),
-      description: text('The text as it was submitted.'),
-      customerId: text(
-        'Own id of the contact who gave the feedback. It resolves to this contact until a purge removes the contact. Left out when it ' +
-          'cannot be determined in time: while the database is away, or while many queued submissions may decide it.',
-      ),
-      projectId: text('Own id of the project that it is about. Left out when it cannot be determined in time.'),
-      rating: { type: 'number', description: 'The score as it was submitted.' },
-      sourceId: text('What the record is called in its source.'),
-      sourceData: {
-        type: 'object',
-        additionalProperties: true,
-        description: 'The source data, unflattened if that was asked for.',
-      },
-      ...READ_FEEDBACK,
-    },
-    ['id', 'description'],
-  ),
-  Success: object('The submission was accepted.', {
-    success: { type: 'boolean', description: 'Always true: a submission that is not accepted has another status.' },
-  }),
-  BatchAnswered: object('The result of each item.', {
-    results: {
-      type: 'array',
-      items: reference('BatchResult'),
-      description: 'One for each item, in the order of the items.',
-    },
-  }),
-  BatchResult: object(
-    'The answer that the operation alone would have given.',
-    {
-      status: { type: 'integer', description: 'The status of the answer.' },
-      submissionId: text('Id of the accepted submission, for `GET /submissions/{id}`.', { format: 'uuid' }),
-      state: submissionState,
-      retryAfter: { type: 'integer', minimum: 1, description: 'Whole seconds after which to send the item again.' },
-      body: { type: 'object', additionalProperties: true, description: 'The body of the answer.' },
-    },
-    ['status', 'body'],
-  ),
-  SubmissionFound: object('The receipt of a submission.', {
-    submission: { ...reference('Receipt'), description: 'The receipt.' },
-  }),
-  Receipt: object(
-    'What became of an accepted submission. Nothing in it is personal.',
-    RECEIPT,
-    Object.keys(RECEIPT).filter((name) => !OF_PURGES.includes(name)),
-  ),
-  Error: object('Why the request was turned away.', {
-    error: text('A sentence for people. Programs should decide by the status.'),
-  }),
-  ValidationError: object('Everything that is wrong with the request.', {
-    error: {
-      type: 'array',
-      minItems: 1,
-      maxItems: MAX_REPORTED_PROBLEMS,
-      items: reference('Problem'),
-      description: `All problems at once, up to ${MAX_REPORTED_PROBLEMS}. The items of a batch share this number, and each refused item tells at least one.`,
-    },
-  }),
-  Problem: object('One thing that is wrong.', {
-    message: text('Where the problem is and what the service expected there. Never repeats the value.'),
-    path: text(
+const problem = about(
+  v.object({
+    message: about(v.string(), 'Where the problem is and what the service expected there. Never repeats the value.'),
+    path: about(
+      v.string(),
       'The members that lead to the problem, joined by dots, such as `messages.0.createdAt`; the name of a header; or empty ' +
         'for the body as a whole.',
     ),
   }),
-  ...READING_SCHEMAS,
-  Alive: object('The process runs.', { alive: { type: 'boolean', description: 'Always true.' } }),
-  Ready: object('Whether requests can be served.', {
-    ready: { type: 'boolean', description: 'True if Redis and Postgres answer and the process is not shutting down.' },
+  'One thing that is wrong.',
+)
+
+/** The schemas of answers, by name. */
+export const ANSWERS = {
+  FeedbackCreated: about(
+    v.object({ feedback: named(records.feedback, 'The record.') }),
+    'The feedback as it will be stored.',
+  ),
+  Feedback: records.feedback,
+  Success: about(
+    v.object({
+      success: about(v.boolean(), 'Always true: a submission that is not accepted has another status.'),
+    }),
+    'The submission was accepted.',
+  ),
+  BatchAnswered: about(
+    v.object({ results: list(batchResult, 'One for each item, in the order of the items.') }),
+    'The result of each item.',
+  ),
+  BatchResult: batchResult,
+  SubmissionFound: about(v.object({ submission: named(receipt, 'The receipt.') }), 'The receipt of a submission.'),
+  Receipt: receipt,
+  Error: about(
+    v.object({ error: about(v.string(), 'A sentence for people. Programs should decide by the status.') }),
+    'Why the request was turned away.',
+  ),
+  ValidationError: about(
+    v.object({
+      error: about(
+        v.pipe(v.array(problem), v.minLength(1), v.maxLength(MAX_REPORTED_PROBLEMS)),
+        `All problems at once, up to ${MAX_REPORTED_PROBLEMS}. The items of a batch share this number, and each refused item tells at least one.`,
+      ),
+    }),
+    'Everything that is wrong with the request.',
+  ),
+  Problem: problem,
+  Customer: records.customer,
+  Account: records.account,
+  Project: records.project,
+  FeedbackCategory: records.feedbackCategory,
+  StoredConversation: records.conversation,
+  StoredMessage: records.message,
+  FeedbackPage: pageOf('feedbacks', records.feedback),
+  FeedbackFound: foundOf('feedback', records.feedback),
+  CustomerPage: pageOf('customers', records.customer),
+  CustomerFound: foundOf('customer', records.customer),
+  AccountPage: pageOf('accounts', records.account),
+  AccountFound: foundOf('account', records.account),
+  ProjectPage: pageOf('projects', records.project),
+  ProjectFound: foundOf('project', records.project),
+  FeedbackCategoryPage: pageOf('feedbackCategories', records.feedbackCategory),
+  FeedbackCategoryFound: foundOf('feedbackCategory', records.feedbackCategory),
+  StoredConversationPage: pageOf('conversations', records.conversation),
+  StoredConversationFound: foundOf('conversation', records.conversation, {
+    messages: list(records.message, 'The messages of this page.'),
+    next,
   }),
-}
+  ChangesPage: about(
+    v.object({
+      changes: list(records.change, 'The changes of this page.'),
+      next: about(v.string(), 'The value of `after` for the next request.'),
+    }),
+    'Changes in their order.',
+  ),
+  Change: records.change,
+  Alive: about(v.object({ alive: about(v.boolean(), 'Always true.') }), 'The process runs.'),
+  Ready: about(
+    v.object({
+      ready: about(v.boolean(), 'True if Redis and Postgres answer and the process is not shutting down.'),
+    }),
+    'Whether requests can be served.',
+  ),
+} as const satisfies Readonly<Record<string, v.GenericSchema>>
+export type AnswerName = keyof typeof ANSWERS
+
+type Path = (typeof RESOURCES)[number]['path']
+
+/** The name of the schema of a record of each resource. */
+export const RECORD_OF = {
+  feedbacks: 'Feedback',
+  customers: 'Customer',
+  accounts: 'Account',
+  projects: 'Project',
+  'feedback-categories': 'FeedbackCategory',
+  conversations: 'StoredConversation',
+} as const satisfies Readonly<Record<Path, AnswerName>>

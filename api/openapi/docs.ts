@@ -1,7 +1,6 @@
-import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
-import { dirname, extname, join } from 'node:path'
-import { PAGE_HEADERS } from '../page-headers.ts'
+import { dirname, join } from 'node:path'
+import { pageFile, sendPageFile } from '../page-files.ts'
 import { refusalResponse } from '../refusal.ts'
 import type { Handler } from '../serve.ts'
 
@@ -15,11 +14,7 @@ export type DocsOptions = {
 /** The files of Swagger UI that the page needs. A file that is not in this list does not exist. */
 const SWAGGER_FILES = ['swagger-ui.css', 'swagger-ui-bundle.js', 'favicon-32x32.png', 'favicon-16x16.png'] as const
 
-const CONTENT_TYPES: Readonly<Record<string, string>> = {
-  '.css': 'text/css; charset=utf-8',
-  '.js': 'text/javascript; charset=utf-8',
-  '.png': 'image/png',
-}
+const CACHED = { 'Cache-Control': 'public, max-age=3600' }
 
 /**
  * The API reference, open without a token, as a page that loads nothing from other hosts. Takes
@@ -29,8 +24,8 @@ export const createDocs = ({ basePath, documentPath }: DocsOptions): Handler => 
   const made: Readonly<Record<string, () => Response>> = {
     '': () => page(`${basePath.slice(1)}/`),
     '/': () => page(''),
-    '/start.js': () => sendText(startScript(documentPath), '.js'),
-    '/page.css': () => sendText(STYLE, '.css'),
+    '/start.js': () => pageFile('start.js', startScript(documentPath), CACHED),
+    '/page.css': () => pageFile('page.css', STYLE, CACHED),
   }
   const files = new Map(SWAGGER_FILES.map((name) => [`/${name}`, name]))
   return async (request) => {
@@ -38,13 +33,16 @@ export const createDocs = ({ basePath, documentPath }: DocsOptions): Handler => 
     const make = Object.hasOwn(made, path) ? made[path] : undefined
     if (make) return make()
     const file = files.get(path)
-    return file === undefined ? refusalResponse({ refused: 'not-found' }) : sendFile(file)
+    return file === undefined
+      ? refusalResponse({ refused: 'not-found' })
+      : sendPageFile(join(swaggerFolder(), file), CACHED)
   }
 }
 
 /** `folder`: the path of the page's files, relative to its address. */
 const page = (folder: string): Response =>
-  new Response(
+  pageFile(
+    'page.html',
     `<!doctype html>
 <html lang="en">
   <head>
@@ -63,7 +61,6 @@ const page = (folder: string): Response =>
   </body>
 </html>
 `,
-    { headers: { ...PAGE_HEADERS, 'Content-Type': 'text/html; charset=utf-8' } },
   )
 
 /**
@@ -130,16 +127,5 @@ html:not(.dark-mode) body {
   }
 }
 `
-
-const sendText = (text: string, extension: string): Response => new Response(text, { headers: fileHeaders(extension) })
-
-const sendFile = async (name: (typeof SWAGGER_FILES)[number]): Promise<Response> =>
-  new Response(await readFile(join(swaggerFolder(), name)), { headers: fileHeaders(extname(name)) })
-
-const fileHeaders = (extension: string): Record<string, string> => ({
-  ...PAGE_HEADERS,
-  'Cache-Control': 'public, max-age=3600',
-  'Content-Type': CONTENT_TYPES[extension] ?? 'application/octet-stream',
-})
 
 const swaggerFolder = (): string => dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'))

@@ -1,5 +1,5 @@
 import type { JsonValue } from '../../contract/json.ts'
-import type { BodyName } from './body-schemas.ts'
+import type { BodyName } from './schemas.ts'
 
 type Example = { summary: string; value: JsonValue }
 export type Examples = Readonly<Record<string, Example>>

@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../contract/json.ts'
-import { submissionState } from './answer-schemas.ts'
+import { submissionState } from '../../contract/receipt.ts'
+import { schemaOf } from './schemas.ts'
 
 const header = (description: string, schema: JsonObject = { type: 'string' }): JsonObject => ({ description, schema })
 
@@ -14,7 +15,7 @@ export const RESPONSE_HEADERS = {
   }),
   'Submission-State': header(
     'Sent if the request asked to wait: the state at the time of the answer.',
-    submissionState,
+    schemaOf(submissionState),
   ),
   'Preference-Applied': header(
     'The preferences that the service followed: `wait` when the submission finished in time, `handling=strict` whenever it ' +

@@ -11,8 +11,7 @@ import {
   MAX_OBJECT_MEMBERS,
 } from '../../contract/limits.ts'
 import { PLACEHOLDERS } from '../../contract/identity/keys.ts'
-import { ANSWER_SCHEMAS } from './answer-schemas.ts'
-import { bodySchemas } from './body-schemas.ts'
+import { schemas } from './schemas.ts'
 import { PARAMETERS, RESPONSE_HEADERS } from './headers.ts'
 import { PATHS_OF_SUBMISSIONS, PATHS_OUTSIDE } from './paths.ts'
 import { PATHS_OF_READS } from './reading-paths.ts'
@@ -119,7 +118,7 @@ export const openApiDocument = async (basePath: string): Promise<JsonObject> => 
     parameters: PARAMETERS,
     headers: RESPONSE_HEADERS,
     responses: await refusalComponents(),
-    schemas: { ...bodySchemas(), ...ANSWER_SCHEMAS },
+    schemas: schemas(),
   },
 })
 

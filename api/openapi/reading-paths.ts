@@ -1,59 +1,28 @@
 import type { JsonObject } from '../../contract/json.ts'
-import { CHANGES_PARAMETERS, DEFAULT_LIMIT, FEEDBACK_PARAMETERS, LIST_PARAMETERS } from '../reads/parameters.ts'
+import {
+  CHANGES_PARAMETERS,
+  FEEDBACK_PARAMETERS,
+  LIST_PARAMETERS,
+  type QuerySchema,
+  REPEATABLE,
+} from '../reads/parameters.ts'
 import { RESOURCES } from '../reads/reads.ts'
+import { schemaOf } from './schemas.ts'
 import { READ_EXAMPLES } from './reading-examples.ts'
 import { headersOf, parametersOf, type ResponseHeader } from './headers.ts'
-import { foundOf, pageOf } from './reading-schemas.ts'
+import { RECORD_OF } from './answer-schemas.ts'
 import { refusalsOf, type TurnedAway } from './refusals.ts'
 
-type ParameterText = { description: string; schema: JsonObject }
-const text = (description: string, more: JsonObject = {}): ParameterText => ({
-  description,
-  schema: { type: 'string', ...more },
-})
-const ownId = (description: string): ParameterText => text(description, { format: 'uuid' })
-const time = (description: string): ParameterText => text(description, { format: 'date-time' })
-const rating = (description: string): ParameterText => ({ description, schema: { type: 'number' } })
-
-/** The type requires an entry for each parameter. */
-const PARAMETER_TEXTS: Readonly<Record<keyof typeof FEEDBACK_PARAMETERS, ParameterText>> = {
-  limit: {
-    description: 'The maximum number of records in a page.',
-    schema: { type: 'integer', minimum: 1, maximum: 500, default: DEFAULT_LIMIT },
-  },
-  order: text('By `createdAt`, ties by id. Lists begin with the newest, messages with the oldest.', {
-    enum: ['newest', 'oldest'],
-  }),
-  next: text('The `next` of the previous page, with the same filters and order.'),
-  source: text('Records of this source.'),
-  tag: {
-    description: 'Records that carry this tag. Given several times, records that carry all of the tags.',
-    schema: { type: 'array', items: { type: 'string' } },
-  },
-  customerId: ownId('Records of this contact. An id that was merged stands for the contact that absorbed it.'),
-  accountId: ownId(
-    'Records of this account. A record without an account belongs to the account of its contact. An id that was merged stands ' +
-      'for the account that absorbed it.',
-  ),
-  projectId: ownId('Records about this project.'),
-  ratingMin: rating('Records with at least this rating.'),
-  ratingMax: rating('Records with at most this rating.'),
-  createdFrom: time('Records given at this time or later.'),
-  createdTo: time('Records given before this time.'),
-  q: text('Words that all occur in the title or the description, in any case. Parts of words count.'),
-}
-
-const CHANGES_TEXTS: Readonly<Record<keyof typeof CHANGES_PARAMETERS, ParameterText>> = {
-  after: text(
-    'The `next` of the previous answer, or a position. Without it the feed begins with all existing records.',
-  ),
-  limit: PARAMETER_TEXTS.limit,
-}
-
-const inQuery = (
-  texts: Readonly<Record<string, ParameterText>>,
-  names: Readonly<Record<string, unknown>>,
-): JsonObject[] => Object.keys(names).map((name) => ({ name, in: 'query', ...texts[name] }))
+const inQuery = (parameters: QuerySchema): JsonObject[] =>
+  Object.entries(parameters).map(([name, parameter]) => {
+    const { description, ...schema } = schemaOf(parameter)
+    return {
+      name,
+      in: 'query',
+      description: description!,
+      schema: REPEATABLE.has(name) ? { type: 'array', items: schema } : schema,
+    }
+  })
 
 const EVERY_READ: readonly TurnedAway[] = ['Invalid', 'Unauthenticated', 'MayNotRead', 'Unforeseen', 'CannotRead']
 
@@ -99,8 +68,8 @@ const listOf = ({ path, many }: (typeof RESOURCES)[number]): JsonObject =>
       'A page of the list. `next` leads to the next one, and stays valid while records come and go: a record that stays is never ' +
       'skipped or repeated. A page can be shorter than `limit` before the end of the list: one call reads at most 4 MiB and, with a ' +
       'filter that no index serves, looks at 20,000 records at most.',
-    parameters: inQuery(PARAMETER_TEXTS, path === 'feedbacks' ? FEEDBACK_PARAMETERS : LIST_PARAMETERS),
-    schema: pageOf(path),
+    parameters: inQuery(path === 'feedbacks' ? FEEDBACK_PARAMETERS : LIST_PARAMETERS),
+    schema: `${RECORD_OF[path]}Page`,
     refusals: [path === 'feedbacks' || path === 'conversations' ? 'WrongMethod' : 'OnlyGet'],
   })
 
@@ -112,11 +81,8 @@ const oneOf = ({ path, one }: (typeof RESOURCES)[number]): JsonObject =>
       path === 'conversations'
         ? 'The conversation with a page of its messages.'
         : 'The record of an own id. An id that was merged leads to the record that absorbed it.',
-    parameters: [
-      ...parametersOf(['RecordId']),
-      ...(path === 'conversations' ? inQuery(PARAMETER_TEXTS, LIST_PARAMETERS) : []),
-    ],
-    schema: foundOf(path),
+    parameters: [...parametersOf(['RecordId']), ...(path === 'conversations' ? inQuery(LIST_PARAMETERS) : [])],
+    schema: `${RECORD_OF[path]}Found`,
     refusals: ['NoSuchRecord', 'OnlyGet'],
   })
 
@@ -127,7 +93,7 @@ const CHANGES = reading({
     'All readable records and their changes, in one order. Positions grow strictly, and a reader that has read up to a position ' +
     'has missed nothing before it. A record that changed several times appears once, in its latest state. A removed record leaves a ' +
     'tombstone with its id. Send `next` as `after`. An answer that would be empty waits with `Prefer: wait=N`.',
-  parameters: [...inQuery(CHANGES_TEXTS, CHANGES_PARAMETERS), ...parametersOf(['PreferWait'])],
+  parameters: [...inQuery(CHANGES_PARAMETERS), ...parametersOf(['PreferWait'])],
   schema: 'ChangesPage',
   headers: ['Preference-Applied'],
   refusals: ['PositionExpired', 'OnlyGet'],

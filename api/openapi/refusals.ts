@@ -5,7 +5,7 @@ import {
   MAX_CONVERSATION_BODY_BYTES,
   MAX_PROPAGATED_BYTES,
 } from '../../contract/limits.ts'
-import { type Refusal, refusalResponse, unforeseenResponse } from '../refusal.ts'
+import { type Refusal, refusalResponse } from '../refusal.ts'
 import { headersOf, RESPONSE_HEADERS, type ResponseHeader } from './headers.ts'
 
 type Described = {
@@ -160,46 +160,37 @@ const TURNED_AWAY = {
     description: 'The receipt cannot be looked up at the moment.',
     examples: { 'database away': unavailable('postgres') },
   },
+  Unforeseen: {
+    description: 'An unforeseen fault of the service. Quote the request id when you report it.',
+    examples: { unforeseen: { refused: 'unforeseen', requestId: '3f0c8b1e-7d52-4c0a-9a43-5e1f6b2d8c90' } },
+  },
 } as const satisfies Readonly<Record<string, Described>>
-export type TurnedAway = keyof typeof TURNED_AWAY | 'Unforeseen'
-
-const UNFORESEEN_REQUEST_ID = '3f0c8b1e-7d52-4c0a-9a43-5e1f6b2d8c90'
+export type TurnedAway = keyof typeof TURNED_AWAY
 
 /** The answers to refused requests, as components of the document. */
 export const refusalComponents = async (): Promise<JsonObject> => {
-  const refused = Object.entries(TURNED_AWAY).map(async ([name, { examples, ...about }]) => [
+  const components = Object.entries<Described>(TURNED_AWAY).map(async ([name, described]) => [
     name,
-    await component(about, Object.fromEntries(Object.entries(examples).map(asResponse))),
+    await component(described),
   ])
-  const unforeseen = await component(
-    { description: 'An unforeseen fault of the service. Quote the request id when you report it.' },
-    { unforeseen: unforeseenResponse(UNFORESEEN_REQUEST_ID) },
-  )
-  return Object.fromEntries([...(await Promise.all(refused)), ['Unforeseen', unforeseen]]) as JsonObject
+  return Object.fromEntries(await Promise.all(components)) as JsonObject
 }
 
-const asResponse = ([name, refusal]: [string, Refusal]): [string, Response] => [name, refusalResponse(refusal)]
-
-const component = async (
-  { description, also = [] }: Omit<Described, 'examples'>,
-  responses: Readonly<Record<string, Response>>,
-): Promise<JsonObject> => {
-  const all = Object.values(responses)
-  const sent = headerNames.filter((name) => all.some(({ headers }) => headers.has(name)))
-  const schema = all.some(({ status }) => status === 400) ? 'ValidationError' : 'Error'
-  const examples = await Promise.all(
-    Object.entries(responses).map(async ([name, response]) => [
-      name.replaceAll(' ', '-'),
-      { summary: name, value: (await response.json()) as JsonValue },
-    ]),
-  )
+const component = async ({ description, examples, also = [] }: Described): Promise<JsonObject> => {
+  const responses = Object.entries(examples).map(([name, refusal]) => [name, refusalResponse(refusal)] as const)
+  const sent = headerNames.filter((header) => responses.some(([, { headers }]) => headers.has(header)))
+  const schema = responses.some(([, { status }]) => status === 400) ? 'ValidationError' : 'Error'
+  const values = responses.map(async ([name, response]) => [
+    name.replaceAll(' ', '-'),
+    { summary: name, value: (await response.json()) as JsonValue },
+  ])
   return {
     description,
     headers: headersOf([...sent, ...also]),
     content: {
       'application/json': {
         schema: { $ref: `#/components/schemas/${schema}` },
-        examples: Object.fromEntries(examples) as JsonObject,
+        examples: Object.fromEntries(await Promise.all(values)) as JsonObject,
       },
     },
   }
@@ -212,7 +203,6 @@ export const refusalsOf = (names: readonly TurnedAway[]): JsonObject =>
   Object.fromEntries(names.map((name) => [String(statusOf(name)), { $ref: `#/components/responses/${name}` }]))
 
 const statusOf = (name: TurnedAway): number => {
-  if (name === 'Unforeseen') return unforeseenResponse('').status
   const [first] = Object.values<Refusal>(TURNED_AWAY[name].examples)
   return first ? refusalResponse(first).status : 0
 }

@@ -1,4 +1,5 @@
 import { feedbackId, feedbackRecord, feedbackSourceData } from '../../contract/feedback-record.ts'
+import type { FeedbackRecord } from '../reads/records.ts'
 import type { Intake, IntakeDependencies, SubmissionKind, Valid } from '../submit/intake.ts'
 
 /** POST /feedbacks: 201 with the record as it will be stored. */
@@ -12,23 +13,11 @@ export const createFeedback: SubmissionKind<'create_feedback'> = {
   }),
 }
 
-/**
- * A feedback in the form of the answer: as it will be stored, without members that have no value.
- */
-export type Feedback = {
-  id: string
-  description: string
-  customerId?: string
-  projectId?: string
-  rating?: number
-  sourceId?: string
-  sourceData?: object
-}
-
+/** The feedback as it will be stored, without members that have no value. */
 const feedbackAnswer = async (
   { hashKey, resolveReferences }: IntakeDependencies,
   { workspaceId, body, admitted }: Intake<Valid | 'admitted', 'create_feedback'>,
-): Promise<Feedback> => {
+): Promise<FeedbackRecord> => {
   const { submissionId, number, isLogEmpty, isIdentifyWaiting, isPurgeWaiting } = admitted
   const realm = { hashKey, workspaceId }
   const id = feedbackId({ ...realm, submissionId }, body)

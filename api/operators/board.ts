@@ -1,6 +1,5 @@
 import { readdirSync } from 'node:fs'
-import { readFile } from 'node:fs/promises'
-import { extname, join, sep } from 'node:path'
+import { join, sep } from 'node:path'
 import { createBullBoard } from '@bull-board/api'
 import { BullMQAdapter } from '@bull-board/api/bullMQAdapter'
 import type {
@@ -11,6 +10,7 @@ import type {
   IServerAdapter,
   UIConfig,
 } from '@bull-board/api/typings/app'
+import { pageFile, sendPageFile } from '../page-files.ts'
 import { refusalResponse } from '../refusal.ts'
 import type { Handler } from '../serve.ts'
 import { FIRST_SCRIPT, readTemplate, wayTo, withWayBack } from './board-page.ts'
@@ -39,26 +39,13 @@ type Parts = {
 
 type Board = Parts & { basePath: string }
 
-/** Defaults: an answer with such a header keeps its own. */
-const DEFAULT_HEADERS = {
-  'Cache-Control': 'no-store',
-  'X-Content-Type-Options': 'nosniff',
-  'Referrer-Policy': 'no-referrer',
-  // Bull Board draws its loading screen and its charts with inline styles; its scripts come from
-  // files only.
-  'Content-Security-Policy':
-    "default-src 'none'; script-src 'self'; worker-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
-    "font-src 'self'; connect-src 'self'; base-uri 'self'; form-action 'none'; frame-ancestors 'none'",
-} as const
-
-const CONTENT_TYPES: Readonly<Record<string, string>> = {
-  '.css': 'text/css; charset=utf-8',
-  '.ico': 'image/x-icon',
-  '.js': 'text/javascript; charset=utf-8',
-  '.json': 'application/json; charset=utf-8',
-  '.png': 'image/png',
-  '.svg': 'image/svg+xml',
-}
+/**
+ * Bull Board draws its loading screen and its charts with inline styles; its scripts come from
+ * files only.
+ */
+const POLICY =
+  "default-src 'none'; script-src 'self'; worker-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
+  "font-src 'self'; connect-src 'self'; base-uri 'self'; form-action 'none'; frame-ancestors 'none'"
 
 /**
  * Bull Board as one function from a request to its answer. The caller checks the permission. The
@@ -83,9 +70,7 @@ export const createBoard = ({ queues, basePath, overviewPath, onFault }: BoardOp
         { status: 500 },
       )
     })
-    for (const [name, value] of Object.entries(DEFAULT_HEADERS)) {
-      if (!response.headers.has(name)) response.headers.set(name, value)
-    }
+    response.headers.set('Content-Security-Policy', POLICY)
     return response
   }
 }
@@ -152,21 +137,16 @@ const show = async (board: Board, request: Request, url: URL): Promise<Response>
   const file = board.files.get(path)
   if (file !== undefined) return sendFile(file)
   if (path === `/${FIRST_SCRIPT.name}`) {
-    return new Response(FIRST_SCRIPT.text, { headers: { 'Content-Type': CONTENT_TYPES['.js']! } })
+    return pageFile(FIRST_SCRIPT.name, FIRST_SCRIPT.text)
   }
   const isPage = [board.entry.route].flat().some((pattern) => matchPath(pattern, path))
   return isPage ? sendPage(board, url.pathname) : callOperation(board, { request, url, path })
 }
 
-const sendFile = async (file: string): Promise<Response> => {
+const sendFile = (file: string): Promise<Response> => {
   // A file with a hash in its name never changes; other files may change with the next version.
   const lifetime = /\.[0-9a-f]{10}\.(?:css|js)$/.test(file) ? 'max-age=31536000, immutable' : 'max-age=3600'
-  return new Response(await readFile(file), {
-    headers: {
-      'Content-Type': CONTENT_TYPES[extname(file)] ?? 'application/octet-stream',
-      'Cache-Control': `private, ${lifetime}`,
-    },
-  })
+  return sendPageFile(file, { 'Cache-Control': `private, ${lifetime}` })
 }
 
 const sendPage = ({ entry, template, basePath, uiConfig }: Board, pathname: string): Response => {
@@ -176,7 +156,7 @@ const sendPage = ({ entry, template, basePath, uiConfig }: Board, pathname: stri
     const value = params[name] ?? ''
     return mark === '-' ? value : escapeHtml(value)
   })
-  return new Response(page, { headers: { 'Content-Type': 'text/html; charset=utf-8' } })
+  return pageFile('page.html', page)
 }
 
 const escapeHtml = (text: string): string => text.replaceAll(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)

@@ -2,56 +2,81 @@ import * as v from 'valibot'
 import type { Problem } from '../../contract/check-body.ts'
 import type { Refusal } from '../refusal.ts'
 import { isDateTime, postgresDateTime } from '../../contract/date-time.ts'
+import { about } from '../../contract/fields.ts'
 import { asOwnId } from '../../contract/identity/keys.ts'
 import { MAX_IDENTIFIER_CHARACTERS, MAX_TAG_CHARACTERS } from '../../contract/limits.ts'
 import type { FeedPlace } from '../../db/reads/changes.ts'
 
 const MOST_RECORDS = 500
+export const DEFAULT_LIMIT = 50
 const MOST_WORDS = 20
 
-const wholeNumber = (from: number, to: number) =>
+const LIMIT = `a whole number from 1 to ${MOST_RECORDS}`
+const limit = about(
   v.pipe(
     v.string(),
-    v.regex(/^\d{1,9}$/, `a whole number from ${from} to ${to}`),
+    v.check((text) => /^\d{1,9}$/.test(text), LIMIT),
     v.transform(Number),
-    v.check((value) => value >= from && value <= to, `a whole number from ${from} to ${to}`),
-  )
+    v.check((value) => value >= 1 && value <= MOST_RECORDS, LIMIT),
+    v.metadata({ type: 'integer', minimum: 1, maximum: MOST_RECORDS, default: DEFAULT_LIMIT }),
+  ),
+  'The maximum number of records in a page.',
+)
 
-const textOfAtMost = (characters: number) =>
+// A description stands before the first transformation, where both forms of JSON Schema have it: of
+// the text, for the tools of agents, and of the value, for the reference.
+
+export const textOfAtMost = (characters: number, description: string) =>
   v.pipe(
     v.string(),
+    v.description(description),
     v.check(
       (value) => value !== '' && !value.includes('\0') && [...value].length <= characters,
       `text of 1 to ${characters} characters`,
     ),
+    v.metadata({ minLength: 1, maxLength: characters }),
   )
 
-const OWN_ID = 'an id of this service'
-const ownIdText = v.pipe(
-  v.string(),
-  v.check((value) => asOwnId(value) !== undefined, OWN_ID),
-  v.transform((value) => asOwnId(value)!),
-)
+export const identifier = (description: string) => textOfAtMost(MAX_IDENTIFIER_CHARACTERS, description)
 
-const DECIMAL = 'a decimal number'
-const decimal = v.pipe(v.string(), v.regex(/^-?\d{1,16}(?:\.\d{1,16})?$/, DECIMAL), v.transform(Number))
+export const ownId = (description: string) =>
+  v.pipe(
+    v.string(),
+    v.description(description),
+    v.check((value) => asOwnId(value) !== undefined, 'an id of this service'),
+    v.metadata({ format: 'uuid' }),
+    v.transform((value) => asOwnId(value)!),
+  )
 
-const time = v.pipe(
-  v.string(),
-  v.check(isDateTime, 'an existing date-time of RFC 3339 with an offset, such as 2026-01-31T09:30:00Z'),
-  v.transform(postgresDateTime),
-)
+export const words = (description: string) =>
+  v.pipe(
+    identifier(description),
+    v.transform((value) => value.split(/\s+/u).filter((word) => word !== '')),
+    v.check((value) => value.length >= 1 && value.length <= MOST_WORDS, `1 to ${MOST_WORDS} words`),
+  )
 
-const words = v.pipe(
-  textOfAtMost(MAX_IDENTIFIER_CHARACTERS),
-  v.transform((value) => value.split(/\s+/u).filter((word) => word !== '')),
-  v.check((value) => value.length >= 1 && value.length <= MOST_WORDS, `1 to ${MOST_WORDS} words`),
-)
+const decimal = (description: string) =>
+  v.pipe(
+    v.string(),
+    v.description(description),
+    v.check((value) => /^-?\d{1,16}(?:\.\d{1,16})?$/.test(value), 'a decimal number'),
+    v.transform(Number),
+    v.metadata({ type: 'number' }),
+  )
+
+const time = (description: string) =>
+  v.pipe(
+    v.string(),
+    v.description(description),
+    v.check(isDateTime, 'an existing date-time of RFC 3339 with an offset, such as 2026-01-31T09:30:00Z'),
+    v.transform(postgresDateTime),
+    v.metadata({ format: 'date-time' }),
+  )
 
 /** A position, or `POSITION-POSITION` as `next` has it while a reader is on its first pass. */
 const place = v.pipe(
   v.string(),
-  v.regex(/^\d{1,16}(?:-\d{1,16})?$/, 'a position, or the `next` of an answer'),
+  v.check((text) => /^\d{1,16}(?:-\d{1,16})?$/.test(text), 'a position, or the `next` of an answer'),
   v.transform((value): FeedPlace => {
     const [position, passSince] = value.split('-').map(Number)
     return { position: position!, passSince }
@@ -62,33 +87,43 @@ const place = v.pipe(
   ),
 )
 
-const limit = wholeNumber(1, MOST_RECORDS)
-const cursor = textOfAtMost(MAX_IDENTIFIER_CHARACTERS)
-
-/** The parameters of all lists. */
+/** The parameters of all lists, with their descriptions in the reference. */
 export const LIST_PARAMETERS = {
   limit,
-  order: v.picklist(['newest', 'oldest'], 'newest or oldest'),
-  next: cursor,
+  order: about(
+    v.picklist(['newest', 'oldest'], 'newest or oldest'),
+    'By `createdAt`, ties by id. Lists begin with the newest, messages with the oldest.',
+  ),
+  next: identifier('The `next` of the previous page, with the same filters and order.'),
 } as const
 
 export const FEEDBACK_PARAMETERS = {
   ...LIST_PARAMETERS,
-  source: textOfAtMost(MAX_IDENTIFIER_CHARACTERS),
-  tag: textOfAtMost(MAX_TAG_CHARACTERS),
-  customerId: ownIdText,
-  accountId: ownIdText,
-  projectId: ownIdText,
-  ratingMin: decimal,
-  ratingMax: decimal,
-  createdFrom: time,
-  createdTo: time,
-  q: words,
+  source: identifier('Records of this source.'),
+  tag: textOfAtMost(
+    MAX_TAG_CHARACTERS,
+    'Records that carry this tag. Given several times, records that carry all of the tags.',
+  ),
+  customerId: ownId('Records of this contact. An id that was merged stands for the contact that absorbed it.'),
+  accountId: ownId(
+    'Records of this account. A record without an account belongs to the account of its contact. An id that was merged ' +
+      'stands for the account that absorbed it.',
+  ),
+  projectId: ownId('Records about this project.'),
+  ratingMin: decimal('Records with at least this rating.'),
+  ratingMax: decimal('Records with at most this rating.'),
+  createdFrom: time('Records given at this time or later.'),
+  createdTo: time('Records given before this time.'),
+  q: words('Words that all occur in the title or the description, in any case. Parts of words count.'),
 } as const
 
-export const CHANGES_PARAMETERS = { after: place, limit } as const
-
-export const DEFAULT_LIMIT = 50
+export const CHANGES_PARAMETERS = {
+  after: about(
+    place,
+    'The `next` of the previous answer, or a position. Without it the feed begins with all existing records.',
+  ),
+  limit,
+} as const
 
 /** The parameters of a query, by name. The message of a schema follows the words "must be". */
 export type QuerySchema = Readonly<Record<string, v.GenericSchema<string, unknown>>>
@@ -99,7 +134,7 @@ export type QueryOf<S extends QuerySchema> = {
   [Name in keyof S]?: Name extends Repeatable ? v.InferOutput<S[Name]>[] : v.InferOutput<S[Name]>
 }
 
-const REPEATABLE: ReadonlySet<string> = new Set<Repeatable>(['tag'])
+export const REPEATABLE: ReadonlySet<string> = new Set<Repeatable>(['tag'])
 
 /**
  * The parameters of a request. One that is unknown, badly formed, or there twice is refused: an

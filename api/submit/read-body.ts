@@ -45,7 +45,7 @@ export const parseBody = (bytes: Uint8Array, maxDepth = MAX_DEPTH_LEVELS): { val
   const text = decode(bytes)
   if (text === undefined) return malformed('The body must be encoded in UTF-8')
   const parsed = parseJsonText(text, maxDepth)
-  return parsed.ok ? { value: parsed.value } : malformed(parsed.message, parsed.path)
+  return 'problem' in parsed ? malformed(parsed.problem) : parsed
 }
 
 /** The most bytes that a body can have in memory, at most `maxBytes`. */
@@ -63,7 +63,7 @@ const knownBytesOf = (headers: Headers): number | undefined => {
   return isKnown ? length : undefined
 }
 
-const malformed = (message: string, path = ''): Refusal => ({ refused: 'invalid', problems: [{ message, path }] })
+const malformed = (message: string): Refusal => ({ refused: 'invalid', problems: [{ message, path: '' }] })
 
 type BodyLimits = { readonly maxBytes: number; readonly timeoutMs: number }
 type Received = Uint8Array | Refusal

@@ -1,12 +1,15 @@
+import * as v from 'valibot'
 import { type Batchable, batchItem, batchRequest } from '../../contract/batch-request.ts'
+import { about } from '../../contract/fields.ts'
 import type { JsonValue } from '../../contract/json.ts'
 import { MAX_BATCH_BODY_BYTES, MAX_DEPTH_LEVELS, MAX_REPORTED_PROBLEMS } from '../../contract/limits.ts'
 import { checkBody } from '../../contract/check-body.ts'
-import type { SubmissionState } from '../../contract/receipt.ts'
+import { submissionState } from '../../contract/receipt.ts'
 import { type Caller, callerOf } from '../authenticate.ts'
+import { anyObject } from '../reads/records.ts'
 import { isRefusal, type Refusal, refusalResponse } from '../refusal.ts'
 import { admitIntake, check } from './admit-intake.ts'
-import { answer, BROKEN_OFF, outcomeOf, refusedAttribute, validate } from './submit.ts'
+import { answer, BROKEN_OFF, maxBytesOf, outcomeOf, refusedAttribute, validate, withBody } from './submit.ts'
 import {
   type AnySubmissionKind,
   type Arrival,
@@ -19,20 +22,26 @@ import {
 import { jsonAnswer } from './json-answer.ts'
 import { refuseByEmptyBucket } from './rate-limit.ts'
 import { isStrict } from './request-headers.ts'
-import { mostBytesOf, parseBody, receiveBody } from './read-body.ts'
+import { parseBody } from './read-body.ts'
 
-/**
- * The answer that the operation alone would have given. There, headers have `submissionId`,
- * `retryAfter` (seconds) and, if the caller asked to wait, `state`.
- */
-export type BatchResult = {
-  status: number
-  submissionId?: string
-  state?: SubmissionState
-  retryAfter?: number
-  body: object
-}
-export type BatchAnswer = { results: BatchResult[] }
+/** Of the answer to the operation alone, headers have all members but `status` and `body`. */
+export const batchResult = about(
+  v.object({
+    status: about(v.pipe(v.number(), v.integer()), 'The status of the answer.'),
+    submissionId: about(
+      v.exactOptional(v.pipe(v.string(), v.uuid())),
+      'Id of the accepted submission, for `GET /submissions/{id}`.',
+    ),
+    state: v.exactOptional(submissionState),
+    retryAfter: about(
+      v.exactOptional(v.pipe(v.number(), v.integer(), v.minValue(1))),
+      'Whole seconds after which to send the item again.',
+    ),
+    body: anyObject('The body of the answer.'),
+  }),
+  'The answer that the operation alone would have given.',
+)
+export type BatchResult = v.InferOutput<typeof batchResult>
 
 export type BatchKinds = Readonly<Record<Batchable, AnySubmissionKind>>
 /**
@@ -55,12 +64,13 @@ export const submitBatch = async (
   if (isRefusal(caller)) return refused(dependencies, arrival, { refusal: caller })
   const { workspaceId } = caller
   const batch = { ...arrival, workspaceId, kinds, problemsLeft: MAX_REPORTED_PROBLEMS }
-  const outcome = await accept(dependencies, batch)
+  const outcome = await withBody(dependencies, { ...batch, maxBytes: MAX_BATCH_BODY_BYTES }, (bytes) =>
+    acceptItems(dependencies, batch, bytes),
+  )
   if (isRefusedIntake(outcome)) return refused(dependencies, arrival, outcome)
   arrival.span?.set({ 'feedback_insights.operation': 'batch' })
   const results = await Promise.all(outcome.map((one) => resultOf(dependencies, one)))
-  const answered: BatchAnswer = { results }
-  const response = jsonAnswer(dependencies.bodies, JSON.stringify(answered), { workspaceId, status: 200 })
+  const response = jsonAnswer(dependencies.bodies, JSON.stringify({ results }), { workspaceId, status: 200 })
   if (isStrict(arrival.request.headers)) response.headers.set('Preference-Applied', 'handling=strict')
   return response
 }
@@ -69,18 +79,6 @@ const refused = ({ count }: IntakeDependencies, { span }: Arrival, outcome: Refu
   span?.set({ 'feedback_insights.operation': 'batch', ...refusedAttribute(outcome) })
   count(outcomeOf('batch', outcome))
   return refusalResponse(outcome.refusal)
-}
-
-const accept = async (dependencies: IntakeDependencies, batch: Batch): Promise<Outcome[] | RefusedIntake> => {
-  const { request, workspaceId } = batch
-  const inHand = { workspaceId, bytes: mostBytesOf(request, MAX_BATCH_BODY_BYTES) }
-  const decided = await dependencies.bodies.whenBytesFit(inHand, async () => {
-    const bytes = await receiveBody(request, MAX_BATCH_BODY_BYTES)
-    if (isRefusal(bytes)) return { refusal: bytes }
-    const body = { workspaceId, bytes: bytes.byteLength }
-    return dependencies.bodies.oneLargeAtATime(body, () => acceptItems(dependencies, batch, bytes))
-  })
-  return decided ?? { refusal: { refused: 'unavailable', why: 'bodies-in-hand' } }
 }
 
 /** The batch, its `items` and the item enclose a body. */
@@ -174,11 +172,10 @@ const validateItem = (
   intake: Intake<'workspaceId' | 'value'>,
   bytes: number,
 ): Intake<Valid> | RefusedIntake => {
-  const { maxBytes } = dependencies
   const limited = refuseByEmptyBucket(dependencies, intake)
   if (limited) return limited
-  const most = intake.kind.operation === 'submit_conversation' ? maxBytes.conversation : maxBytes.body
-  if (bytes > most) return { refusal: { refused: 'too-large', maxBytes: most } }
+  const maxBytes = maxBytesOf(dependencies, intake)
+  if (bytes > maxBytes) return { refusal: { refused: 'too-large', maxBytes } }
   return validate(dependencies, intake)
 }
 

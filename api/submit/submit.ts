@@ -58,28 +58,34 @@ const permit = async (
   return isRefusal(caller) ? { refusal: caller } : { ...intake, ...caller }
 }
 
-/**
- * The steps after permission. The body counts as in hand until it is in Redis, but not while the
- * answer waits.
- */
+/** The steps after permission. */
 const accept = async (
   dependencies: IntakeDependencies,
   intake: Intake<'workspaceId'>,
-): Promise<Accepted | RefusedIntake> => {
-  const { maxBytes, bodies } = dependencies
-  const { request, kind, workspaceId } = intake
-  const most = kind.operation === 'submit_conversation' ? maxBytes.conversation : maxBytes.body
-  const early = refuseByEmptyBucket(dependencies, intake)
-  if (early) return early
-  const outcome = await bodies.whenBytesFit({ workspaceId, bytes: mostBytesOf(request, most) }, async () => {
-    const empty = refuseByEmptyBucket(dependencies, intake)
-    if (empty) return empty
-    const bytes = await receiveBody(request, most)
+): Promise<Accepted | RefusedIntake> =>
+  refuseByEmptyBucket(dependencies, intake) ??
+  withBody(dependencies, { ...intake, maxBytes: maxBytesOf(dependencies, intake) }, (bytes) =>
+    acceptBody(dependencies, intake, bytes),
+  )
+
+export const maxBytesOf = ({ maxBytes }: IntakeDependencies, { kind }: Intake): number =>
+  kind.operation === 'submit_conversation' ? maxBytes.conversation : maxBytes.body
+
+/**
+ * Does the work with the received body. The body counts as in hand until it is in Redis, but not
+ * while the answer waits.
+ */
+export const withBody = async <T>(
+  { bodies }: IntakeDependencies,
+  { request, workspaceId, maxBytes }: { request: Request; workspaceId: string; maxBytes: number },
+  work: (bytes: Uint8Array) => Promise<T>,
+): Promise<T | RefusedIntake> => {
+  const done = await bodies.whenBytesFit({ workspaceId, bytes: mostBytesOf(request, maxBytes) }, async () => {
+    const bytes = await receiveBody(request, maxBytes)
     if (isRefusal(bytes)) return { refusal: bytes }
-    const body = { workspaceId, bytes: bytes.byteLength }
-    return bodies.oneLargeAtATime(body, () => acceptBody(dependencies, intake, bytes))
+    return bodies.oneLargeAtATime({ workspaceId, bytes: bytes.byteLength }, () => work(bytes))
   })
-  return outcome ?? { refusal: { refused: 'unavailable', why: 'bodies-in-hand' } }
+  return done ?? { refusal: { refused: 'unavailable', why: 'bodies-in-hand' } }
 }
 
 const acceptBody = async (

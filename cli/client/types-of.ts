@@ -15,15 +15,20 @@ export type Schema = {
 
 export type Reference = { readonly components: { readonly schemas: Readonly<Record<string, Schema>> } }
 
+/** Objects that the client wraps and unwraps by itself, and answers that it never returns. */
+const INSIDE_THE_CLIENT =
+  /^(?:BatchRequest|(?:Feedback|Customer|Account|Project|FeedbackCategory)Found|Alive|Ready|Error|ValidationError)$/
+
 const HEAD = '// Made of api/openapi/openapi.json by `npm run client`.\n'
 
 /**
  * Unformatted TypeScript with one exported type, and its description, for each schema of an OpenAPI
- * 3.1 document.
+ * 3.1 document that programs with the client see.
  */
 export const typesOf = ({ components }: Reference): string =>
   HEAD +
   Object.entries(components.schemas)
+    .filter(([name]) => !INSIDE_THE_CLIENT.test(name))
     .map(([name, schema]) => `\n${documentation(schema)}export type ${name} = ${typeOf(schema)}\n`)
     .join('')
 

@@ -65,7 +65,7 @@ const problemsOf = (body: string, kind: Kind): string[] => {
   const { schema, maxBytes } = RECORDS[kind]
   if (Buffer.byteLength(body) > maxBytes) return [`the record has more than ${maxBytes / 1024} KiB`]
   const parsed = parseJsonText(body, MAX_DEPTH_LEVELS)
-  if (!parsed.ok) return [parsed.message]
+  if ('problem' in parsed) return [parsed.problem]
   const checked = checkBody(schema, parsed.value, { isStrict: true })
   return 'problems' in checked ? checked.problems.map(({ message }) => message) : []
 }

@@ -1,5 +1,5 @@
 import { Buffer } from 'node:buffer'
-import { hash } from 'node:crypto'
+import { createHmac, hash } from 'node:crypto'
 
 // The canonical forms of keys, for comparison and hashing. Columns keep the text as it was sent.
 
@@ -103,36 +103,13 @@ const hostOf = (text: string): string => {
   return host.trimStart().replace(END_OF_HOST, '').replace(PORT, '$1').replace(END_OF_HOST, '')
 }
 
-/**
- * The secret of the installation, as the two pads of HMAC (RFC 2104). `outer` has space behind its
- * pad for the inner hash.
- */
-export type HashKey = { inner: Buffer; outer: Buffer }
-
-const BLOCK_BYTES = 64
-const HASH_BYTES = 32
-const INNER_PAD = 0x36
-const OUTER_PAD = 0x5c
+/** The secret of the installation. */
+export type HashKey = Buffer
 
 /** From 64 hexadecimal digits (`HASH_KEY`). */
-export const hashKeyFrom = (hexadecimal: string): HashKey => {
-  const key = Buffer.concat([Buffer.from(hexadecimal, 'hex')], BLOCK_BYTES)
-  const padded = (pad: number): Buffer => Buffer.from(key.map((byte) => byte ^ pad))
-  return { inner: padded(INNER_PAD), outer: Buffer.concat([padded(OUTER_PAD)], BLOCK_BYTES + HASH_BYTES) }
-}
+export const hashKeyFrom = (hexadecimal: string): HashKey => Buffer.from(hexadecimal, 'hex')
 
-/**
- * HMAC-SHA-256 of a text. A large conversation needs thousands of hashes before its answer. The
- * HMAC object of node:crypto is several times slower on Deno and takes more memory on Bun, so this
- * uses plain hashes.
- */
-export const keyedHash = ({ inner, outer }: HashKey, text: string, encoding: 'hex' | 'base64url'): string => {
-  const message = Buffer.allocUnsafe(BLOCK_BYTES + Buffer.byteLength(text))
-  message.set(inner)
-  message.write(text, BLOCK_BYTES)
-  outer.set(hash('sha256', message, 'buffer'), BLOCK_BYTES)
-  return hash('sha256', outer, encoding)
-}
+export const keyedHash = (key: HashKey, text: string): Buffer => createHmac('sha256', key).update(text).digest()
 
 /** The input of all own ids. The workspace is part of it, so two workspaces share no id. */
 export type Realm = { hashKey: HashKey; workspaceId: string }
@@ -159,7 +136,7 @@ export type OwnIdKind =
  * the same id, before anything is stored. Without the hash key, the id does not reveal the key.
  */
 export const ownId = ({ hashKey, workspaceId }: Realm, kind: OwnIdKind, ...parts: readonly string[]): string => {
-  const hex = keyedHash(hashKey, JSON.stringify([workspaceId, kind, ...parts]), 'hex')
+  const hex = keyedHash(hashKey, JSON.stringify([workspaceId, kind, ...parts])).toString('hex')
   return uuidOf(hex, '89ab'[Number.parseInt(hex[16]!, 16) & 3]!)
 }
 

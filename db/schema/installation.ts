@@ -18,4 +18,4 @@ export const belongsToHashKey = async (sql: Sql, hashKey: HashKey): Promise<bool
 export const isMadeWith = async (sql: Sql, hashKey: HashKey): Promise<boolean> =>
   (await sql`select from installation where hash_key_proof = ${proofOf(hashKey)}`).count > 0
 
-const proofOf = (hashKey: HashKey): Buffer => Buffer.from(keyedHash(hashKey, 'installation', 'hex'), 'hex')
+const proofOf = (hashKey: HashKey): Buffer => keyedHash(hashKey, 'installation')

@@ -11,7 +11,7 @@ const HIGH_BITS = 0x1f_ffff
  * AES encrypts all terms: an HMAC for each would take as long as tagging.
  */
 export const storedHashes = ({ hashKey, workspaceId }: Realm, hashes: readonly number[]): number[] => {
-  const key = Buffer.from(keyedHash(hashKey, JSON.stringify([workspaceId, 'tag_term']), 'hex'), 'hex')
+  const key = keyedHash(hashKey, JSON.stringify([workspaceId, 'tag_term']))
   const blocks = Buffer.alloc(hashes.length * BLOCK_BYTES)
   hashes.forEach((hash, at) => {
     blocks.writeUInt32BE(Math.floor(hash / LOW), at * BLOCK_BYTES)

@@ -129,7 +129,7 @@ export const idempotencyOf = (
   hashKey: HashKey,
   { operation, key, bodyText }: { operation: Operation; key: string; bodyText: string },
 ): Idempotency => {
-  const hash = (text: string): string => keyedHash(hashKey, text, 'base64url')
+  const hash = (text: string): string => keyedHash(hashKey, text).toString('base64url')
   return {
     key: (letterOf(operation) + hash(key)).slice(0, KEY_CHARACTERS),
     body: hash(bodyText).slice(0, BODY_CHARACTERS),

@@ -24,6 +24,19 @@ describe('the routes', () => {
   })
 })
 
+describe('the headers of every answer', () => {
+  it('protect it; only a file of a page may be cached', async () => {
+    const app = appWithoutStores({ board: async () => new Response('x'), overview: async () => new Response('x') })
+    for (const path of ['/', '/nothing', '/healthz', '/docs', '/docs/start.js', '/admin', '/admin/queues']) {
+      const request = new Request(`http://x${path}`, { headers: { Authorization: 'Bearer operator' } })
+      const { headers } = await app.handle(request)
+      assert.equal(headers.get('x-content-type-options'), 'nosniff', path)
+      assert.equal(headers.get('referrer-policy'), 'no-referrer', path)
+      assert.equal(headers.get('cache-control'), path.endsWith('.js') ? 'public, max-age=3600' : 'no-store', path)
+    }
+  })
+})
+
 describe('a bearer token', () => {
   const TOKEN = 'fbi_0aZ-._~+/=='
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { it } from 'node:test'
-import { BODIES, type BodyName } from '../../api/openapi/body-schemas.ts'
+import { BODIES, type BodyName } from '../../api/openapi/schemas.ts'
 import type { JsonObject } from '../../contract/json.ts'
 import { checkBody } from '../../contract/check-body.ts'
 

@@ -38,7 +38,7 @@ describe('every field of the interface', () => {
     const options = { method: 'GET', token: service.readToken }
     const { body } = await service.request(`/api/v1/feedbacks/${feedback!['id'] as string}`, undefined, options)
     const unknown = Object.keys(body.feedback as JsonObject).filter((name) => !EXPORTED.includes(name))
-    assert.deepEqual(unknown, [], 'add them to api/openapi/reading-schemas.ts, and run npm run openapi')
+    assert.deepEqual(unknown, [], 'add them to api/reads/records.ts, and run npm run openapi')
     const columns = Object.entries(body.feedback as JsonObject).map(([name, value]) => [columnOf(name), value])
     return { feedback: Object.fromEntries(columns) as JsonObject }
   }

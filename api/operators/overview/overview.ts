@@ -1,5 +1,5 @@
-import { readFile } from 'node:fs/promises'
-import { PAGE_HEADERS } from '../../page-headers.ts'
+import { fileURLToPath } from 'node:url'
+import { sendPageFile } from '../../page-files.ts'
 import { refusalResponse } from '../../refusal.ts'
 import type { Handler } from '../../serve.ts'
 import type { Finding, Judged } from '../../../health/finding.ts'
@@ -21,10 +21,10 @@ export type Overview = {
   workspaces: Point['heaviest']
 }
 
-const FILES: Readonly<Record<string, { name: string; type: string }>> = {
-  '': { name: 'page.html', type: 'text/html; charset=utf-8' },
-  '/overview.js': { name: 'overview.js', type: 'text/javascript; charset=utf-8' },
-  '/overview.css': { name: 'overview.css', type: 'text/css; charset=utf-8' },
+const FILES: Readonly<Record<string, string>> = {
+  '': 'page.html',
+  '/overview.js': 'overview.js',
+  '/overview.css': 'overview.css',
 }
 
 /**
@@ -38,14 +38,13 @@ export const createOverview =
     const path = pathname.slice(basePath.length)
     if (path === '/overview.json') {
       const since = Number(searchParams.get('since') ?? 0)
-      return Response.json(overviewOf(judged(), since), { headers: PAGE_HEADERS })
+      return Response.json(overviewOf(judged(), since))
     }
     // The links of the page are relative to its address without a trailing slash.
     if (path === '/') return new Response(null, { status: 302, headers: { Location: `..${basePath}` } })
     const file = Object.hasOwn(FILES, path) ? FILES[path] : undefined
     if (file === undefined) return refusalResponse({ refused: 'not-found' })
-    const bytes = await readFile(new URL(file.name, import.meta.url))
-    return new Response(bytes, { headers: { ...PAGE_HEADERS, 'Content-Type': file.type } })
+    return sendPageFile(fileURLToPath(new URL(file, import.meta.url)))
   }
 
 /** A rate needs two points. */

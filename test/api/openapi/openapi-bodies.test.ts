@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import * as v from 'valibot'
-import { BODIES } from '../../../api/openapi/body-schemas.ts'
+import { BODIES } from '../../../api/openapi/schemas.ts'
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../contract/json.ts'
 import { document, type Example, fits, objectsIn, resolved, submissions } from './openapi-document.ts'
 

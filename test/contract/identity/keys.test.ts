@@ -1,8 +1,5 @@
 import assert from 'node:assert/strict'
-import { Buffer } from 'node:buffer'
-import { createHmac } from 'node:crypto'
 import { describe, it } from 'node:test'
-import fc from 'fast-check'
 import {
   accountIdKey,
   accountNameKey,
@@ -13,12 +10,10 @@ import {
   emailKey,
   hashKeyFrom,
   idOfEpoch,
-  keyedHash,
   projectKey,
   type Realm,
   recordContactKey,
 } from '../../../contract/identity/keys.ts'
-import { seeded } from '../../support/property-seed.ts'
 
 const hashKey = hashKeyFrom('ab'.repeat(32))
 const realm: Realm = { hashKey, workspaceId: '6f1b7c1e-52f1-4d0a-9c58-0c8f4f1f3a01' }
@@ -58,22 +53,5 @@ describe('the id of an epoch', () => {
     assert.equal(new Set(ids).size, ids.length)
     for (const id of ids) assert.equal(asOwnId(id), id)
     assert.equal(idOfEpoch(key, 2), ids[2])
-  })
-})
-
-describe('a keyed hash', () => {
-  it('is the HMAC-SHA-256 of the text, at every use of the key', () => {
-    const bytes = fc.uint8Array({ minLength: 32, maxLength: 32 })
-    fc.assert(
-      fc.property(bytes, fc.array(fc.string({ unit: 'binary', size: 'large' }), { maxLength: 3 }), (secret, texts) => {
-        const hexadecimal = Buffer.from(secret).toString('hex')
-        const key = hashKeyFrom(hexadecimal)
-        for (const text of texts) {
-          const expected = createHmac('sha256', secret).update(text).digest('hex')
-          assert.equal(keyedHash(key, text, 'hex'), expected)
-        }
-      }),
-      seeded(),
-    )
   })
 })

@@ -1,13 +1,56 @@
 import { toJsonSchema, toJsonSchemaDefs, type ConversionConfig } from '@valibot/to-json-schema'
-import type * as v from 'valibot'
-import { type Batchable, IDEMPOTENCY_KEY } from '../../contract/batch-request.ts'
+import * as v from 'valibot'
+import { BATCHABLE, type Batchable, IDEMPOTENCY_KEY } from '../../contract/batch-request.ts'
 import { accountRecord, contactProperties, contactRecord } from '../../contract/contact-record.ts'
 import { conversationRecord, messageRecord } from '../../contract/conversation-record.ts'
 import { accountReference, contactReference, feedbackRecord, projectReference } from '../../contract/feedback-record.ts'
-import { freeObject } from '../../contract/fields.ts'
+import { about, freeObject } from '../../contract/fields.ts'
 import type { JsonObject } from '../../contract/json.ts'
 import { MAX_BATCH_ITEMS, MAX_OBJECT_MEMBERS } from '../../contract/limits.ts'
 import { purgeRequest } from '../../contract/purge-request.ts'
+import { ANSWERS } from './answer-schemas.ts'
+
+const ref = (name: string): { $ref: string } => ({ $ref: `#/components/schemas/${name}` })
+
+const itemOf = <O extends Batchable>(operation: O) =>
+  about(
+    v.object({
+      operation: about(v.literal(operation), 'Which operation it is.'),
+      body: about(
+        v.lazy((): v.GenericSchema => BATCHABLE[operation]),
+        'The body of the operation.',
+      ),
+      idempotencyKey: about(
+        v.optional(v.pipe(v.string(), v.regex(IDEMPOTENCY_KEY))),
+        'The same as the header `Idempotency-Key` of the operation, and the same set of keys.',
+      ),
+    }),
+    `An item of a batch: the operation ${operation} with its body.`,
+  )
+
+/** Each kind of item has a schema of its own. */
+const ITEMS = {
+  FeedbackItem: itemOf('create_feedback'),
+  ContactItem: itemOf('identify_contact'),
+  AccountItem: itemOf('identify_account'),
+  ConversationItem: itemOf('submit_conversation'),
+}
+const discriminator = {
+  propertyName: 'operation',
+  mapping: Object.fromEntries(
+    Object.entries(ITEMS).map(([name, item]) => [item.entries.operation.literal, ref(name).$ref]),
+  ),
+}
+const batchItem = about(
+  v.pipe(v.variant('operation', Object.values(ITEMS)), v.metadata({ discriminator })),
+  'A submission: an operation and its body.',
+)
+const batchRequest = about(
+  v.object({
+    items: about(v.pipe(v.array(batchItem), v.maxLength(MAX_BATCH_ITEMS)), 'The service accepts them in this order.'),
+  }),
+  'Submissions that are sent together. A purge cannot be one of them.',
+)
 
 /** The schemas that validate request bodies, and the schemas of their named parts. */
 export const BODIES = {
@@ -24,12 +67,14 @@ export const BODIES = {
   FreeObject: freeObject,
 } as const
 export type BodyName = keyof typeof BODIES
+const BATCH = { BatchRequest: batchRequest, BatchItem: batchItem, ...ITEMS }
 
-/** The bodies as JSON Schema 2020-12, which OpenAPI 3.1 uses unchanged. */
-export const bodySchemas = (): JsonObject => {
-  const definitions = toJsonSchemaDefs(BODIES, CONVERSION) as unknown as Record<BodyName, JsonObject>
-  const { PurgeRequest, ...schemas } = definitions
-  return { ...schemas, ...purgeSchemas(PurgeRequest), ...batchSchemas() }
+/** The bodies and answers as JSON Schema 2020-12, which OpenAPI 3.1 uses unchanged. */
+export const schemas = (): JsonObject => {
+  const named = { ...BODIES, ...BATCH, ...ANSWERS }
+  const definitions = toJsonSchemaDefs(named, CONVERSION) as unknown as Record<keyof typeof named, JsonObject>
+  const { PurgeRequest, ...others } = definitions
+  return { ...others, ...purgeSchemas(PurgeRequest) }
 }
 
 /**
@@ -54,59 +99,6 @@ const purgeSchemas = ({ description, ...purge }: JsonObject): JsonObject => {
   }
 }
 
-const ref = (name: string): { $ref: string } => ({ $ref: `#/components/schemas/${name}` })
-
-/** Each kind of item has its own type, named by its operation. */
-const batchSchemas = (): JsonObject => {
-  const operations = Object.keys(ITEM_BODIES) as Batchable[]
-  return {
-    BatchRequest: {
-      type: 'object',
-      description: 'Submissions that are sent together. A purge cannot be one of them.',
-      required: ['items'],
-      properties: {
-        items: {
-          type: 'array',
-          maxItems: MAX_BATCH_ITEMS,
-          description: 'The service accepts them in this order.',
-          items: ref('BatchItem'),
-        },
-      },
-    },
-    BatchItem: {
-      description: 'A submission: an operation and its body.',
-      oneOf: operations.map((operation) => ref(ITEM_BODIES[operation].item)),
-      discriminator: {
-        propertyName: 'operation',
-        mapping: Object.fromEntries(operations.map((operation) => [operation, ref(ITEM_BODIES[operation].item).$ref])),
-      },
-    },
-    ...Object.fromEntries(operations.map((operation) => [ITEM_BODIES[operation].item, itemSchema(operation)])),
-  }
-}
-
-const itemSchema = (operation: Batchable): JsonObject => ({
-  type: 'object',
-  description: `An item of a batch: the operation ${operation} with its body.`,
-  required: ['operation', 'body'],
-  properties: {
-    operation: { const: operation, description: 'Which operation it is.' },
-    body: { ...ref(ITEM_BODIES[operation].body), description: 'The body of the operation.' },
-    idempotencyKey: {
-      type: 'string',
-      pattern: IDEMPOTENCY_KEY.source,
-      description: 'The same as the header `Idempotency-Key` of the operation, and the same set of keys.',
-    },
-  },
-})
-
-const ITEM_BODIES: Readonly<Record<Batchable, { item: string; body: BodyName }>> = {
-  create_feedback: { item: 'FeedbackItem', body: 'FeedbackSubmission' },
-  identify_contact: { item: 'ContactItem', body: 'ContactRecord' },
-  identify_account: { item: 'AccountItem', body: 'AccountRecord' },
-  submit_conversation: { item: 'ConversationItem', body: 'Conversation' },
-}
-
 /**
  * The conversion throws for an unknown kind of field, so none is added unnoticed. Metadata
  * (`fields.ts`) describes each ignored action but `finite`: JSON has no infinite numbers.
@@ -124,12 +116,13 @@ const CONVERSION: ConversionConfig = {
     // Generators of types treat a member with a default as required.
     if (valibotSchema.type === 'optional') return without('default', jsonSchema)
     if (jsonSchema.required?.length === 0) return without('required', jsonSchema)
-    return valibotSchema.type === 'nullish' ? nullable(jsonSchema) : undefined
+    if (valibotSchema.type === 'record') return without('propertyNames', jsonSchema)
+    return ['nullish', 'nullable'].includes(valibotSchema.type) ? nullable(jsonSchema) : undefined
   },
   overrideAction: ({ valibotAction, jsonSchema }) => {
     if (valibotAction.type !== 'metadata') return undefined
     const { known, array, named, ...others } = jsonSchema as Converted & Described
-    if (array !== undefined) return { ...converted(array, ITEMS), ...others }
+    if (array !== undefined) return { ...converted(array, LISTED), ...others }
     if (known !== undefined) return { ...converted(known), ...ANY_MEMBERS }
     return named === undefined ? undefined : others
   },
@@ -150,7 +143,10 @@ const nullable = (choice: Converted): Converted | undefined => {
 const without = (name: keyof Converted, { [name]: _, ...others }: Converted): Converted => others
 
 /** The items of lists that have a name of their own. */
-const ITEMS = { ContactRecord: contactRecord, Message: messageRecord }
+const LISTED = { ContactRecord: contactRecord, Message: messageRecord }
+
+/** The schema of a parameter or header. */
+export const schemaOf = (schema: v.GenericSchema): JsonObject => converted(schema) as JsonObject
 
 /** The metadata of `openObject` and `list` (`fields.ts`), which check their members themselves. */
 type Described = { known?: v.GenericSchema; array?: v.GenericSchema; named?: readonly string[] }

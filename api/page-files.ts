@@ -1,0 +1,37 @@
+import { readFile } from 'node:fs/promises'
+import { extname } from 'node:path'
+
+/**
+ * The policy of our pages. Nothing is inline or from another host, but style sheets may have icons
+ * as data. Scripts call only this service, even when a reader tries a request in Swagger UI.
+ */
+const POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
+  "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+const CONTENT_TYPES: Readonly<Record<string, string>> = {
+  '.css': 'text/css; charset=utf-8',
+  '.html': 'text/html; charset=utf-8',
+  '.ico': 'image/x-icon',
+  '.js': 'text/javascript; charset=utf-8',
+  '.json': 'application/json; charset=utf-8',
+  '.png': 'image/png',
+  '.svg': 'image/svg+xml',
+}
+
+/** A file of a page, or its text. The type follows from the extension of the name. */
+export const pageFile = (
+  name: string,
+  content: string | Uint8Array<ArrayBuffer>,
+  headers: Readonly<Record<string, string>> = {},
+): Response =>
+  new Response(content, {
+    headers: {
+      'Content-Security-Policy': POLICY,
+      'Content-Type': CONTENT_TYPES[extname(name)] ?? 'application/octet-stream',
+      ...headers,
+    },
+  })
+
+export const sendPageFile = async (path: string, headers?: Readonly<Record<string, string>>): Promise<Response> =>
+  pageFile(path, await readFile(path), headers)

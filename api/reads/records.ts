@@ -1,0 +1,149 @@
+import * as v from 'valibot'
+import { about } from '../../contract/fields.ts'
+import { RECORD_TABLES, type RecordKind } from '../../db/reads/records.ts'
+
+// The records as reads answer them: Postgres makes their JSON (`db/functions/reads.sql`).
+
+const text = (description: string) => about(v.string(), description)
+const time = (description: string) => about(v.pipe(v.string(), v.metadata({ format: 'date-time' })), description)
+const flag = (description: string) => about(v.boolean(), description)
+const amount = (description: string) => about(v.number(), description)
+const texts = (description: string) => about(v.array(v.string()), description)
+export const anyObject = (description: string) =>
+  about(
+    v.pipe(v.record(v.string(), v.unknown()) as v.GenericSchema<object>, v.metadata({ additionalProperties: true })),
+    description,
+  )
+const optional = v.exactOptional
+
+export const feedback = about(
+  v.object({
+    id: text('Id of the record; the same whenever the same source and `sourceId` are submitted.'),
+    description: text('The text as it was submitted.'),
+    customerId: optional(
+      text(
+        'Own id of the contact who gave the feedback. It resolves to this contact until a purge removes the contact. Left out when it ' +
+          'cannot be determined in time: while the database is away, or while many queued submissions may decide it.',
+      ),
+    ),
+    projectId: optional(text('Own id of the project that it is about. Left out when it cannot be determined in time.')),
+    rating: optional(amount('The score as it was submitted.')),
+    sourceId: optional(text('What the record is called in its source.')),
+    sourceData: optional(anyObject('The source data, unflattened if that was asked for.')),
+    // The answer of POST /feedbacks has no member below this line.
+    title: optional(text('The heading.')),
+    isTranscript: optional(flag('Whether the text is a transcript.')),
+    tags: optional(texts('The tags that were submitted, else generated ones once they exist.')),
+    tagsGenerated: optional(flag('Whether the tags are generated.')),
+    source: optional(text('The system that the feedback comes from.')),
+    accountId: optional(text('Own id of the account.')),
+    createdAt: optional(time('When the customer gave it.')),
+    acceptedAt: optional(time('When it was first accepted.')),
+    updatedAt: optional(time('When it was last accepted.')),
+  }),
+  'A feedback record. Members without a value are left out. The members after `sourceData` are present only where the record is read.',
+)
+export type FeedbackRecord = v.InferOutput<typeof feedback>
+
+const ABOUT = {
+  externalIds: about(
+    v.array(
+      about(
+        v.object({ source: text('The source system.'), id: text('The id in that system.') }),
+        'An id in a source system.',
+      ),
+    ),
+    'The external ids of the record.',
+  ),
+  properties: anyObject('Metadata.'),
+  sourceCreatedAt: optional(time('`$createdAt` as it was sent.')),
+  sourceUpdatedAt: optional(time('`$updatedAt` as it was sent.')),
+  createdAt: time('When it was first accepted.'),
+  updatedAt: time('When it was last changed.'),
+}
+
+export const customer = about(
+  v.object({
+    id: text('Own id.'),
+    name: optional(text('The name.')),
+    email: optional(text('The email as it was sent.')),
+    accountId: optional(text('Own id of its account.')),
+    contractValue: optional(amount('`$contractValue`.')),
+    ...ABOUT,
+  }),
+  'A contact. Members without a value are left out, here and in all records.',
+)
+
+export const account = about(
+  v.object({
+    id: text('Own id.'),
+    name: optional(text('The name.')),
+    domain: optional(text('The domain as it was sent.')),
+    contractValue: optional(amount('`$contractValue`.')),
+    ...ABOUT,
+  }),
+  'A company.',
+)
+
+export const project = about(
+  v.object({
+    id: text('Own id.'),
+    name: text('The name.'),
+    description: optional(text('A description.')),
+    createdAt: time('When a submission first named it.'),
+  }),
+  'A project.',
+)
+
+export const feedbackCategory = about(
+  v.object({ id: text('Own id.'), title: text('The tag.') }),
+  'A tag of a feedback or conversation.',
+)
+
+export const conversation = about(
+  v.object({
+    id: text('Own id.'),
+    title: optional(text('The title.')),
+    source: text('Its source.'),
+    externalId: text('Its id in the source.'),
+    rating: optional(amount('The score.')),
+    tags: optional(texts('Tags generated from its incoming messages, once they exist.')),
+    customerIds: texts('Own ids of its contacts.'),
+    properties: anyObject('Metadata.'),
+    createdAt: time('As it was sent.'),
+    updatedAt: optional(time('As it was sent.')),
+  }),
+  'A conversation without its messages.',
+)
+export type ConversationRecord = v.InferOutput<typeof conversation>
+
+export const message = about(
+  v.object({
+    id: text('Own id.'),
+    conversationId: text('Own id of its conversation.'),
+    externalId: text('Its id in the conversation.'),
+    incoming: flag('True if it came from a customer.'),
+    customerId: optional(text('Own id of the contact that sent it.')),
+    content: text('The text.'),
+    sourceUrl: optional(text('Address of the original message.')),
+    rawData: anyObject('Its properties, including propagated properties of the conversation.'),
+    createdAt: time('As it was sent.'),
+  }),
+  'A message of a conversation.',
+)
+export type MessageRecord = v.InferOutput<typeof message>
+
+export const change = about(
+  v.object({
+    position: about(
+      v.pipe(v.number(), v.integer(), v.minValue(1)),
+      'The position of the change. Grows strictly in a workspace.',
+    ),
+    kind: about(v.picklist(Object.keys(RECORD_TABLES) as RecordKind[]), 'The kind of the record.'),
+    id: text('Own id of the record.'),
+    deleted: flag('True if the record is gone.'),
+    record: optional(anyObject('The record in its latest state, with the members that it has in lists.')),
+    mergedInto: optional(text('Own id of the record that absorbed this one. Only for a merged customer or account.')),
+  }),
+  'A record that changed, or a tombstone of one that is gone.',
+)
