@@ -163,7 +163,11 @@ describe('hostile feedback', () => {
       const token = isMasked ? service.readToken : personalToken
       const read = new Set<string>()
       let texts = ''
-      for (const [name, args] of await callsOf()) {
+      const calls = await callsOf()
+      const { message: known } = await raw(token, 'tools/list', {})
+      const names = known.result.tools.map((tool: { name: string }) => tool.name)
+      assert.deepEqual(new Set(calls.map(([name]) => name)), new Set(names), 'each tool is called')
+      for (const [name, args] of calls) {
         const { text, message } = await raw(token, 'tools/call', { name, arguments: args })
         assert.ok(!message.result.isError, text.slice(0, 500))
         const { content, structuredContent } = message.result
