@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { Ajv } from '@modelcontextprotocol/client/validators/ajv'
 import type * as v from 'valibot'
 import { identifyAccount } from '../../../api/operations/accounts.ts'
 import { BASE_PATH } from '../../../api/app.ts'
@@ -8,7 +9,7 @@ import type { AnySubmissionKind } from '../../../api/submit/intake.ts'
 import { createFeedback } from '../../../api/operations/feedbacks.ts'
 import { openApiDocument } from '../../../api/openapi/openapi.ts'
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../contract/json.ts'
-import { fitsSchema } from './fits-schema.ts'
+import { isDateTime, isUnset } from '../../../contract/date-time.ts'
 
 export type Example = { value: JsonValue }
 type Content = Record<string, { schema: JsonObject; examples?: Record<string, Example>; example?: JsonValue }>
@@ -42,7 +43,23 @@ export const resolve = (ref: string): JsonValue => {
 }
 export const resolved = (value: JsonObject): JsonObject =>
   typeof value['$ref'] === 'string' ? (resolve(value['$ref']) as JsonObject) : value
-export const fits = (schema: JsonValue, value: JsonValue): boolean => fitsSchema(resolve, schema, value)
+
+/** An unknown keyword or format is an error. */
+const ajv = new Ajv({ allowUnionTypes: true })
+ajv.addKeyword('components')
+ajv.addFormat('date-time', (text: string) => isDateTime(text) && !isUnset(text))
+// Other formats are notes for people.
+for (const format of ['uuid', 'email']) ajv.addFormat(format, true)
+const validators = new Map<JsonValue, (value: JsonValue) => boolean>()
+
+/** Whether a value fits a schema of the document. */
+export const fits = (schema: JsonValue, value: JsonValue): boolean => {
+  assert.ok(isJsonObject(schema))
+  const { components } = document
+  const validate = validators.get(schema) ?? ajv.compile<unknown>({ ...schema, components })
+  validators.set(schema, validate)
+  return validate(value)
+}
 
 /** Every object in the document, with its path. */
 export const objectsIn = function* (value: JsonValue, path = '#'): Generator<[path: string, object: JsonObject]> {
