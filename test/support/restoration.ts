@@ -8,7 +8,6 @@ import { runCommand } from './command.ts'
 import { moreIsAccepted, startLoad } from './load.ts'
 import { stopInTurn } from './outlive.ts'
 import { archiveAll, restoreTo, startArchivedPostgres, takeBackup } from './postgres-archive.ts'
-import { assertWellAnswered } from './recovery.ts'
 import { requestsTo, type Service, startService } from './service.ts'
 import { startProcess } from './service-process.ts'
 import { startParts } from './temporary-directory.ts'
@@ -87,7 +86,7 @@ export const makeDisaster = (): Promise<Disaster> => {
     }
 
     const first = await serve()
-    const load = startLoad({ url: first.urls[0]!, accessToken: service.accessToken })
+    const load = startLoad(first)
     const backup = join(directory, 'backup')
     const others = new Set<string>()
     const submit = async (path: string, body: object, key?: string): Promise<void> => {
@@ -114,9 +113,9 @@ export const makeDisaster = (): Promise<Disaster> => {
     await first.worker.stop()
     await moreIsAccepted(load, MORE)
     await load.stop()
-    assertWellAnswered(load.seen)
+    assert.deepEqual(load.seen.wrong, [])
     await first.end()
-    const loaded = [...load.seen.accepted.keys()]
+    const loaded = [...load.seen.accepted]
     const confirmed = new Set([...loaded, ...others])
     const last = await storedIds(service)
     const { state } = workspaceKeys(service.redisPrefix, service.workspaceId)
