@@ -8,9 +8,9 @@ import { join } from 'node:path'
 import process from 'node:process'
 import { connectPostgres } from '../../db/connection/postgres.ts'
 import { testServers } from '../support/servers.ts'
-import { requestsTo, type Service, startService } from '../support/service.ts'
+import { requestsTo, type Service } from '../support/service.ts'
 import { type ServiceProcess, startProcess } from '../support/service-process.ts'
-import { assertEqualsModel, submitHistory } from '../support/submitted-history.ts'
+import { assertEqualsModel, startHistoryService, submitHistory } from '../support/submitted-history.ts'
 import { until } from '../support/until.ts'
 import { findFreePort, isPortFree } from '../../cli/start/embedded/free-port.ts'
 
@@ -102,11 +102,10 @@ if (hasPgbouncer()) {
     let api: ServiceProcess
     let worker: ServiceProcess
     before(async () => {
-      service = await startService({ apis: 0, workers: 0 })
+      service = await startHistoryService({ apis: 0, workers: 0 })
       pooler = await startPgbouncer(service.environment['DATABASE_URL']!, service.environment['DATABASE_SCHEMA']!)
       const environment = {
         ...service.environment,
-        CONVERSATIONS_PER_MINUTE: '1000000',
         DATABASE_URL: pooler.url,
         DATABASE_POOLER: 'transaction',
         DATABASE_SCHEMA: '',
@@ -124,8 +123,6 @@ if (hasPgbouncer()) {
     it('submissions are accepted and stored, and purged', async () => {
       const urls = [`http://127.0.0.1:${api.port}`]
       const own = { ...service, urls, ...requestsTo(urls, service.accessToken, service.sql) }
-      // Generated tags depend on the order of texts.
-      await service.queues.tagging.pause()
       const { confirmed, refused } = await submitHistory(own, 200)
       assert.equal(refused, 0)
       await assertEqualsModel(own, confirmed)

@@ -5,7 +5,7 @@ import { after, before, describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
-import { type Agent, agentAt, agentOf, quotesIn, type ToolAnswer } from '../support/agent.ts'
+import { type Agent, agentAt, agentOf, type Quoted, quotesIn, type ToolAnswer } from '../support/agent.ts'
 import { type SharedService, sharedService } from '../support/shared-service.ts'
 import { daysAfterFirst, ITEMS, MESSAGES, PEOPLE } from './agents-data.ts'
 
@@ -109,7 +109,7 @@ describe('agents', () => {
     for (const [by, key] of Object.entries(KEYS))
       for (const [side, last] of Object.entries({ grows: days, falls: 70 })) {
         const [from, splitAt, until] = [last - 2 * days, last - days, last].map(daysAfterFirst)
-        const { before, after, ...answer } = await agent.call('compare_periods', { by, days, until, limit: 50 })
+        const answer = await agent.call('compare_periods', { by, days, until, limit: 50 })
         const counts = `count(*) filter (where created_at < '${splitAt}')::int as before,
           count(*) filter (where created_at >= '${splitAt}')::int as after`
         const inTime = `where created_at >= '${from}' and created_at < '${until}'`
@@ -117,14 +117,11 @@ describe('agents', () => {
         const changes = await rows(`select * from (${groups}) as g where after ${side === 'grows' ? '>' : '<'} before
           order by abs(after - before) desc, key`)
         assert.ok(changes.length > 0, by)
-        const changed = answer[side].map((each: ToolAnswer) => ({
-          key: each.key,
-          before: each.before,
-          after: each.after,
-        }))
+        const found = answer[side] as { key: string; name: string | null; before: number; after: number }[]
+        const changed = found.map(({ name: _, ...figures }) => figures)
         assert.deepEqual(changed, changes, `${by} ${side}`)
         const [all] = await rows(`select ${counts} from ${FEEDBACK} ${inTime}`)
-        assert.deepEqual({ before: before.feedback, after: after.feedback }, all)
+        assert.deepEqual({ before: answer.before.feedback, after: answer.after.feedback }, all)
       }
   })
 
@@ -225,7 +222,8 @@ describe('agents', () => {
     for (let next: string | null | undefined; next !== null;) {
       const page = await agent.call('get_conversation', { id: conversations[0].id, limit: 5, ...(next && { next }) })
       await assertQuoted(page)
-      read.push(...page.messages.map((each: ToolAnswer) => [each.quote.text, each.from, each.createdAt]))
+      const found = page.messages as { quote: Quoted; from: string; createdAt: string }[]
+      read.push(...found.map(({ quote, from, createdAt }) => [quote.text, from, createdAt]))
       next = page.next
     }
     assert.deepEqual(

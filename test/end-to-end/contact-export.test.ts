@@ -1,11 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
-import type { Operation } from '../../contract/submission.ts'
-import { feedbackBody, inject } from '../support/below-the-ingress.ts'
+import { feedbackBody, injectDead } from '../support/below-the-ingress.ts'
 import { type CommandResult, runCommand } from '../support/command.ts'
 import { holdWork, resumeWork } from '../support/hold-work.ts'
 import { sharedService } from '../support/shared-service.ts'
-import { until } from '../support/until.ts'
 
 const service = await sharedService()
 after(() => service.stop())
@@ -39,14 +37,6 @@ describe('npm run contact:export', () => {
     await then()
     await resumeWork(service.queues)
     for (const answer of answers) assert.equal(await service.settled(answer), 'applied', answer.text)
-  }
-  const dead = async (operation: Operation, body: object): Promise<string> => {
-    const { submissionId } = await inject(service, service.queues, { operation, body })
-    await until(`${submissionId} is dead`, async () => {
-      const found = await service.sql`select from dead_submission where id = ${submissionId}`
-      return found.count === 1
-    })
-    return submissionId
   }
   const conversation = (id: string, contacts: readonly object[], messages: readonly object[]): object => ({
     id,
@@ -146,7 +136,8 @@ describe('npm run contact:export', () => {
         assert.equal(queuedSubmissions?.[0]?.['body'].id, 'new')
       }
     })
-    const id = await dead('create_feedback', feedbackBody('dead \u0000', { contact: { email: 'dead@example.com' } }))
+    const body = feedbackBody('dead \u0000', { contact: { email: 'dead@example.com' } })
+    const id = await injectDead(service, service.queues, { body })
     const { deadSubmissions } = await exported('--email', 'Dead@example.com')
     assert.deepEqual(
       deadSubmissions?.map((one) => [one['id'], one['reason'], one['submission'].body.description] as unknown),

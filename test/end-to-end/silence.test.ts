@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { before, describe, it } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import type { Job } from 'bullmq'
-import { feedbackBody, inject } from '../support/below-the-ingress.ts'
+import { feedbackBody, injectDead } from '../support/below-the-ingress.ts'
 import { runCommand } from '../support/command.ts'
 import type { Answer, RequestOptions, Service } from '../support/service.ts'
 import { operatedService } from '../support/shared-service.ts'
@@ -100,14 +100,8 @@ describe('submitted content', () => {
     for (const [path, body] of Object.entries(VALID)) {
       ids.push((await service.submit(path.replace('/api/v1', ''), body)).headers.get('Submission-Id')!)
     }
-    const dead = await inject(service, service.queues, {
-      body: feedbackBody(`${CANARY} \u0000`, { sourceData: { [CANARY]: '\u0000' } }),
-    })
-    ids.push(dead.submissionId)
-    await until(
-      'the submission is dead',
-      async () => (await service.sql`select from submission where id = ${dead.submissionId}`).count > 0,
-    )
+    const body = feedbackBody(`${CANARY} \u0000`, { sourceData: { [CANARY]: '\u0000' } })
+    ids.push(await injectDead(service, service.queues, { body }))
     const listed = await runCommand(service, 'cli/dead/dead-command.ts', 'list')
     const replayed = await runCommand(service, 'cli/dead/dead-command.ts', 'replay', 'all')
     assert.deepEqual([listed.code, replayed.code], [0, 0])

@@ -4,10 +4,10 @@ import { after, before, describe, it } from 'node:test'
 import type { QueueName } from '../../contract/jobs.ts'
 import { makeToken } from '../../contract/token-format.ts'
 import { addToken } from '../../db/tokens.ts'
-import { createWorkspace } from '../../db/workspaces/workspaces.ts'
-import { feedbackBody, inject } from '../support/below-the-ingress.ts'
+import { feedbackBody, injectDead } from '../support/below-the-ingress.ts'
 import { type CommandResult, runCommand } from '../support/command.ts'
 import { holdWork, resumeWork } from '../support/hold-work.ts'
+import { ownWorkspace } from '../support/own-workspace.ts'
 import { spawnProgram } from '../support/service-process.ts'
 import { requestsTo } from '../support/service.ts'
 import { type SharedService, sharedService } from '../support/shared-service.ts'
@@ -34,24 +34,15 @@ describe('npm run workspace -- delete', () => {
     return stdout
   }
   const make = async (name: string): Promise<{ id: string; token: string }> => {
-    const { id } = (await createWorkspace(service.all, name))!
-    const token = makeToken()
-    await addToken(service.all, { token, workspace: name, scopes: ['admin'], expiresAt: null })
+    const { workspaceId: id, adminToken: token } = await ownWorkspace({ sql: service.all, urls: service.urls }, name)
     return { id, token }
   }
   const isGone = async (id: string): Promise<void> => {
     assert.match(await succeed(verify('--workspace', id)), /^workspace: found nowhere$/m)
   }
   const countOf = (name: QueueName): Promise<number> => service.queues[name].count()
-  const die = async (workspaceId: string, text: string): Promise<string> => {
-    const body = feedbackBody(`${text} \u0000`)
-    const { submissionId } = await inject({ ...service, workspaceId }, service.queues, { body })
-    await until(`${submissionId} is dead`, async () => {
-      const { count } = await service.all`select from dead_submission where id = ${submissionId}`
-      return count === 1
-    })
-    return submissionId
-  }
+  const die = (workspaceId: string, text: string): Promise<string> =>
+    injectDead({ ...service, workspaceId }, service.queues, { body: feedbackBody(`${text} \u0000`) })
 
   it('removes stored, waiting, dead and replayed submissions, and leaves another workspace unchanged', async () => {
     const { id, token } = await make('leaving')

@@ -10,7 +10,8 @@ import { moveAllSlots, startRedisCluster } from '../support/redis-cluster.ts'
 import { describeFaults, type Fault, startOn } from '../support/outlive.ts'
 import { type PostgresPair, startPostgresPair } from '../support/postgres-pair.ts'
 import { startRedisSentinel } from '../support/redis-sentinel.ts'
-import { type Service, startService } from '../support/service.ts'
+import type { Service } from '../support/service.ts'
+import { startHistoryService } from '../support/submitted-history.ts'
 import { startThreeWorkers, WORKERS_DIE } from '../support/worker-crew.ts'
 import { until } from '../support/until.ts'
 
@@ -38,18 +39,10 @@ const LONG = process.env['TEST_SIZE'] === 'long'
  * all commands.
  */
 const AWAY_MS = [1_000, 3_000, 1_000]
-const environment = { CONVERSATIONS_PER_MINUTE: '1000000' }
-
-const startAt = async (settings: Parameters<typeof startService>[0]): Promise<Service> => {
-  const service = await startService(settings)
-  // Generated tags depend on the order of texts.
-  await service.queues.tagging.pause()
-  return service
-}
 const startAtPair = async (isSynchronous: boolean): Promise<AtPair> => {
   const pair = await startPostgresPair({ isSynchronous })
-  const settings = { workers: 2, databaseUrl: pair.url, environment: { ...environment, REDO_SECONDS } }
-  return startOn({ pair, stop: pair.stop }, () => startAt(settings))
+  const settings = { workers: 2, databaseUrl: pair.url, environment: { REDO_SECONDS } }
+  return startOn({ pair, stop: pair.stop }, () => startHistoryService(settings))
 }
 
 /** The submissions on a server. */
@@ -179,7 +172,7 @@ const startReplicatedCluster = async (): Promise<Servers> => {
 
 const startAtReplicas = async <S extends Servers>(servers: S): Promise<Service & S> =>
   startOn(servers, ({ url }) =>
-    startAt({ apis: 2, redisUrl: url, environment: { ...environment, REDIS_REPLICAS_ACK: '1' } }),
+    startHistoryService({ apis: 2, redisUrl: url, environment: { REDIS_REPLICAS_ACK: '1' } }),
   )
 
 const masterDies: Fault<AtReplicas> = {

@@ -8,6 +8,7 @@ import * as fc from 'fast-check'
 import { findFreePort } from '../../cli/start/embedded/free-port.ts'
 import { startRedis } from '../../cli/start/embedded/redis-server.ts'
 import { assertCopiesEqualTables, followFeed, type Follower, receiveWebhook } from '../support/feed-followers.ts'
+import { isReady } from '../support/fault-stack.ts'
 import { type FaultSignal, keep, keepServer, type Kept, runProgram, SIGNALS, strike } from '../support/kept-process.ts'
 import { readLedger } from '../support/ledgers.ts'
 import { ownWorkspace } from '../support/own-workspace.ts'
@@ -29,12 +30,6 @@ const COPIED_WITHIN_MS = LONG ? 600_000 : 60_000
 const READY_WITHIN_MS = 60_000
 
 const environment = { CONVERSATIONS_PER_MINUTE: '1000000', WEBHOOK_ALLOWED_HOSTS: '127.0.0.1', REDO_SECONDS: '300' }
-
-const standbyUrlOf = ({ url: both }: PostgresPair): string => {
-  const url = new URL(both.replace(/,[^/]+/, ''))
-  url.search = ''
-  return url.href
-}
 
 /**
  * Two APIs and four workers. The second API reads from a hot standby. Each process is started again
@@ -70,14 +65,9 @@ const startRig = () => {
     const workers = await Promise.all(Array.from({ length: WORKERS }, () => start('worker/main.ts')))
     const apis = [
       await start('api/main.ts', { PORT: ports[0]! }),
-      await start('api/main.ts', { PORT: ports[1]!, READS_DATABASE_URL: standbyUrlOf(pair) }),
+      await start('api/main.ts', { PORT: ports[1]!, READS_DATABASE_URL: pair.standbyUrl }),
     ]
     const urls = ports.map((port) => `http://127.0.0.1:${port}`)
-    const isReady = (url: string) =>
-      fetch(`${url}/readyz`, { signal: AbortSignal.timeout(5_000) }).then(
-        ({ status }) => status === 200,
-        () => false,
-      )
     const ready = async () => {
       for (const url of urls) await until('the API is ready', () => isReady(url), READY_WITHIN_MS)
     }

@@ -1,7 +1,7 @@
-import { once } from 'node:events'
+import assert from 'node:assert/strict'
+import { runCommand } from './command.ts'
 import { ownWorkspace } from './own-workspace.ts'
 import type { Service } from './service.ts'
-import { spawnProgram } from './service-process.ts'
 import { until } from './until.ts'
 
 /** Ordinary feedback, all of one email. */
@@ -48,12 +48,13 @@ export const makeAttackers = async (
 }
 
 const sendAll = async (order: AttackOrder): Promise<AttackReport> => {
-  const child = spawnProgram('test/support/attack-main.ts', [JSON.stringify(order)], {})
-  let output = ''
-  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text) => (output += text))
-  await once(child, 'close')
-  if (child.exitCode !== 0) throw new Error(`An attacker ended with ${child.exitCode}:\n${output}`)
-  return JSON.parse(output) as AttackReport
+  const { code, stdout, stderr } = await runCommand(
+    { environment: {} },
+    'test/support/attack-main.ts',
+    JSON.stringify(order),
+  )
+  assert.equal(code, 0, stdout + stderr)
+  return JSON.parse(stdout) as AttackReport
 }
 
 type Bystander = {

@@ -9,7 +9,7 @@ import { applyAll } from '../model/model.ts'
 import { submissionHistories } from '../model/submission-arbitrary.ts'
 import { readLedger } from './ledgers.ts'
 import { seeded } from './property-seed.ts'
-import type { Answer, Service } from './service.ts'
+import { type Answer, type Service, startService } from './service.ts'
 import { type Dump, dumpModel, dumpTables } from './tables.ts'
 import { until } from './until.ts'
 import { PATHS } from '../end-to-end/interface-table.ts'
@@ -40,6 +40,22 @@ type HistoryOptions = {
   purges?: boolean
   /** The history continues until this has ended. */
   during?: Promise<unknown>
+}
+
+/**
+ * A service for histories. It accepts any number of conversations, and generates no tags, which
+ * depend on the order of texts.
+ */
+export const startHistoryService = async ({
+  environment,
+  ...options
+}: NonNullable<Parameters<typeof startService>[0]>): Promise<Service> => {
+  const service = await startService({
+    ...options,
+    environment: { CONVERSATIONS_PER_MINUTE: '1000000', ...environment },
+  })
+  await service.queues.tagging.pause()
+  return service
 }
 
 /**

@@ -56,7 +56,7 @@ const validators = new Map<JsonValue, (value: JsonValue) => boolean>()
 export const fits = (schema: JsonValue, value: JsonValue): boolean => {
   assert.ok(isJsonObject(schema))
   const { components } = document
-  const validate = validators.get(schema) ?? ajv.compile<unknown>({ ...schema, components })
+  const validate = validators.get(schema) ?? ajv.compile({ ...schema, components })
   validators.set(schema, validate)
   return validate(value)
 }
