@@ -10,12 +10,11 @@ import { startRedis } from '../../cli/start/embedded/redis-server.ts'
 import { assertCopiesEqualTables, followFeed, type Follower, receiveWebhook } from '../support/feed-followers.ts'
 import { isReady } from '../support/fault-stack.ts'
 import { type FaultSignal, keep, keepServer, type Kept, runProgram, SIGNALS, strike } from '../support/kept-process.ts'
-import { readLedger } from '../support/ledgers.ts'
 import { ownWorkspace } from '../support/own-workspace.ts'
 import { type PostgresPair, startPostgresPair } from '../support/postgres-pair.ts'
 import { seeded } from '../support/property-seed.ts'
 import { startService } from '../support/service.ts'
-import { type HistoryService, SETTLED_WITHIN_MS, submitHistory } from '../support/submitted-history.ts'
+import { type HistoryService, SETTLED_WITHIN_MS, settledLedger, submitHistory } from '../support/submitted-history.ts'
 import { until } from '../support/until.ts'
 import { startParts } from '../support/temporary-directory.ts'
 
@@ -82,14 +81,6 @@ const startRig = () => {
   })
 }
 type Rig = Awaited<ReturnType<typeof startRig>>
-
-const isSettled = async (own: HistoryService): Promise<void> => {
-  await until('all is stored', async () => (await readLedger(own)).queued === 0, SETTLED_WITHIN_MS)
-  await until('all purges are finished', async () => {
-    const purges = await own.sql`select from purge where workspace_id = ${own.workspaceId}`
-    return purges.count === 0
-  })
-}
 
 const startFollowers = async (rig: Rig, own: HistoryService): Promise<Follower[]> => {
   const [url, standbyUrl] = [rig.urls[0]!, rig.urls[1]!]
@@ -168,7 +159,7 @@ describe('consumers of the change feed', () => {
       return strikes
     })
     await submitHistory(own, SUBMISSIONS, { during })
-    await isSettled(own)
+    await settledLedger(own)
     await rig.pair.standbyFollows()
     followers.push(followFeed('a late reader', own, { urls: rig.urls, restarts: false }))
     const note = await assertCopiesEqualTables(followers, {
@@ -189,7 +180,7 @@ describe('consumers of the change feed', () => {
     // A finished purge has taken out of the log what was accepted before it: docs/growing.md says
     // so.
     await submitHistory(own, SUBMISSIONS, { during, purges: false })
-    await isSettled(own)
+    await settledLedger(own)
     const note = await assertCopiesEqualTables(followers, {
       sql: rig.sql,
       workspaceId: own.workspaceId,

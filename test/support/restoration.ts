@@ -6,7 +6,6 @@ import { startRedis } from '../../cli/start/embedded/redis-server.ts'
 import { workspaceKeys } from '../../queue/keys.ts'
 import { runCommand } from './command.ts'
 import { moreIsAccepted, startLoad } from './load.ts'
-import { stopInTurn } from './outlive.ts'
 import { archiveAll, restoreTo, startArchivedPostgres, takeBackup } from './postgres-archive.ts'
 import { requestsTo, type Service, startService } from './service.ts'
 import { startProcess } from './service-process.ts'
@@ -80,7 +79,7 @@ export const makeDisaster = (): Promise<Disaster> => {
       const worker = await startProcess('worker/main.ts', 'working', { ...service.environment })
       const api = await startProcess('api/main.ts', 'listening', { ...service.environment })
       const urls = [`http://127.0.0.1:${api.port}`]
-      const end = stopInTurn(api.stop, worker.stop)
+      const end = () => api.stop().finally(worker.stop)
       const output = () => api.output() + worker.output()
       return { ...service, ...requestsTo(urls, service.accessToken, service.sql), urls, output, worker, end }
     }

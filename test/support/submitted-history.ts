@@ -4,6 +4,7 @@ import process from 'node:process'
 import { setTimeout as pause } from 'node:timers/promises'
 import * as fc from 'fast-check'
 import { hashKeyFrom } from '../../contract/identity/keys.ts'
+import type { Ledger } from '../../contract/ledger.ts'
 import type { Operation, Submission } from '../../contract/submission.ts'
 import { applyAll } from '../model/model.ts'
 import { submissionHistories } from '../model/submission-arbitrary.ts'
@@ -186,7 +187,8 @@ export const assertEqualsModel = async (
   assert.deepEqual(rowsOf(await dumpTables(service.sql), workspaceId), rowsOf(model, workspaceId))
 }
 
-const settledLedger = async (service: HistoryService) => {
+/** Waits until all submissions and purges of the workspace are finished. */
+export const settledLedger = async (service: HistoryService): Promise<Ledger> => {
   await until('all submissions are settled', async () => (await readLedger(service)).queued === 0, SETTLED_WITHIN_MS)
   // A purge that still removes records is neither queued in the log nor counted as applied.
   await until('purges are finished', async () => {

@@ -3,10 +3,11 @@ import process from 'node:process'
 import { setTimeout as pause } from 'node:timers/promises'
 import { sightOf, standBetween } from './between.ts'
 import { keep, runProgram, send } from './kept-process.ts'
+import { startParts } from './temporary-directory.ts'
 import { until } from './until.ts'
 import { hashKeyFrom } from '../../contract/identity/keys.ts'
 import { feedbackId } from '../../contract/feedback-record.ts'
-import { type Fault, type Rig, stopInTurn } from './outlive.ts'
+import type { Fault, Rig } from './outlive.ts'
 import { startHistoryService } from './submitted-history.ts'
 
 export type Crew = {
@@ -94,11 +95,14 @@ const DEADLY = {
 }
 
 /** Two API processes and three workers, by default at the servers of `npm test`. */
-export const startThreeWorkers = async (servers: { redisUrl?: string } = {}) => {
-  const service = await startHistoryService({ workers: 0, apis: 2, ...servers })
-  const crew = await startCrew(3, service.environment)
-  return { ...service, crew, stop: stopInTurn(crew.stop, service.stop) }
-}
+export const startThreeWorkers = (servers: { redisUrl?: string } = {}) =>
+  startParts('crew', async (running) => {
+    const service = await startHistoryService({ workers: 0, apis: 2, ...servers })
+    running.defer(service.stop)
+    const crew = await startCrew(3, service.environment)
+    running.defer(crew.stop)
+    return { ...service, crew }
+  })
 
 export const WORKERS_DIE: readonly Fault<ThreeWorkers>[] = [
   {
