@@ -79,7 +79,10 @@ export const makeDisaster = (): Promise<Disaster> => {
       const worker = await startProcess('worker/main.ts', 'working', { ...service.environment })
       const api = await startProcess('api/main.ts', 'listening', { ...service.environment })
       const urls = [`http://127.0.0.1:${api.port}`]
-      const end = () => api.stop().finally(() => worker.stop())
+      const end = async () => {
+        await api.stop()
+        await worker.stop()
+      }
       const output = () => api.output() + worker.output()
       return { ...service, ...requestsTo(urls, service.accessToken, service.sql), urls, output, worker, end }
     }
