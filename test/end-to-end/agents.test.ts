@@ -60,7 +60,7 @@ describe('agents', () => {
       messages: MESSAGES,
     }
     await service.submit('/conversations', conversation)
-    agent = await agentAt(service.urls[0]!, service.readToken, true)
+    agent = await agentAt(service.urls[0]!, service.readToken)
   })
   after(async () => {
     await agent?.client.close()

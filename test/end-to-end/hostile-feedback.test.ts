@@ -190,7 +190,7 @@ describe('hostile feedback', () => {
   }
 
   it('an admin token sees no personal data either, and no token sees another workspace', async () => {
-    const agent = await agentAt(service.urls[0]!, service.adminToken, true)
+    const agent = await agentAt(service.urls[0]!, service.adminToken)
     const story = await agent.call('account_story', { nameOrDomain: 'Quint Works' })
     assert.deepEqual(Object.keys(story.account), ['id'])
     assert.match(await agent.refused('get_feedback', { id: otherIds.feedback }), /no such record/)
