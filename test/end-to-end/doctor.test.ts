@@ -14,19 +14,18 @@ import { serveHttp } from '../support/http-server.ts'
 import { DEAD_PROXY } from '../support/service-process.ts'
 import { until } from '../support/until.ts'
 import { runCommand } from '../support/command.ts'
-import type { Service } from '../support/service.ts'
 import { operatedService } from '../support/shared-service.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
 
 const PROGRAM = 'cli/doctor/doctor-command.ts'
 const AWAY = 'postgres://stranger:secret-word@127.0.0.1:1/none'
 
+const service = await operatedService()
+
 describe('the doctor', () => {
   const folder = temporaryDirectory()
-  let service: Service
   let redis: EmbeddedServer
   before(async () => {
-    service = await operatedService()
     // A directory in place of the file keeps Redis from writing a snapshot.
     mkdirSync(join(folder, 'redis', 'taken.rdb'), { recursive: true })
     redis = await startRedis({

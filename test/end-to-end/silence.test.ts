@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { before, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import type { Job } from 'bullmq'
 import { feedbackBody, injectDead } from '../support/below-the-ingress.ts'
 import { runCommand } from '../support/command.ts'
-import type { Answer, RequestOptions, Service } from '../support/service.ts'
+import type { Answer, RequestOptions } from '../support/service.ts'
 import { operatedService } from '../support/shared-service.ts'
 import { until } from '../support/until.ts'
 
@@ -13,12 +13,10 @@ import { until } from '../support/until.ts'
 const CANARY = `canary${randomBytes(6).toString('hex')}`
 const STATES = ['waiting', 'active', 'delayed', 'completed', 'failed'] as const
 
+const service = await operatedService()
+
 describe('submitted content', () => {
-  let service: Service
   const answers: { what: string; answer: Answer }[] = []
-  before(async () => {
-    service = await operatedService()
-  })
 
   const ask = async (path: string, body: unknown, options: RequestOptions = {}): Promise<Answer> => {
     const answer = await service.request(path, body, options)
