@@ -87,7 +87,9 @@ const startReplicated = async (place: Place): Promise<SitesRedis> => {
     ...node,
     sentinel: clientOf(running, `redis://:${sentinelPassword}@${node.address}:${SENTINEL_PORT}`, CLIENT),
   }))
-  await Promise.all(clients.map(({ sentinel }) => shortenTilt(sentinel)))
+  // A sentinel that has just been started may not listen yet.
+  const answers = (sentinel: Redis): Promise<boolean> => shortenTilt(sentinel).then(Boolean, () => false)
+  for (const { sentinel } of clients) await until('the sentinel answers', () => answers(sentinel))
   const master = async (): Promise<(typeof clients)[number] | undefined> => {
     const views = await Promise.all(
       clients.map(({ sentinel }) =>
