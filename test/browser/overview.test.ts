@@ -1,10 +1,7 @@
 import assert from 'node:assert/strict'
-import { mkdirSync, writeFileSync } from 'node:fs'
 import { once } from 'node:events'
 import { createServer, request as httpRequest } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { join } from 'node:path'
-import process from 'node:process'
 import { after, before, it } from 'node:test'
 import { QUEUE_NAMES } from '../../contract/jobs.ts'
 import { createWorkspace } from '../../db/workspaces/workspaces.ts'
@@ -12,11 +9,11 @@ import { LATELY_SECONDS, createProcessReports, startReporting } from '../../queu
 import { feedbackBody, inject } from '../support/below-the-ingress.ts'
 import {
   type Browser,
-  findChromium,
-  type Page,
-  startBrowser,
   LEAST_CONTRAST,
-  SMALLEST_CONTRAST,
+  type Page,
+  type PageOptions,
+  startBrowser,
+  whyNoBrowser,
 } from '../support/browser.ts'
 import { holdWork, resumeWork } from '../support/hold-work.ts'
 import { type Service, startService } from '../support/service.ts'
@@ -25,259 +22,217 @@ import { until } from '../support/until.ts'
 import { describeWhere } from '../support/where.ts'
 
 const DRAWN_WITHIN_MS = 45_000
-const chromium = findChromium()
 
-/** The folder for pictures, if a person wants to look at them. */
-const pictures = process.env['PICTURES']
+describeWhere('the overview in Chromium', whyNoBrowser, () => {
+  let service: Service
+  let worker: ServiceProcess
+  let browser: Browser
+  before(async () => {
+    service = await startService({ workers: 0 })
+    worker = await startProcess('worker/main.ts', 'working', service.environment)
+    browser = await startBrowser()
+  })
+  after(async () => {
+    await browser?.close()
+    await worker?.stop()
+    await service?.stop()
+  })
 
-describeWhere(
-  'the overview in Chromium',
-  chromium === undefined ? 'Chromium is neither on the PATH nor named by CHROMIUM' : undefined,
-  () => {
-    let service: Service
-    let worker: ServiceProcess
-    let browser: Browser
-    before(async () => {
-      service = await startService({ workers: 0 })
-      worker = await startProcess('worker/main.ts', 'working', service.environment)
-      browser = await startBrowser(chromium!)
-    })
-    after(async () => {
-      await browser?.close()
-      await worker?.stop()
-      await service?.stop()
-    })
-
-    const drawn = (page: Page): Promise<boolean> =>
-      until(
-        'curves are drawn',
-        () =>
-          page.evaluate(
-            `document.querySelector('[data-series=acceptedPerSecond]')?.getAttribute('d')?.includes('L') === true`,
-          ),
-        DRAWN_WITHIN_MS,
-      )
-    const workspacesShown = (page: Page): Promise<string[]> =>
-      page.evaluate(
-        `document.getElementById('workspaces-now')?.checkVisibility()
+  const drawn = (page: Page): Promise<boolean> =>
+    until(
+      'curves are drawn',
+      () =>
+        page.evaluate(
+          `document.querySelector('[data-series=acceptedPerSecond]')?.getAttribute('d')?.includes('L') === true`,
+        ),
+      DRAWN_WITHIN_MS,
+    )
+  const workspacesShown = (page: Page): Promise<string[]> =>
+    page.evaluate(
+      `document.getElementById('workspaces-now')?.checkVisibility()
         ? [...document.querySelectorAll('#workspaces tr')].map((row) => [...row.cells].map((cell) => cell.innerText).join(' | '))
         : []`,
-      )
-    const fits = async (page: Page): Promise<void> => {
-      const overflow: number = await page.evaluate(
-        'document.documentElement.scrollWidth - document.documentElement.clientWidth',
-      )
-      assert.equal(overflow, 0)
-      const { contrast, of } = await page.evaluate(LEAST_CONTRAST)
-      assert.ok(contrast >= SMALLEST_CONTRAST, `${of}: ${contrast}`)
-    }
-    const keep = async (page: Page, name: string): Promise<void> => {
-      const picture = await page.screenshot()
-      assert.ok(picture.length > 10_000)
-      if (pictures === undefined) return
-      mkdirSync(pictures, { recursive: true })
-      writeFileSync(join(pictures, `overview-${name}.png`), picture)
-    }
+    )
+  const openOverview = (more: PageOptions = {}): Promise<Page> =>
+    browser.open(`${service.urls[0]}/admin`, { password: service.adminToken, ...more })
 
-    for (const [colors, form, width] of [
-      ['light', 'wide', 1_280],
-      ['dark', 'narrow', 360],
-    ] as const) {
-      it(`${colors} and ${form}: draws its curves, fits, and can be read`, async () => {
-        const page = await browser.open(`${service.urls[0]}/admin`, {
-          width,
-          height: 900,
-          colors,
-          password: service.adminToken,
-        })
-        await service.submit('/feedbacks', { description: 'Drawn on the overview' })
-        await drawn(page)
-        await until(
-          'the page says that all is well',
-          () => page.evaluate(`document.getElementById('verdict').textContent === '✓ All is well'`),
-          DRAWN_WITHIN_MS,
-        )
-        assert.equal(await page.evaluate(`document.querySelectorAll('figure svg[aria-label]').length`), 13)
-        assert.equal(await page.evaluate(`document.querySelectorAll('#queues tr').length`), QUEUE_NAMES.length)
-        await until('no worker takes jobs', async () => (await workspacesShown(page)).length === 0, DRAWN_WITHIN_MS)
-        await fits(page)
-        const cut: number = await page.evaluate(
-          `(() => { const { scrollWidth, clientWidth } = document.querySelector('.scroll:has(#queues)'); return scrollWidth - clientWidth })()`,
-        )
-        assert.ok(cut <= 1, `the queues are cut by ${cut} pixels`)
-        assert.equal(
-          await page.evaluate(`document.querySelector('#queues a').href`),
-          `${service.urls[0]}/admin/queues/queue/${QUEUE_NAMES[0]}`,
-        )
-        const isDark: boolean = await page.evaluate(
-          `getComputedStyle(document.body).backgroundColor === 'rgb(20, 23, 27)'`,
-        )
-        assert.equal(isDark, colors === 'dark')
-        await keep(page, `${colors}-${form}`)
-        assert.deepEqual(page.complaints, [])
-        for (const url of page.requested) {
-          assert.ok(url.startsWith('data:') || url.startsWith(service.urls[0]!), url)
-        }
-      })
-    }
-
-    it('links to the reference, which follows the colors and has short refusals on a phone', async () => {
-      const page = await browser.open(`${service.urls[0]}/docs#/Submissions/createFeedback`, {
-        width: 360,
-        height: 900,
-        colors: 'dark',
-        password: service.adminToken,
-      })
-      const heights = await until('an operation is shown', async () => {
-        const found: number[] = await page.evaluate(
-          `[...document.querySelectorAll('.response:not([data-code^="2"])')].map((row) => row.offsetHeight)`,
-        )
-        return found.length > 5 && found
-      })
-      assert.ok(heights.reduce((sum, height) => sum + height) < 1_000, heights.join())
-      const { contrast } = await page.evaluate(LEAST_CONTRAST)
-      assert.ok(contrast > 3, `${contrast}`)
-      assert.equal(await page.evaluate(`getComputedStyle(document.querySelector('.swagger-ui')).colorScheme`), 'dark')
-      assert.deepEqual(page.complaints, [])
-    })
-
-    const showsAll = async (base: string, password: string): Promise<void> => {
-      const expected = {
-        '/admin': 'All is well',
-        '/admin/queues': 'backlog',
-        [`/admin/queues/queue/${QUEUE_NAMES[0]}`]: QUEUE_NAMES[0],
-        '/docs': 'Create a feedback record',
-      }
-      for (const [path, text] of Object.entries(expected)) {
-        const page = await browser.open(`${base}${path}`, { width: 800, height: 600, colors: 'light', password })
-        await until(
-          `${path} shows its content`,
-          () => page.evaluate(`document.body?.innerText.includes(${JSON.stringify(text)})`),
-          DRAWN_WITHIN_MS,
-        )
-        if (path !== '/admin/queues') continue
-        const back: boolean = await page.evaluate(
-          `[...document.querySelectorAll('a[href="../../admin"]')].some((link) => link.checkVisibility())`,
-        )
-        assert.ok(back)
-      }
-    }
-
-    it('works at an address with the token in it, like the dashboard, which links back, and the reference', () =>
-      showsAll(service.urls[0]!.replace('//', `//op:${service.adminToken}@`), 'another'))
-
-    it('works below a path of a proxy, like the dashboard and the reference', async () => {
-      const proxy = createServer((request, response) => {
-        const { method, headers, url = '' } = request
-        const to = new URL(url.replace(/^\/below/, ''), service.urls[0])
-        if (!url.startsWith('/below/')) return void response.writeHead(404).end()
-        request.pipe(
-          httpRequest(to, { method, headers }, (answer) => {
-            answer.pipe(response.writeHead(answer.statusCode!, answer.headers))
-          }),
-        )
-      })
-      await once(proxy.listen(0, '127.0.0.1'), 'listening')
-      try {
-        await showsAll(`http://127.0.0.1:${(proxy.address() as AddressInfo).port}/below`, service.adminToken)
-      } finally {
-        proxy.close()
-      }
-    })
-
-    it('has a name for each element that the keyboard reaches, and one heading on each page', async () => {
-      const page = await browser.open(`${service.urls[0]}/admin`, {
-        width: 800,
-        height: 600,
-        colors: 'light',
-        password: service.adminToken,
-      })
+  for (const [colors, form, width] of [
+    ['light', 'wide', 1_280],
+    ['dark', 'narrow', 360],
+  ] as const) {
+    it(`${colors} and ${form}: draws its curves, fits, and can be read`, async () => {
+      const page = await openOverview({ width, colors })
+      await service.submit('/feedbacks', { description: 'Drawn on the overview' })
       await drawn(page)
-      const nameless: string[] = await page.evaluate(`[...document.querySelectorAll('a, button, [tabindex], svg')]
-      .filter((e) => !(e.getAttribute('aria-label') || e.getAttribute('aria-labelledby') || e.textContent.trim()))
-      .map((e) => e.outerHTML)`)
-      assert.deepEqual(nameless, [])
-      assert.equal(await page.evaluate(`document.querySelectorAll('h1').length`), 1)
-      assert.equal(await page.evaluate('document.documentElement.lang'), 'en')
+      await until(
+        'the page says that all is well',
+        () => page.evaluate(`document.getElementById('verdict').textContent === '✓ All is well'`),
+        DRAWN_WITHIN_MS,
+      )
+      assert.equal(await page.evaluate(`document.querySelectorAll('figure svg[aria-label]').length`), 13)
+      assert.equal(await page.evaluate(`document.querySelectorAll('#queues tr').length`), QUEUE_NAMES.length)
+      await until('no worker takes jobs', async () => (await workspacesShown(page)).length === 0, DRAWN_WITHIN_MS)
+      await page.assertReadable()
+      const cut: number = await page.evaluate(
+        `(() => { const { scrollWidth, clientWidth } = document.querySelector('.scroll:has(#queues)'); return scrollWidth - clientWidth })()`,
+      )
+      assert.ok(cut <= 1, `the queues are cut by ${cut} pixels`)
+      assert.equal(
+        await page.evaluate(`document.querySelector('#queues a').href`),
+        `${service.urls[0]}/admin/queues/queue/${QUEUE_NAMES[0]}`,
+      )
+      const isDark: boolean = await page.evaluate(
+        `getComputedStyle(document.body).backgroundColor === 'rgb(20, 23, 27)'`,
+      )
+      assert.equal(isDark, colors === 'dark')
+      await page.keep(`overview-${colors}-${form}`)
+      assert.deepEqual(page.complaints, [])
+      for (const url of page.requested) {
+        assert.ok(url.startsWith('data:') || url.startsWith(service.urls[0]!), url)
+      }
     })
+  }
 
-    it('shows the shares of the heaviest workspaces, on a phone in the dark, and which of them crowds others', async () => {
-      const { sql, redis, redisPrefix, queues } = service
-      const named = async (name: string): Promise<string> => (await createWorkspace(sql, name))!.id
-      const [heavy, long] = [await named('acme'), await named('A very long name '.repeat(5).trim())]
-      const beside = await named('beside')
-      const byWorkspace = { [heavy]: 0.62 * LATELY_SECONDS, [long]: 0.3 * LATELY_SECONDS }
-      const reporting = startReporting(
-        createProcessReports(redis, redisPrefix),
-        { id: 'busy', kind: 'worker' },
-        async () => ({
-          applying: { total: LATELY_SECONDS, byWorkspace },
+  it('links to the reference, which follows the colors and has short refusals on a phone', async () => {
+    const page = await browser.open(`${service.urls[0]}/docs#/Submissions/createFeedback`, {
+      width: 360,
+      colors: 'dark',
+      password: service.adminToken,
+    })
+    const heights = await until('an operation is shown', async () => {
+      const found: number[] = await page.evaluate(
+        `[...document.querySelectorAll('.response:not([data-code^="2"])')].map((row) => row.offsetHeight)`,
+      )
+      return found.length > 5 && found
+    })
+    assert.ok(heights.reduce((sum, height) => sum + height) < 1_000, heights.join())
+    const { contrast } = await page.evaluate(LEAST_CONTRAST)
+    assert.ok(contrast > 3, `${contrast}`)
+    assert.equal(await page.evaluate(`getComputedStyle(document.querySelector('.swagger-ui')).colorScheme`), 'dark')
+    assert.deepEqual(page.complaints, [])
+  })
+
+  const showsAll = async (base: string, password: string): Promise<void> => {
+    const expected = {
+      '/admin': 'All is well',
+      '/admin/queues': 'backlog',
+      [`/admin/queues/queue/${QUEUE_NAMES[0]}`]: QUEUE_NAMES[0],
+      '/docs': 'Create a feedback record',
+    }
+    for (const [path, text] of Object.entries(expected)) {
+      const page = await browser.open(`${base}${path}`, { password })
+      await until(
+        `${path} shows its content`,
+        () => page.evaluate(`document.body?.innerText.includes(${JSON.stringify(text)})`),
+        DRAWN_WITHIN_MS,
+      )
+      if (path !== '/admin/queues') continue
+      const back: boolean = await page.evaluate(
+        `[...document.querySelectorAll('a[href="../../admin"]')].some((link) => link.checkVisibility())`,
+      )
+      assert.ok(back)
+    }
+  }
+
+  it('works at an address with the token in it, like the dashboard, which links back, and the reference', () =>
+    showsAll(service.urls[0]!.replace('//', `//op:${service.adminToken}@`), 'another'))
+
+  it('works below a path of a proxy, like the dashboard and the reference', async () => {
+    const proxy = createServer((request, response) => {
+      const { method, headers, url = '' } = request
+      const to = new URL(url.replace(/^\/below/, ''), service.urls[0])
+      if (!url.startsWith('/below/')) return void response.writeHead(404).end()
+      request.pipe(
+        httpRequest(to, { method, headers }, (answer) => {
+          answer.pipe(response.writeHead(answer.statusCode!, answer.headers))
         }),
       )
-      await holdWork(queues)
-      try {
-        for (const agoMs of [300_000, 30_000, 20_000]) {
-          await inject({ ...service, workspaceId: heavy }, queues, { body: feedbackBody('waits'), agoMs })
-        }
-        await inject({ ...service, workspaceId: beside }, queues, { body: feedbackBody('waits too'), agoMs: 15_000 })
-        const page = await browser.open(`${service.urls[0]}/admin`, {
-          width: 360,
-          height: 800,
-          colors: 'dark',
-          password: service.adminToken,
-        })
-        const rows = await until(
-          'the workspaces are shown',
-          async () => {
-            const shown = await workspacesShown(page)
-            return shown.length === 3 && shown
-          },
-          DRAWN_WITHIN_MS,
-        )
-        assert.match(rows[0]!, new RegExp(`^acme\\s${heavy} \\| 3 \\| [\\d.]+ min \\| 6\\d %$`))
-        assert.match(rows[1]!, new RegExp(`^A very long name.*\\s${long} \\| 0 \\| – \\| \\d\\d %$`))
-        assert.match(rows[2]!, new RegExp(`^beside\\s${beside} \\| 1 \\| [\\d.]+ s \\| –$`))
-        const findings: string = await page.evaluate(`document.getElementById('findings').textContent`)
-        assert.match(
-          findings,
-          /The workspace acme has most of the waiting submissions and takes most of the workers' time, while others wait/,
-        )
-        const hidden: number = await page.evaluate(
-          `(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.querySelector('#workspaces-now .scroll'))`,
-        )
-        assert.equal(hidden, 0, 'all columns are in view')
-        await fits(page)
-        await keep(page, 'crowding')
-      } finally {
-        await resumeWork(queues)
-        await reporting.stop()
-      }
     })
+    await once(proxy.listen(0, '127.0.0.1'), 'listening')
+    try {
+      await showsAll(`http://127.0.0.1:${(proxy.address() as AddressInfo).port}/below`, service.adminToken)
+    } finally {
+      proxy.close()
+    }
+  })
 
-    it('reports that the worker is gone and what to do, without being loaded again', async () => {
-      await worker.stop()
-      const page = await browser.open(`${service.urls[0]}/admin`, {
-        width: 800,
-        height: 600,
-        colors: 'light',
-        password: service.adminToken,
-      })
-      await service.post('/feedbacks', { description: 'waits' })
-      await until(
-        'trouble is shown',
-        () => page.evaluate(`/Trouble/.test(document.getElementById('verdict')?.textContent)`),
+  it('has a name for each element that the keyboard reaches, and one heading on each page', async () => {
+    const page = await openOverview()
+    await drawn(page)
+    const nameless: string[] = await page.evaluate(`[...document.querySelectorAll('a, button, [tabindex], svg')]
+      .filter((e) => !(e.getAttribute('aria-label') || e.getAttribute('aria-labelledby') || e.textContent.trim()))
+      .map((e) => e.outerHTML)`)
+    assert.deepEqual(nameless, [])
+    assert.equal(await page.evaluate(`document.querySelectorAll('h1').length`), 1)
+    assert.equal(await page.evaluate('document.documentElement.lang'), 'en')
+  })
+
+  it('shows the shares of the heaviest workspaces, on a phone in the dark, and which of them crowds others', async () => {
+    const { sql, redis, redisPrefix, queues } = service
+    const named = async (name: string): Promise<string> => (await createWorkspace(sql, name))!.id
+    const [heavy, long] = [await named('acme'), await named('A very long name '.repeat(5).trim())]
+    const beside = await named('beside')
+    const byWorkspace = { [heavy]: 0.62 * LATELY_SECONDS, [long]: 0.3 * LATELY_SECONDS }
+    const reporting = startReporting(
+      createProcessReports(redis, redisPrefix),
+      { id: 'busy', kind: 'worker' },
+      async () => ({
+        applying: { total: LATELY_SECONDS, byWorkspace },
+      }),
+    )
+    await holdWork(queues)
+    try {
+      for (const agoMs of [300_000, 30_000, 20_000]) {
+        await inject({ ...service, workspaceId: heavy }, queues, { body: feedbackBody('waits'), agoMs })
+      }
+      await inject({ ...service, workspaceId: beside }, queues, { body: feedbackBody('waits too'), agoMs: 15_000 })
+      const page = await openOverview({ width: 360, colors: 'dark' })
+      const rows = await until(
+        'the workspaces are shown',
+        async () => {
+          const shown = await workspacesShown(page)
+          return shown.length === 3 && shown
+        },
         DRAWN_WITHIN_MS,
       )
+      assert.match(rows[0]!, new RegExp(`^acme\\s${heavy} \\| 3 \\| [\\d.]+ min \\| 6\\d %$`))
+      assert.match(rows[1]!, new RegExp(`^A very long name.*\\s${long} \\| 0 \\| – \\| \\d\\d %$`))
+      assert.match(rows[2]!, new RegExp(`^beside\\s${beside} \\| 1 \\| [\\d.]+ s \\| –$`))
+      const findings: string = await page.evaluate(`document.getElementById('findings').textContent`)
       assert.match(
-        await page.evaluate(`document.getElementById('findings').textContent`),
-        /No worker is running\..*npm run worker/,
+        findings,
+        /The workspace acme has most of the waiting submissions and takes most of the workers' time, while others wait/,
       )
-      await until(
-        'the waiting jobs are shown',
-        () => page.evaluate(`Number(document.querySelector('#queues tr td')?.textContent) > 0`),
-        DRAWN_WITHIN_MS,
+      const hidden: number = await page.evaluate(
+        `(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.querySelector('#workspaces-now .scroll'))`,
       )
-      await keep(page, 'trouble')
-    })
-  },
-)
+      assert.equal(hidden, 0, 'all columns are in view')
+      await page.assertReadable()
+      await page.keep('overview-crowding')
+    } finally {
+      await resumeWork(queues)
+      await reporting.stop()
+    }
+  })
+
+  it('reports that the worker is gone and what to do, without being loaded again', async () => {
+    await worker.stop()
+    const page = await openOverview()
+    await service.post('/feedbacks', { description: 'waits' })
+    await until(
+      'trouble is shown',
+      () => page.evaluate(`/Trouble/.test(document.getElementById('verdict')?.textContent)`),
+      DRAWN_WITHIN_MS,
+    )
+    assert.match(
+      await page.evaluate(`document.getElementById('findings').textContent`),
+      /No worker is running\..*npm run worker/,
+    )
+    await until(
+      'the waiting jobs are shown',
+      () => page.evaluate(`Number(document.querySelector('#queues tr td')?.textContent) > 0`),
+      DRAWN_WITHIN_MS,
+    )
+    await page.keep('overview-trouble')
+  })
+})

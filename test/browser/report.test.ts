@@ -1,19 +1,15 @@
 import assert from 'node:assert/strict'
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import process from 'node:process'
 import { after, before, it } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import { periodOf, type Report } from '../../cli/report/report.ts'
 import { reportPage } from '../../cli/report/report-page.ts'
-import { type Browser, findChromium, startBrowser, LEAST_CONTRAST, SMALLEST_CONTRAST } from '../support/browser.ts'
+import { type Browser, startBrowser, whyNoBrowser } from '../support/browser.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
 import { until } from '../support/until.ts'
 import { describeWhere } from '../support/where.ts'
 
-const chromium = findChromium()
-/** The folder for pictures, if a person wants to look at them. */
-const pictures = process.env['PICTURES']
 const DRAWN_WITHIN_MS = 120_000
 const WEEK_MS = 7 * 86_400_000
 const WEEKS = 13
@@ -58,53 +54,39 @@ const full = (): Report => {
   }
 }
 
-describeWhere(
-  'the report in Chromium',
-  chromium === undefined ? 'Chromium is neither on the PATH nor named by CHROMIUM' : undefined,
-  () => {
-    const file = join(temporaryDirectory(), 'report.html')
-    let browser: Browser
-    before(async () => {
-      const style = readFileSync(new URL('../../cli/report/report.css', import.meta.url), 'utf8')
-      writeFileSync(file, reportPage(full(), style, new Date()).html)
-      browser = await startBrowser(chromium!)
-    })
-    after(() => browser?.close())
+describeWhere('the report in Chromium', whyNoBrowser, () => {
+  const file = join(temporaryDirectory(), 'report.html')
+  let browser: Browser
+  before(async () => {
+    const style = readFileSync(new URL('../../cli/report/report.css', import.meta.url), 'utf8')
+    writeFileSync(file, reportPage(full(), style, new Date()).html)
+    browser = await startBrowser()
+  })
+  after(() => browser?.close())
 
-    for (const [colors, form, width] of [
-      ['light', 'wide', 1_000],
-      ['dark', 'narrow', 360],
-    ] as const) {
-      it(`${colors} and ${form}: fits, can be read, loads no other files, and treats texts of customers as text`, async () => {
-        const url = pathToFileURL(file).href
-        const page = await browser.open(url, { width, height: 900, colors, password: '' })
-        await until(
-          'the report is drawn',
-          () =>
-            page.evaluate<boolean>(
-              `document.readyState === 'complete' && document.querySelectorAll('svg.chart').length === 2`,
-            ),
-          DRAWN_WITHIN_MS,
-        )
-        await page.evaluate(`document.querySelectorAll('details').forEach((one) => { one.open = true })`)
-        assert.equal(
-          await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth'),
-          0,
-        )
-        const { contrast, of } = await page.evaluate<{ contrast: number; of: string }>(LEAST_CONTRAST)
-        assert.ok(contrast >= SMALLEST_CONTRAST, `${of}: ${contrast}`)
-        assert.equal(await page.evaluate(`document.querySelectorAll('img, script, iframe').length`), 0)
-        assert.match(await page.evaluate<string>('document.title'), /^What customers say/)
-        const dark = await page.evaluate<boolean>(
-          `getComputedStyle(document.body).backgroundColor === 'rgb(20, 23, 27)'`,
-        )
-        assert.equal(dark, colors === 'dark')
-        if (pictures !== undefined) {
-          mkdirSync(pictures, { recursive: true })
-          writeFileSync(join(pictures, `report-${colors}-${form}.png`), await page.screenshot())
-        }
-        assert.deepEqual([page.complaints, page.requested], [[], [url]])
-      })
-    }
-  },
-)
+  for (const [colors, form, width] of [
+    ['light', 'wide', 1_000],
+    ['dark', 'narrow', 360],
+  ] as const) {
+    it(`${colors} and ${form}: fits, can be read, loads no other files, and treats texts of customers as text`, async () => {
+      const url = pathToFileURL(file).href
+      const page = await browser.open(url, { width, colors })
+      await until(
+        'the report is drawn',
+        () =>
+          page.evaluate<boolean>(
+            `document.readyState === 'complete' && document.querySelectorAll('svg.chart').length === 2`,
+          ),
+        DRAWN_WITHIN_MS,
+      )
+      await page.evaluate(`document.querySelectorAll('details').forEach((one) => { one.open = true })`)
+      await page.assertReadable()
+      assert.equal(await page.evaluate(`document.querySelectorAll('img, script, iframe').length`), 0)
+      assert.match(await page.evaluate<string>('document.title'), /^What customers say/)
+      const dark = await page.evaluate<boolean>(`getComputedStyle(document.body).backgroundColor === 'rgb(20, 23, 27)'`)
+      assert.equal(dark, colors === 'dark')
+      await page.keep(`report-${colors}-${form}`)
+      assert.deepEqual([page.complaints, page.requested], [[], [url]])
+    })
+  }
+})

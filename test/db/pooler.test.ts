@@ -6,13 +6,11 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
-import { closeQueues, type JobQueues, openQueues } from '../../queue/jobs/job-queues.ts'
 import { connectPostgres } from '../../db/connection/postgres.ts'
-import { startLoad } from '../support/load.ts'
-import { assertNothingLost, assertWellAnswered, recovery } from '../support/recovery.ts'
 import { testServers } from '../support/servers.ts'
-import { type Service, startService } from '../support/service.ts'
+import { requestsTo, type Service } from '../support/service.ts'
 import { type ServiceProcess, startProcess } from '../support/service-process.ts'
+import { assertEqualsModel, startHistoryService, submitHistory } from '../support/submitted-history.ts'
 import { until } from '../support/until.ts'
 import { findFreePort, isPortFree } from '../../cli/start/embedded/free-port.ts'
 
@@ -100,17 +98,14 @@ describe('for a pooler in transaction mode', () => {
 if (hasPgbouncer()) {
   describe('behind PgBouncer in transaction mode', () => {
     let service: Service
-    let queues: JobQueues
     let pooler: Pooler
     let api: ServiceProcess
     let worker: ServiceProcess
     before(async () => {
-      service = await startService({ apis: 0, workers: 0 })
-      queues = openQueues(service.redis, service.redisPrefix, () => {})
+      service = await startHistoryService({ apis: 0, workers: 0 })
       pooler = await startPgbouncer(service.environment['DATABASE_URL']!, service.environment['DATABASE_SCHEMA']!)
       const environment = {
         ...service.environment,
-        CONVERSATIONS_PER_MINUTE: '1000000',
         DATABASE_URL: pooler.url,
         DATABASE_POOLER: 'transaction',
         DATABASE_SCHEMA: '',
@@ -122,30 +117,15 @@ if (hasPgbouncer()) {
       await worker?.stop()
       await api?.stop()
       await pooler?.stop()
-      await closeQueues(queues)
       await service?.stop()
     })
 
     it('submissions are accepted and stored, and purged', async () => {
-      const url = `http://127.0.0.1:${api.port}`
-      const stack = { ...service, url, prefix: service.redisPrefix, queues }
-      const load = startLoad(stack)
-      await until('submissions are accepted', () => Promise.resolve(load.seen.accepted.size > 200), 30_000)
-      await load.stop()
-      await recovery(stack, load.seen)
-      assertWellAnswered(load.seen)
-      assert.equal(load.seen.refused + load.seen.unknown, 0)
-      await assertNothingLost(stack, load.seen)
-      const purged = await fetch(`${url}/api/v1/contacts/purge`, {
-        method: 'POST',
-        headers: {
-          'Content-Type': 'application/json',
-          Authorization: `Bearer ${service.adminToken}`,
-          Prefer: 'wait=20',
-        },
-        body: JSON.stringify({ email: 'c1@example.com' }),
-      })
-      assert.deepEqual([purged.status, purged.headers.get('Submission-State')], [200, 'applied'])
+      const urls = [`http://127.0.0.1:${api.port}`]
+      const own = { ...service, urls, ...requestsTo(urls, service.accessToken, service.sql) }
+      const { confirmed, refused } = await submitHistory(own, 200)
+      assert.equal(refused, 0)
+      await assertEqualsModel(own, confirmed)
     })
   })
 }

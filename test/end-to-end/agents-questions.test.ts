@@ -35,7 +35,7 @@ describe('an agent that asks about the demo', () => {
       >`select count(*)::int as missing from feedback where tags is null`
       return row!.missing === 0
     })
-    agent = await agentAt(service.urls[0]!, service.readToken, true)
+    agent = await agentAt(service.urls[0]!, service.readToken)
   })
   after(async () => {
     await agent?.client.close()

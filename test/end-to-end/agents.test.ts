@@ -5,37 +5,9 @@ import { after, before, describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
-import { type Agent, agentAt, agentOf, quotesIn, type ToolAnswer } from '../support/agent.ts'
+import { type Agent, agentAt, agentOf, type Quoted, quotesIn, type ToolAnswer } from '../support/agent.ts'
 import { type SharedService, sharedService } from '../support/shared-service.ts'
-
-const DAY_MS = 86_400_000
-const FIRST = Date.parse('2026-01-05T10:00:00Z')
-const daysAfterFirst = (days: number): string => new Date(FIRST + days * DAY_MS).toISOString()
-
-const ITEMS = Array.from({ length: 84 }, (_, at) => ({
-  operation: 'create_feedback',
-  body: {
-    description: at % 3 === 0 ? `The EXPORT takes long, case ${at}` : `Login asks twice, case ${at}`,
-    title: at % 4 === 0 ? `Größe ${at}` : null,
-    source: ['Help desk', 'Store', 'Survey'][at % 3],
-    tags: [['speed'], ['login', 'speed'], ['login'], []][at % 4],
-    rating: at % 7 === 6 ? null : (at % 5) + (at % 2) / 2,
-    createdAt: daysAfterFirst(at < 42 ? at : at + (at % 42)),
-    contact: { email: `p${at % 9}@example.org` },
-    account: at % 5 === 0 ? { name: 'Acme' } : null,
-    project: { name: ['Reports', 'Sign-in'][at % 2] },
-  },
-}))
-
-/** Feedback without an account counts for the account of its customer. */
-const PEOPLE = Array.from({ length: 9 }, (_, at) => ({
-  operation: 'identify_contact',
-  body: {
-    id: `p${at}`,
-    properties: { $email: `p${at}@example.org`, $name: `Person ${at}` },
-    account: { id: `w${at % 3}`, properties: { $name: `Works ${at % 3}`, $domain: `works-${at % 3}.example` } },
-  },
-}))
+import { daysAfterFirst, ITEMS, MESSAGES, PEOPLE } from './agents-data.ts'
 
 /** Filters of a count: arguments of the tool, and the same as SQL over `feedback_view`. */
 const narrowed = (ids: Readonly<Record<'account' | 'customer' | 'project', string>>) => [
@@ -61,6 +33,9 @@ const KEYS: Readonly<Record<string, string>> = {
   rating: 'rating::text',
 }
 
+const FEEDBACK = 'feedback_view as f'
+const FEEDBACK_BY: Readonly<Record<string, string>> = { tag: `${FEEDBACK} left join unnest(f.tags) as t (tag) on true` }
+
 describe('agents', () => {
   let service: SharedService
   let agent: Agent
@@ -68,29 +43,24 @@ describe('agents', () => {
   const idsOf = async (text: string): Promise<string[]> =>
     (await service.sql.unsafe<{ id: string }[]>(text)).map(({ id }) => id)
   const only = async (text: string): Promise<string> => Object.values((await rows(text))[0])[0] as string
+  const countOf = async (matching: string): Promise<number> => Number(await only(`select count(*) from ${matching}`))
+  const quotedIds = (answer: ToolAnswer): string[] => quotesIn(answer).map(({ id }) => id)
 
   before(async () => {
     service = await sharedService()
     const { body } = await service.post('/batch', { items: [...PEOPLE, ...ITEMS] }, { headers: { Prefer: 'wait=30' } })
     for (const { state } of body.results) assert.equal(state, 'applied')
     const contacts = [{ id: 'pat', properties: { $name: 'Pat', $email: 'pat@example.org' } }]
-    const messages = Array.from({ length: 12 }, (_, at) => ({
-      id: `m${at}`,
-      incoming: at % 2 === 0,
-      content: `Message ${at}`,
-      createdAt: `2026-01-01T00:00:${10 + at}Z`,
-      contactId: 'pat',
-    }))
     const conversation = {
       id: 'c',
       source: 'chat',
       title: 'Invoices',
       createdAt: daysAfterFirst(0),
       contacts,
-      messages,
+      messages: MESSAGES,
     }
     await service.submit('/conversations', conversation)
-    agent = await agentAt(service.urls[0]!, service.readToken, true)
+    agent = await agentAt(service.urls[0]!, service.readToken)
   })
   after(async () => {
     await agent?.client.close()
@@ -118,7 +88,7 @@ describe('agents', () => {
         const answer = await agent.call('count_feedback', { by, limit: 50, ...args })
         const figures = `count(*)::int as feedback, count(rating)::int as rated,
           round(avg(rating)::numeric, 2)::float8 as "averageRating"`
-        const matching = `from feedback_view as f ${by === 'tag' ? 'left join lateral unnest(f.tags) as t (tag) on true' : ''} where ${where}`
+        const matching = `from ${FEEDBACK_BY[by] ?? FEEDBACK} where ${where}`
         const name = by === 'project' ? 'max(project_name) as name,' : ''
         const groups = await rows(`select ${key} as key, ${name} ${figures} ${matching} group by 1
           order by ${by === 'week' ? '1 desc' : 'feedback desc, 1'}`)
@@ -130,10 +100,29 @@ describe('agents', () => {
       }
     }
     const few = await agent.call('count_feedback', { by: 'week', limit: 2 })
-    assert.equal(
-      few.groups.length + few.moreGroups,
-      Number(await only(`select count(distinct ${KEYS['week']}) from feedback`)),
-    )
+    const weeks = Number(await only(`select count(distinct ${KEYS['week']}) from feedback`))
+    assert.equal(few.groups.length + few.moreGroups, weeks)
+  })
+
+  it('get the same changes between two periods as SQL, in each dimension', async () => {
+    const days = 28
+    for (const [by, key] of Object.entries(KEYS))
+      for (const [side, last] of Object.entries({ grows: days, falls: 70 })) {
+        const [from, splitAt, until] = [last - 2 * days, last - days, last].map(daysAfterFirst)
+        const answer = await agent.call('compare_periods', { by, days, until, limit: 50 })
+        const counts = `count(*) filter (where created_at < '${splitAt}')::int as before,
+          count(*) filter (where created_at >= '${splitAt}')::int as after`
+        const inTime = `where created_at >= '${from}' and created_at < '${until}'`
+        const groups = `select ${key} as key, ${counts} from ${FEEDBACK_BY[by] ?? FEEDBACK} ${inTime} group by 1`
+        const changes = await rows(`select * from (${groups}) as g where after ${side === 'grows' ? '>' : '<'} before
+          order by abs(after - before) desc, key`)
+        assert.ok(changes.length > 0, by)
+        const found = answer[side] as { key: string; name: string | null; before: number; after: number }[]
+        const changed = found.map(({ name: _, ...figures }) => figures)
+        assert.deepEqual(changed, changes, `${by} ${side}`)
+        const [all] = await rows(`select ${counts} from ${FEEDBACK} ${inTime}`)
+        assert.deepEqual({ before: answer.before.feedback, after: answer.after.feedback }, all)
+      }
   })
 
   it('get the same records of lists and searches as SQL, page by page, each quote with its id', async () => {
@@ -163,27 +152,35 @@ describe('agents', () => {
       for (let next: string | null | undefined; next !== null;) {
         const answer = await agent.call(tool, { ...args, limit: 20, ...(next && { next }) })
         await assertQuoted(answer)
-        found.push(...quotesIn(answer).map(({ id }) => id))
+        found.push(...quotedIds(answer))
         next = answer.next
       }
-      assert.deepEqual(
-        found,
-        await idsOf(`select id from feedback_view where ${where} order by ${order}`),
-        `${tool} ${where}`,
-      )
+      const expected = await idsOf(`select id from feedback_view where ${where} order by ${order}`)
+      assert.deepEqual(found, expected, `${tool} ${where}`)
     }
   })
 
   it('get one feedback, one account, new topics, and a conversation', async () => {
+    const figures =
+      'count(*)::int as feedback, count(rating)::int as rated, round(avg(rating)::numeric, 2)::float8 as mean'
+    const assertFigures = async (answer: ToolAnswer, where: string): Promise<void> => {
+      const { feedback, rated, averageRating: mean } = answer
+      assert.deepEqual(
+        { feedback, rated, mean },
+        (await rows(`select ${figures} from feedback_view where ${where}`))[0],
+      )
+      const tags = await rows(`select t.tag as key, ${figures} from ${FEEDBACK_BY['tag']} where ${where}
+        group by 1 order by feedback desc, 1 limit 10`)
+      assert.deepEqual(groupsOf(answer.topTags), tags)
+    }
+    const groupsOf = (groups: ToolAnswer[]) =>
+      groups.map(({ averageRating: mean, key, feedback, rated }) => ({ key, feedback, rated, mean }))
     const since = '2026-02-20'
     const news = await agent.call('whats_new', { since, limit: 5 })
     await assertQuoted(news)
-    assert.equal(news.feedback, Number(await only(`select count(*) from feedback where created_at >= '${since}'`)))
+    await assertFigures(news, `created_at >= '${since}'`)
     const newest = await idsOf(`select id from feedback order by created_at desc, id desc limit 5`)
-    assert.deepEqual(
-      quotesIn(news).map((quote) => quote.id),
-      newest,
-    )
+    assert.deepEqual(quotedIds(news), newest)
 
     const id = newest[0]!
     const one = await agent.call('get_feedback', { id })
@@ -193,14 +190,17 @@ describe('agents', () => {
     )
     assert.deepEqual([one.customer.id, one.account.id], [view.contact_id, view.account_id])
     assert.deepEqual(one.project, { id: view.project_id, name: view.project_name })
-    assert.equal(
-      one.customer.feedback,
-      Number(await only(`select count(*) from feedback where contact_id = '${view.contact_id}'`)),
+    const ofCustomer = `feedback where contact_id = '${view.contact_id}'`
+    assert.equal(one.customer.feedback, await countOf(ofCustomer))
+    const others = await idsOf(
+      `select id from ${ofCustomer} and id <> '${id}' order by created_at desc, id desc limit 5`,
     )
+    assert.deepEqual(quotedIds(one.othersOfCustomer), others)
     const resource = await agent.client.readResource({ uri: `feedback-insights://feedback/${id}` })
     assert.deepEqual(JSON.parse((resource.contents[0] as { text: string }).text), one)
 
     const account = await only(`select id from account where name = 'Works 0'`)
+    const where = `account_id = '${account}'`
     for (const args of [
       { id: account },
       { nameOrDomain: ' Works  0 ' },
@@ -209,30 +209,30 @@ describe('agents', () => {
       const story = await agent.call('account_story', args)
       await assertQuoted(story)
       assert.equal(story.account.id, account)
-      assert.equal(
-        story.feedback,
-        Number(await only(`select count(*) from feedback_view where account_id = '${account}'`)),
-      )
-      assert.equal(story.customers, Number(await only(`select count(*) from contact where account_id = '${account}'`)))
-      assert.deepEqual(
-        quotesIn(story).map((quote) => quote.id),
-        await idsOf(
-          `select id from feedback_view where account_id = '${account}' order by created_at desc, id desc limit 10`,
-        ),
-      )
+      assert.equal(story.customers, await countOf(`contact where ${where}`))
+      await assertFigures(story, where)
+      const weeks = `select ${KEYS['week']} as key, ${figures} from feedback_view where ${where} group by 1 order by 1 desc limit 10`
+      assert.deepEqual(groupsOf(story.weeks), await rows(weeks))
+      const latest = `select id from feedback_view where ${where} order by created_at desc, id desc limit 10`
+      assert.deepEqual(quotedIds(story), await idsOf(latest))
     }
 
     const { conversations } = await agent.call('list_conversations')
-    const read: string[] = []
+    const read: string[][] = []
     for (let next: string | null | undefined; next !== null;) {
       const page = await agent.call('get_conversation', { id: conversations[0].id, limit: 5, ...(next && { next }) })
       await assertQuoted(page)
-      read.push(...quotesIn(page.messages).map(({ text }) => text))
+      const found = page.messages as { quote: Quoted; from: string; createdAt: string }[]
+      read.push(...found.map(({ quote, from, createdAt }) => [quote.text, from, createdAt]))
       next = page.next
     }
     assert.deepEqual(
       read,
-      Array.from({ length: 12 }, (_, at) => `Message ${at}`),
+      MESSAGES.map(({ content, incoming, createdAt }) => [
+        content,
+        incoming ? 'customer' : 'team',
+        createdAt.replace('Z', '.000000Z'),
+      ]),
     )
   })
 

@@ -1,11 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
-import type { Operation } from '../../contract/submission.ts'
-import { feedbackBody, inject } from '../support/below-the-ingress.ts'
+import { feedbackBody, injectDead } from '../support/below-the-ingress.ts'
 import { type CommandResult, runCommand } from '../support/command.ts'
 import { holdWork, resumeWork } from '../support/hold-work.ts'
 import { sharedService } from '../support/shared-service.ts'
-import { until } from '../support/until.ts'
 
 const service = await sharedService()
 after(() => service.stop())
@@ -26,27 +24,6 @@ describe('npm run contact:export', () => {
     const { code, stdout, stderr } = await run(...words)
     assert.equal(code, 0, stderr)
     return JSON.parse(stdout) as Export
-  }
-  const tell = async (path: string, body: object): Promise<void> => void (await service.submit(path, body))
-  /**
-   * Submits while no worker applies submissions. The submission stays in the log until `then` is
-   * done.
-   */
-  const queued = async (posts: readonly [path: string, body: object][], then: () => Promise<void>): Promise<void> => {
-    await holdWork(service.queues)
-    const answers = []
-    for (const [path, body] of posts) answers.push(await service.post(path, body))
-    await then()
-    await resumeWork(service.queues)
-    for (const answer of answers) assert.equal(await service.settled(answer), 'applied', answer.text)
-  }
-  const dead = async (operation: Operation, body: object): Promise<string> => {
-    const { submissionId } = await inject(service, service.queues, { operation, body })
-    await until(`${submissionId} is dead`, async () => {
-      const found = await service.sql`select from dead_submission where id = ${submissionId}`
-      return found.count === 1
-    })
-    return submissionId
   }
   const conversation = (id: string, contacts: readonly object[], messages: readonly object[]): object => ({
     id,
@@ -69,28 +46,36 @@ describe('npm run contact:export', () => {
   it('has all stored data of a contact, and no data of others', async () => {
     const email = 'Ada@example.com'
     const account = { id: 'acme', properties: { $name: 'Acme', $domain: 'acme.example', secret: 'of the account' } }
-    await tell('/contacts/identify', {
+    await service.submit('/contacts/identify', {
       id: 'ada',
       source: 'crm',
       account,
       properties: { $email: 'former@example.com' },
     })
-    await tell('/contacts/identify', {
+    await service.submit('/contacts/identify', {
       id: 'ada',
       source: 'crm',
       properties: { $email: email, $name: 'Ada', plan: 'pro' },
     })
-    await tell('/contacts/identify', { id: 'bob', source: 'crm', properties: { $email: 'bob@example.com' } })
-    await tell('/feedbacks', { description: 'by email', contact: { email: 'ADA@example.com' }, tags: ['slow'] })
-    await tell('/feedbacks', {
+    await service.submit('/contacts/identify', { id: 'bob', source: 'crm', properties: { $email: 'bob@example.com' } })
+    await service.submit('/feedbacks', {
+      description: 'by email',
+      contact: { email: 'ADA@example.com' },
+      tags: ['slow'],
+    })
+    await service.submit('/feedbacks', {
       description: 'by id',
       contactId: 'ada',
       isExternalContactId: true,
       sourceData: { a: 1e3 },
     })
-    await tell('/feedbacks', { description: 'replaced', sourceId: '1', contact: { email, name: 'A.' } })
-    await tell('/feedbacks', { description: 'replacing', sourceId: '1', contact: { email: 'bob@example.com' } })
-    await tell(
+    await service.submit('/feedbacks', { description: 'replaced', sourceId: '1', contact: { email, name: 'A.' } })
+    await service.submit('/feedbacks', {
+      description: 'replacing',
+      sourceId: '1',
+      contact: { email: 'bob@example.com' },
+    })
+    await service.submit(
       '/conversations',
       conversation(
         'shared',
@@ -104,7 +89,7 @@ describe('npm run contact:export', () => {
         ],
       ),
     )
-    await tell('/conversations', conversation('elsewhere', [{ id: 'bob', source: 'crm' }], []))
+    await service.submit('/conversations', conversation('elsewhere', [{ id: 'bob', source: 'crm' }], []))
 
     const all = await exported('--email', 'ada@EXAMPLE.com')
     const [contact] = all['contacts']!
@@ -136,17 +121,20 @@ describe('npm run contact:export', () => {
   })
 
   it('finds a contact that is only queued, or only dead', async () => {
-    await queued([['/contacts/identify', { id: 'new', properties: { $email: 'queued@example.com' } }]], async () => {
-      for (const words of [
-        ['--id', 'new'],
-        ['--email', 'queued@example.com'],
-      ]) {
-        const { contacts, queuedSubmissions } = await exported(...words)
-        assert.deepEqual([contacts?.length, queuedSubmissions?.length], [0, 1])
-        assert.equal(queuedSubmissions?.[0]?.['body'].id, 'new')
-      }
-    })
-    const id = await dead('create_feedback', feedbackBody('dead \u0000', { contact: { email: 'dead@example.com' } }))
+    await holdWork(service.queues)
+    const answer = await service.post('/contacts/identify', { id: 'new', properties: { $email: 'queued@example.com' } })
+    for (const words of [
+      ['--id', 'new'],
+      ['--email', 'queued@example.com'],
+    ]) {
+      const { contacts, queuedSubmissions } = await exported(...words)
+      assert.deepEqual([contacts?.length, queuedSubmissions?.length], [0, 1])
+      assert.equal(queuedSubmissions?.[0]?.['body'].id, 'new')
+    }
+    await resumeWork(service.queues)
+    assert.equal(await service.settled(answer), 'applied', answer.text)
+    const body = feedbackBody('dead \u0000', { contact: { email: 'dead@example.com' } })
+    const id = await injectDead(service, service.queues, { body })
     const { deadSubmissions } = await exported('--email', 'Dead@example.com')
     assert.deepEqual(
       deadSubmissions?.map((one) => [one['id'], one['reason'], one['submission'].body.description] as unknown),
@@ -155,7 +143,7 @@ describe('npm run contact:export', () => {
   })
 
   it('has all records, even very many', async () => {
-    await tell('/feedbacks', {
+    await service.submit('/feedbacks', {
       description: FIELD_OF_COPIES,
       contact: { email: 'many@example.com' },
       sourceId: 'first',
@@ -173,7 +161,7 @@ describe('npm run contact:export', () => {
   it('ends with 1 and the reason without data, or after a wrong call', async () => {
     const other = await sharedService()
     await other.stop()
-    await tell('/contacts/identify', { id: 'here', properties: { $email: 'here@example.com' } })
+    await service.submit('/contacts/identify', { id: 'here', properties: { $email: 'here@example.com' } })
     const expected: [words: string[], says: RegExp][] = [
       [['--id', 'stranger'], /^The service holds no data about this contact/],
       [

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, beforeEach, describe, it } from 'node:test'
 import type { Operation } from '../../contract/submission.ts'
-import { feedbackBody, inject } from '../support/below-the-ingress.ts'
+import { feedbackBody, injectDead } from '../support/below-the-ingress.ts'
 import { type CommandResult, runCommand } from '../support/command.ts'
 import { resumeWork } from '../support/hold-work.ts'
 import { readLedger } from '../support/ledgers.ts'
@@ -39,10 +39,9 @@ describe('npm run dead', () => {
       return now.difference === 0 && now.queued === queued
     })
   const die = async (operation: Operation, body: object): Promise<string> => {
-    const { submissionId } = await inject(service, service.queues, { operation, body })
-    await reaches(submissionId, 'dead')
+    const id = await injectDead(service, service.queues, { operation, body })
     await isExact()
-    return submissionId
+    return id
   }
   const feedback = (text: string, more: object = {}) => die('create_feedback', feedbackBody(`${text} \u0000`, more))
   /** Simulates a new version that can apply the submission. */

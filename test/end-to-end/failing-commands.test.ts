@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import process from 'node:process'
 import { after, before, describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { runCommand } from '../support/command.ts'
+import { type CommandResult, resultOf, runCommand } from '../support/command.ts'
 import { SERVICE_COMMAND } from '../support/service-process.ts'
 import { testServers } from '../support/servers.ts'
 import { idleService, type SharedService } from '../support/shared-service.ts'
@@ -173,7 +173,7 @@ describe('a command that cannot do its work says why in one line, and ends with 
       }))
 
     it('a command whose output goes to a file', async () => {
-      const [code, stderr] = await ends(`exec "$@" >${FULL}`, 'cli/migrate-command.ts')
+      const { code, stderr } = await ends(`exec "$@" >${FULL}`, 'cli/migrate-command.ts')
       assert.match(stderr, /^The output cannot be written \(Error ENOSPC\)\. Free some space/m)
       assert.equal(code, 1)
     })
@@ -183,7 +183,7 @@ describe('a command that cannot do its work says why in one line, and ends with 
     // No file may grow, which looks like a full disk to a program. A journal on the device above
     // could be read without end.
     const words = [fileOf('two.csv', 'description\nGood\n'), '--state', join(folder, 'journal')]
-    const [code, stderr] = await ends(
+    const { code, stderr } = await ends(
       `trap '' XFSZ; ulimit -f 0; exec "$@"`,
       IMPORT,
       ...words,
@@ -193,16 +193,13 @@ describe('a command that cannot do its work says why in one line, and ends with 
     assert.equal(code, 1)
   })
 
-  /** The exit code and error output of a program that a shell runs as `$@`. */
-  const ends = async (script: string, program: string, ...words: string[]): Promise<[number | null, string]> => {
+  /** Runs a program as `$@` of a shell. */
+  const ends = (script: string, program: string, ...words: string[]): Promise<CommandResult> => {
     const child = spawn('sh', ['-c', script, 'sh', ...SERVICE_COMMAND, program, ...words], {
       cwd: fileURLToPath(new URL('../..', import.meta.url)),
       env: { ...process.env, ...service.environment },
-      stdio: ['ignore', 'ignore', 'pipe'],
+      stdio: ['ignore', 'pipe', 'pipe'],
     })
-    let stderr = ''
-    child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text))
-    await once(child, 'close')
-    return [child.exitCode, stderr]
+    return resultOf(child)
   }
 })

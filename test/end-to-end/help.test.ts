@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import process from 'node:process'
 import { describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { type CommandResult, resultOf } from '../support/command.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { scripts: Record<string, string> }
@@ -14,7 +14,7 @@ const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
  * Runs a script like npm: in a shell, with the programs of the packages on the PATH, and further
  * words at the end.
  */
-const help = async (script: string): Promise<{ code: number | null; stdout: string; stderr: string }> => {
+const help = (script: string): Promise<CommandResult> => {
   const path = [join(root, 'node_modules', '.bin'), process.env['PATH']].join(delimiter)
   const environment = { HOME: process.env['HOME'], TMPDIR: process.env['TMPDIR'], PATH: path }
   const child = spawn('sh', ['-c', `${script} --help`], {
@@ -22,12 +22,7 @@ const help = async (script: string): Promise<{ code: number | null; stdout: stri
     env: environment,
     stdio: ['ignore', 'pipe', 'pipe'],
   })
-  let stdout = ''
-  let stderr = ''
-  child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text))
-  child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text))
-  await once(child, 'close')
-  return { code: child.exitCode, stdout, stderr }
+  return resultOf(child)
 }
 
 /** Scripts that npm also runs without `run`, and scripts that another script runs. */

@@ -163,7 +163,11 @@ describe('hostile feedback', () => {
       const token = isMasked ? service.readToken : personalToken
       const read = new Set<string>()
       let texts = ''
-      for (const [name, args] of await callsOf()) {
+      const calls = await callsOf()
+      const { message: known } = await raw(token, 'tools/list', {})
+      const tools = known.result.tools as { name: string }[]
+      assert.deepEqual(new Set(calls.map(([name]) => name)), new Set(tools.map(({ name }) => name)))
+      for (const [name, args] of calls) {
         const { text, message } = await raw(token, 'tools/call', { name, arguments: args })
         assert.ok(!message.result.isError, text.slice(0, 500))
         const { content, structuredContent } = message.result
@@ -186,7 +190,7 @@ describe('hostile feedback', () => {
   }
 
   it('an admin token sees no personal data either, and no token sees another workspace', async () => {
-    const agent = await agentAt(service.urls[0]!, service.adminToken, true)
+    const agent = await agentAt(service.urls[0]!, service.adminToken)
     const story = await agent.call('account_story', { nameOrDomain: 'Quint Works' })
     assert.deepEqual(Object.keys(story.account), ['id'])
     assert.match(await agent.refused('get_feedback', { id: otherIds.feedback }), /no such record/)

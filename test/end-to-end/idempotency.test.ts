@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { after, describe, it } from 'node:test'
 import { workspaceKeys } from '../../queue/keys.ts'
 import { holdWork, resumeWork } from '../support/hold-work.ts'
 import { readLedger } from '../support/ledgers.ts'
@@ -7,6 +7,9 @@ import { startProcess } from '../support/service-process.ts'
 import type { Answer } from '../support/service.ts'
 import { idleService, type SharedService, sharedService } from '../support/shared-service.ts'
 import { until } from '../support/until.ts'
+
+const [idle, working] = [await idleService(), await sharedService()]
+after(() => Promise.all([idle.stop(), working.stop()]))
 
 const idOf = ({ headers }: Answer): string => headers.get('Submission-Id')!
 
@@ -23,11 +26,7 @@ const storedWith = async ({ sql }: SharedService, description: string): Promise<
   (await sql`select from feedback where description = ${description}`).count
 
 describe('an idempotency key while no worker runs', () => {
-  let service: SharedService
-  before(async () => {
-    service = await idleService()
-  })
-  after(() => service?.stop())
+  const service = idle
 
   it('gets the same answer from any process after the admission, and is applied once when a worker starts', async () => {
     const first = await send(service, 'waiting', { description: 'waiting' })
@@ -58,11 +57,7 @@ describe('an idempotency key while no worker runs', () => {
 })
 
 describe('an idempotency key of a settled submission', () => {
-  let service: SharedService
-  before(async () => {
-    service = await sharedService()
-  })
-  after(() => service?.stop())
+  const service = working
 
   const keys = () => workspaceKeys(service.redisPrefix, service.workspaceId)
   const settled = async (key: string, options: Parameters<typeof send>[2]): Promise<Answer> => {

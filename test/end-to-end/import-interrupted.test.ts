@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
-import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import process from 'node:process'
 import { after, describe, it } from 'node:test'
 import { runCommand } from '../support/command.ts'
+import { serveHttp } from '../support/http-server.ts'
 import { spawnProgram } from '../support/service-process.ts'
 import { sharedService } from '../support/shared-service.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
@@ -51,10 +50,12 @@ describe('an import that is interrupted', () => {
   it('stops in order on request, and says how many records are left', { timeout: SLOW_MS }, async () => {
     const path = join(folder, 'stopped.csv')
     writeFileSync(path, 'description\nOne\nTwo\n')
-    const server = await busyServer()
+    // A service that never has room, and asks for a minute each time.
+    const { url, stop } = await serveHttp((_, response) => {
+      response.writeHead(503, { 'Retry-After': '60', 'Content-Type': 'application/json' }).end('{"error":"busy"}')
+    })
     try {
-      const { port } = server.address() as AddressInfo
-      const child = spawnProgram(PROGRAM, [path, '--url', `http://127.0.0.1:${port}`, '--token', 'any'], {})
+      const child = spawnProgram(PROGRAM, [path, '--url', url, '--token', 'any'], {})
       let printed = ''
       child.stdout.setEncoding('utf8').on('data', (text: string) => (printed += text))
       await until('it waits', async () => printed.includes('waiting 60 s'))
@@ -64,17 +65,7 @@ describe('an import that is interrupted', () => {
       assert.equal(child.exitCode, 1)
       assert.match(printed, /^0 accepted; 0 refused\.\nStopped: 2 records are left\./m)
     } finally {
-      server.close()
+      stop()
     }
   })
 })
-
-/** A service that never has room, and asks for a minute each time. */
-const busyServer = async (): Promise<Server> => {
-  const server = createServer((request, response) => {
-    request.resume()
-    response.writeHead(503, { 'Retry-After': '60', 'Content-Type': 'application/json' }).end('{"error":"busy"}')
-  })
-  await once(server.listen(0, '127.0.0.1'), 'listening')
-  return server
-}

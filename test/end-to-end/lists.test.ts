@@ -1,23 +1,20 @@
 import assert from 'node:assert/strict'
 import process from 'node:process'
-import { after, before, describe, it } from 'node:test'
+import { after, describe, it } from 'node:test'
 import * as fc from 'fast-check'
 import { ownWorkspace } from '../support/own-workspace.ts'
 import { seeded } from '../support/property-seed.ts'
 import type { Answer } from '../support/service.ts'
-import { type SharedService, sharedService } from '../support/shared-service.ts'
+import { sharedService } from '../support/shared-service.ts'
 
 const LONG = process.env['TEST_SIZE'] === 'long'
 const UNKNOWN = '21e220a7-39de-8ea2-adec-1b9ebe43cbbd'
 const rowsOf = (value: unknown) => value as Readonly<Record<string, string>>[]
 
-describe('lists over HTTP', () => {
-  let service: SharedService
-  before(async () => {
-    service = await sharedService()
-  })
-  after(() => service?.stop())
+const service = await sharedService()
+after(() => service.stop())
 
+describe('lists over HTTP', () => {
   const get = (path: string, { token }: { token: string }): Promise<Answer> =>
     service.request(`/api/v1${path}`, undefined, { method: 'GET', token })
   /** The ids of a walk through all pages. */

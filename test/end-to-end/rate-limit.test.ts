@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { Buffer } from 'node:buffer'
 import process from 'node:process'
-import { after, afterEach, before, describe, it } from 'node:test'
+import { after, afterEach, describe, it } from 'node:test'
 import type { BatchResult } from '../../api/submit/submit-batch.ts'
 import { makeToken } from '../../contract/token-format.ts'
 import { addToken } from '../../db/tokens.ts'
 import { RawConnection } from '../support/raw-connection.ts'
 import type { Answer, Service } from '../support/service.ts'
-import { idleService, type SharedService } from '../support/shared-service.ts'
+import { idleService } from '../support/shared-service.ts'
 import { until } from '../support/until.ts'
 import { LEAST } from './body-with.ts'
 
@@ -26,13 +26,11 @@ const limitOf = ({ status, headers }: Answer): [number, string | null, number | 
   return [status, headers.get('ratelimit-policy'), remaining === undefined ? null : Number(remaining)]
 }
 
+const service = await idleService()
+after(() => service.stop())
+
 describe('the limit on conversations', () => {
-  let service: SharedService
   let count = 0
-  before(async () => {
-    service = await idleService()
-  })
-  after(() => service?.stop())
   afterEach(() => service.redis.del(bucket()))
 
   // The bucket in the form of queue/keys.ts: the times at which tokens were spent,

@@ -9,13 +9,12 @@ import type { Sql } from '../../db/connection/postgres.ts'
 import { workspaceKeys } from '../../queue/keys.ts'
 import { createDemoData, readReviews } from '../../demo/demo-data.ts'
 import { runCommand } from '../support/command.ts'
+import { readmeScripts } from '../support/readme-commands.ts'
 import type { Service } from '../support/service.ts'
 import { operatedService } from '../support/shared-service.ts'
 import { until } from '../support/until.ts'
 
-const QUERIES = [
-  ...readFileSync(new URL('../../docs/queries.md', import.meta.url), 'utf8').matchAll(/^```sql\n([\s\S]*?)^```$/gm),
-].map(([, query = '']) => query)
+const QUERIES = readmeScripts(readFileSync(new URL('../../docs/queries.md', import.meta.url), 'utf8'), 'sql')
 const SUBMISSIONS = 30
 /** The locks are held for so long at least. */
 const HELD_MS = process.env['TEST_SIZE'] === 'long' ? 60_000 : 0

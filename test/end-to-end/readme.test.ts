@@ -19,7 +19,6 @@ import {
   type Terminal,
 } from '../support/readme-commands.ts'
 import {
-  bareEnvironment,
   cloneOfRepository,
   connectTo,
   isHere,
@@ -28,7 +27,7 @@ import {
   startClone,
   type Started,
 } from '../support/started-clone.ts'
-import { DEAD_PROXY } from '../support/service-process.ts'
+import { bareEnvironment, DEAD_PROXY } from '../support/service-process.ts'
 import { until } from '../support/until.ts'
 import { unwilling } from '../support/unwilling.ts'
 

@@ -12,6 +12,7 @@ const CREATED_AT = '2026-01-01T00:00:00Z'
 /** The members of a record or a problem that the tests check. */
 type Read = Readonly<Record<string, string>>
 const rowsOf = (value: unknown): Read[] => value as Read[]
+type Change = { position: number; kind: string; id: string; deleted: boolean }
 const UNKNOWN = '21e220a7-39de-8ea2-adec-1b9ebe43cbbd'
 
 describe('reading over HTTP', () => {
@@ -144,6 +145,32 @@ describe('reading over HTTP', () => {
     assert.equal((await get(`/customers?next=${next}`)).status, 400)
     assert.equal((await get('/changes?after=-1')).status, 400)
     assert.equal((await get('/changes?limit=501')).status, 400)
+  })
+
+  it('the change feed shows a purge only as tombstones, which name the removed records and nothing else', async () => {
+    const email = 'leaving@example.org'
+    await service.submit('/feedbacks', { description: 'Goodbye', contact: { email, name: 'Lea' }, tags: ['leaving'] })
+    const purge = await service.submit('/contacts/purge', { email }, { token: service.adminToken })
+    await service.settled(purge)
+    const answer = await get('/changes?limit=500')
+    assert.ok(!answer.text.includes('leaving') && !answer.text.includes('Goodbye') && !answer.text.includes('Lea'))
+    const tombstones = (answer.body.changes as Change[]).filter(({ deleted }) => deleted).slice(-3)
+    assert.deepEqual(tombstones.map(({ kind }) => kind).toSorted(), ['customer', 'feedback', 'feedback_category'])
+    for (const tombstone of tombstones) assert.deepEqual(Object.keys(tombstone), ['position', 'kind', 'id', 'deleted'])
+  })
+
+  it('the change feed holds an answer that would be empty until a record changes', async () => {
+    const { body } = await get('/changes?limit=500')
+    const waiting = get(`/changes?after=${body.next}`, { headers: { Prefer: 'wait=30' } })
+    await service.submit('/accounts/identify', { id: 'awaited' })
+    const answer = await waiting
+    assert.equal(answer.headers.get('Preference-Applied'), 'wait')
+    assert.deepEqual(
+      (answer.body.changes as Change[]).map(({ kind }) => kind),
+      ['account'],
+    )
+    const empty = await get(`/changes?after=${answer.body.next}`)
+    assert.deepEqual(empty.body, { changes: [], next: answer.body.next })
   })
 
   it('a token reads only its own workspace', async () => {

@@ -1,22 +1,14 @@
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { after, describe, it } from 'node:test'
 import { holdWork, resumeWork } from '../support/hold-work.ts'
 import type { Answer } from '../support/service.ts'
-import { type SharedService, sharedService } from '../support/shared-service.ts'
+import { sharedService } from '../support/shared-service.ts'
 
-let service: SharedService
-let other: SharedService
-before(async () => {
-  service = await sharedService()
-  other = await sharedService()
-})
-after(async () => {
-  await service?.stop()
-  await other?.stop()
-})
+const service = await sharedService()
+after(() => service.stop())
 
-const receiptOf = (id: string | null, token?: string): Promise<Answer> =>
-  service.request(`/api/v1/submissions/${id}`, undefined, { method: 'GET', ...(token !== undefined && { token }) })
+const receiptOf = (id: string): Promise<Answer> =>
+  service.request(`/api/v1/submissions/${id}`, undefined, { method: 'GET' })
 const idOf = ({ headers }: Answer): string => headers.get('Submission-Id')!
 
 describe('a receipt', () => {

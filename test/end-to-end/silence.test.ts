@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { before, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import type { Job } from 'bullmq'
-import { feedbackBody, inject } from '../support/below-the-ingress.ts'
+import { feedbackBody, injectDead } from '../support/below-the-ingress.ts'
 import { runCommand } from '../support/command.ts'
-import type { Answer, RequestOptions, Service } from '../support/service.ts'
+import type { Answer, RequestOptions } from '../support/service.ts'
 import { operatedService } from '../support/shared-service.ts'
 import { until } from '../support/until.ts'
 
@@ -13,12 +13,10 @@ import { until } from '../support/until.ts'
 const CANARY = `canary${randomBytes(6).toString('hex')}`
 const STATES = ['waiting', 'active', 'delayed', 'completed', 'failed'] as const
 
+const service = await operatedService()
+
 describe('submitted content', () => {
-  let service: Service
   const answers: { what: string; answer: Answer }[] = []
-  before(async () => {
-    service = await operatedService()
-  })
 
   const ask = async (path: string, body: unknown, options: RequestOptions = {}): Promise<Answer> => {
     const answer = await service.request(path, body, options)
@@ -100,14 +98,8 @@ describe('submitted content', () => {
     for (const [path, body] of Object.entries(VALID)) {
       ids.push((await service.submit(path.replace('/api/v1', ''), body)).headers.get('Submission-Id')!)
     }
-    const dead = await inject(service, service.queues, {
-      body: feedbackBody(`${CANARY} \u0000`, { sourceData: { [CANARY]: '\u0000' } }),
-    })
-    ids.push(dead.submissionId)
-    await until(
-      'the submission is dead',
-      async () => (await service.sql`select from submission where id = ${dead.submissionId}`).count > 0,
-    )
+    const body = feedbackBody(`${CANARY} \u0000`, { sourceData: { [CANARY]: '\u0000' } })
+    ids.push(await injectDead(service, service.queues, { body }))
     const listed = await runCommand(service, 'cli/dead/dead-command.ts', 'list')
     const replayed = await runCommand(service, 'cli/dead/dead-command.ts', 'replay', 'all')
     assert.deepEqual([listed.code, replayed.code], [0, 0])

@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict'
-import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { after, describe, it } from 'node:test'
 import { isDeepStrictEqual } from 'node:util'
 import { Webhook as Verifier } from 'standardwebhooks'
 import { runCommand } from '../support/command.ts'
+import { serveHttp } from '../support/http-server.ts'
 import { sharedService } from '../support/shared-service.ts'
 import { until } from '../support/until.ts'
 
@@ -23,19 +22,14 @@ const PROGRAM = 'cli/webhook-command.ts'
 /** A receiver that answers as `answer` decides, and keeps the confirmed deliveries. */
 const createReceiver = async (answer: (message: Message) => { status: number; headers?: Record<string, string> }) => {
   const received: Received[] = []
-  const server: Server = createServer((request, response) => {
-    let text = ''
-    request.setEncoding('utf8').on('data', (chunk: string) => (text += chunk))
-    request.on('end', () => {
-      const message = JSON.parse(text) as Message
-      const { status, headers = {} } = answer(message)
-      if (status < 300) received.push({ headers: request.headers as Record<string, string>, text, message })
-      response.writeHead(status, headers).end()
-    })
+  const { url, stop } = await serveHttp((request, response, body) => {
+    const text = String(body)
+    const message = JSON.parse(text) as Message
+    const { status, headers = {} } = answer(message)
+    if (status < 300) received.push({ headers: request.headers as Record<string, string>, text, message })
+    response.writeHead(status, headers).end()
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
-  return { received, url: `http://127.0.0.1:${port}/hook`, stop: () => server.close() }
+  return { received, url: `${url}/hook`, stop }
 }
 
 describe('webhooks', () => {

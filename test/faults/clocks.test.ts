@@ -10,7 +10,8 @@ import { freeze } from '../support/kept-process.ts'
 import { readLedger } from '../support/ledgers.ts'
 import { describeFaults } from '../support/outlive.ts'
 import { ownWorkspace } from '../support/own-workspace.ts'
-import { type Service, startService } from '../support/service.ts'
+import type { Service } from '../support/service.ts'
+import { startHistoryService } from '../support/submitted-history.ts'
 import { until } from '../support/until.ts'
 import type { NetworkHost } from '../support/network.ts'
 import { startParts } from '../support/temporary-directory.ts'
@@ -109,20 +110,17 @@ const startRig = (aheads: Aheads) => {
     const redisDirectory = join(directory, 'redis')
     let redis = await serveOn(clocks.redis.host, 'redis', { dataDir: redisDirectory })
     running.defer(() => redis.stop())
-    const service = await startService({
+    const service = await startHistoryService({
       databaseUrl: postgres.url,
       redisUrl: redis.url,
       hosts: { api: clocks.api.host, worker: clocks.worker.host },
       environment: { CONVERSATIONS_PER_MINUTE: String(LIMIT) },
     })
     running.defer(service.stop)
-    // Without generated tags, which depend on the order of texts.
-    await service.queues.tagging.pause()
     return {
       ...service,
       aheads,
       clocks,
-      queues: service.queues,
       /** Like a new machine in its place, without its data. */
       replaceRedis: async () => {
         process.kill(redis.pid, 'SIGKILL')

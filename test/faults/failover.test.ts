@@ -7,10 +7,12 @@ import { runCommand } from '../support/command.ts'
 import { holdWork, resumeWork } from '../support/hold-work.ts'
 import { freeze } from '../support/kept-process.ts'
 import { moveAllSlots, startRedisCluster } from '../support/redis-cluster.ts'
-import { describeFaults, type Fault, startOn } from '../support/outlive.ts'
+import { describeFaults, type Fault } from '../support/outlive.ts'
 import { type PostgresPair, startPostgresPair } from '../support/postgres-pair.ts'
 import { startRedisSentinel } from '../support/redis-sentinel.ts'
-import { type Service, startService } from '../support/service.ts'
+import type { Service } from '../support/service.ts'
+import { startHistoryService } from '../support/submitted-history.ts'
+import { startParts } from '../support/temporary-directory.ts'
 import { startThreeWorkers, WORKERS_DIE } from '../support/worker-crew.ts'
 import { until } from '../support/until.ts'
 
@@ -38,19 +40,14 @@ const LONG = process.env['TEST_SIZE'] === 'long'
  * all commands.
  */
 const AWAY_MS = [1_000, 3_000, 1_000]
-const environment = { CONVERSATIONS_PER_MINUTE: '1000000' }
-
-const startAt = async (settings: Parameters<typeof startService>[0]): Promise<Service> => {
-  const service = await startService(settings)
-  // Generated tags depend on the order of texts.
-  await service.queues.tagging.pause()
-  return service
-}
-const startAtPair = async (isSynchronous: boolean): Promise<AtPair> => {
-  const pair = await startPostgresPair({ isSynchronous })
-  const settings = { workers: 2, databaseUrl: pair.url, environment: { ...environment, REDO_SECONDS } }
-  return startOn({ pair, stop: pair.stop }, () => startAt(settings))
-}
+const startAtPair = (isSynchronous: boolean): Promise<AtPair> =>
+  startParts('at-pair', async (running) => {
+    const pair = await startPostgresPair({ isSynchronous })
+    running.defer(pair.stop)
+    const service = await startHistoryService({ workers: 2, databaseUrl: pair.url, environment: { REDO_SECONDS } })
+    running.defer(service.stop)
+    return { ...service, pair }
+  })
 
 /** The submissions on a server. */
 const storedAt = async (sql: Sql, { redisPrefix }: Service): Promise<Set<string>> => {
@@ -177,10 +174,15 @@ const startReplicatedCluster = async (): Promise<Servers> => {
   }
 }
 
-const startAtReplicas = async <S extends Servers>(servers: S): Promise<Service & S> =>
-  startOn(servers, ({ url }) =>
-    startAt({ apis: 2, redisUrl: url, environment: { ...environment, REDIS_REPLICAS_ACK: '1' } }),
-  )
+const startAtReplicas = <S extends Servers>(start: () => Promise<S>): Promise<Service & S> =>
+  startParts('at-replicas', async (running) => {
+    const servers = await start()
+    running.defer(servers.stop)
+    const environment = { REDIS_REPLICAS_ACK: '1' }
+    const service = await startHistoryService({ apis: 2, redisUrl: servers.url, environment })
+    running.defer(service.stop)
+    return { ...servers, ...service }
+  })
 
 const masterDies: Fault<AtReplicas> = {
   fault: 'the master dies, and comes back as a replica',
@@ -200,7 +202,7 @@ const masterDies: Fault<AtReplicas> = {
 }
 
 describeFaults('a Redis with a replica and a sentinel, where a submission counts once the replica has it', {
-  start: async () => startAtReplicas(await startRedisSentinel()),
+  start: () => startAtReplicas(startRedisSentinel),
   rows: [
     {
       fault: 'the replica does not answer, and no submission is confirmed meanwhile',
@@ -227,14 +229,18 @@ describeFaults('a Redis with a replica and a sentinel, where a submission counts
 })
 
 describeFaults('a Redis Cluster whose masters have a replica each, where a submission counts once the replica has it', {
-  start: async () => startAtReplicas(await startReplicatedCluster()),
+  start: () => startAtReplicas(startReplicatedCluster),
   rows: [masterDies],
 })
 
-const startAtCluster = async () => {
-  const cluster = await startRedisCluster()
-  return startOn({ cluster, stop: cluster.stop }, () => startThreeWorkers({ redisUrl: cluster.url }))
-}
+const startAtCluster = () =>
+  startParts('at-cluster', async (running) => {
+    const cluster = await startRedisCluster()
+    running.defer(cluster.stop)
+    const workers = await startThreeWorkers({ redisUrl: cluster.url })
+    running.defer(workers.stop)
+    return { ...workers, cluster }
+  })
 
 describeFaults('three workers on a Redis Cluster of three nodes', {
   start: startAtCluster,

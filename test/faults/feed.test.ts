@@ -8,13 +8,13 @@ import * as fc from 'fast-check'
 import { findFreePort } from '../../cli/start/embedded/free-port.ts'
 import { startRedis } from '../../cli/start/embedded/redis-server.ts'
 import { assertCopiesEqualTables, followFeed, type Follower, receiveWebhook } from '../support/feed-followers.ts'
+import { isReady } from '../support/fault-stack.ts'
 import { type FaultSignal, keep, keepServer, type Kept, runProgram, SIGNALS, strike } from '../support/kept-process.ts'
-import { readLedger } from '../support/ledgers.ts'
 import { ownWorkspace } from '../support/own-workspace.ts'
 import { type PostgresPair, startPostgresPair } from '../support/postgres-pair.ts'
 import { seeded } from '../support/property-seed.ts'
 import { startService } from '../support/service.ts'
-import { type HistoryService, SETTLED_WITHIN_MS, submitHistory } from '../support/submitted-history.ts'
+import { type HistoryService, SETTLED_WITHIN_MS, settledLedger, submitHistory } from '../support/submitted-history.ts'
 import { until } from '../support/until.ts'
 import { startParts } from '../support/temporary-directory.ts'
 
@@ -29,12 +29,6 @@ const COPIED_WITHIN_MS = LONG ? 600_000 : 60_000
 const READY_WITHIN_MS = 60_000
 
 const environment = { CONVERSATIONS_PER_MINUTE: '1000000', WEBHOOK_ALLOWED_HOSTS: '127.0.0.1', REDO_SECONDS: '300' }
-
-const standbyUrlOf = ({ url: both }: PostgresPair): string => {
-  const url = new URL(both.replace(/,[^/]+/, ''))
-  url.search = ''
-  return url.href
-}
 
 /**
  * Two APIs and four workers. The second API reads from a hot standby. Each process is started again
@@ -70,14 +64,9 @@ const startRig = () => {
     const workers = await Promise.all(Array.from({ length: WORKERS }, () => start('worker/main.ts')))
     const apis = [
       await start('api/main.ts', { PORT: ports[0]! }),
-      await start('api/main.ts', { PORT: ports[1]!, READS_DATABASE_URL: standbyUrlOf(pair) }),
+      await start('api/main.ts', { PORT: ports[1]!, READS_DATABASE_URL: pair.standbyUrl }),
     ]
     const urls = ports.map((port) => `http://127.0.0.1:${port}`)
-    const isReady = (url: string) =>
-      fetch(`${url}/readyz`, { signal: AbortSignal.timeout(5_000) }).then(
-        ({ status }) => status === 200,
-        () => false,
-      )
     const ready = async () => {
       for (const url of urls) await until('the API is ready', () => isReady(url), READY_WITHIN_MS)
     }
@@ -92,14 +81,6 @@ const startRig = () => {
   })
 }
 type Rig = Awaited<ReturnType<typeof startRig>>
-
-const isSettled = async (own: HistoryService): Promise<void> => {
-  await until('all is stored', async () => (await readLedger(own)).queued === 0, SETTLED_WITHIN_MS)
-  await until('all purges are finished', async () => {
-    const purges = await own.sql`select from purge where workspace_id = ${own.workspaceId}`
-    return purges.count === 0
-  })
-}
 
 const startFollowers = async (rig: Rig, own: HistoryService): Promise<Follower[]> => {
   const [url, standbyUrl] = [rig.urls[0]!, rig.urls[1]!]
@@ -178,7 +159,7 @@ describe('consumers of the change feed', () => {
       return strikes
     })
     await submitHistory(own, SUBMISSIONS, { during })
-    await isSettled(own)
+    await settledLedger(own)
     await rig.pair.standbyFollows()
     followers.push(followFeed('a late reader', own, { urls: rig.urls, restarts: false }))
     const note = await assertCopiesEqualTables(followers, {
@@ -199,7 +180,7 @@ describe('consumers of the change feed', () => {
     // A finished purge has taken out of the log what was accepted before it: docs/growing.md says
     // so.
     await submitHistory(own, SUBMISSIONS, { during, purges: false })
-    await isSettled(own)
+    await settledLedger(own)
     const note = await assertCopiesEqualTables(followers, {
       sql: rig.sql,
       workspaceId: own.workspaceId,

@@ -14,8 +14,7 @@ import { assertAnswersWithoutPostgres, assertAnswersWithoutRedis } from '../supp
 import { describeFaults, type Fault } from '../support/outlive.ts'
 import { seeded } from '../support/property-seed.ts'
 import { testServers } from '../support/servers.ts'
-import { startService } from '../support/service.ts'
-import type { HistoryService } from '../support/submitted-history.ts'
+import { type HistoryService, startHistoryService } from '../support/submitted-history.ts'
 import { until } from '../support/until.ts'
 import { startThreeWorkers, WORKERS_DIE } from '../support/worker-crew.ts'
 
@@ -274,9 +273,7 @@ const delayMs = (): number => EACH_WAY_MS + (++pieces % LOST_EACH === 0 ? SENT_A
 const startFarAway = async () => {
   const { databaseUrl, redisUrl } = testServers()
   const [database, redis] = [await standBetween(databaseUrl, { delayMs }), await standBetween(redisUrl, { delayMs })]
-  const environment = { CONVERSATIONS_PER_MINUTE: '1000000' }
-  const service = await startService({ databaseUrl: database.url, redisUrl: redis.url, environment })
-  await service.queues.tagging.pause()
+  const service = await startHistoryService({ databaseUrl: database.url, redisUrl: redis.url })
   const stop = async () => {
     await service.stop()
     for (const link of [database, redis]) link.stop()

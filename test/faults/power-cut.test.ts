@@ -1,5 +1,3 @@
-import assert from 'node:assert/strict'
-import { after, before, it } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import { spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
@@ -7,9 +5,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type FaultStack, startFaultStack } from '../support/fault-stack.ts'
 import { freeze } from '../support/kept-process.ts'
-import { moreIsAccepted, startLoad } from '../support/load.ts'
-import { askedOf, assertNothingLost, assertWellAnswered, damage, recovery } from '../support/recovery.ts'
-import { describeWhere } from '../support/where.ts'
+import { readLedger } from '../support/ledgers.ts'
+import { describeFaults } from '../support/outlive.ts'
+import { until } from '../support/until.ts'
 
 /** A separate file system, in a file that has only synced data. */
 type Disk = {
@@ -66,39 +64,29 @@ const WRITTEN_OUT_AFTER_MS = 2_500
 
 for (const appendFsync of ['always', 'everysec'] as const) {
   const disk = mountDisk()
-  const missing = disk === undefined ? 'no file system can be mounted here' : undefined
-  describeWhere(`a machine of Redis and Postgres that loses power, with appendfsync ${appendFsync}`, missing, () => {
-    let stack: FaultStack
-    before(async () => {
-      stack = await startFaultStack({ appendFsync, parent: disk!.directory })
-    })
-    after(async () => {
-      try {
-        await stack?.stop()
-      } finally {
-        disk!.remove()
-      }
-    })
-
-    it(`has ${appendFsync === 'always' ? 'all' : 'all but the last'} confirmed submissions, each once`, async () => {
-      const asked = askedOf(stack)
-      const load = startLoad(asked)
-      await moreIsAccepted(load, 100)
-      // From here on only Redis has the accepted submissions.
-      await stack.kept.worker.hold()
-      await moreIsAccepted(load, 100)
-      const written = { ...load.seen, accepted: new Map(load.seen.accepted) }
-      await pause(WRITTEN_OUT_AFTER_MS)
-      await losePower(stack, disk!)
-      stack.kept.worker.letGo()
-      await moreIsAccepted(load)
-      await load.stop()
-      assertWellAnswered(load.seen)
-      const kept = appendFsync === 'always' ? load.seen : written
-      await recovery(asked, kept)
-      if (appendFsync === 'always') await assertNothingLost(asked, kept)
-      else assert.deepEqual(await damage(stack.sql, kept), { lost: 0, doubled: 0 })
-    })
+  describeFaults(`a machine of Redis and Postgres, with appendfsync ${appendFsync}`, {
+    missing: disk === undefined ? 'no file system can be mounted here' : undefined,
+    start: async () => {
+      const stack = await startFaultStack({ appendFsync, parent: disk!.directory })
+      return { ...stack, stop: () => stack.stop().finally(disk!.remove) }
+    },
+    rows: [
+      {
+        fault: `it loses power${appendFsync === 'always' ? '' : ', seconds after the last admission'}`,
+        purges: false,
+        strike: async (stack, own) => {
+          const { api, worker } = stack.kept
+          // From here on only Redis has the accepted submissions.
+          await worker.hold()
+          const { accepted } = await readLedger(own)
+          await until('more submissions are accepted', async () => (await readLedger(own)).accepted > accepted + 50)
+          const goOn = appendFsync === 'always' ? () => {} : freeze(api)
+          if (appendFsync !== 'always') await pause(WRITTEN_OUT_AFTER_MS)
+          await losePower(stack, disk!).finally(goOn)
+          worker.letGo()
+        },
+      },
+    ],
   })
 }
 

@@ -17,7 +17,6 @@ describe('a standby of Postgres', () => {
   let pair: PostgresPair
   let service: Service
   let standby: Service
-  let standbyUrl = ''
   const readers: Sql[] = []
   before(async () => {
     pair = await startPostgresPair({ isSynchronous: false })
@@ -25,11 +24,8 @@ describe('a standby of Postgres', () => {
     await fillTables(service.sql, FEEDBACK)
     await service.submit('/feedbacks', { description: 'The last of all.', contact: { email: 'last@example.com' } })
     await service.sql`analyze`
-    const url = new URL(pair.url.replace(/,[^/]+/, ''))
-    url.search = ''
-    standbyUrl = url.href
-    standby = { ...service, environment: { ...service.environment, DATABASE_URL: standbyUrl } }
-    await isInStep()
+    standby = { ...service, environment: { ...service.environment, DATABASE_URL: pair.standbyUrl } }
+    await pair.standbyFollows()
   })
   after(async () => {
     await Promise.all(readers.map((sql) => sql.end({ timeout: 1 })))
@@ -37,15 +33,6 @@ describe('a standby of Postgres', () => {
     await pair?.stop()
   })
 
-  const isInStep = async () => {
-    const [{ written }] = await pair.atFormer<[{ written: string }]>`select pg_current_wal_lsn()::text as written`
-    await until('the standby has all records', async () => {
-      const [row] = await pair.atStandby<
-        [{ has: boolean }]
-      >`select pg_last_wal_replay_lsn() >= ${written}::pg_lsn as has`
-      return row.has
-    })
-  }
   const readerAt = (url: string): Sql => {
     const options = { connections: 1, statementTimeoutMs: 20_000, applicationName: 'test', isReader: true }
     const sql = connectPostgres(url, { ...options, schema: service.redisPrefix })
@@ -54,7 +41,7 @@ describe('a standby of Postgres', () => {
   }
 
   it('answers every documented query like the primary', async () => {
-    const [atPrimary, atStandby] = [readerAt(pair.url), readerAt(standbyUrl)]
+    const [atPrimary, atStandby] = [readerAt(pair.url), readerAt(pair.standbyUrl)]
     for (const [title, query] of DOCUMENTED_QUERIES) {
       const rows = await atPrimary.unsafe(query)
       assert.deepEqual([...(await atStandby.unsafe(query))], [...rows], title)
@@ -72,8 +59,8 @@ describe('a standby of Postgres', () => {
 
   it('has a finding of the doctor: in step, behind, away, or a second primary', async () => {
     const doctor = async () => (await runCommand(service, 'cli/doctor/doctor-command.ts')).stdout
-    const { host } = new URL(standbyUrl)
-    await isInStep()
+    const { host } = new URL(pair.standbyUrl)
+    await pair.standbyFollows()
     assert.match(await doctor(), new RegExp(`well +The standby of Postgres at ${host} `))
     await pair.part()
     await until('the standby is behind', async () => {

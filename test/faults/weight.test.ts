@@ -2,7 +2,14 @@ import assert from 'node:assert/strict'
 import process from 'node:process'
 import { after, before, describe, it } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
-import { type AttackReport, type Attackers, type Bounds, makeAttackers, startBystander } from '../support/attackers.ts'
+import {
+  type AttackReport,
+  type Attackers,
+  type Bounds,
+  makeAttackers,
+  ONE_EMAIL,
+  startBystander,
+} from '../support/attackers.ts'
 import { DEAREST } from '../support/dearest-bodies.ts'
 import { holdWork, resumeWork } from '../support/hold-work.ts'
 import { readLedgers } from '../support/ledgers.ts'
@@ -23,7 +30,7 @@ const BACKLOG: Bounds = { connections: 32, seconds: 600, most: LONG ? 200_000 : 
  * Ordinary feedback of workspaces that are slow for another reason. Each has more than one
  * statement takes.
  */
-const SLOW = ['feedback of one email', 'feedback of one email', 'feedback of one email']
+const SLOW = [ONE_EMAIL, ONE_EMAIL, ONE_EMAIL]
 const SLOWLY: Bounds = { connections: BOUNDS.connections, seconds: 60, most: 400, mostBytes: 1e12 }
 /**
  * Each of their statements waits at least this long; in the long test, longer than a statement may
@@ -91,7 +98,7 @@ describe('the weight of some workspaces', () => {
     const email = 'leaver@example.com'
     for (let at = 0; at < PURGED_FEEDBACK; at++)
       await submit('/feedbacks', { description: `Leaves ${at}`, tags: [], contact: { email } })
-    const attackers = await makeAttackers(service, ['feedback of one email'])
+    const attackers = await makeAttackers(service, [ONE_EMAIL])
     await holdWork(queues)
     const reports = await attackers.send(BACKLOG)
     await assertHarmless(attackers, async () => {

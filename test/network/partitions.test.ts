@@ -33,8 +33,6 @@ const ON_A_NETWORK = { purges: false, forgets: true }
 
 const startOn = async (kind: RedisKind) => {
   const sites = await startSites(kind)
-  // Without generated tags, which depend on the order of texts.
-  await sites.service.queues.tagging.pause()
   return { ...sites.service, sites, isReady: sites.isWhole, stop: sites.stop }
 }
 

@@ -2,10 +2,9 @@ import process from 'node:process'
 import { setTimeout as pause } from 'node:timers/promises'
 import { printHelp } from '../../runtime/print-help.ts'
 import { readLedger } from '../support/ledgers.ts'
-import { moreIsAccepted, startLoad } from '../support/load.ts'
+import { damage, moreIsAccepted, recovery, startLoad } from '../support/load.ts'
 import { whyNoNetwork } from '../support/network.ts'
 import { partFor, PARTITIONS, type Sites, startSites } from '../support/sites.ts'
-import { askedOf, damage, recovery } from '../support/recovery.ts'
 import { makeDisaster, PURGED, storedIds } from '../support/restoration.ts'
 import { findTraces } from '../support/traces.ts'
 
@@ -59,14 +58,14 @@ const rehearseRestore = async (): Promise<number> => {
     await run('cli/purge/replay-command.ts', purgesFile)
     const served = await disaster.serve()
     try {
-      const load = startLoad(askedOf(served))
+      const load = startLoad(served)
       await moreIsAccepted(load)
       await load.stop()
-      await recovery(askedOf(served), load.seen)
+      await recovery(served, load.seen)
       const goesOnMs = elapsedMs()
       const held = await storedIds(service)
       const lost = stored.before.difference(held).size
-      const { doubled } = await damage(service.sql, load.seen)
+      const { doubled } = await damage(service, load.seen.accepted)
       const traces = await findTraces(served, Object.values(PURGED))
       console.log(
         `  of ${stored.before.size} stored before that moment ${lost} lost, ${doubled} doubled; of ${confirmed.size} confirmed in all ` +
@@ -111,8 +110,8 @@ const rehearseOnSites = async (rehearsals: Readonly<Record<string, Strike>>): Pr
  * submissions.
  */
 const strikeUnderLoad = async (sites: Sites, strike: Strike): Promise<number> => {
-  const asked = askedOf(sites.service)
-  const load = startLoad(asked)
+  const { service } = sites
+  const load = startLoad(service)
   try {
     await moreIsAccepted(load)
     await strike(sites)
@@ -120,10 +119,10 @@ const strikeUnderLoad = async (sites: Sites, strike: Strike): Promise<number> =>
     await moreIsAccepted(load)
     const acceptsMs = performance.now() - mendedAt
     await load.stop()
-    const appliedMs = await recovery(asked, load.seen, mendedAt)
+    const appliedMs = await recovery(service, load.seen, mendedAt)
     await sites.isWhole()
     const { accepted, refused, unknown, slowestMs } = load.seen
-    const { lost, doubled } = await damage(asked.sql, load.seen)
+    const { lost, doubled } = await damage(service, accepted)
     console.log(
       `  ${lost} lost, ${doubled} doubled; ${accepted.size} confirmed, ${refused} refused, ${unknown} unknown, ` +
         `slowest ${Math.round(slowestMs)} ms; accepts after ${Math.round(acceptsMs)} ms, all applied after ${Math.round(appliedMs)} ms`,

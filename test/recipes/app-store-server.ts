@@ -3,9 +3,8 @@ import { Buffer } from 'node:buffer'
 import { generateKeyPairSync, verify } from 'node:crypto'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import { serveHttp } from '../support/http-server.ts'
 import type { SharedService } from '../support/shared-service.ts'
 import { type Runtime, spawnRecipe } from './running-recipe.ts'
 
@@ -31,7 +30,7 @@ export const fetchReviews = async (
     return verify('sha256', Buffer.from(`${head}.${claims}`), key, Buffer.from(signature, 'base64url'))
   }
   const asked: string[] = []
-  const store = createServer((request, response) => {
+  const { url: address, stop } = await serveHttp((request, response) => {
     asked.push(request.url ?? '')
     const page = asked.length
     const next = page < reviews.length && `${address}/v1/apps/682658836/customerReviews?cursor=${page + 1}`
@@ -39,8 +38,6 @@ export const fetchReviews = async (
     const isKnown = isSigned(request.headers.authorization ?? '')
     response.writeHead(isKnown ? 200 : 401).end(JSON.stringify({ data: [reviews[page - 1]], links }))
   })
-  await once(store.listen(0, '127.0.0.1'), 'listening')
-  const address = `http://127.0.0.1:${(store.address() as AddressInfo).port}`
   const child = spawnRecipe('app-store.ts', {
     directory,
     runtime,
@@ -56,7 +53,7 @@ export const fetchReviews = async (
     },
   })
   const [code] = (await once(child, 'exit')) as [number]
-  store.close()
+  stop()
   assert.equal(code, 0)
   return asked
 }

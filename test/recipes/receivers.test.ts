@@ -7,12 +7,13 @@ import { type SharedService, sharedService } from '../support/shared-service.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
 import { until } from '../support/until.ts'
 import { unwilling, type UnwillingService } from '../support/unwilling.ts'
+import { fetchReviews } from './app-store-server.ts'
 import documented from './documented-payloads.json' with { type: 'json' }
 import { installRecipes, type Runtime, startReceiver } from './running-recipe.ts'
 import { contactRow, feedbackRow, onlyRow } from './stored-rows.ts'
 import { type Headers, sign256, type Sign, SIGNS, USER_SECRET } from './vendor-signs.ts'
 
-describe('the receivers', () => {
+describe('the recipes that submit', () => {
   const directory = temporaryDirectory()
   const secret = randomBytes(20).toString('hex')
   let service: SharedService
@@ -225,6 +226,27 @@ describe('the receivers', () => {
     await until('the feedback is linked', async () => (await feedback('typeform', sourceId))['contact'] === user)
     assert.equal((await contact('app', user))['email'], null)
   })
+
+  for (const runtime of ['Bun', 'Deno'] as const) {
+    it(`app-store.ts on ${runtime} submits the documented reviews, page by page`, async () => {
+      const { ANOTHER_APP_STORE_REVIEW: another, APP_STORE_REVIEW: documentedReview } = documented
+      const asked = await fetchReviews([another, documentedReview], { directory, runtime, service })
+      assert.deepEqual(asked, [
+        '/v1/apps/682658836/customerReviews?sort=-createdDate&limit=200',
+        '/v1/apps/682658836/customerReviews?cursor=2',
+      ])
+      const { source_data: data, created_at: at, ...review } = await feedback('app-store', documentedReview.id)
+      assert.deepEqual(review, {
+        description: "It's a really fantastic app!",
+        title: 'Awesome!!!',
+        rating: 5,
+        account: null,
+        contact: 'Anne Johnson',
+      })
+      assert.deepEqual(data, { app: '682658836', territory: 'USA' })
+      assert.equal((at as Date).toISOString(), '2017-11-15T16:10:34.000Z')
+    })
+  }
 
   it('tell a vendor to deliver again while the service is away, but not after a refusal', async () => {
     const run = { directory, runtime: 'Bun' as const, environment }

@@ -11,12 +11,9 @@ export type Agent = {
   refused: (name: string, args?: Record<string, unknown>) => Promise<string>
 }
 
-/** A client of the official SDK at a service. `isModern`: of the revision without a handshake. */
-export const agentAt = async (url: string, token: string, isModern: boolean): Promise<Agent> => {
-  const client = new Client(
-    { name: 'test', version: '1.0.0' },
-    { versionNegotiation: { mode: isModern ? { pin: '2026-07-28' } : 'legacy' } },
-  )
+/** A client of the official SDK at a service, of the revision without a handshake. */
+export const agentAt = async (url: string, token: string): Promise<Agent> => {
+  const client = new Client({ name: 'test', version: '1.0.0' }, { versionNegotiation: { mode: { pin: '2026-07-28' } } })
   const requestInit = { headers: { Authorization: `Bearer ${token}` } }
   await client.connect(new StreamableHTTPClientTransport(new URL(`${url}/mcp`), { requestInit }))
   return agentOf(client)

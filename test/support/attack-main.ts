@@ -1,8 +1,12 @@
 import { setPriority } from 'node:os'
 import process from 'node:process'
 import { setTimeout as pause } from 'node:timers/promises'
-import { attackOf } from './heavy-bodies.ts'
-import type { AttackOrder, AttackReport } from './attackers.ts'
+import { MAX_BODY_BYTES, MAX_CONVERSATION_BODY_BYTES } from '../../contract/limits.ts'
+import type { Operation } from '../../contract/submission.ts'
+import { PATHS } from '../end-to-end/interface-table.ts'
+import { type AttackOrder, type AttackReport, ONE_EMAIL } from './attackers.ts'
+import { DEAR_INTAKES } from './dear-intakes.ts'
+import { DEAREST, type Submitted } from './dearest-bodies.ts'
 
 // A separate process, so that making bodies delays neither the service nor the test. It reads its
 // order as a word, sends until one of its bounds is reached, and answers with one line.
@@ -10,6 +14,29 @@ import type { AttackOrder, AttackReport } from './attackers.ts'
 /** Attackers have their own machines, so this process must not take processors from the service. */
 const LOW_PRIORITY = 10
 const AFTER_REFUSAL_MS = 100
+/** Some of the dearest submissions are dear because of earlier ones, so it makes many together. */
+const DEAREST_SIZE = 50
+
+type Request = { operation: Operation; body: string }
+const FEEDBACK = '{"description":"Heavy","tags":[],"contact":{"email":"shared@example.com"}}'
+
+const requestsOf = (attack: string): (() => Request) => {
+  if (attack === ONE_EMAIL) return () => ({ operation: 'create_feedback', body: FEEDBACK })
+  const intake = DEAR_INTAKES.find(({ title }) => title === attack)
+  if (intake !== undefined) {
+    const { operation, text } = intake
+    const body = text(operation === 'submit_conversation' ? MAX_CONVERSATION_BODY_BYTES : MAX_BODY_BYTES)
+    return () => ({ operation, body })
+  }
+  const { submissions } = DEAREST.find(({ title }) => title === attack)!
+  let rounds = 0
+  let left: Submitted[] = []
+  return () => {
+    if (left.length === 0) left = submissions(DEAREST_SIZE, `n${rounds++}`).toReversed()
+    const { operation, body } = left.pop()!
+    return { operation, body: JSON.stringify(body) }
+  }
+}
 
 const order = JSON.parse(process.argv[2]!) as AttackOrder
 setPriority(LOW_PRIORITY)
@@ -18,12 +45,11 @@ const report: AttackReport = { accepted: 0, bytes: 0, refused: {} }
 const endsAt = performance.now() + order.seconds * 1_000
 const isOver = (): boolean =>
   performance.now() > endsAt || report.accepted >= order.most || report.bytes > order.mostBytes
-const requestAt = attackOf(order.attack)
-let place = 0
+const nextRequest = requestsOf(order.attack)
 
 const send = async (): Promise<void> => {
-  const { path, body } = requestAt(place++)
-  const answer = await fetch(`${order.url}/api/v1${path}`, {
+  const { operation, body } = nextRequest()
+  const answer = await fetch(`${order.url}/api/v1${PATHS[operation]}`, {
     method: 'POST',
     headers: { Authorization: `Bearer ${order.token}`, 'Content-Type': 'application/json' },
     body,

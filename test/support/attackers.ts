@@ -1,10 +1,11 @@
-import { once } from 'node:events'
-import { randomBytes } from 'node:crypto'
-import { addToken } from '../../db/tokens.ts'
-import { createWorkspace } from '../../db/workspaces/workspaces.ts'
+import assert from 'node:assert/strict'
+import { runCommand } from './command.ts'
+import { ownWorkspace } from './own-workspace.ts'
 import type { Service } from './service.ts'
-import { spawnProgram } from './service-process.ts'
 import { until } from './until.ts'
+
+/** Ordinary feedback, all of one email. */
+export const ONE_EMAIL = 'feedback of one email'
 
 /**
  * The requests of one attacker: one workspace and one kind of request, until the first bound is
@@ -13,7 +14,7 @@ import { until } from './until.ts'
 export type AttackOrder = {
   url: string
   token: string
-  /** The name of an attack. */
+  /** The title of a dear intake or of dearest submissions, or `ONE_EMAIL`. */
   attack: string
   connections: number
   seconds: number
@@ -34,28 +35,26 @@ export const makeAttackers = async (
   { sql, urls }: Pick<Service, 'sql' | 'urls'>,
   attacks: readonly string[],
 ): Promise<Attackers> => {
-  const made = await Promise.all(
-    attacks.map(async (attack) => {
-      const name = `attacker ${randomBytes(6).toString('hex')}`
-      const token = `attacker-${randomBytes(16).toString('hex')}`
-      const workspace = await createWorkspace(sql, name)
-      await addToken(sql, { token, workspace: name, scopes: ['submit'], expiresAt: null })
-      return { id: workspace!.id, order: { url: urls[0]!, token, attack } }
-    }),
-  )
+  const made = await Promise.all(attacks.map(() => ownWorkspace({ sql, urls })))
   return {
-    workspaceIds: made.map(({ id }) => id),
-    send: (bounds) => Promise.all(made.map(({ order }) => sendAll({ ...order, ...bounds }))),
+    workspaceIds: made.map(({ workspaceId }) => workspaceId),
+    send: (bounds) =>
+      Promise.all(
+        made.map(({ accessToken: token }, index) =>
+          sendAll({ url: urls[0]!, token, attack: attacks[index]!, ...bounds }),
+        ),
+      ),
   }
 }
 
 const sendAll = async (order: AttackOrder): Promise<AttackReport> => {
-  const child = spawnProgram('test/support/attack-main.ts', [JSON.stringify(order)], {})
-  let output = ''
-  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text) => (output += text))
-  await once(child, 'close')
-  if (child.exitCode !== 0) throw new Error(`An attacker ended with ${child.exitCode}:\n${output}`)
-  return JSON.parse(output) as AttackReport
+  const { code, stdout, stderr } = await runCommand(
+    { environment: {} },
+    'test/support/attack-main.ts',
+    JSON.stringify(order),
+  )
+  assert.equal(code, 0, stdout + stderr)
+  return JSON.parse(stdout) as AttackReport
 }
 
 type Bystander = {

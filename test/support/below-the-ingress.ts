@@ -1,10 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import type { Operation } from '../../contract/submission.ts'
+import type { Sql } from '../../db/connection/postgres.ts'
 import { createAdmit } from '../../queue/admission/admit.ts'
 import { createWake, type JobQueues } from '../../queue/jobs/job-queues.ts'
 import { compactId, workspaceKeys } from '../../queue/keys.ts'
 import { idBaseOf, itemText, letterOf, submissionIdIn } from '../../queue/log/log-entry.ts'
 import type { Service } from './service.ts'
+import { until } from './until.ts'
 
 export type Injected = { submissionId: string; number: number }
 type Place = Pick<Service, 'redis' | 'redisPrefix' | 'workspaceId'>
@@ -20,6 +22,20 @@ export const inject = async (place: Place, queues: JobQueues, injection: Injecti
   await wake.wake(place.workspaceId, { submissions: 1, isDeep: false })
   await wake.ended()
   return injected
+}
+
+/** Injects a submission that Postgres refuses, and waits until it is dead. Returns its id. */
+export const injectDead = async (
+  place: Place & { readonly all?: Sql; readonly sql: Sql },
+  queues: JobQueues,
+  injection: Injection,
+): Promise<string> => {
+  const { submissionId } = await inject(place, queues, injection)
+  await until(`${submissionId} is dead`, async () => {
+    const found = await (place.all ?? place.sql)`select from dead_submission where id = ${submissionId}`
+    return found.count === 1
+  })
+  return submissionId
 }
 
 const admit = async (

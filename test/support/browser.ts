@@ -1,6 +1,7 @@
+import assert from 'node:assert/strict'
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
@@ -12,40 +13,46 @@ type Message = { id?: number; method?: string; sessionId?: string; params?: Json
 type Send = <T = Json>(method: string, params?: object, sessionId?: string) => Promise<T>
 
 export type PageOptions = {
-  width: number
-  height: number
-  colors: 'light' | 'dark'
+  width?: number
+  height?: number
+  colors?: 'light' | 'dark'
   /** The credentials for Basic authentication. */
-  password: string
+  password?: string
 }
 
 export type Page = {
   /** The value of an expression in the page; a promise is awaited. */
   evaluate: <T = Json>(expression: string) => Promise<T>
-  /** A PNG of the whole page. */
-  screenshot: () => Promise<Uint8Array>
+  /** Nothing overflows, and all texts have enough contrast with their background. */
+  assertReadable: () => Promise<void>
+  /** Keeps a picture of the whole page in the folder PICTURES, if a person wants to look at it. */
+  keep: (name: string) => Promise<void>
   /** All requested addresses. */
   readonly requested: readonly string[]
   /** Errors of scripts and of the console, including violations of the page's policy. */
   readonly complaints: readonly string[]
 }
 
-export type Browser = { open: (url: string, options: PageOptions) => Promise<Page>; close: () => Promise<void> }
+export type Browser = { open: (url: string, options?: PageOptions) => Promise<Page>; close: () => Promise<void> }
 
 /** The Chromium of this machine, or the one that CHROMIUM names. */
-export const findChromium = (): string | undefined =>
-  [process.env['CHROMIUM'], 'chromium', 'chromium-browser', 'google-chrome', 'chrome-headless-shell'].find(
-    (program) => program && spawnSync('sh', ['-c', 'command -v "$0"', program]).status === 0,
-  )
+const chromium = [
+  process.env['CHROMIUM'],
+  'chromium',
+  'chromium-browser',
+  'google-chrome',
+  'chrome-headless-shell',
+].find((program) => program && spawnSync('sh', ['-c', 'command -v "$0"', program]).status === 0)
+export const whyNoBrowser = chromium === undefined ? 'Chromium is neither on the PATH nor named by CHROMIUM' : undefined
 
 // A container has neither user namespaces nor much shared memory.
 const NAVIGATED = /navigated or closed/
 const OPTIONS = ['--headless', '--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', '--remote-debugging-port=0']
 
 /** Starts a headless Chromium with its own profile, controlled by its DevTools protocol. */
-export const startBrowser = async (program: string): Promise<Browser> => {
+export const startBrowser = async (): Promise<Browser> => {
   const profile = mkdtempSync(join(tmpdir(), 'feedback-insights-browser-'))
-  const child = spawn(program, [...OPTIONS, `--user-data-dir=${profile}`, 'about:blank'], {
+  const child = spawn(chromium!, [...OPTIONS, `--user-data-dir=${profile}`, 'about:blank'], {
     stdio: ['ignore', 'ignore', 'pipe'],
   })
   const socket = new WebSocket(await addressOf(child))
@@ -53,7 +60,7 @@ export const startBrowser = async (program: string): Promise<Browser> => {
   const listeners = new Set<(message: Message) => void>()
   const send = protocolOver(socket, listeners)
   return {
-    open: (url, options) => openPage({ send, listeners }, url, options),
+    open: (url, options = {}) => openPage({ send, listeners }, url, options),
     close: async () => {
       const ended = once(child, 'exit')
       child.kill('SIGKILL')
@@ -94,7 +101,11 @@ const protocolOver = (socket: WebSocket, listeners: ReadonlySet<(message: Messag
 
 type Protocol = { send: Send; listeners: Set<(message: Message) => void> }
 
-const openPage = async ({ send, listeners }: Protocol, url: string, options: PageOptions): Promise<Page> => {
+const openPage = async (
+  { send, listeners }: Protocol,
+  url: string,
+  { width = 800, height = 900, colors = 'light', password = '' }: PageOptions,
+): Promise<Page> => {
   const { targetId } = await send('Target.createTarget', { url: 'about:blank' })
   const { sessionId } = await send('Target.attachToTarget', { targetId, flatten: true })
   const ask: Send = (method, params) => send(method, params, sessionId)
@@ -106,32 +117,42 @@ const openPage = async ({ send, listeners }: Protocol, url: string, options: Pag
       requested.push(params.request.url)
       void ask('Fetch.continueRequest', { requestId: params.requestId })
     }
-    if (method === 'Fetch.authRequired') void ask('Fetch.continueWithAuth', credentialsFor(params, options.password))
+    if (method === 'Fetch.authRequired') void ask('Fetch.continueWithAuth', credentialsFor(params, password))
     if (method === 'Runtime.exceptionThrown') complaints.push(JSON.stringify(params.exceptionDetails))
     if (method === 'Log.entryAdded' && params.entry.level === 'error') complaints.push(params.entry.text)
   })
   await ask('Fetch.enable', { handleAuthRequests: true })
   for (const domain of ['Page', 'Runtime', 'Log']) await ask(`${domain}.enable`)
-  const { width, height, colors } = options
   await ask('Emulation.setDeviceMetricsOverride', { width, height, deviceScaleFactor: 1, mobile: false })
   await ask('Emulation.setEmulatedMedia', { features: [{ name: 'prefers-color-scheme', value: colors }] })
   await ask('Page.navigate', { url })
+  const evaluate = async <T>(expression: string): Promise<T> => {
+    const asked = { expression, awaitPromise: true, returnByValue: true }
+    // A page that navigates meanwhile has no answer; the next page does.
+    const { result, exceptionDetails } = await ask('Runtime.evaluate', asked).catch((error: Error) => {
+      if (!NAVIGATED.test(error.message)) throw error
+      return ask('Runtime.evaluate', asked)
+    })
+    if (exceptionDetails) throw new Error(JSON.stringify(exceptionDetails))
+    return result.value as T
+  }
   return {
     requested,
     complaints,
-    evaluate: async <T>(expression: string) => {
-      const asked = { expression, awaitPromise: true, returnByValue: true }
-      // A page that navigates meanwhile has no answer; the next page does.
-      const { result, exceptionDetails } = await ask('Runtime.evaluate', asked).catch((error: Error) => {
-        if (!NAVIGATED.test(error.message)) throw error
-        return ask('Runtime.evaluate', asked)
-      })
-      if (exceptionDetails) throw new Error(JSON.stringify(exceptionDetails))
-      return result.value as T
+    evaluate,
+    assertReadable: async () => {
+      assert.equal(await evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth'), 0)
+      const { contrast, of } = await evaluate<{ contrast: number; of: string }>(LEAST_CONTRAST)
+      assert.ok(contrast >= SMALLEST_CONTRAST, `${of}: ${contrast}`)
     },
-    screenshot: async () => {
+    keep: async (name) => {
       const { data } = await ask('Page.captureScreenshot', { captureBeyondViewport: true, fromSurface: true })
-      return Buffer.from(data, 'base64')
+      const picture = Buffer.from(data, 'base64')
+      assert.ok(picture.length > 10_000)
+      const folder = process.env['PICTURES']
+      if (folder === undefined) return
+      mkdirSync(folder, { recursive: true })
+      writeFileSync(join(folder, `${name}.png`), picture)
     },
   }
 }
@@ -142,7 +163,7 @@ const credentialsFor = ({ requestId }: { requestId: string }, password: string):
 })
 
 /** The required contrast of a text (WCAG 2, AA). */
-export const SMALLEST_CONTRAST = 4.5
+const SMALLEST_CONTRAST = 4.5
 
 /** The least contrast (WCAG 2) of a text with its background, and its element. Runs in the page. */
 export const LEAST_CONTRAST = `(() => {

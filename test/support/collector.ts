@@ -1,6 +1,4 @@
-import { once } from 'node:events'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { serveHttp } from './http-server.ts'
 import { until } from './until.ts'
 
 /** A span as a collector receives it. */
@@ -33,25 +31,17 @@ export type Collector = {
 export const startCollector = async (port = 0): Promise<Collector> => {
   const spans: CollectedSpan[] = []
   let received = ''
-  const server = createServer((request, response) => {
-    let body = ''
-    request.setEncoding('utf8').on('data', (text: string) => (body += text))
-    request.on('end', () => {
-      received += `${request.method} ${request.url}\n${JSON.stringify(request.headers)}\n${body}\n`
-      if (request.method === 'POST' && request.url === '/v1/traces') spans.push(...spansIn(JSON.parse(body)))
-      response.writeHead(200, { 'Content-Type': 'application/json' }).end('{}')
-    })
-  })
-  await once(server.listen(port, '127.0.0.1'), 'listening')
+  const { url, stop } = await serveHttp(({ method, url: path, headers }, response, body) => {
+    received += `${method} ${path}\n${JSON.stringify(headers)}\n${String(body)}\n`
+    if (method === 'POST' && path === '/v1/traces') spans.push(...spansIn(JSON.parse(String(body))))
+    response.writeHead(200, { 'Content-Type': 'application/json' }).end('{}')
+  }, port)
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url,
     spans: () => spans,
     span: (what, fits) => until(`the span of ${what}`, async () => spans.find(fits)),
     received: () => received,
-    close: () => {
-      server.close()
-      server.closeAllConnections()
-    },
+    close: stop,
   }
 }
 

@@ -12,7 +12,11 @@ export const runCommand = async (
   program: string,
   ...words: readonly string[]
 ): Promise<CommandResult> => {
-  const child = spawnProgram(program, words, { ...environment })
+  return resultOf(spawnProgram(program, words, { ...environment }))
+}
+
+/** What a process printed, once it has ended. */
+export const resultOf = async (child: ReturnType<typeof spawnProgram>): Promise<CommandResult> => {
   let stdout = ''
   let stderr = ''
   child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text))

@@ -112,10 +112,14 @@ const repeated = (head: string, part: string, tail: string) => (bytes: number) =
   head + part.repeat((bytes - head.length - tail.length) / Buffer.byteLength(part)) + tail
 
 const CONVERSATIONS: Readonly<Record<string, DearIntake['text']>> = {
-  contacts: contacts((index) => `{"id":"${index}"}`),
-  'contacts of emails': contacts((index) => `{"id":"${index}","properties":{"$email":"${index}@x"}}`),
+  // The id 0 would be refused.
+  contacts: contacts((index) => `{"id":"u${index}"}`),
+  'contacts of emails': contacts((index) => `{"id":"u${index}","properties":{"$email":"${index}@x"}}`),
+  'contacts of long members': contacts(
+    (index) => `{"id":"u${index}","properties":{"$email":"${index}@x","k":"${'x'.repeat(400)}"}}`,
+  ),
   'contacts to unflatten': contacts(
-    (index) => `{"id":"${index}","shouldUnflattenProperties":true,"properties":{"a.b":0,"a.c":1}}`,
+    (index) => `{"id":"u${index}","shouldUnflattenProperties":true,"properties":{"a.b":0,"a.c":1}}`,
   ),
   'one contact of many sources': contacts((index) => `{"id":"x","source":"${index}"}`),
   'contacts with long ids': contacts((index) => `{"id":"${'😀'.repeat(500)}${index}"}`),
@@ -123,12 +127,13 @@ const CONVERSATIONS: Readonly<Record<string, DearIntake['text']>> = {
   'contacts that are wrong all through': contacts(
     () => '{"properties":{"$email":1,"$name":1,"$createdAt":1,"$updatedAt":"x","$contractValue":""},"source":1}',
   ),
-  'too many contacts': list('contacts', (index) => `{"id":"${index}"}`),
+  'too many contacts': list('contacts', (index) => `{"id":"u${index}"}`),
   'too many messages that are empty': list('messages', () => '{}'),
   'too many messages that are none': list('messages', () => '0'),
   'messages that are empty': messages(() => '{}'),
   messages: messages(() => message('')),
   'messages of senders': messages((index) => message(`"contactId":"${index}"`)),
+  'messages of words': messages((index) => message(`"contactId":"${index}","sourceUrl":"${'x'.repeat(350)}"`)),
   'messages to unflatten': messages(() => message('"shouldUnflattenProperties":true,"properties":{"a.b":0,"a.c":1}')),
   'messages of infinite numbers': messages(() => message(`"properties":{"a":[${times(70, () => '1e999')}]}`)),
   'messages of long dates': messages(() => `{"createdAt":"2026-01-01T00:00:00.${'1'.repeat(99)}x"}`),

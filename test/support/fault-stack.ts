@@ -3,7 +3,8 @@ import { findFreePort } from '../../cli/start/embedded/free-port.ts'
 import { startPostgres } from '../../cli/start/embedded/postgres-server.ts'
 import { type AppendFsync, startRedis } from '../../cli/start/embedded/redis-server.ts'
 import { keep, keepServer, type Kept, runProgram } from './kept-process.ts'
-import { requestsTo, type Service, startService } from './service.ts'
+import { requestsTo, type Service } from './service.ts'
+import { startHistoryService } from './submitted-history.ts'
 import { until } from './until.ts'
 import { startParts } from './temporary-directory.ts'
 
@@ -40,16 +41,14 @@ export const startFaultStack = (options: Options = {}): Promise<FaultStack> => {
       const ofRedis = { ...(maxMemoryBytes && { maxMemoryBytes }), ...(appendFsync && { appendFsync }) }
       const redis = await keepServer((port) => startRedis({ dataDir: join(directory, 'redis'), ...ofRedis, ...port }))
       running.defer(redis.stop)
-      const service = await startService({
+      const service = await startHistoryService({
         databaseUrl: postgres.url,
         redisUrl: redis.url,
         apis: 0,
         workers: 0,
-        environment: { CONVERSATIONS_PER_MINUTE: '1000000', PORT: String(await findFreePort()) },
+        environment: { PORT: String(await findFreePort()) },
       })
       running.defer(service.stop)
-      // Without generated tags, which depend on the order of texts.
-      await service.queues.tagging.pause()
       let output = ''
       const keepProgram = (program: string, more: Record<string, string> = {}) =>
         keep(() => runProgram(program, { ...service.environment, ...more }, (text) => (output += text)))
@@ -65,7 +64,6 @@ export const startFaultStack = (options: Options = {}): Promise<FaultStack> => {
       await ready()
       return {
         ...service,
-        queues: service.queues,
         ...requestsTo([url], service.accessToken, service.sql),
         urls: [url],
         kept,
@@ -77,7 +75,7 @@ export const startFaultStack = (options: Options = {}): Promise<FaultStack> => {
   )
 }
 
-const isReady = (url: string): Promise<boolean> =>
+export const isReady = (url: string): Promise<boolean> =>
   fetch(`${url}/readyz`, { signal: AbortSignal.timeout(5_000) }).then(
     async (answer) => (await answer.arrayBuffer(), answer.status === 200),
     () => false,

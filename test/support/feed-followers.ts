@@ -1,6 +1,4 @@
 import assert from 'node:assert/strict'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import { Webhook as Verifier } from 'standardwebhooks'
@@ -9,6 +7,7 @@ import { webhookSecret } from '../../contract/token-format.ts'
 import type { Sql } from '../../db/connection/postgres.ts'
 import { RECORD_TABLES } from '../../db/reads/records.ts'
 import { createWebhook } from '../../db/webhooks.ts'
+import { serveHttp } from './http-server.ts'
 import type { HistoryService } from './submitted-history.ts'
 import { until } from './until.ts'
 
@@ -118,27 +117,21 @@ export const receiveWebhook = async (
     } else if (!seen.has(headers['webhook-id']!)) late++
     seen.add(headers['webhook-id']!)
   }
-  const server = createServer((request, response) => {
-    let text = ''
-    request.setEncoding('utf8').on('data', (chunk: string) => (text += chunk))
-    request.on('end', () => {
-      if (++received % 97 === 0) return request.socket.destroy()
-      if (received % 31 === 0) {
-        refused++
-        return response.writeHead(503, { 'Retry-After': '0' }).end()
-      }
-      try {
-        keep(text, request.headers as Record<string, string>)
-      } catch (error) {
-        fault ??= error instanceof Error ? error : new Error(String(error))
-      }
-      return response.writeHead(204).end()
-    })
+  const server = await serveHttp((request, response, body) => {
+    if (++received % 97 === 0) return request.socket.destroy()
+    if (received % 31 === 0) {
+      refused++
+      return response.writeHead(503, { 'Retry-After': '0' }).end()
+    }
+    try {
+      keep(String(body), request.headers as Record<string, string>)
+    } catch (error) {
+      fault ??= error instanceof Error ? error : new Error(String(error))
+    }
+    return response.writeHead(204).end()
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
   const [workspace] = await sql<[{ name: string }]>`select name from workspace where id = ${workspaceId}`
-  const id = (await createWebhook(sql, { workspace: workspace.name, url, from: 0 }))!
+  const id = (await createWebhook(sql, { workspace: workspace.name, url: server.url, from: 0 }))!
   secret = webhookSecret(hashKeyFrom(environment['HASH_KEY']!), id, 1)
   return {
     id,
@@ -146,8 +139,7 @@ export const receiveWebhook = async (
     copy: () => copy,
     note: () => `${received} deliveries, ${refused} refused, ${late} behind a later one`,
     stop: async () => {
-      server.close()
-      server.closeAllConnections()
+      server.stop()
       if (fault !== undefined) throw fault
     },
   }

@@ -108,7 +108,7 @@ export const runProgram = async (
   }
 }
 
-const send = (pid: number | undefined, signal: NodeJS.Signals): void => {
+export const send = (pid: number | undefined, signal: NodeJS.Signals): void => {
   try {
     if (pid !== undefined) process.kill(pid, signal)
   } catch {

@@ -1,47 +1,33 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import type { Service } from './service.ts'
 import { until } from './until.ts'
 
 /**
- * The results of a client. `late`: requests without an answer within LATE_MS. `unknown`: requests
- * that may have been accepted or not.
+ * The results of clients. `accepted`: ids in the order of the answers. `unknown`: requests that may
+ * have been accepted or not. `wrong`: answers that are neither a 2xx nor a 503 with a time to retry.
  */
-export type Seen = {
-  accepted: Map<string, string>
-  unknown: number
-  refused: number
-  late: number
-  slowestMs: number
-  wrong: string[]
-}
-export type Asked = { readonly url: string; readonly accessToken: string }
+export type Seen = { accepted: Set<string>; unknown: number; refused: number; slowestMs: number; wrong: string[] }
 export type Load = { seen: Seen; stop: () => Promise<void> }
 
 const CLIENTS = 4
 const BETWEEN_MS = 10
 const AFTER_TROUBLE_MS = 50
-const LATE_MS = 60_000
+const MORE_WITHIN_MS = 120_000
+/** Generous, since it only ends a hanging test. */
+const RECOVERED_WITHIN_MS = 240_000
 
 let texts = 0
-
-export const nothingSeen = (): Seen => ({
-  accepted: new Map(),
-  unknown: 0,
-  refused: 0,
-  late: 0,
-  slowestMs: 0,
-  wrong: [],
-})
 
 /**
  * Clients that submit one record after the other until they are stopped, each with a unique text.
  */
-export const startLoad = (stack: Asked): Load => {
-  const seen = nothingSeen()
+export const startLoad = (service: Pick<Service, 'post'>): Load => {
+  const seen: Seen = { accepted: new Set(), unknown: 0, refused: 0, slowestMs: 0, wrong: [] }
   const stopped = new AbortController()
   const client = async (): Promise<void> => {
     while (!stopped.signal.aborted) {
-      const fine = await submitOne(stack, seen, { index: texts++ })
-      await pause(fine ? BETWEEN_MS : AFTER_TROUBLE_MS)
+      const isAccepted = await submitOne(service, seen, texts++)
+      await pause(isAccepted ? BETWEEN_MS : AFTER_TROUBLE_MS)
     }
   }
   const clients = Array.from({ length: CLIENTS }, client)
@@ -54,57 +40,79 @@ export const startLoad = (stack: Asked): Load => {
   }
 }
 
-const MORE_WITHIN_MS = 120_000
-
 /** Waits until this many more submissions are accepted. */
 export const moreIsAccepted = ({ seen: { accepted } }: Load, more = 20): Promise<unknown> => {
   const wanted = accepted.size + more
   return until('more submissions are accepted', () => Promise.resolve(accepted.size > wanted), MORE_WITHIN_MS)
 }
 
-/** True if it was accepted. Only a 2xx, or a 503 with a time to retry, is a valid answer. */
-export const submitOne = async (
-  { url, accessToken }: Asked,
-  seen: Seen,
-  { index, more = '' }: { index: number; more?: string },
-): Promise<boolean> => {
-  const text = `load ${index} of ${url}${more}`
-  const { path, body } = submission(text, index)
+const submitOne = async ({ post }: Pick<Service, 'post'>, seen: Seen, index: number): Promise<boolean> => {
+  const [path, body] = submission(`load ${index}`, index)
   const startedAt = performance.now()
-  try {
-    const answer = await fetch(`${url}/api/v1${path}`, {
-      method: 'POST',
-      headers: { 'Content-Type': 'application/json', Authorization: `Bearer ${accessToken}` },
-      body: JSON.stringify(body),
-      signal: AbortSignal.timeout(LATE_MS),
-    })
-    const answered = await answer.text()
-    const id = answer.headers.get('Submission-Id')
-    if ((answer.status === 200 || answer.status === 201) && id !== null) {
-      seen.accepted.set(id, text)
-      return true
-    }
-    if (answer.status === 503 && Number(answer.headers.get('Retry-After')) > 0) seen.refused++
-    else seen.wrong.push(`${path} ${answer.status} ${answered}`)
-  } catch (error) {
-    seen.unknown++
-    if (error instanceof Error && error.name === 'TimeoutError') seen.late++
-  } finally {
-    seen.slowestMs = Math.max(seen.slowestMs, performance.now() - startedAt)
-  }
-  return false
+  const answer = await post(path, body).catch(() => undefined)
+  seen.slowestMs = Math.max(seen.slowestMs, performance.now() - startedAt)
+  const id = answer?.headers.get('Submission-Id')
+  if (answer === undefined) seen.unknown++
+  else if (id) seen.accepted.add(id)
+  else if (answer.status === 503 && Number(answer.headers.get('Retry-After')) > 0) seen.refused++
+  else seen.wrong.push(`${path} ${answer.status} ${answer.text}`)
+  return Boolean(id)
 }
 
-const submission = (text: string, index: number): { path: string; body: object } => {
+const submission = (text: string, index: number): [path: string, body: object] => {
   const contact = { id: `contact ${index % 50}`, properties: { $email: `c${index % 50}@example.com`, text } }
-  if (index % 10 === 3) return { path: '/contacts/identify', body: contact }
+  if (index % 10 === 3) return ['/contacts/identify', contact]
   if (index % 10 === 7) {
     const createdAt = '2026-01-01T00:00:00Z'
     const messages = [{ id: 'm', incoming: true, contactId: contact.id, content: text, createdAt }]
-    return {
-      path: '/conversations',
-      body: { id: `chat ${index}`, source: 'chat', createdAt, contacts: [contact], messages },
-    }
+    return ['/conversations', { id: `chat ${index}`, source: 'chat', createdAt, contacts: [contact], messages }]
   }
-  return { path: '/feedbacks', body: { description: text, contact: { email: `c${index % 50}@example.com` } } }
+  return ['/feedbacks', { description: text, contact: { email: `c${index % 50}@example.com` } }]
+}
+
+/**
+ * Milliseconds since `startedAt` until a new submission is accepted and applied, and all accepted
+ * submissions are settled.
+ */
+export const recovery = async (
+  { post, sql }: Pick<Service, 'post' | 'sql'>,
+  { accepted }: Seen,
+  startedAt = performance.now(),
+): Promise<number> => {
+  const isApplied = async (): Promise<boolean> => {
+    const answer = await post('/feedbacks', { description: 'probe' }, { headers: { Prefer: 'wait=10' } })
+    const id = answer.headers.get('Submission-Id')
+    if (id !== null) accepted.add(id)
+    return answer.headers.get('Submission-State') === 'applied'
+  }
+  const areSettled = async (): Promise<boolean> => {
+    const { count } = await sql`
+      select from unnest(${[...accepted]}::uuid[]) as a (id)
+      where not exists (select from submission as s where s.id = a.id and s.state <> 'queued')`
+    return count === 0
+  }
+  for (const isRecovered of [isApplied, areSettled])
+    await until('all accepted submissions are settled', () => isRecovered().catch(() => false), RECOVERED_WITHIN_MS)
+  return performance.now() - startedAt
+}
+
+/** The number of accepted submissions that are not stored, and of texts that are stored twice. */
+export const damage = async (
+  { sql }: Pick<Service, 'sql'>,
+  accepted: ReadonlySet<string>,
+): Promise<{ lost: number; doubled: number }> => {
+  const [row] = await sql<[{ lost: number; doubled: number }]>`
+    select
+      (
+        select count(*)::int from unnest(${[...accepted]}::uuid[]) as a (id)
+        where not exists (select from submission as s where s.id = a.id and s.state in ('applied', 'superseded'))
+      ) as lost,
+      (
+        select count(*)::int from (
+          select description from feedback where description <> 'probe' group by description having count(*) > 1
+          union all
+          select content from message group by content having count(*) > 1
+        ) as twice
+      ) as doubled`
+  return row
 }

@@ -24,30 +24,6 @@ export type Rig = Pick<Service, 'sql' | 'redis' | 'redisPrefix' | 'environment' 
 /** `dead`: the only submissions that become dead. */
 type Struck = { readonly note?: string; readonly dead?: readonly string[] }
 
-type Stop = () => Promise<unknown>
-
-/** Ends one after the other, even if one of them fails. */
-export const stopInTurn =
-  (...stops: readonly Stop[]): (() => Promise<void>) =>
-  async () => {
-    await using all = new AsyncDisposableStack()
-    for (const stop of stops.toReversed()) all.defer(async () => void (await stop()))
-  }
-
-/** Starts a service on servers, which end with the service, or if it does not start. */
-export const startOn = async <S extends { stop: Stop }, R extends { stop: Stop }>(
-  servers: S,
-  start: (servers: S) => Promise<R>,
-): Promise<S & R> => {
-  try {
-    const rig = await start(servers)
-    return { ...servers, ...rig, stop: stopInTurn(rig.stop, servers.stop) }
-  } catch (error) {
-    await servers.stop()
-    throw error
-  }
-}
-
 /** A row of the fault matrix: a fault of a topology. */
 export type Fault<R> = {
   readonly fault: string

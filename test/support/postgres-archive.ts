@@ -17,12 +17,6 @@ export type ArchivedPostgres = {
   readonly archive: string
 }
 
-/**
- * How a base backup was taken: by the program, or, without a program of the server's version, by
- * the SQL functions that it uses.
- */
-export type BackupMeans = 'pg_basebackup' | 'pg_backup_start'
-
 const STATEMENT_TIMEOUT_MS = 60_000
 /** Files of the server beside its cluster. */
 const PASSWORDS = ['superuser-password', 'owner-password']
@@ -49,8 +43,11 @@ export const startArchivedPostgres = async (directory: string): Promise<Archived
   return { server: await startPostgres({ dataDir, port: first.port }), dataDir, archive }
 }
 
-/** Takes a base backup of a working server, into the new directory `backup`. */
-export const takeBackup = (postgres: ArchivedPostgres, backup: string): Promise<BackupMeans> =>
+/**
+ * Takes a base backup of a working server, into the new directory `backup`: by the program, or,
+ * without a program of the server's version, by the SQL functions that it uses.
+ */
+export const takeBackup = (postgres: ArchivedPostgres, backup: string): Promise<void> =>
   asSuperuser(postgres.dataDir, postgres.server, async (sql) => {
     mkdirSync(backup)
     for (const name of PASSWORDS) copyFileSync(join(postgres.dataDir, name), join(backup, name))
@@ -61,13 +58,12 @@ export const takeBackup = (postgres: ArchivedPostgres, backup: string): Promise<
     if (program !== undefined) {
       const url = superuserUrl(postgres.dataDir, postgres.server.url)
       await promisify(execFile)(program, ['--dbname', url, '--pgdata', cluster, '--checkpoint=fast'])
-      return 'pg_basebackup'
+      return
     }
     await sql`select pg_backup_start('base', fast => true)`
     await copyCluster(join(postgres.dataDir, 'cluster'), cluster)
     const [{ label }] = await sql<[{ label: string }]>`select labelfile as label from pg_backup_stop()`
     writeFileSync(join(cluster, 'backup_label'), label)
-    return 'pg_backup_start'
   })
 
 /** Ends the current segment of the log, and waits until the archive has it. */

@@ -13,6 +13,8 @@ import { startParts } from './temporary-directory.ts'
 export type PostgresPair = {
   /** The address of both servers, in the form of DATABASE_URL. */
   readonly url: string
+  /** The address of the standby alone. */
+  readonly standbyUrl: string
   /** Connections of superusers, one to each server. They reconnect after a fault. */
   readonly atFormer: Sql
   readonly atStandby: Sql
@@ -104,6 +106,7 @@ export const startPostgresPair = ({
     })
     return {
       url: `${secondUrl.replace(/(:\d+)\//, `$1,${new URL(firstUrl).host}/`)}?target_session_attrs=read-write`,
+      standbyUrl: secondUrl,
       atFormer,
       atStandby,
       clusters: { former: join(former, 'cluster'), standby: join(standby, 'cluster') },

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { readFileSync, existsSync, readdirSync } from 'node:fs'
 import { join, sep } from 'node:path'
+import { SOURCES } from '../../tools/source-files.ts'
 
 /** A block of a document for a shell, and the documented answer below it. */
 export type ReadmeCommand = { readonly command: string; readonly answer: HttpAnswer | undefined }
@@ -170,23 +171,7 @@ export const DOCUMENTED_QUERIES: readonly (readonly [title: string, query: strin
 export type Document = { readonly path: string; readonly text: string }
 
 const TOP = ['README.md', 'SECURITY.md', 'CHANGELOG.md', 'CONTRIBUTING.md']
-const FOLDERS = [
-  'docs',
-  'api',
-  'bench',
-  'cli',
-  'client',
-  'contract',
-  'db',
-  'demo',
-  'health',
-  'queue',
-  'runtime',
-  'tagger',
-  'test',
-  'tools',
-  'worker',
-]
+const FOLDERS = [...new Set(SOURCES.map((name) => name.split('/', 1)[0]!))]
 
 /** All documents: at the top, in `docs/`, and in the rooms. */
 export const readDocuments = (root: string): Document[] => {

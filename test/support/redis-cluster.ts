@@ -1,25 +1,14 @@
 import { randomBytes } from 'node:crypto'
-import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import process from 'node:process'
 import { setTimeout as pause } from 'node:timers/promises'
-import { Redis } from 'ioredis'
 import { findFreePort } from '../../cli/start/embedded/free-port.ts'
-import { startRedis } from '../../cli/start/embedded/redis-server.ts'
 import type { Authority } from './certificates.ts'
-import { redisTlsSettings } from './serve-tls.ts'
+import { type RedisNode, startRedisNode } from './redis-node.ts'
 import { until } from './until.ts'
 import { startParts } from './temporary-directory.ts'
 
-export type ClusterNode = {
-  readonly port: number
-  /** A connection to only this node. */
-  readonly redis: Redis
-  /** Kills the node, like a power cut that spares its disk. */
-  readonly kill: () => Promise<void>
-  /** Starts the node again with its data. */
-  readonly start: () => Promise<void>
-}
+export type ClusterNode = RedisNode & { readonly busPort: number }
 
 export type RedisCluster = {
   /**
@@ -53,19 +42,23 @@ export const startRedisCluster = ({
 }: { replicas?: number; authority?: Authority; nodeTimeoutMs?: number } = {}): Promise<RedisCluster> => {
   return startParts('cluster', async (running, directory) => {
     const password = randomBytes(16).toString('hex')
-    const nodes: (ClusterNode & { clusterPort: number; busPort: number })[] = []
+    const nodes: ClusterNode[] = []
     for (let index = 0; index < CLUSTER_MASTERS * (1 + replicas); index++) {
-      const node = await startNode(join(directory, String(index)), { password, authority, nodeTimeoutMs })
-      running.defer(node.stop)
-      nodes.push(node)
+      const busPort = await findFreePort()
+      const settings = [
+        'cluster-enabled yes',
+        'cluster-config-file nodes.conf',
+        `cluster-node-timeout ${nodeTimeoutMs}`,
+        `cluster-port ${busPort}`,
+        ...(authority ? ['tls-cluster yes'] : []),
+      ]
+      const node = await startRedisNode(running, join(directory, String(index)), { password, settings, authority })
+      nodes.push({ ...node, busPort })
     }
-    await formCluster(
-      nodes.map((node) => ({ ...node, address: '127.0.0.1' })),
-      replicas,
-    )
+    await formCluster(nodes, replicas)
     const isWhole = () => until('all slots of the cluster are served', () => servesAll(nodes), WHOLE_WITHIN_MS)
     const protocol = authority === undefined ? 'redis' : 'rediss'
-    const url = `${protocol}+cluster://default:${password}@127.0.0.1:${nodes[0]!.clusterPort}`
+    const url = `${protocol}+cluster://default:${password}@127.0.0.1:${nodes[0]!.reachedAt}`
     // The other nodes refuse the key.
     const holderOf = (key: string) =>
       Promise.any(nodes.map(async (node) => node.redis.exists(key).then((): ClusterNode => node)))
@@ -73,27 +66,20 @@ export const startRedisCluster = ({
   })
 }
 
-type Formed = {
-  readonly redis: Redis
-  readonly address: string
-  readonly clusterPort: number
-  readonly busPort: number
-}
-
 /**
  * Joins new servers to a cluster: the masters first, then the replicas, in the order of their
  * masters.
  */
-export const formCluster = async (nodes: readonly Formed[], replicas: number): Promise<void> => {
+export const formCluster = async (nodes: readonly ClusterNode[], replicas: number): Promise<void> => {
   const masters = nodes.slice(0, CLUSTER_MASTERS)
-  for (const [index, { redis, address, clusterPort, busPort }] of nodes.entries()) {
+  for (const [index, { redis, address, reachedAt, busPort }] of nodes.entries()) {
     const [from, to] = [
       Math.ceil((index * SLOTS) / CLUSTER_MASTERS),
       Math.ceil(((index + 1) * SLOTS) / CLUSTER_MASTERS) - 1,
     ]
     if (index < CLUSTER_MASTERS) await redis.cluster('ADDSLOTSRANGE', from, to)
     await redis.call('CLUSTER', 'SET-CONFIG-EPOCH', index + 1)
-    await nodes[0]!.redis.call('CLUSTER', 'MEET', address, clusterPort, busPort)
+    await nodes[0]!.redis.call('CLUSTER', 'MEET', address, reachedAt, busPort)
   }
   await until('all slots of the cluster are served', () => servesAll(nodes), WHOLE_WITHIN_MS)
   for (const [index, { redis }] of nodes.slice(CLUSTER_MASTERS).entries()) {
@@ -103,45 +89,6 @@ export const formCluster = async (nodes: readonly Formed[], replicas: number): P
     const infos = await Promise.all(masters.map(({ redis }) => redis.info('replication')))
     return infos.every((info) => info.match(/state=online/g)?.length === (replicas || undefined))
   })
-}
-
-type NodeOptions = { password: string; authority: Authority | undefined; nodeTimeoutMs: number }
-
-const startNode = async (dataDir: string, { password, authority, nodeTimeoutMs }: NodeOptions) => {
-  mkdirSync(dataDir)
-  writeFileSync(join(dataDir, 'password'), password, { mode: 0o600 })
-  const busPort = await findFreePort()
-  const settings = [
-    'cluster-enabled yes',
-    'cluster-config-file nodes.conf',
-    `cluster-node-timeout ${nodeTimeoutMs}`,
-    `cluster-port ${busPort}`,
-    `masterauth ${password}`,
-  ]
-  const tlsPort = authority === undefined ? undefined : await findFreePort()
-  if (tlsPort !== undefined)
-    settings.push(...redisTlsSettings(dataDir, { port: tlsPort, authority: authority! }), 'tls-cluster yes')
-  let server = await startRedis({ dataDir, settings })
-  const { port, url } = server
-  const redis = new Redis(url, { maxRetriesPerRequest: null })
-  redis.on('error', () => {})
-  return {
-    port,
-    clusterPort: tlsPort ?? port,
-    busPort,
-    redis,
-    kill: async () => {
-      process.kill(server.pid, 'SIGKILL')
-      await server.exited
-    },
-    start: async () => {
-      server = await startRedis({ dataDir, settings, port })
-    },
-    stop: async () => {
-      redis.disconnect()
-      await server.stop()
-    },
-  }
 }
 
 const servesAll = async (nodes: readonly Pick<ClusterNode, 'redis'>[]): Promise<boolean> => {

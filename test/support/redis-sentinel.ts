@@ -4,11 +4,11 @@ import { randomBytes } from 'node:crypto'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import process from 'node:process'
-import { Redis } from 'ioredis'
+import type { Redis } from 'ioredis'
 import { findFreePort } from '../../cli/start/embedded/free-port.ts'
 import { redisBinary } from '../../cli/start/embedded/redis-binary.ts'
-import { startRedis } from '../../cli/start/embedded/redis-server.ts'
 import type { Authority } from './certificates.ts'
+import { clientOf, startRedisNode } from './redis-node.ts'
 import { redisTlsSettings } from './serve-tls.ts'
 import { until } from './until.ts'
 import { startParts } from './temporary-directory.ts'
@@ -46,44 +46,21 @@ const WITHIN_MS = 120_000
 export const startRedisSentinel = (authority?: Authority): Promise<RedisSentinel> => {
   return startParts('sentinel', async (running, directory) => {
     const [password, sentinelPassword] = [randomBytes(16).toString('hex'), randomBytes(16).toString('hex')]
-    const encrypted = async (dataDir: string) => {
-      mkdirSync(dataDir, { recursive: true })
-      if (authority === undefined) return { settings: [] }
-      const tlsPort = await findFreePort()
-      return { settings: redisTlsSettings(dataDir, { port: tlsPort, authority }), tlsPort }
-    }
-    const server = async (name: string, more: readonly string[] = []) => {
-      const dataDir = join(directory, name)
-      const { settings: ofTls, tlsPort } = await encrypted(dataDir)
-      writeFileSync(join(dataDir, 'password'), password, { mode: 0o600 })
-      const settings = [`masterauth ${password}`, ...ofTls, ...more]
-      const start = async (port?: number) => {
-        const started = await startRedis({ dataDir, settings, ...(port !== undefined && { port }) })
-        running.defer(started.stop)
-        return started
-      }
-      const started = await start()
-      // On its known port, even if another program has it for a moment.
-      return { ...started, startAgain: () => start(started.port), reachedAt: tlsPort ?? started.port }
-    }
-    const master = await server('master')
+    const server = (name: string, settings: readonly string[]) =>
+      startRedisNode(running, join(directory, name), { password, settings, authority })
+    const master = await server('master', [])
     const replica = await server('replica', [`replicaof 127.0.0.1 ${master.reachedAt}`])
-    const clientOf = (url: string): Redis => {
-      const redis = new Redis(url, { maxRetriesPerRequest: null })
-      redis.on('error', () => {})
-      running.defer(() => redis.disconnect())
-      return redis
-    }
-    const [atMaster, atReplica] = [clientOf(master.url), clientOf(replica.url)]
-    const isInStep = () => until('the replica is in step', () => areInStep(atMaster, atReplica), WITHIN_MS)
+    const isInStep = () => until('the replica is in step', () => areInStep(master.redis, replica.redis), WITHIN_MS)
     await isInStep()
     const port = await findFreePort()
-    const { settings: ofTls, tlsPort } = await encrypted(join(directory, 'sentinel'))
+    const tlsPort = authority && (await findFreePort())
+    const sentinelDirectory = join(directory, 'sentinel')
+    mkdirSync(sentinelDirectory)
     const sentinel = await startSentinel({
       directory,
       port,
       lines: [
-        ...ofTls,
+        ...(authority ? redisTlsSettings(sentinelDirectory, { port: tlsPort!, authority }) : []),
         `requirepass ${sentinelPassword}`,
         `sentinel monitor ${MASTER} 127.0.0.1 ${master.reachedAt} 1`,
         `sentinel auth-pass ${MASTER} ${password}`,
@@ -92,7 +69,7 @@ export const startRedisSentinel = (authority?: Authority): Promise<RedisSentinel
       ],
     })
     running.defer(sentinel.stop)
-    const asked = clientOf(`redis://:${sentinelPassword}@127.0.0.1:${port}`)
+    const asked = clientOf(running, `redis://:${sentinelPassword}@127.0.0.1:${port}`)
     await shortenTilt(asked)
     await lookOften(asked)
     await until('the sentinel knows the replica', async () => {
@@ -105,8 +82,7 @@ export const startRedisSentinel = (authority?: Authority): Promise<RedisSentinel
       isInStep,
       replicaPid: replica.pid,
       failOver: async () => {
-        process.kill(master.pid, 'SIGKILL')
-        await master.exited
+        await master.kill()
         const promoted = async () => {
           const address = (await asked.call('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', MASTER)) as [string, string]
           return Number(address[1]) === replica.reachedAt
@@ -114,8 +90,8 @@ export const startRedisSentinel = (authority?: Authority): Promise<RedisSentinel
         await until('the replica is the master', promoted, WITHIN_MS)
       },
       bringBack: async () => {
-        await master.startAgain()
-        await until('the former master is a replica', async () => (await roleOf(atMaster)) === 'slave', WITHIN_MS)
+        await master.start()
+        await until('the former master is a replica', async () => (await roleOf(master.redis)) === 'slave', WITHIN_MS)
       },
     }
   })

@@ -6,9 +6,7 @@ import { startRedis } from '../../cli/start/embedded/redis-server.ts'
 import { workspaceKeys } from '../../queue/keys.ts'
 import { runCommand } from './command.ts'
 import { moreIsAccepted, startLoad } from './load.ts'
-import { stopInTurn } from './outlive.ts'
 import { archiveAll, restoreTo, startArchivedPostgres, takeBackup } from './postgres-archive.ts'
-import { assertWellAnswered } from './recovery.ts'
 import { requestsTo, type Service, startService } from './service.ts'
 import { startProcess } from './service-process.ts'
 import { startParts } from './temporary-directory.ts'
@@ -81,13 +79,16 @@ export const makeDisaster = (): Promise<Disaster> => {
       const worker = await startProcess('worker/main.ts', 'working', { ...service.environment })
       const api = await startProcess('api/main.ts', 'listening', { ...service.environment })
       const urls = [`http://127.0.0.1:${api.port}`]
-      const end = stopInTurn(api.stop, worker.stop)
+      const end = async () => {
+        await api.stop()
+        await worker.stop()
+      }
       const output = () => api.output() + worker.output()
       return { ...service, ...requestsTo(urls, service.accessToken, service.sql), urls, output, worker, end }
     }
 
     const first = await serve()
-    const load = startLoad({ url: first.urls[0]!, accessToken: service.accessToken })
+    const load = startLoad(first)
     const backup = join(directory, 'backup')
     const others = new Set<string>()
     const submit = async (path: string, body: object, key?: string): Promise<void> => {
@@ -114,9 +115,9 @@ export const makeDisaster = (): Promise<Disaster> => {
     await first.worker.stop()
     await moreIsAccepted(load, MORE)
     await load.stop()
-    assertWellAnswered(load.seen)
+    assert.deepEqual(load.seen.wrong, [])
     await first.end()
-    const loaded = [...load.seen.accepted.keys()]
+    const loaded = [...load.seen.accepted]
     const confirmed = new Set([...loaded, ...others])
     const last = await storedIds(service)
     const { state } = workspaceKeys(service.redisPrefix, service.workspaceId)

@@ -21,11 +21,12 @@ const STOPPED_WITHIN_MS = 60_000
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
-/** The variables of the tests for a process, without settings of the service on this machine. */
 const INHERITED = ['PATH', 'HOME', 'TMPDIR', 'LD_LIBRARY_PATH', 'DENO_DIR']
 
-const inherited = (): Record<string, string> =>
-  Object.fromEntries(INHERITED.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]])))
+/** The environment without settings of the service on this machine, and without variables of npm. */
+export const bareEnvironment: Readonly<Record<string, string>> = Object.fromEntries(
+  INHERITED.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]])),
+)
 
 /**
  * A program of the project. `via`: words before the command, which run it on another host of a
@@ -39,7 +40,7 @@ export const spawnProgram = (program: Program, words: readonly string[], environ
   const [command, ...args] = [...via, ...SERVICE_COMMAND, fileOf(program), ...words]
   const child = spawn(command!, args, {
     cwd: root,
-    env: { ...inherited(), NODE_ENV: 'production', ...environment },
+    env: { ...bareEnvironment, NODE_ENV: 'production', ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   // Ends the process with an aborted test run.

@@ -1,8 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { makeToken } from '../../contract/token-format.ts'
 import { connectPostgres, type Sql } from '../../db/connection/postgres.ts'
-import { addToken } from '../../db/tokens.ts'
-import { createWorkspace } from '../../db/workspaces/workspaces.ts'
+import { ownWorkspace } from './own-workspace.ts'
 import { testServers } from './servers.ts'
 import { requestsTo, type Service, startService } from './service.ts'
 
@@ -70,24 +68,10 @@ const startOnce = (kind: keyof typeof SERVICES): Promise<Service> => {
 const shareOf = async (kind: 'working' | 'idle'): Promise<SharedService> => {
   const service = await startOnce(kind)
   const workspace = `w_${randomBytes(6).toString('hex')}`
-  const { id } = (await createWorkspace(service.sql, workspace))!
-  const [accessToken, adminToken, readToken] = [makeToken(), makeToken(), makeToken()]
-  await addToken(service.sql, { token: accessToken, workspace, scopes: ['submit'], expiresAt: null })
-  await addToken(service.sql, { token: readToken, workspace, scopes: ['read'], expiresAt: null })
-  await addToken(service.sql, { token: adminToken, workspace, scopes: ['admin', 'operator'], expiresAt: null })
-  const sql = await openWorkspace(service, { schema: workspace, workspaceId: id })
-  return {
-    ...service,
-    ...requestsTo(service.urls, accessToken, sql),
-    workspace,
-    workspaceId: id,
-    accessToken,
-    adminToken,
-    readToken,
-    sql,
-    all: service.sql,
-    stop: () => sql.end({ timeout: 5 }),
-  }
+  const own = await ownWorkspace(service, workspace)
+  const sql = await openWorkspace(service, { schema: workspace, workspaceId: own.workspaceId })
+  const requests = requestsTo(service.urls, own.accessToken, sql)
+  return { ...own, ...requests, workspace, sql, all: service.sql, stop: () => sql.end({ timeout: 5 }) }
 }
 
 /** A schema of views that leave out other workspaces, before that of the service. */

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { Redis } from 'ioredis'
+import type { Redis } from 'ioredis'
 import { serveOn } from './host-server.ts'
 import type { NetworkHost } from './network.ts'
-import { CLUSTER_MASTERS, formCluster } from './redis-cluster.ts'
+import { CLUSTER_MASTERS, type ClusterNode, formCluster } from './redis-cluster.ts'
+import { clientOf, startRedisNode } from './redis-node.ts'
 import { shortenTilt, startSentinel } from './redis-sentinel.ts'
 import { until } from './until.ts'
 
@@ -39,13 +39,14 @@ type Place = {
   readonly hosts: Readonly<Record<RedisHost, NetworkHost>>
   readonly running: AsyncDisposableStack
 }
-type Node = { readonly name: RedisHost; readonly address: string; readonly dataDir: string; readonly redis: Redis }
+type Node = ClusterNode & { readonly name: RedisHost }
 
 const MASTER = 'main'
 const REDIS_PORT = 6_379
 const BUS_PORT = 16_379
 const SENTINEL_PORT = 26_379
 const NODE_TIMEOUT_MS = 1_000
+const CLIENT = { maxRetriesPerRequest: 1, commandTimeout: 1_000 }
 const WHOLE_WITHIN_MS = 60_000
 
 /** A master with two replicas and three sentinels. */
@@ -84,9 +85,11 @@ const startReplicated = async (place: Place): Promise<SitesRedis> => {
   }
   const clients = nodes.map((node) => ({
     ...node,
-    sentinel: clientOf(running, `redis://:${sentinelPassword}@${node.address}:${SENTINEL_PORT}`),
+    sentinel: clientOf(running, `redis://:${sentinelPassword}@${node.address}:${SENTINEL_PORT}`, CLIENT),
   }))
-  await Promise.all(clients.map(({ sentinel }) => shortenTilt(sentinel)))
+  // A sentinel that has just been started may not listen yet.
+  const answers = (sentinel: Redis): Promise<boolean> => shortenTilt(sentinel).then(Boolean, () => false)
+  for (const { sentinel } of clients) await until('the sentinel answers', () => answers(sentinel))
   const master = async (): Promise<(typeof clients)[number] | undefined> => {
     const views = await Promise.all(
       clients.map(({ sentinel }) =>
@@ -137,10 +140,7 @@ const startClustered = async (place: Place): Promise<SitesRedis> => {
       `cluster-announce-ip ${place.hosts[name].address}`,
     ],
   })
-  await formCluster(
-    nodes.map((node) => ({ ...node, clusterPort: REDIS_PORT, busPort: BUS_PORT })),
-    replicas,
-  )
+  await formCluster(nodes, replicas)
   const pairs = nodes
     .slice(0, CLUSTER_MASTERS)
     .map((node, index): [Node, Node] => [node, nodes[index + CLUSTER_MASTERS]!])
@@ -179,13 +179,6 @@ const replicasOnline = async (redis: Redis): Promise<number> => {
   return info.match(/state=online/g)?.length ?? 0
 }
 
-const clientOf = (running: AsyncDisposableStack, url: string): Redis => {
-  const client = new Redis(url, { maxRetriesPerRequest: 1, commandTimeout: 1_000 })
-  client.on('error', () => {})
-  running.defer(() => client.disconnect())
-  return client
-}
-
 type Wanted = {
   readonly password: string
   readonly replicas: number
@@ -197,19 +190,17 @@ const startNodes = async (
   names: readonly RedisHost[],
   { password, replicas, settings }: Wanted,
 ): Promise<{ nodes: Node[]; pids: Record<string, number> }> => {
-  const pids: Record<string, number> = {}
   const nodes: Node[] = []
   for (const name of names) {
-    const dataDir = join(directory, name)
-    mkdirSync(dataDir)
-    writeFileSync(join(dataDir, 'password'), password, { mode: 0o600 })
     const { address } = hosts[name]
-    const server = await serveOn(hosts[name], 'redis', {
-      dataDir,
+    const node = await startRedisNode(running, join(directory, name), {
+      password,
+      address,
       port: REDIS_PORT,
+      client: CLIENT,
+      start: (order) => serveOn(hosts[name], 'redis', order),
       settings: [
         `bind 127.0.0.1 ${address}`,
-        `masterauth ${password}`,
         `replica-announce-ip ${address}`,
         'repl-diskless-sync-delay 0',
         // Lets replicas that were away for seconds resume.
@@ -220,16 +211,9 @@ const startNodes = async (
         ...settings(name),
       ],
     })
-    running.defer(server.stop)
-    pids[name] = server.pid
-    nodes.push({
-      name,
-      address,
-      dataDir,
-      redis: clientOf(running, `redis://default:${password}@${address}:${REDIS_PORT}`),
-    })
+    nodes.push({ ...node, name, busPort: BUS_PORT })
   }
-  return { nodes, pids }
+  return { nodes, pids: Object.fromEntries(nodes.map(({ name, pid }) => [name, pid])) }
 }
 
 export const START_REDIS: Readonly<Record<RedisKind, (place: Place) => Promise<SitesRedis>>> = {

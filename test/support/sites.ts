@@ -3,8 +3,9 @@ import { workspaceKeys } from '../../queue/keys.ts'
 import { serveOn } from './host-server.ts'
 import { type Network, type NetworkHost, startNetwork } from './network.ts'
 import { type PostgresPair, startPostgresPair } from './postgres-pair.ts'
-import { type Service, startService } from './service.ts'
+import type { Service } from './service.ts'
 import { REDIS_HOSTS, type RedisHost, type RedisKind, type RedisRoles, START_REDIS } from './sites-redis.ts'
+import { startHistoryService } from './submitted-history.ts'
 import { startParts } from './temporary-directory.ts'
 
 export type HostName = 'api' | 'worker' | RedisHost | 'postgres1' | 'postgres2'
@@ -60,11 +61,11 @@ export const startSites = (kind: RedisKind = 'sentinels'): Promise<Sites> => {
       places: [place(hosts.postgres1), place(hosts.postgres2)],
     })
     running.defer(pair.stop)
-    const service = await startService({
+    const service = await startHistoryService({
       databaseUrl: pair.url,
       redisUrl: redis.url,
       hosts: { api: hosts.api, worker: hosts.worker },
-      environment: { CONVERSATIONS_PER_MINUTE: '1000000', REDIS_REPLICAS_ACK: String(redis.replicas) },
+      environment: { REDIS_REPLICAS_ACK: String(redis.replicas) },
     })
     running.defer(service.stop)
     const { state } = workspaceKeys(service.redisPrefix, service.workspaceId)

@@ -7,6 +7,7 @@ import { dirname, join } from 'node:path'
 import process from 'node:process'
 import { fileURLToPath } from 'node:url'
 import { connectPostgres, type Sql } from '../../db/connection/postgres.ts'
+import { bareEnvironment } from './service-process.ts'
 import { until } from './until.ts'
 
 const STARTED_WITHIN_MS = 90_000
@@ -14,13 +15,6 @@ const STOPPED_WITHIN_MS = 120_000
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
-/** The environment without settings of the machine and without variables of npm. */
-export const bareEnvironment: Readonly<Record<string, string>> = Object.fromEntries(
-  ['PATH', 'HOME', 'TMPDIR', 'LD_LIBRARY_PATH'].flatMap((name) => {
-    const value = process.env[name]
-    return value === undefined ? [] : [[name, value]]
-  }),
-)
 export const isHere = (program: string): boolean => spawnSync('sh', ['-c', `command -v ${program}`]).status === 0
 
 /** The words with which a shell runs a script on the runtime of the tests. */

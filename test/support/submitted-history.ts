@@ -4,12 +4,13 @@ import process from 'node:process'
 import { setTimeout as pause } from 'node:timers/promises'
 import * as fc from 'fast-check'
 import { hashKeyFrom } from '../../contract/identity/keys.ts'
+import type { Ledger } from '../../contract/ledger.ts'
 import type { Operation, Submission } from '../../contract/submission.ts'
 import { applyAll } from '../model/model.ts'
 import { submissionHistories } from '../model/submission-arbitrary.ts'
 import { readLedger } from './ledgers.ts'
 import { seeded } from './property-seed.ts'
-import type { Answer, Service } from './service.ts'
+import { type Answer, type Service, startService } from './service.ts'
 import { type Dump, dumpModel, dumpTables } from './tables.ts'
 import { until } from './until.ts'
 import { PATHS } from '../end-to-end/interface-table.ts'
@@ -40,6 +41,22 @@ type HistoryOptions = {
   purges?: boolean
   /** The history continues until this has ended. */
   during?: Promise<unknown>
+}
+
+/**
+ * A service for histories. It accepts any number of conversations, and generates no tags, which
+ * depend on the order of texts.
+ */
+export const startHistoryService = async ({
+  environment,
+  ...options
+}: NonNullable<Parameters<typeof startService>[0]>): Promise<Service> => {
+  const service = await startService({
+    ...options,
+    environment: { CONVERSATIONS_PER_MINUTE: '1000000', ...environment },
+  })
+  await service.queues.tagging.pause()
+  return service
 }
 
 /**
@@ -170,7 +187,8 @@ export const assertEqualsModel = async (
   assert.deepEqual(rowsOf(await dumpTables(service.sql), workspaceId), rowsOf(model, workspaceId))
 }
 
-const settledLedger = async (service: HistoryService) => {
+/** Waits until all submissions and purges of the workspace are finished. */
+export const settledLedger = async (service: HistoryService): Promise<Ledger> => {
   await until('all submissions are settled', async () => (await readLedger(service)).queued === 0, SETTLED_WITHIN_MS)
   // A purge that still removes records is neither queued in the log nor counted as applied.
   await until('purges are finished', async () => {

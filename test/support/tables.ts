@@ -1,4 +1,5 @@
 import type { Sql } from '../../db/connection/postgres.ts'
+import { OWNED_TABLES } from '../../db/workspaces/delete-workspace.ts'
 import { instant, type Tables } from '../model/tables.ts'
 
 type TableName = keyof Tables
@@ -24,26 +25,6 @@ const COLUMNS: Readonly<Record<TableName, string>> = {
   conversation_contact: 'conversation_id, contact_id',
   message: 'id, conversation_id, external_id, incoming, contact_id, content, source_url, raw_data, created_at',
 }
-
-const INTERNAL_TABLES = [
-  'contact_email',
-  'contact_alias',
-  'purged_key',
-  'account_domain',
-  'account_name',
-  'account_alias',
-  'unresolved',
-  'pending_move',
-  'submission',
-  'tombstone',
-  'webhook',
-  'dead_submission',
-  'purge',
-  'tag_share',
-  'tag_memory',
-  'tag_term',
-  'tag_in_use',
-]
 
 /**
  * Rows of each table as sorted canonical JSON, for comparison between databases and with the model.
@@ -87,7 +68,7 @@ const canonical = (value: unknown): string =>
 
 /** Empties every table of the schema, except workspaces and their progress. */
 export const clearTables = async (sql: Sql): Promise<void> => {
-  await sql.unsafe([...Object.keys(COLUMNS), ...INTERNAL_TABLES].map((table) => `delete from ${table}`).join(';'))
+  await sql.unsafe(OWNED_TABLES.map((table) => `delete from ${table}`).join(';'))
 }
 
 /**

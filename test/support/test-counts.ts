@@ -1,3 +1,7 @@
+import { DomUtils, parseDocument } from 'htmlparser2'
+
+const { getElementsByTagName } = DomUtils
+
 /**
  * `failed` and `skipped` name the tests: the file, if the report has it, and the title. The message
  * of a failure follows. The title of a skipped test gives the reason (support/where.ts).
@@ -48,27 +52,18 @@ const isTest = (one: TestCase, cases: readonly TestCase[]): boolean => {
   return one.outcome === 'failed' && !inside.some(({ outcome }) => outcome === 'failed')
 }
 
-const testCases = (report: string): TestCase[] => {
-  return [...report.matchAll(/<testcase\s([^>]*?)(?:\/>|>([\s\S]*?)<\/testcase>)/g)].map(
-    ([, attributes = '', body = '']) => ({
-      suite: withoutDot(attribute(attributes, 'file') ?? attribute(attributes, 'classname') ?? ''),
-      name: attribute(attributes, 'name') ?? '',
-      outcome: /<(?:failure|error)\b/.test(body) ? 'failed' : /<skipped\b/.test(body) ? 'skipped' : 'passed',
-      message: attribute(/<(?:failure|error)\b[^>]*/.exec(body)?.[0] ?? '', 'message') ?? '',
-    }),
-  )
-}
-
-const attribute = (attributes: string, name: string): string | undefined => {
-  return new RegExp(`(?:^|\\s)${name}="([^"]*)"`)
-    .exec(attributes)?.[1]
-    ?.replaceAll('&#10;', '\n')
-    .replaceAll('&apos;', "'")
-    .replaceAll('&gt;', '>')
-    .replaceAll('&lt;', '<')
-    .replaceAll('&quot;', '"')
-    .replaceAll('&amp;', '&')
-}
+const testCases = (report: string): TestCase[] =>
+  getElementsByTagName('testcase', parseDocument(report, { xmlMode: true })).map((element) => {
+    const { file, classname, name = '' } = element.attribs
+    const [failure] = getElementsByTagName((tag) => tag === 'failure' || tag === 'error', element)
+    const isSkipped = getElementsByTagName('skipped', element).length > 0
+    return {
+      suite: withoutDot(file ?? classname ?? ''),
+      name,
+      outcome: failure ? 'failed' : isSkipped ? 'skipped' : 'passed',
+      message: failure?.attribs['message'] ?? '',
+    }
+  })
 
 /** Errors of hooks, which Bun prints but does not report. */
 export const errorsBesideTests = (output: string): string[] =>

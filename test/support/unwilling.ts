@@ -1,7 +1,6 @@
-import { Buffer } from 'node:buffer'
-import { once } from 'node:events'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { Buffer } from 'node:buffer'
+import type { IncomingMessage } from 'node:http'
+import { serveHttp } from './http-server.ts'
 
 /**
  * `cut`: closes without an answer. `lost`: passes the request on and loses the answer. A status:
@@ -24,8 +23,7 @@ export type UnwillingService = {
 export const unwilling = async (serviceUrl: string): Promise<UnwillingService> => {
   const seen: { key: string | undefined; body: string }[] = []
   const answers: Unwilling[] = []
-  const take = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const body = Buffer.concat(await Array.fromAsync(request as AsyncIterable<Buffer>))
+  const { url, stop } = await serveHttp(async (request, response, body) => {
     seen.push({ key: request.headers['idempotency-key'] as string | undefined, body: String(body) })
     const answer = answers.shift()
     if (answer === 'cut') return void request.socket.destroy()
@@ -34,18 +32,8 @@ export const unwilling = async (serviceUrl: string): Promise<UnwillingService> =
     const { status, headers, text } = await passOn(serviceUrl, request, body)
     if (answer === 'lost') request.socket.destroy()
     else response.writeHead(status, headers).end(text)
-  }
-  const server = createServer((request, response) => void take(request, response))
-  await once(server.listen(0, '127.0.0.1'), 'listening')
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    seen,
-    refuse: (...given) => void answers.push(...given),
-    stop: () => {
-      server.closeAllConnections()
-      server.close()
-    },
-  }
+  })
+  return { url, seen, refuse: (...given) => void answers.push(...given), stop }
 }
 
 const PASSED_ON = ['authorization', 'content-type', 'idempotency-key', 'prefer']
@@ -53,13 +41,13 @@ const PASSED_ON = ['authorization', 'content-type', 'idempotency-key', 'prefer']
 const passOn = async (
   serviceUrl: string,
   { url, method = 'GET', headers }: IncomingMessage,
-  body: Buffer<ArrayBuffer>,
+  body: Buffer,
 ): Promise<{ status: number; headers: Record<string, string>; text: string }> => {
   const given = PASSED_ON.flatMap((name) => (headers[name] === undefined ? [] : [[name, String(headers[name])]]))
   const response = await fetch(`${serviceUrl}${url}`, {
     method,
     headers: Object.fromEntries(given) as Record<string, string>,
-    ...(method === 'POST' && { body }),
+    ...(method === 'POST' && { body: new Uint8Array(body) }),
   })
   const answered = Object.fromEntries(response.headers)
   for (const name of ['content-length', 'transfer-encoding', 'connection']) delete answered[name]

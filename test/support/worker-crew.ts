@@ -1,19 +1,17 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import process from 'node:process'
 import { setTimeout as pause } from 'node:timers/promises'
 import { sightOf, standBetween } from './between.ts'
-import { spawnProgram } from './service-process.ts'
+import { keep, runProgram, send } from './kept-process.ts'
+import { startParts } from './temporary-directory.ts'
 import { until } from './until.ts'
 import { hashKeyFrom } from '../../contract/identity/keys.ts'
 import { feedbackId } from '../../contract/feedback-record.ts'
-import { type Fault, type Rig, stopInTurn } from './outlive.ts'
-import { startService } from './service.ts'
+import type { Fault, Rig } from './outlive.ts'
+import { startHistoryService } from './submitted-history.ts'
 
 export type Crew = {
-  /**
-   * Until this has ended, the longest-running worker is killed regularly, if the whole crew works.
-   */
+  /** Until this has ended, one worker after the other is killed, whenever the whole crew works. */
   readonly killWhile: <T>(work: Promise<T>) => Promise<T>
   /**
    * From this call on, a worker that sends this text to Postgres dies at once, and Postgres does
@@ -26,55 +24,35 @@ export type Crew = {
   readonly stop: () => Promise<void>
 }
 
-type Member = {
-  child: ReturnType<typeof spawnProgram>
-  isWorking: () => boolean
-  exited: Promise<unknown>
-  leave: () => void
-}
-
 const KILL_EVERY_MS = 1_500
 
 /** Worker processes. Each is started again when it dies. */
 export const startCrew = async (size: number, environment: Readonly<Record<string, string>>): Promise<Crew> => {
-  const members: Member[] = []
   const deaths = { killed: 0, ofText: 0 }
-  let deadlyText: string | undefined
-  let isStopping = false
+  let isDeadly: ReturnType<typeof sightOf> | undefined
   let output = ''
-
-  const startOne = async (): Promise<void> => {
+  const startMember = async () => {
     let own = ''
-    let diesOfText = false
-    let isDeadly: ReturnType<typeof sightOf> | undefined
     const postgres = await standBetween(environment['DATABASE_URL']!, {
       request: (bytes, client) => {
-        if (deadlyText !== undefined) isDeadly ??= sightOf(deadlyText)
-        if (diesOfText || !isDeadly?.(bytes, client)) return !diesOfText
-        diesOfText = true
-        child.kill('SIGKILL')
+        if (!isDeadly?.(bytes, client)) return true
+        deaths.ofText++
+        send(worker.pid(), 'SIGKILL')
+        client.destroy()
         return false
       },
     })
-    const child = spawnProgram('worker/main.ts', [], { ...environment, DATABASE_URL: postgres.url })
-    const hear = (text: string): void => {
-      own += text
-      output += text
-    }
-    for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', hear)
-    const exited = once(child, 'exit')
-    const member = { child, isWorking: () => own.includes('"event":"working"'), exited, leave: postgres.stop }
-    members.push(member)
-    void exited.then(() => {
-      if (isStopping) return undefined
-      members.splice(members.indexOf(member), 1)
-      postgres.stop()
-      deaths[diesOfText ? 'ofText' : 'killed']++
-      return startOne()
+    const worker = await keep(() => {
+      own = ''
+      return runProgram('worker/main.ts', { ...environment, DATABASE_URL: postgres.url }, (text) => {
+        own += text
+        output += text
+      })
     })
+    return { worker, isWorking: () => worker.pid() !== undefined && own.includes('"event":"working"'), postgres }
   }
-  await Promise.all(Array.from({ length: size }, startOne))
-  const areWorking = (): boolean => members.length === size && members.every(({ isWorking }) => isWorking())
+  const members = await Promise.all(Array.from({ length: size }, startMember))
+  const areWorking = (): boolean => members.every(({ isWorking }) => isWorking())
   const whole = () => until('the whole crew works', () => Promise.resolve(areWorking()))
   await whole()
   return {
@@ -83,7 +61,7 @@ export const startCrew = async (size: number, environment: Readonly<Record<strin
       const working = work.finally(() => ended.abort())
       const killing = (async () => {
         while (!ended.signal.aborted) {
-          if (areWorking()) members[0]!.child.kill('SIGKILL')
+          if (areWorking()) send(members[deaths.killed++ % size]!.worker.pid(), 'SIGKILL')
           await pause(KILL_EVERY_MS)
         }
       })()
@@ -91,18 +69,15 @@ export const startCrew = async (size: number, environment: Readonly<Record<strin
       return result
     },
     dieOf: (text) => {
-      deadlyText = text
+      isDeadly = sightOf(text)
     },
     deaths: () => ({ ...deaths }),
     stop: async () => {
       await whole()
-      isStopping = true
-      for (const { child } of members) process.kill(child.pid!, 'SIGTERM')
-      await Promise.all(members.map(({ exited }) => exited))
-      for (const { child, leave } of members) {
-        leave()
-        assert.equal(child.exitCode, 0, output)
-      }
+      const exits = members.map(({ worker }) => worker.exited() as Promise<[code: number | null]>)
+      await Promise.all(members.map(({ worker }) => worker.stop()))
+      for (const { postgres } of members) postgres.stop()
+      for (const [code] of await Promise.all(exits)) assert.equal(code, 0, output)
     },
   }
 }
@@ -120,14 +95,14 @@ const DEADLY = {
 }
 
 /** Two API processes and three workers, by default at the servers of `npm test`. */
-export const startThreeWorkers = async (servers: { redisUrl?: string } = {}) => {
-  const environment = { CONVERSATIONS_PER_MINUTE: '1000000' }
-  const service = await startService({ workers: 0, apis: 2, environment, ...servers })
-  // Without generated tags, which depend on the order of texts.
-  await service.queues.tagging.pause()
-  const crew = await startCrew(3, service.environment)
-  return { ...service, crew, stop: stopInTurn(crew.stop, service.stop) }
-}
+export const startThreeWorkers = (servers: { redisUrl?: string } = {}) =>
+  startParts('crew', async (running) => {
+    const service = await startHistoryService({ workers: 0, apis: 2, ...servers })
+    running.defer(service.stop)
+    const crew = await startCrew(3, service.environment)
+    running.defer(crew.stop)
+    return { ...service, crew }
+  })
 
 export const WORKERS_DIE: readonly Fault<ThreeWorkers>[] = [
   {

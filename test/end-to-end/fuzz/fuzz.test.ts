@@ -6,9 +6,9 @@ import * as fc from 'fast-check'
 import type { JsonValue } from '../../../contract/json.ts'
 import { makeToken } from '../../../contract/token-format.ts'
 import { readLedgers } from '../../support/ledgers.ts'
-import { addToken, type Scope } from '../../../db/tokens.ts'
-import { createWorkspace } from '../../../db/workspaces/workspaces.ts'
+import { addToken } from '../../../db/tokens.ts'
 import { answerOf, fits, operations } from '../../api/openapi/openapi-document.ts'
+import { ownWorkspace } from '../../support/own-workspace.ts'
 import { seeded } from '../../support/property-seed.ts'
 import { type RawAnswer, RawConnection } from '../../support/raw-connection.ts'
 import type { Service } from '../../support/service.ts'
@@ -43,19 +43,12 @@ describe('any requests', () => {
     const operator = makeToken()
     await addToken(service.sql, { token: operator, workspace: null, scopes: ['operator'], expiresAt: null })
     for (let count = 0; count < WORKSPACES; count++) {
-      const workspace = `fuzz-${count}`
-      const { id } = (await createWorkspace(service.sql, workspace))!
-      workspaceIds.add(id)
-      const tokenWith = async (scopes: readonly Scope[]): Promise<string> => {
-        const token = makeToken()
-        await addToken(service.sql, { token, workspace, scopes, expiresAt: null })
-        return token
-      }
-      const tokens = { access: await tokenWith(['submit']), admin: await tokenWith(['admin']), operator }
-      const known = await service.submit('/feedbacks', { description: 'x' }, { token: tokens.access })
+      const { workspaceId, accessToken: access, adminToken: admin, submit } = await ownWorkspace(service)
+      workspaceIds.add(workspaceId)
+      const known = await submit('/feedbacks', { description: 'x' })
       const submissionId = known.headers.get('submission-id')!
       accepted.add(submissionId)
-      ofWorkspaces.push(fuzzRequests(tokens, submissionId))
+      ofWorkspaces.push(fuzzRequests({ access, admin, operator }, submissionId))
     }
   })
 

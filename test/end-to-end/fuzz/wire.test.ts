@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict'
 import { randomInt } from 'node:crypto'
 import process from 'node:process'
-import { before, describe, it } from 'node:test'
+import { describe, it } from 'node:test'
 import * as fc from 'fast-check'
 import { usageOf } from '../../../bench/figures/usage.ts'
 import { SERVICE_RUNTIME } from '../../support/service-process.ts'
 import { readLedgers } from '../../support/ledgers.ts'
 import { seeded } from '../../support/property-seed.ts'
 import { exchange, type Seen } from '../../support/raw-exchange.ts'
-import type { Service } from '../../support/service.ts'
 import { workingService } from '../../support/shared-service.ts'
 import { until } from '../../support/until.ts'
 import { type Plan, plans, planText, type Script, scriptOf } from './fuzz-wire.ts'
@@ -33,12 +32,9 @@ type Exchange = { readonly script: Script; readonly seen: Seen }
 type Outcome = Exchange & { readonly plan: Plan }
 type Count = (what: string) => void
 
-describe('any bytes', () => {
-  let service: Service
-  before(async () => {
-    service = await workingService()
-  })
+const service = await workingService()
 
+describe('any bytes', () => {
   let sent = 0
   // Two ids differ in more than one place, so that a changed byte does not turn one into another.
   const nextId = (): string => {

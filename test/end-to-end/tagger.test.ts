@@ -15,7 +15,7 @@ const COMPLAINT =
   'The invoice export is broken. Every invoice export stops at the last page, and support does not answer.'
 const NO_SHARE = { judged: false, given: 0, terms: [], tags: [] }
 
-describe('the memory of the tagger', () => {
+describe('the tagger', () => {
   let service: SharedService
   beforeEach(async () => {
     service = await sharedService()
@@ -28,13 +28,15 @@ describe('the memory of the tagger', () => {
   })
   const give = async (body: JsonObject): Promise<string> =>
     (await service.submit('/feedbacks', { description: COMPLAINT, ...body })).body.feedback.id as string
-  const converse = async (messages: readonly { id: string; contactId: string; content: string }[]): Promise<void> => {
+  const converse = async (
+    messages: readonly { id: string; contactId: string; content: string; incoming?: boolean }[],
+  ): Promise<void> => {
     await service.submit('/conversations', {
       id: 'conversation',
       source: 'Intercom',
       createdAt: CREATED_AT,
       contacts: [...new Set(messages.map(({ contactId }) => contactId))].map((id) => ({ id })),
-      messages: messages.map((message) => ({ ...message, incoming: true, createdAt: CREATED_AT })),
+      messages: messages.map((message) => ({ incoming: true, createdAt: CREATED_AT, ...message })),
     })
   }
   /** The tagger has not read a text yet. */
@@ -73,6 +75,34 @@ describe('the memory of the tagger', () => {
       tables.map((table) => service.sql.unsafe(`select to_jsonb(t)::text as row from ${table} as t order by 1`)),
     ).then((found) => found.map((rows) => rows.map(({ row }) => row as unknown)))
   }
+  it('gives a text tags from its title and description if none are submitted, and keeps submitted ones', async () => {
+    const generated = [await give({ title: 'Billing' }), await give({ title: 'Billing', tags: null })]
+    for (const id of generated) assert.match((await tagsOf(id)).join(), /invoice|export/i)
+    const [given, none] = [await give({ tags: ['Billing', 'billing'] }), await give({ tags: [] })]
+    assert.deepEqual([await tagsOf(given), await tagsOf(none)], [['Billing', 'billing'], []])
+    const rows = await service.sql<{ id: string }[]>`select id from feedback where tags_generated`
+    assert.deepEqual(new Set(rows.map(({ id }) => id)), new Set(generated))
+  })
+
+  it('gives a conversation tags from its incoming messages', async () => {
+    await converse([
+      { id: '1', contactId: 'c', content: COMPLAINT },
+      {
+        id: '2',
+        contactId: 'c',
+        content: 'Our zebra walks. Each zebra walks. A zebra walks.',
+        incoming: false,
+      },
+      { id: '3', contactId: 'c', content: 'Kind regards,\nAda' },
+      { id: '4', contactId: 'c', content: 'The tracking number is wrong.' },
+    ])
+    await untilRead()
+    const [row] = await service.sql<{ tags: string[] }[]>`select tags from conversation`
+    assert.match(row!.tags.join(), /invoice|export/i)
+    assert.ok(row!.tags.includes('tracking number'), 'the text after a signature is another message')
+    assert.doesNotMatch(row!.tags.join(), /zebra/i)
+  })
+
   it('gives a text the tags that people gave to others, in their spelling', async () => {
     for (let count = 0; count < 6; count++) {
       await give({ description: 'CSV export is missing', tags: ['CSV exports'] })
@@ -95,7 +125,7 @@ describe('the memory of the tagger', () => {
     assert.deepEqual({ ...memory }, { texts: 4, judged: 1 })
   })
 
-  it('is the same after a purge as before the contact came, and has no word of the contact', async () => {
+  it('has the same memory after a purge as before the contact came, and no word of the contact', async () => {
     const theirs = {
       id: '1',
       contactId: 'stays',

@@ -1,0 +1,91 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import process from 'node:process'
+import { Redis } from 'ioredis'
+import { findFreePort } from '../../cli/start/embedded/free-port.ts'
+import { startRedis } from '../../cli/start/embedded/redis-server.ts'
+import type { EmbeddedServer } from '../../cli/start/embedded/server.ts'
+import type { Authority } from './certificates.ts'
+import { redisTlsSettings } from './serve-tls.ts'
+
+/** One of several servers that reach each other. */
+export type RedisNode = {
+  readonly dataDir: string
+  readonly address: string
+  readonly port: number
+  /** The port for clients and for the other servers: that of TLS, if there is an authority. */
+  readonly reachedAt: number
+  readonly pid: number
+  /** A connection to only this server. */
+  readonly redis: Redis
+  /** Kills the server, like a power cut that spares its disk. */
+  readonly kill: () => Promise<void>
+  /** Starts the server again with its data, on its known port. */
+  readonly start: () => Promise<void>
+}
+
+type ClientOptions = { maxRetriesPerRequest: number | null; commandTimeout?: number }
+type Order = { dataDir: string; settings: readonly string[]; port?: number }
+type NodeOptions = {
+  readonly password: string
+  readonly settings: readonly string[]
+  readonly authority?: Authority | undefined
+  /** The host of the server, and its address for the others. */
+  readonly address?: string
+  readonly start?: (order: Order) => Promise<EmbeddedServer>
+  readonly port?: number
+  readonly client?: ClientOptions
+}
+
+const UNTIL_ANSWERED: ClientOptions = { maxRetriesPerRequest: null }
+
+/** Starts a server in a new directory. It ends with `running`. */
+export const startRedisNode = async (
+  running: AsyncDisposableStack,
+  dataDir: string,
+  {
+    password,
+    settings: given,
+    authority,
+    address = '127.0.0.1',
+    start = startRedis,
+    port: wanted,
+    client,
+  }: NodeOptions,
+): Promise<RedisNode> => {
+  mkdirSync(dataDir)
+  writeFileSync(join(dataDir, 'password'), password, { mode: 0o600 })
+  const tlsPort = authority && (await findFreePort())
+  const ofTls = authority ? redisTlsSettings(dataDir, { port: tlsPort!, authority }) : []
+  const settings = [`masterauth ${password}`, ...ofTls, ...given]
+  let server = await start({ dataDir, settings, ...(wanted !== undefined && { port: wanted }) })
+  running.defer(() => server.stop())
+  const { port, pid } = server
+  return {
+    dataDir,
+    address,
+    port,
+    reachedAt: tlsPort ?? port,
+    pid,
+    redis: clientOf(running, `redis://default:${password}@${address}:${port}`, client),
+    kill: async () => {
+      process.kill(server.pid, 'SIGKILL')
+      await server.exited
+    },
+    start: async () => {
+      server = await start({ dataDir, settings, port })
+    },
+  }
+}
+
+/** A client that ends with `running`. */
+export const clientOf = (
+  running: AsyncDisposableStack,
+  url: string,
+  options: ClientOptions = UNTIL_ANSWERED,
+): Redis => {
+  const client = new Redis(url, options)
+  client.on('error', () => {})
+  running.defer(() => client.disconnect())
+  return client
+}
