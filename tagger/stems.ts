@@ -36,8 +36,23 @@ const STEMMERS: Readonly<Record<string, (word: string) => string>> = {
 }
 
 /**
+ * Words that would share the stem of another word, with stems that set them apart: the Italian
+ * waiter (cameriere) and room (camera), the Spanish camera (cámara) and bed (cama).
+ */
+const STEMS_OF_WORDS: Readonly<Record<string, ReadonlyMap<string, string>>> = {
+  es: new Map([
+    ['cámara', 'cámar'],
+    ['cámaras', 'cámar'],
+  ]),
+  it: new Map([
+    ['camere', 'camer'],
+    ['cameriere', 'camerier'],
+  ]),
+}
+
+/**
  * The common stem of the forms of a word: exports and exported, facture and factures. `traitsOf`
  * caches it.
  */
 export const stem = (word: string, language: string): string =>
-  (STEMMERS[language]?.(word) ?? word).replaceAll('-', ' ')
+  (STEMS_OF_WORDS[language]?.get(word) ?? STEMMERS[language]?.(word) ?? word).replaceAll('-', ' ')

@@ -58,8 +58,8 @@ const sections = [
 ]
 const page = `# Texts and their tags
 
-Written by \`npm run tags:examples\`. No text has a history here: what a workspace's texts and tags add is missing. The
-English texts are drawn by lot.
+Written by \`npm run tags:examples\`. These texts have no history, so the tags lack the effect of other
+texts and tags of a workspace. The English texts are drawn by lot.
 
 ${sections.join('\n')}`
 

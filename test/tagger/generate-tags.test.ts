@@ -46,6 +46,8 @@ const languages: Record<string, string> = {
   'Die Rechnung ist falsch': 'rechnung',
   'Os pagamentos falham sempre': 'pagamento',
   'I camerieri sono molto gentili': 'cameriere',
+  'Le camere sono molto pulite': 'camera',
+  'Las cámaras no funcionan bien': 'cámara',
   'De levering is te laat': 'levering',
   'Обслуживание было ужасное': 'обслуживание',
   'Sipariş hâlâ gelmedi, çok kötü': 'sipariş',
