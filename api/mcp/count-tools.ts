@@ -49,7 +49,7 @@ export const whatsNew = defineTool({
     const page = await findFeedback(asked, wanted, { limit: most })
     if (isRefusal(page)) return page
     const { groups: topTags, moreGroups: _, ...all } = counts
-    return { answer: { ...all, topTags, newest: page.feedback }, records: page.feedback.length }
+    return { answer: { ...all, topTags, newest: page.feedback }, records: counts.feedback }
   },
 })
 

@@ -114,7 +114,7 @@ export const readAccount = async (
     weeks: weeks.groups,
     latest: latest.feedback,
   }
-  return { answer, records: answer.latest.length }
+  return { answer, records: counts.feedback }
 }
 
 export const accountStory = defineTool({
@@ -122,7 +122,7 @@ export const accountStory = defineTool({
   title: "One account's story",
   description:
     'What an account (company) has said: how much, how satisfied, about which tags, in which weeks, and its latest ' +
-    'words. Give either its id, which count_feedback by account has, or its exact name or domain.',
+    'words. Give either its id, as count_feedback with by=account returns it, or its exact name or domain.',
   input: v.pipe(
     v.strictObject({
       id: v.optional(ownId('The id of an account.')),

@@ -5,7 +5,9 @@ import type { Refusal } from '../refusal.ts'
 import type { AgentRead } from './agent-read.ts'
 import { NOTICE } from './quote.ts'
 
-/** `records`: how many records the answer shows or counts, for the log. */
+/**
+ * `records`: how many records the answer counts, or shows if it counts none; for log and metrics.
+ */
 export type Answered<Answer extends object = object> = { answer: Answer; records: number }
 
 export type Tool = {
