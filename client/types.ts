@@ -221,7 +221,7 @@ export type ConversationItem = {
   readonly idempotencyKey?: string | undefined
 }
 
-/** The feedback as it will be stored. */
+/** Some members of the feedback that the service will store. */
 export type FeedbackCreated = {
   /** The record. */
   readonly feedback: Feedback

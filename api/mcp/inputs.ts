@@ -39,7 +39,7 @@ const rating = (description: string) =>
 
 export const tag = textOfAtMost(MAX_TAG_CHARACTERS, 'A tag, exactly as count_feedback by tag has it.')
 export const searchedWords = words(
-  'Words that must all occur in title or description, in any case, also as parts of words. Try one word, and other languages.',
+  'Words that must all occur in title or description, in upper or lower case, also as parts of words. Try one word, and other languages.',
 )
 
 export const limit = wholeNumber(MOST_RECORDS, 10, 'The most records of the answer.')

@@ -36,7 +36,7 @@ const problem = about(
 export const ANSWERS = {
   FeedbackCreated: about(
     v.object({ feedback: named(records.feedback, 'The record.') }),
-    'The feedback as it will be stored.',
+    'Some members of the feedback that the service will store.',
   ),
   Feedback: records.feedback,
   Success: about(

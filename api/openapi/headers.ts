@@ -18,7 +18,7 @@ export const RESPONSE_HEADERS = {
     schemaOf(submissionState),
   ),
   'Preference-Applied': header(
-    'The preferences that the service followed: `wait` when the submission finished in time, `handling=strict` whenever it ' +
+    'The preferences that the service followed: `wait` when the submission left the state `queued` in time, `handling=strict` whenever it ' +
       'was asked for. A page of changes has `wait` if the request asked to wait and the page is not empty.',
   ),
   'RateLimit-Policy': header(
@@ -68,7 +68,7 @@ export const PARAMETERS = {
   ),
   Prefer: requestHeader(
     'Prefer',
-    'With `wait=N` the answer comes when the submission is finished, or after N seconds (at most 30). The status stays the ' +
+    'With `wait=N` the answer comes when the submission is no longer `queued`, or after N seconds (at most 30). The status stays the ' +
       'same, and `Submission-State` has the state. The answer does not wait for generated tags. With `handling=strict` a 400 names ' +
       'content that would otherwise be ignored: a member that is not described here, a key of `properties` such as `$Email` that would be metadata by ' +
       'mistake, and a contact, account or project without a key. Other preferences are ignored.',

@@ -43,7 +43,7 @@ format characters and white space around it, in lower case if it has an \`@\`. A
 space reduced to single spaces, and keeps its case. A domain is the host of an address, without
 \`www.\`, in lower case. All are in Unicode NFC. A key that is blank or a placeholder counts as
 absent. A placeholder as the external id of a contact or account that is identified, purged or named
-by a feedback is a 400. Placeholders, in any case:
+by a feedback is a 400. Placeholders, in upper or lower case:
 ${PLACEHOLDERS.map((text) => `\`${text}\``).join(', ')}.
 
 **Bodies** are JSON in UTF-8, plain or gzip, at most ${MAX_BODY_BYTES / KIB} KiB (conversations

@@ -77,7 +77,11 @@ export const PATHS_OF_SUBMISSIONS: Readonly<Record<string, JsonObject>> = {
       'Stores one piece of feedback, linked to a contact, an account and a project if they are named. The same `source` and ' +
       '`sourceId` again replace the record.',
     body: 'FeedbackSubmission',
-    answer: { status: 201, of: 'FeedbackCreated', description: 'Accepted, with the record as it will be stored.' },
+    answer: {
+      status: 201,
+      of: 'FeedbackCreated',
+      description: 'Accepted, with some members of the record that the service will store.',
+    },
     refusals: ['MayNotSubmit', 'TooLarge'],
   }),
   '/contacts/identify': submission({

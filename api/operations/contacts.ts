@@ -13,8 +13,8 @@ export const identifyContact: SubmissionKind<'identify_contact'> = {
 }
 
 /**
- * A purge is decided in its place in the log. If the log is long, the answer does not wait for the
- * decision and confirms only that the purge was accepted.
+ * The answer waits for the decision of the purge at most this long. After that time, it confirms
+ * only that the purge was accepted.
  */
 const DECIDED_WITHIN_MS = 10_000
 

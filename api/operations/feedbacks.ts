@@ -2,7 +2,7 @@ import { feedbackId, feedbackRecord, feedbackSourceData } from '../../contract/f
 import type { FeedbackRecord } from '../reads/records.ts'
 import type { Intake, IntakeDependencies, SubmissionKind, Valid } from '../submit/intake.ts'
 
-/** POST /feedbacks: 201 with the record as it will be stored. */
+/** POST /feedbacks: 201 with some members of the record that the worker will store. */
 export const createFeedback: SubmissionKind<'create_feedback'> = {
   operation: 'create_feedback',
   needs: 'submit',
@@ -13,7 +13,7 @@ export const createFeedback: SubmissionKind<'create_feedback'> = {
   }),
 }
 
-/** The feedback as it will be stored, without members that have no value. */
+/** The members of the record that the answer has, without members that have no value. */
 const feedbackAnswer = async (
   { hashKey, resolveReferences }: IntakeDependencies,
   { workspaceId, body, admitted }: Intake<Valid | 'admitted', 'create_feedback'>,

@@ -85,7 +85,7 @@ const countersIn = ({ counter, histogram }: ProcessMetrics) => ({
   }),
   records: counter({
     name: 'feedback_insights_agent_records_total',
-    help: 'Records that answers to agents show or count, by workspace and tool.',
+    help: 'Records that answers to agents count or show, by workspace and tool.',
     labels: ['workspace', 'tool'],
   }),
   requests: histogram({
@@ -96,7 +96,7 @@ const countersIn = ({ counter, histogram }: ProcessMetrics) => ({
   }),
 })
 
-/** The condition of the installation at the scrape, and the share of each workspace. */
+/** The condition of the installation at the scrape, and the load of each workspace. */
 type Latest = { condition: Condition; loads: readonly WorkspaceLoad[] }
 
 const tellCondition = (metrics: ProcessMetrics, latest: () => Latest): void => {
@@ -132,11 +132,15 @@ const tellCondition = (metrics: ProcessMetrics, latest: () => Latest): void => {
   tellWaiting(metrics, () => latest().loads)
   tellLedgers(metrics, () => condition().ledgers ?? [])
   registerAnswerTime(metrics, () => condition().postgresSeconds)
-  for (const [name, help, value] of ALONE) gauge({ name, help }, () => figureOf(value(condition())))
+  for (const [name, help, value] of UNLABELLED_GAUGES) gauge({ name, help }, () => figureOf(value(condition())))
 }
 
 const KINDS = ['api', 'worker'] as const
-const ALONE: readonly (readonly [name: string, help: string, value: (condition: Condition) => number | undefined])[] = [
+const UNLABELLED_GAUGES: readonly (readonly [
+  name: string,
+  help: string,
+  value: (condition: Condition) => number | undefined,
+])[] = [
   [
     'feedback_insights_silent_workers',
     'Workers that are connected to Redis and do not report.',
@@ -149,13 +153,17 @@ const ALONE: readonly (readonly [name: string, help: string, value: (condition: 
     ({ redis }) => redis?.maxBytes,
   ],
   ['feedback_insights_purges_under_way', 'Purges whose records are being removed.', ({ purges }) => purges?.underWay],
-  ['feedback_insights_purged_keys', 'Keys that purges have removed.', ({ purges }) => purges?.purgedKeys],
+  ['feedback_insights_purged_keys', 'Purged keys that are kept as keyed hashes.', ({ purges }) => purges?.purgedKeys],
   [
     'feedback_insights_webhooks_failing',
     'Webhooks that do not confirm deliveries.',
     ({ webhooks }) => webhooks?.failing,
   ],
-  ['feedback_insights_webhooks_ended', 'Webhooks that have failed or are gone.', ({ webhooks }) => webhooks?.ended],
+  [
+    'feedback_insights_webhooks_ended',
+    'Webhooks that ended after a day of failures or a 410.',
+    ({ webhooks }) => webhooks?.ended,
+  ],
 ]
 
 const tellBodies = ({ gauge }: ProcessMetrics, bodies: () => BodyFigures): void => {
@@ -234,7 +242,7 @@ const tellLedgers = ({ gauge }: ProcessMetrics, ledgers: () => readonly Ledger[]
   gauge(
     {
       name: 'feedback_insights_ledger_difference',
-      help: 'Accepted less all states; 0 except for submissions that are being applied.',
+      help: 'Accepted less all states; not 0 while workers apply submissions, and after a loss of data.',
       labels: ['workspace'],
     },
     () => ledgers().map(({ workspaceId, difference }) => ({ labels: { workspace: workspaceId }, value: difference })),

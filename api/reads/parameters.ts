@@ -114,7 +114,7 @@ export const FEEDBACK_PARAMETERS = {
   ratingMax: decimal('Records with at most this rating.'),
   createdFrom: time('Records given at this time or later.'),
   createdTo: time('Records given before this time.'),
-  q: words('Words that all occur in the title or the description, in any case. Parts of words count.'),
+  q: words('Words that all occur in the title or the description, in upper or lower case. Parts of words count.'),
 } as const
 
 export const CHANGES_PARAMETERS = {

@@ -43,8 +43,8 @@ const BLANK_OR_PLACEHOLDER = new RegExp(
 )
 
 /**
- * Whether a text is blank or a placeholder, in any case, also with white space and format
- * characters around it.
+ * Whether a text is blank or a placeholder, in upper or lower case, also with white space and
+ * format characters around it.
  */
 export const isPlaceholder = (given: string): boolean => isAbsent(withoutFormat(given))
 

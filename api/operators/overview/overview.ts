@@ -58,6 +58,7 @@ const overviewOf = (state: Judged, since: number): Overview => {
     verdict: found[0]?.level ?? (isKnown ? 'well' : 'unknown'),
     findings: found,
     everySeconds: SAMPLE_EVERY_SECONDS,
+    // A `since` that is no number gives all points: every comparison with NaN is false.
     points: state.points
       .filter(({ at }) => !(at <= since))
       .map(
