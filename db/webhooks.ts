@@ -111,7 +111,7 @@ export const noteWebhookFault = async (
 }
 
 /**
- * Sets the state by hand. The webhook goes on behind the position `from`, if that is given. Returns
+ * Sets the state by hand. The webhook goes on after the change position `from`, if that is given. Returns
  * false if the webhook does not exist.
  */
 export const setWebhookState = async (

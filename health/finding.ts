@@ -5,6 +5,7 @@ import type { Point } from './point.ts'
  */
 export type Finding = { level: 'trouble' | 'attention'; what: string; remedy: string }
 
+/** The points and the pressure that `judge` needs. */
 export type Judged = {
   /** Ascending by time. */
   points: readonly Point[]

@@ -30,11 +30,15 @@ const OF_CONNECTIONS: readonly Meaning[] = [
     'its certificate is from an authority that is not trusted here',
     'Set NODE_EXTRA_CA_CERTS to the file with the certificate of that authority.',
   ],
-  [/^(?:EPROTO|ERR_SSL|ERR_TLS)/, 'it does not speak TLS there', 'Check the port in SETTING, or turn TLS off there.'],
+  [
+    /^(?:EPROTO|ERR_SSL|ERR_TLS)/,
+    'it does not speak TLS at this port',
+    'Check the port in SETTING, or remove TLS from SETTING.',
+  ],
   [
     /^(?:ECONNRESET|CONNECTION_CLOSED|CONNECTION_DESTROYED|EPIPE)$/,
     'it ended the connection',
-    'Check its log, the port in SETTING, and whether it speaks TLS there.',
+    'Check its log, the port in SETTING, and whether it speaks TLS at this port.',
   ],
 ]
 

@@ -5,7 +5,7 @@ import { dropNoise } from './drop-noise.ts'
 import { findLexicon } from './language.ts'
 import type { Lexicon } from './lexicon.ts'
 import type { Memory } from './memory.ts'
-import { findStrange, hideAfterCues, hideStrange, type Strange, withoutOwnWords } from './names.ts'
+import { findStrange, hideAfterCues, hideStrange, type Strange, remainingStrange } from './names.ts'
 import { MAX_HTML_CHARACTERS, reduceHtml } from './reduce-html.ts'
 import { scoreCandidates } from './score.ts'
 import { type Token, tokenize } from './tokens.ts'
@@ -18,14 +18,14 @@ import { read, type Reading } from './reading.ts'
  */
 const MESSAGE_END = /\u2029+/
 /**
- * The most messages to parse. A conversation has fewer in the part that is read, unless it consists
- * of separators.
+ * Bounds the work for a text of many separators. A real conversation has fewer messages in the part
+ * that is read.
  */
 const MOST_MESSAGES = 1_000
 
 /**
- * The phrases of a text, from which a memory learns and tags are chosen. They depend on the text
- * alone.
+ * The phrases of a text. The memory learns from them, and `chooseTags` chooses among them. They
+ * depend on the text alone.
  */
 export type Analysis = {
   readonly tokens: readonly Token[]
@@ -44,7 +44,7 @@ export const generateTags = (
   { language, memory }: { language?: string; memory?: Memory } = {},
 ): string[] => {
   const analysis = analyse(text, language)
-  return chooseTags(memory === undefined ? analysis : withOwnWords(analysis, memory), memory)
+  return chooseTags(memory === undefined ? analysis : unhideWorkspaceWords(analysis, memory), memory)
 }
 
 export const analyse = (text: string, language?: string): Analysis => {
@@ -60,14 +60,14 @@ const readPhrases = (tokens: readonly Token[], lexicon: Lexicon, strange: Strang
   return { tokens, strange, reading, candidates: findCandidates(reading) }
 }
 
-/** Tags for an analysis that `withOwnWords` has completed. */
+/** Tags for an analysis. With a memory, call `unhideWorkspaceWords` first. */
 export const chooseTags = ({ reading, candidates }: Analysis, memory?: Memory): string[] =>
   choose(scoreCandidates({ reading, candidates, memory }), reading, { memory })
 
-/** The analysis with the workspace's own words unhidden. */
-export const withOwnWords = (analysis: Analysis, memory: Memory): Analysis => {
+/** The analysis with the words unhidden that the workspace uses. */
+export const unhideWorkspaceWords = (analysis: Analysis, memory: Memory): Analysis => {
   const { tokens, strange, reading } = analysis
   if (strange.places.size === 0) return analysis
-  const left = withoutOwnWords({ tokens, strange, lexicon: reading.lexicon }, memory)
+  const left = remainingStrange({ tokens, strange, lexicon: reading.lexicon }, memory)
   return left.places.size === strange.places.size ? analysis : readPhrases(tokens, reading.lexicon, left)
 }

@@ -56,7 +56,7 @@ type Seen = { readonly determined: number; readonly free: number; readonly value
 
 /**
  * The stems of words that may be names, and whether the word comes after a determiner. They count
- * as separate terms, which later separate a workspace's own words from names.
+ * as separate terms, which later separate the words of a workspace from names.
  */
 export const strangeKeys = ({ reading, tokens, strange }: Analysis): Map<string, boolean> => {
   const keys = new Map<string, boolean>()

@@ -100,16 +100,16 @@ export const hideStrange = (tokens: readonly Token[], lexicon: Lexicon, { isTitl
 }
 
 /**
- * The strange words except the workspace's own: words of people's tags, and words after a
- * determiner in several texts.
+ * The strange words that stay hidden: not those of people's tags, nor those after a determiner in
+ * several texts of the workspace.
  */
-export const withoutOwnWords = (
+export const remainingStrange = (
   { tokens, lexicon, strange }: { tokens: readonly Token[]; lexicon: Lexicon; strange: Strange },
   memory: Memory,
 ): Strange => {
   const places = [...strange.places].filter((at) => {
     const token = tokens[at]
-    return token?.kind !== 'word' || !isOwnWord(memory, lexicon, token.text)
+    return token?.kind !== 'word' || !isWorkspaceWord(memory, lexicon, token.text)
   })
   return { isTitle: strange.isTitle, places: new Set(places) }
 }
@@ -138,14 +138,14 @@ const isStrange = ({ tokens, lexicon, common, isTitle }: Judge, at: number): boo
 }
 
 const MAX_ABBREVIATION_CHARACTERS = 5
-/** A word in this many texts of a workspace is the workspace's own, not a person's name. */
-const MIN_TEXTS_OF_OWN_WORD = 4
+/** A word in this many texts of a workspace is no person's name. */
+const MIN_TEXTS_OF_WORKSPACE_WORD = 4
 
-const isOwnWord = (memory: Memory, lexicon: Lexicon, word: string): boolean => {
+const isWorkspaceWord = (memory: Memory, lexicon: Lexicon, word: string): boolean => {
   const { stem: key } = traitsOf(lexicon, word)
   if ((memory.terms.get(hashInTag(key))?.given ?? 0) > 0) return true
   const counts = memory.terms.get(hashTerm(key))
-  return counts !== undefined && counts.texts >= MIN_TEXTS_OF_OWN_WORD && counts.determined >= counts.texts / 2
+  return counts !== undefined && counts.texts >= MIN_TEXTS_OF_WORKSPACE_WORD && counts.determined >= counts.texts / 2
 }
 
 export const isAfterDeterminer = (tokens: readonly Token[], at: number, lexicon: Lexicon): boolean => {

@@ -1,6 +1,6 @@
 import { Parser } from 'htmlparser2'
 
-/** The most markup to read: tags come from the beginning of a text. */
+/** The most characters to read. The first part of a text suffices to choose its tags. */
 export const MAX_HTML_CHARACTERS = 40_000
 
 /** Elements whose content is not displayed as text. */

@@ -1,4 +1,4 @@
-import { analyse, type Analysis, chooseTags, withOwnWords } from './generate-tags.ts'
+import { analyse, type Analysis, chooseTags, unhideWorkspaceWords } from './generate-tags.ts'
 import { hashInTag, hashTerm, apply, type Delta, type Memory } from './memory.ts'
 import { learn, learnGenerated, strangeKeys } from './learn.ts'
 
@@ -32,7 +32,7 @@ type TaggedTexts = { readonly tags: string[][]; readonly shares: Delta[] }
 export const tagTexts = (memory: Memory, texts: readonly Text[]): TaggedTexts => {
   const read = analyseTexts(texts)
   learnTexts(memory, read)
-  return tagAnalysed(memory, freeOwnWords(memory, read))
+  return tagAnalysed(memory, unhideWordsOfTexts(memory, read))
 }
 
 export const analyseTexts = (texts: readonly Text[]): AnalysedText[] =>
@@ -45,11 +45,13 @@ export const learnTexts = (memory: Memory, read: readonly AnalysedText[]): void 
   for (const { learned } of read) apply(memory, learned)
 }
 
-/** The texts with the workspace's own words unhidden. */
-export const freeOwnWords = (memory: Memory, read: readonly AnalysedText[]): AnalysedText[] =>
-  read.map((text) => (text.given === undefined ? { ...text, analysis: withOwnWords(text.analysis, memory) } : text))
+/** The texts with the words unhidden that the workspace uses. */
+export const unhideWordsOfTexts = (memory: Memory, read: readonly AnalysedText[]): AnalysedText[] =>
+  read.map((text) =>
+    text.given === undefined ? { ...text, analysis: unhideWorkspaceWords(text.analysis, memory) } : text,
+  )
 
-/** Tags the texts that people did not tag. Call it after `freeOwnWords`. Changes the memory. */
+/** Tags the texts that people did not tag. Call it after `unhideWordsOfTexts`. Changes the memory. */
 export const tagAnalysed = (memory: Memory, read: readonly AnalysedText[]): TaggedTexts => {
   const tags = read.map(({ analysis, given }) => (given === undefined ? chooseTags(analysis, memory) : [...given]))
   const shares = read.map(({ analysis, given, learned }, at): Delta => {

@@ -109,12 +109,12 @@ const registerApplyTimes = (metrics: ProcessMetrics): ReturnType<typeof createAp
 const countersIn = ({ counter, histogram }: ProcessMetrics) => ({
   settled: counter({
     name: 'feedback_insights_settled_total',
-    help: 'Submissions that this worker brought to an end, by outcome.',
+    help: 'Submissions that this worker took out of the state queued, by outcome.',
     labels: ['operation', 'outcome'],
   }),
   attempts: histogram({
     name: 'feedback_insights_settled_attempts',
-    help: 'Attempts that submissions took until they came to an end in this worker.',
+    help: 'Attempts that submissions took until they left the state queued in this worker.',
     labels: ['operation'],
     buckets: ATTEMPT_BOUNDS,
   }),
@@ -131,7 +131,7 @@ const countersIn = ({ counter, histogram }: ProcessMetrics) => ({
   }),
   dwell: histogram({
     name: 'feedback_insights_dwell_seconds',
-    help: 'Time from acceptance until a submission of a short log was applied, while this worker works on a backlog.',
+    help: 'Time from acceptance until a submission of a short log was applied, while this worker applies a deep workspace.',
     buckets: STORAGE_BOUNDS_SECONDS,
   }),
   tagged: counter({

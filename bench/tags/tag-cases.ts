@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url'
-import { analyse, withOwnWords } from '../../tagger/generate-tags.ts'
+import { analyse, unhideWorkspaceWords } from '../../tagger/generate-tags.ts'
 import type { Analysis } from '../../tagger/generate-tags.ts'
 import { learn } from '../../tagger/learn.ts'
 import { apply, newMemory } from '../../tagger/memory.ts'
@@ -42,7 +42,7 @@ export const toCases = (texts: readonly Labelled[], history: History, folds = 5)
       }
       for (const { analysis } of history.texts > 0 ? now : []) apply(memory, learn(analysis))
       for (const { text, analysis } of now) {
-        const own = withOwnWords(analysis, memory)
+        const own = unhideWorkspaceWords(analysis, memory)
         const gold = new Set(
           text.gold.map((tag) => keyOfTag(tag, analysis.reading.lexicon)).filter((key) => key !== ''),
         )

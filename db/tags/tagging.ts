@@ -7,7 +7,7 @@ import { storedHashes } from './tag-hashes.ts'
 export type WantedRecords = Pick<TaggingJob, 'feedbackIds' | 'conversationIds'> & {
   workspaceId: string
   taggerVersion: number
-  /** Tag records again that this version of the tagger has tagged. Tags that people gave stay. */
+  /** Also replace tags that this version of the tagger generated. Tags that people gave stay. */
   again: boolean
 }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { analyse, withOwnWords } from '../../tagger/generate-tags.ts'
+import { analyse, unhideWorkspaceWords } from '../../tagger/generate-tags.ts'
 import type { Analysis } from '../../tagger/generate-tags.ts'
 import { learn } from '../../tagger/learn.ts'
 import { apply, newMemory } from '../../tagger/memory.ts'
@@ -32,11 +32,11 @@ for (const [text, tokens] of Object.entries(hidden)) {
 test('a capitalised word returns once people have used it in a tag', () => {
   const text = 'We run it on a Flurbo and Quonk is fine'
   const memory = newMemory()
-  assert.ok(!shown(withOwnWords(analyse(text), memory)).includes('flurbo'))
+  assert.ok(!shown(unhideWorkspaceWords(analyse(text), memory)).includes('flurbo'))
   apply(memory, learn(analyse('It is for the Quonk'), ['quonk']))
-  assert.ok(shown(withOwnWords(analyse(text), memory)).includes('quonk'))
+  assert.ok(shown(unhideWorkspaceWords(analyse(text), memory)).includes('quonk'))
   apply(memory, learn(analyse('It is for the Flurbo'), ['flurbo export']))
-  assert.ok(shown(withOwnWords(analyse(text), memory)).includes('flurbo'))
+  assert.ok(shown(unhideWorkspaceWords(analyse(text), memory)).includes('flurbo'))
 })
 
 test('a capitalised word returns once several texts have it after a determiner, which is rare for names', () => {
@@ -52,5 +52,5 @@ test('a capitalised word returns once several texts have it after a determiner, 
     apply(memory, learn(analyse(text)))
   }
   for (let time = 0; time < 4; time++) apply(memory, learn(analyse('I met Quonk yesterday')))
-  assert.equal(shown(withOwnWords(analyse('we met Flurbo and Quonk'), memory)), 'we met flurbo and *')
+  assert.equal(shown(unhideWorkspaceWords(analyse('we met Flurbo and Quonk'), memory)), 'we met flurbo and *')
 })

@@ -4,9 +4,12 @@ import type { Sql } from '../../db/connection/postgres.ts'
 import { MAX_TERMS_OF_TEXTS, readTexts, storeTags, type StoredText, type WantedRecords } from '../../db/tags/tagging.ts'
 import { recallInto, toShare } from './recalled-memory.ts'
 import { newMemory } from '../../tagger/memory.ts'
-import { analyseTexts, freeOwnWords, learnTexts, tagAnalysed } from '../../tagger/tag-texts.ts'
+import { analyseTexts, unhideWordsOfTexts, learnTexts, tagAnalysed } from '../../tagger/tag-texts.ts'
 
-/** The most texts of one part: storing their shares holds the workspace's lock. */
+/**
+ * The most feedback, and the most conversations, of one part: storing their shares holds the
+ * workspace's lock.
+ */
 const TEXTS_AT_ONCE = 100
 
 /**
@@ -39,8 +42,8 @@ const tagTogether = async (sql: Sql, realm: Realm, stored: readonly StoredText[]
   const recall = recallInto(memory, sql, { realm, except: stored.map(({ id }) => id) })
   await recall(read)
   learnTexts(memory, read)
-  const freed = freeOwnWords(memory, read)
-  // The workspace's own words form new phrases, which have to be recalled, too.
+  const freed = unhideWordsOfTexts(memory, read)
+  // The unhidden words form new phrases, which have to be recalled, too.
   await recall(freed)
   const { tags, shares } = tagAnalysed(memory, freed)
   const tagged = stored.flatMap(({ record, id, number, textVersion }, at) => {

@@ -49,7 +49,7 @@ describe('a log with its lease', () => {
   const room = openQueueRoom()
   after(() => room.close())
 
-  it('gives each admitted submission in order behind the position, in random steps of two workers', async () => {
+  it('gives each admitted submission in order after the position, in random steps of two workers', async () => {
     const property = fc.asyncProperty(fc.array(step, { minLength: 20, maxLength: 60, size: 'max' }), async (steps) => {
       const workspaceId = randomUUID()
       const model: Model = { numbers: [], position: 0, holder: undefined, isLeaseOver: false, bound: Infinity }
