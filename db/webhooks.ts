@@ -111,8 +111,8 @@ export const noteWebhookFault = async (
 }
 
 /**
- * Sets the state by hand. The webhook goes on after the change position `from`, if that is given. Returns
- * false if the webhook does not exist.
+ * Sets the state by hand. The webhook goes on after the change position `from`, if that is given.
+ * Returns false if the webhook does not exist.
  */
 export const setWebhookState = async (
   sql: Sql,

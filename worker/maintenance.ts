@@ -172,7 +172,7 @@ export const expireOldReceipts: Service = {
   run: async ({ sql, receiptDays }) => ({ receiptsExpired: await expireReceipts(sql, receiptDays) }),
 }
 
-/** Removes expired tombstones. A reader that has not seen them has to start again. */
+/** Removes expired tombstones. A consumer of the feed that has not seen them has to start again. */
 export const expireOldTombstones: Service = {
   name: 'expire-tombstones',
   everyMs: 60_000,

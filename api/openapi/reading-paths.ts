@@ -90,7 +90,7 @@ const CHANGES = reading({
   operationId: 'listChanges',
   summary: 'Follow all changes',
   description:
-    'All readable records and their changes, in one order. Positions grow strictly, and a reader that has read up to a position ' +
+    'All readable records and their changes, in one order. Change positions grow strictly. A consumer that has read up to one ' +
     'has missed nothing before it. A record that changed several times appears once, in its latest state. A removed record leaves a ' +
     'tombstone with its id. Send `next` as `after`. An answer that would be empty waits with `Prefer: wait=N`.',
   parameters: [...inQuery(CHANGES_PARAMETERS), ...parametersOf(['PreferWait'])],

@@ -73,7 +73,9 @@ const time = (description: string) =>
     v.metadata({ format: 'date-time' }),
   )
 
-/** A position, or `POSITION-POSITION` as `next` has it while a reader is on its first pass. */
+/**
+ * A change position, or `POSITION-POSITION` as `next` has it while a consumer is on its first pass.
+ */
 const place = v.pipe(
   v.string(),
   v.check((text) => /^\d{1,16}(?:-\d{1,16})?$/.test(text), 'a position, or the `next` of an answer'),

@@ -129,7 +129,7 @@ const TABLES = [
 ] as const satisfies readonly (keyof Changes)[]
 
 /**
- * The tables in the change feed. A record comes after the records that it refers to, so a reader
+ * The tables in the change feed. A record comes after the records that it refers to, so a consumer
  * knows them already.
  */
 const FEED_TABLES = [

@@ -1,10 +1,10 @@
--- The change feed of a workspace. Every readable record has a position, and each change gives it a
--- new one. A deleted record leaves a tombstone.
+-- The change feed of a workspace. Every readable record has a change position, and each change
+-- gives it a new one. A deleted record leaves a tombstone.
 --
--- Positions are given under the lock of the workspace's progress row, until the transaction ends.
--- So they become visible in their order, and a reader that has seen one has seen all lower ones.
--- They are at least the time in microseconds: a standby that is promoted without the last commits
--- never gives a position that a reader has seen.
+-- Change positions are given under the lock of the workspace's progress row, until the transaction
+-- ends. So they become visible in their order, and a consumer that has seen one has seen all lower
+-- ones. They are at least the time in microseconds: a standby that is promoted without the last
+-- commits never gives a change position that a consumer has seen.
 
 -- Reserves `most` positions and returns the position before the first. The caller holds the lock.
 create or replace function reserve_positions(ws uuid, most bigint) returns bigint

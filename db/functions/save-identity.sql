@@ -49,7 +49,7 @@ begin
 end $$;
 
 -- Removes absorbed accounts. Their ids mean the absorber from now on. An account that was never
--- stored gets a tombstone as well: a reader may have seen it before a failover.
+-- stored gets a tombstone as well: a consumer may have seen it before a failover.
 create or replace function end_accounts(ws uuid[], gone jsonb) returns void
   language plpgsql as $$
 declare

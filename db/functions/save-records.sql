@@ -3,7 +3,7 @@
 -- Inserts or replaces feedback. Counts its tags, and takes back those of the form that it replaces.
 -- What the replaced form waited for and the share of its text are removed. former_tags: those of
 -- forms that the stride has replaced already. Before a failover, they may have been stored, and a
--- reader has seen their categories. first_number stays.
+-- consumer of the feed has seen their categories. first_number stays.
 create or replace function save_feedback(ws uuid[], ends bigint[], records jsonb) returns void
   language plpgsql as $$
 declare

@@ -8,12 +8,12 @@ import { MOST_BYTES, type NamedRecord } from './records.ts'
 export type Change = NamedRecord & { position: number; record: string | undefined; mergedInto: string | undefined }
 
 /**
- * The place of a reader. It knows all changes up to `position`, or is on its first pass, which
- * began when the last position was `passSince`.
+ * How far a consumer has read. It knows all changes up to the change position `position`, or is on
+ * its first pass, which began when the last change position was `passSince`.
  */
 export type FeedPlace = { position: number; passSince: number | undefined }
 
-/** `passSince`: of the reader's place while it reads the page. */
+/** `passSince`: of the consumer's place while it reads the page. */
 export type ChangesPage = { changes: Change[]; next: FeedPlace; passSince: number | undefined } | 'expired'
 
 type Progress = { last: number; forgotten: number }
@@ -22,7 +22,7 @@ type ChangeRow = NamedRecord & { position: number; gone: boolean; merged_into: s
 type Row = Progress & (ChangeRow | { position: null })
 
 /**
- * The next changes behind a place, at most `limit`. `expired`: tombstones that the reader needs
+ * The next changes after a place, at most `limit`. `expired`: tombstones that the consumer needs
  * have expired.
  *
  * One statement reads positions and records. Two statements could go to two standbys, and the
@@ -52,8 +52,8 @@ export const readChanges = async (
 }
 
 /**
- * The place of a reader that has reached a position. Its first pass ends at the position where the
- * feed ended when the pass began.
+ * The place of a consumer that has reached a change position. Its first pass ends at the change
+ * position where the feed ended when the pass began.
  */
 export const placeAt = (position: number, passSince: number | undefined): FeedPlace => ({
   position,

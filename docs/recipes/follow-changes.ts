@@ -36,7 +36,7 @@ for (let isChanged = true; ;) {
   const page = await client
     .listChanges({ after: after || null, limit: LIMIT, waitSeconds: isChanged ? undefined : 30 })
     .catch((error: unknown) => {
-      // 410: this reader was away for longer than tombstones are kept, so it starts again.
+      // 410: this program was away for longer than tombstones are kept, so it starts again.
       if (!(error instanceof RequestError) || error.status !== 410) throw error
       rows.clear()
       return { changes: [], next: '' }

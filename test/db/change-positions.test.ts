@@ -17,7 +17,7 @@ const HISTORIES = Number(process.env['CONVERGENCE_HISTORIES'] ?? (process.env['T
 const TAGS = ['speed', 'export', 'login']
 const TAGGER_VERSION = 1
 
-/** The data of a workspace that a reader sees at one moment. */
+/** The data of a workspace that a consumer sees at one moment. */
 type Moment = {
   last: number
   records: Map<string, { position: number; record: string }>
@@ -67,7 +67,8 @@ describe('positions of the change feed', () => {
     for (const [name, { position, record }] of moment.records) {
       const known = former.records.get(name)
       if (known?.position === position) assert.equal(record, known.record, `${name} changed and kept its position`)
-      else assert.ok(position > former.last, `${name} is at ${position}, although a reader has been at ${former.last}`)
+      else
+        assert.ok(position > former.last, `${name} is at ${position}, although a consumer has been at ${former.last}`)
     }
     const later = [...moment.tombstones].filter(([position]) => position > former.last)
     const gone = new Map(later.map(([position, name]) => [name, position]))
@@ -142,7 +143,11 @@ describe('positions of the change feed', () => {
         limit: 1e6,
       })
       assert.ok(page !== 'expired')
-      assert.deepEqual(page.next, { position: last, passSince: undefined }, 'a reader that has read all is up to date')
+      assert.deepEqual(
+        page.next,
+        { position: last, passSince: undefined },
+        'a consumer that has read all is up to date',
+      )
     }
   }
 
@@ -164,8 +169,8 @@ describe('positions of the change feed', () => {
     return { seen, told }
   }
 
-  // After a failover, submissions are applied once more, in other strides, for readers who have seen
-  // the results of the first time.
+  // After a failover, submissions are applied once more, in other strides, for consumers that have
+  // seen the results of the first time.
   it(`tell of each record that other strides would have shown: ${HISTORIES} histories`, () =>
     fc.assert(
       fc.asyncProperty(submissionHistories({ hashKey, replays: true }), schedules, async (history, schedule) => {

@@ -50,8 +50,8 @@ export class Profiles {
 
   writeTo(changes: Changes, w: number): void {
     for (const profile of this.#profiles.values()) {
-      // A profile that was never stored gets a tombstone as well: readers may have seen it before a
-      // failover.
+      // A profile that was never stored gets a tombstone as well: a consumer of the feed may have
+      // seen it before a failover.
       if (profile.absorbedBy !== null)
         changes[`${this.kind}_gone`].push({ w, id: profile.id, target: profile.current().id })
       else if (profile.lastNumber > 0) this.#writeChanged(changes, w, profile)

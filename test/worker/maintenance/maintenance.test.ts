@@ -54,7 +54,7 @@ describe('maintenance', () => {
     insert into tombstone (workspace_id, position, kind, record_id)
     values (${workspaceId}, ${position}, 'feedback', ${randomUUID()})`
 
-  it('removes old tombstones, and makes a reader that has not seen them begin again', async () => {
+  it('removes old tombstones, and makes a consumer that has not seen them begin again', async () => {
     const days = (ago: number): number => (Date.now() - ago * 86_400_000) * 1_000
     for (const ago of [95, 93, 91, 80, 1]) await addTombstone(days(ago))
     await schema.sql`update workspace_progress set change_position = ${days(1)} where workspace_id = ${workspaceId}`
@@ -75,7 +75,7 @@ describe('maintenance', () => {
     )
     assert.ok(first.next.passSince !== undefined, 'the pass continues')
     const goingOn = await read(days(94), days(0))
-    assert.ok(goingOn !== 'expired', 'on its first pass a reader needs no older tombstones')
+    assert.ok(goingOn !== 'expired', 'on its first pass a consumer needs no older tombstones')
   })
 
   const admit = async (description = 'x', id = workspaceId): Promise<number> =>
