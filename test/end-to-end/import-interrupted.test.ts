@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
-import { createServer, type Server } from 'node:http'
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import process from 'node:process'
+import { json } from 'node:stream/consumers'
 import { after, describe, it } from 'node:test'
 import { runCommand } from '../support/command.ts'
 import { spawnProgram } from '../support/service-process.ts'
@@ -20,6 +21,8 @@ const SLOW_MS = 60_000
 /** More rows than the import sends before a kill arrives. */
 const ROWS = 1_500
 const SOME = 20
+/** So many times the service asks for time. */
+const PUT_OFF = 3
 
 describe('an import that is interrupted', () => {
   const folder = temporaryDirectory()
@@ -67,14 +70,44 @@ describe('an import that is interrupted', () => {
       server.close()
     }
   })
+
+  it('waits for records that are put off, and gives up one that fails six times', { timeout: SLOW_MS }, async () => {
+    const path = join(folder, 'faulty.csv')
+    writeFileSync(path, 'description\nFaulty\nLate\n')
+    let batches = 0
+    const answer = async (request: IncomingMessage, response: ServerResponse): Promise<unknown> => {
+      if (request.method === 'GET') return response.writeHead(404).end()
+      const { items } = (await json(request)) as { items: { body: { description: string } }[] }
+      batches++
+      const late = batches <= PUT_OFF ? { status: 429, retryAfter: 1 } : { status: 201 }
+      const results = items.map(({ body }) => (body.description === 'Late' ? late : { status: 500 }))
+      return response.end(
+        JSON.stringify({ results: results.map((result) => ({ ...result, body: { error: 'fault' } })) }),
+      )
+    }
+    const server = await serverThat((request, response) => void answer(request, response))
+    try {
+      const { port } = server.address() as AddressInfo
+      const words = [path, '--url', `http://127.0.0.1:${port}`, '--token', 'any']
+      const { stdout, stderr } = await runCommand(service, PROGRAM, ...words)
+      assert.match(stdout, /^1 accepted; 1 refused\./m, stderr)
+      assert.match(stdout, /line 2: 500: fault/)
+      assert.equal(batches, PUT_OFF + 6)
+    } finally {
+      server.close()
+    }
+  })
 })
 
 /** A service that never has room, and asks for a minute each time. */
-const busyServer = async (): Promise<Server> => {
-  const server = createServer((request, response) => {
+const busyServer = (): Promise<Server> =>
+  serverThat((request, response) => {
     request.resume()
     response.writeHead(503, { 'Retry-After': '60', 'Content-Type': 'application/json' }).end('{"error":"busy"}')
   })
+
+const serverThat = async (answer: RequestListener): Promise<Server> => {
+  const server = createServer(answer)
   await once(server.listen(0, '127.0.0.1'), 'listening')
   return server
 }
