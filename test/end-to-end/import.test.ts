@@ -57,6 +57,7 @@ describe('the import of a file', () => {
     assert.equal(code, 1, stdout + stderr)
     assert.match(stdout, /Stars +→ {2}rating/)
     assert.match(stdout, /^300 accepted; 3 refused\.$/m)
+    assert.match(stdout, /^feedback: 302\/302 {2}[\d.]+\/s$/m)
     const first = 2 + 300 + 100
     const listed = [`${first}: rating must be a number`, `${first + 1}: the row has 5 columns, the header 4`]
     for (const line of [...listed, `${first + 2}: description is required`])
