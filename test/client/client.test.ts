@@ -165,7 +165,7 @@ describe('the client', () => {
     assert.ok(away.cause instanceof Error)
   })
 
-  it('ends after its attempts, of which 429 and 503 use up none', async () => {
+  it('ends after its attempts, and an answer 429 or 503 uses up none', async () => {
     const trying = createClient({ url: between.url, token: service.accessToken, attempts: 2 })
     between.refuse(503, 500, 429)
     await trying.createFeedback({ description: 'x' })
