@@ -1,5 +1,5 @@
 import { createReads } from './reads.ts'
-import { type Connection, PASSING, patienceOf, RequestError, send, type Sent } from './send.ts'
+import { type Connection, PASSING, patienceOf, PUT_OFF, RequestError, send, type Sent } from './send.ts'
 import type {
   AccountRecord,
   BatchAnswered,
@@ -94,9 +94,9 @@ const submitTogether = async (
     open.forEach((at, place) => (results[at] = answered.results[place]!))
     open = open.filter((at) => PASSING.includes(results[at]!.status))
     if (open.length === 0) return results
-    const last = results[open[0]!]!
+    const { status } = results[open.find((at) => PUT_OFF.includes(results[at]!.status)) ?? open[0]!]!
     const asked = open.flatMap((at) => results[at]!.retryAfter ?? [])
     const retryAfterMs = asked.length > 0 ? Math.max(...asked) * 1_000 : undefined
-    if (!(await patience({ status: last.status, retryAfterMs }))) return results
+    if (!(await patience({ status, retryAfterMs }))) return results
   }
 }

@@ -9,6 +9,11 @@ export type Connection = {
    * attempt.
    */
   readonly patienceMs?: number | undefined
+  /**
+   * The most attempts of a call that may fail; by default any number. An answer 429 or 503 is no
+   * failure: it asks for time.
+   */
+  readonly attempts?: number | undefined
   /** Refuses unknown members, such as misspelt ones (`Prefer: handling=strict`). */
   readonly strict?: boolean | undefined
   /** Called before each wait. `status` is undefined if no answer came. */
@@ -55,6 +60,8 @@ export type Patience = (failed: {
  * Passing faults: a slow connection, a limit, and a fault of the service or of a proxy before it.
  */
 export const PASSING: readonly number[] = [408, 429, 500, 502, 503, 504]
+/** The rate limit and a busy service. */
+export const PUT_OFF: readonly number[] = [429, 503]
 
 const BASE_PATH = '/api/v1'
 const DEFAULT_PATIENCE_MS = 5 * 60_000
@@ -68,12 +75,14 @@ const MOST_QUOTED_CHARACTERS = 300
  * The waits of one call. A wait is as long as the service asks, else random and longer each time,
  * so that callers do not return together.
  */
-export const patienceOf = ({ patienceMs = DEFAULT_PATIENCE_MS, onWait }: Connection): Patience => {
+export const patienceOf = ({ patienceMs = DEFAULT_PATIENCE_MS, attempts = Infinity, onWait }: Connection): Patience => {
   let left = patienceMs
   let waits = 0
+  let failures = 0
   return async ({ status, retryAfterMs }) => {
-    const longest = Math.min(FIRST_WAIT_MS * 2 ** waits++, LONGEST_WAIT_MS)
-    const ms = retryAfterMs ?? longest * (0.5 + Math.random() / 2)
+    if (!PUT_OFF.includes(status ?? 0) && ++failures >= attempts) return false
+    // `Retry-After: 0` alone would let a busy service be asked without a pause.
+    const ms = retryAfterMs || randomMs(waits++)
     if (ms > left) return false
     left -= ms
     onWait?.({ ms, status })
@@ -81,6 +90,9 @@ export const patienceOf = ({ patienceMs = DEFAULT_PATIENCE_MS, onWait }: Connect
     return true
   }
 }
+
+const randomMs = (waits: number): number =>
+  Math.min(FIRST_WAIT_MS * 2 ** waits, LONGEST_WAIT_MS) * (0.5 + Math.random() / 2)
 
 /**
  * Sends a request until it is accepted or finally refused.

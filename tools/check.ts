@@ -17,21 +17,31 @@ type Outcome =
   | { readonly kind: 'warned'; readonly about: string }
   | { readonly kind: 'failed'; readonly output: string }
 
+type AuditReport = { vulnerabilities?: Record<string, { severity: string }> } | null
+
 const AUDIT_TIMEOUT_MS = 60_000
 const SEVERE = ['high', 'critical']
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const sources = SOURCES.filter((name) => existsSync(join(root, name)))
 
-/** Without a network, or with a registry without audits, there is no report. That is no finding. */
+/** Without a network, or with a registry without audits, npm prints no report. That is no finding. */
 const auditDependencies = (): Outcome => {
   const options = ['audit', '--omit=dev', '--audit-level=high', '--json']
   const { stdout, error } = spawnSync('npm', options, { cwd: root, encoding: 'utf8', timeout: AUDIT_TIMEOUT_MS })
-  if (error || stdout === '') return { kind: 'warned', about: 'npm did not run' }
-  const { vulnerabilities } = JSON.parse(stdout) as { vulnerabilities?: Record<string, { severity: string }> }
-  if (vulnerabilities === undefined) return { kind: 'warned', about: 'the registry gave no report' }
+  if (error) return { kind: 'warned', about: 'npm did not run' }
+  const vulnerabilities = (parsed(stdout) as AuditReport | undefined)?.vulnerabilities
+  if (!vulnerabilities) return { kind: 'warned', about: 'npm gave no report of the registry' }
   const severe = Object.keys(vulnerabilities).filter((name) => SEVERE.includes(vulnerabilities[name]!.severity))
   return fromFindings(severe)
+}
+
+const parsed = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
 }
 
 const CHECKS: Readonly<Record<string, () => Outcome>> = {

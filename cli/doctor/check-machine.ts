@@ -9,6 +9,28 @@ const TOO_LITTLE_BYTES = 100 * 1024 ** 2
 const BYTES_PER_MIB = 1024 ** 2
 const ANSWER_TIMEOUT_MS = 5_000
 
+/** The versions that the product is tested with, from `devDependencies`. */
+export type Tested = { readonly bun?: string | undefined; readonly deno?: string | undefined }
+
+export const checkRuntime = (tested: Tested, versions: Readonly<Record<string, string | undefined>>): Checked => {
+  for (const name of ['bun', 'deno'] as const) {
+    const version = versions[name]
+    if (version === undefined) continue
+    const expected = tested[name]
+    const text = `Runs on ${name === 'bun' ? 'Bun' : 'Deno'} ${version}.`
+    const isOlder = expected !== undefined && compare(version, expected) < 0
+    return isOlder ? warning(text, `The service is tested with ${expected}. Run: npm install`) : well(text)
+  }
+  return wrong(`Runs on Node ${versions['node'] ?? 'of unknown version'}.`, 'Run it on Bun or Deno: npm run doctor')
+}
+
+const compare = (one: string, other: string): number => {
+  const numbers = (version: string): number[] => version.split('.').map((part) => Number.parseInt(part, 10) || 0)
+  const [left, right] = [numbers(one), numbers(other)]
+  const at = left.findIndex((part, index) => part !== (right[index] ?? 0))
+  return at === -1 ? 0 : (left[at] ?? 0) - (right[at] ?? 0)
+}
+
 /**
  * Free space in DATA_DIR, where `npm start` keeps its data. It does not check the disks of other
  * servers.
@@ -42,6 +64,18 @@ export const checkApi = async (api: { url: string | undefined; host: string; por
         `Port ${api.port} on ${api.host} is taken by a program that does not answer.`,
         'Stop that program, or set PORT to a free port.',
       )
+}
+
+/** Whether a worker answers at its port, or the port is free for it. */
+export const checkWorkerPort = async (host: string, port: number): Promise<Checked> => {
+  const url = httpAddress(host, port)
+  const answer = await answerOf(`${url}/healthz`)
+  if (answer?.['alive'] === true) return well(`A worker answers at ${url}.`)
+  if (!answer && (await isPortFree(port, host))) return well(`WORKER_PORT ${port} is free.`)
+  return wrong(
+    `WORKER_PORT ${port} on ${host} is taken by another program.`,
+    'Stop that program, or set WORKER_PORT to a free port.',
+  )
 }
 
 /** The JSON of an answer, or an empty object for another answer. Undefined if no program answers. */

@@ -16,7 +16,7 @@ const NEARLY_ALL = 0.9
 /** Findings about Postgres itself and about the stored data. */
 export const checkPostgres = async (
   sql: Sql,
-  hashKey: HashKey,
+  hashKey: HashKey | undefined,
   migrations: readonly Migration[],
 ): Promise<Checked[]> => {
   const migrated = await checkMigrations(sql, migrations)
@@ -28,7 +28,7 @@ export const checkPostgres = async (
     // Before the migration the tables of the further checks may not exist.
     ...(migrated.level === 'well'
       ? [
-          await checkHashKey(sql, hashKey),
+          ...(hashKey ? [await checkHashKey(sql, hashKey)] : []),
           ...(await checkTokens(sql)),
           await checkDead(sql),
           ...(await checkTimes(sql)),

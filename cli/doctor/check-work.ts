@@ -7,6 +7,7 @@ import { createKnownWorkspaces } from '../../db/workspaces/workspaces.ts'
 import type { Sql } from '../../db/connection/postgres.ts'
 import type { RedisClient } from '../../queue/redis/connect-redis.ts'
 import { closeQueues, openQueues } from '../../queue/jobs/job-queues.ts'
+import { workspaceKeys } from '../../queue/keys.ts'
 import { isNearlyFull } from '../../queue/redis/redis-condition.ts'
 import { type Checked, warning, well } from './finding.ts'
 
@@ -14,11 +15,15 @@ import { type Checked, warning, well } from './finding.ts'
 const LOOKS = 3
 const BETWEEN_LOOKS_MS = 750
 const WORKSPACES_WITHIN_MS = 5_000
+/** Another worker continues within seconds after a lease has ended. */
+const STUCK_MS = 15_000
+const WORKSPACES_LOOKED_AT = 1_000
 
 type Installation = { sql: Sql; redis: RedisClient; prefix: string; maxBacklog: number }
 
 /**
- * The findings of the overview (health/), the amount of waiting work, and a finding about counts.
+ * The findings of the overview (health/), the amount of waiting work, and findings about leases and
+ * counts.
  */
 export const checkWork = async ({ sql, redis, prefix, maxBacklog }: Installation): Promise<Checked[]> => {
   const queues = openQueues(redis, prefix, () => {})
@@ -38,6 +43,7 @@ export const checkWork = async ({ sql, redis, prefix, maxBacklog }: Installation
     return [
       ...tellFigures(condition, points.at(-1)!),
       ...judge(judged(points, maxBacklog)),
+      ...(await checkLeases(redis, prefix, condition)),
       ...judgeCounts(condition.ledgers ?? []),
     ]
   } finally {
@@ -58,6 +64,35 @@ const tellFigures = ({ logs, at }: Condition, { waiting, workers, queued, purges
     ...when(waiting !== null && workers !== null, well(`${waiting} jobs wait; ${workers} worker processes take them.`)),
     ...when(queued !== null, well(`${queued} submissions are accepted and not applied${oldest}.`)),
     ...when(!!purgesUnderWay, well(`${purgesUnderWay} purges remove their records.`)),
+  ]
+}
+
+/** Findings about the leases of workspaces whose logs have submissions to apply. */
+const checkLeases = async (redis: RedisClient, prefix: string, { logs = [] }: Condition): Promise<Checked[]> => {
+  const waiting = logs.filter(({ queued }) => queued > 0).slice(0, WORKSPACES_LOOKED_AT)
+  const states = await Promise.all(
+    waiting.map(({ workspaceId }) =>
+      redis.hmget(workspaceKeys(prefix, workspaceId).state, 'holder', 'until', 'deaths'),
+    ),
+  )
+  const endedBefore = Date.now() - STUCK_MS
+  const stuck = states.filter(([holder, until]) => holder != null && Number(until) < endedBefore)
+  const inQuarantine = states.filter(([, , deaths]) => Number(deaths ?? 0) > 0)
+  return [
+    ...when(
+      stuck.length > 0,
+      warning(
+        `In ${stuck.length} workspaces a worker ended while it applied submissions, and no worker has continued.`,
+        'Check that a worker runs that serves the queues wake and backlog, and read the log of the worker that ended.',
+      ),
+    ),
+    ...when(
+      inQuarantine.length > 0,
+      warning(
+        `In ${inQuarantine.length} workspaces a submission is suspected of ending workers. It is applied in quarantine.`,
+        'Read the logs of the workers that ended. A submission that alone ends several workers becomes dead: npm run dead -- list',
+      ),
+    ),
   ]
 }
 

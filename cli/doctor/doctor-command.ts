@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import process from 'node:process'
 import { parseArgs } from 'node:util'
 import { hashKeyFrom } from '../../contract/identity/keys.ts'
@@ -7,11 +8,11 @@ import { explainPostgres, explainRedis } from '../../runtime/explain-fault.ts'
 import { describeFault } from '../../runtime/fault.ts'
 import { bypassProxies } from '../../runtime/bypass-proxies.ts'
 import { DEFAULT_DATA_DIR, readServiceFile, serviceEnvironment } from '../../runtime/service-file.ts'
-import { BadSettings, readSettings, type Settings, withSecretFiles } from '../../runtime/settings.ts'
+import { BadSettings, readSettings, type SettingName, type Settings, withSecretFiles } from '../../runtime/settings.ts'
 import { withinTime } from '../../runtime/within-time.ts'
 import { connectForCommand, type RedisClient } from '../../queue/redis/connect-redis.ts'
 import { openForCommand, print } from '../run-command.ts'
-import { checkApi, checkDisk } from './check-machine.ts'
+import { checkApi, checkDisk, checkRuntime, checkWorkerPort, type Tested } from './check-machine.ts'
 import { checkPostgres } from './check-postgres.ts'
 import { checkStandbys } from './check-standbys.ts'
 import { checkRedis } from './check-redis.ts'
@@ -20,8 +21,8 @@ import { type Checked, describeFinding, wrong } from './finding.ts'
 
 const USAGE = `usage: npm run doctor
 
-Checks this installation and changes nothing: settings, Postgres, Redis, clocks, disk, tokens, and
-waiting work. Each line is well, warning or wrong; a warning or a wrong line says what to do.
+Checks this installation and changes nothing: versions, settings, ports, Postgres, Redis, clocks, disk,
+tokens, and waiting work. Each line is well, warning or wrong; a warning or a wrong line says what to do.
 It checks the service that runs in DATA_DIR, or the servers of DATABASE_URL and REDIS_URL with HASH_KEY.
 
 Exit code 0: no line is wrong. 1: at least one is.`
@@ -30,20 +31,6 @@ const STATEMENT_TIMEOUT_MS = 10_000
 /** For all questions to one server: a hanging server is a finding too. */
 const SERVER_TIMEOUT_MS = 15_000
 
-const NAMES = [
-  'HOST',
-  'PORT',
-  'DATABASE_URL',
-  'DATABASE_SCHEMA',
-  'DATABASE_POOLER',
-  'READS_DATABASE_URL',
-  'HASH_KEY',
-  'REDIS_URL',
-  'REDIS_PREFIX',
-  'REDIS_REPLICAS_ACK',
-  'MAX_BACKLOG',
-] as const
-type DoctorSettings = Settings<(typeof NAMES)[number]>
 type Environment = Readonly<Record<string, string | undefined>>
 
 const run = async (): Promise<number> => {
@@ -64,64 +51,104 @@ const run = async (): Promise<number> => {
 }
 
 const examine = async (): Promise<Checked[]> => {
+  const findings = [checkRuntime(testedVersions(), process.versions)]
   let environment: Environment
-  let settings: DoctorSettings
   try {
     environment = await serviceEnvironment(withSecretFiles(process.env))
-    settings = readSettings(NAMES, environment)
   } catch (error) {
-    return [ofBadSettings(error)]
+    return [...findings, ofBadSettings(error)]
   }
   const dataDir = environment['DATA_DIR'] || DEFAULT_DATA_DIR
-  const sql = openForCommand(settings, { name: 'doctor', statementTimeoutMs: STATEMENT_TIMEOUT_MS })
+  const read = reader(environment, findings)
+  const ports = read(['HOST', 'PORT', 'WORKER_HOST', 'WORKER_PORT'])
+  const postgres = read(['DATABASE_URL', 'DATABASE_SCHEMA', 'DATABASE_POOLER'])
+  const redis = read(['REDIS_URL', 'REDIS_PREFIX', 'REDIS_REPLICAS_ACK'])
+  const maxBacklog = read(['MAX_BACKLOG'])?.MAX_BACKLOG ?? Infinity
+  const hashKey = read(['HASH_KEY'])?.HASH_KEY
+  const readsUrl = read(['READS_DATABASE_URL'])?.READS_DATABASE_URL
+  findings.push(...(await checkDisk(dataDir)))
+  if (ports) findings.push(...(await examinePorts(ports, dataDir, environment)))
+  const sql = postgres && openForCommand(postgres, { name: 'doctor', statementTimeoutMs: STATEMENT_TIMEOUT_MS })
   try {
-    return [
-      ...(await checkDisk(dataDir)),
-      ...(await examineApi(settings, dataDir)),
-      ...(await examinePostgres(sql, settings)),
-      ...(await examineRedis(sql, settings)),
-    ]
+    if (sql) {
+      const addresses = [postgres.DATABASE_URL, ...(readsUrl === undefined ? [] : [readsUrl])]
+      findings.push(...(await examinePostgres(sql, addresses, hashKey)))
+    }
+    if (redis) findings.push(...(await examineRedis(redis, sql, maxBacklog)))
   } finally {
-    await sql.end({ timeout: 1 })
+    await sql?.end({ timeout: 1 })
   }
+  return findings
 }
+
+const testedVersions = (): Tested => {
+  const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8')
+  return (JSON.parse(text) as { devDependencies: Tested }).devDependencies
+}
+
+/**
+ * Reads the settings group by group, so that a bad value hides no other finding. It adds a finding
+ * about each bad value.
+ */
+const reader =
+  (environment: Environment, findings: Checked[]) =>
+  <const Names extends readonly SettingName[]>(names: Names): Settings<Names[number]> | undefined => {
+    try {
+      return readSettings(names, environment)
+    } catch (error) {
+      findings.push(ofBadSettings(error))
+      return undefined
+    }
+  }
 
 const ofBadSettings = (error: unknown): Checked => {
   const text = error instanceof BadSettings ? error.message.replaceAll('\n', ' ') : describeFault(error)
   return wrong(text, 'Start the service with npm start, or set the variable as docs/environment.md says.')
 }
 
-const examineApi = async ({ HOST, PORT }: DoctorSettings, dataDir: string): Promise<Checked[]> => {
+type Ports = Settings<'HOST' | 'PORT' | 'WORKER_HOST' | 'WORKER_PORT'>
+
+/** Without a WORKER_PORT, `npm start` uses any free port. */
+const examinePorts = async (
+  { HOST, PORT, WORKER_HOST, WORKER_PORT }: Ports,
+  dataDir: string,
+  environment: Environment,
+): Promise<Checked[]> => {
   const url = (await readServiceFile(dataDir))?.url
   const hosts = url === undefined ? [] : [new URL(url).hostname]
-  bypassProxies(process.env, ...hosts, HOST)
-  return url === undefined && PORT === 0 ? [] : [await checkApi({ url, host: HOST, port: PORT })]
+  bypassProxies(process.env, ...hosts, HOST, WORKER_HOST)
+  return [
+    ...(url === undefined && PORT === 0 ? [] : [await checkApi({ url, host: HOST, port: PORT })]),
+    ...(environment['WORKER_PORT'] && WORKER_PORT !== 0 ? [await checkWorkerPort(WORKER_HOST, WORKER_PORT)] : []),
+  ]
 }
 
 const examinePostgres = async (
   sql: Sql,
-  { DATABASE_URL, READS_DATABASE_URL = DATABASE_URL, HASH_KEY }: DoctorSettings,
+  addresses: readonly string[],
+  hashKey: string | undefined,
 ): Promise<Checked[]> => {
   try {
-    const key = hashKeyFrom(HASH_KEY)
+    const key = hashKey === undefined ? undefined : hashKeyFrom(hashKey)
     const findings = await withinTime(checkPostgres(sql, key, await readMigrations()), SERVER_TIMEOUT_MS)
-    return [...findings, ...(await checkStandbys([DATABASE_URL, READS_DATABASE_URL], sql))]
+    return [...findings, ...(await checkStandbys(addresses, sql))]
   } catch (error) {
     return [{ level: 'trouble', ...explainPostgres(error) }]
   }
 }
 
 const examineRedis = async (
-  sql: Sql,
-  { REDIS_URL, REDIS_PREFIX, REDIS_REPLICAS_ACK, MAX_BACKLOG }: DoctorSettings,
+  { REDIS_URL, REDIS_PREFIX, REDIS_REPLICAS_ACK }: Settings<'REDIS_URL' | 'REDIS_PREFIX' | 'REDIS_REPLICAS_ACK'>,
+  sql: Sql | undefined,
+  maxBacklog: number,
 ): Promise<Checked[]> => {
   let redis: RedisClient | undefined
   try {
     redis = await withinTime(connectForCommand(REDIS_URL), SERVER_TIMEOUT_MS)
-    return [
-      ...(await withinTime(checkRedis(redis, REDIS_REPLICAS_ACK), SERVER_TIMEOUT_MS)),
-      ...(await checkWork({ sql, redis, prefix: REDIS_PREFIX, maxBacklog: MAX_BACKLOG })),
-    ]
+    const findings = await withinTime(checkRedis(redis, REDIS_REPLICAS_ACK), SERVER_TIMEOUT_MS)
+    return sql === undefined
+      ? findings
+      : [...findings, ...(await checkWork({ sql, redis, prefix: REDIS_PREFIX, maxBacklog }))]
   } catch (error) {
     return [{ level: 'trouble', ...explainRedis(error) }]
   } finally {

@@ -1,5 +1,7 @@
+import { Buffer } from 'node:buffer'
 import { countBreaks } from './lines.ts'
 import { ImportError } from './import-error.ts'
+import { findImplausible } from './plausible-text.ts'
 
 export type Decoded = { readonly text: string; readonly encoding: string }
 
@@ -8,12 +10,14 @@ const MARKS: readonly (readonly [bytes: readonly number[], encoding: string])[] 
   [[0xff, 0xfe], 'utf-16le'],
   [[0xfe, 0xff], 'utf-16be'],
 ]
-const HINT =
-  'name its encoding with --encoding, such as windows-1252 (Excel in Western Europe), utf-16le, shift_jis or gb18030'
+/** If this share of the bytes is NUL, they are halves of characters; fewer NUL bytes are damage. */
+const MIN_NUL_SHARE = 0.1
+const HINT = 'name its encoding with --encoding, such as windows-1252, windows-1251, shift_jis, gb18030 or euc-kr'
 
 /**
  * The text of a file. Its encoding is the given one, or the one that its bytes prove: by a byte
- * order mark, or by valid UTF-8.
+ * order mark, the places of NUL bytes, or valid UTF-8. Other bytes count as windows-1252 only if
+ * that makes words.
  *
  * @throws ImportError naming the line and the offset of the first byte that does not fit
  */
@@ -22,12 +26,15 @@ export const decodeText = (bytes: Uint8Array, path: string, label?: string): Dec
   const given = label === undefined ? undefined : encodingOf(label)
   if (marked !== undefined && given !== undefined && given !== marked)
     throw new ImportError(`${path} begins with the byte order mark of ${marked}: leave out --encoding ${label}.`)
-  const encoding = given ?? marked ?? 'utf-8'
+  const known = given ?? marked ?? wideEncodingOf(bytes)
+  const encoding = known ?? 'utf-8'
   const text = tryDecode(bytes, encoding)
-  if (text === undefined)
-    throw new ImportError(
-      `${path} is not ${encoding}: ${firstWrong(bytes, encoding)} does not fit. Correct the byte, or ${HINT}.`,
-    )
+  if (text === undefined) {
+    const where = firstWrong(bytes, encoding)
+    if (known !== undefined || isMostlyUtf8(bytes))
+      throw new ImportError(`${path} is not ${encoding}: ${where} does not fit. Correct the byte, or ${HINT}.`)
+    return asWestern(bytes, { path, where })
+  }
   refuseUnreadable(text, path)
   return { text, encoding }
 }
@@ -50,6 +57,34 @@ const tryDecode = (bytes: Uint8Array, encoding: string, stream = false): string 
   }
 }
 
+/**
+ * UTF-16 without a byte order mark. In the right byte order the text has line ends and more ASCII.
+ */
+const wideEncodingOf = (bytes: Uint8Array): string | undefined => {
+  if (!bytes.includes(0)) return undefined
+  const [le, be] = [evidence(bytes, 0), evidence(bytes, 1)]
+  const isDamage = le.nuls + be.nuls < bytes.length * MIN_NUL_SHARE && tryDecode(bytes, 'utf-8') !== undefined
+  const order = le.lineEnds - be.lineEnds || le.ascii - be.ascii
+  if (isDamage || order === 0) return undefined
+  return order > 0 ? 'utf-16le' : 'utf-16be'
+}
+
+/** The text if the low byte of each pair is the first (0) or the second (1). */
+const evidence = (bytes: Uint8Array, lower: 0 | 1) => {
+  const found = { nuls: 0, ascii: 0, lineEnds: 0 }
+  for (let at = 0; at + 1 < bytes.length; at += 2) {
+    if (bytes[at + 1 - lower] !== 0) continue
+    const code = bytes[at + lower]!
+    found.nuls++
+    if (code === LINE_FEED || code === CARRIAGE_RETURN) found.lineEnds++
+    if (code > 0 && code < 0x7f) found.ascii++
+  }
+  return found
+}
+
+const LINE_FEED = 0x0a
+const CARRIAGE_RETURN = 0x0d
+
 /** The longest prefix that can be decoded ends before the wrong byte. */
 const firstWrong = (bytes: Uint8Array, encoding: string): string => {
   let [good, bad] = [0, bytes.length]
@@ -62,6 +97,29 @@ const firstWrong = (bytes: Uint8Array, encoding: string): string => {
   while (tryDecode(bytes.subarray(0, good), encoding) === undefined) good--
   const line = 1 + countBreaks(tryDecode(bytes.subarray(0, good), encoding) ?? '')
   return `a byte in line ${line} (offset ${good} of the file)`
+}
+
+const HIGH_BYTES = /[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}|[\x80-\xff]/g
+
+/** Text in another encoding rarely contains valid characters of UTF-8. */
+const isMostlyUtf8 = (bytes: Uint8Array): boolean => {
+  const characters = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1').match(HIGH_BYTES)
+  const wrong = characters?.filter((character) => character.length === 1).length ?? 0
+  return (characters?.length ?? 0) - wrong >= wrong
+}
+
+const asWestern = (bytes: Uint8Array, { path, where }: { path: string; where: string }): Decoded => {
+  const text = new TextDecoder('windows-1252').decode(bytes)
+  const wrong = findImplausible(text)
+  if (wrong === undefined) {
+    refuseUnreadable(text, path)
+    return { text, encoding: 'windows-1252' }
+  }
+  const line = 1 + countBreaks(text.slice(0, wrong))
+  throw new ImportError(
+    `${path} is not UTF-8: ${where} does not fit. As windows-1252 it would have letters in line ${line} that make no ` +
+      `words. Correct the byte, or ${HINT}.`,
+  )
 }
 
 /** Characters that do not occur in text, and so show another encoding. */

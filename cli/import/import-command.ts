@@ -21,8 +21,8 @@ FILE is a table (.csv, .tsv), or JSON: an array (.json) or lines (.ndjson, .json
 --map column=field   the field that a column becomes; may be repeated. column= leaves the column out.
                      column=field:a|b makes a flag true for the cells a and b. column=tags:spaces splits
                      at spaces (commas, bars, semicolons)
---map-value 'field cell=value'
-                     the value for a cell with this text, such as: --map-value 'rating Good=5'
+--map-value field cell=value
+                     the value for a cell with this text, such as: --map-value rating Good=5
 --set field=value    the same value for every record; may be repeated
 --keep-rest          keep columns without a field as sourceData, properties or message.properties
 --layout NAME        ${LAYOUTS.map(({ name }) => name).join(', ')}
@@ -66,7 +66,8 @@ const print = (lines: readonly string[]): void => {
 }
 
 const run = async (): Promise<number> => {
-  const { values, positionals } = parseArgs({ options: OPTIONS, allowPositionals: true })
+  const args = joinMapValues(process.argv.slice(2))
+  const { values, positionals } = parseArgs({ args, options: OPTIONS, allowPositionals: true })
   if (values.help) {
     print([USAGE])
     return 0
@@ -81,6 +82,15 @@ const run = async (): Promise<number> => {
   const refused = [...survey.unreadable, ...survey.refused]
   print([`${survey.total - survey.refused.length} would be accepted.`, ...describeUnsent(refused, 'would be refused')])
   return refused.length === 0 ? 0 : 1
+}
+
+/** Joins the two words after `--map-value`, since the parser takes one word for an option. */
+const joinMapValues = (words: readonly string[]): string[] => {
+  const isField = (at: number): boolean => words[at - 1] === '--map-value' && !words[at]!.includes('=')
+  return words.flatMap((word, at) => {
+    if (isField(at - 1)) return []
+    return isField(at) ? [words.slice(at, at + 2).join(' ')] : [word]
+  })
 }
 
 type Submitting = { file: SourceFile; mapping: Mapping; survey: Survey; values: Values }

@@ -45,7 +45,7 @@ export const importFile = async (given: Import): Promise<Summary> => {
   const { file, mapping, total, service, output, atOnce, stop } = given
   const { operation } = RECORDS[mapping.kind]
   const journal = openJournal(given.journalPath, { mappingHash: sha256(JSON.stringify(mapping)), url: service.url })
-  const bar = startProgressBar({ label: mapping.kind, total, output })
+  const bar = startProgressBar({ label: mapping.kind, total, output, now: Date.now })
   const tally: Tally = { accepted: [], refused: [], before: 0 }
   try {
     const send = await createSender({

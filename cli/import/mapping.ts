@@ -122,7 +122,7 @@ type ValuesOf = ReadonlyMap<string, Readonly<Record<string, string>>>
 const valuesByField = (kind: Kind, given: readonly string[]): ValuesOf => {
   const pairs = given.map((text) => {
     const [, field = '', pair = ''] = /^(\S+) (.*)$/s.exec(text) ?? []
-    const { left, right } = parsePair(pair, "--map-value 'field cell=value'")
+    const { left, right } = parsePair(pair, '--map-value field cell=value')
     return { field: targetOf(kind, field).field, left: left.trim(), right }
   })
   const grouped = Map.groupBy(pairs, ({ field }) => field)

@@ -1,4 +1,5 @@
 import { type BatchItem, type CallOptions, createClient, RequestError } from '../../client/client.ts'
+import { PASSING } from '../../client/send.ts'
 import { MAX_BATCH_BODY_BYTES, MAX_BATCH_ITEMS } from '../../contract/limits.ts'
 import { coalesce } from '../../runtime/coalesce.ts'
 import { parseExactly } from '../../runtime/exact-json.ts'
@@ -21,8 +22,8 @@ type Request = { readonly body: string; readonly key: string }
 /** Returns the reasons of a refusal, or none. */
 type Send = (request: Request) => Promise<readonly string[]>
 
-/** The longest that a request waits for a busy service, or for one that does not answer. */
-const PATIENCE_MS = 15 * 60_000
+/** The most attempts of a request that fail or get no answer. A busy service may ask for more time. */
+const ATTEMPTS = 6
 /**
  * A character can take four bytes, and the envelope of a batch takes some. A larger body is sent
  * alone.
@@ -44,7 +45,8 @@ export const createSender = async ({ service, kind, atOnce, onWait }: Sending): 
   const client = createClient({
     ...service,
     strict: true,
-    patienceMs: PATIENCE_MS,
+    patienceMs: Infinity,
+    attempts: ATTEMPTS,
     onWait: ({ ms, status }) => onWait(ms, REASONS[String(status)] ?? `answered ${status}`),
   })
   const { operation, call } = RECORDS[kind]
@@ -101,6 +103,15 @@ const reasonsOf = (error: unknown): readonly string[] => {
 const asImportError = (error: unknown): unknown =>
   error instanceof RequestError
     ? new ImportError(
-        `${error.message}. Check --url and --token, then run the same command again: it continues where it stopped.`,
+        `${error.message}. ${remedyOf(error)} Then run the same command again: it continues where it stopped.`,
       )
     : error
+
+const remedyOf = ({ status }: RequestError): string => {
+  if (status === 401) return 'The token is not valid: set FEEDBACK_TOKEN (or --token) to another one.'
+  if (status === 403)
+    return 'The token lacks the permission: set FEEDBACK_TOKEN (or --token) to one of scope submit or admin.'
+  return status === undefined || PASSING.includes(status)
+    ? 'Check that the service runs there, and FEEDBACK_URL (or --url).'
+    : 'The address is not that of the service: correct FEEDBACK_URL (or --url).'
+}

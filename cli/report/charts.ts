@@ -9,6 +9,7 @@ const LEFT = 40
 const TOP = 12
 const BOTTOM = 24
 const MOST_LABELS = 8
+const SPARK = { width: 96, height: 22 }
 
 /** Columns from zero. */
 export const columnChart = (title: string, points: readonly Point[]): Html => {
@@ -42,6 +43,24 @@ export const lineChart = (title: string, points: readonly Point[], ends: readonl
       html`<circle cx="${x.toFixed(1)}" cy="${y.toFixed(1)}" r="3.5"><title>${tooltip}</title></circle>`,
   )
   return frame({ title, points, ends, drawn: html`<path class="line" d="${path}" /><g class="dots">${circles}</g>` })
+}
+
+/** A small chart beside a name, from zero. */
+export const sparkline = (title: string, values: readonly number[]): Html => {
+  const top = Math.max(...values, 1)
+  const width = SPARK.width / Math.max(values.length, 1)
+  const columns = values.map((value, at) => {
+    const height = (value / top) * SPARK.height
+    return html`<rect
+      x="${(at * width).toFixed(1)}"
+      y="${(SPARK.height - height).toFixed(1)}"
+      width="${Math.max(width - 1, 0.5).toFixed(1)}"
+      height="${height.toFixed(1)}"
+    />`
+  })
+  return html`<svg class="spark" viewBox="0 0 ${SPARK.width} ${SPARK.height}" role="img" aria-label="${title}">
+    ${columns}
+  </svg>`
 }
 
 type Frame = {

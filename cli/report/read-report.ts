@@ -1,9 +1,10 @@
 import type { Sql } from '../../db/connection/postgres.ts'
-import type { Account, Example, News, Period, Report, Step, Topic, Totals } from './report.ts'
+import type { Account, Example, News, Period, Project, Report, Source, Step, Topic, Totals } from './report.ts'
 
 const MOST_TOPICS = 12
 const MOST_NEWS = 6
 const MOST_ACCOUNTS = 12
+const MOST_SOURCES = 12
 const EXAMPLES = 3
 const TAGS_OF_ACCOUNT = 3
 
@@ -18,10 +19,12 @@ export const readReport = async (
 ): Promise<Report> => {
   const asked = { id: workspace.id, period }
   const { now, before } = await readTotals(sql, asked)
+  const steps = await readSteps(sql, asked)
   const topics = await readTopics(sql, asked)
   const news = await readNews(sql, asked)
   const shown = [...new Set([...topics, ...news].map(({ tag }) => tag))]
   const examples = Map.groupBy(await readExamples(sql, asked, shown), ({ tag }) => tag)
+  const stepsOf = await readTopicSteps(sql, asked, topics)
   const withExamples = <Row extends { tag: string }>(rows: readonly Row[]) =>
     rows.map((row) => ({ ...row, examples: examples.get(row.tag) ?? [] }))
   return {
@@ -29,10 +32,15 @@ export const readReport = async (
     period,
     now,
     before,
-    steps: await readSteps(sql, asked),
-    topics: withExamples(topics),
+    steps,
+    topics: withExamples(topics).map((topic) => ({
+      ...topic,
+      steps: steps.map(({ begin }) => stepsOf.get(`${begin.getTime()} ${topic.tag}`) ?? 0),
+    })),
     news: withExamples(news),
     accounts: await readAccounts(sql, asked),
+    sources: await readSources(sql, asked),
+    projects: await readProjects(sql, asked),
   }
 }
 
@@ -64,7 +72,7 @@ const readSteps = (sql: Sql, { id, period: { since, until, unit } }: Asked): Pro
     left join given using (begin)
     order by begin`.execute()
 
-type Found<Row> = Omit<Row, 'examples'>
+type Found<Row> = Omit<Row, 'examples' | 'steps'>
 
 /** Groups by account first, so that the contract value of an account counts once. */
 const readTopics = (sql: Sql, { id, period: { before, since, until } }: Asked): Promise<Found<Topic>[]> =>
@@ -123,6 +131,20 @@ const readExamples = (sql: Sql, { id, period: { since, until } }: Asked, tags: r
       limit ${EXAMPLES}
     ) as latest`.execute()
 
+const readTopicSteps = async (
+  sql: Sql,
+  { id, period: { since, until, unit } }: Asked,
+  topics: readonly { tag: string }[],
+): Promise<Map<string, number>> => {
+  const tags = topics.map(({ tag }) => tag)
+  const rows = await sql<{ tag: string; begin: Date; feedback: number }[]>`
+    select tag, date_trunc(${unit}, created_at) as begin, count(*)::int as feedback
+    from feedback cross join unnest(tags) as tag
+    where workspace_id = ${id} and created_at >= ${since} and created_at < ${until} and tag = any (${tags}::text[])
+    group by tag, begin`
+  return new Map(rows.map(({ tag, begin, feedback }) => [`${begin.getTime()} ${tag}`, feedback]))
+}
+
 const readAccounts = (sql: Sql, { id, period: { before, since, until } }: Asked): Promise<Account[]> =>
   sql<Account[]>`
     with given as materialized (
@@ -146,3 +168,24 @@ const readAccounts = (sql: Sql, { id, period: { before, since, until } }: Asked)
       ) as tags
     from largest
     order by value desc nulls last, feedback desc, name`.execute()
+
+const readSources = (sql: Sql, { id, period: { since, until } }: Asked): Promise<Source[]> =>
+  sql<Source[]>`
+    select source, count(*)::int as ratings,
+      case when max(rating) <= 5 then 100.0::float8 * count(*) filter (where rating >= 4) / count(*) end as csat,
+      case when max(rating) > 5
+        then 100.0::float8 * (count(*) filter (where rating >= 9) - count(*) filter (where rating <= 6)) / count(*) end as nps
+    from feedback
+    where workspace_id = ${id} and created_at >= ${since} and created_at < ${until} and rating between 0 and 10
+    group by source
+    order by ratings desc, source
+    limit ${MOST_SOURCES}`.execute()
+
+const readProjects = (sql: Sql, { id, period: { since, until } }: Asked): Promise<Project[]> =>
+  sql<Project[]>`
+    select project_name as project, count(*)::int as feedback, avg(rating)::float8 as rating
+    from feedback_view
+    where workspace_id = ${id} and created_at >= ${since} and created_at < ${until} and project_name is not null
+    group by project_id, project_name
+    order by feedback desc, project
+    limit ${MOST_SOURCES}`.execute()

@@ -1,6 +1,6 @@
-import { columnChart, lineChart, type Point } from './charts.ts'
+import { columnChart, lineChart, type Point, sparkline } from './charts.ts'
 import { html, type Html, trusted } from './html.ts'
-import type { Account, Example, News, Report, Step, Topic, Unit } from './report.ts'
+import type { Account, Example, News, Project, Report, Source, Step, Topic, Unit } from './report.ts'
 
 const MOST_CHARACTERS = 600
 const LOWEST_RATING = 1
@@ -35,7 +35,7 @@ export const reportPage = (report: Report, style: string, madeAt: Date): Html =>
         </header>
         <main>
           ${tiles(report)} ${changes(report)} ${report.news.length > 0 ? news(report.news) : html``} ${topics(report)}
-          ${accounts(report)}
+          ${accounts(report)} ${satisfaction(report)}
         </main>
         <footer>
           <p>
@@ -106,9 +106,9 @@ const news = (found: readonly News[]): Html =>
     </ul>
   </section>`
 
-const topics = ({ topics: found }: Report): Html => {
+const topics = ({ topics: found, period: { unit } }: Report): Html => {
   const most = Math.max(...found.map(({ feedback }) => feedback), 1)
-  const headings = ['Topic', 'Feedback', 'Change', 'Rating', 'Accounts', 'Contract value']
+  const headings = ['Topic', 'Feedback', `Each ${unit}`, 'Change', 'Rating', 'Accounts', 'Contract value']
   const rows = found.map((topic) => topicRows(topic, most))
   return html`<section>
     <h2>Topics</h2>
@@ -120,13 +120,14 @@ const topicRows = (topic: Topic, most: number): Html =>
   html`<tr>
       <th scope="row"><bdi>${topic.tag}</bdi></th>
       <td>${bar(topic.feedback, most)}</td>
+      <td>${sparkline(`Feedback over time: ${topic.steps.join(', ')}`, topic.steps)}</td>
       <td>${change(topic.feedback, topic.before)}</td>
       <td>${rating(topic.rating)}</td>
       <td>${number(topic.accounts)}</td>
       <td>${number(topic.contractValue)}</td>
     </tr>
     <tr class="examples">
-      <td colspan="6">${opened(topic.examples)}</td>
+      <td colspan="7">${opened(topic.examples)}</td>
     </tr>`
 
 const accounts = ({ accounts: found }: Report): Html => {
@@ -154,6 +155,34 @@ const accountRow = (
     <td>${tags.map((tag) => html`<span class="tag"><bdi>${tag}</bdi></span> `)}</td>
   </tr>`
 }
+
+const satisfaction = ({ sources, projects }: Report): Html =>
+  html`<section>
+    <h2>Satisfaction</h2>
+    <p>
+      The highest rating of a source tells its scale. Up to 5: CSAT, the percentage of 4 and 5. Above: NPS, the
+      percentage of 9 and 10 less that of 0 to 6.
+    </p>
+    <div class="halves">
+      ${table('Sources', ['Source', 'Ratings', 'CSAT', 'NPS'], sources.map(sourceRow))}
+      ${table('Projects', ['Project', 'Feedback', 'Rating'], projects.map(projectRow))}
+    </div>
+  </section>`
+
+const sourceRow = ({ source, ratings, csat, nps }: Source): Html =>
+  html`<tr>
+    <th scope="row"><bdi>${source}</bdi></th>
+    <td>${number(ratings)}</td>
+    <td>${csat === null ? '–' : `${Math.round(csat)} %`}</td>
+    <td>${nps === null ? '–' : signed(Math.round(nps), 0)}</td>
+  </tr>`
+
+const projectRow = ({ project, feedback, rating: rated }: Project): Html =>
+  html`<tr>
+    <th scope="row"><bdi>${project}</bdi></th>
+    <td>${number(feedback)}</td>
+    <td>${rating(rated)}</td>
+  </tr>`
 
 const opened = (examples: readonly Example[]): Html =>
   examples.length === 0

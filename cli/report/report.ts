@@ -12,6 +12,8 @@ export type Report = {
   readonly topics: readonly Topic[]
   readonly news: readonly News[]
   readonly accounts: readonly Account[]
+  readonly sources: readonly Source[]
+  readonly projects: readonly Project[]
 }
 
 export type Period = { readonly before: Date; readonly since: Date; readonly until: Date; readonly unit: Unit }
@@ -35,6 +37,8 @@ export type Topic = {
   accounts: number
   /** The sum over these accounts, each counted once. */
   contractValue: number | null
+  /** The feedback of each step of the report. */
+  steps: number[]
   examples: Example[]
 }
 /** Feedback of the last seven days, and the weekly mean of the eight weeks before. */
@@ -47,6 +51,10 @@ export type Account = {
   ratingBefore: number | null
   tags: string[]
 }
+/** The highest rating of a source tells its scale: CSAT up to 5, NPS above. */
+export type Source = { source: string; ratings: number; csat: number | null; nps: number | null }
+export type Project = { project: string; feedback: number; rating: number | null }
+
 const DAY_MS = 86_400_000
 const MOST_DAYS = 35
 const MOST_WEEKS_IN_DAYS = 400

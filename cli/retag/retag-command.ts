@@ -32,6 +32,7 @@ await runCommand({
       label: 'Tagging again',
       total: feedback + conversation,
       output: process.stdout,
+      now: Date.now,
     })
     if ((await queues.tagging.getWorkersCount()) === 0) bar.note('waits for a worker: npm run worker')
     const { kept, failed } = await retag({ sql, queues }, wanted, bar.set)

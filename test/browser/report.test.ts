@@ -40,6 +40,7 @@ const full = (): Report => {
       rating: 1 + (at % 5),
       accounts: 500 - at,
       contractValue: 1_000_000 * at,
+      steps: Array.from({ length: WEEKS }, (_step, week) => week * at),
       examples,
     })),
     news: [{ tag: text, feedback: 40, weeklyBefore: 0.5, rating: 1.2, examples }],
@@ -51,6 +52,8 @@ const full = (): Report => {
       ratingBefore: 4,
       tags: ['one', 'another', 'firmware update'],
     })),
+    sources: twelve.map((at) => ({ source: `source ${at}`, ratings: 100, csat: 50, nps: null })),
+    projects: twelve.map((at) => ({ project: `Project ${at}`, feedback: 100, rating: 3 })),
   }
 }
 

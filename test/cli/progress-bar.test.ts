@@ -34,3 +34,17 @@ test('elsewhere the progress bar writes plain lines, each note once', () => {
   bar.end()
   assert.deepEqual(written, ['Feedback: waiting 3 s\n', 'Feedback: 2/2\n'])
 })
+
+test('with a clock the progress bar shows the rate and the remaining time', () => {
+  const { written, output } = captured(true)
+  let clock = 0
+  const bar = startProgressBar({ label: 'Feedback', total: 1_000, output, now: () => clock })
+  clock = 2_000
+  bar.set(100)
+  bar.set(1_000)
+  bar.end()
+  const shown = written.map((text) => text.replace('\u001b[K', '').trimEnd())
+  assert.match(shown[0] ?? '', / 0\/1000$/)
+  assert.match(shown[1] ?? '', / 100\/1000 {2}50\/s, 0:18 left$/)
+  assert.match(shown[3] ?? '', / 1000\/1000 {2}500\/s$/)
+})

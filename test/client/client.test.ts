@@ -165,6 +165,16 @@ describe('the client', () => {
     assert.ok(away.cause instanceof Error)
   })
 
+  it('ends after its attempts, and an answer 429 or 503 uses up none', async () => {
+    const trying = createClient({ url: between.url, token: service.accessToken, attempts: 2 })
+    between.refuse(503, 500, 429)
+    await trying.createFeedback({ description: 'x' })
+    const seen = between.seen.length
+    between.refuse(500, 503, 502)
+    assert.equal((await refused(trying.createFeedback({ description: 'x' }))).status, 502)
+    assert.equal(between.seen.length - seen, 3)
+  })
+
   it('does not wait for a service whose certificate it does not trust', async () => {
     const { certificate: cert, key } = makeAuthority().issueFor('127.0.0.1')
     const server = createServer({ cert, key }, (_request, answer) => void answer.end('{}'))

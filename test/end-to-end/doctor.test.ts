@@ -10,6 +10,9 @@ import { Redis } from 'ioredis'
 import { startRedis } from '../../cli/start/embedded/redis-server.ts'
 import type { EmbeddedServer } from '../../cli/start/embedded/server.ts'
 import { writeServiceFile } from '../../runtime/service-file.ts'
+import { workspaceKeys } from '../../queue/keys.ts'
+import { feedbackBody, inject } from '../support/below-the-ingress.ts'
+import { holdWork, resumeWork } from '../support/hold-work.ts'
 import { DEAD_PROXY } from '../support/service-process.ts'
 import { until } from '../support/until.ts'
 import { runCommand } from '../support/command.ts'
@@ -78,6 +81,7 @@ describe('the doctor', () => {
     const { code, stdout } = await runCommand({ environment: { ...DEAD_PROXY, DATA_DIR: folder } }, PROGRAM)
     assert.equal(code, 0, stdout)
     for (const pattern of [
+      /^well +Runs on (?:Bun|Deno) /m,
       /^(?:well|warning) +\d+ MiB are free in DATA_DIR/m,
       /^well +The API at http:\/\/127\.0\.0\.1:\d+ is ready/m,
       /^well +Postgres \d+/m,
@@ -107,6 +111,16 @@ describe('the doctor', () => {
         wrong.some((line) => line.includes(name)),
         name,
       )
+  })
+
+  it('hides no other finding because of one bad setting', async () => {
+    const bad = { MAX_BACKLOG: 'many', PORT: 'x', HASH_KEY: 'abc', READS_DATABASE_URL: 'x' }
+    const { wrong, stdout } = await run(bad)
+    assert.equal(wrong.length, Object.keys(bad).length, stdout)
+    for (const pattern of [/^well +Postgres \d+/m, /^well +No submission is dead/m, /^well +\d+ jobs wait/m])
+      assert.match(stdout, pattern)
+    assert.match((await run({ DATABASE_SCHEMA: 'A-B' })).stdout, /^well +Redis \d+/m)
+    assert.match((await run({ REDIS_PREFIX: 'A B' })).stdout, /^well +Postgres \d+/m)
   })
 
   it('reports servers that are away, and shows no password', async () => {
@@ -194,14 +208,31 @@ describe('the doctor', () => {
     }
   })
 
-  it('reports a port that another program has', async () => {
+  it('reports logs that a worker has left, and submissions in quarantine', async () => {
+    const { queues, redisPrefix, workspaceId } = service
+    const { state } = workspaceKeys(redisPrefix, workspaceId)
+    await holdWork(queues)
+    try {
+      await inject(service, queues, { body: feedbackBody('left') })
+      await service.redis.hset(state, { holder: 'gone', until: Date.now() - 60_000, deaths: 2 })
+      const { stdout } = await run()
+      assert.match(stdout, /^warning +In 1 workspaces a worker ended while it applied submissions/m)
+      assert.match(stdout, /^warning +In 1 workspaces a submission is suspected of ending workers/m)
+    } finally {
+      await service.redis.hdel(state, 'holder', 'until', 'deaths')
+      await resumeWork(queues)
+    }
+  })
+
+  it('reports ports that another program has', async () => {
     const server = createServer((_request, response) => void response.end('something else'))
     await once(server.listen(0, '127.0.0.1'), 'listening')
     const port = String((server.address() as AddressInfo).port)
     try {
-      const { code, wrong } = await run({ PORT: port })
+      const { code, wrong } = await run({ PORT: port, WORKER_PORT: port })
       assert.equal(code, 1)
       assert.ok(wrong.some((line) => line.includes('Another program listens at ') && line.includes(`:${port}`)))
+      assert.ok(wrong.some((line) => line.includes(`WORKER_PORT ${port} on 127.0.0.1 is taken`)))
     } finally {
       server.close()
     }

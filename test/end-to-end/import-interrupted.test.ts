@@ -19,6 +19,8 @@ const SLOW_MS = 60_000
 /** More rows than the import sends before a kill arrives. */
 const ROWS = 1_500
 const SOME = 20
+/** So many times the service asks for time. */
+const PUT_OFF = 3
 
 describe('an import that is interrupted', () => {
   const folder = temporaryDirectory()
@@ -64,6 +66,31 @@ describe('an import that is interrupted', () => {
       await ended
       assert.equal(child.exitCode, 1)
       assert.match(printed, /^0 accepted; 0 refused\.\nStopped: 2 records are left\./m)
+    } finally {
+      stop()
+    }
+  })
+
+  it('waits for records that are put off, and gives up one that fails six times', { timeout: SLOW_MS }, async () => {
+    const path = join(folder, 'faulty.csv')
+    writeFileSync(path, 'description\nFaulty\nLate\n')
+    let batches = 0
+    const { url, stop } = await serveHttp((request, response, received) => {
+      if (request.method === 'GET') return response.writeHead(404).end()
+      const { items } = JSON.parse(received.toString()) as { items: { body: { description: string } }[] }
+      batches++
+      const late = batches <= PUT_OFF ? { status: 429, retryAfter: 1 } : { status: 201 }
+      const results = items.map(({ body }) => (body.description === 'Late' ? late : { status: 500 }))
+      return response.end(
+        JSON.stringify({ results: results.map((result) => ({ ...result, body: { error: 'fault' } })) }),
+      )
+    })
+    try {
+      const words = [path, '--url', url, '--token', 'any']
+      const { stdout, stderr } = await runCommand(service, PROGRAM, ...words)
+      assert.match(stdout, /^1 accepted; 1 refused\./m, stderr)
+      assert.match(stdout, /line 2: 500: fault/)
+      assert.equal(batches, PUT_OFF + 6)
     } finally {
       stop()
     }

@@ -57,6 +57,7 @@ describe('the import of a file', () => {
     assert.equal(code, 1, stdout + stderr)
     assert.match(stdout, /Stars +→ {2}rating/)
     assert.match(stdout, /^300 accepted; 3 refused\.$/m)
+    assert.match(stdout, /^feedback: 302\/302 {2}[\d.]+\/s$/m)
     const first = 2 + 300 + 100
     const listed = [`${first}: rating must be a number`, `${first + 1}: the row has 5 columns, the header 4`]
     for (const line of [...listed, `${first + 2}: description is required`])
@@ -89,8 +90,8 @@ describe('the import of a file', () => {
 
   it('shows refusals in a dry run, and sends nothing', async () => {
     const tags = Array.from({ length: 101 }, (_, at) => `t${at}`).join()
-    const path = fileOf('dry.csv', `description,rating,source,tags\nGood,1,dry,\nBad,x,dry,\nMuch,1,dry,"${tags}"\n`)
-    const { code, stdout } = await run(path, '--dry-run')
+    const path = fileOf('dry.csv', `description,rating,source,tags\nGood,top,dry,\nBad,x,dry,\nMuch,1,dry,"${tags}"\n`)
+    const { code, stdout } = await run(path, '--map-value', 'rating', 'top=5', '--dry-run')
     assert.equal(code, 1)
     assert.match(
       stdout,
@@ -141,10 +142,17 @@ describe('the import of a file', () => {
     await once(tlsServer.listen(0, '127.0.0.1'), 'listening')
     const tls = tlsServer.address() as AddressInfo
     const cases: [words: string[], says: RegExp][] = [
-      [[path, '--url', service.urls[0]!, '--token', 'wrong-token-0000000'], /^401: .*Check --url and --token/],
+      [
+        [path, '--url', service.urls[0]!, '--token', 'wrong-token-0000000'],
+        /^401: .*The token is not valid: set FEEDBACK_TOKEN \(or --token\)/,
+      ],
       [
         [path, '--url', `${service.urls[0]!}/elsewhere`, '--token', service.accessToken],
-        /^404: .*Check --url and --token/,
+        /^404: .*The address is not that of the service: correct FEEDBACK_URL \(or --url\)/,
+      ],
+      [
+        [path, '--url', service.urls[0]!, '--token', service.readToken],
+        /^403: .*The token lacks the permission: set FEEDBACK_TOKEN \(or --token\)/,
       ],
       [[path, '--url', 'feedback', '--token', service.accessToken], /must be an address/],
       [[join(folder, 'none.csv')], /There is no file .*none\.csv/],

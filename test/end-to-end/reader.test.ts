@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import process from 'node:process'
 import { after, before, describe, it } from 'node:test'
 import postgres from 'postgres'
@@ -12,6 +13,7 @@ import { runCommand } from '../support/command.ts'
 import { readmeScripts } from '../support/readme-commands.ts'
 import type { Service } from '../support/service.ts'
 import { operatedService } from '../support/shared-service.ts'
+import { temporaryDirectory } from '../support/temporary-directory.ts'
 import { until } from '../support/until.ts'
 
 const QUERIES = readmeScripts(readFileSync(new URL('../../docs/queries.md', import.meta.url), 'utf8'), 'sql')
@@ -36,7 +38,9 @@ const refusal = async (running: Promise<unknown>): Promise<string | undefined> =
 
 describe('the role of readers', () => {
   const role = `reader_${randomBytes(4).toString('hex')}`
+  const directory = temporaryDirectory()
   let service: Service
+  let readerUrl: string
   let reader: Sql
   before(async () => {
     // The queries are about the first workspace.
@@ -59,7 +63,8 @@ describe('the role of readers', () => {
     const url = new URL(service.environment['DATABASE_URL']!)
     url.username = role
     url.password = stdout.trim()
-    reader = postgres(url.href, { max: 1, onnotice: () => {} })
+    readerUrl = url.href
+    reader = postgres(readerUrl, { max: 1, onnotice: () => {} })
   })
   after(async () => {
     await reader?.end({ timeout: 5 })
@@ -74,6 +79,17 @@ describe('the role of readers', () => {
       assert.notEqual((await reader.unsafe(query)).length, 0)
     })
   }
+
+  it('is enough for npm run export', async () => {
+    const out = join(directory, 'feedback.ndjson')
+    const asReader = { environment: { ...service.environment, DATABASE_URL: readerUrl } }
+    const words = ['--format', 'ndjson', '--out', out]
+    const { code, stdout, stderr } = await runCommand(asReader, 'cli/export/export-command.ts', ...words)
+    assert.equal(code, 0, stderr)
+    const records = Number(/(\d+) records/.exec(stdout)?.[1])
+    assert.ok(records >= FEEDBACK)
+    assert.equal(readFileSync(out, 'utf8').trimEnd().split('\n').length, records)
+  })
 
   it('reads only these tables: no tokens, no dead submissions, no internal tables', async () => {
     const tables = await service.sql<{ name: string; schema: string }[]>`

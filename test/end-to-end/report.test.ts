@@ -27,7 +27,13 @@ describe('npm run report', () => {
     asReader = { environment: { ...service.environment, DATABASE_URL: url.href } }
     const account = { name: 'Acme', contractValue: 5_000 }
     for (let day = 1; day <= 6; day++) {
-      const body = { rating: 1, tags: ['battery drain', HOSTILE], account, contact: { email: `p${day}@acme.example` } }
+      const body = {
+        project: { name: 'Mobile' },
+        rating: 1,
+        tags: ['battery drain', HOSTILE],
+        account,
+        contact: { email: `p${day}@acme.example` },
+      }
       await service.submit('/feedbacks', { ...body, description: `${HOSTILE} no ${day}`, createdAt: daysAgo(day) })
     }
     await service.submit('/feedbacks', { description: 'Fine', rating: 5, tags: ['praise'], createdAt: daysAgo(40) })
@@ -61,6 +67,10 @@ describe('npm run report', () => {
     const page = await report()
     for (const shown of ['battery drain', 'praise', 'Acme', '5,000', 'Examples', 'New in the last seven days'])
       assert.ok(page.includes(shown), shown)
+    assert.match(page, /Feedback over time: (?:0, )*1(?:, 0)*"/, 'praise')
+    // One of seven ratings is 4 or 5.
+    assert.match(page, /<bdi>API<\/bdi><\/th>\s*<td>7<\/td>\s*<td>14 %<\/td>/)
+    assert.match(page, /<bdi>Mobile<\/bdi><\/th>\s*<td>6<\/td>\s*<td>1\.0<\/td>/)
     assert.ok(page.includes('&lt;script&gt;alert(1)&lt;/script&gt; no 1'))
     assert.ok(!page.includes('<script'))
     assert.ok(!page.includes('ancient'))

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { checkRuntime } from '../../../cli/doctor/check-machine.ts'
 import { describeFinding, judgeClock, warning } from '../../../cli/doctor/finding.ts'
 
 describe('findings', () => {
@@ -10,6 +11,13 @@ describe('findings', () => {
     assert.equal(at(1_500, 2_000).level, 'well')
     assert.equal(at(-90_000, 10).level, 'trouble')
     assert.match(at(-90_000, 10).what, /90005 ms behind/)
+  })
+
+  it('about the runtime compare versions as numbers', () => {
+    assert.equal(checkRuntime({ bun: '1.4.5' }, { bun: '1.10.0' }).level, 'well')
+    assert.equal(checkRuntime({ bun: '1.4.5' }, { bun: '1.4.4' }).level, 'attention')
+    assert.equal(checkRuntime({ deno: '2.9.6' }, { deno: '2.9.6' }).level, 'well')
+    assert.equal(checkRuntime({}, { node: '24.0.0' }).level, 'trouble')
   })
 
   it('say what to do', () => {

@@ -14,7 +14,7 @@ const quoted = (text: string): string => `"${text.replaceAll('"', '""')}"`
 
 /** The encodings that the import recognises. */
 const written = (text: string, encoding: string): Uint8Array => {
-  const wide = Buffer.from(`\ufeff${text}`, 'utf16le')
+  const wide = Buffer.from(text, 'utf16le')
   switch (encoding) {
     case 'utf-16le':
       return wide

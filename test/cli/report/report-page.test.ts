@@ -35,9 +35,13 @@ const reportOf = (text: string): Report => {
       { begin: SINCE, feedback: 12, rating: 2.5 },
       { begin: UNTIL, feedback: 0, rating: null },
     ],
-    topics: [{ tag: text, feedback: 12, before: 0, rating: null, accounts: 1, contractValue: null, examples }],
+    topics: [
+      { tag: text, feedback: 12, before: 0, rating: null, accounts: 1, contractValue: null, steps: [12, 0], examples },
+    ],
     news: [{ tag: text, feedback: 12, weeklyBefore: 0, rating: 1, examples }],
     accounts: [{ name: text, contractValue: 12_000, feedback: 12, rating: 1, ratingBefore: 4, tags: [text] }],
+    sources: [{ source: text, ratings: 12, csat: 50, nps: null }],
+    projects: [{ project: text, feedback: 12, rating: 3 }],
   }
 }
 
@@ -96,11 +100,13 @@ describe('the page of a report', () => {
     assert.match(page, /<details><summary>Examples<\/summary>/)
     assert.match(page, /<title>week of 2026-01-05: 12 feedback, rated 2\.5<\/title>/)
     assert.match(page, /1\.0 ↓/)
+    assert.match(page, /50 %/)
+    assert.match(page, /aria-label="Feedback over time: 12, 0"/)
   })
 
   it('is a page even without feedback', () => {
     const nothing = { feedback: 0, contacts: 0, accounts: 0, rating: null }
-    const empty = { steps: [], topics: [], news: [], accounts: [] }
+    const empty = { steps: [], topics: [], news: [], accounts: [], sources: [], projects: [] }
     const page = reportPage({ ...reportOf('x'), ...empty, now: nothing, before: nothing }, STYLE, UNTIL).html
     assert.doesNotMatch(page, /NaN|Infinity|undefined|null/)
   })
