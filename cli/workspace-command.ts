@@ -38,7 +38,7 @@ const remove = async (
   })
   bar?.end()
   print(`deleted ${name}, with ${rows} rows and ${keys} keys in Redis`)
-  print(`To look for remains: npm run purge:verify -- --text ${id}`)
+  print(`To check that no data is left: npm run purge:verify -- --workspace ${id}`)
 }
 
 const nameOf = (word: string | undefined): string => {

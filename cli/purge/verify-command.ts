@@ -1,15 +1,19 @@
+import { asOwnId } from '../../contract/identity/keys.ts'
 import { keepsSnapshots } from '../../queue/redis/redis-condition.ts'
 import { serversOf } from '../../queue/redis/redis-servers.ts'
-import { CommandError, print, runCommand } from '../run-command.ts'
+import { type CommandContext, CommandError, print, runCommand } from '../run-command.ts'
 import { residueInPostgres } from './residue-in-postgres.ts'
 import { residueInRedis } from './residue-in-redis.ts'
+import { residueOfWorkspace } from './residue-of-workspace.ts'
 import { soughtOf } from './text-search.ts'
 
 const USAGE = `usage: npm run purge:verify -- [--id TEXT]… [--email TEXT]… [--text TEXT]…
+       npm run purge:verify -- --workspace ID
 
 Searches Postgres and Redis for these strings, in upper or lower case and in the form of JSON: every column of every table,
 planner statistics and statements; names and values of every key, and the slow log.
 Prints the places of each string and the number of rows or keys that contain it, never the content.
+With the id of a deleted workspace it counts the rows and keys that belong to it.
 Exit code 0: no string is found. 1: a string is found, or the command failed.`
 
 const OPTIONS = ['id', 'email', 'text'] as const
@@ -19,13 +23,31 @@ const SNAPSHOTS = 'not searched: snapshots of Redis (docs/operate.md, "Redis")'
 
 const rows = (count: number): string => (count === 1 ? '1 row' : `${count} rows`)
 
+const verifyWorkspace = async ({ sql, openRedis }: Pick<CommandContext, 'sql' | 'openRedis'>, word: string) => {
+  const workspaceId = asOwnId(word)
+  if (workspaceId === undefined)
+    throw new CommandError('The id of a workspace must be a UUID, as npm run workspace -- list and -- delete print it.')
+  const { rows: found, keys } = await residueOfWorkspace({ sql, ...(await openRedis()) }, workspaceId)
+  const lines = found.map(({ table, count }) => `  ${table}: ${rows(count)}`)
+  if (keys > 0) lines.push(`  Redis: ${keys}`)
+  print(lines.length === 0 ? 'workspace: found nowhere' : 'workspace:')
+  for (const line of lines) print(line)
+  if (lines.length > 0) throw new CommandError('Data of the workspace was found, in the places above.')
+}
+
 await runCommand({
   usage: USAGE,
+  options: ['workspace'],
   lists: OPTIONS,
-  run: async ({ sql, valuesOf, openRedis }) => {
+  run: async ({ sql, values, valuesOf, openRedis }) => {
     const given = OPTIONS.flatMap((option) =>
       valuesOf(option).map((text, index) => ({ label: `${option} ${index + 1}`, text: text.trim() })),
     )
+    const workspace = values['workspace']
+    if (workspace !== undefined) {
+      if (given.length > 0) throw new CommandError(USAGE)
+      return verifyWorkspace({ sql, openRedis }, workspace)
+    }
     const sought = soughtOf(given.map(({ text }) => text))
     if (given.length === 0) throw new CommandError(USAGE)
     if (given.some(({ text }) => !sought.some((one) => one.text === text))) {

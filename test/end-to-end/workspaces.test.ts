@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { after, before, describe, it } from 'node:test'
 import type { QueueName } from '../../contract/jobs.ts'
-import { beginDeletion } from '../../db/workspaces/delete-workspace.ts'
-import { feedbackBody, injectDead } from '../support/below-the-ingress.ts'
+import { makeToken } from '../../contract/token-format.ts'
+import { addToken } from '../../db/tokens.ts'
+import { createWorkspace } from '../../db/workspaces/workspaces.ts'
+import { feedbackBody, inject } from '../support/below-the-ingress.ts'
 import { type CommandResult, runCommand } from '../support/command.ts'
 import { holdWork, resumeWork } from '../support/hold-work.ts'
-import { ownWorkspace } from '../support/own-workspace.ts'
+import { spawnProgram } from '../support/service-process.ts'
 import { requestsTo } from '../support/service.ts'
 import { type SharedService, sharedService } from '../support/shared-service.ts'
 import { findTraces } from '../support/traces.ts'
@@ -31,20 +34,24 @@ describe('npm run workspace -- delete', () => {
     return stdout
   }
   const make = async (name: string): Promise<{ id: string; token: string }> => {
-    const { workspaceId: id, adminToken: token } = await ownWorkspace({ sql: service.all, urls: service.urls }, name)
+    const { id } = (await createWorkspace(service.all, name))!
+    const token = makeToken()
+    await addToken(service.all, { token, workspace: name, scopes: ['admin'], expiresAt: null })
     return { id, token }
   }
   const isGone = async (id: string): Promise<void> => {
-    const remains = (await verify('--text', id)).stdout.split('\n').filter((line) => /^ {2}\S/.test(line))
-    // Finished jobs name the workspace for an hour. Its own keys have its id in braces.
-    assert.deepEqual(
-      remains.filter((line) => !line.startsWith('  Redis ') || line.includes('*}')),
-      ['  deleted_workspace.id: 1 row'],
-    )
+    assert.match(await succeed(verify('--workspace', id)), /^workspace: found nowhere$/m)
   }
   const countOf = (name: QueueName): Promise<number> => service.queues[name].count()
-  const die = (workspaceId: string, text: string): Promise<string> =>
-    injectDead({ ...service, workspaceId }, service.queues, { body: feedbackBody(`${text} \u0000`) })
+  const die = async (workspaceId: string, text: string): Promise<string> => {
+    const body = feedbackBody(`${text} \u0000`)
+    const { submissionId } = await inject({ ...service, workspaceId }, service.queues, { body })
+    await until(`${submissionId} is dead`, async () => {
+      const { count } = await service.all`select from dead_submission where id = ${submissionId}`
+      return count === 1
+    })
+    return submissionId
+  }
 
   it('removes stored, waiting, dead and replayed submissions, and leaves another workspace unchanged', async () => {
     const { id, token } = await make('leaving')
@@ -63,10 +70,13 @@ describe('npm run workspace -- delete', () => {
     }
     const purging = service.post('/contacts/purge', { id: 'left-1' }, { token })
 
+    const found = await verify('--workspace', id)
+    assert.equal(found.code, 1)
+    assert.match(found.stdout, /^workspace:\n(?: {2}\w+: \d+ rows?\n)+ {2}Redis: \d+\n/)
     const printed = await succeed(command('delete', 'leaving', '--yes'))
     const [, total] = /^Deleting: (\d+)\/\1\b/m.exec(printed)!
     assert.match(printed, new RegExp(`^deleted leaving, with ${total} rows and \\d+ keys in Redis$`, 'm'))
-    assert.match(printed, new RegExp(`purge:verify -- --text ${id}$`, 'm'))
+    assert.match(printed, new RegExp(`purge:verify -- --workspace ${id}$`, 'm'))
     await isGone(id)
     await purging
     await resumeWork(service.queues)
@@ -84,16 +94,36 @@ describe('npm run workspace -- delete', () => {
   it('continues when it is run again after a kill; until then the list shows it, and the name is taken', async () => {
     const { id, token } = await make('half')
     for (let stored = 0; stored < 3; stored++) await service.submit('/feedbacks', { description: 'x' }, { token })
-    // A killed command has committed only this.
-    await beginDeletion(service.all, id)
+    const holder = await service.all.reserve()
+    await holder`begin`
+    await holder`select from submission where workspace_id = ${id} for update`
+    const [held] = await holder<{ pid: number }[]>`select pg_backend_pid() as pid`
+    const child = spawnProgram(COMMAND, ['delete', 'half', '--yes'], { ...service.environment })
+    await until('the deletion is half done', async () => {
+      const blocked = await service.all`select from pg_stat_activity where ${held!.pid} = any (pg_blocking_pids(pid))`
+      return blocked.count > 0
+    })
+    const ended = once(child, 'exit')
+    child.kill('SIGKILL')
+    await ended
+    await holder`rollback`
+    holder.release()
+
     assert.match(await succeed(command('list')), /^\S+ {2}\S+ {2}half {2}\(being deleted: run delete again\)$/m)
     assert.match((await command('create', 'half')).stderr, /being deleted/)
     const more = await runCommand(service, 'cli/token-command.ts', 'create', '--workspace', 'half', '--scope', 'submit')
     assert.equal(more.code, 1)
-    assert.match((await verify('--text', id)).stdout, /^ {2}workspace\.id: 1 row$/m)
+    assert.equal((await verify('--workspace', id)).code, 1)
     await succeed(command('delete', 'half', '--yes'))
     await isGone(id)
     assert.equal((await command('delete', 'half', '--yes')).code, 1)
+
     await succeed(command('create', 'half'))
+    const [again] = await service.all<{ id: string }[]>`select id from workspace where name = 'half'`
+    assert.notEqual(again!.id, id)
+    const [own, unknown] = [makeToken(), token]
+    await addToken(service.all, { token: own, workspace: 'half', scopes: ['submit'], expiresAt: null })
+    await service.submit('/feedbacks', { description: 'again' }, { token: own })
+    assert.equal((await service.post('/feedbacks', { description: 'x' }, { token: unknown })).status, 401)
   })
 })

@@ -1,0 +1,33 @@
+import type { Sql } from '../../db/connection/postgres.ts'
+import type { RedisClient } from '../../queue/redis/connect-redis.ts'
+import { workspaceKeys } from '../../queue/keys.ts'
+import { scanKeys } from '../../queue/redis/redis-servers.ts'
+
+const KEYS_AT_ONCE = 1_000
+
+/** Counts the rows of each table and the keys in Redis that belong to a workspace. */
+export const residueOfWorkspace = async (
+  { sql, redis, prefix }: { sql: Sql; redis: RedisClient; prefix: string },
+  workspaceId: string,
+): Promise<{ rows: { table: string; count: number }[]; keys: number }> => {
+  const names = new Set<string>()
+  for await (const found of scanKeys(redis, { match: workspaceKeys(prefix, workspaceId).every, count: KEYS_AT_ONCE })) {
+    for (const name of found) names.add(name)
+  }
+  const rows: { table: string; count: number }[] = []
+  for (const { table, column } of await readOwnedTables(sql)) {
+    const [row] = await sql<[{ count: number }]>`
+      select count(*)::float8 as count from ${sql(table)} where ${sql(column)} = ${workspaceId}`
+    if (row.count > 0) rows.push({ table, count: row.count })
+  }
+  return { rows, keys: names.size }
+}
+
+/** Every table with a column for the workspace, and the table of workspaces itself. */
+const readOwnedTables = (sql: Sql): Promise<{ table: string; column: string }[]> =>
+  sql<{ table: string; column: string }[]>`
+    select c.relname as table, a.attname as column
+    from pg_class as c join pg_attribute as a on a.attrelid = c.oid and not a.attisdropped
+    where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
+      and (a.attname = 'workspace_id' or (c.relname = 'workspace' and a.attname = 'id'))
+    order by c.relname`.execute()
