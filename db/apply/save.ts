@@ -47,6 +47,8 @@ export type Changes = {
   email: Row<{ email: string; contact: string; number: number; claimed: boolean }>[]
   email_gone: Row<{ email: string; contact: string }>[]
   project: Row<{ id: string; name: string; first_number: number }>[]
+  /** A tag that feedback of the stride carries; `uses`: how many. */
+  category: Row<{ title: string; uses: number }>[]
   feedback: Row<FeedbackRow>[]
   conversation: Row<ConversationRow>[]
   conversation_touched: Row<{ id: string; latest_version?: string | undefined }>[]
@@ -118,6 +120,7 @@ const TABLES = [
   'email',
   'email_gone',
   'project',
+  'category',
   'feedback',
   'conversation',
   'conversation_touched',
@@ -136,6 +139,7 @@ const FEED_TABLES = [
   'account',
   'contact',
   'project',
+  'category',
   'feedback',
   'conversation',
   'conversation_touched',

@@ -1,35 +1,29 @@
 -- The parts of `save` for feedback, conversations and messages. They plan under its settings.
 
--- Inserts or replaces feedback. Counts its tags, and takes back those of the form that it replaces.
--- What the replaced form waited for and the share of its text are removed. former_tags: those of
--- forms that the stride has replaced already. Before a failover, they may have been stored, and a
--- consumer of the feed has seen their categories. first_number stays.
+-- Inserts or replaces feedback. Of each form that it replaces, the counts of the tags, the share of
+-- the text and the unresolved references are removed. former_tags: those of forms that the stride
+-- has replaced already. Before a failover, they may have been stored, and a consumer has seen their
+-- categories. first_number stays.
 create or replace function save_feedback(ws uuid[], ends bigint[], records jsonb) returns void
   language plpgsql as $$
 declare
   place integer;
-  given text[];
   gone text[];
   replaced uuid[];
 begin
-  for place, given, gone, replaced in
-    select r.w, array_agg(t.title) filter (where t.is_given), array_agg(t.title) filter (where not t.is_given),
-      array_agg(distinct f.id) filter (where f.id is not null)
-    from jsonb_to_recordset(records) as r (w integer, id uuid, tags text[], former_tags text[])
+  for place, gone, replaced in
+    select r.w, array_agg(t.title) filter (where t.title is not null), array_agg(distinct f.id) filter (where f.id is not null)
+    from jsonb_to_recordset(records) as r (w integer, id uuid, former_tags text[])
     left join lateral (
       select x.id, x.tags from feedback as x where x.workspace_id = ws[r.w] and x.id = r.id limit 1
     ) as f on true
-    left join lateral (
-      select title, true from unnest(r.tags || r.former_tags) as title
-      union all
-      select title, false from unnest(f.tags || r.former_tags) as title
-    ) as t (title, is_given) on true
+    left join lateral unnest(f.tags || r.former_tags) as t (title) on true
+    where f.id is not null or r.former_tags is not null
     group by r.w
   loop
-    perform count_tags(ws[place], coalesce(given, '{}'), coalesce(gone, '{}'));
-    continue when replaced is null;
-    perform forget_unresolved(ws[place], replaced);
-    perform forget_shares(ws[place], replaced);
+    perform count_tags(ws[place], '{}', coalesce(gone, '{}'));
+    perform forget_unresolved(ws[place], coalesce(replaced, '{}'));
+    perform forget_shares(ws[place], coalesce(replaced, '{}'));
   end loop;
   insert into feedback as f (
     workspace_id, id, description, title, is_transcript, tags, tags_generated, rating, source, source_id, source_data,

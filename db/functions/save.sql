@@ -16,7 +16,8 @@ create or replace function save(
   ws uuid[], waits boolean, g_progress jsonb,
   g_account jsonb, g_account_gone jsonb, g_account_alias jsonb, g_account_key jsonb, g_domain jsonb, g_account_name jsonb,
   g_contact jsonb, g_contact_gone jsonb, g_contact_alias jsonb, g_contact_key jsonb, g_email jsonb, g_email_gone jsonb,
-  g_project jsonb, g_feedback jsonb, g_conversation jsonb, g_conversation_touched jsonb, g_conversation_contact jsonb,
+  g_project jsonb, g_category jsonb, g_feedback jsonb, g_conversation jsonb, g_conversation_touched jsonb,
+  g_conversation_contact jsonb,
   g_message jsonb, g_resolved jsonb, g_unresolved jsonb, g_receipt jsonb
 ) returns table (kind text, w integer)
   language plpgsql
@@ -51,6 +52,13 @@ begin
     from jsonb_to_recordset(g_project) as r (w integer, id uuid, name text, first_number bigint, later integer);
   end if;
 
+  if g_category is not null then
+    insert into feedback_category as c (workspace_id, id, title, uses, change_position)
+    select ws[r.w], category_id(ws[r.w], r.title), r.title, r.uses, ends[r.w] - r.later
+    from jsonb_to_recordset(g_category) as r (w integer, title text, uses integer, later integer)
+    order by ws[r.w], category_id(ws[r.w], r.title)
+    on conflict (workspace_id, id) do update set uses = c.uses + excluded.uses;
+  end if;
   if g_feedback is not null then perform save_feedback(ws, ends, g_feedback); end if;
   if coalesce(g_conversation, g_conversation_touched) is not null then
     known := save_conversations(ws, ends, g_conversation, g_conversation_touched, g_conversation_contact);

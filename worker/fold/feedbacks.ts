@@ -121,6 +121,7 @@ export class Feedbacks {
   }
 
   writeTo(changes: Changes, w: number): void {
+    this.#writeCategories(changes, w)
     for (const [id, { submission, contact, account, project, firstNumber, formerTags }] of this.#feedbacks) {
       const { body, number } = submission
       if (contact.awaits !== null) changes.unresolved.push({ w, key: contact.awaits, slot: 'c', record: id })
@@ -145,6 +146,15 @@ export class Feedbacks {
         first_number: firstNumber,
       })
     }
+  }
+
+  /** Former tags count as well: `save` takes back those of each form that was replaced. */
+  #writeCategories(changes: Changes, w: number): void {
+    const uses = new Map<string, number>()
+    for (const { submission, formerTags } of this.#feedbacks.values())
+      for (const title of [...(givenTags(submission.body.tags) ?? []), ...formerTags])
+        uses.set(title, (uses.get(title) ?? 0) + 1)
+    for (const [title, count] of uses) changes.category.push({ w, title, uses: count })
   }
 }
 
