@@ -30,7 +30,7 @@ export type Unavailable = {
     | 'redis-replicas'
     | 'redis-memory'
     | 'backlog'
-    | 'workspace-backlog'
+    | 'workspace-log-full'
     | 'bodies-in-hand'
     | 'postgres'
     | 'stores'
@@ -116,7 +116,7 @@ const UNAVAILABLE: Readonly<Record<Unavailable['why'], string>> = {
   'redis-replicas': 'Too few replicas have the submission yet. Nothing was confirmed; retry later with the same ids.',
   'redis-memory': 'The queue is nearly full. Nothing was accepted; retry later.',
   backlog: 'Too many submissions wait to be processed. Nothing was accepted; retry later.',
-  'workspace-backlog':
+  'workspace-log-full':
     'Too many submissions of this workspace wait to be processed. Nothing was accepted; retry later.',
   'bodies-in-hand':
     'This server is reading as many request bodies as it can hold. Nothing was accepted; retry later, with smaller bodies if possible.',

@@ -6,11 +6,10 @@ import type { JsonObject } from './json.ts'
 import { MAX_AMOUNT, MAX_IDENTIFIER_CHARACTERS, MAX_REPORTED_PROBLEMS } from './limits.ts'
 import { MISSING } from './check-body.ts'
 
-/**
- * The kinds of field that the interface knows. Every message says the expected form: it ends a
- * sentence that begins with the path and "must be". No message quotes the value. Metadata repeats
- * in JSON Schema the rule that a function checks; validation ignores it.
- */
+// The kinds of field that the interface knows. Every message but `MISSING` says the expected form:
+// it ends a sentence that begins with the path and "must be". No message quotes the value. Metadata
+// repeats in JSON Schema the rule that a function checks; validation ignores it.
+
 export const text = v.string('a string')
 export const flag = v.boolean('true or false')
 /** A field or an object with its description in the reference. */
@@ -24,8 +23,9 @@ export const unflattenFlag = (member: string) =>
       `that cannot be nested stays as it was, and so does a key that begins with \`$\`. Concerns \`${member}\`.`,
   )
 /**
- * A rating or a contract value within an open object, where one function checks all numbers. One
- * number near the end of double precision would make the sum or average of all rows infinite.
+ * A contract value inside an open object, or the base of `amount`. In open objects, `excesses`
+ * refuses numbers that a double does not keep, so this schema checks the bound alone. One number
+ * near the end of double precision would make the sum or average of all rows infinite.
  */
 export const openAmount = v.pipe(
   v.number('a number'),
@@ -87,7 +87,7 @@ export const externalId = v.pipe(
 export const list = <const Item extends v.GenericSchema>(item: Item, most: number, items: string) => {
   const array = v.array(item, 'an array')
   return v.pipe(
-    anyOf<v.InferInput<typeof array>>(),
+    anythingTypedAs<v.InferInput<typeof array>>(),
     v.check((value) => Array.isArray(value), 'an array'),
     v.rawTransform(({ dataset, addIssue }) => {
       const given = dataset.value as unknown[]
@@ -135,8 +135,8 @@ type ObjectRules = {
   /** Checks rules that involve several members. */
   readonly check?: (record: JsonObject) => Excess[]
   /**
-   * For a reference: at least one of these members must have a value, or the reference names
-   * nothing.
+   * For a reference: the members that can name it. `handling=strict` refuses a reference in which
+   * none of them has a value.
    */
   readonly named?: readonly string[]
 }
@@ -151,7 +151,7 @@ export const object = <const Entries extends v.ObjectEntries>(
   { description, free = [], check = () => [], named }: ObjectRules = {},
 ) =>
   v.pipe(
-    anyOf<v.InferInput<v.ObjectSchema<Entries, undefined>>>(),
+    anythingTypedAs<v.InferInput<v.ObjectSchema<Entries, undefined>>>(),
     v.check(isObject, 'an object'),
     v.object(entries, ofObject),
     v.rawCheck(({ dataset, addIssue }) => {
@@ -171,7 +171,7 @@ export const object = <const Entries extends v.ObjectEntries>(
  * Takes any value. Its input type is the one that the rest of the pipe expects, so that the
  * compiler checks bodies in code.
  */
-const anyOf = <Input>() => v.unknown() as unknown as v.GenericSchema<Input, unknown>
+const anythingTypedAs = <Input>() => v.unknown() as unknown as v.GenericSchema<Input, unknown>
 
 /** An object that keeps all members. Only the known members are checked. */
 export const openObject = <const Entries extends v.ObjectEntries>(known: Entries) => {

@@ -20,8 +20,8 @@ export type SettledTotals = { workspaceId: string } & Record<'applied' | 'supers
 
 /**
  * All accepted submissions of a workspace by state. A purge counts as queued until its records are
- * removed. `difference`: submissions that are neither queued nor settled; above 0 only while a save
- * is under way.
+ * removed. `difference`: submissions that are neither queued nor settled. It is below 0 for a
+ * moment while a worker applies submissions, and above 0 for a moment while a replay begins.
  */
 export type Ledger = LogTotals & Omit<SettledTotals, 'removing'> & { difference: number }
 

@@ -14,7 +14,7 @@ const STATES = {
   queued: 'waits to be applied, or is a purge whose records are being removed',
   applied: 'is stored',
   superseded: 'replayed after it was dead, and left without effect because a newer submission had replaced its record',
-  purged: 'removed before it was applied, by a purge or with its workspace',
+  purged: 'was dead, or waited to be replayed, when a purge of its contact removed it',
   dead: 'set aside with a reason; operators can have it processed again',
 }
 export type SubmissionState = keyof typeof STATES

@@ -1,4 +1,4 @@
-import { AGAINST_CROWDING, takesMostOf } from '../queue/jobs/workspace-loads.ts'
+import { AGAINST_CROWDING, describeCrowding } from '../queue/jobs/workspace-loads.ts'
 import { above, count, type Finding, lasts, POINTS_TO_LAST, when } from './finding.ts'
 import type { Point } from './point.ts'
 
@@ -112,7 +112,7 @@ const judgeCrowding = ({ crowding: by, workers, postgresUp }: Point): Finding[] 
         {
           level: 'attention',
           // No figures: a screen reader would read the text again at each change.
-          what: `The workspace ${by.name} ${takesMostOf(by)}, while others wait.`,
+          what: `The workspace ${by.name} ${describeCrowding(by)}, while others wait.`,
           remedy: AGAINST_CROWDING,
         },
       ]

@@ -142,7 +142,7 @@ const TURNED_AWAY = {
       'queue lacks replicas': unavailable('redis-replicas'),
       'queue nearly full': unavailable('redis-memory'),
       'too many submissions waiting': unavailable('backlog'),
-      'too many submissions of this workspace waiting': unavailable('workspace-backlog'),
+      'too many submissions of this workspace waiting': unavailable('workspace-log-full'),
       'too many bytes in hand': unavailable('bodies-in-hand'),
       'database away': unavailable('postgres'),
     },

@@ -13,7 +13,7 @@ export type Metrics = {
   count: IntakeDependencies['count']
   /** Counts an answered request and its time. `route` is the pattern of the route, not the path. */
   answered: (request: { method: string; route: string; status: number; seconds: number }) => void
-  /** Counts a call of an agent, and the records in its answer. */
+  /** Counts a call of an agent, and the records that its answer counts or shows. */
   called: (call: { workspaceId: string; tool: string; result: string; records: number }) => void
   /** The metrics in the text format of Prometheus. */
   render: () => Promise<string>
@@ -242,7 +242,7 @@ const tellLedgers = ({ gauge }: ProcessMetrics, ledgers: () => readonly Ledger[]
   gauge(
     {
       name: 'feedback_insights_ledger_difference',
-      help: 'Accepted less all states; not 0 while workers apply submissions, and after a loss of data.',
+      help: 'Accepted less all states; below 0 while workers apply submissions. Above 0 for long: data was lost.',
       labels: ['workspace'],
     },
     () => ledgers().map(({ workspaceId, difference }) => ({ labels: { workspace: workspaceId }, value: difference })),

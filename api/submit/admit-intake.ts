@@ -91,7 +91,7 @@ const resultOf = (
     case 'fresh':
       return admission
     case 'full':
-      return { refusal: { refused: 'unavailable', why: pressure ?? 'workspace-backlog' }, bucket: admission.bucket }
+      return { refusal: { refused: 'unavailable', why: pressure ?? 'workspace-log-full' }, bucket: admission.bucket }
     case 'unreplicated':
       return { refusal: { refused: 'unavailable', why: 'redis-replicas' }, bucket: admission.bucket }
     case 'rate-limited':

@@ -47,7 +47,7 @@ const manifestOf = ({ version, license }: Manifest): object => ({
   name: NAME,
   version,
   license,
-  description: 'Client of Feedback Insights: types and calls of all operations, repeated until they are accepted.',
+  description: 'Client of Feedback Insights: types and calls of all operations, with retries that count once.',
   type: 'module',
   exports: { types: './client.d.ts', default: './client.js' },
   bin: { 'feedback-insights-mcp': './mcp-command.js' },

@@ -1,4 +1,4 @@
-import { open, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import process from 'node:process'
 import * as v from 'valibot'
 import { readAllRecords, RECORD_TABLES, type RecordKind } from '../../db/reads/records.ts'
@@ -30,11 +30,20 @@ type ExportProgress = v.InferOutput<typeof progressFile>
 
 type Export = { workspaceId: string; kind: RecordKind; draft: string; progressPath: string }
 
-const readProgress = async ({ workspaceId, kind, progressPath }: Export): Promise<ExportProgress> => {
+/**
+ * Progress without its draft counts as none: an export may end between the rename of the draft and
+ * the removal of the progress.
+ */
+const readProgress = async ({ workspaceId, kind, draft, progressPath }: Export): Promise<ExportProgress> => {
   const begun = { workspaceId, kind, bytes: 0, records: 0 }
   const text = await readFile(progressPath, 'utf8').catch(() => 'null')
   const read = v.safeParse(progressFile, JSON.parse(text))
-  return read.success && read.output.workspaceId === workspaceId && read.output.kind === kind ? read.output : begun
+  if (!read.success || read.output.workspaceId !== workspaceId || read.output.kind !== kind) return begun
+  const size = await stat(draft).then(
+    (file) => file.size,
+    () => 0,
+  )
+  return size < read.output.bytes ? begun : read.output
 }
 
 const writeProgress = async (path: string, progress: ExportProgress): Promise<void> => {
@@ -108,9 +117,10 @@ await runCommand({
     try {
       const records = await writeDraft(context, of)
       const whole = `${out}.whole`
-      await FORMATS[format](of.draft, whole, columnsOf(kind))
-      await rename(whole, out)
-      await Promise.all([of.draft, of.progressPath].map((path) => rm(path, { force: true })))
+      const convert = FORMATS[format]
+      await convert?.(of.draft, whole, columnsOf(kind))
+      await rename(convert ? whole : of.draft, out)
+      await Promise.all([of.draft, of.progressPath, whole].map((path) => rm(path, { force: true })))
       print(`${values['out']}: ${records} records`)
     } catch (error) {
       throw isOfFile(error) ? cannotWrite(out, error) : error

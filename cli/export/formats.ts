@@ -1,5 +1,5 @@
 import { createReadStream, createWriteStream } from 'node:fs'
-import { rename } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import { createInterface } from 'node:readline'
 import { pipeline } from 'node:stream/promises'
 import { ParquetWriter } from 'hyparquet-writer'
@@ -8,13 +8,11 @@ import { type Columns, type ColumnType, valuesOf } from './columns.ts'
 
 export type Format = 'ndjson' | 'csv' | 'parquet'
 
-/** Converts a file of one record a line into the format, and removes it. */
+/** Converts a file of one record a line into the format. */
 export type WriteFormat = (from: string, to: string, columns: Columns) => Promise<void>
 
 const linesOf = (path: string): AsyncIterable<string> =>
   createInterface({ input: createReadStream(path, 'utf8'), crlfDelay: Infinity })
-
-const asNdjson: WriteFormat = (from, to) => rename(from, to)
 
 /**
  * In the form of RFC 4180, with every text in quotes, since it may contain line breaks and commas.
@@ -41,6 +39,8 @@ const asParquet: WriteFormat = async (from, to, columns) => {
     { name: 'root', num_children: types.length },
     ...types.map(([name, type]) => ({ name, ...PARQUET[type], repetition_type: 'OPTIONAL' as const })),
   ]
+  // `fileWriter` has no option for a mode, and keeps that of an existing file.
+  await writeFile(to, '', { mode: OWNER_ONLY })
   const writer = new ParquetWriter({ writer: fileWriter(to), schema })
   let rows: (string | undefined)[][] = []
   let characters = 0
@@ -91,4 +91,9 @@ const parquetValue = (value: string | undefined, type: ColumnType): string | num
 const microsecondsOf = (time: string): bigint =>
   BigInt(Date.parse(`${time.slice(0, 19)}Z`)) * 1_000n + BigInt(time.slice(20, 26))
 
-export const FORMATS: Readonly<Record<Format, WriteFormat>> = { ndjson: asNdjson, csv: asCsv, parquet: asParquet }
+/** NDJSON needs no conversion: it has one record a line. */
+export const FORMATS: Readonly<Record<Format, WriteFormat | undefined>> = {
+  ndjson: undefined,
+  csv: asCsv,
+  parquet: asParquet,
+}

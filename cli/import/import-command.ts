@@ -74,7 +74,10 @@ const run = async (): Promise<number> => {
   }
   const [path] = positionals
   if (path === undefined || positionals.length > 1) throw new ImportError(USAGE)
-  const file = openSource(path, pathOfCaller(path, process.env), { ...values, skipRows: values['skip-rows'] })
+  const file = openSource(
+    { path: pathOfCaller(path, process.env), shownAs: path },
+    { ...values, skipRows: values['skip-rows'] },
+  )
   const mapping = planMapping(file, values)
   const survey = surveyFile(file, mapping, values['dry-run'])
   print(describePlan(file, mapping, survey))

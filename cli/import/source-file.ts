@@ -25,16 +25,19 @@ const IS_TABLE = /\.(?:csv|tsv)$/i
 const NAMES: Readonly<Record<string, string>> = { '\t': 'tabs', ',': 'commas', ';': 'semicolons', '|': 'bars' }
 
 /**
- * Opens the file in `place`, which the caller named `path`.
+ * Opens the file at `path`. `shownAs`: the path as the caller wrote it, for messages.
  *
  * @throws ImportError when it does not exist or cannot be read
  */
-export const openSource = (path: string, place: string, options: SourceOptions): SourceFile => {
-  if (!ENDING.test(path))
+export const openSource = (
+  { path, shownAs }: { path: string; shownAs: string },
+  options: SourceOptions,
+): SourceFile => {
+  if (!ENDING.test(shownAs))
     throw new ImportError(
-      `The name ${path} must end in .csv, .tsv, .json, .ndjson or .jsonl. Rename the file, or convert it.`,
+      `The name ${shownAs} must end in .csv, .tsv, .json, .ndjson or .jsonl. Rename the file, or convert it.`,
     )
-  return openText(path, readBytes(place), options)
+  return openText(shownAs, readBytes(path), options)
 }
 
 /** The same, from the bytes of a file. */

@@ -3,7 +3,10 @@ import { scanKeys, serversOf } from '../../queue/redis/redis-servers.ts'
 import { CommandError } from '../run-command.ts'
 import { comparable, heldIn, newTally, type Residue, type Sought } from './text-search.ts'
 
-/** Memory holds this many items at a time. A job or an entry can be as large as a conversation. */
+/**
+ * A page of about this many keys is read at once, and of each log this many entries. An entry can
+ * be as large as a conversation.
+ */
 const LARGE_AT_ONCE = 16
 const ITEMS_AT_ONCE = 100
 

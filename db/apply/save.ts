@@ -4,7 +4,8 @@ import type { Sql } from '../connection/postgres.ts'
 
 /**
  * A changed row; `w` is the index of its workspace. Members without a value may be absent. `save`
- * sets `later`: how many changes of the workspace come behind it in the change feed.
+ * sets `later`: how many changes of its workspace follow it in the same save. Its change position
+ * is the last one of the save less this number.
  */
 type Row<Members> = { w: number; later?: number } & Members
 type Link = { id: string; target: string }
@@ -132,8 +133,8 @@ const TABLES = [
 ] as const satisfies readonly (keyof Changes)[]
 
 /**
- * The tables in the change feed. A record comes after the records that it refers to, so a consumer
- * knows them already.
+ * The tables of the change feed whose rows `save` numbers; `count_tags` numbers the categories. A
+ * record comes after the records that it refers to, so a consumer knows them already.
  */
 const FEED_TABLES = [
   'account',

@@ -11,8 +11,8 @@ const purgedKey = v.object({
 })
 
 /**
- * The keyed hash of a key of a purged contact, which is kept. It reveals nothing without the hash
- * key. `number`: of the last purge.
+ * A key of a purged contact as the database keeps it: its keyed hash, which reveals nothing without
+ * the hash key. `number`: of the last purge.
  */
 export type PurgedKey = v.InferOutput<typeof purgedKey>
 

@@ -36,8 +36,8 @@ export const listWorkspaceIds = async (sql: Sql): Promise<string[]> => {
 export type ListKnownWorkspaces = () => Promise<readonly Workspace[]>
 
 /**
- * Lists the workspaces. While Postgres is away it lists the last known ones, since their queued
- * submissions grow and have to be counted.
+ * Lists the workspaces that are not being deleted. While Postgres is away it lists the last known
+ * ones, since their queued submissions grow and have to be counted.
  */
 export const createKnownWorkspaces = (sql: Sql, timeoutMs: number): ListKnownWorkspaces => {
   let known: readonly Workspace[] = []

@@ -61,7 +61,8 @@ const shareOf = ({ waitingShare, applyingShare }: WorkspaceLoad): number => Math
 
 const sum = (values: readonly number[]): number => values.reduce((all, value) => all + value, 0)
 
-const MOST = 0.5
+/** A workspace with more than this share of waiting submissions or of time crowds others. */
+const CROWDS_ABOVE_SHARE = 0.5
 /**
  * Other submissions are stored within milliseconds in a healthy installation, and within two
  * seconds beside the heaviest workspace.
@@ -76,16 +77,16 @@ export type Crowding = WorkspaceLoad & { othersSeconds: number }
 
 /** @param loads the heaviest first */
 export const crowdingIn = ([heaviest, ...others]: readonly WorkspaceLoad[]): Crowding | undefined => {
-  if (heaviest === undefined || shareOf(heaviest) <= MOST) return undefined
+  if (heaviest === undefined || shareOf(heaviest) <= CROWDS_ABOVE_SHARE) return undefined
   const othersSeconds = others.reduce((longest, { oldestSeconds }) => Math.max(longest, oldestSeconds), 0)
   return othersSeconds < OTHERS_WAIT_SECONDS ? undefined : { ...heaviest, othersSeconds }
 }
 
-/** Says what a crowding workspace takes most of. */
-export const takesMostOf = ({ waitingShare, applyingShare }: Crowding): string =>
+/** What a crowding workspace has or takes, as the end of a sentence that begins with its name. */
+export const describeCrowding = ({ waitingShare, applyingShare }: Crowding): string =>
   [
-    ...(waitingShare > MOST ? ['has most of the waiting submissions'] : []),
-    ...(applyingShare > MOST ? ["takes most of the workers' time"] : []),
+    ...(waitingShare > CROWDS_ABOVE_SHARE ? ['has most of the waiting submissions'] : []),
+    ...(applyingShare > CROWDS_ABOVE_SHARE ? ["takes most of the workers' time"] : []),
   ].join(' and ')
 
 export const AGAINST_CROWDING =

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { parse } from 'csv-parse/sync'
@@ -9,6 +9,8 @@ import { type SharedService, sharedService } from '../support/shared-service.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
 
 const PROGRAM = 'cli/export/export-command.ts'
+const OWNER_ONLY = 0o600
+const PERMISSIONS = 0o777
 const DESCRIPTIONS = ['a "quoted", word', 'two\r\nlines', '=1+1', 'Größe 🎉', '']
 
 const json = (text: unknown): unknown => JSON.parse(String(text))
@@ -35,12 +37,16 @@ describe('npm run export', () => {
   after(() => service?.stop())
 
   const run = (...words: string[]) => runCommand(service, PROGRAM, '--workspace', service.workspace, ...words)
+  const assertAlone = (out: string): void => {
+    for (const left of [`${out}.part`, `${out}.part.json`, `${out}.whole`]) assert.ok(!existsSync(left), left)
+  }
   const exported = async (format: string): Promise<string> => {
     const out = join(directory, `feedback.${format}`)
     const { code, stderr, stdout } = await run('--format', format, '--out', out)
     assert.equal(code, 0, stderr)
     assert.match(stdout, new RegExp(`${DESCRIPTIONS.length} records`))
-    for (const left of [`${out}.part`, `${out}.part.json`, `${out}.whole`]) assert.ok(!existsSync(left), left)
+    assertAlone(out)
+    assert.equal(statSync(out).mode & PERMISSIONS, OWNER_ONLY, 'only its owner may read it')
     return out
   }
   const records = (path: string): Record<string, unknown>[] =>
@@ -101,6 +107,22 @@ describe('npm run export', () => {
     const { code, stderr } = await run('--format', 'ndjson', '--out', out)
     assert.equal(code, 0, stderr)
     assert.equal(readFileSync(out, 'utf8'), whole)
+  })
+
+  it('continues after an interruption at its end, when the draft has its last name already', async () => {
+    const whole = readFileSync(await exported('ndjson'), 'utf8')
+    for (const place of ['', '.whole']) {
+      const out = join(directory, `ended${place}.ndjson`)
+      const { id } = records(join(directory, 'feedback.ndjson')).at(-1)!
+      const [bytes, count] = [Buffer.byteLength(whole), DESCRIPTIONS.length]
+      const progress = { workspaceId: service.workspaceId, kind: 'feedback', after: id, bytes, records: count }
+      writeFileSync(`${out}${place}`, whole)
+      writeFileSync(`${out}.part.json`, JSON.stringify(progress))
+      const { code, stderr } = await run('--format', 'ndjson', '--out', out)
+      assert.equal(code, 0, stderr)
+      assert.equal(readFileSync(out, 'utf8'), whole)
+      assertAlone(out)
+    }
   })
 
   it('writes each kind, and refuses unknown options', async () => {

@@ -13,7 +13,7 @@ import {
 } from '../../queue/jobs/process-reports.ts'
 import { countSilent } from '../../queue/jobs/silent-workers.ts'
 import { takeTurn } from '../../queue/jobs/take-turn.ts'
-import { crowdingIn, takesMostOf, type WorkspaceLoad, workspaceLoads } from '../../queue/jobs/workspace-loads.ts'
+import { crowdingIn, describeCrowding, type WorkspaceLoad, workspaceLoads } from '../../queue/jobs/workspace-loads.ts'
 import { openQueueRoom } from '../support/queue-room.ts'
 import { testServers } from '../support/servers.ts'
 import { until } from '../support/until.ts'
@@ -205,7 +205,7 @@ describe('crowding', () => {
         const found = crowdingIn([load(shares), waitsFor(3), waitsFor(11)])
         assert.equal(found?.id, 'a')
         assert.equal(found.othersSeconds, 11)
-        return takesMostOf(found)
+        return describeCrowding(found)
       },
     )
     assert.deepEqual(said, [

@@ -17,7 +17,7 @@ type Feedback = {
   account: Link
   project: string | undefined
   firstNumber: number
-  /** Tags that people gave to forms that this stride replaces. */
+  /** Tags of people on versions of this feedback that a later submission of the stride replaces. */
   formerTags: Set<string>
 }
 type Registers = { contacts: Contacts; accounts: Accounts; projects: Projects; unresolved: Unresolved }

@@ -4,7 +4,7 @@ import process from 'node:process'
 import { processIdentity, readPidFile, writePidFile } from './pid-file.ts'
 import { refuseForeignDirectory } from './trusted-path.ts'
 
-/** Codes of the system for a path that is not a directory, or that this user cannot write. */
+/** Codes of the system for a directory that cannot be used. */
 const UNUSABLE = ['EACCES', 'EEXIST', 'ENOSPC', 'ENOTDIR', 'ENOTSUP', 'EPERM', 'EROFS']
 
 /**
@@ -21,12 +21,23 @@ export const lockDataDir = (dir: string): { readonly release: () => void } => {
   } catch (cause) {
     const code = (cause as NodeJS.ErrnoException).code ?? ''
     if (!UNUSABLE.includes(code)) throw cause
-    throw new Error(`${dir} cannot be used (${code}): set DATA_DIR to a directory that this user can write`, { cause })
+    throw new Error(`${dir} cannot be used (${code}): ${remedyOf(code)}`, { cause })
   }
   return {
     release: () => {
       if (readPidFile(file)?.pid === process.pid) rmSync(file, { force: true })
     },
+  }
+}
+
+const remedyOf = (code: string): string => {
+  switch (code) {
+    case 'ENOSPC':
+      return 'free some space on its disk, or set DATA_DIR to a directory on another one'
+    case 'ENOTSUP':
+      return 'set DATA_DIR to a directory on a file system with hard links'
+    default:
+      return 'set DATA_DIR to a directory that this user can write'
   }
 }
 
