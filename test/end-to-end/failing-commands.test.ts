@@ -116,7 +116,7 @@ describe('a command that cannot do its work says why in one line, and ends with 
     ],
     [
       'whose database speaks no TLS',
-      /^Postgres cannot be reached: it ended the connection \(Error ECONNRESET\)\. .*speaks TLS there\.$/,
+      /^Postgres cannot be reached: it ended the connection \(Error ECONNRESET\)\. .*speaks TLS at this port\.$/,
       'cli/migrate-command.ts',
       { DATABASE_URL: `${testServers().databaseUrl}?sslmode=verify-full` },
     ],
