@@ -133,8 +133,8 @@ const TABLES = [
 ] as const satisfies readonly (keyof Changes)[]
 
 /**
- * The tables of the change feed whose rows `save` numbers; `count_tags` numbers the categories. A
- * record comes after the records that it refers to, so a consumer knows them already.
+ * The tables of the change feed whose rows `save` numbers. A record comes after the records that it
+ * refers to, so a consumer knows them already.
  */
 const FEED_TABLES = [
   'account',

@@ -1,9 +1,9 @@
 -- The parts of `save` for feedback, conversations and messages. They plan under its settings.
 
--- Inserts or replaces feedback. Of each form that it replaces, the counts of the tags, the share of
--- the text and the unresolved references are removed. former_tags: those of forms that the stride
--- has replaced already. Before a failover, they may have been stored, and a consumer has seen their
--- categories. first_number stays.
+-- Inserts or replaces feedback. Removes of each replaced version the uses of its tags, the share of
+-- its text and its unresolved references. former_tags: those of versions that the stride itself has
+-- replaced. Before a failover, such a version may have been stored, and a consumer of the feed may
+-- have seen its categories. first_number stays.
 create or replace function save_feedback(ws uuid[], ends bigint[], records jsonb) returns void
   language plpgsql as $$
 declare

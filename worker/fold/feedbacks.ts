@@ -148,7 +148,7 @@ export class Feedbacks {
     }
   }
 
-  /** Former tags count as well: `save` takes back those of each form that was replaced. */
+  /** Former tags count as well: `save` takes back those of each replaced version. */
   #writeCategories(changes: Changes, w: number): void {
     const uses = new Map<string, number>()
     for (const { submission, formerTags } of this.#feedbacks.values())
