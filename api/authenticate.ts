@@ -7,8 +7,8 @@ import { isRefusal, type Refusal } from './refusal.ts'
 
 const MAX_REMEMBERED_TOKENS = 20_000
 /**
- * A look-up also renews tokens that are in use and expire soon, so that a thousand tokens do not
- * need a thousand look-ups.
+ * A look-up also asks for tokens in use whose remembered answer is soon too old, so that a thousand
+ * tokens do not need a thousand look-ups.
  */
 const TAKEN_ALONG = 1_000
 const TAKEN_ALONG_FROM_MS = TOKEN_REMEMBERED_MS / 2

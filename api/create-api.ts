@@ -29,7 +29,7 @@ import { createOverview } from './operators/overview/overview.ts'
 import type { ReadDependencies } from './reads/reads.ts'
 import { type Handler, READS_TRAILERS } from './serve.ts'
 import { createBodiesInHand } from './submit/bodies-in-hand.ts'
-import { countBacklog, type Pressure, watchPressure } from './submit/pressure.ts'
+import { countWaiting, type Pressure, watchPressure } from './submit/pressure.ts'
 import type { IntakeDependencies } from './submit/intake.ts'
 
 /** A page answers within seconds even when Redis or Postgres hangs. */
@@ -87,9 +87,9 @@ export const createApi = async (resources: Resources): Promise<Api> => {
   return { handle: app.handle, drain: () => stopping.abort(), stop }
 }
 
-const pressureOf = (stores: Parameters<typeof countBacklog>[0], mostWaiting: number): Pressure =>
+const pressureOf = (stores: Parameters<typeof countWaiting>[0], mostWaiting: number): Pressure =>
   watchPressure(async () => {
-    const counting = countBacklog(stores, mostWaiting)
+    const counting = countWaiting(stores, mostWaiting)
     const [{ usedBytes, maxBytes }, waiting] = await Promise.all([redisCondition(stores.redis), counting])
     return { usedBytes, maxBytes, waiting }
   }, mostWaiting)

@@ -1,4 +1,4 @@
-import { asOwnId } from '../contract/identity/keys.ts'
+import { asUuid } from '../contract/identity/keys.ts'
 import type { Receipt } from '../contract/receipt.ts'
 import { type Authenticate, callerOf } from './authenticate.ts'
 import { faultIds, type OnFault } from './request-id.ts'
@@ -27,7 +27,7 @@ const findReceipt = async (
 ): Promise<Receipt | Refusal> => {
   const caller = await callerOf(authenticate, arrival, 'submit')
   if (isRefusal(caller)) return caller
-  const submissionId = asOwnId(id)
+  const submissionId = asUuid(id)
   if (submissionId === undefined) return { refused: 'no-such-submission' }
   const { workspaceId } = caller
   arrival.span?.set({ 'feedback_insights.submission.id': submissionId })
@@ -40,6 +40,6 @@ const findReceipt = async (
     return receipt ?? { refused: 'no-such-submission' }
   } catch (error) {
     onFault('receipt_look_up_failed', error, faultIds(arrival.request, { workspaceId, submissionId }))
-    return { refused: 'unavailable', why: 'postgres' }
+    return { refused: 'unavailable', why: 'stores' }
   }
 }

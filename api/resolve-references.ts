@@ -1,6 +1,6 @@
 import { type FeedbackRecord, feedbackSource } from '../contract/feedback-record.ts'
 import {
-  asOwnId,
+  asUuid,
   canonicalEmail,
   canonicalName,
   contactIdKey,
@@ -115,7 +115,7 @@ const keysOf = ({ realm, record, feedbackId }: ReferenceQuestion): Keys => {
   }
 }
 
-const ownIdsIn = (ids: readonly string[]): string[] => ids.flatMap((id) => asOwnId(id) ?? [])
+const ownIdsIn = (ids: readonly string[]): string[] => ids.flatMap((id) => asUuid(id) ?? [])
 
 /** `isSure`: the stored feedback will have this id, or one that it resolves to. */
 type Resolved = { id: string | null; isSure: boolean }

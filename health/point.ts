@@ -25,14 +25,14 @@ export type Point = Rates & {
   /** Workspace loads, the heaviest first. */
   heaviest: readonly WorkspaceLoad[] | null
   crowding: Crowding | null
-  /** Waiting jobs of all queues. */
+  /** Waiting and delayed jobs of all queues. */
   waiting: number | null
   /** Submissions that are accepted and not applied. */
   queued: number | null
   /** Age of the oldest submission that is not applied, or of the oldest job if that is older. */
   oldestSeconds: number | null
   dead: number | null
-  /** The largest difference in the ledger of a workspace. */
+  /** The difference in the ledger of a workspace that is furthest from 0, negative or positive. */
   difference: number | null
   /**
    * Workspaces that miss accepted submissions, with their number. The workspace that misses most is
@@ -45,9 +45,9 @@ export type Point = Rates & {
   bytesInHand: number | null
   /** Bytes in hand as a share of the process's bound, the highest. */
   bytesShare: number | null
-  /** The figure of the slowest process. */
+  /** Seconds until Postgres answers a process, in the slowest one. */
   postgresSeconds: number | null
-  /** The figure of the slowest process. */
+  /** The delay of timers, in the slowest process. */
   loopDelaySeconds: number | null
   /** Purges whose records are being removed. */
   purgesUnderWay: number | null

@@ -122,7 +122,7 @@ const judgeMissing = (points: readonly Point[]): Finding[] => {
   const isIdle = lasts(points, POINTS_TO_LAST, ({ queued }) => queued === 0)
   const lately = isIdle ? points.slice(-POINTS_TO_LAST) : points.filter(({ at }) => at >= last - DIFFERS_FOR_MS)
   const isLong = isIdle || points.some(({ at }) => at <= last - DIFFERS_FOR_MS)
-  const differs = lately.every(({ difference }) => (difference ?? 0) > 0)
+  const differs = lately.every((point) => (point.missing ?? []).length > 0)
   const named = (missing ?? []).map(({ name, difference }) => `${name} ${difference}`).join(', ')
   return when(isLong && differs, {
     level: 'attention',

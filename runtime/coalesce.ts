@@ -59,8 +59,8 @@ export const coalesce = <In, Out>(
 }
 
 /**
- * Runs a step after a time, or at the end of this tick of the event loop. If it is planned again
- * before it runs, the earlier time holds.
+ * Runs a step after a time, or at the end of this tick of the event loop. A second plan before that
+ * has no effect, except that a time of 0 or less runs the step at the end of this tick.
  */
 const runOnceAfter = (step: () => void): ((ms: number) => void) => {
   let isAtTickEnd = false

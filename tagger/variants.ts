@@ -3,7 +3,7 @@ import type { Lexicon } from './lexicon.ts'
 import type { Token } from './tokens.ts'
 
 /**
- * The spelling of one or two words of a text in a tag. `isEvent`: the text has a verb, as in
+ * How a tag spells one or two words of a text. `isEvent`: the text has a verb, as in
  * logging in, login.
  */
 type Variant = { readonly to: string; readonly isEvent: boolean }

@@ -32,7 +32,8 @@ export const isEnglishAdjective = (word: string): boolean =>
   ENGLISH_ADJECTIVES.has(word) || /.{3}(?:able|ible|ful|less|ous|ive|ical|ish|ly)$/.test(word)
 
 /**
- * Whether a word is a verb, an adjective or an adverb: by its ending, in English also by its root.
+ * Whether its ending says that a word is no noun. In English: a verb, or a listed word with -ing, -ed
+ * or -es. That includes plurals such as boxes, so ask only about words that are not listed.
  */
 export const isNoNoun = (language: string, word: string): boolean => {
   if (language !== 'en') return NOT_NOUN[language]?.test(word) === true

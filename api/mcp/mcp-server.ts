@@ -7,7 +7,7 @@ import {
   ResourceNotFoundError,
   ResourceTemplate,
 } from '@modelcontextprotocol/server'
-import { asOwnId } from '../../contract/identity/keys.ts'
+import { asUuid } from '../../contract/identity/keys.ts'
 import { faultIds } from '../request-id.ts'
 import { isRefusal, type Refusal, refusalResponse } from '../refusal.ts'
 import type { AgentRead } from './agent-read.ts'
@@ -92,7 +92,7 @@ const registerResource = (
   const template = new ResourceTemplate(`feedback-insights://${name}/{id}`, { list: undefined })
   const config = { title, description: `${title}, by its id.`, mimeType: 'application/json' }
   server.registerResource(name, template, config, async (uri, { id }): Promise<ReadResourceResult> => {
-    const own = typeof id === 'string' ? asOwnId(id) : undefined
+    const own = typeof id === 'string' ? asUuid(id) : undefined
     if (own === undefined) throw new ResourceNotFoundError(uri.href)
     const answered = await answer(asked, called, { name: `resource_${name}`, given: own, run: () => read(asked, own) })
     if (isRefusal(answered)) {

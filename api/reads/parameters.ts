@@ -3,7 +3,7 @@ import type { Problem } from '../../contract/check-body.ts'
 import type { Refusal } from '../refusal.ts'
 import { isDateTime, postgresDateTime } from '../../contract/date-time.ts'
 import { about } from '../../contract/fields.ts'
-import { asOwnId } from '../../contract/identity/keys.ts'
+import { asUuid } from '../../contract/identity/keys.ts'
 import { MAX_IDENTIFIER_CHARACTERS, MAX_TAG_CHARACTERS } from '../../contract/limits.ts'
 import type { FeedPlace } from '../../db/reads/changes.ts'
 
@@ -43,9 +43,9 @@ export const ownId = (description: string) =>
   v.pipe(
     v.string(),
     v.description(description),
-    v.check((value) => asOwnId(value) !== undefined, 'an id of this service'),
+    v.check((value) => asUuid(value) !== undefined, 'an id of this service'),
     v.metadata({ format: 'uuid' }),
-    v.transform((value) => asOwnId(value)!),
+    v.transform((value) => asUuid(value)!),
   )
 
 export const words = (description: string) =>

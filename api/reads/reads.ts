@@ -1,5 +1,5 @@
 import type { FairSemaphore } from '../../runtime/fair-semaphore.ts'
-import { asOwnId } from '../../contract/identity/keys.ts'
+import { asUuid } from '../../contract/identity/keys.ts'
 import type { ChangesPage } from '../../db/reads/changes.ts'
 import type { ListPage, ListRequest } from '../../db/reads/lists.ts'
 import type { NamedRecord, RecordKind } from '../../db/reads/records.ts'
@@ -108,7 +108,7 @@ export const readOne =
 type Found = { id: string; json: string }
 
 export const findRecord = async (read: Read, kind: RecordKind, id: string): Promise<Found | Refusal> => {
-  const own = asOwnId(id)
+  const own = asUuid(id)
   if (own === undefined) return { refused: 'no-such-record' }
   const { workspaceId, dependencies } = read
   return withPermit(read, async (): Promise<Found | Refusal> => {

@@ -11,8 +11,8 @@ export type Pressure = {
   /** Why the service accepts no submissions at the moment; undefined if it accepts them. */
   current: () => 'redis-memory' | 'backlog' | undefined
   /**
-   * How many waiting bytes one workspace may have: as many as Redis has left. So a full workspace
-   * leaves as much as it holds.
+   * How many waiting bytes one workspace may have: at most as many as Redis has free. So one
+   * workspace never takes more than half of the free memory.
    */
   bytesLeft: () => number
   /**
@@ -69,18 +69,19 @@ const UNFINISHED = ['waiting', 'active', 'delayed'] as const
 type Sources = { redis: RedisClient; prefix: string; queues: JobQueues; listWorkspaces: ListKnownWorkspaces }
 
 /**
- * Counts the waiting submissions. Without backlog jobs and with few wake jobs, the submissions
- * cannot reach the bound. Then it returns the number of wake jobs, which is cheap to count.
+ * Counts the waiting submissions. Without backlog jobs and with few wake jobs, the submissions are
+ * almost certainly below the bound. Then it returns the number of wake jobs, which is cheap to
+ * count.
  */
-export const countBacklog = async (
+export const countWaiting = async (
   { redis, prefix, queues, listWorkspaces }: Sources,
-  mostBacklog: number,
+  mostWaiting: number,
 ): Promise<number> => {
   const [wakes, deep] = await Promise.all([
     queues.wake.getJobCountByTypes(...UNFINISHED),
     queues.backlog.getJobCountByTypes(...UNFINISHED),
   ])
-  if (deep === 0 && wakes * SUBMISSIONS_OF_A_WAKE_JOB < mostBacklog) return wakes
+  if (deep === 0 && wakes * SUBMISSIONS_OF_A_WAKE_JOB < mostWaiting) return wakes
   const workspaces = await listWorkspaces()
   return countQueued(
     redis,

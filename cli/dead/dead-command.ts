@@ -1,4 +1,4 @@
-import { asOwnId } from '../../contract/identity/keys.ts'
+import { asUuid } from '../../contract/identity/keys.ts'
 import { OPERATIONS } from '../../contract/submission.ts'
 import {
   countDead,
@@ -73,7 +73,7 @@ const filterOf = (values: Readonly<Record<string, string | undefined>>): DeadFil
 }
 
 const idOf = (word: string): string => {
-  const id = asOwnId(word)
+  const id = asUuid(word)
   if (id === undefined) throw new CommandError('The id of a submission must be a UUID. See: npm run dead -- list')
   return id
 }
@@ -102,7 +102,7 @@ const show = async (context: CommandContext, id: string | undefined): Promise<vo
   print(JSON.stringify({ ...about, submission: JSON.parse(submission) as unknown }, null, 2))
 }
 
-const replayAll = async (context: CommandContext, which: string | undefined): Promise<void> => {
+const replayMatching = async (context: CommandContext, which: string | undefined): Promise<void> => {
   const { sql, openQueues } = context
   const found = await listDead(sql, wantedOf(context, which), null)
   if (found.length === 0) throw new CommandError(NONE)
@@ -149,5 +149,5 @@ const drop = async (context: CommandContext, which: string | undefined): Promise
 await runCommand({
   usage: USAGE,
   options: ['workspace', 'reason', 'operation', 'since'],
-  run: { list, show, replay: replayAll, drop },
+  run: { list, show, replay: replayMatching, drop },
 })

@@ -1,4 +1,4 @@
-import { asOwnId } from '../../contract/identity/keys.ts'
+import { asUuid } from '../../contract/identity/keys.ts'
 import { keepsSnapshots } from '../../queue/redis/redis-condition.ts'
 import { serversOf } from '../../queue/redis/redis-servers.ts'
 import { type CommandContext, CommandError, print, runCommand } from '../run-command.ts'
@@ -24,7 +24,7 @@ const SNAPSHOTS = 'not searched: snapshots of Redis (docs/operate.md, "Redis")'
 const rows = (count: number): string => (count === 1 ? '1 row' : `${count} rows`)
 
 const verifyWorkspace = async ({ sql, openRedis }: Pick<CommandContext, 'sql' | 'openRedis'>, word: string) => {
-  const workspaceId = asOwnId(word)
+  const workspaceId = asUuid(word)
   if (workspaceId === undefined)
     throw new CommandError('The id of a workspace must be a UUID, as npm run workspace -- list and -- delete print it.')
   const { rows: found, keys } = await residueOfWorkspace({ sql, ...(await openRedis()) }, workspaceId)

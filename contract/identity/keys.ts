@@ -153,8 +153,8 @@ const uuidOf = (hex: string, variant: string): string =>
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 
-/** The canonical form of an own id. Undefined for a text that cannot be one. */
-export const asOwnId = (value: string): string | undefined => (UUID.test(value) ? value.toLowerCase() : undefined)
+/** The canonical form of a UUID. Undefined for another text. */
+export const asUuid = (value: string): string | undefined => (UUID.test(value) ? value.toLowerCase() : undefined)
 
 // Keys of contacts, accounts and projects, as own ids of epoch 0.
 

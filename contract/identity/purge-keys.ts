@@ -1,7 +1,7 @@
 import type { PurgeRequest } from '../purge-request.ts'
 import { DEFAULT_SOURCE, type FeedbackRecord, feedbackSource } from '../feedback-record.ts'
 import {
-  asOwnId,
+  asUuid,
   canonicalEmail,
   contactIdKey,
   contactSourceKey,
@@ -109,7 +109,7 @@ const keysInFeedback = (realm: Realm, body: FeedbackRecord): string[] => {
   const ids = [body.contactId, body.contact?.id].filter((id) => id != null)
   const keys = body.isExternalContactId
     ? ids.flatMap((id) => keysOfExternalId(realm, id, feedbackSource(body)))
-    : ids.flatMap((id) => asOwnId(id) ?? [])
+    : ids.flatMap((id) => asUuid(id) ?? [])
   return [...new Set([...keys, ...keysOfEmail(realm, body.contact?.email)])]
 }
 

@@ -10,9 +10,9 @@
 -- presence: bits of the columns with a value: 1 name, 2 email or domain, 4 contract_value, 8
 -- source_created_at, 16 source_updated_at, 32 account. whole: all stored data of a profile.
 -- version: source_updated_at of a profile, latest_version of a conversation, version of a message.
--- number: for a key, when it appeared or was claimed; for a profile or record, its last change; for
--- an epoch, the epoch. claimed, of a receipt: it is queued. domain: of the name of an account.
--- The functions that load_keys calls plan under its settings.
+-- number: for a key of a contact, when it appeared or was claimed; for a profile or record, its
+-- last change; for an epoch, the epoch. claimed, of a receipt: it is queued. domain: of the name of
+-- an account. The functions that load_keys calls plan under its settings.
 
 create or replace function load_keys(
   ws uuid[],
@@ -40,8 +40,9 @@ create or replace function load_keys(
   set plan_cache_mode = force_generic_plan
 as $$
 begin
-  -- The position is read first: rows that are newer than the position are harmless, older ones are
-  -- not.
+  -- The functions are stable, so the position and the rows come from one snapshot. The position
+  -- comes first all the same: with a snapshot for each statement, newer rows are harmless, older
+  -- ones not.
   return query select * from load_progress(ws);
   if cardinality(contact_key) + cardinality(emails) + cardinality(contact_id) > 0 then
     return query select * from load_contacts(

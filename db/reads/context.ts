@@ -4,7 +4,10 @@ import type { Sql } from '../connection/postgres.ts'
 /** The most characters of an object to read. */
 const MOST_JSON_CHARACTERS = 5_000
 
-/** The customer and account of a feedback, and its subject. Objects are JSON text. */
+/**
+ * The customer, account, project and source of a feedback. `properties` and `sourceData` are JSON
+ * text.
+ */
 export type FeedbackContext = {
   sourceId: string | null
   sourceData: string | null

@@ -43,7 +43,7 @@ export const readMigrations = async (): Promise<Migration[]> => {
  * All missing parts form one simple query, so Postgres applies all or nothing. The query first
  * locks `schema_migration`, which needs rights on that table; an advisory lock would be open to
  * every role that may connect. It does not wait for the lock, and does nothing if the database has
- * changed since it was checked. In both cases the caller checks again.
+ * changed since it was checked. In both cases `migrate` checks again, for up to ten minutes.
  *
  * @throws {MigrationRefused} if a newer version has migrated the database, or if an applied
  * migration has another text.

@@ -1,10 +1,11 @@
 -- Admits submissions of one workspace that arrive together, in one atomic step on Redis's clock. It
--- judges each one as if it were alone: idempotency key, rate limit, free memory. The admitted ones
--- become one entry of the log. The submission at place p has the number of the first place plus
--- p - 1.
+-- judges them one after the other, as if each had come by itself: idempotency key, rate limit, free
+-- memory. The admitted ones become one entry of the log. The submission at place p has the number
+-- of the first place plus p - 1.
 --
--- An idempotency key that is not in the book is unknown if it may have left the book. The caller
--- then reads it from Postgres and calls again with `known`: the record, or an empty text.
+-- The book may have lost old idempotency keys (`forgotten`). Then a key that it lacks gets the
+-- answer `unknown-key`. The caller reads the key from Postgres and calls again with `known`: the
+-- record, or an empty text.
 --
 -- KEYS state never (why: `never` in keys.ts)
 -- ARGV 1 how the keys begin, 2 floor, 3 seconds of idempotency, 4 ID_BASE of the entry

@@ -51,7 +51,7 @@ const missing = [
   { name: 'acme', difference: 2 },
   { name: 'b', difference: 1 },
 ]
-const idle = over({ queued: 0, difference: 2, missing }).map((point, place) => ({
+const idle = over({ queued: 0, difference: -5, missing }).map((point, place) => ({
   ...point,
   at: WELL.at + 750 * place,
 }))
@@ -111,7 +111,7 @@ describe('findings', () => {
       'trouble',
       /^Work has been waiting for more than ten minutes/,
     ],
-    'missing submissions beside a purge': [over({ difference: 2, purgesUnderWay: 1 }), 'attention', /nor finished/],
+    'missing submissions beside a purge': [over({ missing, purgesUnderWay: 1 }), 'attention', /nor finished/],
   }
   for (const [what, [points, level, says]] of Object.entries(cases)) {
     it(`${what}: says so, and what to do`, () => {
@@ -133,7 +133,7 @@ describe('findings', () => {
   }
 
   it('a difference for a moment is not missing', () => {
-    assert.deepEqual(judge({ points: now({ difference: 5 }), pressure: undefined }), [])
+    assert.deepEqual(judge({ points: now({ missing }), pressure: undefined }), [])
   })
 
   it('ignore a slow moment, and workers that are being replaced', () => {

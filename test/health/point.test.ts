@@ -101,7 +101,7 @@ describe('a point', () => {
     assert.equal(point.crowding.othersSeconds, 20)
   })
 
-  it('has the largest difference of a workspace, and sums of queues and of dead submissions', () => {
+  it('has the difference that is furthest from 0, and sums of queues and of dead submissions', () => {
     const ledger = { accepted: 9, queued: 0, applied: 0, superseded: 0, purged: 0, oldestNumber: null, bytes: 0 }
     const depth = { active: 1, failed: 0 }
     const point = pointOf(

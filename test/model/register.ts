@@ -1,4 +1,4 @@
-import { asOwnId } from '../../contract/identity/keys.ts'
+import { asUuid } from '../../contract/identity/keys.ts'
 import { openProfile, type Profile } from './profile.ts'
 
 /**
@@ -34,7 +34,7 @@ export const noteClaim = (claims: Claims, { key, isLate, apply }: Claim): void =
 }
 
 export const findByOwnId = (register: Register, id: string): Profile | undefined =>
-  register.profiles.get(asOwnId(id) ?? '')
+  register.profiles.get(asUuid(id) ?? '')
 
 /** Links the records that named an external id before a profile had it. */
 export const linkAwaiting = (register: Register, externalId: string, profile: Profile): void => {

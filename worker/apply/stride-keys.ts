@@ -3,7 +3,7 @@ import { type ConversationRecord, sourcedContacts } from '../../contract/convers
 import { DEFAULT_SOURCE, feedbackId, type FeedbackRecord } from '../../contract/feedback-record.ts'
 import {
   accountIdKey,
-  asOwnId,
+  asUuid,
   canonicalDomain,
   canonicalEmail,
   canonicalName,
@@ -94,7 +94,7 @@ export class StrideKeys implements WantedKeys, Keys {
     if (originalNumber !== undefined) want(this.feedback, this.#feedbackId(submission), KEY)
     this.#addContactOf(submission)
     this.#addAccountOf(body)
-    for (const given of [body.projectId, body.project?.id]) if (given != null) want(this.project, asOwnId(given), KEY)
+    for (const given of [body.projectId, body.project?.id]) if (given != null) want(this.project, asUuid(given), KEY)
     const project = canonicalName(body.project?.name ?? '')
     if (project !== undefined) want(this.project, projectKey(this.realm, project), KEY)
   }
@@ -104,7 +104,7 @@ export class StrideKeys implements WantedKeys, Keys {
     for (const given of [contactId, contact?.id]) {
       if (given == null) continue
       if (isExternalContactId) want(this.contactKey, contactIdKey(this.realm, given), KEY)
-      else want(this.contact, asOwnId(given), KEY)
+      else want(this.contact, asUuid(given), KEY)
     }
     const level = levelFor(contact?.sourceData)
     const email = canonicalEmail(contact?.email ?? '')
@@ -117,7 +117,7 @@ export class StrideKeys implements WantedKeys, Keys {
     for (const given of [accountId, account?.id]) {
       if (given == null) continue
       if (isExternalAccountId) want(this.accountKey, accountIdKey(this.realm, given), KEY)
-      else want(this.account, asOwnId(given), KEY)
+      else want(this.account, asUuid(given), KEY)
     }
     const level = levelFor(account?.sourceData)
     const domain = canonicalDomain(account?.domain ?? '')

@@ -1,4 +1,4 @@
-import { asOwnId, idOfEpoch } from '../../contract/identity/keys.ts'
+import { asUuid, idOfEpoch } from '../../contract/identity/keys.ts'
 import type { Loaded, LoadedRow, WantedKeys } from '../../db/apply/load.ts'
 import type { Changes } from '../../db/apply/save.ts'
 import { Missing, Profile } from './profile.ts'
@@ -31,7 +31,7 @@ export class Profiles {
 
   /** The profile that an own id means now. */
   find(id: string): Profile | undefined {
-    const own = asOwnId(id)
+    const own = asUuid(id)
     return own === undefined ? undefined : (this.#profiles.get(own) ?? this.#aliases.get(own))?.current()
   }
 

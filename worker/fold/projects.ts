@@ -1,4 +1,4 @@
-import { asOwnId, canonicalName, projectKey, type Realm } from '../../contract/identity/keys.ts'
+import { asUuid, canonicalName, projectKey, type Realm } from '../../contract/identity/keys.ts'
 import type { FeedbackRecord } from '../../contract/feedback-record.ts'
 import type { Changes } from '../../db/apply/save.ts'
 
@@ -19,7 +19,7 @@ export class Projects {
   /** The project of a feedback: by own id, else by name. Creates it if no project has the name. */
   findOrCreate({ projectId, project }: FeedbackRecord, number: number): string | undefined {
     for (const given of [projectId, project?.id]) {
-      const id = asOwnId(given ?? '')
+      const id = asUuid(given ?? '')
       if (id !== undefined && this.#ids.has(id)) return id
     }
     const name = canonicalName(project?.name ?? '')

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import {
   accountIdKey,
   accountNameKey,
-  asOwnId,
+  asUuid,
   contactIdKey,
   contactSourceKey,
   domainKey,
@@ -41,7 +41,7 @@ describe('the keys of a text', () => {
   })
 
   it('are own ids, also for a text of any length', () => {
-    for (const key of keysOf(realm, 'x'.repeat(10_000))) assert.equal(asOwnId(key.toUpperCase()), key)
+    for (const key of keysOf(realm, 'x'.repeat(10_000))) assert.equal(asUuid(key.toUpperCase()), key)
   })
 })
 
@@ -51,7 +51,7 @@ describe('the id of an epoch', () => {
     const ids = [0, 1, 2, 10].map((epoch) => idOfEpoch(key, epoch))
     assert.equal(ids[0], key)
     assert.equal(new Set(ids).size, ids.length)
-    for (const id of ids) assert.equal(asOwnId(id), id)
+    for (const id of ids) assert.equal(asUuid(id), id)
     assert.equal(idOfEpoch(key, 2), ids[2])
   })
 })
