@@ -32,8 +32,8 @@ export type CallOptions = {
    */
   readonly idempotencyKey?: string | undefined
   /**
-   * Waits until the submission is processed, at most this many seconds (30 at most). `state` then
-   * has the outcome.
+   * Waits until the submission is no longer queued, at most this many seconds (30 at most). `state`
+   * then has the outcome.
    */
   readonly waitSeconds?: number | undefined
 }

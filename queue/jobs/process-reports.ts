@@ -99,7 +99,7 @@ export const startReporting = (
     busy = true
     try {
       const upSeconds = (performance.now() - beganAt) / MS_PER_SECOND
-      const own = { ...NOTHING, ...(await readFigures()), id, kind, upSeconds }
+      const own = { ...NO_FIGURES, ...(await readFigures()), id, kind, upSeconds }
       if (!stopped) await reports.report(own)
     } catch {
       // The next report has these counts as well.
@@ -118,7 +118,8 @@ export const startReporting = (
   }
 }
 
-const NOTHING = {
+/** The figures of a process that has done nothing. */
+export const NO_FIGURES = {
   accepted: 0,
   refused: 0,
   failed: 0,

@@ -45,8 +45,8 @@ const startPgbouncer = async (databaseUrl: string, schema: string): Promise<Pool
     'default_pool_size = 4',
   ]
   writeFileSync(file, `${lines.join('\n')}\n`)
-  const asNobody = process.getuid?.() === 0 ? ['-u', 'nobody'] : []
-  const child = spawn('pgbouncer', ['-q', ...asNobody, file], { stdio: ['ignore', 'ignore', 'inherit'] })
+  const userOption = process.getuid?.() === 0 ? ['-u', 'nobody'] : []
+  const child = spawn('pgbouncer', ['-q', ...userOption, file], { stdio: ['ignore', 'ignore', 'inherit'] })
   const kill = (): void => void child.kill('SIGKILL')
   process.once('exit', kill)
   await until('the pooler listens', async () => !(await isPortFree(port)))

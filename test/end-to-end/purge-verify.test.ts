@@ -53,7 +53,7 @@ describe('npm run purge:verify', () => {
   const placesOf = async (text: string): Promise<string[]> =>
     (await findTraces(service, [text])).map(({ place, count }) => `${place}: ${count}`).toSorted()
 
-  it('finds text in JSON within JSON, in any case', async () => {
+  it('finds text in JSON within JSON, in upper or lower case', async () => {
     const text = newString()
     const submission = JSON.stringify({ body: { text, json: JSON.stringify({ text }) } })
     await service.sql`
