@@ -1,6 +1,7 @@
 import { bearer } from '@elysiajs/bearer'
 import { Elysia } from 'elysia'
 import type { Logger } from '../runtime/logger.ts'
+import { METRICS_TYPE } from '../runtime/metrics.ts'
 import type { Tracing } from '../runtime/tracing.ts'
 import { bearerToken } from './authenticate.ts'
 import { forOrigins } from './cors.ts'
@@ -12,7 +13,6 @@ import { submitConversation } from './operations/conversations.ts'
 import { createFeedback } from './operations/feedbacks.ts'
 import { answerMcp, type McpDependencies } from './mcp/mcp.ts'
 import type { Metrics } from './operators/metrics.ts'
-import { metricsPage } from './operators/metrics-page.ts'
 import { operatorOnly } from './operators/operator-only.ts'
 import { READ_ROUTES } from './reads/read-routes.ts'
 import { answerRead, type ReadDependencies } from './reads/reads.ts'
@@ -157,7 +157,10 @@ const createRoutes = (dependencies: AppDependencies) => {
     .get(DOCUMENT_PATH, openApiPage(BASE_PATH))
     .get(DOCS_PATH, ({ request }) => docs(request))
     .get(`${DOCS_PATH}/*`, ({ request }) => docs(request))
-    .get('/metrics', forOperators(metricsPage(metrics, intake.onFault)))
+    .get(
+      '/metrics',
+      forOperators(async () => new Response(await metrics(), { headers: { 'Content-Type': METRICS_TYPE } })),
+    )
     .get(OVERVIEW_PATH, forOperators(overview))
     .get(`${OVERVIEW_PATH}/:file`, forOperators(overview))
     .all(BOARD_PATH, forOperators(board), UNPARSED)

@@ -58,7 +58,7 @@ export const createApi = async (resources: Resources): Promise<Api> => {
   const bodies = createBodiesInHand(mostBytesInHand(config))
   const pressure = pressureOf({ ...stores, queues }, config.MAX_BACKLOG)
   const onFault: OnFault = (event, error, ids) => log('warn', event, { ...ids, fault: describeFault(error) })
-  const readCondition = conditionOf({ ...stores, queues: Object.values(queues) })
+  const readCondition = conditionOf({ ...stores, queues: Object.values(queues), withinMs: ANSWER_TIMEOUT_MS })
   const { metrics, history, stopObserving } = observe(resources, readCondition, bodies.figures)
   const circumstances = { bodies, pressure, onFault, count: metrics.count }
   const intake = createIntake(resources, { ...circumstances, wake, stop: stopping.signal })
@@ -71,7 +71,7 @@ export const createApi = async (resources: Resources): Promise<Api> => {
     isReady: () => isReady(resources, stopping.signal),
     board: boardOf(queues, onFault),
     overview: createOverview(OVERVIEW_PATH, () => ({ points: history.points(), pressure: pressure.current() })),
-    metrics: () => withinTime(metrics.render(), ANSWER_TIMEOUT_MS),
+    metrics: metrics.render,
     answered: metrics.answered,
     readsTrailers: READS_TRAILERS,
     corsOrigins: config.CORS_ORIGINS ?? [],

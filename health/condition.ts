@@ -38,14 +38,14 @@ export type Condition = {
 
 export type ReadCondition = () => Promise<Condition>
 
-const READ_WITHIN_MS = 5_000
-
 type Sources = {
   sql: Sql
   redis: RedisClient
   prefix: string
   queues: readonly JobQueue[]
   listWorkspaces: ListKnownWorkspaces
+  /** A member that takes longer counts as not read. */
+  withinMs: number
 }
 
 /**
@@ -53,7 +53,7 @@ type Sources = {
  * rejects.
  */
 export const conditionOf =
-  ({ sql, redis, prefix, queues, listWorkspaces }: Sources) =>
+  ({ sql, redis, prefix, queues, listWorkspaces, withinMs }: Sources) =>
   async (): Promise<Condition> => {
     const at = Date.now()
     const read = async <K extends keyof Condition>(
@@ -61,7 +61,7 @@ export const conditionOf =
       reading: Promise<Condition[K]>,
     ): Promise<Partial<Condition>> => {
       try {
-        const value = await withinTime(reading, READ_WITHIN_MS)
+        const value = await withinTime(reading, withinMs)
         return value === undefined ? {} : { [key]: value }
       } catch {
         return {}

@@ -2,6 +2,9 @@ import { readFileSync } from 'node:fs'
 import process from 'node:process'
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
 
+/** The media type of `ProcessMetrics.text`. */
+export const METRICS_TYPE = Registry.PROMETHEUS_CONTENT_TYPE
+
 /** The value of a metric for one set of labels. */
 export type Figure = { labels?: Readonly<Record<string, string>>; value: number }
 type Described = { name: string; help: string; labels?: readonly string[] }

@@ -1,4 +1,5 @@
 import { createServer, type Server } from 'node:http'
+import { METRICS_TYPE } from '../runtime/metrics.ts'
 
 /**
  * Answers GET /healthz and GET /metrics only. It asks for no token, so it must not be reachable
@@ -12,7 +13,7 @@ export const createHealthServer = (metrics: () => Promise<string>): Server =>
     const page = request.method === 'GET' || request.method === 'HEAD' ? path : ''
     if (page === '/metrics') {
       void metrics().then((text) => {
-        response.writeHead(200, { 'Content-Type': 'text/plain; version=0.0.4; charset=utf-8' })
+        response.writeHead(200, { 'Content-Type': METRICS_TYPE })
         response.end(text)
       })
       return

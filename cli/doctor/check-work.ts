@@ -14,10 +14,10 @@ import { type Checked, warning, well } from './finding.ts'
 /** A state that lasts for this many looks does not pass by itself. */
 const LOOKS = 3
 const BETWEEN_LOOKS_MS = 750
-const WORKSPACES_WITHIN_MS = 5_000
 /** Another worker continues within seconds after a lease has ended. */
 const STUCK_MS = 15_000
 const WORKSPACES_LOOKED_AT = 1_000
+const READ_WITHIN_MS = 5_000
 
 type Installation = { sql: Sql; redis: RedisClient; prefix: string; maxBacklog: number }
 
@@ -28,8 +28,15 @@ type Installation = { sql: Sql; redis: RedisClient; prefix: string; maxBacklog: 
 export const checkWork = async ({ sql, redis, prefix, maxBacklog }: Installation): Promise<Checked[]> => {
   const queues = openQueues(redis, prefix, () => {})
   try {
-    const listWorkspaces = createKnownWorkspaces(sql, WORKSPACES_WITHIN_MS)
-    const look = conditionOf({ sql, redis, prefix, listWorkspaces, queues: Object.values(queues) })
+    const listWorkspaces = createKnownWorkspaces(sql, READ_WITHIN_MS)
+    const look = conditionOf({
+      sql,
+      redis,
+      prefix,
+      listWorkspaces,
+      queues: Object.values(queues),
+      withinMs: READ_WITHIN_MS,
+    })
     let condition = await look()
     const points = [pointOf(condition, undefined)]
     // A state that would be no finding even if it lasted needs no second look.

@@ -10,7 +10,7 @@ import { type FaultStack, startFaultStack, type Target, TARGETS } from '../suppo
 import { freeze, type FaultSignal, SIGNALS, strike } from '../support/kept-process.ts'
 import { readLedger } from '../support/ledgers.ts'
 import { losingAnswers, standBetween } from '../support/between.ts'
-import { assertAnswersWithoutPostgres, assertAnswersWithoutRedis } from '../support/outage-answers.ts'
+import { assertAnswersWithoutPostgres, assertAnswersWithoutRedis, readMetrics } from '../support/outage-answers.ts'
 import { describeFaults, type Fault } from '../support/outlive.ts'
 import { seeded } from '../support/property-seed.ts'
 import { testServers } from '../support/servers.ts'
@@ -90,7 +90,8 @@ const whileAway = (begin: Away, check: (stack: FaultStack) => Promise<void>) => 
 }
 
 /** A token that a process has never seen is unknown while Postgres is away. */
-const useToken = ({ submit }: FaultStack) => submit('/feedbacks', { description: 'probe' })
+const useTokens = (stack: FaultStack) =>
+  Promise.all([stack.submit('/feedbacks', { description: 'probe' }), readMetrics(stack)])
 const storedAtOnce = async (_: FaultStack, { sql, workspaceId }: HistoryService): Promise<void> => {
   const rows = await sql`select from submission where workspace_id = ${workspaceId} and attempts > 1`
   assert.equal(rows.count, 0, 'an outage does not count as a failed attempt')
@@ -101,7 +102,7 @@ const outages: readonly Row[] = [
     fault: `Postgres ${how}; submissions are accepted, and other requests get a time to retry`,
     purges: false,
     refusesNone: true,
-    idle: useToken,
+    idle: useTokens,
     strike: async (stack) => {
       const lines = stack.output().length
       await whileAway(begin, assertAnswersWithoutPostgres)(stack)
@@ -123,7 +124,7 @@ const outages: readonly Row[] = [
   ...Object.entries({ 'is away': away('redis'), hangs: hangs('redis') }).map(([how, begin]): Row => ({
     fault: `Redis ${how}; all requests get a time to retry`,
     purges: false,
-    idle: useToken,
+    idle: useTokens,
     strike: whileAway(begin, assertAnswersWithoutRedis),
   })),
 ]

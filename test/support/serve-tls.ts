@@ -49,7 +49,7 @@ export const redisTlsSettings = (
 
 export type TlsService = {
   /** Resolves once a feedback is accepted and applied. */
-  readonly applies: () => Promise<unknown>
+  readonly applies: () => Promise<void>
   readonly stop: () => Promise<unknown>
 }
 
@@ -73,18 +73,30 @@ export const startTlsService = async (
   assert.equal(migrated.code, 0, migrated.stderr)
   const api = await startProcess('api/main.ts', 'listening', environment)
   const worker = await startProcess('worker/main.ts', 'working', environment)
+  const applies = async (): Promise<void> => {
+    let answer = ''
+    const isApplied = async () => {
+      answer = await submit(api.port)
+      return answer === '201 applied'
+    }
+    await until('a feedback is applied', isApplied, APPLIED_WITHIN_MS).catch((error: unknown) => {
+      console.error(`The last answer: ${answer}\nThe API:\n${api.output()}\nThe worker:\n${worker.output()}`)
+      throw error
+    })
+  }
   return {
-    applies: () => until('a feedback is applied', () => isApplied(api.port), APPLIED_WITHIN_MS),
+    applies,
     stop: () => Promise.all([api.stop(), worker.stop()]),
   }
 }
 
-const isApplied = async (port: number): Promise<boolean> => {
+/** Submits a feedback. Returns the status of the answer, and the state of the submission. */
+const submit = async (port: number): Promise<string> => {
   const answer = await fetch(`http://127.0.0.1:${port}/api/v1/feedbacks`, {
     method: 'POST',
     headers: { Authorization: `Bearer ${ACCESS_TOKEN}`, 'Content-Type': 'application/json', Prefer: 'wait=20' },
     body: JSON.stringify({ description: 'x' }),
   })
-  await answer.arrayBuffer()
-  return answer.status === 201 && answer.headers.get('Submission-State') === 'applied'
+  const text = await answer.text()
+  return `${answer.status} ${answer.headers.get('Submission-State') ?? text}`
 }
