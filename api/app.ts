@@ -1,7 +1,6 @@
 import { bearer } from '@elysiajs/bearer'
 import { Elysia } from 'elysia'
 import type { Logger } from '../runtime/logger.ts'
-import { METRICS_TYPE } from '../runtime/metrics.ts'
 import type { Tracing } from '../runtime/tracing.ts'
 import { bearerToken } from './authenticate.ts'
 import { forOrigins } from './cors.ts'
@@ -55,7 +54,7 @@ export type AppDependencies = {
   overview: Handler
   /** Origins whose pages may submit from a browser. */
   corsOrigins: readonly string[]
-  metrics: () => Promise<string>
+  metrics: Handler
   answered: Metrics['answered']
   /** Nothing is traced without it. */
   tracing?: Tracing | undefined
@@ -157,10 +156,7 @@ const createRoutes = (dependencies: AppDependencies) => {
     .get(DOCUMENT_PATH, openApiPage(BASE_PATH))
     .get(DOCS_PATH, ({ request }) => docs(request))
     .get(`${DOCS_PATH}/*`, ({ request }) => docs(request))
-    .get(
-      '/metrics',
-      forOperators(async () => new Response(await metrics(), { headers: { 'Content-Type': METRICS_TYPE } })),
-    )
+    .get('/metrics', forOperators(metrics))
     .get(OVERVIEW_PATH, forOperators(overview))
     .get(`${OVERVIEW_PATH}/:file`, forOperators(overview))
     .all(BOARD_PATH, forOperators(board), UNPARSED)

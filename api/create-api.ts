@@ -11,6 +11,7 @@ import { findReceipt } from '../db/submissions/receipts.ts'
 import { watchLoopDelay } from '../runtime/event-loop-delay.ts'
 import { describeFault } from '../runtime/fault.ts'
 import { FairSemaphore } from '../runtime/fair-semaphore.ts'
+import { METRICS_TYPE } from '../runtime/metrics.ts'
 import { withinTime } from '../runtime/within-time.ts'
 import { closeQueues, createWake, type JobQueues, openQueues } from '../queue/jobs/job-queues.ts'
 import { createLog } from '../queue/log/log.ts'
@@ -71,7 +72,7 @@ export const createApi = async (resources: Resources): Promise<Api> => {
     isReady: () => isReady(resources, stopping.signal),
     board: boardOf(queues, onFault),
     overview: createOverview(OVERVIEW_PATH, () => ({ points: history.points(), pressure: pressure.current() })),
-    metrics: metrics.render,
+    metrics: async () => new Response(await metrics.render(), { headers: { 'Content-Type': METRICS_TYPE } }),
     answered: metrics.answered,
     readsTrailers: READS_TRAILERS,
     corsOrigins: config.CORS_ORIGINS ?? [],

@@ -104,7 +104,7 @@ describe('the permissions of tokens', () => {
       receipts: { authenticate, findStored, findQueued: async () => undefined, onFault: () => {} },
       board: page,
       overview: page,
-      metrics: async () => '',
+      metrics: async () => new Response(''),
     })
     handle = app.handle
   })
