@@ -18,6 +18,7 @@ COPY runtime ./runtime
 COPY queue ./queue
 COPY health ./health
 COPY db ./db
+COPY client ./client
 COPY cli ./cli
 COPY api ./api
 COPY tagger ./tagger

@@ -2,7 +2,7 @@ import type { ContactRecord } from '../contract/contact-record.ts'
 import type { ConversationRecord } from '../contract/conversation-record.ts'
 
 /** The people who give the feedback of the benchmark, ten in each company. */
-export type Crowd = { readonly people: number }
+type Crowd = { readonly people: number }
 
 const PEOPLE_PER_COMPANY = 10
 const MESSAGES_PER_CONVERSATION = 20

@@ -8,7 +8,7 @@ import type { LoadOrder, LoadResult, Numbers } from './load/order.ts'
 import type { PlainVariants } from './plain/plain-variants.ts'
 
 /** Sections that name the same service share it. */
-export type ServiceName =
+type ServiceName =
   | 'main'
   | 'stored'
   | 'backlog'
@@ -23,7 +23,7 @@ export type ServiceName =
   | 'master'
   | 'replicated'
 
-export type ServiceNeeds = {
+type ServiceNeeds = {
   readonly runtime?: Runtime
   /** With a bound of memory the service has its own Redis. */
   readonly redisMemoryBytes?: number
@@ -55,7 +55,7 @@ export type Rig = {
 }
 
 /** A part of the benchmark. Its creation prepares the services, and each round adds figures. */
-export type Section = {
+type Section = {
   readonly round: () => Promise<void>
   /** A text for the end of the output, after all rounds. */
   readonly report?: () => string
@@ -111,7 +111,7 @@ export const warmUp = async (rig: Rig, targets: readonly LoadTarget[]): Promise<
 export const SUSTAINED_LOADS = 4
 
 /** The time limit of a load that ends by its number of requests. */
-export const LONGEST_LOAD_SECONDS = 600
+const LONGEST_LOAD_SECONDS = 600
 
 const orderFor = ({ config, takeNumbers }: Rig, target: LoadTarget, how: LoadHow): LoadOrder => ({
   ...target,

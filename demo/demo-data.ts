@@ -5,9 +5,9 @@ import { RELEASE_PRODUCT, releaseStory } from './release-story.ts'
 /** The source of all records of the demo. */
 export const DEMO_SOURCE = 'demo'
 
-export type Review = { readonly id: string; readonly text: string; readonly rating: number }
+type Review = { readonly id: string; readonly text: string; readonly rating: number }
 
-export type DemoData = Readonly<Record<'accounts' | 'contacts' | 'feedback' | 'conversations', readonly BatchItem[]>>
+type DemoData = Readonly<Record<'accounts' | 'contacts' | 'feedback' | 'conversations', readonly BatchItem[]>>
 
 /** A review, or a part of it, with its age in days. */
 type Given = Review & { readonly product: string; readonly daysAgo: number }
@@ -16,6 +16,7 @@ type Company = { readonly id: string; readonly name: string; readonly domain: st
 type Person = { readonly id: string; readonly name: string; readonly email: string; readonly company: Company }
 
 const PEOPLE = 60
+const FIRST_CONTACT_AT = new Date(Date.UTC(2024, 0, 8, 9))
 const CONVERSATIONS = 8
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
@@ -147,7 +148,7 @@ const identifyContact = (person: Person, at: number): BatchItem => {
   const properties = {
     $name: person.name,
     $email: person.email,
-    $createdAt: isoTime(at * 24),
+    $createdAt: hoursBefore(FIRST_CONTACT_AT, -24 * at),
     'preferences.newsletter': at % 3 === 0,
   }
   const body = {
@@ -245,10 +246,6 @@ const countWords = (sentences: readonly string[]): number => {
 const productOf = (id: string): string => {
   const key = id.replace(/^.*:/, '').replace(/\/.*$/, '')
   return PRODUCTS[key] ?? key
-}
-
-const isoTime = (hours: number): string => {
-  return hoursBefore(new Date(Date.UTC(2024, 0, 8, 9)), -hours)
 }
 
 const hoursBefore = (time: Date, hours: number): string => {

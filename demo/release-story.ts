@@ -1,5 +1,5 @@
 /** Feedback about a broken release, each with its age in days. */
-export type StoryPiece = { readonly daysAgo: number; readonly text: string; readonly rating: number }
+type StoryPiece = { readonly daysAgo: number; readonly text: string; readonly rating: number }
 
 export const RELEASE_PRODUCT = 'MP3 player'
 

@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { parse } from 'yaml'
+import { MAY_IMPORT } from '../tools/import-rule.ts'
 import { readSourceFiles } from '../tools/source-files.ts'
 import { temporaryDirectory } from './support/temporary-directory.ts'
 
@@ -210,8 +211,17 @@ describe('the image', () => {
     )
   })
 
+  const copied = [...dockerfile.matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(([, names = '']) => names.split(' '))
+
+  it('has every room that a room in it may import', () => {
+    const topOf = (room: string): string => room.split('/', 1)[0]!
+    const missing = Object.entries(MAY_IMPORT).flatMap(([room, imported]) =>
+      copied.includes(topOf(room)) ? imported.filter((other) => !copied.includes(topOf(other))) : [],
+    )
+    assert.deepEqual(missing, [])
+  })
+
   it('copies only existing files, and none that could hold a secret', () => {
-    const copied = [...dockerfile.matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(([, names = '']) => names.split(' '))
     for (const name of copied) assert.ok(existsSync(join(root, name)), name)
     const [first, ...sent] = read('.dockerignore')
       .split('\n')

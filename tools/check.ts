@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { printHelp } from '../runtime/print-help.ts'
@@ -23,7 +23,6 @@ const AUDIT_TIMEOUT_MS = 60_000
 const SEVERE = ['high', 'critical']
 
 const root = fileURLToPath(new URL('..', import.meta.url))
-const sources = SOURCES.filter((name) => existsSync(join(root, name)))
 
 /** Without a network, or with a registry without audits, npm prints no report. That is no finding. */
 const auditDependencies = (): Outcome => {
@@ -46,9 +45,9 @@ const parsed = (text: string): unknown => {
 
 const CHECKS: Readonly<Record<string, () => Outcome>> = {
   format: () => runTool('prettier', ['--check', '--log-level', 'warn', '.']),
-  lint: () => runTool('oxlint', ['--type-aware', '--report-unused-disable-directives', ...sources]),
+  lint: () => runTool('oxlint', ['--type-aware', '--report-unused-disable-directives', ...SOURCES]),
   'types (TypeScript)': () => runTool('typescript', ['--project', 'tsconfig.json'], 'tsc'),
-  'types (Deno)': () => runTool('deno', ['check', '--quiet', ...sources]),
+  'types (Deno)': () => runTool('deno', ['check', '--quiet', ...SOURCES]),
   'files fit any machine': () => fromFindings(findUnportableText(readTrackedFiles(root))),
   'environment read in one place': () => fromFindings(findEnvironmentAccess(readSourceFiles(root))),
   'imports between rooms': () => fromFindings(findImportViolations(readSourceFiles(root))),

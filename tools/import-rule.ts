@@ -40,15 +40,15 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'cli/start': ['contract', 'runtime'],
   // A client: it uses HTTP, without Postgres and Redis.
   'cli/import': ['contract', 'runtime', 'client', 'cli/progress-bar.ts'],
-  // They may import all rooms, and no room imports them.
+  // Only tests import bench, demo and tools. Only the benchmark imports helpers of the tests.
   bench: [...ALL_ROOMS, 'test'],
   demo: ALL_ROOMS,
   tools: ['runtime'],
   test: [...ALL_ROOMS, 'bench', 'demo', 'docs/recipes', 'tools'],
 }
 
-/** Packages that belong to one room. Rooms that may import all rooms may import all packages. */
-export const ONLY_IN: Readonly<Record<string, string>> = {
+/** Packages that belong to one room. The rooms in WITH_ALL_PACKAGES may import them, too. */
+const ONLY_IN: Readonly<Record<string, string>> = {
   '@bull-board/api': 'api',
   '@modelcontextprotocol/server': 'api',
   '@elysiajs/bearer': 'api',
@@ -59,7 +59,7 @@ export const ONLY_IN: Readonly<Record<string, string>> = {
   standardwebhooks: 'worker',
 }
 
-const LOOK_AT_ALL: ReadonlySet<string> = new Set(['bench', 'demo', 'test'])
+const WITH_ALL_PACKAGES: ReadonlySet<string> = new Set(['bench', 'demo', 'test'])
 
 type Import = {
   readonly from: string
@@ -98,7 +98,9 @@ const judge = (found: Import): string[] => {
   const where = `${found.from}:${found.line} imports ${found.specifier}`
   if (!found.specifier.startsWith('.')) {
     const owner = ONLY_IN[packageOf(found.specifier)]
-    return owner === undefined || owner === room || LOOK_AT_ALL.has(room) ? [] : [`${where}, which belongs to ${owner}`]
+    return owner === undefined || owner === room || WITH_ALL_PACKAGES.has(room)
+      ? []
+      : [`${where}, which belongs to ${owner}`]
   }
   const target = roomOf(resolve(found))
   if (target === undefined) return [`${where}, which belongs to no room`]

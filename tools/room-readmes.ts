@@ -2,7 +2,7 @@ import { MAY_IMPORT } from './import-rule.ts'
 import type { SourceFile } from './source-files.ts'
 
 /** A top folder of the repository. */
-export type Folder = {
+type Folder = {
   readonly name: string
   /** The paths of its files, relative to it and with slashes. */
   readonly paths: readonly string[]

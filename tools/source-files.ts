@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join, sep } from 'node:path'
 
 export type SourceFile = {
@@ -28,8 +28,7 @@ export const SOURCES = [
 
 /** All our TypeScript files. Found without git, so that tests also run from an unpacked archive. */
 export const readSourceFiles = (root: string): SourceFile[] => {
-  return SOURCES.filter((name) => existsSync(join(root, name)))
-    .flatMap((name) => (statSync(join(root, name)).isDirectory() ? listFolder(root, name) : [name]))
+  return SOURCES.flatMap((name) => listFolder(root, name))
     .filter((path) => path.endsWith('.ts'))
     .map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') }))
 }

@@ -3,7 +3,7 @@ import type { Measure, Measures } from './measures.ts'
 import { type Summary, summarise } from './statistics.ts'
 
 /** One line of the table: our figure beside the compared one, from the same rounds. */
-export type Line = {
+type Line = {
   readonly what: string
   readonly ours: Measure
   readonly besides?: Measure
@@ -14,7 +14,7 @@ export type Line = {
   readonly aim?: number
 }
 
-export type Verdict = 'aim reached' | 'enough' | 'falls short' | 'stated'
+type Verdict = 'aim reached' | 'enough' | 'falls short' | 'stated'
 export type JudgedLine = Line & {
   readonly figure: Summary
   readonly beside?: Summary
@@ -50,7 +50,7 @@ const linesFor = (config: BenchConfig): readonly Line[] => [
   ...pipelineLines,
   ...workspaceLines(config),
   ...loneLines,
-  ...readLines(config),
+  ...readingLines(config),
   ...heavyLines(config),
   ...sizeLines(config),
 ]
@@ -134,7 +134,7 @@ const workspaceLines = ({ workspaces }: BenchConfig): readonly Line[] => {
   ]
 }
 
-const readLines = ({ readFeedback }: BenchConfig): readonly Line[] => [
+const readingLines = ({ readFeedback }: BenchConfig): readonly Line[] => [
   figure(`a list of ${count(readFeedback)} feedback, p95`, ['a list, p95'], { atLeast: 30 }),
   figure('a list by source, p95', ['a list by source, p95'], { atLeast: 30 }),
   figure('a record, p95', ['a record, p95'], { atLeast: 10 }),

@@ -6,7 +6,7 @@ import { setTimeout as pause } from 'node:timers/promises'
  * The processor time of a process and all its descendants, even ended ones, and the memory of the
  * running ones.
  */
-export type Usage = { readonly cpuSeconds: number; readonly memoryBytes: number }
+type Usage = { readonly cpuSeconds: number; readonly memoryBytes: number }
 
 type Entry = { pid: number; parent: number; cpuSeconds: number; memoryBytes: number }
 

@@ -4,7 +4,7 @@ import type { Redis } from 'ioredis'
 const LOOKS = 10
 const STILL_FALLING = 0.99
 
-export const usedBytes = async (redis: Redis): Promise<number> =>
+const usedBytes = async (redis: Redis): Promise<number> =>
   Number(/^used_memory:(\d+)/m.exec(await redis.info('memory'))![1])
 
 /**

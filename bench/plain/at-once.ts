@@ -16,8 +16,7 @@ export const referringFeedback = v.object({
 type ReferringFeedback = v.InferOutput<typeof referringFeedback>
 
 /** The answer to a request. */
-export type Taken =
-  { readonly kind: 'stored' | 'repeated'; readonly feedbackId: string } | { readonly kind: 'key reused' }
+type Taken = { readonly kind: 'stored' | 'repeated'; readonly feedbackId: string } | { readonly kind: 'key reused' }
 
 export const createAtOnceTables = async (sql: postgres.Sql): Promise<void> => {
   await sql.unsafe(`

@@ -10,7 +10,7 @@ import type { Case } from './tag-cases.ts'
 import { foldOf } from './tag-data.ts'
 import type { Labelled } from './tag-data.ts'
 
-// The quality on the sets of data/, and the speed. No weights are fitted on scored texts.
+// The quality on three sets of data/, and the speed. No weights are fitted on scored texts.
 const FOLDS = 3
 const TEXTS_TOGETHER = 500
 
@@ -41,30 +41,39 @@ const fitWithout = (isScored: (one: Case) => boolean): Model => {
   })
 }
 
-/** Scores each fold with weights that are fitted on the other folds. */
-const benchOwn = (fittedOn: string, isIn: (one: Case, fold: number) => boolean, folds: number): Row[] => {
+/** Scores each fold of the reviews with weights that are fitted on the other folds. */
+const benchReviews = (fittedOn: string, isIn: (one: Case, fold: number) => boolean, folds: number): Row[] => {
   const scored = {
     'no history': toCases(pieces, { texts: 0, tagged: 0 }),
     history: toCases(pieces, { texts: ALL, tagged: 0 }),
     "history, people's tags on 5 of its texts": toCases(pieces, { texts: ALL, tagged: 5 }),
     "history with people's tags": toCases(pieces, { texts: ALL, tagged: ALL }),
   }
-  const sums = Object.keys(scored).map(() => ({ right: 0, given: 0, wanted: 0, texts: 0, without: 0 }))
-  for (let fold = 0; fold < folds; fold++) {
-    const model = fitWithout((one) => isIn(one, fold))
-    Object.values(scored).forEach((some, at) => {
-      const counts = evaluate(
-        some.filter((one) => isIn(one, fold)),
-        model,
-      )
-      const sum = sums[at]
-      for (const name of ['right', 'given', 'wanted', 'texts', 'without'] as const) if (sum) sum[name] += counts[name]
-    })
+  const models = Array.from({ length: folds }, (_, fold) => fitWithout((one) => isIn(one, fold)))
+  return Object.entries(scored).map(([history, cases]) =>
+    toRow(
+      `${history}, fitted on ${fittedOn}`,
+      evaluateFolds(cases, models, isIn),
+      measureSpeed(history !== 'no history'),
+    ),
+  )
+}
+
+/** The sums over all folds. Each model scores its own fold. */
+const evaluateFolds = (
+  cases: readonly Case[],
+  models: readonly Model[],
+  isIn: (one: Case, fold: number) => boolean,
+): Counts => {
+  const sum: Counts = { right: 0, given: 0, wanted: 0, texts: 0 }
+  for (const [fold, model] of models.entries()) {
+    const counts = evaluate(
+      cases.filter((one) => isIn(one, fold)),
+      model,
+    )
+    for (const name of ['right', 'given', 'wanted', 'texts'] as const) sum[name] += counts[name]
   }
-  return Object.keys(scored).map((history, at) => {
-    const sum = sums[at] ?? { right: 0, given: 0, wanted: 0, texts: 0, without: 0 }
-    return toRow(`ours, ${history}, fitted on ${fittedOn}`, sum, measureSpeed(history !== 'no history'))
-  })
+  return sum
 }
 
 const measureSpeed = (hasMemory: boolean): number => {
@@ -97,31 +106,29 @@ const toRow = (method: string, counts: Counts, speed: number): Row => {
   }
 }
 
-/** Every n-th question has the tag of people. */
-const benchBanking = (every: number): object[] => {
+/** Each question with a number that `every` divides has the tag of people. */
+const benchBanking = (every: number | undefined): object => {
   const memory = newMemory()
   const uses = new Map<string, number>()
   let without = 0
   for (let start = 0; start < questions.length; start += TEXTS_TOGETHER) {
-    for (const tags of tagTexts(
-      memory,
-      questions
-        .slice(start, start + TEXTS_TOGETHER)
-        .map(({ text, gold }, at) => ((start + at) % every === 0 ? { text, tags: gold } : { text })),
-    ).tags) {
+    const texts = questions
+      .slice(start, start + TEXTS_TOGETHER)
+      .map(({ text, gold }, at) =>
+        every !== undefined && (start + at) % every === 0 ? { text, tags: gold } : { text },
+      )
+    for (const tags of tagTexts(memory, texts).tags) {
       if (tags.length === 0) without++
       for (const tag of tags) uses.set(tag, (uses.get(tag) ?? 0) + 1)
     }
   }
   const once = [...uses.values()].filter((count) => count === 1).length
-  return [
-    {
-      'tagged by people': every === ALL ? 'none' : `every ${every}th`,
-      'texts without a tag': `${((100 * without) / questions.length).toFixed(1)} %`,
-      'different tags': uses.size,
-      'of them given once': `${((100 * once) / uses.size).toFixed(1)} %`,
-    },
-  ]
+  return {
+    'tagged by people': every === undefined ? 'none' : `every ${every}th`,
+    'texts without a tag': `${((100 * without) / questions.length).toFixed(1)} %`,
+    'different tags': uses.size,
+    'of them given once': `${((100 * once) / uses.size).toFixed(1)} %`,
+  }
 }
 
 /**
@@ -136,18 +143,10 @@ const benchSupport = (): Row[] => {
   const histories = { 'no history': 0, history: 0, "history with people's tags": ALL }
   return Object.entries(histories).flatMap(([history, tagged]) => {
     const lengths = { texts: history === 'no history' ? 0 : ALL, tagged }
-    const sum: Counts = { right: 0, given: 0, wanted: 0, texts: 0, without: 0 }
-    const dev = toCases(support, lengths)
-    for (const [fold, model] of models.entries()) {
-      const counts = evaluate(
-        dev.filter((one) => isIn(one, fold)),
-        model,
-      )
-      for (const name of ['right', 'given', 'wanted', 'texts', 'without'] as const) sum[name] += counts[name]
-    }
+    const dev = evaluateFolds(toCases(support, lengths), models, isIn)
     const held = evaluate(toCases(readSupport('held'), lengths), whole)
     const speed = measureSpeed(history !== 'no history')
-    return [toRow(`dev, ${history}`, sum, speed), toRow(`held, ${history}`, held, speed)]
+    return [toRow(`dev, ${history}`, dev, speed), toRow(`held, ${history}`, held, speed)]
   })
 }
 
@@ -155,12 +154,12 @@ printHelp(`usage: npm run bench:tags
 Scores the tagger on three sets of texts: quality and speed.`)
 console.log(`Hu and Liu, ${pieces.length} pieces: micro F1 of at most five tags, texts a second on one core`)
 console.table([
-  ...benchOwn(
+  ...benchReviews(
     'other reviews of the same products',
     ({ text }, fold) => foldOf(`${text.group} cv`, FOLDS) === fold,
     FOLDS,
   ),
-  ...benchOwn(
+  ...benchReviews(
     'other products',
     ({ text }, fold) => text.product === productsOf(pieces)[fold],
     productsOf(pieces).length,
@@ -169,4 +168,4 @@ console.table([
 console.log('Support: texts to companies that the weights were not fitted on')
 console.table(benchSupport())
 console.log(`Banking77, ${questions.length} questions in one workspace without a history, ${TEXTS_TOGETHER} at a time`)
-console.table([benchBanking(ALL), benchBanking(20), benchBanking(10)].flat())
+console.table([undefined, 20, 10].map((every) => benchBanking(every)))

@@ -155,18 +155,17 @@ export const evaluate = (cases: readonly Case[], { weights, thresholds }: Model)
   )
 }
 
-/** Sums over texts: right tags, generated tags, tags of people, texts, and texts without a tag. */
-export type Counts = { right: number; given: number; wanted: number; texts: number; without: number }
+/** Sums over texts: right tags, generated tags, tags of people, and texts. */
+export type Counts = { right: number; given: number; wanted: number; texts: number }
 
 const count = (scored: readonly ReturnType<typeof score>[], thresholds: Thresholds): Counts => {
-  const counts = { right: 0, given: 0, wanted: 0, texts: scored.length, without: 0 }
+  const counts = { right: 0, given: 0, wanted: 0, texts: scored.length }
   for (const { one, scores } of scored) {
     const { reading } = one.analysis
     const tags = choose(scores, reading, { memory: one.memory, thresholds })
     const keys = new Set(tags.map((tag) => keyOfTag(tag, reading.lexicon)))
     counts.wanted += one.gold.size
     counts.given += keys.size
-    if (keys.size === 0) counts.without++
     for (const key of keys) if (one.gold.has(key)) counts.right++
   }
   return counts
@@ -176,12 +175,11 @@ const count = (scored: readonly ReturnType<typeof score>[], thresholds: Threshol
  * Micro-averaged: all tags of all texts count equally, and tags on texts that people left untagged
  * cost precision.
  */
-export const toFigures = ({ right, given, wanted, texts, without }: Counts) => {
+export const toFigures = ({ right, given, wanted, texts }: Counts) => {
   return {
     f1: (2 * right) / (given + wanted || 1),
     precision: right / (given || 1),
     recall: right / (wanted || 1),
     perText: given / texts,
-    without: without / texts,
   }
 }

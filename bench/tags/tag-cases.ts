@@ -19,7 +19,7 @@ export type Case = {
 /**
  * How many other texts of a workspace the memory has, and how many of these have tags of people.
  */
-export type History = { readonly texts: number; readonly tagged: number }
+type History = { readonly texts: number; readonly tagged: number }
 
 /**
  * A case for each text, with a memory from other groups of its workspace. The groups are split into

@@ -12,16 +12,12 @@ export type Labelled = {
   readonly product?: string
 }
 
+/** Reads a file with one text a line, in JSON. */
 export const readLabelled = (path: string): Labelled[] => {
-  return readLines<Labelled>(path)
-}
-
-/** Reads a file with one JSON value a line. */
-export const readLines = <Line>(path: string): Line[] => {
   return readFileSync(path, 'utf8')
     .split('\n')
     .filter((line) => line !== '')
-    .map((line) => JSON.parse(line) as Line)
+    .map((line) => JSON.parse(line) as Labelled)
 }
 
 /** The part of a group, of `count` parts: the same on every run, and roughly even. */

@@ -138,7 +138,7 @@ const warnOfLimit = async (url: string, token: string): Promise<void> => {
   )
 }
 
-export type Signature = {
+type Signature = {
   readonly algorithm: 'sha1' | 'sha256'
   readonly secret: string
   readonly encoding: 'hex' | 'base64'
