@@ -82,7 +82,7 @@ const conversationBody = (index: number): ConversationRecord => ({
   propagatePropertiesToMessages: true,
 })
 
-/** The bodies of a load. No two numbers give the same body. */
+/** The bodies of a load. Only `contact` gives several numbers the same body. */
 export const BODIES = {
   feedback: feedbackBody,
   /** All feedback is from one person outside the crowd. */

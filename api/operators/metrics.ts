@@ -161,7 +161,7 @@ const UNLABELLED_GAUGES: readonly (readonly [
   ],
   [
     'feedback_insights_webhooks_ended',
-    'Webhooks that ended after a day of failures or a 410.',
+    'Webhooks that ended after a day of failures, after a 410, or for lack of tombstones.',
     ({ webhooks }) => webhooks?.ended,
   ],
 ]

@@ -2,11 +2,11 @@ import { type BenchConfig, STEADY_PER_SECOND } from '../bench-config.ts'
 import type { Measure, Measures } from './measures.ts'
 import { type Summary, summarise } from './statistics.ts'
 
-/** One line of the table: our figure beside the compared one, from the same rounds. */
+/** One line of the table: our figure and the compared one, from the same rounds. */
 type Line = {
   readonly what: string
   readonly ours: Measure
-  readonly besides?: Measure
+  readonly compared?: Measure
   /** Whether the figure itself is judged, or its ratio to the compared one. */
   readonly judged: 'figure' | 'ratio'
   readonly good: 'more' | 'less'
@@ -17,7 +17,7 @@ type Line = {
 type Verdict = 'aim reached' | 'enough' | 'falls short' | 'stated'
 export type JudgedLine = Line & {
   readonly figure: Summary
-  readonly beside?: Summary
+  readonly comparedFigure?: Summary
   /** A ratio within each round, so that a disturbance of a round cancels out. */
   readonly ratio?: Summary
   readonly verdict: Verdict
@@ -25,19 +25,19 @@ export type JudgedLine = Line & {
 
 type Bounds = { readonly atLeast?: number; readonly aim?: number }
 
-const ratio = (what: string, [ours, besides]: readonly [Measure, Measure], bounds: Bounds = {}): Line => ({
+const ratio = (what: string, [ours, compared]: readonly [Measure, Measure], bounds: Bounds = {}): Line => ({
   what,
   ours,
-  besides,
+  compared,
   judged: 'ratio',
   good: 'more',
   ...bounds,
 })
 
-const figure = (what: string, [ours, besides]: readonly [Measure, Measure?], bounds: Bounds = {}): Line => ({
+const figure = (what: string, [ours, compared]: readonly [Measure, Measure?], bounds: Bounds = {}): Line => ({
   what,
   ours,
-  ...(besides !== undefined && { besides }),
+  ...(compared !== undefined && { compared }),
   judged: 'figure',
   good: 'less',
   ...bounds,
@@ -227,14 +227,14 @@ export const judgeLines = (config: BenchConfig, measures: Measures): JudgedLine[
 
 const judged = (line: Line, measures: Measures): JudgedLine => {
   const ours = measures.of(line.ours)
-  const besides = line.besides === undefined ? [] : measures.of(line.besides)
+  const compared = line.compared === undefined ? [] : measures.of(line.compared)
   const own = summarise(ours)
-  if (besides.length !== ours.length) {
+  if (compared.length !== ours.length) {
     return { ...line, figure: own, verdict: line.judged === 'figure' ? verdictOf(line, own.median) : 'stated' }
   }
-  const quotient = summarise(ours.map((value, round) => value / besides[round]!))
+  const quotient = summarise(ours.map((value, round) => value / compared[round]!))
   const verdict = verdictOf(line, line.judged === 'figure' ? own.median : quotient.median)
-  return { ...line, figure: own, beside: summarise(besides), ratio: quotient, verdict }
+  return { ...line, figure: own, comparedFigure: summarise(compared), ratio: quotient, verdict }
 }
 
 const verdictOf = ({ good, atLeast, aim }: Line, value: number): Verdict => {

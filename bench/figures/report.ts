@@ -3,7 +3,7 @@ import type { JudgedLine } from './lines.ts'
 import { describeFigure, KINDS, type Measures, PROCESSES, UNITS } from './measures.ts'
 import { type Summary, summarise } from './statistics.ts'
 
-const HEADINGS = ['', 'ours', 'beside it', 'ratio', 'at least', 'aim', ''] as const
+const HEADINGS = ['', 'ours', 'compared with', 'ratio', 'at least', 'aim', ''] as const
 const GAP = '  '
 
 /** The table of a run: medians of its rounds, with the least and the most in brackets. */
@@ -28,13 +28,13 @@ export const describeLines = (config: BenchConfig, lines: readonly JudgedLine[])
 const rowOf = ({
   what,
   ours,
-  besides,
+  compared,
   judged,
   good,
   atLeast,
   aim,
   figure,
-  beside,
+  comparedFigure,
   ratio,
   verdict,
 }: JudgedLine): string[] => {
@@ -46,7 +46,7 @@ const rowOf = ({
   return [
     what,
     describeSummary(figure, UNITS[ours]),
-    beside === undefined || besides === undefined ? '' : describeSummary(beside, UNITS[besides]),
+    comparedFigure === undefined || compared === undefined ? '' : describeSummary(comparedFigure, UNITS[compared]),
     ratio === undefined ? '' : `${ratio.median.toFixed(2)} × (${ratio.least.toFixed(2)}–${ratio.most.toFixed(2)})`,
     bound(atLeast),
     bound(aim),

@@ -1,14 +1,14 @@
 import { restingBytes } from '../installation/redis-memory.ts'
 import { type CreateSection, feedbackTarget, loadOf, loadWith, newNumbers, untilAllFinished } from '../rig.ts'
 
-/** The share of a load's time in which Redis is measured. */
-const LOOKS_PER_LOAD = 4
+/** Redis is measured for this share of the time of a load. */
+const MEASURED_SHARE = 1 / 4
 
 /** The memory of waiting submissions in Redis, without their bodies as JSON. */
 export const memory: CreateSection = async (rig) => {
   const { config, measures, takeNumbers } = rig
   const service = await rig.service('memory')
-  const lookForMs = (config.seconds * 1_000) / LOOKS_PER_LOAD
+  const lookForMs = config.seconds * 1_000 * MEASURED_SHARE
   const fill = (): Promise<{ accepted: number; bodyBytes: number }> =>
     loadWith(rig, feedbackTarget(service), loadOf(newNumbers(takeNumbers, config.waiting)))
   await fill()

@@ -47,9 +47,9 @@ export const reads: CreateSection = async (rig) => {
 const FILLED = ['feedback', 'contact', 'account', 'conversation', 'message', 'submission']
 
 /**
- * Fills the tables, and does what follows so many rows and must not count in the figures. Nothing
- * vacuums: the rows have equal sizes, so each page has room for one more, and the next rows would
- * lie one to a page.
+ * Fills the tables, and does the work that follows so many rows and must not count in the figures.
+ * No vacuum runs: all rows have the same size, so each page has room for one more. After a vacuum,
+ * Postgres would use this room, and put each of the next rows into another page.
  */
 const fillAndSettle = async (sql: Service['sql'], feedback: number): Promise<void> => {
   for (const table of FILLED) await sql`alter table ${sql(table)} set (autovacuum_enabled = off)`

@@ -21,21 +21,23 @@ export type Case = {
  */
 type History = { readonly texts: number; readonly tagged: number }
 
+const PARTS = 5
+
 /**
- * A case for each text, with a memory from other groups of its workspace. The groups are split into
- * `folds` parts. The memory for a part has the texts of the other parts, at most as many as
- * `history` says, and the untagged texts of the part itself.
+ * A case for each text. The groups of a workspace are split into parts. The memory for a text has
+ * the texts of the other parts, at most as many as `history` says, and the untagged texts of its
+ * own part.
  */
-export const toCases = (texts: readonly Labelled[], history: History, folds = 5): Case[] => {
+export const toCases = (texts: readonly Labelled[], history: History): Case[] => {
   const cases: Case[] = []
   for (const workspace of Map.groupBy(texts, ({ product }) => product ?? '').values()) {
     const read = workspace.map((text) => {
       const analysis = analyse(text.text, text.lang)
-      return { text, analysis, fold: foldOf(text.group, folds), order: foldOf(`order ${text.id}`, 1_000_003) }
+      return { text, analysis, part: foldOf(text.group, PARTS), order: foldOf(`order ${text.id}`, 1_000_003) }
     })
-    for (let fold = 0; fold < folds; fold++) {
-      const earlier = read.filter((one) => one.fold !== fold).toSorted((one, other) => one.order - other.order)
-      const now = read.filter((one) => one.fold === fold)
+    for (let part = 0; part < PARTS; part++) {
+      const earlier = read.filter((one) => one.part !== part).toSorted((one, other) => one.order - other.order)
+      const now = read.filter((one) => one.part === part)
       const memory = newMemory()
       for (const [at, { text, analysis }] of earlier.slice(0, history.texts).entries()) {
         apply(memory, learn(analysis, at < history.tagged ? text.gold : undefined))

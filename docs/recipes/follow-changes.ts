@@ -39,6 +39,7 @@ for (let isChanged = true; ;) {
       // 410: this program was away for longer than tombstones are kept, so it starts again.
       if (!(error instanceof RequestError) || error.status !== 410) throw error
       rows.clear()
+      isChanged = true
       return { changes: [], next: '' }
     })
   for (const { kind, id, record } of page.changes) {

@@ -18,8 +18,8 @@ export type Receiver<Payload> = {
 
 const MOST_BYTES = 5 * 1024 * 1024
 /**
- * The most bytes of all deliveries together. A signature is checked after the body has arrived, so
- * strangers can send bodies, too.
+ * The most bytes of all deliveries that are arriving. A signature is checked after the body has
+ * arrived, so strangers can send bodies, too.
  */
 const MOST_BYTES_IN_HAND = 32 * 1024 * 1024
 const BODY_MS = 10_000
@@ -113,7 +113,7 @@ const jsonOf = (bytes: Buffer): unknown => {
  */
 const withoutBreaks = (text: string): string => text.replaceAll(/[\n\r\t]/g, (sign) => BREAKS[sign]!)
 
-/** A number that JavaScript would round, or make infinite, stays the text that it was. */
+/** A number beyond 2^53, which JavaScript may round or make infinite, stays a text. */
 const exactJsonOf = (text: string): unknown => {
   const exact = (_: string, value: unknown, { source }: { source?: string } = {}): unknown =>
     typeof value === 'number' && Math.abs(value) > Number.MAX_SAFE_INTEGER ? (source ?? value) : value

@@ -43,7 +43,7 @@ describe('the benchmark', () => {
       for (const value of ours) measures.add('end to end', value)
       for (const value of plain) measures.add('plain handler that inserts', value)
       const lines = judgeLines(readBenchConfig({}), measures)
-      return lines.find(({ besides }) => besides === 'plain handler that inserts')?.verdict
+      return lines.find(({ compared }) => compared === 'plain handler that inserts')?.verdict
     }
     assert.equal(verdictOf([140, 10, 1_400], [100, 100, 1_000]), 'aim reached')
     assert.equal(verdictOf([95, 10, 950], [100, 100, 1_000]), 'enough')
