@@ -6,14 +6,14 @@ export const ingress: CreateSection = async (rig) => {
   const plain = await rig.plain()
   const main = await rig.service('main')
   const ours = feedbackTarget(main)
-  const plainly = plainTarget(plain, plain.queueApi.port)
+  const queueAdd = plainTarget(plain, plain.queueApi.port)
   const idempotencyKeys = true
   await plain.queue.pause()
-  await warmUp(rig, [ours, plainly])
+  await warmUp(rig, [ours, queueAdd])
   await plain.empty()
 
   const highestRate = async (): Promise<number> => {
-    const added = await loadWith(rig, plainly)
+    const added = await loadWith(rig, queueAdd)
     measures.add('plain handler with queue.add, accepted', added.accepted / added.seconds)
     const withKeys = await loadWith(rig, ours, { idempotencyKeys })
     const perSecond = withKeys.accepted / withKeys.seconds
@@ -29,7 +29,7 @@ export const ingress: CreateSection = async (rig) => {
       const perSecond = (await highestRate()) / 2
       const steady = await loadWith(rig, ours, { perSecond, idempotencyKeys })
       measures.add('p99 at half of the highest rate', steady.p99Ms)
-      const plainSteady = await loadWith(rig, plainly, { perSecond })
+      const plainSteady = await loadWith(rig, queueAdd, { perSecond })
       measures.add('plain handler with queue.add, p99 at the same rate', plainSteady.p99Ms)
       await plain.empty()
       await main.startWorker()
