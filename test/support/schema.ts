@@ -73,10 +73,7 @@ export const makeWorkspaces = async (sql: Sql, workspaceIds: readonly string[]):
 export const PARTITIONS = 4
 const TABLE = /^create table (\w+) \(\n([\s\S]*?)\n\)(?: with \(.*\))?;/gm
 
-/**
- * Migrations with the change of docs/growing.md: every table that grows is partitioned by the
- * workspace.
- */
+/** Migrations in which every table that grows is partitioned by the workspace. */
 export const partitionedMigrations = async (): Promise<Migration[]> =>
   (await readMigrations()).map((migration) => ({ ...migration, text: partitioned(migration.text) }))
 
