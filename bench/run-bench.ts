@@ -5,6 +5,7 @@ import { startService } from './installation/service.ts'
 import { startLoadGenerator } from './load/load-generator.ts'
 import { until } from '../test/support/until.ts'
 import { createMeasures, type Measures } from './figures/measures.ts'
+import type { PlainVariants } from './plain/plain-variants.ts'
 import type { CreateSection, Rig } from './rig.ts'
 
 /**
@@ -82,17 +83,17 @@ const startRig = async (options: {
 }): Promise<Rig> => {
   const { servers, config, running, say } = options
   const urls = { databaseUrl: servers.postgres.url, redisUrl: servers.redis.url }
-  const load = await startLoadGenerator()
-  running.defer(load.stop)
-  const plain = once(async () => {
-    const { startPlainVariants } = await import('./plain/plain-variants.ts')
-    return keep(await startPlainVariants(urls))
-  })
-  let nextNumber = 0
   const keep = <Started extends { stop: () => Promise<void> }>(it: Started): Started => {
     running.defer(it.stop)
     return it
   }
+  const load = keep(await startLoadGenerator())
+  let plain: Promise<PlainVariants> | undefined
+  const startPlain = async (): Promise<PlainVariants> => {
+    const { startPlainVariants } = await import('./plain/plain-variants.ts')
+    return keep(await startPlainVariants(urls))
+  }
+  let nextNumber = 0
   const takeNumbers = (count: number): number => {
     const first = nextNumber
     nextNumber += count
@@ -102,7 +103,7 @@ const startRig = async (options: {
     config,
     measures: createMeasures(say),
     load,
-    plain: () => plain('plain'),
+    plain: () => (plain ??= startPlain()),
     urls,
     warm: new Set(),
     accepted: new Map(),
