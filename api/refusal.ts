@@ -132,4 +132,4 @@ const answer = (
   status: number,
   error: string | readonly Problem[],
   headers: Readonly<Record<string, string>> = {},
-): Response => Response.json({ error }, { status, headers: { ...headers } })
+): Response => Response.json({ error }, { status, headers })
