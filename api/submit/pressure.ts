@@ -61,7 +61,7 @@ export const watchPressure = (sample: () => Promise<PressureSample>, maxWaiting:
   }
 }
 
-/** A wake job, added every few milliseconds, rarely concerns more submissions than this. */
+/** A process adds wake jobs many times a second, so one rarely concerns more submissions. */
 const SUBMISSIONS_OF_A_WAKE_JOB = 250
 const UNFINISHED = ['waiting', 'active', 'delayed'] as const
 
