@@ -1,3 +1,4 @@
+import { Buffer } from 'node:buffer'
 import { type ConversationRecord, conversationRecord } from '../../contract/conversation-record.ts'
 import { MAX_PROPAGATED_BYTES } from '../../contract/limits.ts'
 import { unflattenIf } from '../../contract/unflatten.ts'

@@ -1,3 +1,4 @@
+import { Buffer } from 'node:buffer'
 import * as v from 'valibot'
 import { type Batchable, batchItem, batchRequest } from '../../contract/batch-request.ts'
 import { about } from '../../contract/fields.ts'
