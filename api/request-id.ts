@@ -24,7 +24,7 @@ export const requestIdOf = (request: Request): string => {
  */
 type FaultIds = { requestId: string; workspaceId?: string; submissionId?: string }
 
-/** Receives each fault of which the client learns only the status. */
+/** Receives each fault whose answer does not say to the client what failed. */
 export type OnFault = (event: string, error: unknown, ids: FaultIds) => void
 
 export const faultIds = (request: Request, ids: Omit<FaultIds, 'requestId'>): FaultIds => ({
