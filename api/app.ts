@@ -27,7 +27,7 @@ import { submitBatch } from './submit/submit-batch.ts'
 import { spanOf, traceRequests } from './trace-requests.ts'
 
 export const BASE_PATH = '/api/v1'
-export const MCP_PATH = '/mcp'
+const MCP_PATH = '/mcp'
 export const OVERVIEW_PATH = '/admin'
 export const BOARD_PATH = '/admin/queues'
 const DOCUMENT_PATH = '/openapi.json'
@@ -123,7 +123,7 @@ const BATCH_KINDS = {
   submit_conversation: submitConversation,
 }
 
-/** The routes. They open nothing: the caller hands in every store, clock and page. */
+/** The routes. They open no connection: the caller hands in every store and clock. */
 const createRoutes = (dependencies: AppDependencies) => {
   const { intake, receipts, isReady, board, overview, metrics, tracing, log } = dependencies
   const timed = timedBy(dependencies.answered, tracing)
@@ -163,7 +163,7 @@ const createRoutes = (dependencies: AppDependencies) => {
     .all(`${BOARD_PATH}/*`, forOperators(board), UNPARSED)
 }
 
-/** The routes that read records, for programs and for agents. */
+/** Adds the routes that read records, for programs and for agents. */
 const withReads = (
   app: ReturnType<typeof emptyApp>,
   { reads, mcp }: Pick<AppDependencies, 'reads' | 'mcp'>,
@@ -206,7 +206,7 @@ const timedBy =
 
 const MS_PER_SECOND = 1_000
 
-/** Finds tokens, and answers what no route foresees. */
+/** An app without routes. It finds tokens, and answers requests that no route takes, and faults. */
 const emptyApp = (log: Logger) =>
   // By default Elysia looks for the path behind the first eleven characters, and a host may be
   // shorter.

@@ -1,6 +1,6 @@
 import type { Handler } from './serve.ts'
 
-export type CorsOptions = {
+type CorsOptions = {
   /** Origins whose pages may send requests. An empty list allows no other origin. */
   readonly origins: readonly string[]
   /** Pages of other origins may use only paths below this one. */

@@ -36,7 +36,7 @@ import type { IntakeDependencies } from './submit/intake.ts'
 /** A page answers within seconds even when Redis or Postgres hangs. */
 const ANSWER_TIMEOUT_MS = 2_000
 
-export type Api = {
+type Api = {
   handle: Handler
   /**
    * Prepares the end of the process: it counts as not ready, and requests stop waiting for
@@ -54,6 +54,7 @@ export const createApi = async (resources: Resources): Promise<Api> => {
   const stopping = new AbortController()
   const queues = openQueues(redis, prefix, () => {})
   const stores = { sql, redis, prefix, listWorkspaces: createKnownWorkspaces(sql, TOKEN_TIMEOUT_MS) }
+  // While Postgres is away, later calls return these.
   await stores.listWorkspaces()
   const wake = createWake({ queues })
   const bodies = createBodiesInHand(mostBytesInHand(config))
@@ -147,7 +148,7 @@ const boardOf = (queues: JobQueues, onFault: OnFault): Handler =>
     onFault: (error, request) => onFault('board_failed', error, { requestId: requestIdOf(request) }),
   })
 
-/** The metrics of this process, its reports to the other processes and its pages for operators. */
+/** The metrics of this process, the history for the overview, and reports to the other processes. */
 const observe = (
   { config, sql, redis }: Resources,
   readCondition: ReadCondition,

@@ -33,7 +33,7 @@ const MINUTE_MS = 60_000
 /** A steady clock: setting the clock of the machine does not change it. */
 const steadily = (): number => performance.now()
 
-/** The connections of the process, which closes them itself after `stop`. */
+/** What the process hands in. It closes the connections itself after `stop`. */
 export type Resources = {
   config: ApiConfig
   log: Logger

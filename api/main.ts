@@ -1,7 +1,7 @@
 import process from 'node:process'
 import { openDatabase, whyNotThisDatabase } from '../db/connection/open-database.ts'
 import { setBootstrapTokens } from '../db/tokens.ts'
-import { connectProcess, endWith } from '../runtime/connect-process.ts'
+import { connectProcess, endWith, whyNotListening } from '../runtime/connect-process.ts'
 import { openTracing } from '../runtime/open-tracing.ts'
 import { bypassProxies } from '../runtime/bypass-proxies.ts'
 import { connectToAnswer } from '../queue/redis/connect-redis.ts'
@@ -41,8 +41,8 @@ const api = await createApi({ config, log, hashKey, sql, readingSql, redis, admi
 const listening = (() => {
   try {
     return serve({ port: config.PORT, hostname: config.HOST, fetch: api.handle })
-  } catch {
-    return endWith(`Port ${config.PORT} on ${config.HOST} is taken. Set PORT to a free one.`)
+  } catch (error) {
+    return endWith(whyNotListening(error, { host: config.HOST, port: config.PORT, prefix: '' }))
   }
 })()
 

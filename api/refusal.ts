@@ -10,7 +10,7 @@ export type Refusal =
   | { refused: 'too-slow' }
   | { refused: 'invalid'; problems: readonly Problem[] }
   | { refused: 'origin' }
-  | { refused: 'rate-limited'; of?: 'calls'; tokens: number; windowSeconds: number; retryAfterSeconds: number }
+  | { refused: 'rate-limited'; unit?: 'calls'; tokens: number; windowSeconds: number; retryAfterSeconds: number }
   | { refused: 'no-such-contact' }
   | { refused: 'no-such-submission' }
   | { refused: 'no-such-record' }
@@ -70,7 +70,7 @@ export const refusalResponse = (refusal: Refusal): Response => {
     case 'rate-limited':
       return answer(
         429,
-        `Rate limit exceeded: ${refusal.of ?? 'submissions'} are limited to ${refusal.tokens} per ${span(refusal.windowSeconds)}. ` +
+        `Rate limit exceeded: ${refusal.unit ?? 'submissions'} are limited to ${refusal.tokens} per ${span(refusal.windowSeconds)}. ` +
           `Retry later, in ${refusal.retryAfterSeconds} s.`,
         { 'Retry-After': String(refusal.retryAfterSeconds) },
       )
@@ -132,4 +132,4 @@ const answer = (
   status: number,
   error: string | readonly Problem[],
   headers: Readonly<Record<string, string>> = {},
-): Response => Response.json({ error }, { status, headers: { ...headers } })
+): Response => Response.json({ error }, { status, headers })

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 
-const SANE = /^[A-Za-z0-9._:-]{1,128}$/
+/** The form of an `X-Request-Id`. */
+export const REQUEST_ID = /^[A-Za-z0-9._:-]{1,128}$/
 
 const requestIds = new WeakMap<Request, string>()
 
@@ -12,7 +13,7 @@ export const requestIdOf = (request: Request): string => {
   const known = requestIds.get(request)
   if (known !== undefined) return known
   const given = request.headers.get('x-request-id')
-  const id = given !== null && SANE.test(given) ? given : randomUUID()
+  const id = given !== null && REQUEST_ID.test(given) ? given : randomUUID()
   requestIds.set(request, id)
   return id
 }
@@ -21,9 +22,9 @@ export const requestIdOf = (request: Request): string => {
  * Ids that lead an operator to a line of the log output: of the request and, where known, of
  * workspace and submission.
  */
-export type FaultIds = { requestId: string; workspaceId?: string; submissionId?: string }
+type FaultIds = { requestId: string; workspaceId?: string; submissionId?: string }
 
-/** Receives each fault that the client sees only as a 503. */
+/** Receives each fault whose answer does not say to the client what failed. */
 export type OnFault = (event: string, error: unknown, ids: FaultIds) => void
 
 export const faultIds = (request: Request, ids: Omit<FaultIds, 'requestId'>): FaultIds => ({

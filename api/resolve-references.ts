@@ -25,7 +25,7 @@ import type { LogState } from '../queue/admission/call-admit.ts'
 import type { AwaitProgress } from './submit/await-progress.ts'
 
 /** An admitted feedback, its acceptance number, and the state of the log at its admission. */
-export type ReferenceQuestion = {
+type ReferenceQuestion = {
   realm: Realm
   submissionId: string
   number: number
@@ -38,7 +38,7 @@ export type ReferenceQuestion = {
  * The own ids for the answer. Null if the feedback names none, or if the id cannot be determined in
  * time.
  */
-export type ResolvedReferences = { contactId: string | null; projectId: string | null }
+type ResolvedReferences = { contactId: string | null; projectId: string | null }
 export type ResolveReferences = (question: ReferenceQuestion) => Promise<ResolvedReferences>
 
 const TOGETHER = { items: 500 }
@@ -81,10 +81,11 @@ export const createResolveReferences = ({ sql, timeoutMs, awaitProgress }: Depen
   return async (question) => {
     const keys = keysOf(question)
     // The id of a named project follows from its name; no purge changes it.
-    const unasked = { contactId: null, projectId: keys.projectIds.length === 0 ? (keys.namedProjectId ?? null) : null }
-    const isAsked = keys.contact.ids.length > 0 || keys.contact.weakKey !== undefined || keys.projectIds.length > 0
-    if (!isAsked) return unasked
-    return withinTime(resolve(question, keys), timeoutMs + APPLIED_WITHIN_MS).catch(() => unasked)
+    const namedProjectId = keys.projectIds.length === 0 ? keys.namedProjectId : undefined
+    const withoutLookUp = { contactId: null, projectId: namedProjectId ?? null }
+    const needsLookUp = keys.contact.ids.length > 0 || keys.contact.weakKey !== undefined || keys.projectIds.length > 0
+    if (!needsLookUp) return withoutLookUp
+    return withinTime(resolve(question, keys), timeoutMs + APPLIED_WITHIN_MS).catch(() => withoutLookUp)
   }
 }
 
@@ -117,7 +118,7 @@ const keysOf = ({ realm, record, feedbackId }: ReferenceQuestion): Keys => {
 
 const ownIdsIn = (ids: readonly string[]): string[] => ids.flatMap((id) => asUuid(id) ?? [])
 
-/** `isSure`: the stored feedback will have this id, or one that it resolves to. */
+/** `isSure`: the stored feedback will have this id, or the id to which this one then resolves. */
 type Resolved = { id: string | null; isSure: boolean }
 
 const contactOf = ({ contact }: Keys, stored: StoredReferences, { number, log }: ReferenceQuestion): Resolved => {
@@ -155,8 +156,8 @@ const firstOf = (
 }
 
 /**
- * A reference is unsure if it was stored after the acceptance of the feedback, or if it is not final
- * and a waiting identify may change it before the feedback is applied.
+ * A reference is unsure if a submission after the feedback gave it, or if it is not final and a
+ * waiting identify may change it before the feedback is applied.
  */
 const judge = ({ id, number, isFinal }: StoredReference, moment: Moment): Resolved =>
   number > moment.number || (!isFinal && moment.log.isIdentifyWaiting) ? UNSURE : { id, isSure: true }

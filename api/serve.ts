@@ -1,7 +1,7 @@
 import process from 'node:process'
 
 export type Handler = (request: Request) => Promise<Response>
-export type Listening = { port: number; stop(): Promise<void> }
+type Listening = { port: number; stop(): Promise<void> }
 
 /**
  * Bun closes a connection on which no whole head of a request arrives for this long. Deno's server
@@ -47,7 +47,7 @@ type DenoGlobal = {
  *
  * `stop` takes no new connections and resolves when the requests in flight are answered.
  *
- * @throws when the address is taken. `reusePort: false` keeps Bun from sharing the port.
+ * @throws when it cannot listen. `reusePort: false` keeps Bun from sharing a port that is taken.
  */
 export const serve = ({ port, hostname, fetch }: { port: number; hostname: string; fetch: Handler }): Listening => {
   const failed = () => Response.json({ error: 'Something went wrong on our side.' }, { status: 500 })

@@ -41,14 +41,16 @@ export type CallOptions = {
 type Submit<Body, Answered = Success> = (body: Body, options?: CallOptions) => Promise<Accepted<Answered>>
 
 /**
- * Each call repeats its request until it is accepted or finally refused. In all other cases it
- * rejects with a `RequestError`.
+ * Each call repeats its request until the service accepts it or refuses it for good. A call whose
+ * request was not accepted rejects with a `RequestError`.
  */
 export type Client = ReturnType<typeof createClient>
 
 export const createClient = (connection: Connection) => {
-  const submit = (path: string) => (body: unknown, options?: CallOptions) =>
-    submitOne(connection, { path, body, idempotencyKey: crypto.randomUUID(), ...options })
+  const submit =
+    (path: string) =>
+    (body: unknown, { idempotencyKey = crypto.randomUUID(), waitSeconds }: CallOptions = {}) =>
+      submitOne(connection, { path, body, idempotencyKey, waitSeconds })
   return {
     ...createReads(connection),
     createFeedback: submit('/feedbacks') as Submit<FeedbackSubmission, FeedbackCreated>,
@@ -59,8 +61,8 @@ export const createClient = (connection: Connection) => {
     purgeContact: submit('/contacts/purge') as Submit<PurgeRequest>,
     /**
      * Up to 500 submissions, with one result for each, in their order. Repeats only items that may be
-     * accepted later, so these are accepted after the others. A final refusal is a result, not an
-     * error.
+     * accepted later, so they are accepted after the others. A final refusal of an item is a result,
+     * not an error.
      */
     submitBatch: (items: readonly BatchItem[], options?: Pick<CallOptions, 'waitSeconds'>) =>
       submitTogether(connection, items, options?.waitSeconds),

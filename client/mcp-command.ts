@@ -1,10 +1,13 @@
 #!/usr/bin/env node
 /**
- * For programs that speak the Model Context Protocol to a child process. Sends each line to the
- * service.
+ * A bridge for programs that speak the Model Context Protocol to a child process. It sends each line
+ * to the service, and writes the answers of the service.
  */
 
-/** The members that Node.js, Bun and Deno share. The package has no types of these runtimes. */
+/**
+ * The members of `process` that Node.js, Bun and Deno share. The package has no types of these
+ * runtimes.
+ */
 type Host = {
   readonly env: Readonly<Record<string, string | undefined>>
   readonly stdin: AsyncIterable<Uint8Array>
@@ -67,7 +70,9 @@ const passOn = async (line: string): Promise<void> => {
     const texts = answersIn(await response.text(), response.headers.get('Content-Type') ?? '')
     const isProtocol = texts.length > 0 && texts.every((text) => text.includes('"jsonrpc"'))
     if (isProtocol) for (const text of texts) write(text, message)
-    else if (!response.ok) fail(message, `The service answered ${response.status}: ${texts.join(' ').slice(0, 300)}`)
+    // A message without an answer gets a 202 without a body.
+    else if (!response.ok || texts.length > 0)
+      fail(message, `The service answered ${response.status}: ${texts.join(' ').slice(0, 300)}`)
   } catch {
     fail(message, 'The service did not answer. Check FEEDBACK_URL, and that the service runs.')
   }

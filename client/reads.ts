@@ -15,10 +15,10 @@ import type {
   StoredConversationPage,
 } from './types.ts'
 
-/** `next` of the previous page; null or absent begins the list. */
 export type ListQuery = {
   readonly limit?: number | undefined
   readonly order?: 'newest' | 'oldest' | undefined
+  /** `next` of the previous page; null or absent begins the list. */
   readonly next?: string | null | undefined
 }
 
@@ -47,7 +47,8 @@ export type ChangesQuery = {
 }
 
 /**
- * Reads, with a token of scope `read` or `admin`. A page can be short before the end of the list.
+ * Reads, with a token of scope `read` or `admin`. A page can have fewer records than `limit`
+ * although the list goes on.
  */
 export type Reads = ReturnType<typeof createReads>
 

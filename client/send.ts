@@ -28,7 +28,7 @@ export type Sent = {
   readonly waitSeconds?: number | undefined
 }
 
-export type Answer = { readonly body: unknown; readonly headers: ReadonlyMap<string, string> }
+type Answer = { readonly body: unknown; readonly headers: ReadonlyMap<string, string> }
 
 /**
  * The request was not accepted, or no answer came. Without an answer `status` is undefined, and
@@ -51,7 +51,7 @@ export class RequestError extends Error {
 }
 
 /** Waits before the next attempt; false if the call has used up its waiting time. */
-export type Patience = (failed: {
+type Patience = (failed: {
   readonly status?: number | undefined
   retryAfterMs?: number | undefined
 }) => Promise<boolean>

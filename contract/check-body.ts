@@ -85,7 +85,7 @@ const rename = (object: JsonObject, renamed: readonly string[]): JsonObject => {
 export type Problem = { message: string; path: string }
 
 /**
- * Returns the value as the schema outputs it, or its problems, `most` at most. A strict check
+ * Returns the value as the schema outputs it, or at most `most` of its problems. A strict check
  * also reports parts without an effect.
  */
 export const checkBody = <S extends v.GenericSchema>(

@@ -15,7 +15,7 @@ import {
   textOfAtMost,
   unflattenFlag,
 } from './fields.ts'
-import type { Excess, FreeMember } from './free-members.ts'
+import type { FreeMember, Violation } from './free-members.ts'
 import { isPlaceholder, ownId, type Realm } from './identity/keys.ts'
 import { isJsonObject, type JsonObject, type JsonValue } from './json.ts'
 import { MAX_METADATA_MEMBER_BYTES, MAX_TAG_CHARACTERS, MAX_TAGS } from './limits.ts'
@@ -68,12 +68,12 @@ export const projectReference = object(
 )
 
 /** Placeholders that are sent as external ids. Own ids are not checked here. */
-const placeholders = (record: JsonObject): Excess[] => [
+const placeholders = (record: JsonObject): Violation[] => [
   ...(record['isExternalContactId'] === true ? placeholdersOf(record, 'contact') : []),
   ...(record['isExternalAccountId'] === true ? placeholdersOf(record, 'account') : []),
 ]
 
-const placeholdersOf = (record: JsonObject, kind: 'contact' | 'account'): Excess[] => {
+const placeholdersOf = (record: JsonObject, kind: 'contact' | 'account'): Violation[] => {
   const reference = record[kind]
   return [
     ...(isPlaceholderId(record[`${kind}Id`]) ? [{ path: [`${kind}Id`], expected: NO_PLACEHOLDER }] : []),

@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { isDateTime, isUnset } from './date-time.ts'
-import { type Excess, excesses, type FreeMember, KEPT_NUMBER } from './free-members.ts'
+import { checkFreeMembers, type FreeMember, KEPT_NUMBER, type Violation } from './free-members.ts'
 import { isPlaceholder } from './identity/keys.ts'
 import type { JsonObject } from './json.ts'
 import { MAX_AMOUNT, MAX_IDENTIFIER_CHARACTERS, MAX_REPORTED_PROBLEMS } from './limits.ts'
@@ -23,9 +23,10 @@ export const unflattenFlag = (member: string) =>
       `that cannot be nested stays as it was, and so does a key that begins with \`$\`. Concerns \`${member}\`.`,
   )
 /**
- * A contract value inside an open object, or the base of `amount`. In open objects, `excesses`
- * refuses numbers that a double does not keep, so this schema checks the bound alone. One number
- * near the end of double precision would make the sum or average of all rows infinite.
+ * A contract value inside an open object, or the base of `amount`. In open objects,
+ * `checkFreeMembers` refuses numbers that a double does not keep, so this schema checks the bound
+ * alone. One number near the end of double precision would make the sum or average of all rows
+ * infinite.
  */
 export const openAmount = v.pipe(
   v.number('a number'),
@@ -80,9 +81,9 @@ export const externalId = v.pipe(
 )
 
 /**
- * An array of at most `most` items; `items` names them. The check stops at the first item beyond,
- * or when there are as many problems as a response reports. Valibot keeps hundreds of bytes for one
- * bad item of two bytes.
+ * An array of at most `most` items; `items` names them. The check stops after that many items, or
+ * when there are as many problems as a response reports. Valibot keeps hundreds of bytes for one bad
+ * item of two bytes.
  */
 export const list = <const Item extends v.GenericSchema>(item: Item, most: number, items: string) => {
   const array = v.array(item, 'an array')
@@ -93,7 +94,7 @@ export const list = <const Item extends v.GenericSchema>(item: Item, most: numbe
       const given = dataset.value as unknown[]
       const checked: v.InferOutput<Item>[] = []
       let problems = 0
-      for (let key = 0; key < given.length && key <= most && problems < MAX_REPORTED_PROBLEMS; key++) {
+      for (let key = 0; key < given.length && key < most && problems < MAX_REPORTED_PROBLEMS; key++) {
         const place = { type: 'array', origin: 'value', input: given, key, value: given[key] } as const
         const { output, issues = [] } = v.safeParse(item, place.value)
         problems += issues.length
@@ -133,7 +134,7 @@ type ObjectRules = {
   /** The members that hold free objects. */
   readonly free?: readonly FreeMember[]
   /** Checks rules that involve several members. */
-  readonly check?: (record: JsonObject) => Excess[]
+  readonly check?: (record: JsonObject) => Violation[]
   /**
    * For a reference: the members that can name it. `handling=strict` refuses a reference in which
    * none of them has a value.
@@ -157,7 +158,7 @@ export const object = <const Entries extends v.ObjectEntries>(
     v.rawCheck(({ dataset, addIssue }) => {
       // This runs even if a member is wrong, so that the response reports all problems at once.
       const record = dataset.value as JsonObject
-      for (const { path, expected } of [...excesses(record, free), ...check(record)]) {
+      for (const { path, expected } of [...checkFreeMembers(record, free), ...check(record)]) {
         const [first, ...others] = path.map(
           (key) => ({ type: 'unknown', origin: 'value', input: record, key, value: null }) as const,
         )

@@ -25,38 +25,39 @@ export const KEPT_NUMBER = 'a number that double precision keeps: finite, and un
  * A part of a record that breaks a rule. `expected` ends a sentence that begins with the path and
  * "must be".
  */
-export type Excess = { readonly path: readonly (string | number)[]; readonly expected: string }
+export type Violation = { readonly path: readonly (string | number)[]; readonly expected: string }
 
 /**
- * The free objects of a record that exceed their bounds. The bounds apply to the stored form, after
+ * The violations in the free objects of a record. The bounds apply to the stored form, after
  * unflattening; the object itself is bounded in its sent form, too. A path is the same in both
  * forms, since dots join its parts.
  */
-export const excesses = (record: JsonObject, free: readonly FreeMember[]): Excess[] =>
+export const checkFreeMembers = (record: JsonObject, free: readonly FreeMember[]): Violation[] =>
   free.flatMap(({ name, flag, maxMemberBytes }) => {
     const given = record[name]
     if (!isJsonObject(given)) return []
-    if (Object.keys(given).length > MAX_OBJECT_MEMBERS) return [crowd([name])]
+    if (Object.keys(given).length > MAX_OBJECT_MEMBERS) return [tooManyMembers([name])]
     const stored = unflattenIf(flag !== undefined && record[flag] === true, given)
-    const found: Excess[] = []
-    findExcesses(stored, [name], found)
+    const found: Violation[] = []
+    collectViolations(stored, [name], found)
     if (maxMemberBytes !== undefined) found.push(...largeMembers(stored, name, maxMemberBytes))
     return found
   })
 
-const crowd = (path: readonly (string | number)[]): Excess => ({
+const tooManyMembers = (path: readonly (string | number)[]): Violation => ({
   path,
   expected: `an object of at most ${MAX_OBJECT_MEMBERS.toLocaleString('en')} members`,
 })
 
 /**
- * The objects with too many members and the numbers that are too large, up to the number of
- * problems that a response reports. The body reader has bounded the depth of this recursion.
+ * Collects the objects with too many members and the numbers that JavaScript cannot keep, up to the
+ * number of problems that a response reports. The body reader has bounded the depth of this
+ * recursion.
  */
-const findExcesses = (value: JsonObject | JsonValue[], path: (string | number)[], found: Excess[]): void => {
+const collectViolations = (value: JsonObject | JsonValue[], path: (string | number)[], found: Violation[]): void => {
   const isArray = Array.isArray(value)
   const keys = isArray ? undefined : Object.keys(value)
-  if (keys !== undefined && keys.length > MAX_OBJECT_MEMBERS) found.push(crowd([...path]))
+  if (keys !== undefined && keys.length > MAX_OBJECT_MEMBERS) found.push(tooManyMembers([...path]))
   const count = keys?.length ?? (value as JsonValue[]).length
   for (let index = 0; index < count && found.length < MAX_REPORTED_PROBLEMS; index++) {
     const key = keys?.[index] ?? index
@@ -65,7 +66,7 @@ const findExcesses = (value: JsonObject | JsonValue[], path: (string | number)[]
       found.push({ path: [...path, key], expected: KEPT_NUMBER })
     if (typeof inner !== 'object' || inner === null) continue
     path.push(key)
-    findExcesses(inner, path, found)
+    collectViolations(inner, path, found)
     path.pop()
   }
 }
@@ -74,7 +75,7 @@ const KIB = 1024
 /** The most UTF-8 bytes of one character of a JavaScript string. */
 const MAX_BYTES_OF_A_CHARACTER = 3
 
-const largeMembers = (object: JsonObject, name: string, maxBytes: number): Excess[] => {
+const largeMembers = (object: JsonObject, name: string, maxBytes: number): Violation[] => {
   // One text of the whole object is faster than one for each member, and usually shows that no
   // member is large.
   if (JSON.stringify(object).length * MAX_BYTES_OF_A_CHARACTER <= maxBytes) return []

@@ -9,7 +9,7 @@ export type IgnoredPart = { readonly path: string; readonly fault: string }
 /**
  * Parts of a body that have no effect, up to the number that a response reports: members that its
  * schema does not name, metadata that looks like a misspelt column, and references that name
- * nothing. Free objects take any other member. The body reader has bounded the depth of this
+ * nothing. A free object has no unknown members. The body reader has bounded the depth of this
  * recursion.
  */
 export const findIgnoredParts = (schema: GenericSchema, body: JsonValue): IgnoredPart[] => {
@@ -38,7 +38,7 @@ const find = (schema: GenericSchema, { value, path }: Place, found: IgnoredPart[
     if (entry) find(entry, { value: value[name], path: [...path, name] }, found)
     else found.push({ path: [...path, name].join('.'), fault: UNKNOWN })
   }
-  // A misspelt member may have been meant as the name.
+  // Not beside another problem: the misspelt member may have been meant as the name.
   if (named && found.length === before && !named.some((name) => isNaming(value[name]))) {
     const fault = `names nothing and would not be stored: it needs one of ${named.join(', ')}`
     found.push({ path: path.join('.'), fault })

@@ -1,8 +1,8 @@
 import * as v from 'valibot'
 
 /**
- * Each kind of work has a queue, so that operators can watch and scale it by itself. `wake`:
- * workspaces with little to apply; `backlog`: a workspace with much to apply; `removal`: the
+ * Each kind of work has a queue, so that operators can watch and scale it by itself. `wake`: the
+ * logs of workspaces that are not deep; `backlog`: the log of a deep workspace; `removal`: the
  * records of purges; `tagging`: tags of stored records; `webhook`: deliveries to webhooks.
  */
 export const QUEUE_NAMES = ['wake', 'backlog', 'removal', 'tagging', 'webhook'] as const

@@ -1,7 +1,7 @@
 import type { JsonValue } from './json.ts'
 
 /** `problem` says what was expected. It never quotes the text. */
-export type ParsedJson = { readonly value: JsonValue } | { readonly problem: string }
+type ParsedJson = { readonly value: JsonValue } | { readonly problem: string }
 
 /**
  * Parses as JSON.parse does, but refuses a text that is nested deeper than `maxDepth`. A number

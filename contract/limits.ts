@@ -1,4 +1,6 @@
-/** Bounds of accepted bodies. A bound that can be configured has its default here. */
+// Bounds that several rooms share, mostly of accepted bodies. A bound that can be configured has its
+// default here.
+
 export const MAX_IDENTIFIER_CHARACTERS = 512
 /** The largest rating or contract value, positive or negative. */
 export const MAX_AMOUNT = 1e15

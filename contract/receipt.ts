@@ -23,8 +23,8 @@ export type SubmissionState = keyof typeof STATES
 const enumeration = <Value extends string>(description: string, meanings: Readonly<Record<Value, string>>) =>
   about(
     v.picklist(Object.keys(meanings) as Value[]),
-    `${description} ${Object.entries(meanings)
-      .map(([value, meaning]) => `\`${value}\`: ${String(meaning)}`)
+    `${description} ${Object.entries<string>(meanings)
+      .map(([value, meaning]) => `\`${value}\`: ${meaning}`)
       .join('; ')}.`,
   )
 

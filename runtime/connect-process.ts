@@ -1,6 +1,7 @@
 import process from 'node:process'
 import { type HashKey, hashKeyFrom } from '../contract/identity/keys.ts'
 import { explainPostgres, explainRedis } from './explain-fault.ts'
+import { codeOf, describeFault } from './fault.ts'
 import { type Logger, createLogger } from './logger.ts'
 import { printHelp } from './print-help.ts'
 import { BadSettings, type Settings } from './settings.ts'
@@ -33,6 +34,15 @@ export const endWith = (reason: string): never => {
   process.stderr.write(`${reason}\n`)
   process.exit(1)
 }
+
+/** Why a process cannot listen. `prefix`: of the names of its two settings. */
+export const whyNotListening = (
+  error: unknown,
+  { host, port, prefix }: { host: string; port: number; prefix: '' | 'WORKER_' },
+): string =>
+  codeOf(error) === 'EADDRINUSE'
+    ? `Port ${port} on ${host} is taken. Set ${prefix}PORT to a free one.`
+    : `This process cannot listen at port ${port} on ${host} (${describeFault(error)}). Check ${prefix}HOST and ${prefix}PORT.`
 
 /**
  * The common start of API and workers. It reads the configuration, connects to both stores and runs

@@ -4,7 +4,7 @@ import { openDatabase, whyNotThisDatabase } from '../db/connection/open-database
 import { whenReady, whyNotThisRedis } from '../queue/redis/open-redis.ts'
 import { answerSeconds } from '../db/connection/answer-time.ts'
 import { openWorker } from '../queue/jobs/open-worker.ts'
-import { connectProcess, endWith } from '../runtime/connect-process.ts'
+import { connectProcess, endWith, whyNotListening } from '../runtime/connect-process.ts'
 import { watchLoopDelay } from '../runtime/event-loop-delay.ts'
 import type { QueueName } from '../contract/jobs.ts'
 import { describeFault } from '../runtime/fault.ts'
@@ -80,8 +80,8 @@ const workers = config.WORKER_QUEUES.map((name) => {
 })
 
 const health = createHealthServer(metrics.render)
-health.on('error', () =>
-  endWith(`Port ${config.WORKER_PORT} on ${config.WORKER_HOST} is taken. Set WORKER_PORT to a free one.`),
+health.on('error', (error) =>
+  endWith(whyNotListening(error, { host: config.WORKER_HOST, port: config.WORKER_PORT, prefix: 'WORKER_' })),
 )
 health.listen(config.WORKER_PORT, config.WORKER_HOST, () => {
   const address = health.address()

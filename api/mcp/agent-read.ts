@@ -1,13 +1,13 @@
 import type { AccountContext, FeedbackContext } from '../../db/reads/context.ts'
 import type { Change, Comparison, ComparisonRequest, Counts, GroupRequest } from '../../db/reads/insights.ts'
-import type { FeedbackFilters, ListRequest } from '../../db/reads/lists.ts'
+import type { FeedbackFilters } from '../../db/reads/lists.ts'
 import { isRefusal, type Refusal } from '../refusal.ts'
-import { type Page, readPage, withCurrentIds } from '../reads/lists.ts'
+import { type Page, readPage, type WantedPage, withCurrentIds } from '../reads/lists.ts'
 import { type Read, withPermit } from '../reads/reads.ts'
 import { feedbackOf, named } from './answers.ts'
 import type { Sight } from './quote.ts'
 
-/** The reads of agents alone. Each rejects if the database does not answer in time. */
+/** The reads that only agents use. Each rejects if the database does not answer in time. */
 export type AgentReads = {
   count: (asked: GroupRequest) => Promise<Counts>
   compare: (asked: ComparisonRequest) => Promise<Comparison>
@@ -25,7 +25,7 @@ const LOOK_FOR_MS = 150
 /** The next records of a list. They can be fewer than `limit` although the list goes on. */
 export const findRecords = async (
   asked: AgentRead,
-  wanted: Pick<ListRequest, 'kind' | 'limit' | 'isOldest' | 'filters'>,
+  wanted: WantedPage,
   from: string | undefined,
 ): Promise<{ records: unknown[]; next: string | null } | Refusal> => {
   const records: unknown[] = []
@@ -53,7 +53,10 @@ export const findFeedback = async (
   return { feedback: page.records.map((record) => feedbackOf(record, asked.sight)), next: page.next }
 }
 
-/** Reads figures of groups with a permit, in the workspace and with the current ids of the filters. */
+/**
+ * Reads figures of groups in the workspace, with a permit. Merged ids in the filters stand for the
+ * records that they mean now.
+ */
 const readGroups = <Given extends { filters: FeedbackFilters }, Found extends object>(
   asked: AgentRead,
   given: Given,

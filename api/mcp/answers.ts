@@ -1,15 +1,15 @@
 import * as v from 'valibot'
 import type { AccountRow, FeedbackContext } from '../../db/reads/context.ts'
 import type { Dimension } from '../../db/reads/insights.ts'
-import type { ConversationRecord, FeedbackRecord, MessageRecord } from '../reads/records.ts'
+import type { Feedback, StoredConversation, StoredMessage } from '../reads/records.ts'
 import { quoteOf, quoteSchema, shown, type Sight } from './quote.ts'
 
-/** In lists. A single record has more. */
+/** Of a feedback in a list. A single record shows more. */
 const LISTED_CHARACTERS = 600
 export const SINGLE_CHARACTERS = 8_000
 const MOST_TAGS = 10
 const MOST_LABEL_CHARACTERS = 512
-const MOST_JSON_CHARACTERS = 4_000
+const MOST_PERSONAL_CHARACTERS = 4_000
 
 export const nextPage = v.pipe(v.nullable(v.string()), v.description('Leads to the next page; null at the end.'))
 const average = v.nullable(v.number())
@@ -68,7 +68,7 @@ export const feedbackOf = (
   sight: Sight,
   most = LISTED_CHARACTERS,
 ): v.InferOutput<typeof feedbackItem> => {
-  const { id, description, title, tags = [], ...record } = given as FeedbackRecord
+  const { id, description, title, tags = [], ...record } = given as Feedback
   const { createdAt, source = '', rating, customerId, accountId, projectId } = record
   return present({
     id,
@@ -104,7 +104,7 @@ export const named = <T extends { key: string | null; name: string | null }>(
 
 /** A value that only a token with the scope `read:personal` sees. */
 export const personal = (text: string | null | undefined, sight: Sight): string | undefined =>
-  text != null && sight.readsPersonal ? shown(text, MOST_JSON_CHARACTERS, sight).text : undefined
+  text != null && sight.readsPersonal ? shown(text, MOST_PERSONAL_CHARACTERS, sight).text : undefined
 
 export const accountOf = ({ id, name, domain, properties }: AccountRow, sight: Sight): v.InferOutput<typeof account> =>
   present({
@@ -147,7 +147,7 @@ export const messageItem = v.strictObject({
 })
 
 export const conversationOf = (given: unknown, sight: Sight): v.InferOutput<typeof conversationItem> => {
-  const { id, title = '', ...record } = given as ConversationRecord
+  const { id, title = '', ...record } = given as StoredConversation
   return present({
     id,
     createdAt: record.createdAt,
@@ -161,7 +161,7 @@ export const conversationOf = (given: unknown, sight: Sight): v.InferOutput<type
 }
 
 export const messageOf = (given: unknown, sight: Sight): v.InferOutput<typeof messageItem> => {
-  const { id, createdAt, incoming, content, customerId } = given as MessageRecord
+  const { id, createdAt, incoming, content, customerId } = given as StoredMessage
   return present({
     id,
     createdAt,

@@ -63,10 +63,10 @@ const isOriginKnown = ({ headers }: Request, origins: readonly string[]): boolea
   return origin === null || origins.includes(origin) || validateOriginHeader(origin, localhostAllowedOrigins()).ok
 }
 
-/** The message, with text that Postgres can compare, or the answer that refuses it. */
+/** The message, without characters that Postgres refuses, or the answer that refuses it. */
 const readBody = async (request: Request): Promise<JsonObject | Response> => {
   const bytes = await receiveBody(request, MOST_BODY_BYTES)
-  if ('refused' in bytes) return refuse(bytes)
+  if (isRefusal(bytes)) return refuse(bytes)
   const read = parseBody(bytes)
   if (isRefusal(read)) return problem(PARSE_ERROR, 'The body must be JSON')
   // A request has one message, so that the limit counts it as one call.
@@ -91,7 +91,7 @@ const isCall = ({ method }: JsonObject): boolean => method === 'tools/call' || m
 const limited = ({ limit, callsPerMinute }: McpDependencies, token: string): Refusal | undefined => {
   const retryAfterSeconds = limit(tokenHash(token))
   if (retryAfterSeconds === 0) return undefined
-  return { refused: 'rate-limited', of: 'calls', tokens: callsPerMinute, windowSeconds: 60, retryAfterSeconds }
+  return { refused: 'rate-limited', unit: 'calls', tokens: callsPerMinute, windowSeconds: 60, retryAfterSeconds }
 }
 
 const serve = ({ called, log }: McpDependencies, body: JsonObject, asked: AgentRead): Promise<Response> => {

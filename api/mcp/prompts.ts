@@ -14,7 +14,7 @@ const PROMPTS = [
     name: 'this_week',
     title: 'What is new this week?',
     description: 'What customers said in the last seven days, and what has changed.',
-    args: v.strictObject({}),
+    argsSchema: toolSchema(v.strictObject({})),
     text: () =>
       'What did customers say in the last seven days? Call whats_new, then compare_periods by tag with 7 days. Name the ' +
       'topics that grew most, with two quotes for each from quotes_for_tag.',
@@ -23,7 +23,7 @@ const PROMPTS = [
     name: 'topic_report',
     title: 'What do customers say about a topic?',
     description: 'A topic in figures and quotes.',
-    args: v.strictObject({ tag }),
+    argsSchema: toolSchema(v.strictObject({ tag })),
     text: (given: Given) =>
       `What do customers say about the tag ${JSON.stringify(given['tag'])}? Call count_feedback by week, by account and by ` +
       'rating with this tag, then quotes_for_tag. Tell how often it comes up, whether it grows, who says it, and in which words.',
@@ -32,7 +32,7 @@ const PROMPTS = [
     name: 'account_review',
     title: 'What does an account say?',
     description: 'The story of one account, before a meeting with it.',
-    args: v.strictObject({ account: identifier('The name, domain or id of an account.') }),
+    argsSchema: toolSchema(v.strictObject({ account: identifier('The name, domain or id of an account.') })),
     text: (given: Given) =>
       `Prepare me for a meeting with the account ${JSON.stringify(given['account'])}. Call account_story, then list_feedback ` +
       'with its id and ratingMax for what it is least content with. Tell what it praises, what it asks for, and which questions are open.',
@@ -41,11 +41,9 @@ const PROMPTS = [
 type Given = Readonly<Record<string, string>>
 
 export const registerPrompts = (server: McpServer): void => {
-  for (const { name, title, description, argsSchema, text } of REGISTERED) {
+  for (const { name, title, description, argsSchema, text } of PROMPTS) {
     server.registerPrompt(name, { title, description, argsSchema }, (given) => ({
       messages: [{ role: 'user', content: { type: 'text', text: `${text(given as Given)} ${RULES}` } }],
     }))
   }
 }
-
-const REGISTERED = PROMPTS.map(({ args, ...prompt }) => ({ ...prompt, argsSchema: toolSchema(args) }))

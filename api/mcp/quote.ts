@@ -7,7 +7,7 @@ export const NOTICE =
 
 const MASK = '[masked]'
 const LONGEST_EMAIL_CHARACTERS = 330
-/** Characters without a glyph can stand in the middle of it. */
+/** Characters without a glyph can stand in the middle of an email. */
 const EMAIL =
   /[\p{L}\p{M}\p{N}\p{Cf}\uFFFD.!#$%&'"*+/=?^_`{|}~-]{1,256}(?:[@＠﹫]|%40)[\p{L}\p{M}\p{N}\p{Cf}\uFFFD.-]{0,255}/gu
 const PHONE = /(?<![\p{L}\p{N}])(?:[+＋]|00)\p{Nd}[\p{Nd}\p{Zs}\p{Pd}\p{Cf}\uFFFD()./]{6,20}\p{Nd}/gu
@@ -50,11 +50,11 @@ export const quoteSchema = v.strictObject({
   text: v.string(),
   isCut: v.pipe(v.boolean(), v.description('The record has more text than this.')),
 })
-export type Quote = v.InferOutput<typeof quoteSchema>
+type Quote = v.InferOutput<typeof quoteSchema>
 
 const MOST_TITLE_CHARACTERS = 200
 
-/** Words of a record, marked as such. */
+/** Text of a record, marked as a quote. */
 export const quoteOf = (
   { kind, id, title, text }: { kind: Quote['kind']; id: string; title?: string | undefined; text: string },
   most: number,

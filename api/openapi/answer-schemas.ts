@@ -103,7 +103,7 @@ export const ANSWERS = {
     'Whether requests can be served.',
   ),
 } as const satisfies Readonly<Record<string, v.GenericSchema>>
-export type AnswerName = keyof typeof ANSWERS
+type AnswerName = keyof typeof ANSWERS
 
 type Path = (typeof RESOURCES)[number]['path']
 

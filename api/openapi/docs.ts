@@ -4,7 +4,7 @@ import { pageFile, sendPageFile } from '../page-files.ts'
 import { refusalResponse } from '../refusal.ts'
 import type { Handler } from '../serve.ts'
 
-export type DocsOptions = {
+type DocsOptions = {
   /** The path of the page, of one segment, such as `/docs`. */
   readonly basePath: string
   /** The path of the document that the page shows, such as `/openapi.json`. */
@@ -17,8 +17,8 @@ const SWAGGER_FILES = ['swagger-ui.css', 'swagger-ui-bundle.js', 'favicon-32x32.
 const CACHED = { 'Cache-Control': 'public, max-age=3600' }
 
 /**
- * The API reference, open without a token, as a page that loads nothing from other hosts. Takes
- * GET.
+ * The API reference, open without a token, as a page that loads nothing from other hosts. The route
+ * takes GET only.
  */
 export const createDocs = ({ basePath, documentPath }: DocsOptions): Handler => {
   const made: Readonly<Record<string, () => Response>> = {

@@ -2,7 +2,7 @@ import type { JsonValue } from '../../contract/json.ts'
 import type { BodyName } from './schemas.ts'
 
 type Example = { summary: string; value: JsonValue }
-export type Examples = Readonly<Record<string, Example>>
+type Examples = Readonly<Record<string, Example>>
 
 const SUBMISSION_ID = '019b1c6e-0f3a-7c52-8d4e-6a2b9f1c7d35'
 
@@ -142,10 +142,10 @@ export const ANSWER_EXAMPLES = {
       summary: 'The ticket',
       value: {
         feedback: {
-          id: 'b7f8a0d2-5c1e-5d93-8a46-1f0e9c3b7a24',
+          id: 'b7f8a0d2-5c1e-8d93-8a46-1f0e9c3b7a24',
           description: 'The export stops at 1,000 rows, and nothing says so.',
-          customerId: '4c9d2e71-8b3f-5a60-9e15-7d2c6b8f0a13',
-          projectId: 'e2a6c5b8-1d4f-5e97-b038-9c7a5f2e6d41',
+          customerId: '4c9d2e71-8b3f-8a60-9e15-7d2c6b8f0a13',
+          projectId: 'e2a6c5b8-1d4f-8e97-b038-9c7a5f2e6d41',
           rating: 2,
           sourceId: 'HD-4711',
           sourceData: { url: 'https://helpdesk.example/tickets/4711', queue: { name: 'exports' } },
@@ -205,4 +205,3 @@ export const ANSWER_EXAMPLES = {
   Alive: { alive: { summary: 'It runs', value: { alive: true } } },
   Ready: { ready: { summary: 'It serves', value: { ready: true } } },
 } as const satisfies Readonly<Record<string, Examples>>
-export type AnswerName = keyof typeof ANSWER_EXAMPLES

@@ -1,5 +1,7 @@
+import { IDEMPOTENCY_KEY } from '../../contract/batch-request.ts'
 import type { JsonObject } from '../../contract/json.ts'
 import { submissionState } from '../../contract/receipt.ts'
+import { REQUEST_ID } from '../request-id.ts'
 import { schemaOf } from './schemas.ts'
 
 const header = (description: string, schema: JsonObject = { type: 'string' }): JsonObject => ({ description, schema })
@@ -64,7 +66,7 @@ export const PARAMETERS = {
     'Makes a repeated request harmless. For 24 hours the same key with the same body gets the first answer again, without being ' +
       'applied twice or counted against a limit. Keys belong to a workspace and an operation. While the database is away, only ' +
       'recent keys are recognised.',
-    { pattern: '^[\\x21-\\x7e]{1,255}$' },
+    { pattern: IDEMPOTENCY_KEY.source },
   ),
   Prefer: requestHeader(
     'Prefer',
@@ -78,7 +80,7 @@ export const PARAMETERS = {
     enum: ['gzip', 'identity'],
   }),
   RequestId: requestHeader('X-Request-Id', 'Your id for the request, which the answer and our logs carry.', {
-    pattern: '^[A-Za-z0-9._:-]{1,128}$',
+    pattern: REQUEST_ID.source,
   }),
   PreferWait: requestHeader(
     'Prefer',

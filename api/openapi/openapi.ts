@@ -75,7 +75,7 @@ acceptance of its submission and before the answer. Then the client gets 400 or 
 although the submission is stored.
 `.trim()
 
-/** One path can have operations of both kinds. */
+/** The same path can have a submission and a read. */
 const allPaths = (): JsonObject => {
   const paths: Record<string, JsonObject> = { ...PATHS_OF_SUBMISSIONS }
   for (const [path, operations] of Object.entries(PATHS_OF_READS)) paths[path] = { ...paths[path], ...operations }

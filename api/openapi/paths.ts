@@ -2,7 +2,7 @@ import * as v from 'valibot'
 import type { JsonObject } from '../../contract/json.ts'
 import { MAX_BATCH_ITEMS } from '../../contract/limits.ts'
 import { SETTINGS } from '../../runtime/settings.ts'
-import { ANSWER_EXAMPLES, type AnswerName, REQUEST_EXAMPLES } from './examples.ts'
+import { ANSWER_EXAMPLES, REQUEST_EXAMPLES } from './examples.ts'
 import { headersOf, parametersOf, type ResponseHeader } from './headers.ts'
 import { refusalsOf, type TurnedAway } from './refusals.ts'
 
@@ -17,7 +17,11 @@ type PostText = {
   parameters: Parameters<typeof parametersOf>[0]
   refusals: readonly TurnedAway[]
 }
-type AnswerText = { of: AnswerName; description: string; headers?: readonly ResponseHeader[] }
+type AnswerText = {
+  schema: keyof typeof ANSWER_EXAMPLES
+  description: string
+  headers?: readonly ResponseHeader[]
+}
 
 const posting = ({ body, answer, parameters, refusals, ...about }: PostText): JsonObject => ({
   post: {
@@ -34,11 +38,11 @@ const posting = ({ body, answer, parameters, refusals, ...about }: PostText): Js
   },
 })
 
-const succeeded = ({ of, description, headers = [] }: AnswerText): JsonObject => ({
+const succeeded = ({ schema, description, headers = [] }: AnswerText): JsonObject => ({
   description,
   headers: headersOf(headers),
   content: {
-    'application/json': { schema: { $ref: `#/components/schemas/${of}` }, examples: ANSWER_EXAMPLES[of] },
+    'application/json': { schema: { $ref: `#/components/schemas/${schema}` }, examples: ANSWER_EXAMPLES[schema] },
   },
 })
 
@@ -79,7 +83,7 @@ export const PATHS_OF_SUBMISSIONS: Readonly<Record<string, JsonObject>> = {
     body: 'FeedbackSubmission',
     answer: {
       status: 201,
-      of: 'FeedbackCreated',
+      schema: 'FeedbackCreated',
       description: 'Accepted, with some members of the record that the service will store.',
     },
     refusals: ['MayNotSubmit', 'TooLarge'],
@@ -89,7 +93,7 @@ export const PATHS_OF_SUBMISSIONS: Readonly<Record<string, JsonObject>> = {
     summary: 'Identify a contact',
     description: 'Creates or updates a contact, and links its account if one is given.',
     body: 'ContactRecord',
-    answer: { status: 201, of: 'Success', description: 'Accepted.' },
+    answer: { status: 201, schema: 'Success', description: 'Accepted.' },
     refusals: ['MayNotSubmit', 'TooLarge'],
   }),
   '/contacts/purge': submission({
@@ -102,7 +106,7 @@ export const PATHS_OF_SUBMISSIONS: Readonly<Record<string, JsonObject>> = {
       'contact. The answer comes when the service has decided which contacts match, after 10 seconds at the latest. ' +
       'The receipt is `applied` when all records are removed.',
     body: 'PurgeRequest',
-    answer: { status: 200, of: 'Success', description: 'Accepted: the purge will finish.' },
+    answer: { status: 200, schema: 'Success', description: 'Accepted: the purge will finish.' },
     refusals: ['MayNotPurge', 'NoSuchContact', 'TooLarge'],
   }),
   '/accounts/identify': submission({
@@ -110,7 +114,7 @@ export const PATHS_OF_SUBMISSIONS: Readonly<Record<string, JsonObject>> = {
     summary: 'Identify an account',
     description: 'Creates or updates an account.',
     body: 'AccountRecord',
-    answer: { status: 201, of: 'Success', description: 'Accepted.' },
+    answer: { status: 201, schema: 'Success', description: 'Accepted.' },
     refusals: ['MayNotSubmit', 'TooLarge'],
   }),
   '/conversations': submission({
@@ -120,7 +124,7 @@ export const PATHS_OF_SUBMISSIONS: Readonly<Record<string, JsonObject>> = {
       'Stores a call transcript, an email thread or a chat, and identifies its contacts. The same `source` and ' +
       `\`id\` again replace it. By default a workspace may submit ${CONVERSATIONS_PER_MINUTE} in any 60 seconds.`,
     body: 'Conversation',
-    answer: { status: 200, of: 'Success', description: 'Accepted.' },
+    answer: { status: 200, schema: 'Success', description: 'Accepted.' },
     refusals: ['MayNotSubmit', 'ConversationTooLarge'],
   }),
   '/batch': posting({
@@ -133,7 +137,7 @@ export const PATHS_OF_SUBMISSIONS: Readonly<Record<string, JsonObject>> = {
     body: 'BatchRequest',
     answer: {
       status: 200,
-      of: 'BatchAnswered',
+      schema: 'BatchAnswered',
       description: 'The result of each item.',
       headers: ['Preference-Applied'],
     },
@@ -149,7 +153,7 @@ export const PATHS_OF_SUBMISSIONS: Readonly<Record<string, JsonObject>> = {
         'The receipt of an accepted submission of this workspace. Operators configure how long receipts are kept.',
       parameters: parametersOf(['SubmissionId', 'RequestId']),
       responses: {
-        200: succeeded({ of: 'SubmissionFound', description: 'The receipt.' }),
+        200: succeeded({ schema: 'SubmissionFound', description: 'The receipt.' }),
         ...refusalsOf([
           'Invalid',
           'Unauthenticated',
@@ -174,7 +178,7 @@ export const PATHS_OUTSIDE: JsonObject = {
     description: 'Does not depend on Redis and Postgres: a process that cannot reach them still runs.',
     security: [],
     responses: {
-      200: succeeded({ of: 'Alive', description: 'The process runs.' }),
+      200: succeeded({ schema: 'Alive', description: 'The process runs.' }),
       ...refusalsOf(['Invalid', 'OnlyGet', 'Unforeseen']),
     },
   }),
@@ -184,7 +188,7 @@ export const PATHS_OUTSIDE: JsonObject = {
     description: 'Asks Redis and Postgres. A balancer sends requests to processes that answer 200.',
     security: [],
     responses: {
-      200: succeeded({ of: 'Ready', description: 'The process can serve requests.' }),
+      200: succeeded({ schema: 'Ready', description: 'The process can serve requests.' }),
       ...refusalsOf(['Invalid', 'OnlyGet', 'Unforeseen']),
       503: {
         description: 'Redis or Postgres does not answer, or the process is shutting down.',

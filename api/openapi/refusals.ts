@@ -5,7 +5,7 @@ import {
   MAX_CONVERSATION_BODY_BYTES,
   MAX_PROPAGATED_BYTES,
 } from '../../contract/limits.ts'
-import { type Refusal, refusalResponse } from '../refusal.ts'
+import { type Refusal, refusalResponse, type Unavailable } from '../refusal.ts'
 import { headersOf, RESPONSE_HEADERS, type ResponseHeader } from './headers.ts'
 
 type Described = {
@@ -17,10 +17,7 @@ type Described = {
 }
 
 const invalid = (message: string, path: string) => ({ message, path })
-const unavailable = (why: Extract<Refusal, { refused: 'unavailable' }>['why']): Refusal => ({
-  refused: 'unavailable',
-  why,
-})
+const unavailable = (why: Unavailable['why']): Refusal => ({ refused: 'unavailable', why })
 const tooLarge = (maxBytes: number): Refusal => ({ refused: 'too-large', maxBytes })
 
 /** Statuses, headers and bodies come from `refusalResponse`, which answers real requests too. */
@@ -157,8 +154,8 @@ const TURNED_AWAY = {
     },
   },
   CannotLookUp: {
-    description: 'The receipt cannot be looked up at the moment.',
-    examples: { 'database away': unavailable('postgres') },
+    description: 'Redis or Postgres does not answer in time.',
+    examples: { 'token not looked up': unavailable('postgres'), 'queue or database away': unavailable('stores') },
   },
   Unforeseen: {
     description: 'An unforeseen fault of the service. Quote the request id when you report it.',
@@ -204,5 +201,5 @@ export const refusalsOf = (names: readonly TurnedAway[]): JsonObject =>
 
 const statusOf = (name: TurnedAway): number => {
   const [first] = Object.values<Refusal>(TURNED_AWAY[name].examples)
-  return first ? refusalResponse(first).status : 0
+  return refusalResponse(first!).status
 }

@@ -121,7 +121,7 @@ const CONVERSION: ConversionConfig = {
   },
   overrideAction: ({ valibotAction, jsonSchema }) => {
     if (valibotAction.type !== 'metadata') return undefined
-    const { known, array, named, ...others } = jsonSchema as Converted & Described
+    const { known, array, named, ...others } = jsonSchema as Converted & OwnMetadata
     if (array !== undefined) return { ...converted(array, LISTED), ...others }
     if (known !== undefined) return { ...converted(known), ...ANY_MEMBERS }
     return named === undefined ? undefined : others
@@ -148,8 +148,11 @@ const LISTED = { ContactRecord: contactRecord, Message: messageRecord }
 /** The schema of a parameter or header. */
 export const schemaOf = (schema: v.GenericSchema): JsonObject => converted(schema) as JsonObject
 
-/** The metadata of `openObject` and `list` (`fields.ts`), which check their members themselves. */
-type Described = { known?: v.GenericSchema; array?: v.GenericSchema; named?: readonly string[] }
+/**
+ * The metadata of `fields.ts` that is no JSON Schema: `known` of `openObject` and `array` of `list`,
+ * which check their members themselves, and `named` of `object`.
+ */
+type OwnMetadata = { known?: v.GenericSchema; array?: v.GenericSchema; named?: readonly string[] }
 
 const converted = (schema: v.GenericSchema, definitions?: Record<string, v.GenericSchema>): Converted => {
   const {

@@ -1,3 +1,4 @@
+import { Buffer } from 'node:buffer'
 import { type ConversationRecord, conversationRecord } from '../../contract/conversation-record.ts'
 import { MAX_PROPAGATED_BYTES } from '../../contract/limits.ts'
 import { unflattenIf } from '../../contract/unflatten.ts'
@@ -34,7 +35,7 @@ type Propagation = {
 }
 
 /**
- * The maximum number of bytes of JSON that a conversation has once each message has its properties.
+ * An upper bound of the bytes of JSON that a conversation has once each message has its properties.
  *
  * The bound does not depend on the content of messages. A merge adds at most the properties to a
  * message, and less where the message has a key itself. The comma between two objects takes the

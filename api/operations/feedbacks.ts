@@ -1,5 +1,5 @@
 import { feedbackId, feedbackRecord, feedbackSourceData } from '../../contract/feedback-record.ts'
-import type { FeedbackRecord } from '../reads/records.ts'
+import type { Feedback } from '../reads/records.ts'
 import type { Intake, IntakeDependencies, SubmissionKind, Valid } from '../submit/intake.ts'
 
 /** POST /feedbacks: 201 with some members of the record that the worker will store. */
@@ -17,7 +17,7 @@ export const createFeedback: SubmissionKind<'create_feedback'> = {
 const feedbackAnswer = async (
   { hashKey, resolveReferences }: IntakeDependencies,
   { workspaceId, body, admitted }: Intake<Valid | 'admitted', 'create_feedback'>,
-): Promise<FeedbackRecord> => {
+): Promise<Feedback> => {
   const { submissionId, number, isLogEmpty, isIdentifyWaiting, isPurgeWaiting } = admitted
   const realm = { hashKey, workspaceId }
   const id = feedbackId({ ...realm, submissionId }, body)

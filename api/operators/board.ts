@@ -17,7 +17,7 @@ import { FIRST_SCRIPT, readTemplate, wayTo, withWayBack } from './board-page.ts'
 
 type BoardQueue = ConstructorParameters<typeof BullMQAdapter>[0]
 
-export type BoardOptions = {
+type BoardOptions = {
   queues: readonly BoardQueue[]
   /** The path of the board, without a trailing slash, such as `/admin/queues`. */
   basePath: string

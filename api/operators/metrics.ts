@@ -90,7 +90,7 @@ const countersIn = ({ counter, histogram }: ProcessMetrics) => ({
   }),
   requests: histogram({
     name: 'feedback_insights_request_seconds',
-    help: 'Time until a request was answered, waiting for a submission included.',
+    help: 'Time until a request was answered, including a wait for its submission.',
     labels: ['method', 'route', 'status'],
     buckets: REQUEST_BOUNDS_SECONDS,
   }),

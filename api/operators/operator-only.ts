@@ -1,3 +1,4 @@
+import { Buffer } from 'node:buffer'
 import { type Authenticate, bearerToken } from '../authenticate.ts'
 import { isRefusal, refusalResponse } from '../refusal.ts'
 import type { Handler } from '../serve.ts'

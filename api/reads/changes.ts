@@ -1,4 +1,4 @@
-import type { Change, FeedPlace } from '../../db/reads/changes.ts'
+import type { Change, ChangesPage, FeedPlace } from '../../db/reads/changes.ts'
 import { isRefusal, type Refusal } from '../refusal.ts'
 import { waitSeconds } from '../submit/request-headers.ts'
 import { CHANGES_PARAMETERS, DEFAULT_LIMIT, readQuery } from './parameters.ts'
@@ -8,7 +8,7 @@ const LOOK_EVERY_MS = 250
 const MS_PER_SECOND = 1_000
 const START: FeedPlace = { position: 0, passSince: undefined }
 
-/** GET /changes: what has changed behind a position. With `Prefer: wait`, an empty answer waits. */
+/** GET /changes: the changes after a place. With `Prefer: wait`, an empty answer waits. */
 export const readFeed = async (read: Read): Promise<ReadAnswer> => {
   const query = readQuery(read.request, CHANGES_PARAMETERS)
   if (isRefusal(query)) return query
@@ -23,13 +23,11 @@ export const readFeed = async (read: Read): Promise<ReadAnswer> => {
   }
 }
 
-type Page = { changes: Change[]; next: FeedPlace }
-
 const whenNotEmpty = async (
   read: Read,
   wanted: { after: FeedPlace; limit: number },
   waitMs: number,
-): Promise<Page | Refusal> => {
+): Promise<Exclude<ChangesPage, 'expired'> | Refusal> => {
   const { workspaceId, dependencies, request } = read
   const until = performance.now() + waitMs
   for (;;) {

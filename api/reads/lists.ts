@@ -33,12 +33,12 @@ export const readConversation =
     return { json: `{"conversation":${conversation.json},"messages":[${page.records}],"next":${page.next}}` }
   }
 
-type Wanted = Pick<ListRequest, 'kind' | 'limit' | 'isOldest' | 'filters'>
+export type WantedPage = Pick<ListRequest, 'kind' | 'limit' | 'isOldest' | 'filters'>
 
 /** `records`: JSON texts with commas between. `next`: a JSON text. */
 export type Page = { records: string; next: string }
 
-export const readPage = async (read: Read, wanted: Wanted, next: string | undefined): Promise<Page | Refusal> => {
+export const readPage = async (read: Read, wanted: WantedPage, next: string | undefined): Promise<Page | Refusal> => {
   const { workspaceId, dependencies } = read
   const { limit: _, ...list } = wanted
   const after = next === undefined ? undefined : readCursor(next, list)
@@ -69,7 +69,7 @@ export const withCurrentIds = async (
   }
 }
 
-const content = v.strictTuple([
+const cursorContent = v.strictTuple([
   v.pipe(
     v.string(),
     v.regex(/^[\d-]{10} [\d:]{8}(?:\.\d{1,6})?$/),
@@ -85,14 +85,14 @@ const FINGERPRINT_CHARACTERS = 16
 const fingerprint = (list: object): string =>
   createHash('sha256').update(JSON.stringify(list)).digest('hex').slice(0, FINGERPRINT_CHARACTERS)
 
-export const writeCursor = ({ at, id }: Place, list: object): string =>
+const writeCursor = ({ at, id }: Place, list: object): string =>
   Buffer.from(JSON.stringify([at, id, fingerprint(list)])).toString('base64url')
 
 /** The place at which a list goes on; undefined if the cursor belongs to another list. */
-export const readCursor = (text: string, list: object): Place | undefined => {
+const readCursor = (text: string, list: object): Place | undefined => {
   try {
-    const [at, id, of] = v.parse(content, JSON.parse(Buffer.from(text, 'base64url').toString()))
-    return of === fingerprint(list) ? { at, id } : undefined
+    const [at, id, owner] = v.parse(cursorContent, JSON.parse(Buffer.from(text, 'base64url').toString()))
+    return owner === fingerprint(list) ? { at, id } : undefined
   } catch {
     return undefined
   }

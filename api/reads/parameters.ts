@@ -4,7 +4,7 @@ import type { Refusal } from '../refusal.ts'
 import { isDateTime, postgresDateTime } from '../../contract/date-time.ts'
 import { about } from '../../contract/fields.ts'
 import { asUuid } from '../../contract/identity/keys.ts'
-import { MAX_IDENTIFIER_CHARACTERS, MAX_TAG_CHARACTERS } from '../../contract/limits.ts'
+import { MAX_IDENTIFIER_CHARACTERS, MAX_REPORTED_PROBLEMS, MAX_TAG_CHARACTERS } from '../../contract/limits.ts'
 import type { FeedPlace } from '../../db/reads/changes.ts'
 
 const MOST_RECORDS = 500
@@ -23,8 +23,8 @@ const limit = about(
   'The maximum number of records in a page.',
 )
 
-// A description stands before the first transformation, where both forms of JSON Schema have it: of
-// the text, for the tools of agents, and of the value, for the reference.
+// Each description stands before the first transformation. So both JSON Schemas have it: that of the
+// text, for the tools of agents, and that of the value, for the reference.
 
 export const textOfAtMost = (characters: number, description: string) =>
   v.pipe(
@@ -127,20 +127,20 @@ export const CHANGES_PARAMETERS = {
   limit,
 } as const
 
-/** The parameters of a query, by name. The message of a schema follows the words "must be". */
+/** The parameters of a query, by name. Each message of a schema follows the words "must be". */
 export type QuerySchema = Readonly<Record<string, v.GenericSchema<string, unknown>>>
 /** Parameters that may come several times. */
-export type Repeatable = 'tag'
+type Repeatable = 'tag'
 
-export type QueryOf<S extends QuerySchema> = {
+type QueryOf<S extends QuerySchema> = {
   [Name in keyof S]?: Name extends Repeatable ? v.InferOutput<S[Name]>[] : v.InferOutput<S[Name]>
 }
 
 export const REPEATABLE: ReadonlySet<string> = new Set<Repeatable>(['tag'])
 
 /**
- * The parameters of a request. One that is unknown, badly formed, or there twice is refused: an
- * ignored filter would answer with more than was asked for.
+ * The parameters of a request. It refuses an unknown, malformed or repeated parameter: an ignored
+ * filter would answer with more than was asked for.
  */
 export const readQuery = <S extends QuerySchema>(request: Request, schemas: S): QueryOf<S> | Refusal => {
   const given = new URL(request.url).searchParams
@@ -154,13 +154,12 @@ export const readQuery = <S extends QuerySchema>(request: Request, schemas: S): 
       problems.push({ path: name.slice(0, MOST_SHOWN), message: `${name.slice(0, MOST_SHOWN)} ${read.problem}` })
     else query[name] = read.value
   }
-  if (problems.length > 0) return { refused: 'invalid', problems: problems.slice(0, MOST_PROBLEMS) }
+  if (problems.length > 0) return { refused: 'invalid', problems: problems.slice(0, MAX_REPORTED_PROBLEMS) }
   return query as QueryOf<S>
 }
 
 const MOST_SHOWN = 100
-const MOST_PROBLEMS = 100
-const UNKNOWN = { problem: 'is no parameter that is known here' }
+const UNKNOWN = { problem: 'is not a known parameter' }
 
 const readParameter = (
   schema: v.GenericSchema<string, unknown>,

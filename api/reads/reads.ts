@@ -1,6 +1,6 @@
 import type { FairSemaphore } from '../../runtime/fair-semaphore.ts'
 import { asUuid } from '../../contract/identity/keys.ts'
-import type { ChangesPage } from '../../db/reads/changes.ts'
+import type { ChangesPage, FeedPlace } from '../../db/reads/changes.ts'
 import type { ListPage, ListRequest } from '../../db/reads/lists.ts'
 import type { NamedRecord, RecordKind } from '../../db/reads/records.ts'
 import { type Authenticate, callerOf } from '../authenticate.ts'
@@ -26,9 +26,8 @@ export type ReadDependencies = {
   readRecord: (workspaceId: string, name: NamedRecord) => Promise<string | undefined>
   currentId: (workspaceId: string, name: NamedRecord) => Promise<string>
   readList: (request: ListRequest) => Promise<ListPage>
-  readChanges: (workspaceId: string, wanted: { after: ChangesPlace; limit: number }) => Promise<ChangesPage>
+  readChanges: (workspaceId: string, wanted: { after: FeedPlace; limit: number }) => Promise<ChangesPage>
 }
-type ChangesPlace = Exclude<ChangesPage, 'expired'>['next']
 
 /**
  * A resource that has a list and single records. `many` and `one` name the members of the answers.
@@ -51,8 +50,8 @@ export type Read = { workspaceId: string; request: Request; dependencies: ReadDe
 export type ReadAnswer = { json: string; headers?: Record<string, string> } | Refusal
 
 /**
- * Answers a read of a token that permits reading. Database faults are a 503, and are logged without
- * content.
+ * Answers a read if its token permits reading. A fault of the database is a 503, and is logged
+ * without content.
  */
 export const answerRead = async (
   dependencies: ReadDependencies,
@@ -89,14 +88,14 @@ const PATIENCE_MS = { permits: 1_000, countPermits: 5_000 }
 export const withPermit = async <T extends object>(
   { workspaceId, dependencies }: Read,
   work: () => Promise<T>,
-  of: keyof typeof PATIENCE_MS = 'permits',
+  bound: keyof typeof PATIENCE_MS = 'permits',
 ): Promise<T | Refusal> =>
-  (await dependencies[of].tryRun({ workspaceId, permits: 1 }, work, PATIENCE_MS[of])) ?? {
+  (await dependencies[bound].tryRun({ workspaceId, permits: 1 }, work, PATIENCE_MS[bound])) ?? {
     refused: 'unavailable',
     why: 'reads-at-once',
   }
 
-/** One record of a resource by its own id, or by one that was merged into it. */
+/** One record of a resource, by its own id or by an id that was merged into it. */
 export const readOne =
   ({ kind, one }: Resource, id: string) =>
   async (read: Read): Promise<ReadAnswer> => {

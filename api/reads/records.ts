@@ -43,7 +43,7 @@ export const feedback = about(
   }),
   'A feedback record. Members without a value are left out. The members after `sourceData` are present only where the record is read.',
 )
-export type FeedbackRecord = v.InferOutput<typeof feedback>
+export type Feedback = v.InferOutput<typeof feedback>
 
 const ABOUT = {
   externalIds: about(
@@ -115,7 +115,7 @@ export const conversation = about(
   }),
   'A conversation without its messages.',
 )
-export type ConversationRecord = v.InferOutput<typeof conversation>
+export type StoredConversation = v.InferOutput<typeof conversation>
 
 export const message = about(
   v.object({
@@ -131,7 +131,7 @@ export const message = about(
   }),
   'A message of a conversation.',
 )
-export type MessageRecord = v.InferOutput<typeof message>
+export type StoredMessage = v.InferOutput<typeof message>
 
 export const change = about(
   v.object({

@@ -33,7 +33,7 @@ export const admitIntake = async (
 ): Promise<Intake<Valid | 'admitted'> | RefusedIntake> => {
   const outcome = intake.former ?? (await ask(dependencies, intake, { peek: false }))
   if (isFresh(outcome)) throw new Error('An admission was answered like a peek.')
-  dependencies.emptyBuckets.seen(intake.workspaceId, intake.kind.operation, outcome.bucket)
+  dependencies.emptyBuckets.remember(intake.workspaceId, intake.kind.operation, outcome.bucket)
   return isRefusedIntake(outcome) ? outcome : { ...intake, admitted: outcome }
 }
 

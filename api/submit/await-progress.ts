@@ -2,14 +2,14 @@ import type { Progress } from '../../db/apply/answers.ts'
 
 const LOOK_EVERY_MS = 25
 
-export type AwaitedSubmission = { workspaceId: string; id: string }
+type AwaitedSubmission = { workspaceId: string; id: string }
 export type FindProgress = (submissions: readonly AwaitedSubmission[]) => Promise<Progress[]>
 
 /**
  * `decided`: it has a receipt, so a purge knows which records it removes. `finished`: its state is
  * final.
  */
-export type Milestone = 'decided' | 'finished'
+type Milestone = 'decided' | 'finished'
 export type AwaitProgress = (
   submission: AwaitedSubmission,
   wanted: { until: Milestone; ms: number },

@@ -11,8 +11,9 @@ type Body = { workspaceId: string; bytes: number }
  */
 export type BodiesInHand = {
   /**
-   * Does the work once the body has its bytes. Returns undefined, and reads nothing of the body, if
-   * it does not get them within `PATIENCE_MS`.
+   * Does the work once the bound has room for the bytes of the body. Returns undefined, and reads
+   * nothing of the body, if there is no room within `PATIENCE_MS`, or if many bodies of the workspace
+   * wait already.
    */
   whenBytesFit: <T>(body: Body, work: () => Promise<T>) => Promise<T | undefined>
   /**
@@ -33,7 +34,8 @@ const PATIENCE_MS = 2_000
 const LARGE_BYTES = 64 * 1024
 const LONG_MS = 20
 const LONGEST_PAUSE_MS = 500
-const MOST_LINE_MS = 1_000
+/** The longest time for which one body holds up the line. */
+const LINE_HELD_MS = 1_000
 
 const after = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 
@@ -58,7 +60,7 @@ export const createBodiesInHand = (mostBytes: number): BodiesInHand => {
               done.then(resolve, reject)
               // A hanging Redis holds one body for seconds, and must not hold up the bodies after
               // it.
-              await Promise.race([done.catch(() => {}), after(MOST_LINE_MS)])
+              await Promise.race([done.catch(() => {}), after(LINE_HELD_MS)])
               await yieldToOthers(performance.now() - beganAt)
             })
           }),

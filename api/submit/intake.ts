@@ -20,7 +20,7 @@ export type Arrival = {
   readonly span: Span | undefined
 }
 
-/** The results that the steps add to a submission, in this order. */
+/** The results that the steps add to an intake, in this order. */
 type Results<O extends Operation> = {
   workspaceId: string
   /** The parsed body. */
@@ -51,9 +51,9 @@ export type Intake<Known extends keyof Results<Operation> = never, O extends Ope
 export type Valid = 'workspaceId' | 'body' | 'idempotency'
 
 /** Accepted by this request or by an earlier one with the same idempotency key. */
-export type Admitted = Extract<Admission, { outcome: 'admitted' | 'repeated' }>
+type Admitted = Extract<Admission, { outcome: 'admitted' | 'repeated' }>
 
-/** RefusedIntake. `bucket`: the rest of the limit, if a step looked at it. */
+/** An intake that ends in a refusal. `bucket`: the rest of the limit, if a step looked at it. */
 export type RefusedIntake = { refusal: Refusal; bucket?: Bucket | undefined }
 
 export const isRefusedIntake = (value: object): value is RefusedIntake => 'refusal' in value
@@ -106,8 +106,8 @@ export type IntakeDependencies = {
 export type EmptyBuckets = {
   /** The bucket of a workspace and operation if it is known to be empty, else undefined. */
   find: (workspaceId: string, operation: Operation) => Bucket | undefined
-  /** Records the state of a bucket. */
-  seen: (workspaceId: string, operation: Operation, bucket: Bucket | undefined) => void
+  /** Remembers the bucket if it is empty. */
+  remember: (workspaceId: string, operation: Operation, bucket: Bucket | undefined) => void
 }
 
 /** `why`: the reason of a 503. */

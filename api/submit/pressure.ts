@@ -6,18 +6,16 @@ import { REDIS_FULL_SHARE } from '../../contract/limits.ts'
 
 const SAMPLE_EVERY_MS = 250
 
-export type PressureSample = { usedBytes: number; maxBytes: number; waiting: number }
+type PressureSample = { usedBytes: number; maxBytes: number; waiting: number }
 export type Pressure = {
   /** Why the service accepts no submissions at the moment; undefined if it accepts them. */
   current: () => 'redis-memory' | 'backlog' | undefined
   /**
-   * How many waiting bytes one workspace may have: at most as many as Redis has free. So one
-   * workspace never takes more than half of the free memory.
+   * The bytes that Redis has free below its bound. A workspace may have at most as many waiting
+   * bytes, so it never takes more than half of the free memory.
    */
   bytesLeft: () => number
-  /**
-   * Counts the bytes queued since the last sample: large bodies can fill Redis between two samples.
-   */
+  /** Counts bytes that were queued: large bodies can fill Redis between two samples. */
   added: (bytes: number) => void
   stop: () => void
 }
@@ -29,18 +27,19 @@ export type Pressure = {
 export const watchPressure = (sample: () => Promise<PressureSample>, maxWaiting: number): Pressure => {
   let last: PressureSample = { usedBytes: 0, maxBytes: 0, waiting: 0 }
   let addedBytes = 0
-  let looking = false
+  let isLooking = false
   const look = async (): Promise<void> => {
-    if (looking) return
-    looking = true
-    const known = addedBytes
+    if (isLooking) return
+    isLooking = true
+    // The sample counts at least these bytes.
+    const sampledBytes = addedBytes
     try {
       last = await sample()
-      addedBytes -= known
+      addedBytes -= sampledBytes
     } catch {
       // Redis is away. The admission notices this itself and refuses.
     } finally {
-      looking = false
+      isLooking = false
     }
   }
   void look()
@@ -62,7 +61,7 @@ export const watchPressure = (sample: () => Promise<PressureSample>, maxWaiting:
   }
 }
 
-/** A wake job, added every few milliseconds, rarely concerns more submissions than this. */
+/** A process adds wake jobs many times a second, so one rarely concerns more submissions. */
 const SUBMISSIONS_OF_A_WAKE_JOB = 250
 const UNFINISHED = ['waiting', 'active', 'delayed'] as const
 

@@ -4,7 +4,7 @@ import type { Refusal } from '../refusal.ts'
 import type { EmptyBuckets, Intake, IntakeDependencies, RefusedIntake } from './intake.ts'
 
 /** A waiting time for a header: rounded up, and at least a second. */
-export const wholeSeconds = (ms: number): number => Math.max(1, Math.ceil(ms / 1_000))
+const wholeSeconds = (ms: number): number => Math.max(1, Math.ceil(ms / 1_000))
 
 /**
  * Sets the headers of the IETF draft draft-ietf-httpapi-ratelimit-headers. RateLimit-Policy has the
@@ -39,7 +39,7 @@ export const createEmptyBuckets = (now: () => number): EmptyBuckets => {
       emptyUntil.delete(name)
       return undefined
     },
-    seen: (workspaceId, operation, bucket) => {
+    remember: (workspaceId, operation, bucket) => {
       if (bucket?.remaining === 0) emptyUntil.set(nameOf(workspaceId, operation), now() + bucket.resetMs)
     },
   }
@@ -58,7 +58,7 @@ export const refuseByEmptyBucket = (
   return { refusal: rateLimited(dependencies, operation, bucket), bucket }
 }
 
-/** `bucket`: the state of the limit, if it was read. */
+/** The refusal of a request over its limit. `bucket`: the state of the limit, if it was read. */
 export const rateLimited = (
   { limitOf }: IntakeDependencies,
   operation: Operation,

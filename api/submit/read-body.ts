@@ -17,8 +17,9 @@ const TAKEN_AT_ONCE_BYTES = 64 * 1024
 const GZIP_OVERHEAD_BYTES = 64 * 1024
 
 /**
- * The bytes of a body whose content type is JSON, or a refusal of a body that is late, too large or
- * cut off. Memory holds not much more than `maxBytes` of a larger body.
+ * The bytes of a body whose content type is JSON. Refuses a body of another type or encoding, and a
+ * body that is late, too large or cut off. Memory holds not much more than `maxBytes` of a larger
+ * body.
  *
  * @param maxBytes counted after decompression
  * @param timeoutMs the longest time from the call to the last byte

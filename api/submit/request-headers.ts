@@ -1,7 +1,8 @@
 export type Encoding = 'identity' | 'gzip'
 
 /**
- * Each name counts once, since a proxy may repeat a header. `x-gzip` is `gzip` (RFC 9110, 8.4.1.3).
+ * The encoding of a body; undefined if it is not known here. Each name counts once, since a proxy
+ * may repeat a header. `x-gzip` is `gzip` (RFC 9110, 8.4.1.3).
  */
 export const readEncoding = (headers: Headers): Encoding | undefined => {
   const given = headers.get('content-encoding')

@@ -1,3 +1,4 @@
+import { Buffer } from 'node:buffer'
 import * as v from 'valibot'
 import { type Batchable, batchItem, batchRequest } from '../../contract/batch-request.ts'
 import { about } from '../../contract/fields.ts'
@@ -24,7 +25,7 @@ import { refuseByEmptyBucket } from './rate-limit.ts'
 import { isStrict } from './request-headers.ts'
 import { parseBody } from './read-body.ts'
 
-/** Of the answer to the operation alone, headers have all members but `status` and `body`. */
+/** In the answer to the operation alone, the members between `status` and `body` are headers. */
 export const batchResult = about(
   v.object({
     status: about(v.pipe(v.number(), v.integer()), 'The status of the answer.'),
@@ -43,7 +44,7 @@ export const batchResult = about(
 )
 export type BatchResult = v.InferOutput<typeof batchResult>
 
-export type BatchKinds = Readonly<Record<Batchable, AnySubmissionKind>>
+type BatchKinds = Readonly<Record<Batchable, AnySubmissionKind>>
 /**
  * `problemsLeft`: how many more problems the answer may report. If none is left, a refused item
  * still reports one.
@@ -137,7 +138,7 @@ const checkItems = async (
   return Promise.all(checks)
 }
 
-/** An item before its admission. `operation` is undefined if the item does not name one. */
+/** An item before its admission. `operation` is undefined if the item itself is malformed. */
 type Item = { operation: Batchable | undefined; bytes: number; checked: Intake<Valid | 'former'> | RefusedIntake }
 
 const checkItem = async (dependencies: IntakeDependencies, batch: Batch, item: JsonValue): Promise<Item> => {
@@ -145,26 +146,26 @@ const checkItem = async (dependencies: IntakeDependencies, batch: Batch, item: J
   const mostProblems = Math.max(1, problemsLeft)
   const around = checkBody(batchItem, item, { isStrict: isStrict(batch.request.headers), most: mostProblems })
   if ('problems' in around) {
-    const checked = tell(batch, { refusal: { refused: 'invalid', problems: around.problems } })
+    const checked = countProblems(batch, { refusal: { refused: 'invalid', problems: around.problems } })
     return { operation: undefined, bytes: 0, checked }
   }
   const { operation, body: value, idempotencyKey: key = null } = around.valid
   const bytes = Buffer.byteLength(JSON.stringify(value))
   const intake = { ...caller, kind: kinds[operation], key, value, mostProblems }
   const valid = validateItem(dependencies, intake, bytes)
-  if (isRefusedIntake(valid)) return { operation, bytes, checked: tell(batch, valid) }
+  if (isRefusedIntake(valid)) return { operation, bytes, checked: countProblems(batch, valid) }
   // Keys are looked up before the admissions. A look-up between two admissions would let the later
   // item overtake.
   return { operation, bytes, checked: await check(dependencies, valid, { lookUpKeyFirst: true }) }
 }
 
 /**
- * Counts the problems in the answer: all items together may report as many as one submission.
+ * Counts the problems of a refused item: all items together may report as many as one submission.
  */
-const tell = (batch: Batch, outcome: RefusedIntake): RefusedIntake => {
-  const { refusal } = outcome
+const countProblems = (batch: Batch, refusedItem: RefusedIntake): RefusedIntake => {
+  const { refusal } = refusedItem
   if (refusal.refused === 'invalid') batch.problemsLeft -= refusal.problems.length
-  return outcome
+  return refusedItem
 }
 
 const validateItem = (

@@ -144,8 +144,11 @@ const acceptedResponse = async (dependencies: IntakeDependencies, accepted: Acce
 
 const MS_PER_SECOND = 1_000
 
-/** `waited`: the caller asked to wait; `state` is undefined when it was not finished in time. */
-export type AcceptedAnswer = Answer & { submissionId: string; waited?: { state: SubmissionState | undefined } }
+/**
+ * `waited`: present if the caller asked to wait. Its `state` is undefined if the submission did not
+ * finish in time.
+ */
+type AcceptedAnswer = Answer & { submissionId: string; waited?: { state: SubmissionState | undefined } }
 
 /**
  * The answer to an accepted submission. A repeated request with the same idempotency key gets the

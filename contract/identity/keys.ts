@@ -114,10 +114,7 @@ export const keyedHash = (key: HashKey, text: string): Buffer => createHmac('sha
 /** The input of all own ids. The workspace is part of it, so two workspaces share no id. */
 export type Realm = { hashKey: HashKey; workspaceId: string }
 
-/**
- * The kinds of own ids: keys of contacts, accounts and projects, and records with a key of their
- * own.
- */
+/** The kinds of own ids: of the keys of contacts, accounts and projects, and of records. */
 export type OwnIdKind =
   | 'contact_external'
   | 'contact_bare'
@@ -133,7 +130,7 @@ export type OwnIdKind =
 
 /**
  * The id of a key in a workspace: a keyed SHA-256 as a UUID of version 8. Every process computes
- * the same id, before anything is stored. Without the hash key, the id does not reveal the key.
+ * the same id, before anything is stored. A reader without the hash key cannot tell the key.
  */
 export const ownId = ({ hashKey, workspaceId }: Realm, kind: OwnIdKind, ...parts: readonly string[]): string => {
   const hex = keyedHash(hashKey, JSON.stringify([workspaceId, kind, ...parts])).toString('hex')

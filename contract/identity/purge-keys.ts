@@ -27,7 +27,7 @@ export type PurgeCandidate = {
   emails: readonly { email: string; holders: readonly string[] }[]
 }
 
-export type PurgedContacts = {
+type PurgedContacts = {
   contactIds: string[]
   /** The keys whose epochs rise. The purge removes every contact that has them. */
   endedKeys: string[]
@@ -87,7 +87,7 @@ const isInSource = ({ externalIds }: PurgeCandidate, source: string | null | und
   (externalIds.length === 0 && source === DEFAULT_SOURCE)
 
 // Keys by which a submission or a purge names contacts. Comparing them tells whether a purge
-// concerns a submission. All keys have epoch 0.
+// concerns a submission. All are of epoch 0, except own ids that a feedback names.
 
 /** All keys by which a submission names contacts, without resolving them. */
 export const namedKeys = (realm: Realm, submission: Submission): string[] => {

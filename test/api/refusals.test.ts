@@ -156,7 +156,7 @@ const SITUATIONS: Readonly<Record<string, readonly [given: Given, expected: Expe
     {
       intake: {
         ...admit('full').intake,
-        emptyBuckets: { find: () => ({ remaining: 0, resetMs: 1_500 }), seen: () => {} },
+        emptyBuckets: { find: () => ({ remaining: 0, resetMs: 1_500 }), remember: () => {} },
       },
     },
     LIMITED,

@@ -107,6 +107,12 @@ describe('the client', () => {
     assert.equal((await service.sql`select from feedback where description = 'without an id of its own'`).length, 1)
   })
 
+  it('makes an idempotency key also when the given one is undefined', async () => {
+    const given = { idempotencyKey: undefined, waitSeconds: undefined }
+    await client.createFeedback({ description: 'without a key' }, given)
+    assert.match(between.seen.at(-1)?.key ?? '', /^[0-9a-f-]{36}$/)
+  })
+
   it('reports a purge as done although its answer was lost', async () => {
     await client.identifyContact({ id: 'gone', source: 'crm' })
     between.refuse('lost')

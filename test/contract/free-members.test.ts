@@ -5,7 +5,7 @@ import * as fc from 'fast-check'
 import { contactRecord } from '../../contract/contact-record.ts'
 import { conversationRecord } from '../../contract/conversation-record.ts'
 import { feedbackRecord } from '../../contract/feedback-record.ts'
-import { excesses } from '../../contract/free-members.ts'
+import { checkFreeMembers } from '../../contract/free-members.ts'
 import { isJsonObject, type JsonObject, type JsonValue } from '../../contract/json.ts'
 import { checkBody, type Problem } from '../../contract/check-body.ts'
 import { unflatten } from '../../contract/unflatten.ts'
@@ -147,7 +147,7 @@ describe('free objects', () => {
     fc.assert(
       fc.property(value, fc.boolean(), fc.boolean(), (given, flag, isMetadata) => {
         if (!isJsonObject(given)) return
-        const found = excesses({ given, flag }, [
+        const found = checkFreeMembers({ given, flag }, [
           { name: 'given', flag: 'flag', ...(isMetadata && { maxMemberBytes: MAX_BYTES }) },
         ])
         const stored = flag ? unflatten(given) : given

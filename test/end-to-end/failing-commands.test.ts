@@ -62,6 +62,18 @@ describe('a command that cannot do its work says why in one line, and ends with 
       program: 'api/main.ts',
     }))
 
+  it('the API at an address of another machine', () =>
+    fails(/^This process cannot listen at port 0 on 192\.0\.2\.1 \(\w+ \w+\)\. Check HOST and PORT\.$/, {
+      environment: { HOST: '192.0.2.1', PORT: '0' },
+      program: 'api/main.ts',
+    }))
+
+  it('a worker at an address of another machine', () =>
+    fails(/\(\w+ \w+\)\. Check WORKER_HOST and WORKER_PORT\.$/, {
+      environment: { WORKER_HOST: '192.0.2.1', WORKER_PORT: '0' },
+      program: 'worker/main.ts',
+    }))
+
   it('a worker at a taken port', () =>
     fails(/^Port \d+ on 127\.0\.0\.1 is taken\. Set WORKER_PORT to a free one\.$/, {
       environment: { WORKER_PORT: taken },

@@ -32,7 +32,7 @@ const INTAKE: IntakeDependencies = {
     takeAnswer: () => () => {},
     figures: notAsked,
   },
-  emptyBuckets: { find: () => undefined, seen: () => {} },
+  emptyBuckets: { find: () => undefined, remember: () => {} },
   authenticate: async (token) => {
     const scopes = SCOPES.filter((scope) => scope === token)
     return scopes.length === 0 ? { refused: 'unauthenticated' } : { workspaceId: WORKSPACE, scopes, expiresAt: null }

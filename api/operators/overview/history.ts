@@ -1,7 +1,7 @@
 import type { Condition, ReadCondition } from '../../../health/condition.ts'
 import { type Point, pointOf } from '../../../health/point.ts'
 
-export type History = {
+type History = {
   /** Oldest first. */
   points: () => readonly Point[]
   stop: () => void
@@ -15,15 +15,15 @@ const POINTS_KEPT = 240
 export const keepHistory = (readCondition: ReadCondition): History => {
   const points: Point[] = []
   let before: Condition | undefined
-  let busy = false
+  let isSampling = false
   const sample = async (): Promise<void> => {
-    if (busy) return
-    busy = true
+    if (isSampling) return
+    isSampling = true
     const condition = await readCondition()
     points.push(pointOf(condition, before))
     if (points.length > POINTS_KEPT) points.shift()
     before = condition
-    busy = false
+    isSampling = false
   }
   void sample()
   const timer = setInterval(() => void sample(), SAMPLE_EVERY_SECONDS * 1_000)

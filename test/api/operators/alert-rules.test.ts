@@ -13,15 +13,17 @@ const RULES_TEXT = readFileSync(RULES, 'utf8')
 /** A program of Debian's package `prometheus`. */
 const isThere = spawnSync('promtool', ['--version']).status === 0
 
-/** The series beside that of a running worker, and the only alert that fires, if any. */
+/** Series beside, or instead of, those of a healthy installation, and the only alert that fires, if any. */
 type Case = readonly [name: string, series: Readonly<Record<string, string>>, after: string, alert?: string]
 
 const PROCESSES = 'feedback_insights_processes{kind="worker",instance="api:1"}'
+const REACHES_REDIS = 'feedback_insights_up{server="redis",instance="api:1"}'
 const NONE = ''
 const CASES: readonly Case[] = [
   ['all is well', {}, '10m'],
-  ['no process is scraped', { [PROCESSES]: NONE }, '5m', 'NoApi'],
-  ['the last API process ended', { [PROCESSES]: '1 1 1 stale' }, '8m', 'NoApi'],
+  ['no process is scraped', { [PROCESSES]: NONE, [REACHES_REDIS]: NONE }, '5m', 'NoApi'],
+  ['the last API process ended', { [PROCESSES]: '1 1 1 stale', [REACHES_REDIS]: '1 1 1 stale' }, '8m', 'NoApi'],
+  ['Redis is away, which lists the processes', { [PROCESSES]: NONE, [REACHES_REDIS]: '0x20' }, '10m', 'ServerAway'],
   ['no worker reports', { [PROCESSES]: '0x20' }, '10m', 'NoWorker'],
   ['a worker is frozen', { 'feedback_insights_silent_workers{instance="api:1"}': '0 0 1x20' }, '10m', 'WorkerSilent'],
   [
@@ -67,7 +69,7 @@ const testFile = (): string =>
     tests: CASES.map(([name, series, after, firing]) => ({
       name,
       interval: '1m',
-      input_series: Object.entries({ [PROCESSES]: '1x20', ...series })
+      input_series: Object.entries({ [PROCESSES]: '1x20', [REACHES_REDIS]: '1x20', ...series })
         .filter(([, values]) => values !== NONE)
         .map(([one, values]) => ({ series: one, values })),
       promql_expr_test: rulesIn(RULES_TEXT).map(({ alert }) => ({
@@ -114,6 +116,6 @@ describe('the alert rules', () => {
   })
 
   it('report that no process answers', () => {
-    assert.match(RULES_TEXT, /expr: absent\(feedback_insights_processes\)/)
+    assert.match(RULES_TEXT, /expr: absent\(feedback_insights_up\)/)
   })
 })

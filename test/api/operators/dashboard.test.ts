@@ -20,10 +20,11 @@ const dashboard = v.object({
 })
 
 describe('the dashboard for Grafana', () => {
-  it('has a title, a unit and a text for every panel, and no overlapping panels', () => {
+  it('has a unit and its own title and text for every panel, and no overlapping panels', () => {
     const { panels } = v.parse(dashboard, JSON.parse(readFileSync(FILE, 'utf8')))
     assert.ok(panels.length >= 10)
     assert.equal(new Set(panels.map(({ title }) => title)).size, panels.length)
+    assert.equal(new Set(panels.map(({ description }) => description)).size, panels.length)
     const taken = panels.flatMap(({ gridPos: { h, w, x, y } }) =>
       Array.from({ length: h * w }, (_, at) => `${x + (at % w)} ${y + Math.floor(at / w)}`),
     )
