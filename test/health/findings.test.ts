@@ -114,7 +114,7 @@ describe('findings', () => {
     'missing submissions beside a purge': [over({ missing, purgesUnderWay: 1 }), 'attention', /nor finished/],
   }
   for (const [what, [points, level, says]] of Object.entries(cases)) {
-    it(`${what}: says so, and what to do`, () => {
+    it(`name the fault and the remedy for ${what}`, () => {
       const [finding, ...others] = judge({ points, pressure: undefined })
       assert.equal(finding?.level, level)
       assert.match(finding.what, says)
@@ -124,7 +124,7 @@ describe('findings', () => {
   }
 
   for (const pressure of ['redis-memory', 'backlog'] as const) {
-    it(`refusing because of ${pressure}: says so, and what to do`, () => {
+    it(`say that submissions are refused because of ${pressure}`, () => {
       const [finding, ...others] = judge({ points: now({ redisUsedBytes: 900 }), pressure })
       assert.equal(finding?.level, 'trouble')
       assert.match(finding.what, /refused with 503/)
@@ -132,7 +132,7 @@ describe('findings', () => {
     })
   }
 
-  it('a difference for a moment is not missing', () => {
+  it('do not count a difference for a moment as missing submissions', () => {
     assert.deepEqual(judge({ points: now({ missing }), pressure: undefined }), [])
   })
 
@@ -151,13 +151,13 @@ describe('findings', () => {
     }
   })
 
-  it('a Redis that is full does not make workers missing', () => {
+  it('do not report missing workers while Redis is full', () => {
     const [finding, ...others] = judge({ points: over({ workers: 0 }), pressure: 'redis-memory' })
     assert.match(finding?.what ?? '', /^Redis is nearly full/)
     assert.deepEqual(others, [])
   })
 
-  it('trouble comes first', () => {
+  it('put trouble first', () => {
     const found = judge({
       points: over({ oldestSeconds: 99, loopDelaySeconds: 2, workers: 0 }),
       pressure: 'backlog',

@@ -11,7 +11,7 @@ import { superuserUrl } from './superuser.ts'
 import { until } from './until.ts'
 
 /** A server with an archive of its log, in its own directory. */
-export type ArchivedPostgres = {
+type ArchivedPostgres = {
   readonly server: EmbeddedServer
   readonly dataDir: string
   readonly archive: string

@@ -18,7 +18,7 @@ export type RedisSentinel = {
   readonly url: string
   /** Waits until the replica has all data of the master. No client may be writing. */
   readonly isInStep: () => Promise<unknown>
-  /** A connection to the replica, until a failover. */
+  /** The process that is the replica until a failover. */
   readonly replicaPid: number
   /**
    * Kills the master, like a power cut. The sentinel promotes the replica. Resolves when the

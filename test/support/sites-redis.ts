@@ -24,7 +24,7 @@ export type RedisKind = keyof typeof REDIS_HOSTS
 /** The current master of a key, and its replicas. */
 export type RedisRoles = { readonly master: RedisHost; readonly replicas: readonly RedisHost[] }
 
-export type SitesRedis = {
+type SitesRedis = {
   readonly url: string
   /** The number of replicas of a master. */
   readonly replicas: number
@@ -99,7 +99,7 @@ const startReplicated = async (place: Place): Promise<SitesRedis> => {
         ),
       ),
     )
-    return clients.find(({ address }) => views.filter((one) => one === address).length >= 2)
+    return clients.find(({ address }) => views.filter((view) => view === address).length >= 2)
   }
   const isWhole = () =>
     until(
@@ -153,7 +153,7 @@ const startClustered = async (place: Place): Promise<SitesRedis> => {
       'each master has its replica, and no node is missed',
       async () => {
         const views = await Promise.all(nodes.map(({ redis }) => redis.cluster('NODES').then(String, () => 'fail')))
-        return !views.some((one) => one.includes('fail')) && (await Promise.all(pairs.map(isComplete))).every(Boolean)
+        return !views.some((view) => view.includes('fail')) && (await Promise.all(pairs.map(isComplete))).every(Boolean)
       },
       WHOLE_WITHIN_MS,
     )
@@ -165,7 +165,7 @@ const startClustered = async (place: Place): Promise<SitesRedis> => {
       // The others refuse the key.
       const holder = () => Promise.any(nodes.map(async (node) => node.redis.exists(key).then(() => node)))
       const master = await until(`a node has ${key}`, () => holder().catch(() => undefined))
-      const pair = pairs.find((one) => one.includes(master))!
+      const pair = pairs.find((nodesOfPair) => nodesOfPair.includes(master))!
       return { master: master.name, replicas: pair.filter((node) => node !== master).map(({ name }) => name) }
     },
     isWhole,
@@ -173,7 +173,7 @@ const startClustered = async (place: Place): Promise<SitesRedis> => {
   }
 }
 
-/** The roles of servers. A server that does not answer has none. */
+/** The number of replicas that a server counts as online: 0 if it does not answer. */
 const replicasOnline = async (redis: Redis): Promise<number> => {
   const info = await redis.info('replication').catch(() => '')
   return info.match(/state=online/g)?.length ?? 0

@@ -10,8 +10,8 @@ import { startParts } from './temporary-directory.ts'
 
 export type HostName = 'api' | 'worker' | RedisHost | 'postgres1' | 'postgres2'
 
-/** The current roles. The master is the one with the books, also in a cluster. */
-export type Roles = RedisRoles & {
+/** The current roles. In a cluster, the master is the one with the log of the workspace. */
+type Roles = RedisRoles & {
   readonly primary: HostName
   readonly all: readonly HostName[]
 }
@@ -109,7 +109,7 @@ export const PARTITIONS: Readonly<Record<string, (roles: Roles) => readonly Way[
   'Postgres from its standby': () => both('postgres1', ['postgres2']),
   'the site of the master of Redis from all others': ({ master, all }) => both(master, others(master, all)),
 }
-/** Partitions that differ if Redis is a cluster: they concern the master with the books. */
+/** Partitions that differ if Redis is a cluster: they concern its master. */
 export const PARTITIONS_OF_CLUSTERS = [
   'the API from Redis',
   'a worker from Redis',

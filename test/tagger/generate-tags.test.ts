@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
 import { generateTags } from '../../tagger/generate-tags.ts'
+import { seeded } from '../support/property-seed.ts'
 
 /** One label for each way to say it. */
 const unified: Record<string, string[]> = {
@@ -218,5 +219,6 @@ test('tags of any text are few, short, lower case, distinct, and without signs o
       assert.equal(new Set(tags).size, tags.length)
       for (const tag of tags) assert.match(tag, /^(?!.*\p{Lu})[^@:\\/_<>&\n]{1,48}$/u)
     }),
+    seeded(),
   )
 })

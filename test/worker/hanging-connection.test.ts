@@ -5,8 +5,8 @@ import { connectPostgres, type Sql } from '../../db/connection/postgres.ts'
 import { createWorkspace } from '../../db/workspaces/workspaces.ts'
 import { openWorker, type QueueWorker } from '../../queue/jobs/open-worker.ts'
 import { createProcessors } from '../../worker/processors.ts'
-import { feedbackBody } from '../support/below-the-ingress.ts'
-import { asked, entered, openQueueRoom } from '../support/queue-room.ts'
+import { feedbackBody } from '../support/inject.ts'
+import { requestFor, entered, openQueueRoom } from '../support/queue-room.ts'
 import { freshSchema, hashKey, type TestSchema } from '../support/schema.ts'
 import { testServers } from '../support/servers.ts'
 import { until } from '../support/until.ts'
@@ -52,7 +52,7 @@ describe('a worker with a hanging connection to Postgres', () => {
 
   const submit = async (): Promise<string> => {
     const bodyText = JSON.stringify(feedbackBody('x'))
-    const { submissionId } = entered(await room.admit(asked({ workspaceId, bodyText })))
+    const { submissionId } = entered(await room.admit(requestFor({ workspaceId, bodyText })))
     await room.wake.wake(workspaceId, { submissions: 1, isDeep: false })
     return submissionId
   }

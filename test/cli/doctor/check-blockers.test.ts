@@ -34,8 +34,8 @@ describe('the doctor and a worker', () => {
     await other`select 1 from workspace_progress where workspace_id = ${id} for update`
     const [{ pid }] = await other<[{ pid: number }]>`select pg_backend_pid() as pid`
     const logged: unknown[] = []
-    const told = { sql: schema.sql, workspaceIds: [id], log: (...line: unknown[]) => void logged.push(line) }
-    const waiting = logBlockers(told, async () => {
+    const watch = { sql: schema.sql, workspaceIds: [id], log: (...line: unknown[]) => void logged.push(line) }
+    const waiting = logBlockers(watch, async () => {
       await worker`select 1 from workspace_progress where workspace_id = ${id} for update`
     })
     const [finding] = await until('the session is found', async () => {

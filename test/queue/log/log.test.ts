@@ -4,7 +4,7 @@ import { after, describe, it } from 'node:test'
 import { workspaceKeys } from '../../../queue/keys.ts'
 import { readLogTotals } from '../../../queue/log/log-totals.ts'
 import type { Taken, TakeRequest, TakeSettings } from '../../../queue/log/log.ts'
-import { asked, entered, openQueueRoom, takeSettings } from '../../support/queue-room.ts'
+import { requestFor, entered, openQueueRoom, takeSettings } from '../../support/queue-room.ts'
 import { until } from '../../support/until.ts'
 
 const LARGE = JSON.stringify({ description: 'x'.repeat(10_000) })
@@ -21,7 +21,7 @@ describe('the log of a workspace', () => {
   /** Admits this many submissions in one call, and returns their numbers. */
   const admit = async (workspaceId: string, count: number, bodyText = '{}'): Promise<number[]> => {
     const admitted = await Promise.all(
-      Array.from({ length: count }, () => room.admit(asked({ workspaceId, bodyText }))),
+      Array.from({ length: count }, () => room.admit(requestFor({ workspaceId, bodyText }))),
     )
     return admitted.map((admission) => entered(admission).number)
   }
@@ -109,8 +109,8 @@ describe('the log of a workspace', () => {
   it('takes submissions again with new numbers and their former ids, counted once', async () => {
     const workspaceId = randomUUID()
     const idempotency = { key: 'k'.repeat(22), body: 'b'.repeat(9) }
-    await room.admit(asked({ workspaceId, idempotency, traceparent: 'trace' }))
-    await room.admit(asked({ workspaceId, operation: 'purge_contact' }))
+    await room.admit(requestFor({ workspaceId, idempotency, traceparent: 'trace' }))
+    await room.admit(requestFor({ workspaceId, operation: 'purge_contact' }))
     const former = await Array.fromAsync(room.log.readWaiting(workspaceId))
     const floor = (await room.applyAll(workspaceId))! + 10 ** 12
     const last = await room.log.append(former, floor)
@@ -138,7 +138,9 @@ describe('the log of a workspace', () => {
 
   it('has a receipt for each waiting submission until it is applied', async () => {
     const workspaceId = randomUUID()
-    const { submissionId, number } = entered(await room.admit(asked({ workspaceId, operation: 'identify_account' })))
+    const { submissionId, number } = entered(
+      await room.admit(requestFor({ workspaceId, operation: 'identify_account' })),
+    )
     assert.deepEqual(await room.log.findQueued(workspaceId, submissionId), {
       id: submissionId,
       operation: 'identify_account',
