@@ -5,7 +5,6 @@ import { workspaceKeys } from '../../../queue/keys.ts'
 import { readLogTotals } from '../../../queue/log/log-totals.ts'
 import type { Taken, TakeRequest, TakeSettings } from '../../../queue/log/log.ts'
 import { requestFor, entered, openQueueRoom, takeSettings } from '../../support/queue-room.ts'
-import { until } from '../../support/until.ts'
 
 const LARGE = JSON.stringify({ description: 'x'.repeat(10_000) })
 const KEPT_MS = 60_000
@@ -162,41 +161,5 @@ describe('the log of a workspace', () => {
     await room.redis.unlink(workspaceKeys(room.prefix, workspaceId).log)
     assert.deepEqual(await take(workspaceId), { outcome: 'idle' })
     assert.equal(await queued(workspaceId), 0)
-  })
-
-  it('is applied once and in order by two workers that race for its leases while submissions arrive', async () => {
-    const workspaceIds = Array.from({ length: 4 }, () => randomUUID())
-    const applied = new Map(workspaceIds.map((id) => [id, [] as number[]]))
-    const over = new AbortController()
-    const work = async (worker: string): Promise<void> => {
-      while (!over.signal.aborted) {
-        for (const workspaceId of workspaceIds) {
-          const settings = { worker, submissions: 3 }
-          let taken = await take(workspaceId, {}, settings)
-          while (taken?.outcome === 'taken') {
-            const own = applied.get(workspaceId)!
-            assert.equal(taken.after, own.at(-1) ?? 0)
-            own.push(...numbersOf(taken))
-            taken = await take(workspaceId, { applied: own.at(-1) }, settings)
-          }
-        }
-      }
-    }
-    const working = Promise.all(['a', 'b'].map(work))
-    const admitted = new Map<string, number[]>()
-    for (let round = 0; round < 30; round++) {
-      for (const workspaceId of workspaceIds) {
-        admitted.set(workspaceId, [
-          ...(admitted.get(workspaceId) ?? []),
-          ...(await admit(workspaceId, 1 + (round % 5))),
-        ])
-      }
-    }
-    await until('all submissions are applied', async () =>
-      (await Promise.all(workspaceIds.map(queued))).every((count) => count === 0),
-    )
-    over.abort()
-    await working
-    assert.deepEqual(applied, admitted)
   })
 })
