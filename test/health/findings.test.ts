@@ -39,7 +39,7 @@ const WELL: Point = {
   webhooksFailing: 0,
   webhooksEnded: 0,
 }
-/** The same point for twenty minutes until the last one. */
+/** The same point, once a minute for twenty minutes. */
 const over = (point: Partial<Point>): Point[] =>
   Array.from({ length: 20 }, (_, minutes) => ({ ...WELL, ...point, at: WELL.at + minutes * MINUTE_MS }))
 /** Points five seconds apart, with these ages of the oldest work. */
@@ -51,6 +51,7 @@ const missing = [
   { name: 'acme', difference: 2 },
   { name: 'b', difference: 1 },
 ]
+/** Points 750 ms apart, without a queued submission. */
 const idle = over({ queued: 0, difference: -5, missing }).map((point, place) => ({
   ...point,
   at: WELL.at + 750 * place,

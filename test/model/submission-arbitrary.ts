@@ -95,22 +95,23 @@ const accept = (drawn: readonly (Drawn & Fate)[], workspaceIds: readonly string[
     counts[workspace]! += 1
     accepted.push(parsed({ workspaceId: workspaceIds[workspace]!, number, operation, body, ...more }))
   }
-  const replay = (isDue: (one: Dead) => boolean): void => {
+  const replay = (isDue: (submission: Dead) => boolean): void => {
     const due = dead.filter(isDue)
-    dead = dead.filter((one) => !isDue(one))
-    for (const { submissionId, originalNumber, ...one } of due) enter(one, { submissionId, originalNumber })
+    dead = dead.filter((submission) => !isDue(submission))
+    for (const { submissionId, originalNumber, ...submission } of due)
+      enter(submission, { submissionId, originalNumber })
   }
-  for (const [index, one] of drawn.entries()) {
+  for (const [index, submission] of drawn.entries()) {
     replay(({ replayAt }) => replayAt <= index)
-    const count = counts[one.workspace]!
+    const count = counts[submission.workspace]!
     const number = FIRST_NUMBER + count
-    const submissionId = submissionIdOf(one.workspace, count)
-    if (one.replayedAfter === null) {
-      const seenPosition = one.queued === null ? {} : { seenPosition: number - 1 - one.queued }
-      enter(one, { submissionId, ...seenPosition })
+    const submissionId = submissionIdOf(submission.workspace, count)
+    if (submission.replayedAfter === null) {
+      const seenPosition = submission.queued === null ? {} : { seenPosition: number - 1 - submission.queued }
+      enter(submission, { submissionId, ...seenPosition })
     } else {
-      counts[one.workspace] = count + 1
-      dead.push({ ...one, submissionId, originalNumber: number, replayAt: index + one.replayedAfter })
+      counts[submission.workspace] = count + 1
+      dead.push({ ...submission, submissionId, originalNumber: number, replayAt: index + submission.replayedAfter })
     }
   }
   replay(() => true)

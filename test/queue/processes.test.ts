@@ -85,7 +85,7 @@ describe('process reports', () => {
     let tagged = 0
     const reporting = startReporting(reports, { id: 'c', kind: 'worker' }, async () => ({ tagged: ++tagged }))
     await until('the process has reported again', async () =>
-      (await reports.read()).some((one) => one.id === 'c' && one.tagged > 1),
+      (await reports.read()).some((process) => process.id === 'c' && process.tagged > 1),
     )
     await reporting.stop()
     assert.deepEqual(await ids(), [])

@@ -127,8 +127,8 @@ export const startService = async ({
         startProcess(programOn('worker/main.ts', hosts.worker), 'working', environment),
       ),
     ])
-    for (const one of started) if (one.status === 'fulfilled') processes.push(one.value)
-    for (const one of started) if (one.status === 'rejected') throw one.reason
+    for (const start of started) if (start.status === 'fulfilled') processes.push(start.value)
+    for (const start of started) if (start.status === 'rejected') throw start.reason
     const urls = processes.map(
       ({ port }, index) => `http://${(index < apis ? hosts.api : hosts.worker)?.address ?? '127.0.0.1'}:${port}`,
     )

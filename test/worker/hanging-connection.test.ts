@@ -74,7 +74,7 @@ describe('a worker with a hanging connection to Postgres', () => {
     } finally {
       process.kill(hanging, 'SIGCONT')
     }
-    // The statement begins only now, and would find its schema dropped.
+    // Only now the hanging connection begins its statement, which must still find its schema.
     await until('the hanging statement has ended', async () => {
       const [activity] = await sql`
         select state = 'idle' and query_start > ${hungUntil} as ended from pg_stat_activity where pid = ${hanging}`
