@@ -9,7 +9,7 @@ import process from 'node:process'
 import { connectPostgres } from '../../db/connection/postgres.ts'
 import { testServers } from '../support/servers.ts'
 import { requestsTo, type Service } from '../support/service.ts'
-import { type ServiceProcess, startProcess } from '../support/service-process.ts'
+import { killAtExit, type ServiceProcess, startProcess } from '../support/service-process.ts'
 import { assertEqualsModel, startHistoryService, submitHistory } from '../support/submitted-history.ts'
 import { until } from '../support/until.ts'
 import { describeWhere, missingProgram } from '../support/where.ts'
@@ -46,13 +46,11 @@ const startPgbouncer = async (databaseUrl: string, schema: string): Promise<Pool
   writeFileSync(file, `${lines.join('\n')}\n`)
   const userOption = process.getuid?.() === 0 ? ['-u', 'nobody'] : []
   const child = spawn('pgbouncer', ['-q', ...userOption, file], { stdio: ['ignore', 'ignore', 'inherit'] })
-  const kill = (): void => void child.kill('SIGKILL')
-  process.once('exit', kill)
+  killAtExit(child)
   await until('the pooler listens', async () => !(await isPortFree(port)))
   return {
     url: `postgres://${username}:${password}@127.0.0.1:${port}/pooled`,
     stop: async () => {
-      process.removeListener('exit', kill)
       const exited = once(child, 'exit')
       child.kill('SIGKILL')
       await exited

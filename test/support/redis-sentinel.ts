@@ -10,6 +10,7 @@ import { redisBinary } from '../../cli/start/embedded/redis-binary.ts'
 import type { Authority } from './certificates.ts'
 import { clientOf, startRedisNode } from './redis-node.ts'
 import { redisTlsSettings } from './serve-tls.ts'
+import { killAtExit } from './service-process.ts'
 import { until } from './until.ts'
 import { startParts } from './temporary-directory.ts'
 
@@ -130,12 +131,10 @@ export const startSentinel = async ({ directory, port, lines, via = [] }: Sentin
   )
   const [command, ...args] = [...via, program, file, '--sentinel']
   const child = spawn(command, args, { env: { ...process.env, ...env }, stdio: 'ignore' })
-  const kill = (): void => void child.kill('SIGKILL')
-  process.once('exit', kill)
+  killAtExit(child)
   return {
     port,
     stop: async () => {
-      process.removeListener('exit', kill)
       if (child.exitCode !== null || child.signalCode !== null) return
       const exited = once(child, 'exit')
       child.kill('SIGTERM')

@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict'
 import process from 'node:process'
 import { after, before, describe, it } from 'node:test'
-import { connectPostgres, type Sql } from '../../db/connection/postgres.ts'
+import type { Sql } from '../../db/connection/postgres.ts'
 import { createWorkspace } from '../../db/workspaces/workspaces.ts'
 import { openWorker, type QueueWorker } from '../../queue/jobs/open-worker.ts'
 import { createProcessors } from '../../worker/processors.ts'
 import { feedbackBody } from '../support/inject.ts'
 import { requestFor, entered, openQueueRoom } from '../support/queue-room.ts'
-import { freshSchema, hashKey, type TestSchema } from '../support/schema.ts'
-import { testServers } from '../support/servers.ts'
+import { connectToSchema, freshSchema, hashKey, type TestSchema } from '../support/schema.ts'
 import { until } from '../support/until.ts'
 
 const CONNECTIONS = 2
@@ -24,8 +23,7 @@ describe('a worker with a hanging connection to Postgres', () => {
   let worker: QueueWorker
   before(async () => {
     schema = await freshSchema(CONNECTIONS)
-    const options = { connections: 1, statementTimeoutMs: 60_000, applicationName: 'test', schema: schema.name }
-    sql = connectPostgres(testServers().databaseUrl, options)
+    sql = connectToSchema(schema.name)
     workspaceId = (await createWorkspace(sql, 'hanging'))!.id
     processors = createProcessors({
       ...room,
