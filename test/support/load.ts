@@ -41,7 +41,7 @@ export const startLoad = (service: Pick<Service, 'post'>): Load => {
 }
 
 /** Waits until this many more submissions are accepted. */
-export const moreIsAccepted = ({ seen: { accepted } }: Load, more = 20): Promise<unknown> => {
+export const untilMoreAccepted = ({ seen: { accepted } }: Load, more = 20): Promise<unknown> => {
   const wanted = accepted.size + more
   return until('more submissions are accepted', () => Promise.resolve(accepted.size > wanted), MORE_WITHIN_MS)
 }

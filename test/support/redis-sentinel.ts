@@ -17,8 +17,6 @@ import { startParts } from './temporary-directory.ts'
 export type RedisSentinel = {
   /** The address in the form of REDIS_URL. */
   readonly url: string
-  /** Waits until the replica has all data of the master. No client may be writing. */
-  readonly isInStep: () => Promise<unknown>
   /** The process that is the replica until a failover. */
   readonly replicaPid: number
   /**
@@ -51,8 +49,7 @@ export const startRedisSentinel = (authority?: Authority): Promise<RedisSentinel
       startRedisNode(running, join(directory, name), { password, settings, authority })
     const master = await server('master', [])
     const replica = await server('replica', [`replicaof 127.0.0.1 ${master.reachedAt}`])
-    const isInStep = () => until('the replica is in step', () => areInStep(master.redis, replica.redis), WITHIN_MS)
-    await isInStep()
+    await until('the replica is in step', () => areInStep(master.redis, replica.redis), WITHIN_MS)
     const port = await findFreePort()
     const tlsPort = authority && (await findFreePort())
     const sentinelDirectory = join(directory, 'sentinel')
@@ -80,7 +77,6 @@ export const startRedisSentinel = (authority?: Authority): Promise<RedisSentinel
     const protocol = authority === undefined ? 'redis' : 'rediss'
     return {
       url: `${protocol}+sentinel://default:${password}@127.0.0.1:${tlsPort ?? port}/${MASTER}?sentinelPassword=${sentinelPassword}`,
-      isInStep,
       replicaPid: replica.pid,
       failOver: async () => {
         await master.kill()

@@ -30,7 +30,7 @@ type SitesRedis = {
   readonly replicas: number
   readonly rolesOf: (key: string) => Promise<RedisRoles>
   /** Waits until each master has its replicas. */
-  readonly isWhole: () => Promise<unknown>
+  readonly untilWhole: () => Promise<unknown>
   readonly pids: Readonly<Record<string, number>>
 }
 
@@ -101,7 +101,7 @@ const startReplicated = async (place: Place): Promise<SitesRedis> => {
     )
     return clients.find(({ address }) => views.filter((view) => view === address).length >= 2)
   }
-  const isWhole = () =>
+  const untilWhole = () =>
     until(
       'the master has both replicas',
       async () => {
@@ -111,7 +111,7 @@ const startReplicated = async (place: Place): Promise<SitesRedis> => {
       },
       WHOLE_WITHIN_MS,
     )
-  await isWhole()
+  await untilWhole()
   const sentinels = names.map((name) => `${hosts[name].address}:${SENTINEL_PORT}`).join(',')
   return {
     url: `redis+sentinel://default:${password}@${sentinels}/${MASTER}?sentinelPassword=${sentinelPassword}`,
@@ -120,7 +120,7 @@ const startReplicated = async (place: Place): Promise<SitesRedis> => {
       const { name } = (await master()) ?? assert.fail('the sentinels do not agree')
       return { master: name, replicas: names.filter((other) => other !== name) }
     },
-    isWhole,
+    untilWhole,
     pids,
   }
 }
@@ -148,7 +148,7 @@ const startClustered = async (place: Place): Promise<SitesRedis> => {
     const online = await Promise.all(pair.map(({ redis }) => replicasOnline(redis)))
     return online.includes(0) && online.includes(1)
   }
-  const isWhole = () =>
+  const untilWhole = () =>
     until(
       'each master has its replica, and no node is missed',
       async () => {
@@ -157,7 +157,7 @@ const startClustered = async (place: Place): Promise<SitesRedis> => {
       },
       WHOLE_WITHIN_MS,
     )
-  await isWhole()
+  await untilWhole()
   return {
     url: `redis+cluster://default:${password}@${nodes.map(({ address }) => `${address}:${REDIS_PORT}`).join(',')}`,
     replicas,
@@ -168,7 +168,7 @@ const startClustered = async (place: Place): Promise<SitesRedis> => {
       const pair = pairs.find((nodesOfPair) => nodesOfPair.includes(master))!
       return { master: master.name, replicas: pair.filter((node) => node !== master).map(({ name }) => name) }
     },
-    isWhole,
+    untilWhole,
     pids,
   }
 }

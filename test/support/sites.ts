@@ -27,7 +27,7 @@ export type Sites = {
   /** The serving process on a host, with its children. */
   readonly pidOf: (host: HostName) => number
   /** Waits until each master of Redis has its replicas. */
-  readonly isWhole: () => Promise<unknown>
+  readonly untilWhole: () => Promise<unknown>
   readonly stop: () => Promise<void>
 }
 
@@ -77,7 +77,7 @@ export const startSites = (kind: RedisKind = 'sentinels'): Promise<Sites> => {
       pair,
       service,
       roles: async () => ({ ...(await redis.rolesOf(state)), primary, all: names }),
-      isWhole: redis.isWhole,
+      untilWhole: redis.untilWhole,
       promote: async () => {
         await pair.promote()
         primary = 'postgres2'
