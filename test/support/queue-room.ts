@@ -47,7 +47,7 @@ type QueueRoom = {
   /** The same, with numbers above a floor. */
   admitAbove: (floorOf: (workspaceId: string) => Promise<number>) => Admit
   /** Notes all submissions of a log as applied, and returns the position. */
-  applyAll: (workspaceId: string) => Promise<number | undefined>
+  noteAllApplied: (workspaceId: string) => Promise<number | undefined>
   /** Our keys of a workspace, without their common prefix. */
   keysOf: (workspaceId: string) => Promise<string[]>
   close: () => Promise<void>
@@ -69,7 +69,7 @@ export const openQueueRoom = (): QueueRoom => {
     wake: createWake({ queues }),
     admit: admitAbove(async () => 0),
     admitAbove,
-    applyAll: async (workspaceId) => {
+    noteAllApplied: async (workspaceId) => {
       const waiting = await Array.fromAsync(log.readWaiting(workspaceId))
       const applied = waiting.at(-1)?.number
       await log.take([{ workspaceId, applied }], takeSettings())

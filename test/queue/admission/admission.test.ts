@@ -143,7 +143,7 @@ describe('submissions that are admitted together', () => {
     const bounded = requestFor({ workspaceId, mostBytes: 50 })
     assert.equal((await room.admit(bounded)).outcome, 'admitted')
     assert.equal((await room.admit(bounded)).outcome, 'full')
-    await room.applyAll(workspaceId)
+    await room.noteAllApplied(workspaceId)
     assert.equal((await room.admit(bounded)).outcome, 'admitted')
   })
 
@@ -162,7 +162,7 @@ describe('submissions that are admitted together', () => {
       [false, false, false],
       [false, true, false],
     ])
-    await room.applyAll(workspaceId)
+    await room.noteAllApplied(workspaceId)
     await room.admit(requestFor({ workspaceId }))
     const purges = await together([requestFor({ workspaceId }), purge, purge, requestFor({ workspaceId })])
     assert.deepEqual(purges.map(stateOf), [
@@ -171,7 +171,7 @@ describe('submissions that are admitted together', () => {
       [false, false, true],
       [false, false, true],
     ])
-    await room.applyAll(workspaceId)
+    await room.noteAllApplied(workspaceId)
     assert.deepEqual(stateOf(await room.admit(peek)), [true, false, false])
   })
 
@@ -191,7 +191,7 @@ describe('submissions that are admitted together', () => {
   it('carry the noted position at their admission', async () => {
     const workspaceId = randomUUID()
     const { number } = entered(await room.admit(requestFor({ workspaceId })))
-    await room.applyAll(workspaceId)
+    await room.noteAllApplied(workspaceId)
     await room.admit(requestFor({ workspaceId }))
     const waiting = await Array.fromAsync(room.log.readWaiting(workspaceId))
     assert.deepEqual(

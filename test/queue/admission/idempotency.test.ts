@@ -53,7 +53,7 @@ describe('an idempotency key', () => {
     trimIdempotencyKeys(room.redis, room.prefix, { workspaceIds, maxBytes, nowMs: Date.now() })
   const admitAndApply = async (workspaceId: string, key: string): Promise<Entered> => {
     const admission = entered(await room.admit(withKey(workspaceId, key)))
-    await room.applyAll(workspaceId)
+    await room.noteAllApplied(workspaceId)
     return admission
   }
   /** A workspace whose book no longer has the key. */
@@ -219,7 +219,7 @@ describe('an idempotency key', () => {
       )
       const { keyOrder } = namesOf(workspaceId)
       const calls = await room.redis.llen(keyOrder)
-      await room.applyAll(workspaceId)
+      await room.noteAllApplied(workspaceId)
       assert.equal((await keysIn(workspaceId)).length, count)
       await trim([workspaceId], 250 * BYTES_OF_A_SHARE)
       const left = await keysIn(workspaceId)

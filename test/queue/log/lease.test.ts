@@ -156,7 +156,7 @@ describe('the lease of a log', () => {
         await logWith(251),
       ]
       await take(isTaken, 'a')
-      await room.applyAll(isDone)
+      await room.noteAllApplied(isDone)
       const all = [waits, isTaken, isDone, isDeep, randomUUID()]
       assert.deepEqual((await sweep(all)).toWake, [
         { workspaceId: waits, isDeep: false },

@@ -111,7 +111,7 @@ describe('the log of a workspace', () => {
     await room.admit(requestFor({ workspaceId, idempotency, traceparent: 'trace' }))
     await room.admit(requestFor({ workspaceId, operation: 'purge_contact' }))
     const former = await Array.fromAsync(room.log.readWaiting(workspaceId))
-    const floor = (await room.applyAll(workspaceId))! + 10 ** 12
+    const floor = (await room.noteAllApplied(workspaceId))! + 10 ** 12
     const last = await room.log.append(former, floor)
     const again = await Array.fromAsync(room.log.readWaiting(workspaceId))
     assert.deepEqual(
