@@ -79,6 +79,7 @@ describe('a look-up of tokens', () => {
     assert.equal(lookUps.at(-1), 3, 'the look-up also renewed the other tokens')
     assert.deepEqual(await known(), [true, false, true])
   })
+
   it('refuses a token that ends while it is remembered', async () => {
     const token = makeToken()
     const clock = { now: Date.now() }

@@ -5,44 +5,48 @@ import process from 'node:process'
 import { describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import * as fc from 'fast-check'
-import { DEAR_INTAKES, type DearIntake } from '../support/dear-intakes.ts'
-import { mostBytesOf, takeIn } from '../support/app-without-stores.ts'
+import { DEAR_INTAKES, type DearIntake, mostBytesOf } from '../support/dear-intakes.ts'
+import { takeIn } from '../support/app-without-stores.ts'
 import { seeded } from '../support/property-seed.ts'
+import { describeWhere } from '../support/where.ts'
 
 const LONG = process.env['TEST_SIZE'] === 'long'
-/** Families that the search tries. */
+/** The number of families that the search tries. */
 const TRIED = LONG ? 300 : 2
 
-/** Time is measured with at most so many bytes, and with a quarter of them. */
+/** Each time is measured with at most this many bytes, and with a quarter of them. */
 const LARGE_BYTES = 1024 * 1024
 const TIMES = 4
-/** What costs with the square of its bytes costs four times as much for a byte. */
+/**
+ * With four times the bytes, a byte may cost at most this much more. A quadratic cost would be four
+ * times as much.
+ */
 const MOST_GROWTH = 3
-/** What any body costs before growth says anything. */
+/** The least cost at the smaller size for growth to be meaningful. */
 const FIXED_MS = 10
 const ROUNDS = 2
-/** What disturbs a measurement disturbs it seldom so often. */
+/** Other work on the machine seldom disturbs so many measurements in a row. */
 const TRIES = 4
 
 /**
- * So many times what JSON.parse and JSON.stringify of the same bytes cost; four times as much as
- * was measured.
+ * The bound of the cost, as a multiple of JSON.parse and JSON.stringify for the same bytes. It is
+ * four times the measured multiple.
  */
 const MOST_TIMES_JSON = 12
-/** Naming a contact takes ten bytes, and making its keys 5 µs on Bun and 20 to 40 on Deno. */
+/** A contact can be named in ten bytes, and its keys take 5 µs on Bun and 20 to 40 µs on Deno. */
 const MOST_TIMES_JSON_WITH_KEYS = 150
 const NAMES_KEYS = /contact|senders/
 
-/** JSON.parse alone takes up to 50 bytes for one, of empty objects. */
+/** JSON.parse alone takes up to 50 bytes of memory for each byte of empty objects. */
 const MOST_MEMORY_PER_BYTE = 100
-/** What the runtimes take before they tidy up. */
+/** The memory that a runtime takes before it collects garbage. */
 const FIXED_MEMORY_BYTES = 64 * 1024 * 1024
 
 const MICROSECONDS_PER_MS = 1_000
 
 type Cost = { ms: number; jsonMs: number; bytes: number }
 
-/** Processor time, which does not count what else the machine does. */
+/** Processor time of this process alone. */
 const spentMs = async (work: () => unknown): Promise<number> => {
   const former = process.cpuUsage()
   await work()
@@ -67,7 +71,7 @@ const parsedAndWritten = (text: string): void => {
   try {
     JSON.stringify(JSON.parse(text))
   } catch {
-    // Some families are no JSON; finding that out is all that it takes.
+    // Some families are not JSON. Then only the time until the error counts.
   }
 }
 
@@ -88,14 +92,14 @@ const assertCheap = async (intake: DearIntake): Promise<Price> => {
   for (let left = TRIES; ; left--) {
     const price = await priceOf(intake)
     if (price.growth < MOST_GROWTH && price.timesJson < mostTimesJson) return price
-    assert.ok(left > 1, `${intake.title}: ${told(price)}`)
+    assert.ok(left > 1, `${intake.title}: ${priceText(price)}`)
   }
 }
 
-const told = ({ growth, timesJson, msPerMb }: Price): string =>
+const priceText = ({ growth, timesJson, msPerMb }: Price): string =>
   `${msPerMb.toFixed(0)} ms a megabyte, ${timesJson.toFixed(1)} times JSON, ${growth.toFixed(2)} times for a byte in more`
 
-/** The dearest that were found, for their time or their memory. */
+/** The families with the highest cost in time. */
 const DEAREST = [
   'too many messages that are empty',
   'contacts of emails',
@@ -107,9 +111,9 @@ const DEAREST = [
 
 const DEAREST_IN_MEMORY = ['too many messages that are none', 'a conversation, empty objects']
 
-describe('what taking in a body costs for a byte', () => {
+describe('the cost of the intake of a body, for each byte,', () => {
   for (const intake of DEAREST) {
-    it(`is little: ${intake.title}`, async () => console.log(told(await assertCheap(intake))))
+    it(`is little: ${intake.title}`, async () => console.log(priceText(await assertCheap(intake))))
   }
 
   it(`is little in ${TRIED} other families`, async () => {
@@ -121,11 +125,13 @@ describe('what taking in a body costs for a byte', () => {
       }),
       seeded({ numRuns: TRIED }),
     )
-    console.log(`${told(worst)}: ${worst.title}`)
+    console.log(`${priceText(worst)}: ${worst.title}`)
   })
 })
 
-describe('the memory that taking in a body takes', { skip: !existsSync('/proc/self/status') }, () => {
+const MISSING = existsSync('/proc/self/status') ? undefined : 'there is no /proc'
+
+describeWhere('the memory for the intake of a body', MISSING, () => {
   for (const title of LONG ? DEAR_INTAKES.map((intake) => intake.title) : DEAREST_IN_MEMORY) {
     it(`is in proportion to its bytes: ${title}`, () => {
       const program = fileURLToPath(new URL('../support/intake-memory-main.ts', import.meta.url))

@@ -55,7 +55,7 @@ const assertRefused = async (field: Field, value: JsonValue | undefined, message
 
 for (const operation of Object.keys(SUCCESS)) {
   describe(`each field of ${operation}`, () => {
-    for (const field of FIELDS.filter((one) => one.operation === operation)) {
+    for (const field of FIELDS.filter((candidate) => candidate.operation === operation)) {
       const { path, kind, presence } = field
       it(`${path} is a ${presence} ${kind}, and any other value is refused with its path`, async () => {
         const known = { contactId: SUBMISSION, accountId: SUBMISSION, projectId: SUBMISSION, unique: 'unique' }

@@ -48,12 +48,12 @@ describe('the references of an answer', () => {
   const contact = (id: string, number = 1) =>
     schema.sql`insert into contact (workspace_id, id, first_number, number, change_position)
       values (${workspaceId}, ${id}, ${number}, ${number}, 1)`
-  const externalId = (id: string, of: string, { source = 'API', number = 1 } = {}) => schema.sql`
+  const externalId = (id: string, contactId: string, { source = 'API', number = 1 } = {}) => schema.sql`
     insert into contact_external_id (workspace_id, key_id, source, external_id, contact_id, number)
-    values (${workspaceId}, ${contactIdKey({ hashKey, workspaceId }, id)}, ${source}, ${id}, ${of}, ${number})`
-  const email = (of: string, { number = 1, claimed = true } = {}) => schema.sql`
+    values (${workspaceId}, ${contactIdKey({ hashKey, workspaceId }, id)}, ${source}, ${id}, ${contactId}, ${number})`
+  const email = (contactId: string, { number = 1, claimed = true } = {}) => schema.sql`
     insert into contact_email (workspace_id, email, contact_id, number, claimed)
-    values (${workspaceId}, ${EMAIL}, ${of}, ${number}, ${claimed})`
+    values (${workspaceId}, ${EMAIL}, ${contactId}, ${number}, ${claimed})`
   const project = (id: string) =>
     schema.sql`insert into project (workspace_id, id, name, first_number, change_position) values (${workspaceId}, ${id}, 'p', 1, 1)`
   const purged = (key: string, number = 1) =>

@@ -6,7 +6,7 @@ import { after, before, it } from 'node:test'
 import { QUEUE_NAMES } from '../../contract/jobs.ts'
 import { createWorkspace } from '../../db/workspaces/workspaces.ts'
 import { LATELY_SECONDS, createProcessReports, startReporting } from '../../queue/jobs/process-reports.ts'
-import { feedbackBody, inject } from '../support/below-the-ingress.ts'
+import { feedbackBody, inject } from '../support/inject.ts'
 import {
   type Browser,
   LEAST_CONTRAST,

@@ -7,9 +7,8 @@ import { after, before, describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { runCommand } from '../support/command.ts'
 import { type Service, startService } from '../support/service.ts'
-import { isHere } from '../support/started-clone.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
-import { describeWhere, itWhere } from '../support/where.ts'
+import { describeWhere, itWhere, missingProgram } from '../support/where.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const programs = join(root, 'node_modules', '.bin')
@@ -105,8 +104,7 @@ describe('the package of the client', () => {
   const archive = (): string => join(archives, readdirSync(archives)[0]!)
 
   for (const [installer, words] of Object.entries(INSTALLERS)) {
-    const isThere = isHere(words[0]!)
-    describeWhere(`installed by ${installer}`, isThere ? undefined : `there is no ${installer}`, () => {
+    describeWhere(`installed by ${installer}`, missingProgram(words[0]!), () => {
       const directory = temporaryDirectory()
       before(() => {
         writeFileSync(join(directory, 'package.json'), '{"type": "module", "private": true}')
@@ -121,7 +119,7 @@ describe('the package of the client', () => {
         assert.deepEqual(installed, ['feedback-insights-client'])
       })
 
-      itWhere('has a program that forwards messages of agents', isHere('node') ? undefined : 'there is no node', () => {
+      itWhere('has a program that forwards messages of agents', missingProgram('node'), () => {
         const answer = spawnSync(join(directory, 'node_modules', '.bin', 'feedback-insights-mcp'), {
           input: '{"jsonrpc":"2.0","id":1,"method":"ping"}\n{"jsonrpc":"2.0","id":2',
           env: { ...process.env, FEEDBACK_URL: service.urls[0], FEEDBACK_TOKEN: service.adminToken },
@@ -136,7 +134,7 @@ describe('the package of the client', () => {
         assert.equal(messages.length, 2)
       })
 
-      itWhere('has a program that names its variables', isHere('node') ? undefined : 'there is no node', () => {
+      itWhere('has a program that names its variables', missingProgram('node'), () => {
         const env = { ...process.env, FEEDBACK_URL: service.urls[0], FEEDBACK_TOKEN: '' }
         const program = join(directory, 'node_modules', '.bin', 'feedback-insights-mcp')
         const { status, stderr } = spawnSync(program, { input: '', env, encoding: 'utf8' })
@@ -144,7 +142,7 @@ describe('the package of the client', () => {
       })
 
       for (const [runtime, command] of Object.entries(RUNTIMES)) {
-        itWhere(`runs on ${runtime}`, isHere(command[0]!) ? undefined : `there is no ${runtime}`, async () => {
+        itWhere(`runs on ${runtime}`, missingProgram(command[0]!), async () => {
           const source = `${installer} ${runtime}`
           const output = run([...command, 'program.js', service.urls[0]!, service.adminToken, source], directory)
           assert.equal(output.trim(), '["1","applied","applied","applied",404,[]]')

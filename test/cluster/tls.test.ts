@@ -44,7 +44,7 @@ describe('several servers with TLS, each with a certificate for its own address'
       await master.kill()
       await applies()
       await master.start()
-      await cluster.isWhole()
+      await cluster.untilWhole()
     }
   })
 

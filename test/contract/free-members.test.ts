@@ -152,7 +152,7 @@ describe('free objects', () => {
         ])
         const stored = flag ? unflatten(given) : given
         const large = Object.entries(stored).filter(
-          ([key, its]) => Buffer.byteLength(JSON.stringify({ [key]: its })) - '{}'.length > MAX_BYTES,
+          ([key, member]) => Buffer.byteLength(JSON.stringify({ [key]: member })) - '{}'.length > MAX_BYTES,
         ).length
         assert.equal(found.length, crowdsIn(stored) + (isMetadata ? large : 0))
       }),
@@ -163,7 +163,7 @@ describe('free objects', () => {
 
 const crowdsIn = (value: JsonValue): number => {
   if (typeof value !== 'object' || value === null) return 0
-  const inner = Object.values(value).reduce((sum: number, its) => sum + crowdsIn(its), 0)
+  const inner = Object.values(value).reduce((sum: number, member) => sum + crowdsIn(member), 0)
   return inner + (!Array.isArray(value) && Object.keys(value).length > MAX_MEMBERS ? 1 : 0)
 }
 

@@ -80,7 +80,7 @@ describe('the quick search for doubtful numbers', () => {
       .map((parts) => parts.join(''))
     const optional = (arbitrary: fc.Arbitrary<string>) => fc.oneof(fc.constant(''), arbitrary)
     const number = fc
-      .tuple(optional(fc.constant('-')), digits, optional(digits.map((of) => `.${of}`)), optional(exponent))
+      .tuple(optional(fc.constant('-')), digits, optional(digits.map((fraction) => `.${fraction}`)), optional(exponent))
       .map(([sign, integer, fraction, power]) => sign + (integer.replace(/^0+/, '') || '0') + fraction + power)
     const place = fc.constantFrom(
       (text: string) => text,

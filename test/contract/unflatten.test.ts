@@ -49,7 +49,7 @@ describe('unflatten, for any object', () => {
 
   it('does not change $-keys, the given object and prototypes', () => {
     const known = Object.getOwnPropertyNames(Object.prototype)
-    const own = (of: JsonObject) => new Map(Object.entries(of).filter(([name]) => name.startsWith('$')))
+    const own = (holder: JsonObject) => new Map(Object.entries(holder).filter(([name]) => name.startsWith('$')))
     holds((object) => {
       const before = JSON.stringify(object)
       const result = unflatten(object)

@@ -7,6 +7,7 @@ import { startPostgres } from '../../cli/start/embedded/postgres-server.ts'
 import type { EmbeddedServer } from '../../cli/start/embedded/server.ts'
 import { connectPostgres } from '../../db/connection/postgres.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
+import { itWhere } from '../support/where.ts'
 
 const hasIpv6 = Object.values(networkInterfaces()).some((found) => found?.some(({ address }) => address === '::1'))
 const LOCAL = 'local all all scram-sha-256\nhost all all ::1/128 scram-sha-256\n'
@@ -42,7 +43,7 @@ describe('a server of Postgres is reached', () => {
     }
   }
 
-  it('at an IPv6 address', { skip: !hasIpv6 && 'there is no IPv6 here' }, async () => {
+  itWhere('at an IPv6 address', hasIpv6 ? undefined : 'there is no IPv6', async () => {
     assert.equal(await addressSeen((url) => url.replace('127.0.0.1', '[::1]')), '::1')
     const standby = (url: string): string => url.replace(/127\.0\.0\.1:(\d+)/, '[::1]:$1,127.0.0.1:1')
     assert.equal(await addressSeen((url) => `${standby(url)}?target_session_attrs=read-write`), '::1')

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import process from 'node:process'
 import { after, before, describe, it } from 'node:test'
 import * as fc from 'fast-check'
-import { idOfEpoch } from '../../contract/identity/keys.ts'
 import { raisePurgedKeys, type PurgedKey } from '../../db/purges/purged-keys.ts'
 import { readChanges } from '../../db/reads/changes.ts'
 import { RECORD_TABLES } from '../../db/reads/records.ts'
@@ -60,7 +59,7 @@ describe('positions of the change feed', () => {
    * Every record that changes, appears or disappears between two moments has a position after the
    * first moment.
    */
-  const assertTold = (former: Moment, moment: Moment): void => {
+  const assertChangesShown = (former: Moment, moment: Moment): void => {
     const positions = [...[...moment.records.values()].map(({ position }) => position), ...moment.tombstones.keys()]
     assert.equal(new Set(positions).size, positions.length, 'no position is given twice')
     assert.ok(positions.every((position) => position <= moment.last))
@@ -110,11 +109,10 @@ describe('positions of the change feed', () => {
     const contacts = await schema.sql<{ key: string }[]>`
       select distinct key_id as key from contact_external_id where workspace_id = ${workspaceId} order by 1 limit 2`
     const keys = contacts.map(({ key: keyId }): PurgedKey => ({ workspaceId, keyId, epoch: 1, number: 2 ** 52 }))
-    assert.ok(keys.every(({ keyId }) => idOfEpoch(keyId, 0).length > 0))
     await raisePurgedKeys(schema.sql, keys)
   }
 
-  const isTold = async (history: Parameters<typeof deliver>[1], schedule: Schedule): Promise<void> => {
+  const assertEachStepShown = async (history: Parameters<typeof deliver>[1], schedule: Schedule): Promise<void> => {
     await clearTables(schema.sql)
     await resetPositions(schema.sql)
     const moments = new Map<string, Moment>()
@@ -122,7 +120,7 @@ describe('positions of the change feed', () => {
       for (const workspaceId of WORKSPACES) {
         const moment = await momentOf(workspaceId)
         const former = moments.get(workspaceId)
-        if (former) assertTold(former, moment)
+        if (former) assertChangesShown(former, moment)
         moments.set(workspaceId, moment)
       }
     }
@@ -183,7 +181,7 @@ describe('positions of the change feed', () => {
 
   it(`grow with each change, and a removed record has a tombstone: ${HISTORIES} histories`, () =>
     fc.assert(
-      fc.asyncProperty(submissionHistories({ hashKey, purges: true, replays: true }), schedules, isTold),
+      fc.asyncProperty(submissionHistories({ hashKey, purges: true, replays: true }), schedules, assertEachStepShown),
       seeded({ numRuns: HISTORIES, endOnFailure: true }),
     ))
 })

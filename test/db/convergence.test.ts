@@ -12,7 +12,6 @@ import { clearTables, dumpModel, dumpTables, resetPositions } from '../support/t
 
 const HISTORIES = Number(process.env['CONVERGENCE_HISTORIES'] ?? (process.env['TEST_SIZE'] === 'long' ? 5_000 : 200))
 const WRITERS = 4
-// No shrinking, since it would exceed the time of a test. FC_SEED gives the same histories again.
 
 describe('applying the logs of workspaces', () => {
   let schema: TestSchema
@@ -63,6 +62,7 @@ describe('applying the logs of workspaces', () => {
     it(`gives the rows of the model, in any strides, delivered twice and by two writers, ${title}: ${HISTORIES} histories`, () =>
       fc.assert(
         fc.asyncProperty(submissionHistories({ hashKey, ...options }), schedules, converges),
+        // Shrinking would exceed the time of a test. FC_SEED gives the same histories again.
         seeded({ numRuns: HISTORIES, endOnFailure: true }),
       ))
   }

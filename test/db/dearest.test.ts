@@ -28,10 +28,13 @@ const TIMES = 4
 const MOST_GROWTH = 3
 /** The least cost at the smaller size for growth to be meaningful. */
 const FIXED_MS = 40
-/** More than one stride at the smaller size, since a stride moves records of an earlier one. */
+/**
+ * The numbers of submissions in a stride. The smaller one makes several strides even at the smaller
+ * size, since a stride moves records of an earlier one.
+ */
 const STRIDES = [200, 20]
 
-/** A short run measures a few, others with each seed. */
+/** A short run measures a few, which the seed chooses. */
 const SHORT = { minLength: 3, maxLength: 3 }
 const MEASURED = LONG ? DEAREST : fc.sample(fc.subarray([...DEAREST], SHORT), seeded({ numRuns: 1 }))[0]!
 
@@ -61,7 +64,7 @@ describe('the work of Postgres to apply a byte', () => {
     }
   }
 
-  const costOf = async ({ submissions }: Dearest, size: number, perBatch: number): Promise<Cost> => {
+  const costOf = async ({ submissions }: Dearest, size: number, perStride: number): Promise<Cost> => {
     await clearTables(schema.sql)
     const submitted = submissions(size, `n${size}`)
     const made = submitted.map(({ operation, body }) =>
@@ -76,8 +79,8 @@ describe('the work of Postgres to apply a byte', () => {
     )
     const position = (await readPosition(schema.sql, workspaceId))!
     const former = spentMs()
-    for (let at = 0; at < made.length; at += perBatch) {
-      const stride = { workspaceId, after: position, submissions: made.slice(at, at + perBatch) }
+    for (let at = 0; at < made.length; at += perStride) {
+      const stride = { workspaceId, after: position, submissions: made.slice(at, at + perStride) }
       await applyStrides({ sql: schema.sql, hashKey }, [stride])
     }
     return { ms: spentMs() - former, bytes: JSON.stringify(submitted).length }
@@ -87,10 +90,10 @@ describe('the work of Postgres to apply a byte', () => {
    * How much more a byte costs in `TIMES` the bytes. Other programs on the machine can only make it
    * dearer, so the least of three counts.
    */
-  const growthOf = async (dearest: Dearest, perBatch: number): Promise<{ growth: number; msPerMb: number }> => {
+  const growthOf = async (dearest: Dearest, perStride: number): Promise<{ growth: number; msPerMb: number }> => {
     let least = { growth: Infinity, msPerMb: Infinity }
     for (let time = 0; time < 3 && least.growth >= MOST_GROWTH; time++) {
-      const [small, large] = [await costOf(dearest, SIZE, perBatch), await costOf(dearest, SIZE * TIMES, perBatch)]
+      const [small, large] = [await costOf(dearest, SIZE, perStride), await costOf(dearest, SIZE * TIMES, perStride)]
       const growth = large.ms / large.bytes / (Math.max(small.ms, FIXED_MS) / small.bytes)
       if (growth < least.growth) least = { growth, msPerMb: (large.ms / large.bytes) * 1e6 }
     }
@@ -99,10 +102,10 @@ describe('the work of Postgres to apply a byte', () => {
 
   for (const dearest of MEASURED) {
     it(`stays the same: ${dearest.title}`, async () => {
-      for (const perBatch of dearest.perStatement === undefined ? STRIDES : [STRIDES[0]!]) {
-        const { growth, msPerMb } = await growthOf(dearest, perBatch)
-        console.log(`${perBatch} a stride: ${msPerMb.toFixed(0)} ms a megabyte, ${growth.toFixed(2)} times`)
-        assert.ok(growth < MOST_GROWTH, `${growth} times as much for a byte, ${perBatch} a stride`)
+      for (const perStride of dearest.perStatement === undefined ? STRIDES : [STRIDES[0]!]) {
+        const { growth, msPerMb } = await growthOf(dearest, perStride)
+        console.log(`${perStride} a stride: ${msPerMb.toFixed(0)} ms a megabyte, ${growth.toFixed(2)} times`)
+        assert.ok(growth < MOST_GROWTH, `${growth} times as much for a byte, ${perStride} a stride`)
       }
     })
   }
@@ -111,13 +114,13 @@ describe('the work of Postgres to apply a byte', () => {
     let worst = { growth: 0, msPerMb: 0, title: '' }
     let dear = worst
     await fc.assert(
-      fc.asyncProperty(families, fc.constantFrom(...STRIDES), async (family, perBatch) => {
-        const found = { ...(await growthOf(family, perBatch)), title: family.title }
+      fc.asyncProperty(families, fc.constantFrom(...STRIDES), async (family, perStride) => {
+        const found = { ...(await growthOf(family, perStride)), title: family.title }
         if (found.growth > worst.growth) worst = found
         if (found.msPerMb > dear.msPerMb) dear = found
         assert.ok(
           found.growth < MOST_GROWTH,
-          `${found.growth} times as much for a byte, ${perBatch} a stride: ${family.title}`,
+          `${found.growth} times as much for a byte, ${perStride} a stride: ${family.title}`,
         )
       }),
       seeded({ numRuns: TRIED }),

@@ -3,13 +3,12 @@ import process from 'node:process'
 import { after, before, describe, it } from 'node:test'
 import * as fc from 'fast-check'
 import { isUnavailable } from '../../runtime/fault.ts'
-import { connectPostgres, type Sql } from '../../db/connection/postgres.ts'
+import type { Sql } from '../../db/connection/postgres.ts'
 import type { Submission } from '../../contract/submission.ts'
 import { applyStrides } from '../../worker/apply/apply-strides.ts'
 import { applyAll } from '../model/model.ts'
 import { seeded } from '../support/property-seed.ts'
-import { freshSchema, hashKey, makeWorkspaces, type TestSchema } from '../support/schema.ts'
-import { testServers } from '../support/servers.ts'
+import { connectToSchema, freshSchema, hashKey, makeWorkspaces, type TestSchema } from '../support/schema.ts'
 import { clearTables, dumpModel, dumpTables, resetPositions } from '../support/tables.ts'
 import { LENGTH } from '../support/converging.ts'
 import { submissionHistories } from '../model/submission-arbitrary.ts'
@@ -34,12 +33,7 @@ describe('connections that die in the middle of a statement', () => {
   before(async () => {
     schema = await freshSchema(1)
     // A separate pool, so that only workers are hit, and no other test.
-    workers = connectPostgres(testServers().databaseUrl, {
-      connections: WORKERS,
-      statementTimeoutMs: 60_000,
-      applicationName: `worker-of-${schema.name}`,
-      schema: schema.name,
-    })
+    workers = connectToSchema(schema.name, { connections: WORKERS, applicationName: `worker-of-${schema.name}` })
   })
   after(async () => {
     await workers.end({ timeout: 5 })

@@ -21,9 +21,9 @@ import {
   GROWING_TABLES,
   keepVacuumAway,
   multiplyRows,
-  contactBody,
-  conversationBody,
-  feedbackBody,
+  contactInRound,
+  conversationInRound,
+  feedbackInRound,
   type Reads,
   readsOf,
 } from '../support/multiply-rows.ts'
@@ -79,19 +79,19 @@ const applyStride = async (sql: Sql, submissions: Submission[]): Promise<void> =
 /** The work, with values that depend on `round`, and its number of submissions. */
 const WORKS: Readonly<Record<string, (sql: Sql, round: string) => Promise<number>>> = {
   'feedback of people with accounts and projects': async (sql, round) => {
-    await apply(sql, 'create_feedback', (index) => feedbackBody(round, index))
+    await apply(sql, 'create_feedback', (index) => feedbackInRound(round, index))
     return BATCH
   },
   'feedback that replaces earlier feedback': async (sql, round) => {
-    await apply(sql, 'create_feedback', (index) => ({ ...feedbackBody(round, index), description: 'still slow' }))
+    await apply(sql, 'create_feedback', (index) => ({ ...feedbackInRound(round, index), description: 'still slow' }))
     return BATCH
   },
   'identified contacts with accounts, who had given their emails before': async (sql, round) => {
-    await apply(sql, 'identify_contact', (index) => contactBody(round, index))
+    await apply(sql, 'identify_contact', (index) => contactInRound(round, index))
     return 2 * BATCH
   },
   'the same contacts, identified again without a source': async (sql, round) => {
-    await apply(sql, 'identify_contact', (index) => ({ ...contactBody(round, index), source: null }))
+    await apply(sql, 'identify_contact', (index) => ({ ...contactInRound(round, index), source: null }))
     return 2 * BATCH
   },
   'identified accounts whose names and domains feedback had given': async (sql, round) => {
@@ -132,11 +132,11 @@ const WORKS: Readonly<Record<string, (sql: Sql, round: string) => Promise<number
     return BATCH
   },
   conversations: async (sql, round) => {
-    await apply(sql, 'submit_conversation', (index) => conversationBody(round, index))
+    await apply(sql, 'submit_conversation', (index) => conversationInRound(round, index))
     return 10 * BATCH
   },
   'the same conversations again': async (sql, round) => {
-    await apply(sql, 'submit_conversation', (index) => conversationBody(round, index))
+    await apply(sql, 'submit_conversation', (index) => conversationInRound(round, index))
     return 10 * BATCH
   },
   'tags of a feedback and a conversation': async (sql, round) => {
@@ -178,7 +178,7 @@ const WORKS: Readonly<Record<string, (sql: Sql, round: string) => Promise<number
     return 30
   },
   'receipts and idempotency keys': async (sql, round) => {
-    const [one] = await apply(sql, 'create_feedback', (index) => feedbackBody(`${round}-keys`, index))
+    const [one] = await apply(sql, 'create_feedback', (index) => feedbackInRound(`${round}-keys`, index))
     const { submissionId, idempotency } = one!
     assert.equal((await findReceipt(sql, workspaceId, submissionId))?.state, 'applied')
     assert.equal((await findProgress(sql, [{ workspaceId, id: submissionId }])).length, 1)
@@ -206,7 +206,7 @@ const WORKS: Readonly<Record<string, (sql: Sql, round: string) => Promise<number
   },
   'feedback of all people, one of whom was purged before': async (sql, round) => {
     await apply(sql, 'create_feedback', (index) => ({
-      ...feedbackBody(round, index),
+      ...feedbackInRound(round, index),
       sourceId: `later-${round}-${index}`,
     }))
     return BATCH

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { spawn, spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -9,12 +9,11 @@ import process from 'node:process'
 import { connectPostgres } from '../../db/connection/postgres.ts'
 import { testServers } from '../support/servers.ts'
 import { requestsTo, type Service } from '../support/service.ts'
-import { type ServiceProcess, startProcess } from '../support/service-process.ts'
+import { killAtExit, type ServiceProcess, startProcess } from '../support/service-process.ts'
 import { assertEqualsModel, startHistoryService, submitHistory } from '../support/submitted-history.ts'
 import { until } from '../support/until.ts'
+import { describeWhere, missingProgram } from '../support/where.ts'
 import { findFreePort, isPortFree } from '../../cli/start/embedded/free-port.ts'
-
-const hasPgbouncer = (): boolean => spawnSync('sh', ['-c', 'command -v pgbouncer']).status === 0
 
 type Pooler = { readonly url: string; readonly stop: () => Promise<void> }
 
@@ -47,13 +46,11 @@ const startPgbouncer = async (databaseUrl: string, schema: string): Promise<Pool
   writeFileSync(file, `${lines.join('\n')}\n`)
   const userOption = process.getuid?.() === 0 ? ['-u', 'nobody'] : []
   const child = spawn('pgbouncer', ['-q', ...userOption, file], { stdio: ['ignore', 'ignore', 'inherit'] })
-  const kill = (): void => void child.kill('SIGKILL')
-  process.once('exit', kill)
+  killAtExit(child)
   await until('the pooler listens', async () => !(await isPortFree(port)))
   return {
     url: `postgres://${username}:${password}@127.0.0.1:${port}/pooled`,
     stop: async () => {
-      process.removeListener('exit', kill)
       const exited = once(child, 'exit')
       child.kill('SIGKILL')
       await exited
@@ -94,38 +91,35 @@ describe('for a pooler in transaction mode', () => {
   })
 })
 
-// PgBouncer is not on every machine, as docs/growing.md says.
-if (hasPgbouncer()) {
-  describe('behind PgBouncer in transaction mode', () => {
-    let service: Service
-    let pooler: Pooler
-    let api: ServiceProcess
-    let worker: ServiceProcess
-    before(async () => {
-      service = await startHistoryService({ apis: 0, workers: 0 })
-      pooler = await startPgbouncer(service.environment['DATABASE_URL']!, service.environment['DATABASE_SCHEMA']!)
-      const environment = {
-        ...service.environment,
-        DATABASE_URL: pooler.url,
-        DATABASE_POOLER: 'transaction',
-        DATABASE_SCHEMA: '',
-      }
-      api = await startProcess('api/main.ts', 'listening', environment)
-      worker = await startProcess('worker/main.ts', 'working', environment)
-    })
-    after(async () => {
-      await worker?.stop()
-      await api?.stop()
-      await pooler?.stop()
-      await service?.stop()
-    })
-
-    it('submissions are accepted and stored, and purged', async () => {
-      const urls = [`http://127.0.0.1:${api.port}`]
-      const own = { ...service, urls, ...requestsTo(urls, service.accessToken, service.sql) }
-      const { confirmed, refused } = await submitHistory(own, 200)
-      assert.equal(refused, 0)
-      await assertEqualsModel(own, confirmed)
-    })
+describeWhere('behind PgBouncer in transaction mode', missingProgram('pgbouncer'), () => {
+  let service: Service
+  let pooler: Pooler
+  let api: ServiceProcess
+  let worker: ServiceProcess
+  before(async () => {
+    service = await startHistoryService({ apis: 0, workers: 0 })
+    pooler = await startPgbouncer(service.environment['DATABASE_URL']!, service.environment['DATABASE_SCHEMA']!)
+    const environment = {
+      ...service.environment,
+      DATABASE_URL: pooler.url,
+      DATABASE_POOLER: 'transaction',
+      DATABASE_SCHEMA: '',
+    }
+    api = await startProcess('api/main.ts', 'listening', environment)
+    worker = await startProcess('worker/main.ts', 'working', environment)
   })
-}
+  after(async () => {
+    await worker?.stop()
+    await api?.stop()
+    await pooler?.stop()
+    await service?.stop()
+  })
+
+  it('submissions are accepted and stored, and purged', async () => {
+    const urls = [`http://127.0.0.1:${api.port}`]
+    const own = { ...service, urls, ...requestsTo(urls, service.accessToken, service.sql) }
+    const { confirmed, refused } = await submitHistory(own, 200)
+    assert.equal(refused, 0)
+    await assertEqualsModel(own, confirmed)
+  })
+})

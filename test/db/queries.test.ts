@@ -1,10 +1,9 @@
 import process from 'node:process'
 import { after, before, describe, it } from 'node:test'
-import { connectPostgres, type Sql } from '../../db/connection/postgres.ts'
+import type { Sql } from '../../db/connection/postgres.ts'
 import { DOCUMENTED_QUERIES } from '../support/readme-commands.ts'
 import { fillTables } from '../support/fill-tables.ts'
-import { freshSchema, type TestSchema, withOtherConnection } from '../support/schema.ts'
-import { testServers } from '../support/servers.ts'
+import { connectToSchema, freshSchema, type TestSchema, withOtherConnection } from '../support/schema.ts'
 
 const LONG = process.env['TEST_SIZE'] === 'long'
 const FEEDBACK = LONG ? 1_000_000 : 2_000
@@ -19,13 +18,7 @@ describe(`the queries of docs/queries.md, with ${FEEDBACK} feedback stored`, { t
       await fillTables(sql, FEEDBACK)
       await sql`analyze`
     })
-    reader = connectPostgres(testServers().databaseUrl, {
-      connections: 1,
-      statementTimeoutMs: 60_000,
-      applicationName: 'test',
-      schema: schema.name,
-      isReader: true,
-    })
+    reader = connectToSchema(schema.name, { isReader: true })
   })
   after(async () => {
     await reader?.end({ timeout: 5 })

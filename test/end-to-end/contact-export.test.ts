@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
-import { feedbackBody, injectDead } from '../support/below-the-ingress.ts'
+import { feedbackBody, injectDead } from '../support/inject.ts'
 import { type CommandResult, runCommand } from '../support/command.ts'
 import { holdWork, resumeWork } from '../support/hold-work.ts'
 import { sharedService } from '../support/shared-service.ts'

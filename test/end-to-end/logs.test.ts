@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { workspaceKeys } from '../../queue/keys.ts'
-import { feedbackBody, inject } from '../support/below-the-ingress.ts'
+import { feedbackBody, inject } from '../support/inject.ts'
 import type { Answer } from '../support/service.ts'
 import { operatedService } from '../support/shared-service.ts'
 import { until } from '../support/until.ts'

@@ -21,7 +21,6 @@ import {
 import {
   cloneOfRepository,
   connectTo,
-  isHere,
   NPM_BY_BUN,
   runtime,
   startClone,
@@ -30,6 +29,7 @@ import {
 import { bareEnvironment, DEAD_PROXY } from '../support/service-process.ts'
 import { until } from '../support/until.ts'
 import { unwilling } from '../support/unwilling.ts'
+import { isHere } from '../support/where.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 /**

@@ -262,7 +262,7 @@ describeFaults('three workers on a Redis Cluster of three nodes', {
           await kill()
           await pause(AWAY_MS[index])
           await start()
-          await cluster.isWhole()
+          await cluster.untilWhole()
         }
       },
       // The queue of removals was empty, so its workers have waited all the time.

@@ -50,7 +50,7 @@ const signalled: readonly Row[] = TARGETS.flatMap((target) =>
     const isIdleFirst = LONG || signal === 'SIGKILL'
     const idle = async (stack: FaultStack): Promise<void> => {
       await strikeOne(stack)
-      await stack.isReady()
+      await stack.untilReady()
     }
     return {
       fault: `${target} gets ${signal}${isIdleFirst ? ', first idle and then' : ''} under load`,

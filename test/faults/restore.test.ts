@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { readLedger } from '../support/ledgers.ts'
-import { damage, moreIsAccepted, recovery, startLoad } from '../support/load.ts'
+import { damage, untilMoreAccepted, recovery, startLoad } from '../support/load.ts'
 import { type Disaster, makeDisaster, OTHER, PURGED, type Served, storedIds } from '../support/restoration.ts'
 import { findTraces } from '../support/traces.ts'
 import { until } from '../support/until.ts'
@@ -31,7 +31,7 @@ describe('a database that is restored to a point in time', () => {
     assert.match(await run('cli/purge/replay-command.ts', purgesFile), /\b1 contacts purged again\./)
     served = await disaster.serve()
     const load = startLoad(served)
-    await moreIsAccepted(load, 50)
+    await untilMoreAccepted(load, 50)
     await load.stop()
     assert.deepEqual(load.seen.wrong, [])
     await recovery(served, load.seen)

@@ -37,12 +37,12 @@ describe('the condition', () => {
     redis.disconnect()
   })
 
-  const read = (sql: Sql, of: RedisClient): Promise<Condition> =>
+  const read = (sql: Sql, client: RedisClient): Promise<Condition> =>
     conditionOf({
       sql,
-      redis: of,
+      redis: client,
       prefix,
-      queues: Object.values(queuesOf(of)),
+      queues: Object.values(queuesOf(client)),
       listWorkspaces: async () => [WORKSPACE],
       withinMs: 5_000,
     })()

@@ -39,7 +39,7 @@ const WELL: Point = {
   webhooksFailing: 0,
   webhooksEnded: 0,
 }
-/** The same point for twenty minutes until the last one. */
+/** The same point, once a minute for twenty minutes. */
 const over = (point: Partial<Point>): Point[] =>
   Array.from({ length: 20 }, (_, minutes) => ({ ...WELL, ...point, at: WELL.at + minutes * MINUTE_MS }))
 /** Points five seconds apart, with these ages of the oldest work. */
@@ -51,6 +51,7 @@ const missing = [
   { name: 'acme', difference: 2 },
   { name: 'b', difference: 1 },
 ]
+/** Points 750 ms apart, without a queued submission. */
 const idle = over({ queued: 0, difference: -5, missing }).map((point, place) => ({
   ...point,
   at: WELL.at + 750 * place,
@@ -114,7 +115,7 @@ describe('findings', () => {
     'missing submissions beside a purge': [over({ missing, purgesUnderWay: 1 }), 'attention', /nor finished/],
   }
   for (const [what, [points, level, says]] of Object.entries(cases)) {
-    it(`${what}: says so, and what to do`, () => {
+    it(`name the fault and the remedy for ${what}`, () => {
       const [finding, ...others] = judge({ points, pressure: undefined })
       assert.equal(finding?.level, level)
       assert.match(finding.what, says)
@@ -124,7 +125,7 @@ describe('findings', () => {
   }
 
   for (const pressure of ['redis-memory', 'backlog'] as const) {
-    it(`refusing because of ${pressure}: says so, and what to do`, () => {
+    it(`say that submissions are refused because of ${pressure}`, () => {
       const [finding, ...others] = judge({ points: now({ redisUsedBytes: 900 }), pressure })
       assert.equal(finding?.level, 'trouble')
       assert.match(finding.what, /refused with 503/)
@@ -132,7 +133,7 @@ describe('findings', () => {
     })
   }
 
-  it('a difference for a moment is not missing', () => {
+  it('do not count a difference for a moment as missing submissions', () => {
     assert.deepEqual(judge({ points: now({ missing }), pressure: undefined }), [])
   })
 
@@ -151,13 +152,13 @@ describe('findings', () => {
     }
   })
 
-  it('a Redis that is full does not make workers missing', () => {
+  it('do not report missing workers while Redis is full', () => {
     const [finding, ...others] = judge({ points: over({ workers: 0 }), pressure: 'redis-memory' })
     assert.match(finding?.what ?? '', /^Redis is nearly full/)
     assert.deepEqual(others, [])
   })
 
-  it('trouble comes first', () => {
+  it('put trouble first', () => {
     const found = judge({
       points: over({ oldestSeconds: 99, loopDelaySeconds: 2, workers: 0 }),
       pressure: 'backlog',

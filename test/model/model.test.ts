@@ -35,7 +35,7 @@ const answeredContact = (history: readonly Submission[], submission: Submission)
   const { body, workspaceId, seenPosition = 0 } = submission
   const email = canonicalEmail(body.contact?.email ?? '')
   if (email === undefined || body.contactId != null || body.contact?.id != null) return undefined
-  const seen = history.filter((one) => one.workspaceId === workspaceId && one.number <= seenPosition)
+  const seen = history.filter((former) => former.workspaceId === workspaceId && former.number <= seenPosition)
   const clerk = clerksAfter(hashKey, seen).get(workspaceId)
   const meant = clerk && emailMeans(clerk.contacts, email)
   return meant?.id ?? ownId({ hashKey, workspaceId }, 'contact_email', email)

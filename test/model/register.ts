@@ -23,7 +23,7 @@ export const findOrOpen = (register: Register, id: string, number: number): Prof
 }
 
 /** A claim of a weak key. A late one takes effect only while the key is unclaimed. */
-export type Claim = { key: string; isLate: boolean; apply: () => void }
+type Claim = { key: string; isLate: boolean; apply: () => void }
 
 /** The claims of one submission by key. Only the last of several claims on a key counts. */
 export type Claims = Map<string, () => void>

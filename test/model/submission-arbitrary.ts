@@ -22,10 +22,10 @@ const NAMED_SUBMISSIONS = 4
 const MOST_QUEUED = 8
 /** The most submissions that are accepted between a submission that dies and its replay. */
 const MOST_BEFORE_REPLAY = 10
-/** A repeated submission is one of so many before it. */
+/** A repeated submission is one of this many before it. */
 const REPEATED_FROM = 6
 
-export type HistoryOptions = {
+type HistoryOptions = {
   /** The key for the own ids in the histories. */
   hashKey: HashKey
   workspaceIds?: readonly string[]
@@ -49,14 +49,14 @@ export const submissionHistories = ({
     weight: index === 0 ? FIRST_WORKSPACE_WEIGHT : 1,
     arbitrary: submissionsOf({ hashKey, workspaceId }, { workspace: index, purges }),
   }))
-  const isSaidAgain = fc.option(fc.nat({ max: maxLength }), { freq: 1 })
-  const drawnOrAgain = fc.tuple(fc.oneof(...submissions), isSaidAgain, fate(replays))
-  return fc.array(drawnOrAgain, { maxLength, size: 'max' }).map((drawn) => {
+  // About half of the submissions repeat one of the few before them.
+  const distance = fc.option(fc.nat({ max: REPEATED_FROM - 1 }), { freq: 1 })
+  const drawn = fc.tuple(fc.oneof(...submissions), distance, fate(replays))
+  return fc.array(drawn, { maxLength, size: 'max' }).map((all) => {
     const entries: (Drawn & Fate)[] = []
-    // About half of the submissions repeat one of the few before them.
-    for (const [one, back, itsFate] of drawn) {
-      const said = back === null ? one : (entries.at(-1 - (back % REPEATED_FROM)) ?? one)
-      entries.push({ ...said, ...itsFate })
+    for (const [own, back, circumstances] of all) {
+      const submission = back === null ? own : (entries.at(-1 - back) ?? own)
+      entries.push({ ...submission, ...circumstances })
     }
     return accept(entries, workspaceIds)
   })
@@ -95,22 +95,23 @@ const accept = (drawn: readonly (Drawn & Fate)[], workspaceIds: readonly string[
     counts[workspace]! += 1
     accepted.push(parsed({ workspaceId: workspaceIds[workspace]!, number, operation, body, ...more }))
   }
-  const replay = (isDue: (one: Dead) => boolean): void => {
+  const replay = (isDue: (submission: Dead) => boolean): void => {
     const due = dead.filter(isDue)
-    dead = dead.filter((one) => !isDue(one))
-    for (const { submissionId, originalNumber, ...one } of due) enter(one, { submissionId, originalNumber })
+    dead = dead.filter((submission) => !isDue(submission))
+    for (const { submissionId, originalNumber, ...submission } of due)
+      enter(submission, { submissionId, originalNumber })
   }
-  for (const [index, one] of drawn.entries()) {
+  for (const [index, submission] of drawn.entries()) {
     replay(({ replayAt }) => replayAt <= index)
-    const count = counts[one.workspace]!
+    const count = counts[submission.workspace]!
     const number = FIRST_NUMBER + count
-    const submissionId = submissionIdOf(one.workspace, count)
-    if (one.replayedAfter === null) {
-      const seenPosition = one.queued === null ? {} : { seenPosition: number - 1 - one.queued }
-      enter(one, { submissionId, ...seenPosition })
+    const submissionId = submissionIdOf(submission.workspace, count)
+    if (submission.replayedAfter === null) {
+      const seenPosition = submission.queued === null ? {} : { seenPosition: number - 1 - submission.queued }
+      enter(submission, { submissionId, ...seenPosition })
     } else {
-      counts[one.workspace] = count + 1
-      dead.push({ ...one, submissionId, originalNumber: number, replayAt: index + one.replayedAfter })
+      counts[submission.workspace] = count + 1
+      dead.push({ ...submission, submissionId, originalNumber: number, replayAt: index + submission.replayedAfter })
     }
   }
   replay(() => true)

@@ -33,7 +33,7 @@ const ON_A_NETWORK = { purges: false, forgets: true }
 
 const startOn = async (kind: RedisKind) => {
   const sites = await startSites(kind)
-  return { ...sites.service, sites, isReady: sites.isWhole, stop: sites.stop }
+  return { ...sites.service, sites, untilReady: sites.untilWhole, stop: sites.stop }
 }
 
 const partitions = (names: readonly string[]): Fault<OnHosts>[] =>
@@ -71,7 +71,7 @@ const randomFaults = (kind: RedisKind): Fault<OnHosts> => ({
         await pause(fault.ms)
         mend()
       }
-      await sites.isWhole()
+      await sites.untilWhole()
     }
   },
 })

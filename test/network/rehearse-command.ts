@@ -2,7 +2,7 @@ import process from 'node:process'
 import { setTimeout as pause } from 'node:timers/promises'
 import { printHelp } from '../../runtime/print-help.ts'
 import { readLedger } from '../support/ledgers.ts'
-import { damage, moreIsAccepted, recovery, startLoad } from '../support/load.ts'
+import { damage, untilMoreAccepted, recovery, startLoad } from '../support/load.ts'
 import { whyNoNetwork } from '../support/network.ts'
 import { partFor, PARTITIONS, type Sites, startSites } from '../support/sites.ts'
 import { makeDisaster, PURGED, storedIds } from '../support/restoration.ts'
@@ -59,7 +59,7 @@ const rehearseRestore = async (): Promise<number> => {
     const served = await disaster.serve()
     try {
       const load = startLoad(served)
-      await moreIsAccepted(load)
+      await untilMoreAccepted(load)
       await load.stop()
       await recovery(served, load.seen)
       const goesOnMs = elapsedMs()
@@ -113,14 +113,14 @@ const strikeUnderLoad = async (sites: Sites, strike: Strike): Promise<number> =>
   const { service } = sites
   const load = startLoad(service)
   try {
-    await moreIsAccepted(load)
+    await untilMoreAccepted(load)
     await strike(sites)
     const mendedAt = performance.now()
-    await moreIsAccepted(load)
+    await untilMoreAccepted(load)
     const acceptsMs = performance.now() - mendedAt
     await load.stop()
     const appliedMs = await recovery(service, load.seen, mendedAt)
-    await sites.isWhole()
+    await sites.untilWhole()
     const { accepted, refused, unknown, slowestMs } = load.seen
     const { lost, doubled } = await damage(service, accepted)
     console.log(

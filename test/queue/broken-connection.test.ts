@@ -13,8 +13,9 @@ import { connectToAnswer, connectToWork } from '../../queue/redis/connect-redis.
 import { createLog, type Log } from '../../queue/log/log.ts'
 import { readLogTotals } from '../../queue/log/log-totals.ts'
 import { type LosingAnswers, losingAnswers } from '../support/between.ts'
-import { asked, forgetKeys } from '../support/queue-room.ts'
+import { requestFor } from '../support/queue-room.ts'
 import { testServers } from '../support/servers.ts'
+import { removeKeys } from '../support/service.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
 import { until } from '../support/until.ts'
 
@@ -25,9 +26,9 @@ describe('admissions in flight when their connection breaks', () => {
   const workspaceId = randomUUID()
   let redis: Redis
   let between: LosingAnswers
-  let ingress: Redis
+  let apiRedis: Redis
   let queues: JobQueues
-  let ingressQueues: JobQueues
+  let apiQueues: JobQueues
   let admit: Admit
   let wake: Wake
   let log: Log
@@ -35,24 +36,24 @@ describe('admissions in flight when their connection breaks', () => {
     redis = new Redis(testServers().redisUrl)
     between = await losingAnswers(testServers().redisUrl)
     queues = openQueues(redis, prefix, () => {})
-    ingress = connectToAnswer(between.url) as Redis
-    ingress.on('error', () => {})
-    await once(ingress, 'ready')
-    ingressQueues = openQueues(ingress, prefix, () => {})
-    wake = createWake({ queues: ingressQueues })
+    apiRedis = connectToAnswer(between.url) as Redis
+    apiRedis.on('error', () => {})
+    await once(apiRedis, 'ready')
+    apiQueues = openQueues(apiRedis, prefix, () => {})
+    wake = createWake({ queues: apiQueues })
     log = createLog(redis, prefix)
-    admit = createAdmit({ redis: ingress, prefix, wake, findStoredKey: async () => null })
+    admit = createAdmit({ redis: apiRedis, prefix, wake, findStoredKey: async () => null })
   })
   after(async () => {
-    ingress.disconnect()
+    apiRedis.disconnect()
     between.stop()
-    await closeQueues(ingressQueues)
+    await closeQueues(apiQueues)
     await closeQueues(queues)
-    await forgetKeys(redis, prefix)
+    await removeKeys(redis, prefix)
     await redis.quit()
   })
 
-  const submit = () => admit(asked({ workspaceId }))
+  const submit = () => admit(requestFor({ workspaceId }))
   const submitMany = (): Promise<unknown>[] => Array.from({ length: 40 }, submit)
   const allFail = async (submitted: readonly Promise<unknown>[]): Promise<void> => {
     const outcomes = await Promise.allSettled(submitted)
@@ -64,7 +65,7 @@ describe('admissions in flight when their connection breaks', () => {
    * connection.
    */
   const goesOn = async (): Promise<void> => {
-    if (ingress.status !== 'ready') await once(ingress, 'ready')
+    if (apiRedis.status !== 'ready') await once(apiRedis, 'ready')
     assert.equal((await submit()).outcome, 'admitted')
     await wake.ended()
   }
@@ -81,7 +82,7 @@ describe('admissions in flight when their connection breaks', () => {
   it('fail, and are not carried out later if they were not before', async () => {
     await goesOn()
     const counted = await accepted()
-    const client = await ingress.client('ID')
+    const client = await apiRedis.client('ID')
     await redis.call('CLIENT', 'PAUSE', String(HELD_MS), 'WRITE')
     // They can fail before the answer to the command that ends their connection.
     const failed = allFail(submitMany())
@@ -112,15 +113,15 @@ describe('admissions in flight when their connection breaks', () => {
 
   it('fail while no answer comes, and the next ones use another connection', async () => {
     const counted = await accepted()
-    const former = await ingress.client('ID')
+    const former = await apiRedis.client('ID')
     between.loseAnswers(Infinity)
-    const closed = new Promise((resolve) => ingress.once('close', resolve))
+    const closed = new Promise((resolve) => apiRedis.once('close', resolve))
     await assert.rejects(submit(), /timed out/)
     await assert.rejects(submit())
     await closed
     between.loseAnswers(0)
     await goesOn()
-    assert.notEqual(await ingress.client('ID'), former)
+    assert.notEqual(await apiRedis.client('ID'), former)
     await assertCounted(counted + 3)
   })
 })

@@ -85,7 +85,7 @@ describe('process reports', () => {
     let tagged = 0
     const reporting = startReporting(reports, { id: 'c', kind: 'worker' }, async () => ({ tagged: ++tagged }))
     await until('the process has reported again', async () =>
-      (await reports.read()).some((one) => one.id === 'c' && one.tagged > 1),
+      (await reports.read()).some((process) => process.id === 'c' && process.tagged > 1),
     )
     await reporting.stop()
     assert.deepEqual(await ids(), [])
@@ -200,7 +200,7 @@ describe('crowding', () => {
   const waitsFor = (oldestSeconds: number): WorkspaceLoad => load({ id: 'b', oldestSeconds })
 
   it("is having most of the waiting submissions, or of the workers' time, while others wait", () => {
-    const said = [{ waitingShare: 0.6 }, { applyingShare: 0.6 }, { waitingShare: 0.9, applyingShare: 0.9 }].map(
+    const descriptions = [{ waitingShare: 0.6 }, { applyingShare: 0.6 }, { waitingShare: 0.9, applyingShare: 0.9 }].map(
       (shares) => {
         const found = crowdingIn([load(shares), waitsFor(3), waitsFor(11)])
         assert.equal(found?.id, 'a')
@@ -208,7 +208,7 @@ describe('crowding', () => {
         return describeCrowding(found)
       },
     )
-    assert.deepEqual(said, [
+    assert.deepEqual(descriptions, [
       'has most of the waiting submissions',
       "takes most of the workers' time",
       "has most of the waiting submissions and takes most of the workers' time",

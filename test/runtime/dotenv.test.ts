@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import process from 'node:process'
 import { before, describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { isHere } from '../support/started-clone.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
+import { isHere } from '../support/where.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const MIGRATE = 'cli/migrate-command.ts'

@@ -129,7 +129,3 @@ export const takeIn = async (operation: Operation, bytes: Uint8Array<ArrayBuffer
   await response.arrayBuffer()
   return response.status
 }
-
-/** The most bytes of a body of the operation. */
-export const mostBytesOf = (operation: Operation): number =>
-  operation === 'submit_conversation' ? INTAKE.maxBytes.conversation : INTAKE.maxBytes.body

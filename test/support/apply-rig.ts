@@ -73,17 +73,12 @@ export const openApplyRig = async () => {
       select id, state from submission where workspace_id = ${workspaceId}`
     return Object.fromEntries(rows.map((row) => [row.id, row.state]))
   }
-  const waitingIn = async (workspaceId: string): Promise<Submission[]> => {
-    const waiting: Submission[] = []
-    for await (const submission of room.log.readWaiting(workspaceId)) waiting.push(submission)
-    return waiting
-  }
 
   return {
     sql,
     settled,
     statesOf,
-    waitingIn,
+    waitingIn: (workspaceId: string): Promise<Submission[]> => Array.fromAsync(room.log.readWaiting(workspaceId)),
     logged: (event: string): Logged[] => lines.flatMap(([name, fields]) => (name === event ? [fields] : [])),
     apply: async (workspaceIds: readonly string[], isDeep = false): Promise<void> => {
       await worker.apply(workspaceIds, isDeep)
@@ -96,8 +91,9 @@ export const openApplyRig = async () => {
     },
     /** Lets the pauses before further attempts pass. */
     passTime: () => void (offsetMs += 60_000),
-    leaseOf: async (workspaceId: string): Promise<'held' | 'released'> =>
-      state.refused > 1 && (await room.redis.hexists(stateKey(workspaceId), 'holder')) === 0 ? 'released' : 'held',
+    /** Whether Postgres has refused several statements of the worker, and no worker holds the lease. */
+    hasReleased: async (workspaceId: string): Promise<boolean> =>
+      state.refused > 1 && (await room.redis.hexists(stateKey(workspaceId), 'holder')) === 0,
     /**
      * Makes statements fail that write a feedback with this description. Returns a function that
      * ends this.
@@ -135,7 +131,8 @@ export const openApplyRig = async () => {
     },
     taggingJobs: async () => (await room.queues.tagging.getJobs(['waiting'])).map(({ data }) => data as TaggingJob),
     removalJobs: async () => (await room.queues.removal.getJobs(['waiting'])).map(({ data }) => data as RemovalJob),
-    forgetJobs: async (): Promise<void> => {
+    /** Drains all queues, and forgets the log lines and settled submissions of the last test. */
+    startAfresh: async (): Promise<void> => {
       lines.length = 0
       settled.length = 0
       await Promise.all(Object.values(room.queues).map((queue) => queue.drain()))

@@ -1,11 +1,10 @@
 import { setPriority } from 'node:os'
 import process from 'node:process'
 import { setTimeout as pause } from 'node:timers/promises'
-import { MAX_BODY_BYTES, MAX_CONVERSATION_BODY_BYTES } from '../../contract/limits.ts'
 import type { Operation } from '../../contract/submission.ts'
 import { PATHS } from '../end-to-end/interface-table.ts'
 import { type AttackOrder, type AttackReport, ONE_EMAIL } from './attackers.ts'
-import { DEAR_INTAKES } from './dear-intakes.ts'
+import { DEAR_INTAKES, mostBytesOf } from './dear-intakes.ts'
 import { DEAREST, type Submitted } from './dearest-bodies.ts'
 
 // A separate process, so that making bodies delays neither the service nor the test. It reads its
@@ -25,7 +24,7 @@ const requestsOf = (attack: string): (() => Request) => {
   const intake = DEAR_INTAKES.find(({ title }) => title === attack)
   if (intake !== undefined) {
     const { operation, text } = intake
-    const body = text(operation === 'submit_conversation' ? MAX_CONVERSATION_BODY_BYTES : MAX_BODY_BYTES)
+    const body = text(mostBytesOf(operation))
     return () => ({ operation, body })
   }
   const { submissions } = DEAREST.find(({ title }) => title === attack)!

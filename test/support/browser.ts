@@ -45,8 +45,8 @@ const chromium = [
 ].find((program) => program && spawnSync('sh', ['-c', 'command -v "$0"', program]).status === 0)
 export const whyNoBrowser = chromium === undefined ? 'Chromium is neither on the PATH nor named by CHROMIUM' : undefined
 
-// A container has neither user namespaces nor much shared memory.
 const NAVIGATED = /navigated or closed/
+// A container has neither user namespaces nor much shared memory.
 const OPTIONS = ['--headless', '--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', '--remote-debugging-port=0']
 
 /** Starts a headless Chromium with its own profile, controlled by its DevTools protocol. */
@@ -111,8 +111,8 @@ const openPage = async (
   const ask: Send = (method, params) => send(method, params, sessionId)
   const requested: string[] = []
   const complaints: string[] = []
-  listeners.add(({ method, params, sessionId: of }) => {
-    if (of !== sessionId) return
+  listeners.add(({ method, params, sessionId: receiver }) => {
+    if (receiver !== sessionId) return
     if (method === 'Fetch.requestPaused') {
       requested.push(params.request.url)
       void ask('Fetch.continueRequest', { requestId: params.requestId })

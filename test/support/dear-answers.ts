@@ -2,8 +2,8 @@ import { Buffer } from 'node:buffer'
 import { gzipSync } from 'node:zlib'
 import * as fc from 'fast-check'
 import { MAX_BATCH_BODY_BYTES, MAX_BATCH_ITEMS } from '../../contract/limits.ts'
-import { appWithoutStores, mostBytesOf } from './app-without-stores.ts'
-import { DEAR_INTAKES } from './dear-intakes.ts'
+import { appWithoutStores } from './app-without-stores.ts'
+import { DEAR_INTAKES, mostBytesOf } from './dear-intakes.ts'
 import { PATHS } from '../end-to-end/interface-table.ts'
 
 /**

@@ -1,4 +1,5 @@
 import { Buffer } from 'node:buffer'
+import { MAX_BODY_BYTES, MAX_CONVERSATION_BODY_BYTES } from '../../contract/limits.ts'
 import type { Operation } from '../../contract/submission.ts'
 
 /** A body of at most this many bytes, as text, since many dear bodies do not survive as values. */
@@ -153,7 +154,7 @@ const FEEDBACKS: Readonly<Record<string, DearIntake['text']>> = {
   'an array': repeated('[', '{},', '0]'),
 }
 
-const of = (operation: Operation, texts: Readonly<Record<string, DearIntake['text']>>): DearIntake[] =>
+const inBodyOf = (operation: Operation, texts: Readonly<Record<string, DearIntake['text']>>): DearIntake[] =>
   Object.entries(texts).map(([title, text]) => ({ title, operation, text }))
 
 /** Families of bodies that may have a high cost for their bytes. */
@@ -165,6 +166,10 @@ export const DEAR_INTAKES: readonly DearIntake[] = [
       text: filled(at, part),
     })),
   ),
-  ...of('submit_conversation', CONVERSATIONS),
-  ...of('create_feedback', FEEDBACKS),
+  ...inBodyOf('submit_conversation', CONVERSATIONS),
+  ...inBodyOf('create_feedback', FEEDBACKS),
 ]
+
+/** The most bytes of a body of the operation. */
+export const mostBytesOf = (operation: Operation): number =>
+  operation === 'submit_conversation' ? MAX_CONVERSATION_BODY_BYTES : MAX_BODY_BYTES

@@ -86,7 +86,7 @@ export const DEAREST: readonly Dearest[] = [
   },
   {
     title: 'feedback that remembers an external id, which then comes',
-    perStatement: 'looks for who has appeared',
+    perStatement: 'looks for contacts that have appeared',
     submissions: (size, name) => [
       ...times(size * 20, () => feedback({ isExternalContactId: true, contactId: name })),
       contact({ id: name }),

@@ -14,7 +14,7 @@ export type FaultStack = Service & {
   /** The processes of the service. Each is started again when it ends. */
   readonly kept: Readonly<Record<Target, Kept>>
   /** Resolves when all its processes answer. */
-  readonly isReady: () => Promise<unknown>
+  readonly untilReady: () => Promise<unknown>
 }
 
 const READY_WITHIN_MS = 60_000
@@ -60,14 +60,14 @@ export const startFaultStack = (options: Options = {}): Promise<FaultStack> => {
       const kept = { api, worker, redis, postgres }
       running.defer(() => Object.values(kept).forEach(({ letGo }) => letGo()))
       const url = `http://127.0.0.1:${service.environment['PORT']}`
-      const ready = () => until('the service is ready', () => isReady(url), READY_WITHIN_MS)
-      await ready()
+      const untilReady = () => until('the service is ready', () => isReady(url), READY_WITHIN_MS)
+      await untilReady()
       return {
         ...service,
         ...requestsTo([url], service.accessToken, service.sql),
         urls: [url],
         kept,
-        isReady: ready,
+        untilReady,
         output: () => output,
       }
     },

@@ -10,10 +10,10 @@ const TAGS = 400
 const DAYS = 730
 
 /**
- * A realistic tag: few tags have most of the feedback. `at` is any number, and the result is
- * deterministic.
+ * The SQL of a realistic tag: few tags have most of the feedback. The same number `at` always has
+ * the same tag.
  */
-const TAG = (at: string): string => `'topic ' || floor(${TAGS} * power(hashint4(${at}) / 4294967296.0 + 0.5, 3))::int`
+const tagOf = (at: string): string => `'topic ' || floor(${TAGS} * power(hashint4(${at}) / 4294967296.0 + 0.5, 3))::int`
 /** Names in the queries of docs/queries.md. */
 const [NAMED_TAG, NAMED_ACCOUNT, WORD] = ['picture', 'Cedar Bridge Bank', 'A picture']
 
@@ -48,7 +48,7 @@ export const fillTables = async (sql: Sql, feedback: number): Promise<void> => {
      select ${ws}, ${idOf('feedback', 'n')},
        repeat('The export of report ' || n || ' hangs, and support does not answer. ', 6) || case when n % 101 = 0 then '${WORD}' else '' end,
        case when n % 89 = 0 then '${WORD}' else 'Report' end,
-       array[${TAG('n')}, ${TAG('n + 1')} || 'b', case when n % 97 = 0 then '${NAMED_TAG}' else ${TAG('n + 2')} || 'c' end], true,
+       array[${tagOf('n')}, ${tagOf('n + 1')} || 'b', case when n % 97 = 0 then '${NAMED_TAG}' else ${tagOf('n + 2')} || 'c' end], true,
        case when n % 4 <> 0 then 1 + abs(hashint4(n)) % 5 end, (array['app', 'mail', 'shop'])[1 + n % 3], n::text,
        ${idOf('contact', `n % ${contacts}`)}, case when n % 3 = 0 then ${idOf('account', `n % ${accounts}`)} end,
        ${idOf('project', `n % ${PROJECTS}`)}, at.number, at.number, at.number
@@ -56,7 +56,7 @@ export const fillTables = async (sql: Sql, feedback: number): Promise<void> => {
     `insert into feedback_category (workspace_id, id, title, uses, change_position)
      select ${ws}, md5(tag)::uuid, tag, count(*), max(number) from feedback, unnest(tags) as tag group by tag`,
     `insert into conversation (workspace_id, id, external_id, source, title, tags, properties, created_at, number, change_position)
-     select ${ws}, ${idOf('conversation', 'n')}, n::text, 'chat', 'About ' || n, array[${TAG('n')}, ${TAG('n + 1')}], '{}',
+     select ${ws}, ${idOf('conversation', 'n')}, n::text, 'chat', 'About ' || n, array[${tagOf('n')}, ${tagOf('n + 1')}], '{}',
        acceptance_time(number), number, number
      from generate_series(0, ${conversations - 1}) as n, lateral (select ${numberOf('n', conversations)}) as at (number)`,
     `insert into conversation_contact (workspace_id, conversation_id, contact_id)

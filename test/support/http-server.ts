@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-export type HttpServer = { readonly url: string; readonly stop: () => void }
+type HttpServer = { readonly url: string; readonly stop: () => void }
 type Handle = (request: IncomingMessage, response: ServerResponse, body: Buffer) => unknown
 
 /** A server on this machine that handles each request once its body is there. */

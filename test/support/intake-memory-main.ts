@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import process from 'node:process'
-import { DEAR_INTAKES } from './dear-intakes.ts'
-import { mostBytesOf, takeIn } from './app-without-stores.ts'
+import { takeIn } from './app-without-stores.ts'
+import { DEAR_INTAKES, mostBytesOf } from './dear-intakes.ts'
+
+// Prints the additional bytes of memory that a process takes for the largest body of the title,
+// after small bodies.
 
 const SMALL_BYTES = 2_000
 const WARM_UPS = 20
@@ -11,10 +14,6 @@ const KIB = 1024
 const statusBytes = (name: string): number =>
   Number(new RegExp(`^${name}:\\s*(\\d+)`, 'm').exec(readFileSync('/proc/self/status', 'utf8'))![1]) * KIB
 
-/**
- * Prints the additional bytes of memory that a process takes for the largest body of the title,
- * after small bodies.
- */
 const intake = DEAR_INTAKES.find(({ title }) => title === process.argv[2])
 assert.ok(intake)
 const bytes = new TextEncoder().encode(intake.text(mostBytesOf(intake.operation)))

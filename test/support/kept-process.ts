@@ -17,8 +17,7 @@ export type Kept = {
   pid: () => number | undefined
   exited: () => Promise<unknown>
   /**
-   * Ends the process, by default like an init system, and does not start it again until its
-   * release.
+   * Ends the process, by default like an init system, and does not start it again before `letGo`.
    */
   hold: (how?: 'SIGKILL') => Promise<void>
   letGo: () => void
@@ -138,9 +137,9 @@ export const freeze = (kept: Pick<Kept, 'pid'>): ((how?: 'SIGCONT' | 'SIGKILL') 
   if (pid === undefined) return () => {}
   // If only the server is stopped, its processes for clients continue, as in Postgres.
   const pids = [pid, ...childrenOf(pid)]
-  for (const one of pids) send(one, 'SIGSTOP')
+  for (const each of pids) send(each, 'SIGSTOP')
   return (how = 'SIGCONT') => {
-    for (const one of pids) send(one, how)
+    for (const each of pids) send(each, how)
   }
 }
 

@@ -20,7 +20,7 @@ export const readLedger = async ({
   redisPrefix,
   workspaceId,
 }: Pick<Service, 'sql' | 'redis' | 'redisPrefix' | 'workspaceId'>): Promise<Ledger> => {
-  const ledger = (await readLedgers(sql, redis, redisPrefix)).find((one) => one.workspaceId === workspaceId)
+  const ledger = (await readLedgers(sql, redis, redisPrefix)).find((candidate) => candidate.workspaceId === workspaceId)
   assert.ok(ledger, 'the workspace has a ledger')
   return ledger
 }

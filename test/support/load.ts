@@ -7,7 +7,7 @@ import { until } from './until.ts'
  * have been accepted or not. `wrong`: answers that are neither a 2xx nor a 503 with a time to retry.
  */
 export type Seen = { accepted: Set<string>; unknown: number; refused: number; slowestMs: number; wrong: string[] }
-export type Load = { seen: Seen; stop: () => Promise<void> }
+type Load = { seen: Seen; stop: () => Promise<void> }
 
 const CLIENTS = 4
 const BETWEEN_MS = 10
@@ -41,7 +41,7 @@ export const startLoad = (service: Pick<Service, 'post'>): Load => {
 }
 
 /** Waits until this many more submissions are accepted. */
-export const moreIsAccepted = ({ seen: { accepted } }: Load, more = 20): Promise<unknown> => {
+export const untilMoreAccepted = ({ seen: { accepted } }: Load, more = 20): Promise<unknown> => {
   const wanted = accepted.size + more
   return until('more submissions are accepted', () => Promise.resolve(accepted.size > wanted), MORE_WITHIN_MS)
 }
@@ -91,8 +91,8 @@ export const recovery = async (
       where not exists (select from submission as s where s.id = a.id and s.state <> 'queued')`
     return count === 0
   }
-  for (const isRecovered of [isApplied, areSettled])
-    await until('all accepted submissions are settled', () => isRecovered().catch(() => false), RECOVERED_WITHIN_MS)
+  await until('a new submission is applied', () => isApplied().catch(() => false), RECOVERED_WITHIN_MS)
+  await until('all accepted submissions are settled', () => areSettled().catch(() => false), RECOVERED_WITHIN_MS)
   return performance.now() - startedAt
 }
 

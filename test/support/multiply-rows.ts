@@ -1,7 +1,7 @@
 import type { Sql } from '../../db/connection/postgres.ts'
 
 /** The number of copies of each feedback and its receipt, and of all other rows. */
-export type Copies = { readonly feedback: number; readonly others: number }
+type Copies = { readonly feedback: number; readonly others: number }
 
 const FEEDBACK_TABLES = ['feedback', 'submission']
 const OTHER_TABLES = [
@@ -74,7 +74,7 @@ export const multiplyRows = async (sql: Sql, copies: Copies): Promise<void> => {
 
 // Bodies of people in a round of a test, each with its place in the round.
 
-export const feedbackBody = (round: string, index: number) => ({
+export const feedbackInRound = (round: string, index: number) => ({
   description: 'slow',
   contact: { email: `person-${round}-${index}@x.example`, name: `Person ${index}` },
   account: { name: `Company ${round} ${index}`, domain: `company-${round}-${index}.example` },
@@ -83,7 +83,7 @@ export const feedbackBody = (round: string, index: number) => ({
   sourceId: `ticket-${round}-${index}`,
 })
 
-export const contactBody = (round: string, index: number) => ({
+export const contactInRound = (round: string, index: number) => ({
   id: `user-${round}-${index}`,
   source: 'crm',
   properties: { $email: `person-${round}-${index}@x.example`, plan: 'team' },
@@ -94,11 +94,11 @@ export const contactBody = (round: string, index: number) => ({
 })
 
 const SOMETIME = '2026-01-31T09:30:00Z'
-export const conversationBody = (round: string, index: number) => ({
+export const conversationInRound = (round: string, index: number) => ({
   id: `chat-${round}-${index}`,
   source: 'chat',
   createdAt: SOMETIME,
-  contacts: [contactBody(round, index)],
+  contacts: [contactInRound(round, index)],
   messages: Array.from({ length: 10 }, (_, place) => ({
     id: `message-${place}`,
     incoming: place % 2 === 0,

@@ -103,7 +103,7 @@ const removeForgotten = (): void => {
     for (const pid of pids.filter(Boolean)) spawnSync('kill', ['-9', pid])
     spawnSync('ip', ['netns', 'delete', name!])
   }
-  for (const pid of new Set(forgotten.map(([, , one]) => one))) spawnSync('ip', ['link', 'delete', `fi${pid}`])
+  for (const pid of new Set(forgotten.map(([, , owner]) => owner))) spawnSync('ip', ['link', 'delete', `fi${pid}`])
 }
 
 /** A program on a host, or on this machine. */

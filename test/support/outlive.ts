@@ -17,7 +17,7 @@ const AFTER_MS = 300
 
 export type Rig = Pick<Service, 'sql' | 'redis' | 'redisPrefix' | 'environment' | 'urls'> & {
   /** Resolves when the programs that a fault has ended run again. */
-  readonly isReady?: () => Promise<unknown>
+  readonly untilReady?: () => Promise<unknown>
   readonly stop: () => Promise<unknown>
 }
 
@@ -34,7 +34,7 @@ export type Fault<R> = {
   /** The preparation, while no submissions arrive. */
   readonly idle?: (rig: R) => Promise<unknown>
   readonly submissions?: number
-  /** Whether the history has purges. Not if answers get lost (submitted-history.ts). */
+  /** Whether the history has purges. It must have none if answers get lost (submitted-history.ts). */
   readonly purges?: boolean
   /** Whether each submission is accepted at the first attempt at all times. */
   readonly refusesNone?: boolean
@@ -58,7 +58,7 @@ export const outlive = async <R extends Rig>(rig: R, row: Fault<R>): Promise<voi
   let struck: Struck = {}
   const during = begin.promise.then(async () => {
     struck = (await row.strike(rig, own)) ?? {}
-    await rig.isReady?.()
+    await rig.untilReady?.()
     await pause(AFTER_MS)
   })
   const { confirmed, refused } = await submitHistory(own, row.submissions ?? SUBMISSIONS, {

@@ -6,18 +6,16 @@ import { promisify } from 'node:util'
 import { postgresBinaries } from '../../cli/start/embedded/postgres-binaries.ts'
 import { startPostgres } from '../../cli/start/embedded/postgres-server.ts'
 import type { EmbeddedServer } from '../../cli/start/embedded/server.ts'
-import { connectPostgres, type Sql } from '../../db/connection/postgres.ts'
-import { superuserUrl } from './superuser.ts'
+import { asSuperuser, superuserUrl } from './superuser.ts'
 import { until } from './until.ts'
 
 /** A server with an archive of its log, in its own directory. */
-export type ArchivedPostgres = {
+type ArchivedPostgres = {
   readonly server: EmbeddedServer
   readonly dataDir: string
   readonly archive: string
 }
 
-const STATEMENT_TIMEOUT_MS = 60_000
 /** Files of the server beside its cluster. */
 const PASSWORDS = ['superuser-password', 'owner-password']
 /**
@@ -48,7 +46,8 @@ export const startArchivedPostgres = async (directory: string): Promise<Archived
  * without a program of the server's version, by the SQL functions that it uses.
  */
 export const takeBackup = (postgres: ArchivedPostgres, backup: string): Promise<void> =>
-  asSuperuser(postgres.dataDir, postgres.server, async (sql) => {
+  // On one connection, since a backup ends with the connection that began it.
+  asSuperuser(postgres.dataDir, postgres.server.url, async (sql) => {
     mkdirSync(backup)
     for (const name of PASSWORDS) copyFileSync(join(postgres.dataDir, name), join(backup, name))
     const [{ major }] = await sql<[{ major: number }]>`
@@ -68,7 +67,7 @@ export const takeBackup = (postgres: ArchivedPostgres, backup: string): Promise<
 
 /** Ends the current segment of the log, and waits until the archive has it. */
 export const archiveAll = ({ dataDir, server }: ArchivedPostgres): Promise<void> =>
-  asSuperuser(dataDir, server, async (sql) => {
+  asSuperuser(dataDir, server.url, async (sql) => {
     const [{ segment }] = await sql<[{ segment: string }]>`select pg_walfile_name(pg_switch_wal()) as segment`
     await until(`${segment} is archived`, async () => {
       const [row] = await sql<[{ last: string | null }]>`select last_archived_wal as last from pg_stat_archiver`
@@ -98,7 +97,7 @@ export const restoreTo = async (
   appendFileSync(join(cluster, 'postgresql.auto.conf'), settings.map((line) => `${line}\n`).join(''))
   writeFileSync(join(cluster, 'recovery.signal'), '')
   const server = await startPostgres({ dataDir, ...where })
-  await asSuperuser(dataDir, server, (sql) =>
+  await asSuperuser(dataDir, server.url, (sql) =>
     until('the restored server accepts writes', async () => {
       const [row] = await sql<[{ recovers: boolean }]>`select pg_is_in_recovery() as recovers`
       return !row.recovers
@@ -113,17 +112,6 @@ export const restoreTo = async (
  */
 const letPass = (...directories: readonly string[]): void => {
   for (const directory of directories) chmodSync(directory, 0o711)
-}
-
-/** On one connection, since a backup ends with the connection that began it. */
-const asSuperuser = async <T>(dataDir: string, { url }: EmbeddedServer, work: (sql: Sql) => Promise<T>): Promise<T> => {
-  const options = { connections: 1, statementTimeoutMs: STATEMENT_TIMEOUT_MS, applicationName: 'backup' }
-  const sql = connectPostgres(superuserUrl(dataDir, url), options)
-  try {
-    return await work(sql)
-  } finally {
-    await sql.end({ timeout: 5 })
-  }
 }
 
 /** A pg_basebackup of this version, beside the server or on the PATH. */

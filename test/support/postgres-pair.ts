@@ -38,7 +38,7 @@ export type PostgresPair = {
 }
 
 /** The host of a server, and its address for the others. */
-export type PostgresPlace = {
+type PostgresPlace = {
   readonly address: string
   readonly start: (options: { dataDir: string; port?: number; settings: readonly string[] }) => Promise<EmbeddedServer>
 }

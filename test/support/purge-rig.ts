@@ -20,7 +20,8 @@ export type PurgeRig = {
   realm: Realm
   /** Gives the submission the next number, without applying it. */
   make: <O extends Operation>(operation: O, body: object, more?: Partial<Submission>) => SubmissionOf<O>
-  apply: (...submissions: Submission[]) => Promise<Submission[]>
+  /** Applies the submission, and returns its id. */
+  apply: (submission: Submission) => Promise<string>
   feedback: (body: object, more?: Partial<Submission>) => Promise<string>
   identify: (body: object, more?: Partial<Submission>) => Promise<string>
   conversation: (body: object, more?: Partial<Submission>) => Promise<string>
@@ -38,23 +39,19 @@ export const createPurgeRig = async (sql: Sql, given?: string): Promise<PurgeRig
   let number = 1_000_000
   const make: PurgeRig['make'] = <O extends Operation>(operation: O, body: object, more: Partial<Submission> = {}) =>
     ({ operation, workspaceId, submissionId: randomUUID(), number: ++number, body, ...more }) as SubmissionOf<O>
-  const applyStride = async (submissions: Submission[]) => {
-    const stride = { workspaceId, after: (await readPosition(sql, workspaceId))!, submissions }
+  const applyStride = async (submission: Submission) => {
+    const stride = { workspaceId, after: (await readPosition(sql, workspaceId))!, submissions: [submission] }
     const result = (await applyStrides({ sql, hashKey }, [stride])).get(workspaceId)!
     if (result.outcome !== 'applied') throw new Error(`The stride was ${result.outcome}`)
     return result
   }
-  const apply: PurgeRig['apply'] = async (...submissions) => {
-    await applyStride(submissions)
-    return submissions
-  }
-  const applyOne = async (submission: Submission): Promise<string> => {
-    await applyStride([submission])
+  const apply: PurgeRig['apply'] = async (submission) => {
+    await applyStride(submission)
     return submission.submissionId
   }
   const decide: PurgeRig['decide'] = async (body, more) => {
     const purge = make('purge_contact', body, more)
-    const { decided } = await applyStride([purge])
+    const { decided } = await applyStride(purge)
     return { isMatched: decided.length > 0, purgeId: purge.submissionId, number: purge.number }
   }
   const remove: PurgeRig['remove'] = async ({ purgeId }) => {
@@ -69,10 +66,10 @@ export const createPurgeRig = async (sql: Sql, given?: string): Promise<PurgeRig
     make,
     apply,
     feedback: (body, more) =>
-      applyOne(make('create_feedback', v.parse(feedbackRecord, { description: 'slow', ...body }), more)),
-    identify: (body, more) => applyOne(make('identify_contact', v.parse(contactRecord, body), more)),
+      apply(make('create_feedback', v.parse(feedbackRecord, { description: 'slow', ...body }), more)),
+    identify: (body, more) => apply(make('identify_contact', v.parse(contactRecord, body), more)),
     conversation: (body, more) =>
-      applyOne(make('submit_conversation', v.parse(conversationRecord, withMessages(body)), more)),
+      apply(make('submit_conversation', v.parse(conversationRecord, withMessages(body)), more)),
     decide,
     remove,
     purge: async (body) => remove(await decide(body)),

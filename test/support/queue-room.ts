@@ -1,25 +1,17 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { type Job, Worker } from 'bullmq'
 import { Redis } from 'ioredis'
-import type { QueueName } from '../../contract/jobs.ts'
 import { createAdmit } from '../../queue/admission/admit.ts'
 import type { Admission, AdmissionRequest, Admit } from '../../queue/admission/call-admit.ts'
-import {
-  closeQueues,
-  createWake,
-  type JobQueues,
-  openQueues,
-  queuePrefix,
-  type Wake,
-} from '../../queue/jobs/job-queues.ts'
+import { closeQueues, createWake, type JobQueues, openQueues, type Wake } from '../../queue/jobs/job-queues.ts'
 import { createLog, type Log, type TakeSettings } from '../../queue/log/log.ts'
 import { testServers } from './servers.ts'
+import { removeKeys } from './service.ts'
 
 /** The wake of a process that dies before it wakes a worker. */
 export const wakesNobody: Wake = { wake: async () => {}, ended: async () => {} }
 
-export const asked = (given: Partial<AdmissionRequest> & { workspaceId: string }): AdmissionRequest => ({
+export const requestFor = (given: Partial<AdmissionRequest> & { workspaceId: string }): AdmissionRequest => ({
   operation: 'create_feedback',
   bodyText: '{"description":"x"}',
   ...given,
@@ -27,6 +19,7 @@ export const asked = (given: Partial<AdmissionRequest> & { workspaceId: string }
 
 export type Entered = Extract<Admission, { submissionId: string }>
 
+/** The admission of a submission that is in the log, also if its key was repeated. Fails for others. */
 export const entered = (admission: Admission | undefined): Entered => {
   assert.ok(admission?.outcome === 'admitted' || admission?.outcome === 'repeated', String(admission?.outcome))
   return admission
@@ -53,12 +46,8 @@ type QueueRoom = {
   admit: Admit
   /** The same, with numbers above a floor. */
   admitAbove: (floorOf: (workspaceId: string) => Promise<number>) => Admit
-  /** Takes jobs of a queue one by one, like a worker. */
-  takeJobs: (
-    name: QueueName,
-  ) => Promise<{ token: string; take: () => Promise<Job | undefined>; close: () => Promise<void> }>
   /** Notes all submissions of a log as applied, and returns the position. */
-  applyAll: (workspaceId: string) => Promise<number | undefined>
+  noteAllApplied: (workspaceId: string) => Promise<number | undefined>
   /** Our keys of a workspace, without their common prefix. */
   keysOf: (workspaceId: string) => Promise<string[]>
   close: () => Promise<void>
@@ -80,14 +69,7 @@ export const openQueueRoom = (): QueueRoom => {
     wake: createWake({ queues }),
     admit: admitAbove(async () => 0),
     admitAbove,
-    takeJobs: async (name) => {
-      const token = randomBytes(4).toString('hex')
-      const worker = new Worker(name, null, { connection: redis, prefix: queuePrefix(prefix, name) })
-      worker.on('error', () => {})
-      await worker.waitUntilReady()
-      return { token, take: () => worker.getNextJob(token, { block: false }), close: () => worker.close() }
-    },
-    applyAll: async (workspaceId) => {
+    noteAllApplied: async (workspaceId) => {
       const waiting = await Array.fromAsync(log.readWaiting(workspaceId))
       const applied = waiting.at(-1)?.number
       await log.take([{ workspaceId, applied }], takeSettings())
@@ -99,15 +81,8 @@ export const openQueueRoom = (): QueueRoom => {
     },
     close: async () => {
       await closeQueues(queues)
-      await forgetKeys(redis, prefix)
+      await removeKeys(redis, prefix)
       await redis.quit()
     },
-  }
-}
-
-/** Removes all keys with a prefix, ours and BullMQ's. */
-export const forgetKeys = async (redis: Redis, prefix: string): Promise<void> => {
-  for await (const keys of redis.scanStream({ match: `{${prefix}:*`, count: 1_000 })) {
-    if (keys.length > 0) await redis.unlink(keys as string[])
   }
 }

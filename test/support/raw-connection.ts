@@ -9,7 +9,7 @@ export type RawAnswer = {
   readonly body: Buffer
 }
 
-export type SendOptions = {
+type SendOptions = {
   /** False for HEAD, whose answer has the length of a body but no body. */
   readonly hasBody: boolean
   readonly timeoutMs: number

@@ -24,7 +24,7 @@ export type Seen = {
   /** Whether the client had already ended the connection. */
   readonly hasGoneFirst: boolean
 }
-export type SeenAnswer = {
+type SeenAnswer = {
   readonly status: number
   /** Whether the answer has our form, not a form of the runtime. */
   readonly isOurs: boolean
@@ -32,7 +32,7 @@ export type SeenAnswer = {
   readonly body: string
 }
 
-export type Exchange = {
+type Exchange = {
   readonly pieces: readonly Piece[]
   readonly ending?: Ending | undefined
   /** Called after each piece, and when the server closes. */

@@ -5,8 +5,8 @@ import { join, sep } from 'node:path'
 import { SOURCES } from '../../tools/source-files.ts'
 
 /** A block of a document for a shell, and the documented answer below it. */
-export type ReadmeCommand = { readonly command: string; readonly answer: HttpAnswer | undefined }
-export type HttpAnswer = {
+type ReadmeCommand = { readonly command: string; readonly answer: HttpAnswer | undefined }
+type HttpAnswer = {
   readonly status: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: unknown
@@ -153,19 +153,18 @@ export const openTerminal = ({ cwd, env }: { cwd: string; env: Readonly<Record<s
   return { run, close }
 }
 
-const titleOf = (part: string): string => part.slice(0, part.indexOf('\n'))
-const text = readFileSync(new URL('../../docs/queries.md', import.meta.url), 'utf8')
-const named = text
-  .split(/^## /m)
-  .flatMap((part) => [...part.matchAll(/^```sql\n([\s\S]*?)^```$/gm)].map(([, query = '']) => [titleOf(part), query]))
-const withPsql = readmeCommands(text).flatMap(({ command }) =>
-  statementsIn(command).map((query) => [`with psql: ${titleOf(query)}`, query]),
-)
+const firstLineOf = (text: string): string => text.slice(0, text.indexOf('\n'))
+const QUERIES = readFileSync(new URL('../../docs/queries.md', import.meta.url), 'utf8')
 
 /** The queries of docs/queries.md, with their titles. */
-export const DOCUMENTED_QUERIES: readonly (readonly [title: string, query: string])[] = [...named, ...withPsql].map(
-  ([title = '', query = '']) => [title, query] as const,
-)
+export const DOCUMENTED_QUERIES: readonly (readonly [title: string, query: string])[] = [
+  ...QUERIES.split(/^## /m).flatMap((part) =>
+    readmeScripts(part, 'sql').map((query) => [firstLineOf(part), query] as const),
+  ),
+  ...readmeCommands(QUERIES).flatMap(({ command }) =>
+    statementsIn(command).map((query) => [`with psql: ${firstLineOf(query)}`, query] as const),
+  ),
+]
 
 /** A Markdown file of the repository; `path` from its top, with slashes. */
 export type Document = { readonly path: string; readonly text: string }

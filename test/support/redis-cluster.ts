@@ -20,7 +20,7 @@ export type RedisCluster = {
   /** The master for a key. */
   readonly holderOf: (key: string) => Promise<ClusterNode>
   /** Waits until every node reports that all slots are served. */
-  readonly isWhole: () => Promise<unknown>
+  readonly untilWhole: () => Promise<unknown>
   readonly stop: () => Promise<void>
 }
 
@@ -56,13 +56,13 @@ export const startRedisCluster = ({
       nodes.push({ ...node, busPort })
     }
     await formCluster(nodes, replicas)
-    const isWhole = () => until('all slots of the cluster are served', () => servesAll(nodes), WHOLE_WITHIN_MS)
+    const untilWhole = () => until('all slots of the cluster are served', () => servesAll(nodes), WHOLE_WITHIN_MS)
     const protocol = authority === undefined ? 'redis' : 'rediss'
     const url = `${protocol}+cluster://default:${password}@127.0.0.1:${nodes[0]!.reachedAt}`
     // The other nodes refuse the key.
     const holderOf = (key: string) =>
       Promise.any(nodes.map(async (node) => node.redis.exists(key).then((): ClusterNode => node)))
-    return { url, nodes, holderOf, isWhole }
+    return { url, nodes, holderOf, untilWhole }
   })
 }
 

@@ -10,15 +10,14 @@ import { redisBinary } from '../../cli/start/embedded/redis-binary.ts'
 import type { Authority } from './certificates.ts'
 import { clientOf, startRedisNode } from './redis-node.ts'
 import { redisTlsSettings } from './serve-tls.ts'
+import { killAtExit } from './service-process.ts'
 import { until } from './until.ts'
 import { startParts } from './temporary-directory.ts'
 
 export type RedisSentinel = {
   /** The address in the form of REDIS_URL. */
   readonly url: string
-  /** Waits until the replica has all data of the master. No client may be writing. */
-  readonly isInStep: () => Promise<unknown>
-  /** A connection to the replica, until a failover. */
+  /** The process that is the replica until a failover. */
   readonly replicaPid: number
   /**
    * Kills the master, like a power cut. The sentinel promotes the replica. Resolves when the
@@ -50,8 +49,7 @@ export const startRedisSentinel = (authority?: Authority): Promise<RedisSentinel
       startRedisNode(running, join(directory, name), { password, settings, authority })
     const master = await server('master', [])
     const replica = await server('replica', [`replicaof 127.0.0.1 ${master.reachedAt}`])
-    const isInStep = () => until('the replica is in step', () => areInStep(master.redis, replica.redis), WITHIN_MS)
-    await isInStep()
+    await until('the replica is in step', () => areInStep(master.redis, replica.redis), WITHIN_MS)
     const port = await findFreePort()
     const tlsPort = authority && (await findFreePort())
     const sentinelDirectory = join(directory, 'sentinel')
@@ -79,7 +77,6 @@ export const startRedisSentinel = (authority?: Authority): Promise<RedisSentinel
     const protocol = authority === undefined ? 'redis' : 'rediss'
     return {
       url: `${protocol}+sentinel://default:${password}@127.0.0.1:${tlsPort ?? port}/${MASTER}?sentinelPassword=${sentinelPassword}`,
-      isInStep,
       replicaPid: replica.pid,
       failOver: async () => {
         await master.kill()
@@ -130,12 +127,10 @@ export const startSentinel = async ({ directory, port, lines, via = [] }: Sentin
   )
   const [command, ...args] = [...via, program, file, '--sentinel']
   const child = spawn(command, args, { env: { ...process.env, ...env }, stdio: 'ignore' })
-  const kill = (): void => void child.kill('SIGKILL')
-  process.once('exit', kill)
+  killAtExit(child)
   return {
     port,
     stop: async () => {
-      process.removeListener('exit', kill)
       if (child.exitCode !== null || child.signalCode !== null) return
       const exited = once(child, 'exit')
       child.kill('SIGTERM')

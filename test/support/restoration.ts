@@ -5,7 +5,7 @@ import process from 'node:process'
 import { startRedis } from '../../cli/start/embedded/redis-server.ts'
 import { workspaceKeys } from '../../queue/keys.ts'
 import { runCommand } from './command.ts'
-import { moreIsAccepted, startLoad } from './load.ts'
+import { untilMoreAccepted, startLoad } from './load.ts'
 import { archiveAll, restoreTo, startArchivedPostgres, takeBackup } from './postgres-archive.ts'
 import { requestsTo, type Service, startService } from './service.ts'
 import { startProcess } from './service-process.ts'
@@ -97,23 +97,23 @@ export const makeDisaster = (): Promise<Disaster> => {
     }
     for (const name of [PURGED.before, PURGED.after, OTHER])
       for (const [path, body] of submissionsOf(name)) await submit(path, body)
-    await moreIsAccepted(load, MORE)
+    await untilMoreAccepted(load, MORE)
     await takeBackup(postgres, backup)
     await submit('/contacts/purge', { id: PURGED.before })
     await submit('/feedbacks', { description: 'kept', sourceId: 'kept' }, 'key-of-kept')
-    await moreIsAccepted(load, MORE)
+    await untilMoreAccepted(load, MORE)
 
     const before = await storedIds(service)
     const [{ at }] = await service.sql<[{ at: string }]>`select clock_timestamp()::text as at`
     await submit('/feedbacks', { description: 'lost', sourceId: 'lost' }, 'key-of-lost')
     await submit('/contacts/purge', { id: PURGED.after })
     const atPurge = load.seen.accepted.size
-    await moreIsAccepted(load, MORE)
+    await untilMoreAccepted(load, MORE)
     const purgesFile = join(directory, 'purged.ndjson')
     writeFileSync(purgesFile, await run('cli/purge/export-command.ts'))
 
     await first.worker.stop()
-    await moreIsAccepted(load, MORE)
+    await untilMoreAccepted(load, MORE)
     await load.stop()
     assert.deepEqual(load.seen.wrong, [])
     await first.end()

@@ -9,12 +9,16 @@ export type TestSchema = { name: string; sql: Sql; drop: () => Promise<void> }
 
 export const hashKey = hashKeyFrom('5a'.repeat(32))
 
+/** A pool for a schema of the test server, by default of one connection. */
+export const connectToSchema = (schema: string, options: Partial<Parameters<typeof connectPostgres>[1]> = {}): Sql => {
+  const defaults = { connections: 1, statementTimeoutMs: 60_000, applicationName: 'test' }
+  return connectPostgres(testServers().databaseUrl, { ...defaults, schema, ...options })
+}
+
 /** A new schema in the test server, and a pool for it. */
 export const emptySchema = async (connections = 4): Promise<TestSchema> => {
-  const { databaseUrl } = testServers()
   const name = `t_${randomBytes(8).toString('hex')}`
-  const options = { connections, statementTimeoutMs: 60_000, applicationName: 'test', schema: name }
-  const sql = connectPostgres(databaseUrl, options)
+  const sql = connectToSchema(name, { connections })
   await sql`create schema ${sql(name)}`
   return {
     name,
@@ -50,8 +54,7 @@ export const withOtherConnection = async (
   statementTimeoutMs: number,
   work: (sql: Sql) => Promise<void>,
 ): Promise<void> => {
-  const options = { connections: 1, statementTimeoutMs, applicationName: 'test', schema }
-  const sql = connectPostgres(testServers().databaseUrl, options)
+  const sql = connectToSchema(schema, { statementTimeoutMs })
   try {
     await work(sql)
   } finally {

@@ -7,7 +7,8 @@ import { SERVER_ENVIRONMENT } from '../../cli/start/embedded/server.ts'
 // has ended.
 
 const { kind, ...options } = JSON.parse(process.env['SERVE']!)
-// Servers get no other variables; the variables of a test clock (clocks.ts) have to reach them.
+// Servers get no other variables. Those of a test clock (test/faults/clocks.test.ts) have to reach
+// them.
 const ofClock = Object.entries(process.env).filter(([name]) => name === 'LD_PRELOAD' || name.startsWith('FAKETIME'))
 Object.assign(SERVER_ENVIRONMENT, Object.fromEntries(ofClock))
 const start = kind === 'redis' ? startRedis : startPostgres

@@ -1,6 +1,6 @@
 import process from 'node:process'
 
-export type TestServers = { readonly databaseUrl: string; readonly redisUrl: string }
+type TestServers = { readonly databaseUrl: string; readonly redisUrl: string }
 
 /**
  * The servers that `npm test` has started. Without them a test fails, since a skipped test would

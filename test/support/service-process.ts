@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import process from 'node:process'
 import { fileURLToPath } from 'node:url'
@@ -43,11 +43,15 @@ export const spawnProgram = (program: Program, words: readonly string[], environ
     env: { ...bareEnvironment, NODE_ENV: 'production', ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
-  // Ends the process with an aborted test run.
+  killAtExit(child)
+  return child
+}
+
+/** Ends a child with an aborted test run. */
+export const killAtExit = (child: ChildProcess): void => {
   const kill = (): void => void child.kill('SIGKILL')
   process.once('exit', kill)
   child.once('exit', () => process.removeListener('exit', kill))
-  return child
 }
 
 const fileOf = (program: Program): string => (typeof program === 'string' ? program : program.file)

@@ -127,13 +127,13 @@ export const startService = async ({
         startProcess(programOn('worker/main.ts', hosts.worker), 'working', environment),
       ),
     ])
-    for (const one of started) if (one.status === 'fulfilled') processes.push(one.value)
-    for (const one of started) if (one.status === 'rejected') throw one.reason
+    for (const start of started) if (start.status === 'fulfilled') processes.push(start.value)
+    for (const start of started) if (start.status === 'rejected') throw start.reason
     const urls = processes.map(
       ({ port }, index) => `http://${(index < apis ? hosts.api : hosts.worker)?.address ?? '127.0.0.1'}:${port}`,
     )
     const [workspace] = await sql<{ id: string }[]>`select id from workspace`
-    const talking = requestsTo(urls, accessToken, sql)
+    const requests = requestsTo(urls, accessToken, sql)
     return {
       urls: urls.slice(0, apis),
       workerUrls: urls.slice(apis),
@@ -149,7 +149,7 @@ export const startService = async ({
         return (queues ??= openQueues(redis, name, () => {}))
       },
       environment,
-      ...talking,
+      ...requests,
       output: () => processes.map((process) => process.output()).join(''),
       stop,
     }
@@ -202,8 +202,8 @@ const encoded = (body: unknown): string | Uint8Array<ArrayBuffer> => {
   return body instanceof Uint8Array ? new Uint8Array(body) : JSON.stringify(body)
 }
 
-/** Every key of the service has its prefix in a hash tag. */
-const removeKeys = async (redis: RedisClient, prefix: string): Promise<void> => {
+/** Removes all keys with a prefix, ours and BullMQ's: each has the prefix in a hash tag. */
+export const removeKeys = async (redis: RedisClient, prefix: string): Promise<void> => {
   for await (const keys of scanKeys(redis, { match: `{${prefix}:*`, count: 1_000 })) {
     // One by one, since the keys can be in several slots.
     await Promise.all(keys.map((key) => redis.unlink(key)))

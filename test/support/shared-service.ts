@@ -4,7 +4,7 @@ import { ownWorkspace } from './own-workspace.ts'
 import { testServers } from './servers.ts'
 import { requestsTo, type Service, startService } from './service.ts'
 
-/** What a test sees of a service that others use as well: nothing that would end it. */
+/** A service that other tests use as well, without the means to end its processes. */
 export type SharedService = Omit<Service, 'apiPids' | 'workerPids'> & {
   /** The name of the workspace. */
   readonly workspace: string
@@ -34,7 +34,7 @@ const started = new Map<keyof typeof SERVICES, Promise<Service>>()
 
 /**
  * A workspace of its own in a service that all files of a run share. `sql` sees the rows of this
- * workspace only, so that a test asks as if it were alone; it cannot write. The service ends with
+ * workspace only, so that a test sees them as if it were alone; it cannot write. The service ends with
  * the run.
  */
 export const sharedService = (): Promise<SharedService> => shareOf('working')
@@ -49,8 +49,8 @@ export const idleService = (): Promise<SharedService> => shareOf('idle')
 export const workingService = (): Promise<Service> => shareWhole('working')
 
 /**
- * A service whose only workspace is that of its own tokens, for what operators see of all. A test
- * leaves nothing waiting, failed or dead.
+ * A service with one workspace, for tests of what operators see of the whole service. A test leaves
+ * nothing waiting, failed or dead.
  */
 export const operatedService = (): Promise<Service> => shareWhole('operated')
 
@@ -79,20 +79,20 @@ const openWorkspace = async (
   service: Service,
   { schema, workspaceId }: { schema: string; workspaceId: string },
 ): Promise<Sql> => {
-  const of = service.redisPrefix
+  const main = service.redisPrefix
   const tables = await service.sql<{ name: string; key: string }[]>`
     select table_name as name, column_name as key from information_schema.columns
-    where table_schema = ${of} and (column_name = 'workspace_id' or (table_name, column_name) = ('workspace', 'id'))`
+    where table_schema = ${main} and (column_name = 'workspace_id' or (table_name, column_name) = ('workspace', 'id'))`
   const views = tables.map(
     ({ name, key }) =>
-      `create view "${schema}".${name} as select * from "${of}".${name} where ${key} = '${workspaceId}'`,
+      `create view "${schema}".${name} as select * from "${main}".${name} where ${key} = '${workspaceId}'`,
   )
   await service.sql.unsafe([`create schema "${schema}"`, ...views].join(';\n'))
   return connectPostgres(testServers().databaseUrl, {
     connections: 2,
     statementTimeoutMs: 30_000,
     applicationName: 'feedback-insights-test',
-    schema: `${schema}, ${of}`,
+    schema: `${schema}, ${main}`,
     isReader: true,
   })
 }

@@ -24,13 +24,13 @@ export type RedisKind = keyof typeof REDIS_HOSTS
 /** The current master of a key, and its replicas. */
 export type RedisRoles = { readonly master: RedisHost; readonly replicas: readonly RedisHost[] }
 
-export type SitesRedis = {
+type SitesRedis = {
   readonly url: string
   /** The number of replicas of a master. */
   readonly replicas: number
   readonly rolesOf: (key: string) => Promise<RedisRoles>
   /** Waits until each master has its replicas. */
-  readonly isWhole: () => Promise<unknown>
+  readonly untilWhole: () => Promise<unknown>
   readonly pids: Readonly<Record<string, number>>
 }
 
@@ -99,9 +99,9 @@ const startReplicated = async (place: Place): Promise<SitesRedis> => {
         ),
       ),
     )
-    return clients.find(({ address }) => views.filter((one) => one === address).length >= 2)
+    return clients.find(({ address }) => views.filter((view) => view === address).length >= 2)
   }
-  const isWhole = () =>
+  const untilWhole = () =>
     until(
       'the master has both replicas',
       async () => {
@@ -111,7 +111,7 @@ const startReplicated = async (place: Place): Promise<SitesRedis> => {
       },
       WHOLE_WITHIN_MS,
     )
-  await isWhole()
+  await untilWhole()
   const sentinels = names.map((name) => `${hosts[name].address}:${SENTINEL_PORT}`).join(',')
   return {
     url: `redis+sentinel://default:${password}@${sentinels}/${MASTER}?sentinelPassword=${sentinelPassword}`,
@@ -120,7 +120,7 @@ const startReplicated = async (place: Place): Promise<SitesRedis> => {
       const { name } = (await master()) ?? assert.fail('the sentinels do not agree')
       return { master: name, replicas: names.filter((other) => other !== name) }
     },
-    isWhole,
+    untilWhole,
     pids,
   }
 }
@@ -148,16 +148,16 @@ const startClustered = async (place: Place): Promise<SitesRedis> => {
     const online = await Promise.all(pair.map(({ redis }) => replicasOnline(redis)))
     return online.includes(0) && online.includes(1)
   }
-  const isWhole = () =>
+  const untilWhole = () =>
     until(
       'each master has its replica, and no node is missed',
       async () => {
         const views = await Promise.all(nodes.map(({ redis }) => redis.cluster('NODES').then(String, () => 'fail')))
-        return !views.some((one) => one.includes('fail')) && (await Promise.all(pairs.map(isComplete))).every(Boolean)
+        return !views.some((view) => view.includes('fail')) && (await Promise.all(pairs.map(isComplete))).every(Boolean)
       },
       WHOLE_WITHIN_MS,
     )
-  await isWhole()
+  await untilWhole()
   return {
     url: `redis+cluster://default:${password}@${nodes.map(({ address }) => `${address}:${REDIS_PORT}`).join(',')}`,
     replicas,
@@ -165,15 +165,15 @@ const startClustered = async (place: Place): Promise<SitesRedis> => {
       // The others refuse the key.
       const holder = () => Promise.any(nodes.map(async (node) => node.redis.exists(key).then(() => node)))
       const master = await until(`a node has ${key}`, () => holder().catch(() => undefined))
-      const pair = pairs.find((one) => one.includes(master))!
+      const pair = pairs.find((nodesOfPair) => nodesOfPair.includes(master))!
       return { master: master.name, replicas: pair.filter((node) => node !== master).map(({ name }) => name) }
     },
-    isWhole,
+    untilWhole,
     pids,
   }
 }
 
-/** The roles of servers. A server that does not answer has none. */
+/** The number of replicas that a server counts as online: 0 if it does not answer. */
 const replicasOnline = async (redis: Redis): Promise<number> => {
   const info = await redis.info('replication').catch(() => '')
   return info.match(/state=online/g)?.length ?? 0

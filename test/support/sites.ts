@@ -10,8 +10,8 @@ import { startParts } from './temporary-directory.ts'
 
 export type HostName = 'api' | 'worker' | RedisHost | 'postgres1' | 'postgres2'
 
-/** The current roles. The master is the one with the books, also in a cluster. */
-export type Roles = RedisRoles & {
+/** The current roles. In a cluster, the master is the one with the log of the workspace. */
+type Roles = RedisRoles & {
   readonly primary: HostName
   readonly all: readonly HostName[]
 }
@@ -27,7 +27,7 @@ export type Sites = {
   /** The serving process on a host, with its children. */
   readonly pidOf: (host: HostName) => number
   /** Waits until each master of Redis has its replicas. */
-  readonly isWhole: () => Promise<unknown>
+  readonly untilWhole: () => Promise<unknown>
   readonly stop: () => Promise<void>
 }
 
@@ -77,7 +77,7 @@ export const startSites = (kind: RedisKind = 'sentinels'): Promise<Sites> => {
       pair,
       service,
       roles: async () => ({ ...(await redis.rolesOf(state)), primary, all: names }),
-      isWhole: redis.isWhole,
+      untilWhole: redis.untilWhole,
       promote: async () => {
         await pair.promote()
         primary = 'postgres2'
@@ -109,7 +109,7 @@ export const PARTITIONS: Readonly<Record<string, (roles: Roles) => readonly Way[
   'Postgres from its standby': () => both('postgres1', ['postgres2']),
   'the site of the master of Redis from all others': ({ master, all }) => both(master, others(master, all)),
 }
-/** Partitions that differ if Redis is a cluster: they concern the master with the books. */
+/** Partitions that differ if Redis is a cluster: they concern its master. */
 export const PARTITIONS_OF_CLUSTERS = [
   'the API from Redis',
   'a worker from Redis',

@@ -9,13 +9,12 @@ import { fileURLToPath } from 'node:url'
 import { connectPostgres, type Sql } from '../../db/connection/postgres.ts'
 import { bareEnvironment } from './service-process.ts'
 import { until } from './until.ts'
+import { isHere } from './where.ts'
 
 const STARTED_WITHIN_MS = 90_000
 const STOPPED_WITHIN_MS = 120_000
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
-
-export const isHere = (program: string): boolean => spawnSync('sh', ['-c', `command -v ${program}`]).status === 0
 
 /** The words with which a shell runs a script on the runtime of the tests. */
 export const runtime =

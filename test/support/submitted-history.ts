@@ -30,7 +30,7 @@ export type HistoryService = Pick<
   'sql' | 'redis' | 'redisPrefix' | 'environment' | 'workspaceId' | 'accessToken' | 'adminToken' | 'urls' | 'post'
 >
 /** The confirmed submissions, by id. */
-export type Confirmed = ReadonlyMap<string, Submission>
+type Confirmed = ReadonlyMap<string, Submission>
 type HistoryOptions = {
   /** Receives the number of answers after each one. */
   answered?: (count: number) => void

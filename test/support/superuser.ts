@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { connectPostgres } from '../../db/connection/postgres.ts'
+import { connectPostgres, type Sql } from '../../db/connection/postgres.ts'
+
+const STATEMENT_TIMEOUT_MS = 60_000
 
 /**
  * The connection string of the superuser of an embedded PostgreSQL, whose own string is for the
@@ -11,6 +13,17 @@ export const superuserUrl = (dataDir: string, ownerUrl: string): string => {
   url.username = 'postgres'
   url.password = readFileSync(join(dataDir, 'superuser-password'), 'utf8').trim()
   return url.href
+}
+
+/** Does the work on one connection of the superuser. */
+export const asSuperuser = async <T>(dataDir: string, ownerUrl: string, work: (sql: Sql) => Promise<T>): Promise<T> => {
+  const options = { connections: 1, statementTimeoutMs: STATEMENT_TIMEOUT_MS, applicationName: 'test' }
+  const sql = connectPostgres(superuserUrl(dataDir, ownerUrl), options)
+  try {
+    return await work(sql)
+  } finally {
+    await sql.end({ timeout: 5 })
+  }
 }
 
 /**
@@ -24,12 +37,7 @@ const GRANTS = [
 ] as const
 
 /** Grants these rights to the owner of the database. */
-export const grantForTests = async (dataDir: string, ownerUrl: string): Promise<void> => {
-  const options = { connections: 1, statementTimeoutMs: 10_000, applicationName: 'test' }
-  const sql = connectPostgres(superuserUrl(dataDir, ownerUrl), options)
-  try {
+export const grantForTests = (dataDir: string, ownerUrl: string): Promise<void> =>
+  asSuperuser(dataDir, ownerUrl, async (sql) => {
     for (const grant of GRANTS) await sql.unsafe(`grant ${grant} to ${new URL(ownerUrl).username}`)
-  } finally {
-    await sql.end({ timeout: 5 })
-  }
-}
+  })

@@ -32,10 +32,10 @@ const WITHIN = ' > '
  */
 export const countTests = (report: string, files: readonly string[]): TestCounts => {
   const cases = testCases(report)
-  const counted = cases.filter((one) => isTest(one, cases))
+  const counted = cases.filter((testCase) => isTest(testCase, cases))
   const reported = new Set(cases.map(({ suite }) => suite))
   const silent = files.filter((file) => !reported.has(withoutDot(file)))
-  const ended = (outcome: keyof TestCounts): TestCase[] => counted.filter((one) => one.outcome === outcome)
+  const ended = (outcome: keyof TestCounts): TestCase[] => counted.filter((testCase) => testCase.outcome === outcome)
   return {
     passed: ended('passed').length,
     failed: [
@@ -46,10 +46,10 @@ export const countTests = (report: string, files: readonly string[]): TestCounts
   }
 }
 
-const isTest = (one: TestCase, cases: readonly TestCase[]): boolean => {
-  const inside = cases.filter(({ name }) => name.startsWith(one.name + WITHIN))
+const isTest = (testCase: TestCase, cases: readonly TestCase[]): boolean => {
+  const inside = cases.filter(({ name }) => name.startsWith(testCase.name + WITHIN))
   if (inside.length === 0) return true
-  return one.outcome === 'failed' && !inside.some(({ outcome }) => outcome === 'failed')
+  return testCase.outcome === 'failed' && !inside.some(({ outcome }) => outcome === 'failed')
 }
 
 const testCases = (report: string): TestCase[] =>

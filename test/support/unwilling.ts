@@ -6,7 +6,7 @@ import { serveHttp } from './http-server.ts'
  * `cut`: closes without an answer. `lost`: passes the request on and loses the answer. A status:
  * answers with it and a Retry-After of a second.
  */
-export type Unwilling = 'cut' | 'lost' | number
+type Unwilling = 'cut' | 'lost' | number
 
 export type UnwillingService = {
   readonly url: string

@@ -1,4 +1,11 @@
+import { spawnSync } from 'node:child_process'
 import { describe, it } from 'node:test'
+
+export const isHere = (program: string): boolean => spawnSync('sh', ['-c', `command -v ${program}`]).status === 0
+
+/** A requirement that this machine lacks a program; undefined if it has the program. */
+export const missingProgram = (program: string): string | undefined =>
+  isHere(program) ? undefined : `there is no ${program}`
 
 /**
  * A group of tests with a requirement for the machine. If that is missing, the group counts as one

@@ -10,7 +10,7 @@ import { feedbackId } from '../../contract/feedback-record.ts'
 import type { Fault, Rig } from './outlive.ts'
 import { startHistoryService } from './submitted-history.ts'
 
-export type Crew = {
+type Crew = {
   /** Until this has ended, one worker after the other is killed, whenever the whole crew works. */
   readonly killWhile: <T>(work: Promise<T>) => Promise<T>
   /**
@@ -27,7 +27,7 @@ export type Crew = {
 const KILL_EVERY_MS = 1_500
 
 /** Worker processes. Each is started again when it dies. */
-export const startCrew = async (size: number, environment: Readonly<Record<string, string>>): Promise<Crew> => {
+const startCrew = async (size: number, environment: Readonly<Record<string, string>>): Promise<Crew> => {
   const deaths = { killed: 0, ofText: 0 }
   let isDeadly: ReturnType<typeof sightOf> | undefined
   let output = ''

@@ -21,13 +21,13 @@ test('the share of a text can be removed again, after any other changes', () => 
     tags: fc.option(fc.array(fc.constantFrom('wheel', 'csv export', 'Battery'))),
   })
   fc.assert(
-    fc.property(fc.array(text), text, fc.array(text), (before, one, after) => {
-      const deltaOf = (given: typeof one) => learn(analyse(given.text), given.tags ?? undefined)
+    fc.property(fc.array(text), text, fc.array(text), (before, removed, after) => {
+      const deltaOf = (given: typeof removed) => learn(analyse(given.text), given.tags ?? undefined)
       const without = newMemory()
       for (const given of [...before, ...after]) apply(without, deltaOf(given))
       const memory = newMemory()
-      for (const given of [...before, one, ...after]) apply(memory, deltaOf(given))
-      apply(memory, deltaOf(one), -1)
+      for (const given of [...before, removed, ...after]) apply(memory, deltaOf(given))
+      apply(memory, deltaOf(removed), -1)
       assert.deepEqual(memory, without)
     }),
     seeded(),

@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict'
 import process from 'node:process'
 import { after, before, describe, it } from 'node:test'
-import { connectPostgres, type Sql } from '../../db/connection/postgres.ts'
+import type { Sql } from '../../db/connection/postgres.ts'
 import { createWorkspace } from '../../db/workspaces/workspaces.ts'
 import { openWorker, type QueueWorker } from '../../queue/jobs/open-worker.ts'
 import { createProcessors } from '../../worker/processors.ts'
-import { feedbackBody } from '../support/below-the-ingress.ts'
-import { asked, entered, openQueueRoom } from '../support/queue-room.ts'
-import { freshSchema, hashKey, type TestSchema } from '../support/schema.ts'
-import { testServers } from '../support/servers.ts'
+import { feedbackBody } from '../support/inject.ts'
+import { requestFor, entered, openQueueRoom } from '../support/queue-room.ts'
+import { connectToSchema, freshSchema, hashKey, type TestSchema } from '../support/schema.ts'
 import { until } from '../support/until.ts'
 
 const CONNECTIONS = 2
@@ -24,8 +23,7 @@ describe('a worker with a hanging connection to Postgres', () => {
   let worker: QueueWorker
   before(async () => {
     schema = await freshSchema(CONNECTIONS)
-    const options = { connections: 1, statementTimeoutMs: 60_000, applicationName: 'test', schema: schema.name }
-    sql = connectPostgres(testServers().databaseUrl, options)
+    sql = connectToSchema(schema.name)
     workspaceId = (await createWorkspace(sql, 'hanging'))!.id
     processors = createProcessors({
       ...room,
@@ -52,7 +50,7 @@ describe('a worker with a hanging connection to Postgres', () => {
 
   const submit = async (): Promise<string> => {
     const bodyText = JSON.stringify(feedbackBody('x'))
-    const { submissionId } = entered(await room.admit(asked({ workspaceId, bodyText })))
+    const { submissionId } = entered(await room.admit(requestFor({ workspaceId, bodyText })))
     await room.wake.wake(workspaceId, { submissions: 1, isDeep: false })
     return submissionId
   }
@@ -74,7 +72,7 @@ describe('a worker with a hanging connection to Postgres', () => {
     } finally {
       process.kill(hanging, 'SIGCONT')
     }
-    // The statement begins only now, and would find its schema dropped.
+    // Only now the hanging connection begins its statement, which must still find its schema.
     await until('the hanging statement has ended', async () => {
       const [activity] = await sql`
         select state = 'idle' and query_start > ${hungUntil} as ended from pg_stat_activity where pid = ${hanging}`

@@ -9,8 +9,7 @@ describe('the API reference', () => {
   const filesOf = (page: string): string[] =>
     [...page.matchAll(/\b(?:href|src)="([^"]+)"/g)].map(([, file = '']) => file)
 
-  /** This includes a proxy that has the service below a path. */
-  it('names only served files, each with its type', async () => {
+  it('names only served files, each with its type, also behind a proxy that has the service below a path', async () => {
     const [files, others] = await Promise.all(
       ['/docs', '/docs/'].map(async (path) => {
         const named = filesOf(await (await ask(path)).text())

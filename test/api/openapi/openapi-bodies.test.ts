@@ -102,9 +102,9 @@ describe('the bodies in the OpenAPI document', () => {
     for (const [path, { anyOf, properties, type }] of objectsIn(document.components['schemas'] ?? null)) {
       if (!Array.isArray(anyOf)) continue
       assert.deepEqual([properties, type], [undefined, undefined], path)
-      const alternatives = anyOf.map((one) => (isJsonObject(one) ? resolved(one) : {}))
-      const records = alternatives.filter((one) => one['type'] === 'object')
-      const members = records.map((one) => Object.keys(one['properties'] ?? {}).toSorted())
+      const alternatives = anyOf.map((schema) => (isJsonObject(schema) ? resolved(schema) : {}))
+      const records = alternatives.filter((schema) => schema['type'] === 'object')
+      const members = records.map((schema) => Object.keys(schema['properties'] ?? {}).toSorted())
       assert.equal(new Set(members.map(String)).size, 1, path)
     }
   })

@@ -67,7 +67,7 @@ export const objectsIn = function* (value: JsonValue, path = '#'): Generator<[pa
   }
 }
 
-/** Every operation, with its path (below the base path, if it is there) and its address. */
+/** Every operation. `at`: its whole path; `path`: the same without the base path. */
 export const operations = Object.entries(document.paths).flatMap(([at, { get, post }]) => {
   const path = at.startsWith(BASE_PATH) ? at.slice(BASE_PATH.length) : at
   return [

@@ -218,7 +218,7 @@ describe('the board', () => {
       away.on('error', () => undefined)
       const broken = new Queue(name, { connection: away, prefix, skipWaitingForReady: true })
       broken.on('error', () => undefined)
-      const of = createBoard({
+      const brokenBoard = createBoard({
         queues: [broken],
         basePath: BASE,
         overviewPath: '/admin',
@@ -226,7 +226,7 @@ describe('the board', () => {
       })
       assert.deepEqual(faults, [])
 
-      const response = await of(new Request(`${ORIGIN}${BASE}/api/queues`))
+      const response = await brokenBoard(new Request(`${ORIGIN}${BASE}/api/queues`))
 
       assert.equal(response.status, 500)
       assert.deepEqual(await response.json(), {

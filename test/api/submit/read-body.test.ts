@@ -98,9 +98,9 @@ describe('a body', () => {
   const asSent = { value }
 
   it('is the value of JSON.parse, in any parts', async () => {
-    const cut = (of: Uint8Array, sizes: number[]): Uint8Array[] => {
+    const cut = (content: Uint8Array, sizes: number[]): Uint8Array[] => {
       const starts = sizes.reduce<number[]>((all, size) => [...all, (all.at(-1) ?? 0) + size], [0])
-      return starts.map((start, index) => of.subarray(start, starts[index + 1]))
+      return starts.map((start, index) => content.subarray(start, starts[index + 1]))
     }
     const sizes = fc.array(fc.nat(40), { maxLength: 20 })
     await fc.assert(

@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { checkBlockers } from '../../../cli/doctor/check-postgres.ts'
-import { connectPostgres, type Sql } from '../../../db/connection/postgres.ts'
+import type { Sql } from '../../../db/connection/postgres.ts'
 import { logBlockers } from '../../../worker/apply/apply-strides.ts'
 import { createWorkspace } from '../../../db/workspaces/workspaces.ts'
-import { freshSchema, type TestSchema } from '../../support/schema.ts'
-import { testServers } from '../../support/servers.ts'
+import { connectToSchema, freshSchema, type TestSchema } from '../../support/schema.ts'
 import { until } from '../../support/until.ts'
 
 type Blocked = { seconds: number; role: string; workspaceIds: string[]; pid: number; program: string }
@@ -15,12 +14,7 @@ describe('the doctor and a worker', () => {
   let worker: Sql
   before(async () => {
     schema = await freshSchema()
-    worker = connectPostgres(testServers().databaseUrl, {
-      connections: 1,
-      statementTimeoutMs: 60_000,
-      applicationName: 'feedback-insights-worker',
-      schema: schema.name,
-    })
+    worker = connectToSchema(schema.name, { applicationName: 'feedback-insights-worker' })
   })
   after(async () => {
     await worker?.end({ timeout: 5 })
@@ -34,8 +28,8 @@ describe('the doctor and a worker', () => {
     await other`select 1 from workspace_progress where workspace_id = ${id} for update`
     const [{ pid }] = await other<[{ pid: number }]>`select pg_backend_pid() as pid`
     const logged: unknown[] = []
-    const told = { sql: schema.sql, workspaceIds: [id], log: (...line: unknown[]) => void logged.push(line) }
-    const waiting = logBlockers(told, async () => {
+    const watch = { sql: schema.sql, workspaceIds: [id], log: (...line: unknown[]) => void logged.push(line) }
+    const waiting = logBlockers(watch, async () => {
       await worker`select 1 from workspace_progress where workspace_id = ${id} for update`
     })
     const [finding] = await until('the session is found', async () => {

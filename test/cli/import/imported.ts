@@ -11,7 +11,7 @@ import { surveyFile } from '../../../cli/import/survey.ts'
 export type Words = Partial<MappingWords> & SourceOptions
 
 /** The outcome of an import of this content, without a service. */
-export type Imported = {
+type Imported = {
   readonly bodies: readonly unknown[]
   /** The bodies as written. */
   readonly texts: readonly string[]

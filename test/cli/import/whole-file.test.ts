@@ -49,7 +49,7 @@ describe('a whole table', () => {
       fc.property(rows, fc.tuple(END, DELIMITER, encoding), (table, [end, delimiter, encodingName]) => {
         const text = [['alpha', 'beta', 'gamma'], ...table].map((row) => row.map(quoted).join(delimiter) + end).join('')
         const found = [...openText('x.csv', written(text, encodingName), {}).rows()]
-        const isBlank = (row: readonly string[]): boolean => row.every((one) => one.trim() === '')
+        const isBlank = (row: readonly string[]): boolean => row.every((field) => field.trim() === '')
         assert.deepEqual(
           found.map((row) => (isUnsent(row) ? row.reasons[0] : Object.values(row.cells))),
           table.map((row) => (isBlank(row) ? 'blank' : row)),

@@ -21,22 +21,22 @@ const others: Realm[] = [
   { hashKey, workspaceId: '6f1b7c1e-52f1-4d0a-9c58-0c8f4f1f3a02' },
   { ...realm, hashKey: hashKeyFrom('cd'.repeat(32)) },
 ]
-const keysOf = (of: Realm, text: string): string[] => [
-  contactIdKey(of, text),
-  contactSourceKey(of, 'API', text),
-  contactSourceKey(of, 'crm', text),
-  emailKey(of, text),
-  recordContactKey(of, text),
-  accountIdKey(of, text),
-  domainKey(of, text),
-  accountNameKey(of, text),
-  projectKey(of, text),
+const keysOf = (given: Realm, text: string): string[] => [
+  contactIdKey(given, text),
+  contactSourceKey(given, 'API', text),
+  contactSourceKey(given, 'crm', text),
+  emailKey(given, text),
+  recordContactKey(given, text),
+  accountIdKey(given, text),
+  domainKey(given, text),
+  accountNameKey(given, text),
+  projectKey(given, text),
 ]
 
 describe('the keys of a text', () => {
   it('are the same each time, and differ by kind, source, workspace and installation', () => {
     assert.deepEqual(keysOf(realm, 'acme'), keysOf(realm, 'acme'))
-    const all = [realm, ...others].flatMap((of) => [...keysOf(of, 'acme'), ...keysOf(of, 'acme ')])
+    const all = [realm, ...others].flatMap((given) => [...keysOf(given, 'acme'), ...keysOf(given, 'acme ')])
     assert.equal(new Set(all).size, all.length)
   })
 

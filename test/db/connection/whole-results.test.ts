@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { connectPostgres, type Sql } from '../../../db/connection/postgres.ts'
-import { freshSchema, type TestSchema } from '../../support/schema.ts'
-import { testServers } from '../../support/servers.ts'
+import type { Sql } from '../../../db/connection/postgres.ts'
+import { connectToSchema, freshSchema, type TestSchema } from '../../support/schema.ts'
 import { until } from '../../support/until.ts'
 
 /** Large rows, so that the server sends the first before it has all. */
@@ -15,8 +14,7 @@ describe('a connection that dies between two rows of a result', () => {
 
   before(async () => {
     schema = await freshSchema(1)
-    const options = { connections: 1, statementTimeoutMs: 60_000, applicationName: APPLICATION, schema: schema.name }
-    sql = connectPostgres(testServers().databaseUrl, options)
+    sql = connectToSchema(schema.name, { applicationName: APPLICATION })
   })
   after(async () => {
     await sql.end({ timeout: 5 })

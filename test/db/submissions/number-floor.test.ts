@@ -7,7 +7,7 @@ import { type SharedService, sharedService } from '../../support/shared-service.
 /** A number in the far future, as if Redis's clock had been set back. */
 const FAR = 4_000_000_000_000_000
 
-describe('acceptance numbers', () => {
+describe('the floor of acceptance numbers', () => {
   let service: SharedService
   before(async () => {
     service = await sharedService()
@@ -16,7 +16,7 @@ describe('acceptance numbers', () => {
   })
   after(() => service.stop())
 
-  it('are above the position in Postgres, although Redis knows of none', async () => {
+  it('is the position in Postgres, although Redis knows no position', async () => {
     const answers = [
       await service.submit('/feedbacks', { description: 'x' }),
       await service.submit('/feedbacks', { description: 'y' }),
@@ -33,7 +33,7 @@ describe('acceptance numbers', () => {
     )
   })
 
-  it('are asked for once, and again when Redis has been away', async () => {
+  it('is read once, and again when Redis has been away', async () => {
     const floor = createNumberFloor(service.sql, Date.now)
     const highest = await floor.get(service.workspaceId)
     assert.equal(highest, FAR + 2)
@@ -43,7 +43,7 @@ describe('acceptance numbers', () => {
     assert.equal(await floor.get(service.workspaceId), highest + 1)
   })
 
-  it('are compared again if another Redis comes before the answer', async () => {
+  it('is read again if another Redis comes before the answer', async () => {
     let asked = 0
     const counting = ((...query: Parameters<Sql>) => {
       asked++

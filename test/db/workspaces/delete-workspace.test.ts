@@ -48,9 +48,9 @@ describe('deleting a workspace', () => {
   })
   after(() => schema.drop())
 
-  const historyOf = (of: string, length = 60): Submission[] =>
+  const historyOf = (id: string, length = 60): Submission[] =>
     fc
-      .sample(submissionHistories({ hashKey, workspaceIds: [of], maxLength: length }), {
+      .sample(submissionHistories({ hashKey, workspaceIds: [id], maxLength: length }), {
         ...seeded(),
         numRuns: length,
       })
@@ -70,7 +70,7 @@ describe('deleting a workspace', () => {
   it('stops all later saves for it, but no save for other workspaces in the same call', async () => {
     const stays = (await createWorkspace(schema.sql, `stays-${randomUUID()}`))!.id
     await beginDeletion(schema.sql, workspaceId)
-    const strides = [workspaceId, stays].map((of) => ({ workspaceId: of, after: 0, submissions: historyOf(of, 10) }))
+    const strides = [workspaceId, stays].map((id) => ({ workspaceId: id, after: 0, submissions: historyOf(id, 10) }))
     const results = await applyStrides({ sql: schema.sql, hashKey }, strides)
     assert.deepEqual(results.get(workspaceId), { outcome: 'deleted' })
     assert.equal(results.get(stays)?.outcome, 'applied')

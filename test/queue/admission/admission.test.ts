@@ -6,7 +6,7 @@ import type { Admission, AdmissionRequest } from '../../../queue/admission/call-
 import { MICROSECONDS_PER_MS, workspaceKeys } from '../../../queue/keys.ts'
 import { readLogTotals } from '../../../queue/log/log-totals.ts'
 import type { WakeSize } from '../../../queue/jobs/job-queues.ts'
-import { asked, entered, openQueueRoom, takeSettings } from '../../support/queue-room.ts'
+import { requestFor, entered, openQueueRoom, takeSettings } from '../../support/queue-room.ts'
 
 const TOKENS = 10
 const AT_ONCE = 200
@@ -31,16 +31,16 @@ describe('submissions that are admitted together', () => {
     const workspaceId = randomUUID()
     let floor = 10 ** 15 * 4
     const admit = room.admitAbove(async () => floor)
-    const admission = admit(asked({ workspaceId }))
+    const admission = admit(requestFor({ workspaceId }))
     floor += 10
     assert.equal(numberOf(await admission), floor + 1)
-    assert.equal(numberOf(await room.admit(asked({ workspaceId }))), floor + 2)
+    assert.equal(numberOf(await room.admit(requestFor({ workspaceId }))), floor + 2)
   })
 
   it('get separate numbers in their order of arrival', async () => {
     const workspaceId = randomUUID()
     const requests = Array.from({ length: AT_ONCE }, (_, index) =>
-      asked({ workspaceId, bodyText: `{"description":"${index}"}` }),
+      requestFor({ workspaceId, bodyText: `{"description":"${index}"}` }),
     )
     const admitted = (await together(requests)).map(entered)
     const numbers = admitted.map(({ number }) => number)
@@ -48,7 +48,7 @@ describe('submissions that are admitted together', () => {
       numbers,
       [...new Set(numbers)].toSorted((a, b) => a - b),
     )
-    assert.ok(numberOf(await room.admit(asked({ workspaceId }))) > numbers.at(-1)!)
+    assert.ok(numberOf(await room.admit(requestFor({ workspaceId }))) > numbers.at(-1)!)
     const queued = (await Array.fromAsync(room.log.readWaiting(workspaceId))).slice(0, AT_ONCE)
     assert.deepEqual(
       queued.map(({ submissionId, number, body }) => ({ submissionId, number, body })),
@@ -61,9 +61,9 @@ describe('submissions that are admitted together', () => {
   it('become one entry of the log per call, and refused ones get no number', async () => {
     const workspaceId = randomUUID()
     const limit = { tokens: MOST_OF_A_CALL - 1, windowMs: 60_000 }
-    const requests = Array.from({ length: MOST_OF_A_CALL }, () => asked({ workspaceId, limit }))
-    requests.splice(3, 1, asked({ workspaceId, operation: 'identify_contact', mode: 'judge' }))
-    const admitted = await together([...requests, asked({ workspaceId, limit })])
+    const requests = Array.from({ length: MOST_OF_A_CALL }, () => requestFor({ workspaceId, limit }))
+    requests.splice(3, 1, requestFor({ workspaceId, operation: 'identify_contact', mode: 'judge' }))
+    const admitted = await together([...requests, requestFor({ workspaceId, limit })])
     assert.deepEqual([admitted[3]?.outcome, admitted[MOST_OF_A_CALL]?.outcome], ['full', 'rate-limited'])
     const those = admitted.filter(({ outcome }) => outcome === 'admitted').map(entered)
     assert.deepEqual(
@@ -79,7 +79,7 @@ describe('submissions that are admitted together', () => {
   })
 
   it('have ids with the time of their acceptance', async () => {
-    const { submissionId, number } = entered(await room.admit(asked({ workspaceId: randomUUID() })))
+    const { submissionId, number } = entered(await room.admit(requestFor({ workspaceId: randomUUID() })))
     assert.match(submissionId, /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{9}001$/)
     const time = Number.parseInt(submissionId.replaceAll('-', '').slice(0, 12), 16)
     assert.equal(time, Math.floor(number / MICROSECONDS_PER_MS))
@@ -89,13 +89,13 @@ describe('submissions that are admitted together', () => {
     const workspaceId = randomUUID()
     const limit = { tokens: 1, windowMs: 60_000 }
     const admitted = await together([
-      asked({ workspaceId, limit, mode: 'judge' }),
-      asked({ workspaceId, limit, mode: 'peek' }),
-      asked({ workspaceId, limit }),
-      asked({ workspaceId, limit, mode: 'judge' }),
-      asked({ workspaceId, limit, operation: 'identify_contact' }),
-      asked({ workspaceId: randomUUID(), limit }),
-      asked({ workspaceId }),
+      requestFor({ workspaceId, limit, mode: 'judge' }),
+      requestFor({ workspaceId, limit, mode: 'peek' }),
+      requestFor({ workspaceId, limit }),
+      requestFor({ workspaceId, limit, mode: 'judge' }),
+      requestFor({ workspaceId, limit, operation: 'identify_contact' }),
+      requestFor({ workspaceId: randomUUID(), limit }),
+      requestFor({ workspaceId }),
     ])
     assert.deepEqual(outcomes(admitted), [
       'full',
@@ -110,14 +110,14 @@ describe('submissions that are admitted together', () => {
 
   it('leave nothing when none of them enters', async () => {
     const workspaceId = randomUUID()
-    await together([asked({ workspaceId, mode: 'judge' }), asked({ workspaceId, mode: 'peek' })])
+    await together([requestFor({ workspaceId, mode: 'judge' }), requestFor({ workspaceId, mode: 'peek' })])
     assert.deepEqual(await room.keysOf(workspaceId), [])
   })
 
   it('are judged before a large body is sent, which then enters whole', async () => {
     const workspaceId = randomUUID()
     const limit = { tokens: 1, windowMs: 60_000 }
-    const large = asked({ workspaceId, limit, bodyText: LARGE })
+    const large = requestFor({ workspaceId, limit, bodyText: LARGE })
     const admission = entered(await room.admit(large))
     assert.equal((await room.admit(large)).outcome, 'rate-limited')
     assert.equal((await room.admit({ ...large, limit: undefined, mode: 'judge' })).outcome, 'full')
@@ -134,16 +134,16 @@ describe('submissions that are admitted together', () => {
     const ahead = (Date.now() + 3_600_000) * MICROSECONDS_PER_MS
     const bucket = namesOf(workspaceId).bucket('create_feedback')
     await room.redis.lpush(bucket, ...Array.from({ length: TOKENS }, (_, index) => ahead + index))
-    const admitted = await together(Array.from({ length: TOKENS + 1 }, () => asked({ workspaceId, limit })))
+    const admitted = await together(Array.from({ length: TOKENS + 1 }, () => requestFor({ workspaceId, limit })))
     assert.deepEqual(outcomes(admitted), [...Array<string>(TOKENS).fill('admitted'), 'rate-limited'])
   })
 
   it('are refused while their workspace has too many bytes waiting', async () => {
     const workspaceId = randomUUID()
-    const bounded = asked({ workspaceId, mostBytes: 50 })
+    const bounded = requestFor({ workspaceId, mostBytes: 50 })
     assert.equal((await room.admit(bounded)).outcome, 'admitted')
     assert.equal((await room.admit(bounded)).outcome, 'full')
-    await room.applyAll(workspaceId)
+    await room.noteAllApplied(workspaceId)
     assert.equal((await room.admit(bounded)).outcome, 'admitted')
   })
 
@@ -152,41 +152,47 @@ describe('submissions that are admitted together', () => {
     const stateOf = (admission: Admission | undefined) =>
       admission !== undefined &&
       'isLogEmpty' in admission && [admission.isLogEmpty, admission.isIdentifyWaiting, admission.isPurgeWaiting]
-    const purge = asked({ workspaceId, operation: 'purge_contact' })
-    const peek = asked({ workspaceId, mode: 'peek' })
-    const identify = asked({ workspaceId, operation: 'identify_contact' })
-    const waiting = await together([peek, asked({ workspaceId }), identify, peek])
+    const purge = requestFor({ workspaceId, operation: 'purge_contact' })
+    const peek = requestFor({ workspaceId, mode: 'peek' })
+    const identify = requestFor({ workspaceId, operation: 'identify_contact' })
+    const waiting = await together([peek, requestFor({ workspaceId }), identify, peek])
     assert.deepEqual(waiting.map(stateOf), [
       [true, false, false],
       [true, false, false],
       [false, false, false],
       [false, true, false],
     ])
-    await room.applyAll(workspaceId)
-    await room.admit(asked({ workspaceId }))
-    const purges = await together([asked({ workspaceId }), purge, purge, asked({ workspaceId })])
+    await room.noteAllApplied(workspaceId)
+    await room.admit(requestFor({ workspaceId }))
+    const purges = await together([requestFor({ workspaceId }), purge, purge, requestFor({ workspaceId })])
     assert.deepEqual(purges.map(stateOf), [
       [false, false, false],
       [false, false, false],
       [false, false, true],
       [false, false, true],
     ])
-    await room.applyAll(workspaceId)
+    await room.noteAllApplied(workspaceId)
     assert.deepEqual(stateOf(await room.admit(peek)), [true, false, false])
   })
 
   it('share no entry with a purge', async () => {
     const workspaceId = randomUUID()
-    const purge = asked({ workspaceId, operation: 'purge_contact' })
-    await together([asked({ workspaceId }), asked({ workspaceId }), purge, purge, asked({ workspaceId })])
+    const purge = requestFor({ workspaceId, operation: 'purge_contact' })
+    await together([
+      requestFor({ workspaceId }),
+      requestFor({ workspaceId }),
+      purge,
+      purge,
+      requestFor({ workspaceId }),
+    ])
     assert.equal(await entriesOf(workspaceId), 4)
   })
 
   it('carry the noted position at their admission', async () => {
     const workspaceId = randomUUID()
-    const { number } = entered(await room.admit(asked({ workspaceId })))
-    await room.applyAll(workspaceId)
-    await room.admit(asked({ workspaceId }))
+    const { number } = entered(await room.admit(requestFor({ workspaceId })))
+    await room.noteAllApplied(workspaceId)
+    await room.admit(requestFor({ workspaceId }))
     const waiting = await Array.fromAsync(room.log.readWaiting(workspaceId))
     assert.deepEqual(
       waiting.map(({ seenPosition }) => seenPosition),
@@ -205,12 +211,16 @@ describe('submissions that are admitted together', () => {
     it('is added once a call, and for a deep log from 250 waiting submissions on', async () => {
       const workspaceId = randomUUID()
       const { woken, admit } = waking()
-      await admit(asked({ workspaceId, mode: 'judge' }))
+      await admit(requestFor({ workspaceId, mode: 'judge' }))
       assert.equal(woken.length, 0)
-      const requests = [asked({ workspaceId }), asked({ workspaceId }), asked({ workspaceId, mode: 'judge' })]
+      const requests = [
+        requestFor({ workspaceId }),
+        requestFor({ workspaceId }),
+        requestFor({ workspaceId, mode: 'judge' }),
+      ]
       await Promise.all(requests.map(admit))
       assert.deepEqual(woken, [{ submissions: 2, isDeep: false }])
-      await Promise.all(Array.from({ length: DEEP }, () => admit(asked({ workspaceId }))))
+      await Promise.all(Array.from({ length: DEEP }, () => admit(requestFor({ workspaceId }))))
       assert.equal(woken.at(-1)?.isDeep, true)
       const submissions = woken.reduce((sum, load) => sum + load.submissions, 0)
       assert.equal(submissions, DEEP + 2)
@@ -219,15 +229,15 @@ describe('submissions that are admitted together', () => {
     it('is not added while a worker holds the log, which sees them in its next stride', async () => {
       const workspaceId = randomUUID()
       const { woken, admit } = waking()
-      const { number } = entered(await admit(asked({ workspaceId })))
+      const { number } = entered(await admit(requestFor({ workspaceId })))
       assert.equal(woken.length, 1)
       await room.log.take([{ workspaceId }], takeSettings())
-      await admit(asked({ workspaceId }))
+      await admit(requestFor({ workspaceId }))
       assert.equal(woken.length, 1)
       const [next] = await room.log.take([{ workspaceId, applied: number }], takeSettings())
       assert.equal(next?.outcome === 'taken' && next.submissions.length, 1)
       await room.log.release(takeSettings().worker, [workspaceId])
-      await admit(asked({ workspaceId }))
+      await admit(requestFor({ workspaceId }))
       assert.equal(woken.length, 2)
     })
   })
@@ -236,10 +246,12 @@ describe('submissions that are admitted together', () => {
     const workspaceId = randomUUID()
     const name = namesOf(workspaceId)
     await room.redis.set(name.log, 'no stream')
-    const failed = await Promise.allSettled(Array.from({ length: AT_ONCE }, () => room.admit(asked({ workspaceId }))))
+    const failed = await Promise.allSettled(
+      Array.from({ length: AT_ONCE }, () => room.admit(requestFor({ workspaceId }))),
+    )
     assert.ok(failed.every(({ status }) => status === 'rejected'))
     assert.equal(await room.redis.exists(name.state), 0)
     await room.redis.unlink(name.log)
-    assert.equal((await room.admit(asked({ workspaceId }))).outcome, 'admitted')
+    assert.equal((await room.admit(requestFor({ workspaceId }))).outcome, 'admitted')
   })
 })

@@ -10,7 +10,7 @@ import type { AdmissionRequest } from '../../../queue/admission/call-admit.ts'
 import { fairShare, freeIdempotencyKeys, recordOf, trimIdempotencyKeys } from '../../../queue/admission/idempotency.ts'
 import { workspaceKeys } from '../../../queue/keys.ts'
 import { seeded } from '../../support/property-seed.ts'
-import { asked, type Entered, entered, openQueueRoom, wakesNobody } from '../../support/queue-room.ts'
+import { requestFor, type Entered, entered, openQueueRoom, wakesNobody } from '../../support/queue-room.ts'
 
 const BYTES_OF_A_SHARE = 1_400
 const NO_MEMORY = 1
@@ -25,7 +25,7 @@ describe('an idempotency key', () => {
 
   const namesOf = (workspaceId: string) => workspaceKeys(room.prefix, workspaceId)
   const withKey = (workspaceId: string, key = 'key', given: Partial<AdmissionRequest> = {}) =>
-    asked({ workspaceId, idempotency: { key, body: BODY }, ...given })
+    requestFor({ workspaceId, idempotency: { key, body: BODY }, ...given })
   const keysIn = async (workspaceId: string): Promise<string[]> =>
     (await room.redis.hkeys(namesOf(workspaceId).idempotency)).toSorted()
   const nowMicroseconds = async (): Promise<number> => {
@@ -53,7 +53,7 @@ describe('an idempotency key', () => {
     trimIdempotencyKeys(room.redis, room.prefix, { workspaceIds, maxBytes, nowMs: Date.now() })
   const admitAndApply = async (workspaceId: string, key: string): Promise<Entered> => {
     const admission = entered(await room.admit(withKey(workspaceId, key)))
-    await room.applyAll(workspaceId)
+    await room.noteAllApplied(workspaceId)
     return admission
   }
   /** A workspace whose book no longer has the key. */
@@ -70,7 +70,7 @@ describe('an idempotency key', () => {
     const [first, second, other, another] = await Promise.all([
       room.admit(withKey(workspaceId)),
       room.admit(withKey(workspaceId)),
-      room.admit(asked({ workspaceId, idempotency: { ...KEY, body: 'otherhash' } })),
+      room.admit(requestFor({ workspaceId, idempotency: { ...KEY, body: 'otherhash' } })),
       room.admit(withKey(workspaceId, 'another')),
     ])
     const { submissionId, number } = entered(first)
@@ -113,7 +113,7 @@ describe('an idempotency key', () => {
         [again.outcome, again.submissionId, again.number],
         ['repeated', first.submissionId, first.number],
       )
-      const other = await admit(asked({ workspaceId, idempotency: { ...KEY, body: 'otherhash' } }))
+      const other = await admit(requestFor({ workspaceId, idempotency: { ...KEY, body: 'otherhash' } }))
       const peeked = await admit(withKey(workspaceId, 'key', { mode: 'peek' }))
       assert.deepEqual([other.outcome, peeked.outcome], ['other-body', 'repeated'])
       assert.deepEqual(asksFor, ['key', 'key', 'key'])
@@ -143,7 +143,7 @@ describe('an idempotency key', () => {
       await admit(withKey(workspaceId, 'one'))
       await admit(withKey(workspaceId, 'one'))
       await admit(withKey(workspaceId, 'two'))
-      await admit(asked({ workspaceId }))
+      await admit(requestFor({ workspaceId }))
       await admit(withKey(randomUUID(), 'three'))
       assert.deepEqual(asksFor, ['one', 'one', 'two'])
     })
@@ -219,7 +219,7 @@ describe('an idempotency key', () => {
       )
       const { keyOrder } = namesOf(workspaceId)
       const calls = await room.redis.llen(keyOrder)
-      await room.applyAll(workspaceId)
+      await room.noteAllApplied(workspaceId)
       assert.equal((await keysIn(workspaceId)).length, count)
       await trim([workspaceId], 250 * BYTES_OF_A_SHARE)
       const left = await keysIn(workspaceId)
@@ -244,14 +244,14 @@ describe('an idempotency key', () => {
 
   it('is hashed together with its operation, to a short text', () => {
     const hashKey = hashKeyFrom('5a'.repeat(32))
-    const of = (given: object) =>
+    const hashed = (given: object) =>
       idempotencyOf(hashKey, { operation: 'create_feedback', key: 'key', bodyText: '{}', ...given })
-    assert.deepEqual(of({}), of({}))
-    assert.deepEqual([of({}).key.length, of({}).body.length], [22, 9])
-    assert.equal(new Set(OPERATIONS.map((operation) => of({ operation }).key)).size, OPERATIONS.length)
-    assert.equal(of({ bodyText: '[]' }).key, of({}).key)
-    assert.notEqual(of({ bodyText: '[]' }).body, of({}).body)
-    assert.notEqual(of({ key: 'other' }).key, of({}).key)
+    assert.deepEqual(hashed({}), hashed({}))
+    assert.deepEqual([hashed({}).key.length, hashed({}).body.length], [22, 9])
+    assert.equal(new Set(OPERATIONS.map((operation) => hashed({ operation }).key)).size, OPERATIONS.length)
+    assert.equal(hashed({ bodyText: '[]' }).key, hashed({}).key)
+    assert.notEqual(hashed({ bodyText: '[]' }).body, hashed({}).body)
+    assert.notEqual(hashed({ key: 'other' }).key, hashed({}).key)
   })
 })
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, describe, it } from 'node:test'
 import { forgetLeftOf, forgetWorkspace } from '../../../queue/log/forget-workspace.ts'
-import { asked, openQueueRoom, takeSettings } from '../../support/queue-room.ts'
+import { requestFor, openQueueRoom, takeSettings } from '../../support/queue-room.ts'
 
 const SUBMISSIONS = 40
 
@@ -13,7 +13,7 @@ describe('forgetting a deleted workspace in Redis', () => {
   const fill = async (workspaceId: string): Promise<void> => {
     const limit = { tokens: 1_000, windowMs: 60_000 }
     const requests = Array.from({ length: SUBMISSIONS }, (_, at) =>
-      asked({ workspaceId, idempotency: { key: `f${at}`.padEnd(22, '-'), body: 'body-hash' }, limit }),
+      requestFor({ workspaceId, idempotency: { key: `f${at}`.padEnd(22, '-'), body: 'body-hash' }, limit }),
     )
     await Promise.all(requests.map(room.admit))
   }
@@ -22,9 +22,9 @@ describe('forgetting a deleted workspace in Redis', () => {
     const [goes, stays] = [randomUUID(), randomUUID()]
     await fill(goes)
     await fill(stays)
-    const [of, others] = [await room.keysOf(goes), await room.keysOf(stays)]
-    assert.deepEqual(of, ['bucket:create_feedback', 'idempotency', 'key-order', 'log', 'state'])
-    assert.equal(await forgetWorkspace(room.redis, room.prefix, goes), of.length)
+    const [own, others] = [await room.keysOf(goes), await room.keysOf(stays)]
+    assert.deepEqual(own, ['bucket:create_feedback', 'idempotency', 'key-order', 'log', 'state'])
+    assert.equal(await forgetWorkspace(room.redis, room.prefix, goes), own.length)
     assert.deepEqual(await room.keysOf(goes), [])
     assert.deepEqual(await room.keysOf(stays), others)
     assert.equal(await forgetWorkspace(room.redis, room.prefix, goes), 0)

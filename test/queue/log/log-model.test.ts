@@ -6,7 +6,7 @@ import { workspaceKeys } from '../../../queue/keys.ts'
 import { readLogTotals } from '../../../queue/log/log-totals.ts'
 import { sweepLogs } from '../../../queue/log/sweep.ts'
 import { seeded } from '../../support/property-seed.ts'
-import { asked, entered, openQueueRoom, takeSettings } from '../../support/queue-room.ts'
+import { requestFor, entered, openQueueRoom, takeSettings } from '../../support/queue-room.ts'
 
 const KEPT_MS = 60_000
 /** The bound of strides after the first death of a worker with few submissions. */
@@ -91,7 +91,7 @@ describe('a log with its lease', () => {
   }
 
   const admit = async (workspaceId: string, model: Model, isJudged: readonly boolean[]): Promise<void> => {
-    const requests = isJudged.map((judged) => asked({ workspaceId, mode: judged ? 'judge' : undefined }))
+    const requests = isJudged.map((judged) => requestFor({ workspaceId, mode: judged ? 'judge' : undefined }))
     const answers = await Promise.all(requests.map(room.admit))
     for (const [at, answer] of answers.entries()) {
       if (isJudged[at]) assert.equal(answer.outcome, 'full')

@@ -4,8 +4,7 @@ import { after, describe, it } from 'node:test'
 import { workspaceKeys } from '../../../queue/keys.ts'
 import { readLogTotals } from '../../../queue/log/log-totals.ts'
 import type { Taken, TakeRequest, TakeSettings } from '../../../queue/log/log.ts'
-import { asked, entered, openQueueRoom, takeSettings } from '../../support/queue-room.ts'
-import { until } from '../../support/until.ts'
+import { requestFor, entered, openQueueRoom, takeSettings } from '../../support/queue-room.ts'
 
 const LARGE = JSON.stringify({ description: 'x'.repeat(10_000) })
 const KEPT_MS = 60_000
@@ -21,7 +20,7 @@ describe('the log of a workspace', () => {
   /** Admits this many submissions in one call, and returns their numbers. */
   const admit = async (workspaceId: string, count: number, bodyText = '{}'): Promise<number[]> => {
     const admitted = await Promise.all(
-      Array.from({ length: count }, () => room.admit(asked({ workspaceId, bodyText }))),
+      Array.from({ length: count }, () => room.admit(requestFor({ workspaceId, bodyText }))),
     )
     return admitted.map((admission) => entered(admission).number)
   }
@@ -109,10 +108,10 @@ describe('the log of a workspace', () => {
   it('takes submissions again with new numbers and their former ids, counted once', async () => {
     const workspaceId = randomUUID()
     const idempotency = { key: 'k'.repeat(22), body: 'b'.repeat(9) }
-    await room.admit(asked({ workspaceId, idempotency, traceparent: 'trace' }))
-    await room.admit(asked({ workspaceId, operation: 'purge_contact' }))
+    await room.admit(requestFor({ workspaceId, idempotency, traceparent: 'trace' }))
+    await room.admit(requestFor({ workspaceId, operation: 'purge_contact' }))
     const former = await Array.fromAsync(room.log.readWaiting(workspaceId))
-    const floor = (await room.applyAll(workspaceId))! + 10 ** 12
+    const floor = (await room.noteAllApplied(workspaceId))! + 10 ** 12
     const last = await room.log.append(former, floor)
     const again = await Array.fromAsync(room.log.readWaiting(workspaceId))
     assert.deepEqual(
@@ -138,7 +137,9 @@ describe('the log of a workspace', () => {
 
   it('has a receipt for each waiting submission until it is applied', async () => {
     const workspaceId = randomUUID()
-    const { submissionId, number } = entered(await room.admit(asked({ workspaceId, operation: 'identify_account' })))
+    const { submissionId, number } = entered(
+      await room.admit(requestFor({ workspaceId, operation: 'identify_account' })),
+    )
     assert.deepEqual(await room.log.findQueued(workspaceId, submissionId), {
       id: submissionId,
       operation: 'identify_account',
@@ -160,41 +161,5 @@ describe('the log of a workspace', () => {
     await room.redis.unlink(workspaceKeys(room.prefix, workspaceId).log)
     assert.deepEqual(await take(workspaceId), { outcome: 'idle' })
     assert.equal(await queued(workspaceId), 0)
-  })
-
-  it('is applied once and in order by two workers that race for its leases while submissions arrive', async () => {
-    const workspaceIds = Array.from({ length: 4 }, () => randomUUID())
-    const applied = new Map(workspaceIds.map((id) => [id, [] as number[]]))
-    const over = new AbortController()
-    const work = async (worker: string): Promise<void> => {
-      while (!over.signal.aborted) {
-        for (const workspaceId of workspaceIds) {
-          const settings = { worker, submissions: 3 }
-          let taken = await take(workspaceId, {}, settings)
-          while (taken?.outcome === 'taken') {
-            const own = applied.get(workspaceId)!
-            assert.equal(taken.after, own.at(-1) ?? 0)
-            own.push(...numbersOf(taken))
-            taken = await take(workspaceId, { applied: own.at(-1) }, settings)
-          }
-        }
-      }
-    }
-    const working = Promise.all(['a', 'b'].map(work))
-    const admitted = new Map<string, number[]>()
-    for (let round = 0; round < 30; round++) {
-      for (const workspaceId of workspaceIds) {
-        admitted.set(workspaceId, [
-          ...(admitted.get(workspaceId) ?? []),
-          ...(await admit(workspaceId, 1 + (round % 5))),
-        ])
-      }
-    }
-    await until('all submissions are applied', async () =>
-      (await Promise.all(workspaceIds.map(queued))).every((count) => count === 0),
-    )
-    over.abort()
-    await working
-    assert.deepEqual(applied, admitted)
   })
 })

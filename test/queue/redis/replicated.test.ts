@@ -6,7 +6,7 @@ import { createAdmit } from '../../../queue/admission/admit.ts'
 import type { Admit } from '../../../queue/admission/call-admit.ts'
 import { connectToAnswer, type RedisClient } from '../../../queue/redis/connect-redis.ts'
 import { freeze } from '../../support/kept-process.ts'
-import { asked, wakesNobody } from '../../support/queue-room.ts'
+import { requestFor, wakesNobody } from '../../support/queue-room.ts'
 import { type RedisSentinel, startRedisSentinel } from '../../support/redis-sentinel.ts'
 import { until } from '../../support/until.ts'
 
@@ -41,7 +41,7 @@ describe('an admission that counts once a replica has it', () => {
     const goOn = freeze({ pid: () => pair.replicaPid })
     try {
       const workspaceIds = Array.from({ length: WORKSPACES }, () => randomUUID())
-      const admissions = await Promise.all(workspaceIds.map((workspaceId) => admit(asked({ workspaceId }))))
+      const admissions = await Promise.all(workspaceIds.map((workspaceId) => admit(requestFor({ workspaceId }))))
       assert.deepEqual(
         admissions.map(({ outcome }) => outcome),
         workspaceIds.map(() => 'unreplicated'),
@@ -56,7 +56,7 @@ describe('an admission that counts once a replica has it', () => {
     const admit = admitting()
     await until(
       'the replica confirms in time',
-      async () => (await admit(asked({ workspaceId }))).outcome === 'admitted',
+      async () => (await admit(requestFor({ workspaceId }))).outcome === 'admitted',
     )
     await redis.script('FLUSH')
     await until('the master knows that the replica has all writes', async () => {
@@ -65,7 +65,7 @@ describe('an admission that counts once a replica has it', () => {
     })
     const goOn = freeze({ pid: () => pair.replicaPid })
     try {
-      assert.equal((await admit(asked({ workspaceId }))).outcome, 'unreplicated')
+      assert.equal((await admit(requestFor({ workspaceId }))).outcome, 'unreplicated')
     } finally {
       goOn()
     }

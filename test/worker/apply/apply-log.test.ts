@@ -4,7 +4,7 @@ import type { SubmissionState } from '../../../contract/receipt.ts'
 import type { Submission } from '../../../contract/submission.ts'
 import { applyStrides } from '../../../worker/apply/apply-strides.ts'
 import { openApplyRig, type ApplyRig } from '../../support/apply-rig.ts'
-import { feedbackBody } from '../../support/below-the-ingress.ts'
+import { feedbackBody } from '../../support/inject.ts'
 import { until } from '../../support/until.ts'
 import { hashKey } from '../../support/schema.ts'
 
@@ -18,7 +18,7 @@ describe('a worker that applies logs', () => {
     rig = await openApplyRig()
   })
   after(() => rig.close())
-  afterEach(() => rig.forgetJobs())
+  afterEach(() => rig.startAfresh())
 
   const replaced = (count: number): object[] =>
     Array.from({ length: count }, (_, index) =>
@@ -153,7 +153,7 @@ describe('a worker that applies logs', () => {
     await rig.admit(workspaceId, [feedbackBody('x')])
     const bringBack = rig.takePostgresAway()
     const applied = rig.apply([workspaceId])
-    await until('the lease is released', async () => (await rig.leaseOf(workspaceId)) === 'released')
+    await until('the lease is released', () => rig.hasReleased(workspaceId))
     bringBack()
     await applied
     assert.equal(Object.keys(await rig.statesOf(workspaceId)).length, 1)

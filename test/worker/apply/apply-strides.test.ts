@@ -126,4 +126,4 @@ type Given = Pick<Submission, 'operation' | 'idempotency'> & { body: unknown }
 
 /** Submissions of one workspace with consecutive numbers and validated bodies. */
 const submissionsOf = (workspaceId: string, firstNumber: number, given: readonly Given[]): Submission[] =>
-  given.map((one, at) => parsed({ workspaceId, submissionId: randomUUID(), number: firstNumber + at, ...one }))
+  given.map((members, at) => parsed({ workspaceId, submissionId: randomUUID(), number: firstNumber + at, ...members }))

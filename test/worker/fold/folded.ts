@@ -54,8 +54,8 @@ const rowsIn = (changes: Changes, table: keyof Tables): readonly Row[] => {
   switch (table) {
     case 'contact':
     case 'account':
-      return changes[table].map(({ columns, properties = {}, all_properties = properties, ...one }) => ({
-        ...one,
+      return changes[table].map(({ columns, properties = {}, all_properties = properties, ...row }) => ({
+        ...row,
         ...columns,
         properties: all_properties,
       }))
@@ -64,10 +64,10 @@ const rowsIn = (changes: Changes, table: keyof Tables): readonly Row[] => {
     case 'account_external_id':
       return changes.account_key
     case 'feedback':
-      return changes.feedback.map((one) => ({
-        ...one,
-        tags_generated: one.tags === undefined,
-        created_at: one.source_created_at ?? new Date(one.first_number / 1_000).toISOString(),
+      return changes.feedback.map((row) => ({
+        ...row,
+        tags_generated: row.tags === undefined,
+        created_at: row.source_created_at ?? new Date(row.first_number / 1_000).toISOString(),
       }))
     case 'feedback_category':
       return [...new Set(changes.feedback.flatMap(({ tags = [] }) => tags))].map((title) => ({ title }))

@@ -21,8 +21,10 @@ import { binariesIn, copyForAll, postgresBinaries } from '../../../../cli/start/
 import { startPostgres } from '../../../../cli/start/embedded/postgres-server.ts'
 import type { Sql } from '../../../../db/connection/postgres.ts'
 import { temporaryDirectory } from '../../../support/temporary-directory.ts'
+import { describeWhere, itWhere } from '../../../support/where.ts'
 
 const isRoot = process.getuid?.() === 0
+const NOT_ROOT = isRoot ? undefined : 'only root has other accounts'
 const ROOT = 0
 const UNPRIVILEGED = 65_534
 const INSUFFICIENT_PRIVILEGE = '42501'
@@ -48,9 +50,9 @@ describe('a user without a name', () => {
   const dataDir = mkdtempSync('/tmp/feedback-insights-nameless-')
   after(() => rmSync(dataDir, { recursive: true }))
 
-  it(
+  itWhere(
     'starts PostgreSQL, or gets a message with the remedy',
-    { skip: !canTry && 'only root can become a user without a name' },
+    canTry ? undefined : 'only root can become a user without a name',
     () => {
       chownSync(dataDir, NAMELESS, NAMELESS)
       const code = `
@@ -104,7 +106,7 @@ describe('the account of the embedded PostgreSQL, and the user of the printed co
     })
   })
 
-  it('runs programs below a private directory from a copy that every user can read', { skip: !isRoot }, () => {
+  itWhere('runs programs below a private directory from a copy that every user can read', NOT_ROOT, () => {
     const own = postgresBinaries()
     const root = join(private_, 'native')
     cpSync(own.root, root, { recursive: true, verbatimSymlinks: true })
@@ -126,12 +128,12 @@ describe('the account of the embedded PostgreSQL, and the user of the printed co
     assert.equal(isOrdinaryOutside('         0       1000          1\n         1     100000      65536\n'), false)
   })
 
-  it('makes no copy if it cannot write', { skip: !isRoot }, () => {
+  itWhere('makes no copy if it cannot write', NOT_ROOT, () => {
     assert.equal(copyForAll(postgresBinaries(), '/proc/nowhere'), undefined)
   })
 })
 
-describe('a data directory of another account', { skip: !isRoot }, () => {
+describeWhere('a data directory of another account', NOT_ROOT, () => {
   const dataDir = join(temporaryDirectory(), 'postgres')
 
   it('is taken over with its rows, from any user', async () => {

@@ -3,10 +3,11 @@ import { spawnSync } from 'node:child_process'
 import { cpSync, mkdirSync, readdirSync, symlinkSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import process from 'node:process'
-import { after, describe, it } from 'node:test'
+import { after, describe } from 'node:test'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import type { redisBinary } from '../../../../cli/start/embedded/redis-binary.ts'
 import { temporaryDirectory } from '../../../support/temporary-directory.ts'
+import { itWhere } from '../../../support/where.ts'
 
 type Module = { readonly redisBinary: typeof redisBinary }
 
@@ -23,9 +24,9 @@ describe('the search for a Redis server', () => {
   })
   const lacking = PROGRAMS.filter((program) => placeOf(program) === '')
 
-  it(
+  itWhere(
     'tries no further program after Ctrl-C, and leaves nothing behind',
-    { skip: lacking.length > 0 && `needs ${lacking.join()}` },
+    lacking.length === 0 ? undefined : `there is no ${lacking.join()}`,
     async () => {
       // A copy has a cache of its own, and this PATH has no Redis.
       const root = temporaryDirectory()
@@ -38,14 +39,14 @@ describe('the search for a Redis server', () => {
       const { redisBinary: search } = (await import(pathToFileURL(copy).href)) as Module
       process.env['PATH'] = programs
       const stop = new AbortController()
-      const said: string[] = []
+      const lines: string[] = []
       const say = (line: string): void => {
-        said.push(line)
+        lines.push(line)
         // The next program is running by then.
         setImmediate(() => stop.abort())
       }
       await assert.rejects(search(say, stop.signal), { name: 'AbortError' })
-      assert.deepEqual(said, ['Fetching redis-server from the package archive …'])
+      assert.deepEqual(lines, ['Fetching redis-server from the package archive …'])
       assert.deepEqual(readdirSync(join(root, 'node_modules/.cache')), [])
       await assert.rejects(
         search(() => {}, AbortSignal.abort()),

@@ -7,6 +7,7 @@ import { lockDataDir } from '../../../../cli/start/embedded/data-dir-lock.ts'
 import { keptTokens } from '../../../../cli/start/embedded/kept-secrets.ts'
 import { writeServiceFile } from '../../../../runtime/service-file.ts'
 import { temporaryDirectory } from '../../../support/temporary-directory.ts'
+import { itWhere } from '../../../support/where.ts'
 
 const UNPRIVILEGED = 65534
 const isRoot = process.getuid?.() === 0
@@ -30,7 +31,7 @@ describe('a DATA_DIR that another user prepared', () => {
     lockDataDir(dir).release()
   })
 
-  it('is refused when it belongs to that user', { skip: !isRoot && 'only root can give a directory away' }, () => {
+  itWhere('is refused when it belongs to that user', isRoot ? undefined : 'only root can give it away', () => {
     const dir = newDir('theirs')
     chownSync(dir, UNPRIVILEGED, UNPRIVILEGED)
     assert.throws(() => lockDataDir(dir), /belongs to another user.*Set DATA_DIR/)

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { after, beforeEach, describe, it } from 'node:test'
-import { findReceipt } from '../../../db/submissions/receipts.ts'
-import { findIdempotencyKeys } from '../../../db/submissions/idempotency-keys.ts'
-import { setAside } from '../../../db/submissions/dead.ts'
-import type { Submission } from '../../../contract/submission.ts'
-import { decidePurge } from '../../../db/purges/decide-purge.ts'
-import { carryOutPurge } from '../../../worker/carry-out-purge.ts'
-import { createPurgeRig, type PurgeRig } from '../../support/purge-rig.ts'
-import { asked, entered, openQueueRoom, takeSettings } from '../../support/queue-room.ts'
-import { hashKey, sharedSchema } from '../../support/schema.ts'
+import { findReceipt } from '../../db/submissions/receipts.ts'
+import { findIdempotencyKeys } from '../../db/submissions/idempotency-keys.ts'
+import { setAside } from '../../db/submissions/dead.ts'
+import type { Submission } from '../../contract/submission.ts'
+import { decidePurge } from '../../db/purges/decide-purge.ts'
+import { carryOutPurge } from '../../worker/carry-out-purge.ts'
+import { createPurgeRig, type PurgeRig } from '../support/purge-rig.ts'
+import { requestFor, entered, openQueueRoom, takeSettings } from '../support/queue-room.ts'
+import { hashKey, sharedSchema } from '../support/schema.ts'
 
 const schema = await sharedSchema()
 const CONVERSATION = {
@@ -39,7 +39,7 @@ describe('the job that removes the records of a purge', () => {
     const body = { description: 'x', contact: { email: 'ada@example.com' } }
     // The hash of a body has nine characters (queue/lua/functions/idempotency-record.lua).
     const request = { workspaceId, bodyText: JSON.stringify(body), idempotency: { key: 'fkey', body: 'body-hash' } }
-    const { submissionId, number } = entered(await room.admit(asked(request)))
+    const { submissionId, number } = entered(await room.admit(requestFor(request)))
     const submission = { submissionId, number, idempotency: request.idempotency }
     await rig.feedback(body, submission)
     const dead = rig.make('create_feedback', body, { number: number + 1 })
@@ -57,7 +57,11 @@ describe('the job that removes the records of a purge', () => {
     assert.equal(await entries(), 0)
     assert.deepEqual(await findIdempotencyKeys(schema.sql, [{ workspaceId, key: 'fkey' }]), [null])
     const again = await room.admit(
-      asked({ ...request, bodyText: '{"description":"another"}', idempotency: { key: 'fkey', body: 'otherhash' } }),
+      requestFor({
+        ...request,
+        bodyText: '{"description":"another"}',
+        idempotency: { key: 'fkey', body: 'otherhash' },
+      }),
     )
     assert.equal(again.outcome, 'admitted', 'the key is free in Redis')
   })
@@ -65,7 +69,7 @@ describe('the job that removes the records of a purge', () => {
   it('leaves submissions in the log that were accepted after the purge', async () => {
     await rig.feedback({ contact: { email: 'ada@example.com' } })
     const { purgeId, number } = await rig.decide({ email: 'ada@example.com' })
-    const later = entered(await room.admit(asked({ workspaceId })))
+    const later = entered(await room.admit(requestFor({ workspaceId })))
     assert.ok(later.number > number)
     await remove(purgeId)
     const waiting = await Array.fromAsync(room.log.readWaiting(workspaceId))

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, beforeEach, describe, it } from 'node:test'
-import type { Submission } from '../../../contract/submission.ts'
-import { beginDeletion } from '../../../db/workspaces/delete-workspace.ts'
-import { markReplayed, setAside } from '../../../db/submissions/dead.ts'
-import { expireTombstones, readChanges } from '../../../db/reads/changes.ts'
-import { createWorkspace } from '../../../db/workspaces/workspaces.ts'
-import { workspaceKeys } from '../../../queue/keys.ts'
+import type { Submission } from '../../contract/submission.ts'
+import { beginDeletion } from '../../db/workspaces/delete-workspace.ts'
+import { markReplayed, setAside } from '../../db/submissions/dead.ts'
+import { expireTombstones, readChanges } from '../../db/reads/changes.ts'
+import { createWorkspace } from '../../db/workspaces/workspaces.ts'
+import { workspaceKeys } from '../../queue/keys.ts'
 import {
   finishReplays,
   forgetDeletedWorkspaces,
@@ -14,11 +14,11 @@ import {
   resumePurges,
   startMaintenance,
   sweepAllLogs,
-} from '../../../worker/maintenance.ts'
-import { feedbackBody } from '../../support/below-the-ingress.ts'
-import { asked, entered, openQueueRoom } from '../../support/queue-room.ts'
-import { freshSchema, hashKey, type TestSchema } from '../../support/schema.ts'
-import { until } from '../../support/until.ts'
+} from '../../worker/maintenance.ts'
+import { feedbackBody } from '../support/inject.ts'
+import { requestFor, entered, openQueueRoom } from '../support/queue-room.ts'
+import { freshSchema, hashKey, type TestSchema } from '../support/schema.ts'
+import { until } from '../support/until.ts'
 
 const SECOND = 1_000_000
 const TAKE = { leaseMs: 60_000, submissions: 10, bytes: 1e6, takesDeep: true, redoMs: 60_000 }
@@ -79,7 +79,8 @@ describe('maintenance', () => {
   })
 
   const admit = async (description = 'x', id = workspaceId): Promise<number> =>
-    entered(await room.admit(asked({ workspaceId: id, bodyText: JSON.stringify(feedbackBody(description)) }))).number
+    entered(await room.admit(requestFor({ workspaceId: id, bodyText: JSON.stringify(feedbackBody(description)) })))
+      .number
   /** Moves the admission of waiting submissions back by this time. */
   const age = async (microseconds: number): Promise<void> => {
     const { state } = workspaceKeys(room.prefix, workspaceId)

@@ -8,7 +8,7 @@ import { idBaseOf, itemText, letterOf, submissionIdIn } from '../../queue/log/lo
 import type { Service } from './service.ts'
 import { until } from './until.ts'
 
-export type Injected = { submissionId: string; number: number }
+type Injected = { submissionId: string; number: number }
 type Place = Pick<Service, 'redis' | 'redisPrefix' | 'workspaceId'>
 type Injection = { operation?: Operation; body: object; agoMs?: number }
 

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, describe, it } from 'node:test'
-import { workspaceKeys } from '../../queue/keys.ts'
-import { sweepLogs } from '../../queue/log/sweep.ts'
-import type { Taken, TakeRequest, TakeSettings } from '../../queue/log/log.ts'
-import { asked, openQueueRoom, takeSettings } from '../support/queue-room.ts'
+import { workspaceKeys } from '../../../queue/keys.ts'
+import { sweepLogs } from '../../../queue/log/sweep.ts'
+import type { Taken, TakeRequest, TakeSettings } from '../../../queue/log/log.ts'
+import { requestFor, openQueueRoom, takeSettings } from '../../support/queue-room.ts'
 
 const HOUR_MS = 3_600_000
 
@@ -13,7 +13,7 @@ describe('the lease of a log', () => {
   after(() => room.close())
 
   const admit = async (workspaceId: string, count = 1): Promise<void> => {
-    await Promise.all(Array.from({ length: count }, () => room.admit(asked({ workspaceId }))))
+    await Promise.all(Array.from({ length: count }, () => room.admit(requestFor({ workspaceId }))))
   }
   const logWith = async (count: number): Promise<string> => {
     const workspaceId = randomUUID()
@@ -140,7 +140,7 @@ describe('the lease of a log', () => {
     assert.equal(await outcomeOf(short, 'a', { settings, bound: 15 }), 'deep')
     assert.equal(await outcomeOf(short, 'a', { settings, bound: 16 }), 'taken')
     const large = randomUUID()
-    await room.admit(asked({ workspaceId: large, bodyText: JSON.stringify({ description: 'x'.repeat(300_000) }) }))
+    await room.admit(requestFor({ workspaceId: large, bodyText: JSON.stringify({ description: 'x'.repeat(300_000) }) }))
     assert.equal(await outcomeOf(large, 'a', { settings }), 'deep')
   })
 
@@ -156,7 +156,7 @@ describe('the lease of a log', () => {
         await logWith(251),
       ]
       await take(isTaken, 'a')
-      await room.applyAll(isDone)
+      await room.noteAllApplied(isDone)
       const all = [waits, isTaken, isDone, isDeep, randomUUID()]
       assert.deepEqual((await sweep(all)).toWake, [
         { workspaceId: waits, isDeep: false },
@@ -170,7 +170,7 @@ describe('the lease of a log', () => {
     it('is found at once when its oldest number is ahead of the clock', async () => {
       const workspaceId = randomUUID()
       const floor = (Date.now() + HOUR_MS) * 1_000
-      await room.admitAbove(async () => floor)(asked({ workspaceId }))
+      await room.admitAbove(async () => floor)(requestFor({ workspaceId }))
       assert.equal((await sweep([workspaceId], { waitedMs: HOUR_MS })).toWake.length, 1)
     })
 
