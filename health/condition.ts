@@ -2,7 +2,7 @@ import type { RedisClient } from '../queue/redis/connect-redis.ts'
 import { answerSeconds } from '../db/connection/answer-time.ts'
 import { type Ledger, ledgersOf, type LogTotals } from '../contract/ledger.ts'
 import { readSettledTotals } from '../db/submissions/position.ts'
-import type { Workspace } from '../db/workspaces/workspaces.ts'
+import type { ListKnownWorkspaces, Workspace } from '../db/workspaces/workspaces.ts'
 import { readLogTotals } from '../queue/log/log-totals.ts'
 import type { JobQueue } from '../queue/jobs/job-queues.ts'
 import type { Sql } from '../db/connection/postgres.ts'
@@ -14,7 +14,6 @@ import { type RedisCondition, redisCondition } from '../queue/redis/redis-condit
 import { type WorkspaceLoad, workspaceLoads } from '../queue/jobs/workspace-loads.ts'
 import { countSilent } from '../queue/jobs/silent-workers.ts'
 import { withinTime } from '../runtime/within-time.ts'
-import type { ListKnownWorkspaces } from '../db/workspaces/workspaces.ts'
 
 /**
  * The state of the installation at one moment. A member that could not be read is missing: its

@@ -13,7 +13,7 @@ export type Judged = {
   pressure: 'redis-memory' | 'backlog' | undefined
 }
 
-/** A shorter state passes by itself and is no finding. */
+/** A state that holds in fewer points passes by itself, and is no finding. */
 export const POINTS_TO_LAST = 3
 
 export const when = <const Found>(applies: boolean, finding: Found): Found[] => (applies ? [finding] : [])

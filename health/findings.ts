@@ -3,7 +3,10 @@ import { above, count, type Finding, type Judged, lasts, POINTS_TO_LAST, when } 
 import type { Point } from './point.ts'
 import { judgeWork } from './work-findings.ts'
 
-/** Share of MAX_BYTES_IN_HAND. A single workspace is refused before it has half of these bytes. */
+/**
+ * Share of MAX_BYTES_IN_HAND. It is below one half, from which on the API refuses more bodies of a
+ * single workspace.
+ */
 const BODIES_SHARE_TO_SEE = 0.4
 const MEMORY_SHARE_TO_SEE = 0.6
 const SLOW_ANSWER_SECONDS = 1

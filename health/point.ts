@@ -131,14 +131,17 @@ const highest = (values: readonly (number | null | undefined)[]): number | null 
   return known.length === 0 ? null : Math.max(...known)
 }
 
-/** Null without an earlier report to compare with. */
+/** A rate is null without an earlier condition to compare with. */
 type Rates = {
   acceptedPerSecond: number | null
   refusedPerSecond: number | null
   storedPerSecond: number | null
   taggedPerSecond: number | null
   failedPerSecond: number | null
-  /** 95 % of the submissions that were applied since the previous point took at most this long. */
+  /**
+   * 95 % of the submissions that were applied since the previous point took at most this long. Null
+   * if none were applied.
+   */
   storageSeconds: number | null
   /** Submissions that were refused because an API process had too many bytes of bodies in hand. */
   refusedForBytesPerSecond: number | null

@@ -5,7 +5,7 @@ import type { Point } from './point.ts'
 const OLD_SECONDS = 60
 const STUCK_SECONDS = 600
 /** Some work takes this long without a fault. */
-const STILL_SECONDS = 10
+const LONG_WORK_SECONDS = 10
 const MS_PER_SECOND = 1_000
 /** The figures of a point may be this much newer than its time. */
 const CLOCK_SECONDS = 0.1
@@ -58,7 +58,7 @@ const growsOlder = (points: readonly Point[]): boolean => {
   const lately = points.slice(-POINTS_TO_LAST)
   return (
     lately.length === POINTS_TO_LAST &&
-    above(lately.at(-1)!.oldestSeconds, STILL_SECONDS) &&
+    above(lately.at(-1)!.oldestSeconds, LONG_WORK_SECONDS) &&
     lately.every(({ oldestSeconds, workers, postgresUp, purgesUnderWay, at }, place) => {
       const before = lately[place - 1]
       const passed = before ? (at - before.at) / MS_PER_SECOND : 0

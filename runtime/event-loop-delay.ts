@@ -1,7 +1,7 @@
 import type { ProcessMetrics } from './metrics.ts'
 
 /** How late timers ran, in seconds. */
-export type LoopDelay = { median: number; p99: number; max: number }
+type LoopDelay = { median: number; p99: number; max: number }
 export type LoopDelayWatch = { current: () => LoopDelay; stop: () => void }
 
 const LOOK_EVERY_MS = 50

@@ -23,7 +23,10 @@ export const writtenNumber = (value: unknown): string | undefined => {
 
 const DECIMAL = /^([+-]?)0*(\d*)(?:\.(\d*))?$/
 
-/** A number in decimal digits, as written; undefined for any other text. */
+/**
+ * A number in decimal notation, with all its digits, but without a plus sign and leading zeros.
+ * Undefined for any other text.
+ */
 export const decimalNumber = (text: string): number | WrittenNumber | undefined => {
   const [, sign, whole = '', fraction = ''] = /\d/.test(text) ? (DECIMAL.exec(text) ?? []) : []
   if (sign === undefined) return undefined

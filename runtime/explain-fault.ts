@@ -75,7 +75,7 @@ const OF_REDIS: readonly Meaning[] = [
 
 export const explainPostgres = (error: unknown): Explained =>
   explain(error, POSTGRES, OF_POSTGRES) ??
-  (isOf(error, 'PostgresError')
+  (error instanceof Error && error.name === 'PostgresError'
     ? { what: `Postgres failed with ${describeFault(error)}.`, remedy: 'Look in its log.' }
     : unexplained(error))
 
@@ -91,8 +91,6 @@ const unexplained = (error: unknown): Explained => ({
   remedy: 'Check the logs of Postgres and Redis.',
 })
 
-const isOf = (error: unknown, name: string): boolean => error instanceof Error && error.name === name
-
 const explain = (error: unknown, { name, setting }: Server, own: readonly Meaning[]): Explained | undefined => {
   const code = codeOf(error) ?? ''
   const ofConnection = isOfFile(error) ? undefined : OF_CONNECTIONS.find(([codes]) => codes.test(code))
@@ -100,7 +98,7 @@ const explain = (error: unknown, { name, setting }: Server, own: readonly Meanin
   if (meaning === undefined) return undefined
   const [, what, remedy] = meaning
   const how = meaning === ofConnection ? 'cannot be reached' : 'refuses'
-  return { what: `${name} ${how}: ${what} (${describeFault(error)}).`, remedy: remedy.replace('SETTING', setting) }
+  return { what: `${name} ${how}: ${what} (${describeFault(error)}).`, remedy: remedy.replaceAll('SETTING', setting) }
 }
 
 /** A missing file has the same code as a missing socket. */

@@ -22,8 +22,9 @@ export class FairSemaphore {
   readonly #waiting = new Map<string, Waiter[]>()
 
   /**
-   * `rest`: after work of `tryRun`, its permits stay held this many times as long as it took, if
-   * more work of the workspace waits. So a workspace that always asks leaves time for others.
+   * `rest`: if more work of the workspace waits when work of `tryRun` ends, the permits stay held
+   * for the duration of the work times `rest`. So a workspace that always asks leaves time for
+   * others.
    */
   constructor(total: number, mostOfWorkspace = Infinity, rest = 0) {
     this.#total = total
@@ -47,7 +48,8 @@ export class FairSemaphore {
 
   /**
    * Runs the work if it gets its permits within `patienceMs`. Otherwise it returns undefined, and
-   * does so at once if the workspace already waits for a quarter of all permits.
+   * does so at once if the demands of the workspace that wait, with this one, are for more than a
+   * quarter of all permits.
    */
   async tryRun<T>(demand: Demand, work: () => Promise<T>, patienceMs: number): Promise<T | undefined> {
     if (!(await this.#acquire(demand, patienceMs))) return undefined

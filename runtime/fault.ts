@@ -27,10 +27,10 @@ const UNAVAILABLE_CODES = [
 const SQLSTATE_LENGTH = 5
 
 /** True if a retry cannot help: the data or the statement is wrong, not the server. */
-export const isPermanentFault = (error: unknown): boolean => isOf(error, PERMANENT_CLASSES, PERMANENT_CODES)
+export const isPermanentFault = (error: unknown): boolean => hasCode(error, PERMANENT_CLASSES, PERMANENT_CODES)
 
 /** True if Postgres is away or has run out of a resource. A retry helps once that is over. */
-export const isUnavailable = (error: unknown): boolean => isOf(error, UNAVAILABLE_CLASSES, UNAVAILABLE_CODES)
+export const isUnavailable = (error: unknown): boolean => hasCode(error, UNAVAILABLE_CLASSES, UNAVAILABLE_CODES)
 
 /**
  * The part of a fault that may be logged or stored: its kind and code. Its message can quote a
@@ -42,7 +42,7 @@ export const describeFault = (error: unknown): string => {
   return code === undefined ? name : `${name} ${code}`
 }
 
-const isOf = (error: unknown, classes: readonly string[], codes: readonly string[]): boolean => {
+const hasCode = (error: unknown, classes: readonly string[], codes: readonly string[]): boolean => {
   const code = codeOf(error)
   if (code === undefined) return false
   return codes.includes(code) || (code.length === SQLSTATE_LENGTH && classes.includes(code.slice(0, 2)))

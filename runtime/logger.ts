@@ -1,5 +1,5 @@
 export const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const
-export type LogLevel = (typeof LOG_LEVELS)[number]
+type LogLevel = (typeof LOG_LEVELS)[number]
 
 /**
  * Logs an event with fields: ids, counts, durations, kinds of fault. The event has a name in

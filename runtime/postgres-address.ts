@@ -77,12 +77,12 @@ const NAME = /^[A-Za-z_]+$/
 const FORM =
   'a URL such as postgres://user:password@host:5432/database, with percent signs for the characters : / ? # @ % of a password'
 const SEVERAL = `?${ATTRIBUTE}=read-write behind several hosts`
+const SESSIONS = [...SERVERS_THAT_TAKE_WRITES, ...SESSIONS_OF_ONE, 'any']
 
 /**
  * Reads `postgres://user:password@host:port,host:port/database?target_session_attrs=read-write`,
- * with the rules of libpq; `primary` means the same. Several servers need `target_session_attrs`,
- * one server does not. A returned text says what was expected instead, and never contains the
- * value.
+ * with the rules of libpq; `primary` means the same as `read-write`. Several servers need one of
+ * the two. A returned text says what was expected instead, and never contains the value.
  */
 export const readPostgresUrl = (text: string): PostgresAddress | string => {
   const { scheme, login, hosts = '', path = '', query = '' } = PARTS.exec(text.trim())?.groups ?? {}
@@ -139,7 +139,7 @@ const readParameters = (given: URLSearchParams): Parameters | string => {
       kept.set('sslmode', mode)
     } else if (name === 'sslrootcert' && value === 'system') kept.set('sslmode', 'verify-full')
     else if (name === ATTRIBUTE) {
-      if (![...SERVERS_THAT_TAKE_WRITES, ...SESSIONS_OF_ONE, 'any'].includes(value)) return SEVERAL
+      if (!SESSIONS.includes(value)) return `${ATTRIBUTE} as one of ${SESSIONS.join(', ')}`
       asked = value
       if (SESSIONS_OF_ONE.includes(value)) kept.set(name, value)
     } else if (FOR_THE_DRIVER.has(name)) kept.set(name, value)

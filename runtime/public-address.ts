@@ -2,10 +2,10 @@ import { lookup, type LookupAddress, type LookupAllOptions } from 'node:dns'
 import { BlockList, isIP, type LookupFunction } from 'node:net'
 
 /**
- * Addresses outside the public internet (RFC 6890 and its registries): private, loopback,
- * link-local, shared, multicast, reserved, and IPv6 addresses that lead to IPv4.
+ * IPv4 addresses outside the public internet (RFC 6890 and its registries): private, loopback,
+ * link-local, shared, multicast and reserved.
  */
-const NOT_PUBLIC = new BlockList()
+const NOT_PUBLIC_IPV4 = new BlockList()
 for (const [network, bits] of [
   ['0.0.0.0', 8],
   ['10.0.0.0', 8],
@@ -23,10 +23,11 @@ for (const [network, bits] of [
   ['224.0.0.0', 4],
   ['240.0.0.0', 4],
 ] as const)
-  NOT_PUBLIC.addSubnet(network, bits, 'ipv4')
+  NOT_PUBLIC_IPV4.addSubnet(network, bits, 'ipv4')
 
 /**
- * Global unicast addresses of IPv6, except the ranges for documentation, tunnels and tests below.
+ * Global unicast addresses, except the ranges below: documentation, tests, and tunnels, which lead
+ * to IPv4 addresses.
  */
 const PUBLIC_IPV6 = new BlockList()
 PUBLIC_IPV6.addSubnet('2000::', 3, 'ipv6')
@@ -40,7 +41,7 @@ for (const [network, bits] of [
   NOT_PUBLIC_IPV6.addSubnet(network, bits, 'ipv6')
 
 export const isPublicAddress = (address: string): boolean => {
-  if (isIP(address) === 4) return !NOT_PUBLIC.check(address, 'ipv4')
+  if (isIP(address) === 4) return !NOT_PUBLIC_IPV4.check(address, 'ipv4')
   if (isIP(address) !== 6) return false
   return PUBLIC_IPV6.check(address, 'ipv6') && !NOT_PUBLIC_IPV6.check(address, 'ipv6')
 }

@@ -1,7 +1,8 @@
 type Host = { host: string; port: number }
 
 /**
- * The login to the servers and to the sentinels. Sentinels have a password of their own or none.
+ * The login to the servers and to the sentinels, and whether connections use TLS. Sentinels have a
+ * password of their own or none.
  */
 export type RedisAccess = { username?: string; password?: string; sentinelPassword?: string; isEncrypted: boolean }
 

@@ -7,7 +7,7 @@ export const DEFAULT_DATA_DIR = '.data'
  * How to reach a service that `npm start` runs. The file is in the DATA_DIR of the service, and
  * only its owner can read it.
  */
-export type ServiceFile = {
+type ServiceFile = {
   url: string
   databaseUrl: string
   databaseSchema: string | undefined

@@ -36,11 +36,10 @@ const bootstrapToken = setting(
   v.optional(v.pipe(v.string(), v.check(isPlausibleToken))),
   '16 to 200 visible ASCII characters; if it begins with fbi_, a whole token that this service made',
 )
-const serverUrl = (...protocols: readonly string[]) =>
-  v.pipe(
-    v.string(),
-    v.check((value) => URL.canParse(value) && protocols.includes(new URL(value).protocol)),
-  )
+const httpUrl = v.pipe(
+  v.string(),
+  v.check((value) => URL.canParse(value) && ['http:', 'https:'].includes(new URL(value).protocol)),
+)
 
 const refusalIn = (read: PostgresAddress | string): string | undefined => (typeof read === 'string' ? read : undefined)
 
@@ -134,7 +133,7 @@ export const SETTINGS = {
     'names of hosts or addresses in lower case, without a port, separated by commas',
   ),
   OTEL_EXPORTER_OTLP_ENDPOINT: setting(
-    v.optional(serverUrl('http:', 'https:')),
+    v.optional(httpUrl),
     'the URL of an OpenTelemetry collector such as http://collector:4318, without /v1/traces',
   ),
 } as const
@@ -152,10 +151,7 @@ export class BadSettings extends Error {
   override readonly name = 'BadSettings'
 }
 
-/**
- * Settings that can also come from a file. A variable of the same name with `_FILE` behind it names
- * the file.
- */
+/** Settings that can also come from a file. The variable with `_FILE` after the name has its path. */
 const SECRETS = [
   'DATABASE_URL',
   'READS_DATABASE_URL',
@@ -198,7 +194,7 @@ export const withSecretFiles = (environment: Environment): Environment => {
 /**
  * Reads the named variables of an environment into a readonly object, secrets also from files.
  *
- * @throws BadSettings with every problem at once.
+ * @throws BadSettings with every bad value at once, or when a file cannot be read.
  */
 export const readSettings = <const Names extends readonly SettingName[]>(
   names: Names,

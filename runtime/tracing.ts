@@ -5,7 +5,7 @@ import type { QueueName } from '../contract/jobs.ts'
  * All attributes of a span: kinds, counts and the service's own ids. No attribute has submitted
  * content. The names are those of OpenTelemetry where it has one.
  */
-export type SpanAttributes = {
+type SpanAttributes = {
   'http.request.method'?: string
   'http.route'?: string
   'http.response.status_code'?: number

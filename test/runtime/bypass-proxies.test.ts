@@ -8,6 +8,7 @@ import process from 'node:process'
 import { after, before, describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { bypassProxies } from '../../runtime/bypass-proxies.ts'
 import { DEAD_PROXY } from '../support/service-process.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
@@ -59,4 +60,11 @@ describe('with a proxy in the environment, a request to this machine', () => {
       console.log(JSON.stringify(await Promise.all(${JSON.stringify([...HOSTS, 'corp2.example'])}.map(ask))))`
     assert.deepEqual(await printed('Bun', code), [...HOSTS.map(() => ({ isHere: true })), null])
   })
+})
+
+// Deno ignores no_proxy if NO_PROXY is set, and Bun the reverse.
+it('hosts in one of the variables NO_PROXY and no_proxy get into both', () => {
+  const environment: Record<string, string | undefined> = { no_proxy: 'corp.example' }
+  bypassProxies(environment, 'far.example')
+  for (const name of ['NO_PROXY', 'no_proxy']) assert.match(environment[name] ?? '', /^corp\.example,.*,far\.example$/)
 })

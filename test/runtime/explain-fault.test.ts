@@ -19,7 +19,10 @@ const OF_POSTGRES: readonly [Error, RegExp][] = [
   [fault('UNABLE_TO_GET_ISSUER_CERT_LOCALLY'), /NODE_EXTRA_CA_CERTS/],
   [fault('CERT_HAS_EXPIRED'), /its certificate has expired/],
   [fault('ERR_TLS_CERT_ALTNAME_INVALID'), /its certificate has another name than the host/],
-  [fault('ERR_SSL_WRONG_VERSION_NUMBER'), /it does not speak TLS at this port/],
+  [
+    fault('ERR_SSL_WRONG_VERSION_NUMBER'),
+    /it does not speak TLS at this port .*port in DATABASE_URL, or remove TLS from DATABASE_URL\.$/,
+  ],
   [fault('ECONNRESET'), /it ended the connection/],
   [fault('ENOENT', 'Error', { syscall: 'connect' }), /its socket is not there/],
   [fault('ENOENT', 'Error', { syscall: 'open' }), /^This failed with Error ENOENT/],
