@@ -1,6 +1,6 @@
 /** The addresses of this machine, in the forms that Bun and Deno know in NO_PROXY. */
 const OWN_ADDRESSES = ['127.0.0.0/8', '::1', '0.0.0.0', 'localhost', '.localhost']
-/** If both are set, Bun reads only no_proxy and Deno only NO_PROXY. So each gets the hosts of both. */
+/** If both are set, Bun reads only no_proxy, and Deno only NO_PROXY. */
 const NAMES = ['NO_PROXY', 'no_proxy']
 
 /**

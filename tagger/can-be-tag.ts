@@ -4,13 +4,13 @@ import { singular } from './word-endings.ts'
 
 const WITH_ARTICLES = new Set(['en', 'es', 'fr', 'de', 'pt', 'it', 'nl', 'ar'])
 
-/** Whether a phrase looks like a noun and its modifiers. The score says how likely that is. */
+/** Whether a phrase looks like a noun with its modifiers. The score says how good a tag it is. */
 export const canBeTag = (reading: Reading, { start, end }: Span, isDetermined: boolean): boolean => {
   const { traits, lexicon } = reading
   if (lexicon === UNKNOWN) return false
-  const first = isHeadFirst(lexicon)
-  const head = traits[first ? start : end - 1]
-  if (head === undefined || !canBeHead(reading, { head, at: first ? start : end - 1 }, isDetermined)) return false
+  const headAt = isHeadFirst(lexicon) ? start : end - 1
+  const head = traits[headAt]
+  if (head === undefined || !canBeHead(reading, { head, at: headAt }, isDetermined)) return false
   for (let at = start; at < end; at++) {
     const part = traits[at]
     if (part === undefined || part === head) continue
@@ -39,10 +39,7 @@ const hasVerb = (reading: Reading, { start, end }: Span): boolean => {
   return isGerund && traits[start - 1] === undefined
 }
 
-/**
- * A form in -s of a word that a dictionary lists as a noun, but that is in no list of topics of
- * feedback.
- */
+/** Whether a word in no list of topics of feedback ends in the -s of a verb or a plural. */
 const isVerbForm = (part: WordTraits | undefined, word: string): boolean =>
   part !== undefined && !part.isListed && word.endsWith('s') && singular(word) !== word
 
@@ -61,7 +58,7 @@ export const isDoubtful = (reading: Reading, { start, end }: Span, isDetermined:
   return (head.isGiven && end - start === 1) || (head.group < 0 && !isDetermined)
 }
 
-/** Whether a word is unknown and before a noun: the tolvane invoice. */
+/** Whether a word before the noun is unknown: the tolvane invoice. */
 const isStranger = (part: WordTraits | undefined): boolean => {
   if (part === undefined || part.isListed || part.isModifier || part.isJoiner) return false
   return part.group < 0 && !part.isOther
@@ -78,7 +75,6 @@ const canBeHead = ({ lexicon, tokens }: Reading, { head, at }: Head, isDetermine
   if (head.isListed || head.group >= 0) return true
   const token = tokens[at]
   if (lexicon.language === 'de') return token?.kind === 'word' && token.isCapitalised
-  if (token?.kind === 'segment') return false
   return token?.kind === 'word' && token.text.length >= 4
 }
 
@@ -89,8 +85,9 @@ const canBePart = (lexicon: Lexicon, part: WordTraits): boolean => {
 }
 
 /**
- * In a language without a list that separates nouns from adjectives, at least one of the words has
- * to be a known noun.
+ * Whether several words can be a phrase. Only English has a list that separates nouns from
+ * adjectives. In German all words must be capitalised, and in scripts without spaces all must be
+ * known nouns; in any other language at least one must be.
  */
 const isPhrase = ({ traits, tokens, lexicon }: Reading, { start, end }: Span): boolean => {
   if (lexicon.language === 'en') return true

@@ -10,11 +10,9 @@ export type Candidate = {
   readonly traits: readonly WordTraits[]
   /** The key of each single word. */
   readonly stems: readonly string[]
-  /**
-   * The index of the first occurrence among the tokens; `position`: in the text, from 0 to nearly
-   * 1.
-   */
+  /** The index of the first occurrence among the tokens. */
   readonly at: number
+  /** The place of the first occurrence in the text, from 0 to nearly 1. */
   readonly position: number
   /** Whether the phrase may become a tag without an example from people. */
   isOpen: boolean
@@ -30,25 +28,31 @@ export type Candidate = {
   verbal: number
   /** Occurrences outside longer phrases. */
   free: number
-  /** Occurrences after praise or blame. */
+  /**
+   * Occurrences after a filler or another word that is no noun. Most are praise or blame: the great
+   * screen.
+   */
   praised: number
   /** Occurrences before `is`. */
   described: number
-  /** Occurrences after a preposition. */
+  /** Occurrences after a function word that expects no noun or verb, mostly a preposition. */
   related: number
   /** Occurrences in a request: please add a nice dark mode. */
   requested: number
   /** Occurrences as the first words of a clause, without a determiner: battery died. */
   starting: number
-  /** Occurrences of an event together with its object: the card was declined, exports to CSV. */
+  /**
+   * Occurrences of an event with its object or subject, or with the whole product as its subject:
+   * exports to CSV, the card was declined, the app crashes.
+   */
   joined: number
   /** Occurrences as a verb: logging in. */
   events: number
   /** Occurrences near a word of praise or blame in the same clause. */
   opinionated: number
   /**
-   * Occurrences as the first words of a clause, with or without a determiner: the battery died. Most
-   * are the subject of the clause.
+   * Occurrences as the first words of a clause, with or without a determiner: the battery died.
+   * Most are the subject of the clause.
    */
   leading: number
   /**
@@ -64,13 +68,13 @@ export type Candidate = {
   aside: number
   /** Occurrences after a preposition of place. */
   located: number
-  /** Whether a dictionary lists the phrase as a compound. */
+  /** Whether a list or the dictionary has the phrase as a compound. */
   readonly isCompound: boolean
-  /** Whether the phrase is in the list of frequent topics of feedback: time zone. */
+  /** Whether the phrase is in the English list of frequent topics of feedback: time zone. */
   readonly isNamed: boolean
   /**
-   * Whether the words have another order in the text: `quality of the picture` for `picture
-   * quality`.
+   * Whether the words have another order in the text, and none is an event: `quality of the
+   * picture` for `picture quality`.
    */
-  isInverted: boolean
+  readonly isInverted: boolean
 }

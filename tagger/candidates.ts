@@ -8,7 +8,7 @@ import type { Lexicon, WordTraits } from './lexicon.ts'
 import { isEdge, type Reading, type Span, wordAt } from './reading.ts'
 import { singular } from './word-endings.ts'
 
-export const MAX_WORDS = 3
+const MAX_WORDS = 3
 /** A shorter text counts as having this length, so that hardly any word in it is late. */
 const SHORT_TEXT_TOKENS = 60
 /** The greatest distance in words from the word of a request to the phrase. */
@@ -135,8 +135,8 @@ const wordsOf = (reading: Reading, order: readonly number[]): { traits: WordTrai
 }
 
 /**
- * Whether the short list of the language has the phrase (`named`), or in English the dictionary
- * (`listed`).
+ * In English, the short list has `named` phrases and the dictionary `listed` ones. The short list
+ * of any other language has `listed` phrases.
  */
 const findCompound = ({ language, compounds }: Lexicon, words: readonly string[]): 'named' | 'listed' | undefined => {
   if (words.length < 2) return undefined

@@ -32,7 +32,7 @@ export const choose = (
   { memory, thresholds = weights.thresholds }: { memory: Memory | undefined; thresholds?: Thresholds },
 ): string[] => {
   const many = mix(trust.workspace, thresholds.manyPeople, thresholds.many)
-  const alone = mix(trust.text, thresholds.onePeople, thresholds.one)
+  const alone = mix(trust.alone, thresholds.onePeople, thresholds.one)
   const chosen: { candidate: Candidate; tag: string }[] = []
   const add = (candidate: Candidate): void => {
     if (chosen.some((other) => isInside(candidate, other.candidate))) return
@@ -49,9 +49,9 @@ export const choose = (
 const mix = (share: number, a: number, b: number): number => share * a + (1 - share) * b
 
 /**
- * The workspace's spelling of the tag, else the label. Languages share stems, so the tagger's own
- * titles count only for words without a label in this language. None if the singular in the label
- * is a noise word.
+ * The workspace's spelling of the tag, else the label. Languages share stems, so titles that the
+ * tagger made count only if the label is no listed noun of this language. Undefined if the label, a
+ * singular, is a function word or a filler.
  */
 const titleOf = (candidate: Candidate, { lexicon }: Reading, memory: Memory | undefined): string | undefined => {
   const label = labelOf(candidate, lexicon)
@@ -83,7 +83,7 @@ const MAX_TAG_CHARACTERS = 48
  * The last check of a tag, independent of all earlier steps. A tag must not look like an address, a
  * number or an identifier, even if people gave it to another text.
  */
-export const isPresentable = (tag: string): boolean => {
+const isPresentable = (tag: string): boolean => {
   if (tag.length === 0 || tag.length > MAX_TAG_CHARACTERS) return false
   if (/[@:\\/_<>&\n]|\p{Nd}.*\p{Nd}/u.test(tag)) return false
   return tokenize(tag).every(({ kind }) => kind === 'word' || kind === 'segment')

@@ -4,8 +4,8 @@ import { MAX_TEXT_CHARACTERS } from './tokens.ts'
 /** An automatic reply shows in its subject or its first sentences. */
 const READ_CHARACTERS = 400
 /**
- * A text after a closing is a signature up to this length. A longer one goes on, as after a quoted
- * mail.
+ * A text of up to this length after a closing is a signature. A longer text is content, as after a
+ * quoted mail.
  */
 const MAX_SIGNATURE_CHARACTERS = 600
 
@@ -47,7 +47,7 @@ const withoutSignature = (text: string): string => {
 }
 
 /**
- * Matches any of the phrases at the start of a sentence or clause. It reads no further spaces, so
+ * Matches any of the phrases at the start of a sentence or clause, after at most three spaces, so
  * that the time stays linear.
  */
 const startPattern = (phrases: readonly string[]): RegExp => {
@@ -55,7 +55,7 @@ const startPattern = (phrases: readonly string[]): RegExp => {
   return new RegExp(String.raw`(?:^|[\n.!?,;。！？，、])\s{0,3}(?:${patterns.join('|')})(?![a-zà-ÿ])`, 'giu')
 }
 
-/** The words alone, in scripts with spaces. */
+/** Whole words only, in the scripts with spaces that `smallTalk` has. */
 const SMALL_TALK = new RegExp(
   String.raw`(?<!\p{Script=Latin}|\p{Script=Cyrillic})(?:${noise.smallTalk.join('|')})(?!\p{Script=Latin}|\p{Script=Cyrillic})`,
   'iu',

@@ -63,7 +63,7 @@ export const findLoneEvent = (reading: Reading, start: number): Rearranged | und
  */
 export const findAction = (reading: Reading, start: number): Rearranged | undefined => {
   const token = reading.tokens[start]
-  if (token?.kind !== 'word' || token.isEvent !== true || FAILURES_OR_NONE.has(token.text)) return undefined
+  if (token?.kind !== 'word' || token.isEvent !== true || NO_ACTIONS.has(token.text)) return undefined
   const object = reading.traits[start + 1]?.isDeterminer === true ? start + 2 : start + 1
   let end = object
   while (end < object + 2 && isObject(reading, end)) end++
@@ -71,7 +71,8 @@ export const findAction = (reading: Reading, start: number): Rearranged | undefi
   return { order: [...range(object, end), start], end, isEvent: true }
 }
 
-const FAILURES_OR_NONE = new Set([...FAILURES, 'payment', 'charge', 'login', 'sign-up', 'sign-in', 'logout', 'lock-up'])
+/** Events whose verb takes no object, or one that tells nothing. */
+const NO_ACTIONS = new Set([...FAILURES, 'payment', 'charge', 'login', 'sign-up', 'sign-in', 'logout'])
 
 const isObject = ({ traits }: Reading, at: number): boolean => {
   const part = traits[at]

@@ -71,18 +71,18 @@ const FIRST_TOKENS = 10
 const HALF_BELIEVED_TEXTS = 15
 
 /** The context of a candidate: its text and the memory of its workspace. */
-type Setting = { readonly reading: Reading; readonly memory: Memory | undefined }
+type Context = { readonly reading: Reading; readonly memory: Memory | undefined }
 
 /**
  * Writes the values of FEATURES for one candidate into `values`. The caller reuses the array, since
  * this runs very often.
  */
-export const measure = (candidate: Candidate, setting: Setting, values: number[]): void => {
+export const measure = (candidate: Candidate, context: Context, values: number[]): void => {
   values.length = 0
   values.push(1)
-  pushWords(values, candidate, setting.reading)
-  pushPlaces(values, candidate, setting.reading)
-  pushMemory(values, candidate, setting)
+  pushWords(values, candidate, context.reading)
+  pushPlaces(values, candidate, context.reading)
+  pushMemory(values, candidate, context)
 }
 
 const pushWords = (
@@ -136,7 +136,7 @@ const isBare = ({ determined, traits }: Candidate): boolean => {
   return true
 }
 
-const pushMemory = (values: number[], candidate: Candidate, { reading, memory }: Setting): void => {
+const pushMemory = (values: number[], candidate: Candidate, { reading, memory }: Context): void => {
   if (memory === undefined || memory.texts === 0) {
     for (let at = 0; at < MEMORY_FEATURES; at++) values.push(0)
     return

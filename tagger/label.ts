@@ -4,8 +4,8 @@ import { singular } from './word-endings.ts'
 import { isHeadFirst } from './reading.ts'
 
 /**
- * Endings of plurals with the endings of their singulars; the first match counts. Words of three
- * letters stay unchanged.
+ * Endings of plurals with the endings of their singulars; the first match counts. Words of up to
+ * three letters stay unchanged.
  */
 const PLURALS: Readonly<Record<string, readonly (readonly [RegExp, string])[]>> = {
   es: [

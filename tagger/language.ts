@@ -5,17 +5,18 @@ import {
   isFunctionWord,
   isKnownWord,
   LATIN,
+  type Lexicon,
   RUSSIAN,
   SEGMENTED,
   traitsOf,
   UNKNOWN,
 } from './lexicon.ts'
-import type { Lexicon } from './lexicon.ts'
 import type { Token } from './tokens.ts'
 
 /**
  * A language is clear if this share of the words are its function words, and it leads every other
- * language by `CLEAR_LEAD`.
+ * language by `CLEAR_LEAD` words and by `CLEAR_LEAD_SHARE` of the words. A determiner counts as
+ * two.
  */
 const CLEAR_SHARE = 0.25
 const CLEAR_LEAD = 2
@@ -37,11 +38,12 @@ const BY_LANGUAGE = new Map(
 )
 const NOT_RUSSIAN = /[іїєґўђјљњћќѓѕџ]/
 const NOT_ARABIC = /[پچژگکی]/
+const BEYOND_ASCII = /[^\0-\x7f]/
 
 /**
  * The lexicon for a text: by its script, then by the language that the caller names, then by its
- * function words. For a heading without function words, groups of letters decide. A language
- * without lists has an empty lexicon.
+ * function words. If these are not clear, English words decide, and then groups of letters. A
+ * language without lists has an empty lexicon.
  */
 export const findLexicon = (tokens: readonly Token[], language?: string): Lexicon => {
   const words: string[] = []
@@ -85,7 +87,7 @@ const findLatin = (words: readonly string[]): Lexicon => {
   if (english >= words.length * MIN_ENGLISH_SHARE) return ENGLISH
   const detected = BY_LANGUAGE.get(eld.detect(words.join(' ')).language)
   if (detected !== undefined) return detected
-  return words.length > MAX_HEADING_WORDS || words.some((word) => hasOtherLetters(ENGLISH, word)) ? UNKNOWN : ENGLISH
+  return words.length > MAX_HEADING_WORDS || words.some((word) => BEYOND_ASCII.test(word)) ? UNKNOWN : ENGLISH
 }
 
 /**
@@ -115,11 +117,4 @@ const isEnglishWord = (word: string): boolean => {
   if (isKnownWord(ENGLISH, word)) return true
   const { group, isOther } = traitsOf(ENGLISH, word)
   return group >= 0 || isOther
-}
-
-const hasOtherLetters = (lexicon: Lexicon, word: string): boolean => {
-  for (const letter of word) {
-    if (letter > '\u007f' && !lexicon.letters.includes(letter)) return true
-  }
-  return false
 }

@@ -42,8 +42,8 @@ export const learn = (analysis: Analysis, given?: readonly string[]): Delta => {
 }
 
 /**
- * The most terms of a text. A usual text has less than a hundred; a hostile text could fill the
- * memory by itself.
+ * The most phrases of a text, and the most words that may be names. A usual text has less than a
+ * hundred; a hostile text could fill the memory by itself.
  */
 export const MAX_LEARNED_TERMS = 1_000
 /**
@@ -56,7 +56,7 @@ type Seen = { readonly determined: number; readonly free: number; readonly value
 
 /**
  * The stems of words that may be names, and whether the word comes after a determiner. They count
- * as separate terms, which later separate the words of a workspace from names.
+ * as terms of their own, by which `remainingStrange` later tells words of the workspace from names.
  */
 export const strangeKeys = ({ reading, tokens, strange }: Analysis): Map<string, boolean> => {
   const keys = new Map<string, boolean>()

@@ -33,16 +33,13 @@ const LISTS = [
   'nouns',
 ] as const
 type ListName = (typeof LISTS)[number]
-type Lists = Partial<Record<ListName, string[]>> & { letters?: string; compounds?: string[] }
+type Lists = Partial<Record<ListName, string[]>> & { compounds?: string[] }
 
 /** The known words of one language. */
 export type Lexicon = Readonly<Record<ListName, ReadonlySet<string>>> & {
   readonly language: string
-  /** Letters beyond a to z; empty for languages that their script alone identifies. */
-  readonly letters: string
-  /** Phrases that name one thing, with their words in the form of a text. */
+  /** Phrases that name one thing, with their words unstemmed. */
   readonly compounds: ReadonlySet<string>
-  readonly nounStems: ReadonlySet<string>
   /** The label of a listed noun by its stem: the first form in the list. */
   readonly forms: ReadonlyMap<string, string>
   readonly words: Map<string, WordTraits>
@@ -103,9 +100,7 @@ const toLexicon = (language: string, lists: Lists): Lexicon => {
   return {
     ...sets,
     language,
-    letters: lists.letters ?? '',
     compounds: new Set(lists.compounds),
-    nounStems: language === 'en' ? sets.nouns : new Set(nouns.map((noun) => stem(noun, language))),
     forms: new Map(nouns.toReversed().map((noun) => [stem(noun, language), noun])),
     words: new Map(),
   }
@@ -140,7 +135,7 @@ const findTraits = (lexicon: Lexicon, word: string): WordTraits => {
     ? lexicon.nouns.has(word) || lexicon.nouns.has(lemma)
     : lexicon.nouns.has(word) ||
       hasNounEnding(lexicon, word) ||
-      (word.length > 3 && lexicon.nounStems.has(wordStem) && !isNoNoun(lexicon.language, word))
+      (word.length > 3 && lexicon.forms.has(wordStem) && !isNoNoun(lexicon.language, word))
   const group = isEnglish ? (GROUP_OF.get(lemma) ?? GROUP_OF.get(word) ?? -1) : -1
   const isAdjective = isEnglish && group < 0 && !isListed && isEnglishAdjective(word)
   return {
@@ -157,8 +152,8 @@ const findTraits = (lexicon: Lexicon, word: string): WordTraits => {
     isTrouble: lexicon.troubles.has(word),
     isAside: lexicon.asides.has(word),
     isPlace: lexicon.places.has(word),
-    isMostlyVerb: MOSTLY_VERBS.has(lemma) && isEnglish,
-    isMostlyAdjective: MOSTLY_ADJECTIVES.has(lemma) && isEnglish,
+    isMostlyVerb: isEnglish && MOSTLY_VERBS.has(lemma),
+    isMostlyAdjective: isEnglish && MOSTLY_ADJECTIVES.has(lemma),
     isFrequent: isEnglish && FREQUENT.has(lemma),
     isGiven: GIVEN.has(word) && (isEnglish || !lexicon.nouns.has(word)),
     isOther: isAdjective || (group < 0 && !isListed && isNoNoun(lexicon.language, word)),

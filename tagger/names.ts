@@ -13,7 +13,7 @@ const STREETS = toSet(cues.streets)
 const AFTER_SEGMENTED = toSet(cues.afterSegmented)
 const BEFORE_SEGMENTED = toSet(cues.beforeSegmented)
 
-/** Hides words after a greeting, a title or a closing. */
+/** Hides words after a greeting, a title or a closing, and the names of streets. */
 export const hideAfterCues = (tokens: readonly Token[], lexicon: Lexicon): Token[] => {
   let expected = 0
   return tokens.map((token, at) => {

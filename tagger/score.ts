@@ -5,17 +5,17 @@ import { type Memory, NOTHING } from './memory.ts'
 import type { Reading } from './reading.ts'
 
 /**
- * A candidate with the logarithm of the odds that a person would give it as a tag. `alone` is the
- * score for the only tag of a text: there people's tags count only as far as they judged words of
- * this text.
+ * A candidate with the logarithm of the odds that a person would give it as a tag. `alone` is its
+ * score as the only tag of a text. There people's tags have full weight for a term that people
+ * gave, and for another term only if they left many texts without a tag.
  */
 export type Scored = { readonly candidate: Candidate; readonly score: number; readonly alone: number }
 
 /**
- * The weight of people's tags from 0 to 1, for the workspace's texts in general and for the words
- * of this text.
+ * The weight of people's tags from 0 to 1. `workspace`: for every candidate. `alone`: for the only
+ * tag of a text, with a term that people never gave.
  */
-type Trust = { readonly workspace: number; readonly text: number }
+type Trust = { readonly workspace: number; readonly alone: number }
 
 export type Scores = { readonly scored: readonly Scored[]; readonly trust: Trust }
 
@@ -56,10 +56,11 @@ export const scoreCandidates = (
     }
     const byPeople = dot(people, measurePeople(candidate, memory, byWords))
     const { judged, given } = memory.terms.get(candidate.hash) ?? NOTHING
-    const ofTerm = given > 0 || byWords === undefined ? 1 : Math.min(1, judged / TRUSTED_TEXTS_OF_TERM)
+    const isPeoples = given > 0 || byWords === undefined
+    const ofTerm = isPeoples ? 1 : Math.min(1, judged / TRUSTED_TEXTS_OF_TERM)
+    const ofOnlyTag = isPeoples ? 1 : trust.alone
     const mix = (trusted: number): number => trusted * byPeople + (1 - trusted) * (byWords ?? 0)
-    const ofSilence = given > 0 || byWords === undefined ? 1 : trust.text
-    const alone = mix(ofSilence) - (1 - ofSilence) * ofTerm * UNWANTED
+    const alone = mix(ofOnlyTag) - (1 - ofOnlyTag) * ofTerm * UNWANTED
     scored.push({ candidate, score: mix(Math.max(ofTerm, trust.workspace)), alone })
   }
   return { scored, trust }
@@ -85,11 +86,11 @@ const UNWANTED = 0.5
 const USUALLY_LEFT_SHARE = 1 / 3
 
 const trustIn = (memory: Memory | undefined): Trust => {
-  if (memory === undefined || memory.judged === 0) return { workspace: 0, text: 0 }
+  if (memory === undefined || memory.judged === 0) return { workspace: 0, alone: 0 }
   const { texts, judged, left } = memory
   const workspace = Math.min(1, judged / (TRUSTED_TEXTS + TRUSTED_SHARE * (texts - judged)))
   const usuallyLeft = Math.min(1, left / judged / USUALLY_LEFT_SHARE)
-  return { workspace, text: Math.min(workspace, usuallyLeft) }
+  return { workspace, alone: Math.min(workspace, usuallyLeft) }
 }
 
 /**

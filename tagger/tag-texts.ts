@@ -51,7 +51,9 @@ export const unhideWordsOfTexts = (memory: Memory, read: readonly AnalysedText[]
     text.given === undefined ? { ...text, analysis: unhideWorkspaceWords(text.analysis, memory) } : text,
   )
 
-/** Tags the texts that people did not tag. Call it after `unhideWordsOfTexts`. Changes the memory. */
+/**
+ * Tags the texts that people did not tag. Call it after `unhideWordsOfTexts`. Changes the memory.
+ */
 export const tagAnalysed = (memory: Memory, read: readonly AnalysedText[]): TaggedTexts => {
   const tags = read.map(({ analysis, given }) => (given === undefined ? chooseTags(analysis, memory) : [...given]))
   const shares = read.map(({ analysis, given, learned }, at): Delta => {

@@ -11,7 +11,10 @@ Tags texts as the worker does, without servers. All files have one JSON object a
   HISTORY  {text, lang?, workspace?, tags?}, earlier texts of the workspaces, the earliest first; tags when people gave them
   TAGS     {id, tags}`
 
-/** Under load, about this many texts share a job of a worker. */
+/**
+ * Texts of one group help each other. A worker's group has at most 100 feedback and 100
+ * conversations.
+ */
 const TEXTS_TOGETHER = 500
 
 const workspaceText = { text: v.string(), lang: v.nullish(v.string()), workspace: v.nullish(v.string()) }
@@ -26,7 +29,7 @@ const main = (): number => {
       in: { type: 'string' },
       out: { type: 'string' },
       history: { type: 'string' },
-      help: { type: 'boolean' },
+      help: { type: 'boolean', short: 'h' },
     },
   })
   if (values.help === true || values.in === undefined || values.out === undefined) {

@@ -20,7 +20,7 @@ export type Token =
 
 /** The most characters of a text to read. */
 export const MAX_TEXT_CHARACTERS = 12_000
-/** Words of people are shorter. This also bounds the time of every pattern below. */
+/** The words that people write are shorter. This also bounds the time of every pattern below. */
 const MAX_CHUNK_CHARACTERS = 64
 /** Segmentation by a dictionary is the only expensive step. */
 const MAX_SEGMENTED_CHARACTERS = 4_000

@@ -3,8 +3,8 @@ import type { Lexicon } from './lexicon.ts'
 import type { Token } from './tokens.ts'
 
 /**
- * How a tag spells one or two words of a text. `isEvent`: the text has a verb, as in
- * logging in, login.
+ * How a tag spells one or two words of a text. `isEvent`: the text has a verb, and the tag its
+ * noun: logging in, login.
  */
 type Variant = { readonly to: string; readonly isEvent: boolean }
 

@@ -32,8 +32,9 @@ export const isEnglishAdjective = (word: string): boolean =>
   ENGLISH_ADJECTIVES.has(word) || /.{3}(?:able|ible|ful|less|ous|ive|ical|ish|ly)$/.test(word)
 
 /**
- * Whether its ending says that a word is no noun. In English: a verb, or a listed word with -ing, -ed
- * or -es. That includes plurals such as boxes, so ask only about words that are not listed.
+ * Whether its ending says that a word is no noun. In English: a verb, also with -ing, -ed, -es or
+ * -s, or a noun with -ing, -ed or -es. That includes plurals such as boxes, so ask only about words
+ * that no list has as nouns.
  */
 export const isNoNoun = (language: string, word: string): boolean => {
   if (language !== 'en') return NOT_NOUN[language]?.test(word) === true

@@ -78,7 +78,9 @@ export const checkWorkerPort = async (host: string, port: number): Promise<Check
   )
 }
 
-/** The JSON of an answer, or an empty object for another answer. Undefined if no program answers. */
+/**
+ * The JSON of an answer, or an empty object for another answer. Undefined if no program answers.
+ */
 const answerOf = async (url: string): Promise<Readonly<Record<string, unknown>> | undefined> => {
   let answer: Response
   try {

@@ -16,13 +16,15 @@ type Sending = {
   readonly onWait: (ms: number, reason: string) => void
 }
 
-/** The body of a record, and its idempotency key. Repeating a request is harmless, since it has the key. */
+/** The body of a record, and the idempotency key that makes it harmless to repeat the request. */
 type Request = { readonly body: string; readonly key: string }
 
 /** Returns the reasons of a refusal, or none. */
 type Send = (request: Request) => Promise<readonly string[]>
 
-/** The most attempts of a request that fail or get no answer. A busy service may ask for more time. */
+/**
+ * The most attempts of a request that fail or get no answer. A busy service may ask for more time.
+ */
 const ATTEMPTS = 6
 /**
  * A character can take four bytes, and the envelope of a batch takes some. A larger body is sent
@@ -31,7 +33,7 @@ const ATTEMPTS = 6
 const MOST_CHARACTERS = MAX_BATCH_BODY_BYTES / 8
 /** Statuses about one record. Others concern every record. */
 const REFUSED = [400, 413, 415, 422, 500]
-/** Refusals of a whole batch. Its records are then sent one by one, so that each gets its own answer. */
+/** Refusals of a whole batch. Its records are then sent one by one, so that each gets an answer. */
 const REFUSED_AS_A_WHOLE = [400, 413]
 
 /**

@@ -20,7 +20,10 @@ type StartOptions = {
   readonly stdio: StdioOptions
   /** Reads the output if `stdio` has pipes. */
   readonly take?: (output: Readable) => void
-  /** Names the process while it runs. If this program is killed, its next start ends the process. */
+  /**
+   * Has the id of the process while it runs. If this program is killed, its next start ends the
+   * process.
+   */
   readonly pidFile: string
   readonly stopSteps: readonly StopStep[]
 }
