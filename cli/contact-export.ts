@@ -9,7 +9,7 @@ import type { RedisClient } from '../queue/redis/connect-redis.ts'
 import { createLog } from '../queue/log/log.ts'
 
 export type Stores = { sql: Sql; redis: RedisClient; prefix: string; hashKey: HashKey }
-export type ExportRequest = { workspace: { id: string; name: string }; wanted: PurgeRequest; at: Date }
+type ExportRequest = { workspace: { id: string; name: string }; wanted: PurgeRequest; at: Date }
 
 /**
  * `keys`: the keys by which submissions name the contacts, both the requested keys and the keys of

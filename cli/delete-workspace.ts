@@ -8,7 +8,7 @@ import type { ProgressBar } from './progress-bar.ts'
 
 type Stores = { sql: Sql; redis: RedisClient; prefix: string }
 
-export type DeletionProgress = Pick<ProgressBar, 'note' | 'set'>
+type DeletionProgress = Pick<ProgressBar, 'note' | 'set'>
 
 /**
  * Requests whose tokens were looked up before the deletion are admitted within this time, except
@@ -30,8 +30,8 @@ export const deleteWorkspace = async (
   workspaceId: string,
   startProgress: (total: number) => DeletionProgress,
 ): Promise<{ rows: number; keys: number }> => {
-  const ms = await beginDeletion(sql, workspaceId)
-  const tokensForgottenAt = performance.now() + TOKEN_REMEMBERED_MS + UNDER_WAY_MS - ms
+  const begunForMs = await beginDeletion(sql, workspaceId)
+  const tokensForgottenAt = performance.now() + TOKEN_REMEMBERED_MS + UNDER_WAY_MS - begunForMs
   const progress = startProgress(await countOwnedRows(sql, workspaceId))
   progress.note('removes queued submissions')
   let keys = await forgetWorkspace(redis, prefix, workspaceId)

@@ -16,6 +16,9 @@ export const findWorkspace = async (sql: Sql, name: string): Promise<{ id: strin
   return workspace
 }
 
+/** The mode of a file with names and texts of customers. */
+export const OWNER_ONLY = 0o600
+
 export const cannotWrite = (path: string, error: unknown): CommandError =>
   new CommandError(
     `${path} cannot be written (${describeFault(error)}). Name another file with --out, or make this one writable.`,

@@ -13,7 +13,8 @@ NAME is in lower case. The user of DATABASE_URL has to have the right to create 
 const LARGE_OBJECTS =
   'It can also fill the disk with large objects, as every role can: docs/queries.md says how a superuser ends that.\n'
 
-const unless =
+/** A handler that throws the message instead of an error with this SQLSTATE. */
+const explainCode =
   (code: string, message: string) =>
   (error: unknown): never => {
     throw codeOf(error) === code ? new CommandError(message) : error
@@ -32,7 +33,7 @@ await runCommand({
     create: async ({ sql }, word) => {
       const name = nameOf(word)
       const password = await createReader(sql, name).catch(
-        unless('42710', `The role ${name} exists already. Choose another name.`),
+        explainCode('42710', `The role ${name} exists already. Choose another name.`),
       )
       process.stderr.write(`password of ${name}, shown this once:\n`)
       print(password)
@@ -40,7 +41,7 @@ await runCommand({
     },
     drop: async ({ sql }, word) => {
       const name = nameOf(word)
-      await dropReader(sql, name).catch(unless('42704', `There is no role ${name}. Check the name.`))
+      await dropReader(sql, name).catch(explainCode('42704', `There is no role ${name}. Check the name.`))
       print('dropped')
     },
   },

@@ -34,11 +34,13 @@ export type CommandContext = {
   openQueues: () => Promise<OpenRedis & { queues: JobQueues }>
 }
 
-export type Command = {
+type Command = {
   usage: string
-  /** The names of options with a value, of options that may be repeated, and of options without a value. */
+  /** The names of options with a value. */
   options?: readonly string[]
+  /** The names of options with a value that may be repeated. */
   lists?: readonly string[]
+  /** The names of options without a value. */
   flags?: readonly string[]
   /** The command reads only tables of the role of `npm run reader`, and reads whole tables. */
   isReader?: boolean
@@ -182,7 +184,7 @@ export const openForCommand = (
   how: { name: string; statementTimeoutMs: number; isReader?: boolean },
 ): Sql => openDatabase({ ...settings, DATABASE_CONNECTIONS: 1 }, how)
 
-/** The message for each kind of error. All other errors come from Postgres. */
+/** The message for each kind of error. `explainPostgres` also explains a fault of this program. */
 const explain = (error: unknown, usage: string): string => {
   if (error instanceof CommandError || error instanceof BadSettings || error instanceof MigrationRefused) {
     return error.message

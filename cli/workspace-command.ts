@@ -14,7 +14,7 @@ A workspace is one customer of the service; all data belongs to exactly one.
 delete revokes its tokens and removes all its data: records, queued and dead submissions, receipts. --yes confirms that.
 You can stop delete and run it again. list shows which workspaces are being deleted.`
 
-const NAME = /^[\w][\w .-]{0,99}$/
+const NAME = /^\w[\w .-]{0,99}$/
 
 const lineOf = ({ id, createdAt, name, isBeingDeleted }: Workspace): string =>
   `${id}  ${createdAt.toISOString()}  ${name}${isBeingDeleted ? '  (being deleted: run delete again)' : ''}`
@@ -44,7 +44,9 @@ const remove = async (
 const nameOf = (word: string | undefined): string => {
   if (word === undefined) throw new CommandError(USAGE)
   if (!NAME.test(word))
-    throw new CommandError('NAME must have 1 to 100 letters, digits, spaces, dots, hyphens and underscores.')
+    throw new CommandError(
+      'NAME must have 1 to 100 letters from a to z, digits, underscores, spaces, dots and hyphens. It must begin with one of the first three.',
+    )
   return word
 }
 

@@ -58,12 +58,20 @@ export const checkApi = async (api: { url: string | undefined; host: string; por
   if (answer) return wrong(`Another program listens at ${url}.`, 'Stop that program, or set PORT to a free port.')
   if (api.url !== undefined)
     return wrong(`No API answers at ${url}, where it should run.`, 'Read the end of its log, and start it again.')
-  return (await isPortFree(api.port, api.host))
-    ? warning(`No API runs at ${url}.`, 'Start it: npm start, or npm run api')
-    : wrong(
+  switch (await stateOfPort(api.port, api.host)) {
+    case 'free':
+      return warning(`No API runs at ${url}.`, 'Start it: npm start, or npm run api')
+    case 'taken':
+      return wrong(
         `Port ${api.port} on ${api.host} is taken by a program that does not answer.`,
         'Stop that program, or set PORT to a free port.',
       )
+    case 'refused':
+      return wrong(
+        `No API runs at ${url}, and this user cannot listen there.`,
+        'Set HOST to an address of this machine, and PORT to a port that this user may use.',
+      )
+  }
 }
 
 /** Whether a worker answers at its port, or the port is free for it. */
@@ -71,12 +79,28 @@ export const checkWorkerPort = async (host: string, port: number): Promise<Check
   const url = httpAddress(host, port)
   const answer = await answerOf(`${url}/healthz`)
   if (answer?.['alive'] === true) return well(`A worker answers at ${url}.`)
-  if (!answer && (await isPortFree(port, host))) return well(`WORKER_PORT ${port} is free.`)
-  return wrong(
-    `WORKER_PORT ${port} on ${host} is taken by another program.`,
-    'Stop that program, or set WORKER_PORT to a free port.',
-  )
+  switch (answer ? 'taken' : await stateOfPort(port, host)) {
+    case 'free':
+      return well(`WORKER_PORT ${port} is free.`)
+    case 'taken':
+      return wrong(
+        `WORKER_PORT ${port} on ${host} is taken by another program.`,
+        'Stop that program, or set WORKER_PORT to a free port.',
+      )
+    case 'refused':
+      return wrong(
+        `This user cannot listen on WORKER_PORT ${port} of ${host}.`,
+        'Set WORKER_HOST to an address of this machine, and WORKER_PORT to a port that this user may use.',
+      )
+  }
 }
+
+/** `refused`: the system lets no program of this user listen there. */
+const stateOfPort = (port: number, host: string): Promise<'free' | 'taken' | 'refused'> =>
+  isPortFree(port, host).then(
+    (isFree) => (isFree ? 'free' : 'taken'),
+    () => 'refused',
+  )
 
 /**
  * The JSON of an answer, or an empty object for another answer. Undefined if no program answers.

@@ -1,5 +1,5 @@
 import { type Condition, conditionOf } from '../../health/condition.ts'
-import { type Judged, when } from '../../health/finding.ts'
+import { type Judged, POINTS_TO_LAST, when } from '../../health/finding.ts'
 import { judge } from '../../health/findings.ts'
 import { oldestOf, type Point, pointOf } from '../../health/point.ts'
 import type { Ledger } from '../../contract/ledger.ts'
@@ -11,8 +11,6 @@ import { workspaceKeys } from '../../queue/keys.ts'
 import { isNearlyFull } from '../../queue/redis/redis-condition.ts'
 import { type Checked, warning, well } from './finding.ts'
 
-/** A state that lasts for this many looks does not pass by itself. */
-const LOOKS = 3
 const BETWEEN_LOOKS_MS = 750
 /** Another worker continues within seconds after a lease has ended. */
 const STUCK_MS = 15_000
@@ -40,8 +38,8 @@ export const checkWork = async ({ sql, redis, prefix, maxBacklog }: Installation
     let condition = await look()
     const points = [pointOf(condition, undefined)]
     // A state that would be no finding even if it lasted needs no second look.
-    const mayBeIll = judge(judged(Array<Point>(LOOKS).fill(points[0]!), maxBacklog)).length > 0
-    for (const _look of mayBeIll ? Array(LOOKS - 1).keys() : []) {
+    const mayBeIll = judge(judged(Array<Point>(POINTS_TO_LAST).fill(points[0]!), maxBacklog)).length > 0
+    for (const _look of mayBeIll ? Array(POINTS_TO_LAST - 1).keys() : []) {
       await new Promise((resolve) => setTimeout(resolve, BETWEEN_LOOKS_MS))
       const before = condition
       condition = await look()

@@ -1,13 +1,14 @@
+import { Buffer } from 'node:buffer'
 import { open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import process from 'node:process'
 import * as v from 'valibot'
 import { readAllRecords, RECORD_TABLES, type RecordKind } from '../../db/reads/records.ts'
 import { DEFAULT_WORKSPACE } from '../../db/workspaces/workspaces.ts'
-import { cannotWrite, findWorkspace } from '../option-values.ts'
+import { cannotWrite, findWorkspace, OWNER_ONLY } from '../option-values.ts'
 import { startProgressBar } from '../progress-bar.ts'
 import { CommandError, type CommandContext, pathOfCaller, print, runCommand } from '../run-command.ts'
 import { columnsOf } from './columns.ts'
-import { type Format, FORMATS, OWNER_ONLY } from './formats.ts'
+import { type Format, FORMATS } from './formats.ts'
 
 const KINDS = Object.keys(RECORD_TABLES) as RecordKind[]
 
@@ -65,18 +66,18 @@ const writeDraft = async ({ sql }: CommandContext, of: Export): Promise<number> 
     output: process.stderr,
   })
   bar.set(progress.records)
-  const file = await open(draft, progress.bytes === 0 ? 'w' : 'r+', OWNER_ONLY)
+  const file = await open(draft, 'a', OWNER_ONLY)
   try {
     await file.truncate(progress.bytes)
     for (;;) {
       const page = await readAllRecords(sql, { workspaceId, kind, after: progress.after })
       if (page.after === undefined) break
-      const bytes = new TextEncoder().encode(page.records.map((record) => `${record}\n`).join(''))
-      await file.write(bytes, 0, bytes.byteLength, progress.bytes)
+      const lines = page.records.map((record) => `${record}\n`).join('')
+      await file.appendFile(lines)
       progress = {
         ...progress,
         after: page.after,
-        bytes: progress.bytes + bytes.byteLength,
+        bytes: progress.bytes + Buffer.byteLength(lines),
         records: progress.records + page.records.length,
       }
       await writeProgress(progressPath, progress)

@@ -4,12 +4,13 @@ import { createInterface } from 'node:readline'
 import { pipeline } from 'node:stream/promises'
 import { ParquetWriter } from 'hyparquet-writer'
 import { fileWriter } from 'hyparquet-writer/src/node.js'
+import { OWNER_ONLY } from '../option-values.ts'
 import { type Columns, type ColumnType, valuesOf } from './columns.ts'
 
 export type Format = 'ndjson' | 'csv' | 'parquet'
 
 /** Converts a file of one record a line into the format. */
-export type WriteFormat = (from: string, to: string, columns: Columns) => Promise<void>
+type WriteFormat = (from: string, to: string, columns: Columns) => Promise<void>
 
 const linesOf = (path: string): AsyncIterable<string> =>
   createInterface({ input: createReadStream(path, 'utf8'), crlfDelay: Infinity })
@@ -26,9 +27,6 @@ const asCsv: WriteFormat = async (from, to, columns) => {
 }
 
 const cell = (value: string | undefined): string => (value === undefined ? '' : `"${value.replaceAll('"', '""')}"`)
-
-/** The file has names and texts of customers. */
-export const OWNER_ONLY = 0o600
 
 const ROWS_OF_GROUP = 10_000
 const CHARACTERS_OF_GROUP = 16 * 1024 * 1024

@@ -20,7 +20,7 @@ type Entry = { readonly path: readonly string[]; readonly value: unknown }
 
 export const isUnsent = (item: object): item is Unsent => 'reasons' in item
 
-/** Turns rows into submissions. All rows of a conversation in a table make one submission. */
+/** Turns rows into submissions. The rows of a conversation in a table are joined. */
 export const buildBodies = function* (rows: Iterable<Row | Unsent>, mapping: Mapping): Generator<Submission | Unsent> {
   const messages: ConversationRow[] = []
   const filled = mapping.columns.flatMap(({ column, targets }) => targets.map((target) => ({ column, target })))

@@ -3,7 +3,7 @@ import { countBreaks } from './lines.ts'
 import { ImportError } from './import-error.ts'
 import { findImplausible } from './plausible-text.ts'
 
-export type Decoded = { readonly text: string; readonly encoding: string }
+type Decoded = { readonly text: string; readonly encoding: string }
 
 const MARKS: readonly (readonly [bytes: readonly number[], encoding: string])[] = [
   [[0xef, 0xbb, 0xbf], 'utf-8'],

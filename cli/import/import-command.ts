@@ -37,7 +37,7 @@ FILE is a table (.csv, .tsv), or JSON: an array (.json) or lines (.ndjson, .json
 --at-once N          requests at a time, 1 to 64; by default 8. 1 sends each record alone, in the order of the file
 --dry-run            show the mapping and the records that would be refused, and send nothing
 
-Exit code 0: all records were accepted. 1: a record was refused, or the import could not begin or continue.`
+Exit code 0: all records were accepted. 1: a record was refused, or the import stopped or could not begin.`
 
 const OPTIONS = {
   kind: { type: 'string' },

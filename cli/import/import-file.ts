@@ -111,7 +111,7 @@ const keyed = function* (items: Iterable<Submission | Unsent>, operation: string
 }
 
 /**
- * Sends up to `atOnce` submissions at a time. Two with the same id are sent one after the other, so
+ * Sends up to `most` submissions at a time. Two with the same id are sent one after the other, so
  * that the later one is accepted later. After a failure it begins no further request, and waits for
  * the requests under way.
  */

@@ -31,8 +31,10 @@ export const openJournal = (path: string, subject: Subject): Journal => {
     if (key !== undefined) answered.set(key, refused)
   }
   const former = parse(lines[0]) as Partial<Subject>
-  // A journal without an answered row, such as after a wrong address, starts again.
-  const isNew = lines.length === 0 || (former.mappingHash !== undefined && answered.size === 0)
+  // A journal without an answered submission, such as after a wrong address, starts again. So does
+  // an empty file, such as after a full disk.
+  const isEmpty = lines.every((line) => line === '')
+  const isNew = isEmpty || (former.mappingHash !== undefined && answered.size === 0)
   if (!isNew) checkSubject(path, former, subject)
   const file = open(path, isNew ? 'w' : 'a')
   const append = (value: unknown): void => void writeSync(file, `${JSON.stringify(value)}\n`)

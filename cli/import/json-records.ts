@@ -13,7 +13,8 @@ export type JsonFile = {
 }
 
 /**
- * Reads lines, an array, or an object with one array; the name of the file does not matter.
+ * Reads lines, an array, or an object with one array. The name of the file decides only if its
+ * content shows none of these.
  *
  * @throws ImportError when it is none of these
  */

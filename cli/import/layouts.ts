@@ -11,7 +11,7 @@ export const parsePair = (text: string, form: string, cut: 'first' | 'last' = 'l
 }
 
 /** The columns of a tool's export. docs/import.md describes them. */
-export type Layout = {
+type Layout = {
   readonly name: string
   readonly kind: Kind
   /** A file with all of these columns has this layout. */
@@ -113,7 +113,7 @@ export const LAYOUTS: readonly Layout[] = [
 /** Versions of a tool differ in the case of letters. */
 export const isSameColumn = (one: string, other: string): boolean => one.toLowerCase() === other.toLowerCase()
 
-/** Columns that only this kind of record has. */
+/** Fields that not every kind of record has. */
 const TELLING = ['description', 'rating', 'title', 'sourceId', 'message.id', 'message.content', 'message.incoming']
 
 export type Wanted = {

@@ -82,7 +82,7 @@ const REASONS: Readonly<Record<string, string>> = {
   503: 'the service is busy',
 }
 
-/** Asks once for any receipt, so that a wrong address ends the import at once. */
+/** Asks once for any receipt, so that the import ends at once if no service answers. */
 const reach = async (service: Service): Promise<void> => {
   const client = createClient({ ...service, patienceMs: 0 })
   await client.getSubmission(crypto.randomUUID()).catch((error: unknown) => {

@@ -7,7 +7,7 @@ import { fitsHeader, type Row, rowsAfter, skipped } from './table-rows.ts'
 /** `name` is unique: columns with equal titles are numbered. */
 export type Column = { readonly name: string; readonly title: string }
 
-export type Table = {
+type Table = {
   readonly columns: readonly Column[]
   readonly delimiter: string
   readonly header: Lines

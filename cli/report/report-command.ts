@@ -1,7 +1,7 @@
 import { readFile, rename, rm, writeFile } from 'node:fs/promises'
 import process from 'node:process'
 import { DEFAULT_WORKSPACE } from '../../db/workspaces/workspaces.ts'
-import { cannotWrite, dateOf, findWorkspace } from '../option-values.ts'
+import { cannotWrite, dateOf, findWorkspace, OWNER_ONLY } from '../option-values.ts'
 import { CommandError, pathOfCaller, runCommand } from '../run-command.ts'
 import { readReport } from './read-report.ts'
 import { periodOf } from './report.ts'
@@ -19,8 +19,6 @@ const DEFAULT_MS = 13 * 7 * 86_400_000
 /** A chart has a bar for each month. */
 const MOST_YEARS = 100
 const MOST_MS = MOST_YEARS * 366 * 86_400_000
-/** The file has names and texts of customers. */
-const OWNER_ONLY = 0o600
 
 /**
  * Replaces an old file instead of writing into it, since that could be a link or readable by

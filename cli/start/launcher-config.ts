@@ -6,12 +6,13 @@ import { readSettings, SETTINGS, type SettingName, type Settings, withSecretFile
  * The settings that an operator gives the launcher: existing servers, ports, secrets. The launcher
  * makes the others itself.
  */
-export type LauncherConfig = Partial<Settings<SettingName>> & Settings<'HOST'> & { readonly DATA_DIR: string }
+export type LauncherConfig = Partial<Settings<SettingName>> &
+  Settings<'HOST' | 'SHUTDOWN_SECONDS'> & { readonly DATA_DIR: string }
 
 /**
  * Checks every set variable, even variables that only the API or the worker reads, so that a bad
- * value fails before the servers run. An unset variable stays absent, even if it has a default
- * elsewhere: the launcher makes its value.
+ * value fails before the servers run. An unset variable stays absent, except those whose default
+ * the launcher uses itself.
  *
  * @throws BadSettings
  */
@@ -21,6 +22,6 @@ export const readLauncherConfig = (
   const environment = withSecretFiles(processEnvironment)
   const isSet = (name: string): boolean => environment[name] !== undefined && environment[name] !== ''
   const given = (Object.keys(SETTINGS) as SettingName[]).filter((name) => isSet(name))
-  const settings = readSettings([...given, 'HOST'], environment)
+  const settings = readSettings([...given, 'HOST', 'SHUTDOWN_SECONDS'], environment)
   return Object.freeze({ ...settings, DATA_DIR: resolve(environment['DATA_DIR'] || DEFAULT_DATA_DIR) })
 }

@@ -25,8 +25,8 @@ const reserveApiPort = async ({ PORT, HOST }: LauncherConfig): Promise<ReservedP
   throw new Error(`PORT ${PORT} is taken on ${HOST}: stop the program that listens there, or set another port`)
 }
 
-const chooseWorkerPort = async ({ WORKER_PORT }: LauncherConfig): Promise<number> => {
+const chooseWorkerPort = async ({ WORKER_PORT, WORKER_HOST }: LauncherConfig): Promise<number> => {
   if (WORKER_PORT === undefined) return findFreePort()
-  if (await isPortFree(WORKER_PORT)) return WORKER_PORT
+  if (await isPortFree(WORKER_PORT, WORKER_HOST)) return WORKER_PORT
   throw new Error(`WORKER_PORT ${WORKER_PORT} is taken: stop the program that listens there, or set another port`)
 }

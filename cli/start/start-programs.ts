@@ -19,17 +19,19 @@ const LOOK_EVERY_MS = 50
 const ANSWER_WITHIN_MS = 5_000
 
 const PROGRAMS = ['worker', 'api'] as const
-/** Sends SIGTERM, and gives the program time to finish its work. */
-const STOP_STEPS: readonly StopStep[] = [
-  { signal: 'SIGTERM', waitMs: 15_000 },
+/** A program that still works after SHUTDOWN_SECONDS ends itself; only a hanging one is killed. */
+const HANGS_AFTER_MS = 1_000
+
+const stopSteps = ({ SHUTDOWN_SECONDS }: LauncherConfig): readonly StopStep[] => [
+  { signal: 'SIGTERM', waitMs: SHUTDOWN_SECONDS * 1_000 + HANGS_AFTER_MS },
   { signal: 'SIGKILL', waitMs: 5_000 },
 ]
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
 /** Ends the API and the worker of an earlier start that was killed. */
-export const endLeftoverPrograms = async ({ DATA_DIR }: LauncherConfig): Promise<void> => {
-  await Promise.all(PROGRAMS.map((name) => endLeftover(pidFileOf(DATA_DIR, name), STOP_STEPS)))
+export const endLeftoverPrograms = async (config: LauncherConfig): Promise<void> => {
+  await Promise.all(PROGRAMS.map((name) => endLeftover(pidFileOf(config.DATA_DIR, name), stopSteps(config))))
 }
 
 /**
@@ -80,9 +82,9 @@ type Program = {
 /** Starts a program with its log. Lines for the operator also go to `say`. */
 const startProgram = async (
   name: (typeof PROGRAMS)[number],
-  { config: { DATA_DIR }, env, running, say }: Starting,
+  { config, env, running, say }: Starting,
 ): Promise<Program> => {
-  const logFile = join(DATA_DIR, 'logs', `${name}.log`)
+  const logFile = join(config.DATA_DIR, 'logs', `${name}.log`)
   const log = programLog(logFile, (line) => say(`[${name}] ${line}`))
   running.add(log.close)
   const start = (): Promise<StartedProcess> =>
@@ -90,8 +92,8 @@ const startProgram = async (
       env,
       stdio: ['ignore', 'pipe', 'pipe'],
       take: log.take,
-      pidFile: pidFileOf(DATA_DIR, name),
-      stopSteps: STOP_STEPS,
+      pidFile: pidFileOf(config.DATA_DIR, name),
+      stopSteps: stopSteps(config),
     })
   const first = await start()
   running.add(first.stop, [() => (first.hasExited() ? undefined : first.pid)])

@@ -11,8 +11,8 @@ const UNUSABLE = ['EACCES', 'EEXIST', 'ENOSPC', 'ENOTDIR', 'ENOTSUP', 'EPERM', '
  * Locks the directory for this process until `release` or its death. It takes over the lock of a
  * dead process.
  *
- * @throws when a live process holds the lock, when another user may have prepared the directory, and
- * when it cannot be used
+ * @throws when a live process holds the lock, when another user may have prepared the directory,
+ * and when it cannot be used
  */
 export const lockDataDir = (dir: string): { readonly release: () => void } => {
   const file = join(dir, 'lock')

@@ -76,7 +76,7 @@ const bind = (port: number, host: string): Promise<ReservedPort | undefined> =>
       else
         reject(
           new Error(
-            `cannot listen on ${host}:${port} (${error.code}): set HOST and PORT to an address of this machine`,
+            `cannot listen on ${host}:${port} (${error.code}): set HOST to an address of this machine, and PORT to a port that this user may use`,
             { cause: error },
           ),
         )

@@ -2,7 +2,7 @@ import { createWriteStream, existsSync, renameSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 
-export type ProgramLog = {
+type ProgramLog = {
   /** Logs the output of a program until the program ends. */
   readonly take: (output: Readable) => void
   readonly close: () => Promise<void>

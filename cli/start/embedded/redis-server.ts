@@ -25,7 +25,6 @@ export type RedisOptions = {
   readonly stop?: AbortSignal
 }
 
-/** Redis 7 has a second name for this setting, and accepts the old one below. */
 const ENTRIES_IN_ONE_PIECE = 32
 const REWRITE_FROM_BYTES = 256 * 1024 ** 2
 const DEFAULT_MAX_MEMORY_BYTES = 1024 ** 3
@@ -94,7 +93,8 @@ const configuration = (options: RedisOptions & { port: number; password: string;
     'save ""',
     `maxmemory ${maxMemoryBytes}`,
     'maxmemory-policy noeviction',
-    // Redis searches a small hash from its first key on, which is slow for idempotency keys.
+    // Redis searches a small hash from its first key on, which is slow for idempotency keys. Redis 7
+    // has a second name for this setting, and accepts the old one.
     `hash-max-ziplist-entries ${ENTRIES_IN_ONE_PIECE}`,
     // A slow log and a crash report quote commands, and so submitted content.
     'slowlog-log-slower-than -1',

@@ -14,7 +14,7 @@ export type EmbeddedServer = Pick<StartedProcess, 'pid' | 'exited' | 'stop'> & {
   readonly port: number
 }
 
-export type ServerOptions = {
+type ServerOptions = {
   readonly name: string
   /** The folder for all files of the server: data, password, port, log. */
   readonly dataDir: string
@@ -29,7 +29,7 @@ export type ServerOptions = {
   readonly prepare: () => PreparedServer | Promise<PreparedServer>
 }
 
-export type PreparedServer = {
+type PreparedServer = {
   readonly urlAt: (port: number) => string
   /** The program and its arguments; called before each attempt to start it. */
   readonly commandAt: (port: number) => readonly string[]

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { checkRuntime } from '../../../cli/doctor/check-machine.ts'
+import { checkApi, checkRuntime, checkWorkerPort } from '../../../cli/doctor/check-machine.ts'
 import { describeFinding, judgeClock, warning } from '../../../cli/doctor/finding.ts'
+
+/** Above the highest port. Listening there fails like at the address of another machine. */
+const REFUSED_PORT = 65_536
 
 describe('findings', () => {
   it('about clocks allow for the time of the answer', () => {
@@ -18,6 +21,16 @@ describe('findings', () => {
     assert.equal(checkRuntime({ bun: '1.4.5' }, { bun: '1.4.4' }).level, 'attention')
     assert.equal(checkRuntime({ deno: '2.9.6' }, { deno: '2.9.6' }).level, 'well')
     assert.equal(checkRuntime({}, { node: '24.0.0' }).level, 'trouble')
+  })
+
+  it('about ports say that this user cannot listen there', async () => {
+    const api = await checkApi({ url: undefined, host: '127.0.0.1', port: REFUSED_PORT })
+    assert.deepEqual([api.level, /this user cannot listen there/.test(api.what)], ['trouble', true])
+    const worker = await checkWorkerPort('127.0.0.1', REFUSED_PORT)
+    assert.deepEqual(
+      [worker.level, /^This user cannot listen on WORKER_PORT 65536/.test(worker.what)],
+      ['trouble', true],
+    )
   })
 
   it('say what to do', () => {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { appendFileSync, readFileSync } from 'node:fs'
+import { appendFileSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { openJournal } from '../../../cli/import/journal.ts'
@@ -29,6 +29,17 @@ describe('the journal of an import', () => {
     ]
     assert.deepEqual([...third.answered], answered)
     third.close()
+  })
+
+  it('begins in an empty file, such as a full disk leaves', () => {
+    const path = join(folder, 'empty')
+    writeFileSync(path, '')
+    const journal = openJournal(path, SUBJECT)
+    journal.note('a', [])
+    journal.close()
+    const next = openJournal(path, SUBJECT)
+    assert.deepEqual([...next.answered], [['a', []]])
+    next.close()
   })
 
   it('refuses another mapping or service, and does not change', () => {

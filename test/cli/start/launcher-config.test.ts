@@ -6,17 +6,18 @@ import { readLauncherConfig } from '../../../cli/start/launcher-config.ts'
 import { temporaryDirectory } from '../../support/temporary-directory.ts'
 
 const HASH_KEY = 'ab'.repeat(32)
+const DEFAULTS = { HOST: '127.0.0.1', SHUTDOWN_SECONDS: 15 }
 
 describe('the configuration of a start', () => {
   it('leaves unset and empty variables to the launcher', () => {
-    assert.deepEqual(readLauncherConfig({ PORT: '' }), { HOST: '127.0.0.1', DATA_DIR: resolve('.data') })
+    assert.deepEqual(readLauncherConfig({ PORT: '' }), { ...DEFAULTS, DATA_DIR: resolve('.data') })
   })
 
   it('is read from the environment, and secrets from the files that it names', () => {
     const file = join(temporaryDirectory(), 'hash-key')
     writeFileSync(file, HASH_KEY)
     const config = readLauncherConfig({ PORT: '8080', HASH_KEY_FILE: file, DATA_DIR: '/var/lib/insights', OTHER: 'x' })
-    assert.deepEqual(config, { PORT: 8080, HASH_KEY, HOST: '127.0.0.1', DATA_DIR: '/var/lib/insights' })
+    assert.deepEqual(config, { ...DEFAULTS, PORT: 8080, HASH_KEY, DATA_DIR: '/var/lib/insights' })
   })
 
   it('is refused with the name and the expected form of a variable, even one that only a worker reads, and never with the value', () => {
