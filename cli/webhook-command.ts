@@ -41,7 +41,7 @@ const positionOf = (text: string | undefined): number | undefined => {
 
 const urlOf = (text: string | undefined): string => {
   const url = text !== undefined && URL.canParse(text) ? new URL(text) : undefined
-  if (url === undefined || !['http:', 'https:'].includes(url.protocol) || url.username !== '')
+  if (url === undefined || !['http:', 'https:'].includes(url.protocol) || url.username + url.password !== '')
     throw new CommandError(
       '--url must be an address such as https://example.com/hooks, without a user name and password.',
     )

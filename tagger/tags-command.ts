@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import process from 'node:process'
 import { parseArgs } from 'node:util'
 import * as v from 'valibot'
+import { pathOfCaller } from '../runtime/path-of-caller.ts'
 import { type Memory, newMemory } from './memory.ts'
 import { tagTexts, type Text } from './tag-texts.ts'
 
@@ -41,7 +42,8 @@ const main = (): number => {
   if (values.history !== undefined) tagInGroups(memories, readLines(values.history, earlier), toEarlierText)
   const texts = readLines(values.in, incoming)
   const tags = tagInGroups(memories, texts, ({ text, lang }) => ({ text, language: lang ?? undefined }))
-  writeFileSync(values.out, texts.map(({ id }, at) => `${JSON.stringify({ id, tags: tags[at] ?? [] })}\n`).join(''))
+  const out = pathOfCaller(values.out, process.env)
+  writeFileSync(out, texts.map(({ id }, at) => `${JSON.stringify({ id, tags: tags[at] ?? [] })}\n`).join(''))
   return 0
 }
 
@@ -76,7 +78,7 @@ const tagInGroups = <Line extends Incoming | Earlier>(
 }
 
 const readLines = <Schema extends v.GenericSchema>(path: string, schema: Schema): v.InferOutput<Schema>[] =>
-  readFileSync(path, 'utf8')
+  readFileSync(pathOfCaller(path, process.env), 'utf8')
     .split('\n')
     .flatMap((line, at) => {
       if (line.trim() === '') return []

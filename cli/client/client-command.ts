@@ -1,4 +1,6 @@
+import process from 'node:process'
 import { parseArgs } from 'node:util'
+import { pathOfCaller } from '../../runtime/path-of-caller.ts'
 import { makePackage, writeTypes } from './make-package.ts'
 
 const USAGE = `usage: npm run client [-- --out DIR]
@@ -11,5 +13,5 @@ const { values } = parseArgs({ options: { help: { type: 'boolean', short: 'h' },
 if (values.help === true) console.log(USAGE)
 else {
   await writeTypes()
-  console.log(await makePackage(values.out ?? '.'))
+  console.log(await makePackage(pathOfCaller(values.out ?? '.', process.env)))
 }

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import process from 'node:process'
 import { fileURLToPath } from 'node:url'
 import { format, resolveConfig } from 'prettier'
@@ -19,7 +19,7 @@ export const typesText = async (): Promise<string> => {
 
 export const writeTypes = async (): Promise<void> => writeFileSync(TYPES_FILE, await typesText())
 
-/** Compiles and packs the client. Returns the path of the archive. */
+/** Compiles the client, and packs it into the folder at an absolute path. Returns its archive. */
 export const makePackage = async (outDir: string): Promise<string> => {
   const directory = mkdtempSync(join(tmpdir(), 'feedback-insights-client-'))
   try {
@@ -34,7 +34,7 @@ export const makePackage = async (outDir: string): Promise<string> => {
     cpSync(join(root, 'client', 'package-readme.md'), join(directory, 'README.md'))
     mkdirSync(outDir, { recursive: true })
     // Bun is always installed here; npm may be missing.
-    run(['pm', 'pack', '--quiet', '--destination', resolve(outDir)], directory)
+    run(['pm', 'pack', '--quiet', '--destination', outDir], directory)
     return join(outDir, `${NAME}-${version}.tgz`)
   } finally {
     rmSync(directory, { recursive: true, force: true })

@@ -141,7 +141,12 @@ describe('webhooks', () => {
   })
 
   it('are created only with whole addresses, and named only by existing ids', async () => {
-    for (const url of ['example.org', 'ftp://example.org/', 'https://user@example.org/']) {
+    for (const url of [
+      'example.org',
+      'ftp://example.org/',
+      'https://user@example.org/',
+      'https://:word@example.org/',
+    ]) {
       const words = ['--workspace', service.workspace, '--url', url]
       const { code, stderr } = await runCommand(service, PROGRAM, 'create', ...words)
       assert.equal(code, 1)
