@@ -6,8 +6,7 @@ import { keyOfTag } from './tag-key.ts'
 
 /**
  * The delta that a text adds to a memory: its hashed terms, and the tags that people gave it.
- * Without `given`, people have not tagged the text. The delta depends on nothing else, so the same
- * delta can be subtracted again.
+ * Without `given`, people have not tagged the text. The delta depends on nothing else.
  */
 export const learn = (analysis: Analysis, given?: readonly string[]): Delta => {
   const { candidates, reading } = analysis

@@ -40,8 +40,8 @@ type TagCounts = { people: number; generated: number }
 
 /**
  * The memory of a workspace's texts, without the texts: hashed terms with counts, and the tags in
- * use. The counts that a text adds depend on the text and its tags alone, so its delta can be
- * subtracted again.
+ * use. The counts that a text adds depend on the text and its tags alone. Postgres stores them as
+ * the share of the text, and subtracts the share when the text changes or goes.
  */
 export type Memory = {
   texts: number
@@ -68,51 +68,38 @@ const KEPT_SHARE = 0.75
 
 export const newMemory = (): Memory => ({ texts: 0, judged: 0, given: 0, left: 0, terms: new Map(), tags: new Map() })
 
-/** Adds a delta to the memory, or subtracts it if `weight` is -1. Changes the memory. */
-export const apply = (memory: Memory, delta: Delta, weight = 1): void => {
-  memory.texts = atLeastZero(memory.texts + weight * delta.texts)
-  memory.judged = atLeastZero(memory.judged + weight * delta.judged)
-  memory.given = atLeastZero(memory.given + weight * delta.given)
-  memory.left = atLeastZero(memory.left + weight * delta.left)
-  for (const [hash, counts] of delta.terms) {
+/** Adds a delta to the memory. Changes the memory. */
+export const addDelta = (memory: Memory, delta: Delta): void => {
+  memory.texts += delta.texts
+  memory.judged += delta.judged
+  memory.given += delta.given
+  memory.left += delta.left
+  for (const [hash, added] of delta.terms) {
     const known = memory.terms.get(hash)
-    const sum = addTerms(known, counts, weight)
-    if (sum.texts === 0) memory.terms.delete(hash)
-    else if (known === undefined) memory.terms.set(hash, sum)
+    if (known === undefined) memory.terms.set(hash, { ...added })
+    else addTerm(known, added)
   }
-  for (const [key, titles] of delta.tags) applyTitles(memory, { key, titles, weight })
+  for (const [key, titles] of delta.tags) addTitles(memory, key, titles)
   bound(memory)
 }
 
-const addTerms = (known: TermCounts | undefined, added: TermCounts, weight: number): TermCounts => {
-  const sum = known ?? { ...NOTHING }
-  sum.texts = atLeastZero(sum.texts + weight * added.texts)
-  sum.determined = atLeastZero(sum.determined + weight * added.determined)
-  sum.free = atLeastZero(sum.free + weight * added.free)
-  sum.valued = atLeastZero(sum.valued + weight * added.valued)
-  sum.judged = atLeastZero(sum.judged + weight * added.judged)
-  sum.given = atLeastZero(sum.given + weight * added.given)
-  return sum
+const addTerm = (known: TermCounts, added: TermCounts): void => {
+  known.texts += added.texts
+  known.determined += added.determined
+  known.free += added.free
+  known.valued += added.valued
+  known.judged += added.judged
+  known.given += added.given
 }
 
-type Titles = { readonly key: string; readonly titles: ReadonlyMap<string, TagCounts>; readonly weight: number }
-
-const applyTitles = (memory: Memory, { key, titles, weight }: Titles): void => {
+const addTitles = (memory: Memory, key: string, titles: ReadonlyMap<string, TagCounts>): void => {
   const known = memory.tags.get(key) ?? new Map<string, TagCounts>()
-  for (const [title, { people, generated }] of titles) {
-    const before = known.get(title)
-    const sum = {
-      people: atLeastZero((before?.people ?? 0) + weight * people),
-      generated: atLeastZero((before?.generated ?? 0) + weight * generated),
-    }
-    if (sum.people === 0 && sum.generated === 0) known.delete(title)
-    else known.set(title, sum)
+  memory.tags.set(key, known)
+  for (const [title, added] of titles) {
+    const { people, generated } = known.get(title) ?? { people: 0, generated: 0 }
+    known.set(title, { people: people + added.people, generated: generated + added.generated })
   }
-  if (known.size === 0) memory.tags.delete(key)
-  else memory.tags.set(key, known)
 }
-
-const atLeastZero = (count: number): number => Math.max(0, count)
 
 /** Removes rare terms first, and terms that people gave as tags last. Tags follow the same rule. */
 const bound = (memory: Memory): void => {

@@ -1,5 +1,5 @@
 import { analyse, type Analysis, chooseTags, unhideWorkspaceWords } from './generate-tags.ts'
-import { hashInTag, hashTerm, apply, type Delta, type Memory } from './memory.ts'
+import { hashInTag, hashTerm, addDelta, type Delta, type Memory } from './memory.ts'
 import { learn, learnGenerated, strangeKeys } from './learn.ts'
 
 /**
@@ -42,7 +42,7 @@ export const analyseTexts = (texts: readonly Text[]): AnalysedText[] =>
   })
 
 export const learnTexts = (memory: Memory, read: readonly AnalysedText[]): void => {
-  for (const { learned } of read) apply(memory, learned)
+  for (const { learned } of read) addDelta(memory, learned)
 }
 
 /** The texts with the words unhidden that the workspace uses. */
@@ -59,7 +59,7 @@ export const tagAnalysed = (memory: Memory, read: readonly AnalysedText[]): Tagg
   const shares = read.map(({ analysis, given, learned }, at): Delta => {
     if (given !== undefined) return learned
     const generated = learnGenerated(analysis, tags[at] ?? [])
-    apply(memory, generated)
+    addDelta(memory, generated)
     return { ...learned, tags: generated.tags }
   })
   return { tags, shares }

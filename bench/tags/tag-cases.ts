@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url'
 import { analyse, unhideWorkspaceWords } from '../../tagger/generate-tags.ts'
 import type { Analysis } from '../../tagger/generate-tags.ts'
 import { learn } from '../../tagger/learn.ts'
-import { apply, newMemory } from '../../tagger/memory.ts'
+import { addDelta, newMemory } from '../../tagger/memory.ts'
 import type { Memory } from '../../tagger/memory.ts'
 import { keyOfTag } from '../../tagger/tag-key.ts'
 import { foldOf, readLabelled } from './tag-data.ts'
@@ -40,9 +40,9 @@ export const toCases = (texts: readonly Labelled[], history: History): Case[] =>
       const now = read.filter((one) => one.part === part)
       const memory = newMemory()
       for (const [at, { text, analysis }] of earlier.slice(0, history.texts).entries()) {
-        apply(memory, learn(analysis, at < history.tagged ? text.gold : undefined))
+        addDelta(memory, learn(analysis, at < history.tagged ? text.gold : undefined))
       }
-      for (const { analysis } of history.texts > 0 ? now : []) apply(memory, learn(analysis))
+      for (const { analysis } of history.texts > 0 ? now : []) addDelta(memory, learn(analysis))
       for (const { text, analysis } of now) {
         const own = unhideWorkspaceWords(analysis, memory)
         const gold = new Set(

@@ -1,12 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import * as fc from 'fast-check'
 import { analyse, generateTags } from '../../tagger/generate-tags.ts'
 import { learn, MAX_LEARNED_TERMS } from '../../tagger/learn.ts'
-import { apply, MAX_TERMS, newMemory, titleInUse } from '../../tagger/memory.ts'
+import { addDelta, MAX_TERMS, newMemory, titleInUse } from '../../tagger/memory.ts'
 import type { Memory } from '../../tagger/memory.ts'
 import { tagTexts } from '../../tagger/tag-texts.ts'
-import { seeded } from '../support/property-seed.ts'
 
 const texts = [
   'The scroll wheel is great, but the battery life is short.',
@@ -15,28 +13,9 @@ const texts = [
   'la factura llega tarde',
 ]
 
-test('the share of a text can be removed again, after any other changes', () => {
-  const text = fc.record({
-    text: fc.constantFrom(...texts),
-    tags: fc.option(fc.array(fc.constantFrom('wheel', 'csv export', 'Battery'))),
-  })
-  fc.assert(
-    fc.property(fc.array(text), text, fc.array(text), (before, removed, after) => {
-      const deltaOf = (given: typeof removed) => learn(analyse(given.text), given.tags ?? undefined)
-      const without = newMemory()
-      for (const given of [...before, ...after]) apply(without, deltaOf(given))
-      const memory = newMemory()
-      for (const given of [...before, removed, ...after]) apply(memory, deltaOf(given))
-      apply(memory, deltaOf(removed), -1)
-      assert.deepEqual(memory, without)
-    }),
-    seeded(),
-  )
-})
-
 test('terms are numbers, so that no text can be read back', () => {
   const memory = newMemory()
-  apply(memory, learn(analyse(texts[2] ?? '')))
+  addDelta(memory, learn(analyse(texts[2] ?? '')))
   assert.ok(memory.terms.size > 0)
   for (const hash of memory.terms.keys()) assert.ok(Number.isSafeInteger(hash))
   assert.doesNotMatch(JSON.stringify([...memory.terms]), /[a-z]{3,}vane/)
@@ -45,20 +24,20 @@ test('terms are numbers, so that no text can be read back', () => {
 
 test('a memory is bounded, and keeps the most common terms', () => {
   const memory = newMemory()
-  apply(memory, learn(analyse('the invoice'), ['invoice']))
-  for (let round = 0; round < 3; round++) apply(memory, learn(analyse('the scroll wheel')))
+  addDelta(memory, learn(analyse('the invoice'), ['invoice']))
+  for (let round = 0; round < 3; round++) addDelta(memory, learn(analyse('the scroll wheel')))
   const many = newMemory()
   for (let hash = 0; hash < MAX_TERMS; hash++) {
     many.terms.set(hash, { texts: 0.5, determined: 0, free: 0, valued: 0, judged: 0, given: 0 })
   }
-  apply(memory, many)
+  addDelta(memory, many)
   assert.ok(memory.terms.size <= MAX_TERMS)
   for (const { hash } of analyse('the scroll wheel').candidates.values()) assert.equal(memory.terms.get(hash)?.texts, 3)
 })
 
 const taught = (text: string, tags: readonly string[], times = 8): Memory => {
   const memory = newMemory()
-  for (let time = 0; time < times; time++) apply(memory, learn(analyse(text), tags))
+  for (let time = 0; time < times; time++) addDelta(memory, learn(analyse(text), tags))
   return memory
 }
 
@@ -91,10 +70,8 @@ test('a group changes the memory by the shares of its texts', () => {
   const { tags, shares } = tagTexts(memory, [{ text: texts[0] ?? '' }, { text: texts[1] ?? '', tags: ['wheel'] }])
   assert.deepEqual(tags[1], ['wheel'])
   const other = newMemory()
-  for (const share of shares) apply(other, share)
+  for (const share of shares) addDelta(other, share)
   assert.deepEqual(other, memory)
-  for (const share of shares) apply(memory, share, -1)
-  assert.deepEqual(memory, newMemory())
 })
 
 const BANK = [
@@ -119,8 +96,8 @@ const workspace = (untagged: number, tagged: number): Memory => {
     BANK.map((text) => learn(analyse(text))),
     DEVICE.map((text) => learn(analyse(text), ['Wheel defect'])),
   ]
-  for (let at = 0; at < untagged; at++) apply(memory, others[at % others.length]!)
-  for (let at = 0; at < tagged; at++) apply(memory, own[at % own.length]!)
+  for (let at = 0; at < untagged; at++) addDelta(memory, others[at % others.length]!)
+  for (let at = 0; at < tagged; at++) addDelta(memory, own[at % own.length]!)
   return memory
 }
 
@@ -142,7 +119,7 @@ test('a text unlike all texts with tags of people gets tags, for any number of t
 
 test('the first tag of people is given again where it fits', () => {
   const memory = workspace(100, 0)
-  apply(memory, learn(analyse('The receipt is missing'), ['Receipt']))
+  addDelta(memory, learn(analyse('The receipt is missing'), ['Receipt']))
   const tags = generateTags('The exchange rate is wrong on the receipt of my card', { memory })
   assert.ok(tags.includes('receipt'), tags.join())
 })
@@ -150,9 +127,9 @@ test('the first tag of people is given again where it fits', () => {
 test('a tag that people gave at each occurrence is given again, even if its words are not a phrase', () => {
   const memory = newMemory()
   for (const text of ['Face id is slow', 'Since Friday face id fails', 'I want face id for payments']) {
-    apply(memory, learn(analyse(text), ['face id']))
+    addDelta(memory, learn(analyse(text), ['face id']))
   }
-  for (let at = 0; at < 40; at++) apply(memory, learn(analyse(BANK[at % BANK.length] ?? ''), ['other matter']))
+  for (let at = 0; at < 40; at++) addDelta(memory, learn(analyse(BANK[at % BANK.length] ?? ''), ['other matter']))
   assert.ok(generateTags('face id died, now I type my passcode', { memory }).includes('face id'))
 })
 

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { analyse, unhideWorkspaceWords } from '../../tagger/generate-tags.ts'
 import type { Analysis } from '../../tagger/generate-tags.ts'
 import { learn } from '../../tagger/learn.ts'
-import { apply, newMemory } from '../../tagger/memory.ts'
+import { addDelta, newMemory } from '../../tagger/memory.ts'
 
 const shown = (analysis: Analysis): string => {
   return analysis.reading.tokens
@@ -33,9 +33,9 @@ test('a capitalised word returns once people have used it in a tag', () => {
   const text = 'We run it on a Flurbo and Quonk is fine'
   const memory = newMemory()
   assert.ok(!shown(unhideWorkspaceWords(analyse(text), memory)).includes('flurbo'))
-  apply(memory, learn(analyse('It is for the Quonk'), ['quonk']))
+  addDelta(memory, learn(analyse('It is for the Quonk'), ['quonk']))
   assert.ok(shown(unhideWorkspaceWords(analyse(text), memory)).includes('quonk'))
-  apply(memory, learn(analyse('It is for the Flurbo'), ['flurbo export']))
+  addDelta(memory, learn(analyse('It is for the Flurbo'), ['flurbo export']))
   assert.ok(shown(unhideWorkspaceWords(analyse(text), memory)).includes('flurbo'))
 })
 
@@ -49,8 +49,8 @@ test('a capitalised word returns once several texts have it after a determiner, 
     'Quonk',
     'Quonk said so',
   ]) {
-    apply(memory, learn(analyse(text)))
+    addDelta(memory, learn(analyse(text)))
   }
-  for (let time = 0; time < 4; time++) apply(memory, learn(analyse('I met Quonk yesterday')))
+  for (let time = 0; time < 4; time++) addDelta(memory, learn(analyse('I met Quonk yesterday')))
   assert.equal(shown(unhideWorkspaceWords(analyse('we met Flurbo and Quonk'), memory)), 'we met flurbo and *')
 })

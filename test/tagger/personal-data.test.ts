@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { analyse, generateTags } from '../../tagger/generate-tags.ts'
 import { learn } from '../../tagger/learn.ts'
-import { apply, newMemory } from '../../tagger/memory.ts'
+import { addDelta, newMemory } from '../../tagger/memory.ts'
 
 /** Texts with personal data, and the words that must not be in a tag. */
 const personal: Record<string, RegExp> = {
@@ -49,7 +49,7 @@ for (const [text, data] of Object.entries(personal)) {
     const tags = generateTags(text).join(' | ')
     assert.doesNotMatch(tags, data)
     const memory = newMemory()
-    apply(memory, learn(analyse(text)))
+    addDelta(memory, learn(analyse(text)))
     assert.doesNotMatch(generateTags(text, { memory }).join(' | '), data)
   })
 }
@@ -57,7 +57,7 @@ for (const [text, data] of Object.entries(personal)) {
 test('a tag of people is not given again if it looks like an address or a number', () => {
   const memory = newMemory()
   for (let time = 0; time < 9; time++) {
-    apply(memory, learn(analyse('the wheel squeaks'), ['wheel ann@mail.example', 'wheel 4111']))
+    addDelta(memory, learn(analyse('the wheel squeaks'), ['wheel ann@mail.example', 'wheel 4111']))
   }
   for (const tag of generateTags('the wheel squeaks', { memory })) assert.doesNotMatch(tag, /@|\d/)
 })

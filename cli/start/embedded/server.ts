@@ -59,6 +59,7 @@ const READY_WITHIN_MS = 120_000
 const LOOK_EVERY_MS = 20
 const TRY_AGAIN_AFTER_MS = 500
 const TRY_AGAIN_FOR_MS = 30_000
+const LINES_SHOWN = 10
 
 /**
  * Starts a server and resolves once it serves. First ends the server in `dataDir` of an earlier
@@ -119,5 +120,5 @@ const becomesReady = async (server: StartedProcess, isReady: () => boolean | Pro
   return false
 }
 
-const lastLines = (logFile: string, count = 10): string =>
-  readFileSync(logFile, 'utf8').trimEnd().split('\n').slice(-count).join('\n')
+const lastLines = (logFile: string): string =>
+  readFileSync(logFile, 'utf8').trimEnd().split('\n').slice(-LINES_SHOWN).join('\n')
