@@ -20,7 +20,7 @@ const lineOf = ({ id, createdAt, name, isBeingDeleted }: Workspace): string =>
   `${id}  ${createdAt.toISOString()}  ${name}${isBeingDeleted ? '  (being deleted: run delete again)' : ''}`
 
 const whyTaken = async (sql: Sql, name: string): Promise<string> => {
-  const taken = (await listWorkspaces(sql)).find((one) => one.name === name)
+  const taken = (await listWorkspaces(sql)).find((workspace) => workspace.name === name)
   return taken?.isBeingDeleted
     ? 'A workspace with this name is being deleted. Run delete again to finish.'
     : 'A workspace with this name exists already. See: npm run workspace -- list'
@@ -60,7 +60,7 @@ await runCommand({
       print(`${workspace.id}  ${workspace.name}`)
     },
     list: async ({ sql }) => {
-      for (const one of await listWorkspaces(sql)) print(lineOf(one))
+      for (const workspace of await listWorkspaces(sql)) print(lineOf(workspace))
     },
     delete: async ({ sql, values, openRedis }, name) => {
       if (!values['yes']) throw new CommandError('This removes the workspace with all its data. Add --yes to confirm.')

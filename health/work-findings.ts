@@ -105,14 +105,14 @@ const judgeFailures = (
 }
 
 /** Without a worker or Postgres all workspaces wait, so no workspace delays another. */
-const judgeCrowding = ({ crowding: by, workers, postgresUp }: Point): Finding[] =>
-  by === null || workers === 0 || !postgresUp
+const judgeCrowding = ({ crowding, workers, postgresUp }: Point): Finding[] =>
+  crowding === null || workers === 0 || !postgresUp
     ? []
     : [
         {
           level: 'attention',
           // No figures: a screen reader would read the text again at each change.
-          what: `The workspace ${by.name} ${describeCrowding(by)}, while others wait.`,
+          what: `The workspace ${crowding.name} ${describeCrowding(crowding)}, while others wait.`,
           remedy: AGAINST_CROWDING,
         },
       ]

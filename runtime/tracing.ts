@@ -12,7 +12,7 @@ type SpanAttributes = {
   'messaging.system'?: 'bullmq'
   'messaging.operation.type'?: 'process'
   'messaging.destination.name'?: QueueName
-  /** How many submissions the statement applied, or how many texts the job tagged. */
+  /** How many submissions the worker applies together, or how many texts the job tags. */
   'messaging.batch.message_count'?: number
   'feedback_insights.operation'?: Operation | 'batch'
   'feedback_insights.workspace.id'?: string

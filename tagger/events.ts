@@ -71,7 +71,7 @@ export const findAction = (reading: Reading, start: number): Rearranged | undefi
   return { order: [...range(object, end), start], end, isEvent: true }
 }
 
-/** Events whose verb takes no object, or one that tells nothing. */
+/** Events whose tags do not name the object of the verb. */
 const NO_ACTIONS = new Set([...FAILURES, 'payment', 'charge', 'login', 'sign-up', 'sign-in', 'logout'])
 
 const isObject = ({ traits }: Reading, at: number): boolean => {

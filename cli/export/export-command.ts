@@ -55,9 +55,9 @@ const writeProgress = async (path: string, progress: ExportProgress): Promise<vo
 /**
  * Appends the missing records to the draft, one record a line. Returns the number of records in it.
  */
-const writeDraft = async ({ sql }: CommandContext, of: Export): Promise<number> => {
-  const { workspaceId, kind, draft, progressPath } = of
-  let progress = await readProgress(of)
+const writeDraft = async ({ sql }: CommandContext, exported: Export): Promise<number> => {
+  const { workspaceId, kind, draft, progressPath } = exported
+  let progress = await readProgress(exported)
   const [{ count }] = await sql<[{ count: number }]>`
     select count(*)::float8 as count from ${sql(RECORD_TABLES[kind])} where workspace_id = ${workspaceId}`
   const bar = startProgressBar({
@@ -114,14 +114,13 @@ await runCommand({
     const [format, kind] = [formatOf(values['format']), kindOf(values['kind'])]
     const out = pathOfCaller(values['out'])
     const workspace = await findWorkspace(sql, values['workspace'] ?? DEFAULT_WORKSPACE)
-    const of = { workspaceId: workspace.id, kind, draft: `${out}.part`, progressPath: `${out}.part.json` }
+    const [draft, progressPath, whole] = [`${out}.part`, `${out}.part.json`, `${out}.whole`]
     try {
-      const records = await writeDraft(context, of)
-      const whole = `${out}.whole`
+      const records = await writeDraft(context, { workspaceId: workspace.id, kind, draft, progressPath })
       const convert = FORMATS[format]
-      await convert?.(of.draft, whole, columnsOf(kind))
-      await rename(convert ? whole : of.draft, out)
-      await Promise.all([of.draft, of.progressPath, whole].map((path) => rm(path, { force: true })))
+      await convert?.(draft, whole, columnsOf(kind))
+      await rename(convert ? whole : draft, out)
+      await Promise.all([draft, progressPath, whole].map((path) => rm(path, { force: true })))
       print(`${values['out']}: ${records} records`)
     } catch (error) {
       throw isOfFile(error) ? cannotWrite(out, error) : error

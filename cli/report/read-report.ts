@@ -53,8 +53,8 @@ const readTotals = async (sql: Sql, { id, period }: Asked): Promise<{ now: Total
     from feedback_view
     where workspace_id = ${id} and created_at >= ${period.before} and created_at < ${period.until}
     group by "isNow"`
-  const of = (wanted: boolean): Totals => rows.find(({ isNow }) => isNow === wanted) ?? NOTHING
-  return { now: of(true), before: of(false) }
+  const totalsOf = (wanted: boolean): Totals => rows.find(({ isNow }) => isNow === wanted) ?? NOTHING
+  return { now: totalsOf(true), before: totalsOf(false) }
 }
 
 const readSteps = (sql: Sql, { id, period: { since, until, unit } }: Asked): Promise<Step[]> =>
