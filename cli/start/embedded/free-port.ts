@@ -26,7 +26,7 @@ export const choosePort = async (file: string, wanted: number | undefined): Prom
   return port
 }
 
-/** A port that this program holds for another program, until it releases the port for it. */
+/** A port that this program holds until it releases the port for another program. */
 export type ReservedPort = { readonly port: number; readonly release: () => Promise<void> }
 
 /**
