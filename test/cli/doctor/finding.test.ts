@@ -27,10 +27,7 @@ describe('findings', () => {
     const api = await checkApi({ url: undefined, host: '127.0.0.1', port: REFUSED_PORT })
     assert.deepEqual([api.level, /this user cannot listen there/.test(api.what)], ['trouble', true])
     const worker = await checkWorkerPort('127.0.0.1', REFUSED_PORT)
-    assert.deepEqual(
-      [worker.level, /^This user cannot listen on WORKER_PORT 65536/.test(worker.what)],
-      ['trouble', true],
-    )
+    assert.deepEqual([worker.level, worker.what.includes('cannot listen on WORKER_PORT 65536')], ['trouble', true])
   })
 
   it('say what to do', () => {
