@@ -6,7 +6,7 @@ import { type Migration, readApplied, reasonToRefuse } from '../../db/schema/mig
 import type { Sql } from '../../db/connection/postgres.ts'
 import { listTokens, type Scope } from '../../db/tokens.ts'
 import { checkTimes } from './check-times.ts'
-import { when } from '../../health/finding.ts'
+import { count, when } from '../../health/finding.ts'
 import { type Checked, judgeClock, warning, well, wrong } from './finding.ts'
 
 /** The oldest tested version. */
@@ -69,7 +69,7 @@ const checkClock = async (sql: Sql): Promise<Checked> => {
 export const checkBlockers = async (sql: Sql): Promise<Checked[]> =>
   (await findBlockers(sql)).map(({ pid, role, program, waiting, seconds }) =>
     warning(
-      `The session ${pid} of role ${role}${program === '' ? '' : ` (${program})`} holds locks for which ${waiting} statements of the service have waited for up to ${seconds} s.`,
+      `The session ${pid} of role ${role}${program === '' ? '' : ` (${program})`} holds locks for which ${count(waiting, 'statement of the service has', 'statements of the service have')} waited for up to ${seconds} s.`,
       `End its transaction, or the session: select pg_terminate_backend(${pid})`,
     ),
   )
@@ -120,7 +120,7 @@ const checkDead = async (sql: Sql): Promise<Checked> => {
   const { dead, newest } = row!
   if (dead === 0) return well('No submission is dead.')
   return warning(
-    `${dead} submissions are dead, the newest since ${newest!.toISOString()}.`,
+    `${count(dead, 'submission is', 'submissions are')} dead, the newest since ${newest!.toISOString()}.`,
     'See the reasons: npm run dead -- list. Each is a fault of this service: please report it.',
   )
 }

@@ -1,5 +1,5 @@
 import { type Condition, conditionOf } from '../../health/condition.ts'
-import { type Judged, POINTS_TO_LAST, when } from '../../health/finding.ts'
+import { count, type Judged, POINTS_TO_LAST, when } from '../../health/finding.ts'
 import { judge } from '../../health/findings.ts'
 import { oldestOf, type Point, pointOf } from '../../health/point.ts'
 import type { Ledger } from '../../contract/ledger.ts'
@@ -66,11 +66,16 @@ const judged = (points: readonly Point[], maxBacklog: number): Judged => {
 const tellFigures = ({ logs, at }: Condition, { waiting, workers, queued, purgesUnderWay }: Point): Checked[] => {
   const oldest = queued ? `, the oldest for ${Math.round(oldestOf(logs ?? [], at))} s` : ''
   return [
-    ...when(waiting !== null && workers !== null, well(`${waiting} jobs wait; ${workers} worker processes take them.`)),
-    ...when(queued !== null, well(`${queued} submissions are accepted and not applied${oldest}.`)),
-    ...when(!!purgesUnderWay, well(`${purgesUnderWay} purges remove their records.`)),
+    ...(waiting === null || workers === null ? [] : [well(`${jobsWait(waiting)}; ${workersRun(workers)}.`)]),
+    ...(queued === null ? [] : [well(`${submissionsWait(queued)}${oldest}.`)]),
+    ...(purgesUnderWay ? [well(`${count(purgesUnderWay, 'purge removes', 'purges remove')} records.`)] : []),
   ]
 }
+
+const jobsWait = (jobs: number): string => count(jobs, 'job waits', 'jobs wait')
+const workersRun = (workers: number): string => count(workers, 'worker process runs', 'worker processes run')
+const submissionsWait = (submissions: number): string =>
+  `${count(submissions, 'submission is', 'submissions are')} accepted and not applied`
 
 /** Findings about the leases of workspaces whose logs have submissions to apply. */
 const checkLeases = async (redis: RedisClient, prefix: string, { logs = [] }: Condition): Promise<Checked[]> => {
@@ -87,14 +92,14 @@ const checkLeases = async (redis: RedisClient, prefix: string, { logs = [] }: Co
     ...when(
       stuck.length > 0,
       warning(
-        `In ${stuck.length} workspaces a worker ended while it applied submissions, and no worker has continued.`,
+        `In ${count(stuck.length, 'workspace', 'workspaces')} a worker ended while it applied submissions, and no worker has continued.`,
         'Check that a worker runs that serves the queues wake and backlog, and read the log of the worker that ended.',
       ),
     ),
     ...when(
       inQuarantine.length > 0,
       warning(
-        `In ${inQuarantine.length} workspaces a submission is suspected of ending workers. It is applied in quarantine.`,
+        `In ${count(inQuarantine.length, 'workspace', 'workspaces')} a submission is suspected of ending workers. It is applied in quarantine.`,
         'Read the logs of the workers that ended. A submission that alone ends several workers becomes dead: npm run dead -- list',
       ),
     ),
@@ -110,7 +115,7 @@ const judgeCounts = (ledgers: readonly Ledger[]): Checked[] => {
   return when(
     behind.length > 0 && ledgers.every(({ queued }) => queued === 0),
     warning(
-      `In ${behind.length} workspaces Postgres has more submissions than Redis has accepted.`,
+      `In ${count(behind.length, 'workspace', 'workspaces')} Postgres has more submissions than Redis has accepted.`,
       'Run this again, since submissions in work can cause a difference. If it stays, Redis lost data: check its log and its append-only file.',
     ),
   )

@@ -95,7 +95,7 @@ describe('the doctor', () => {
       /^well +Redis keeps no snapshots/m,
       /^well +The clock of Postgres is \d+ ms/m,
       /^well +The clock of Redis is \d+ ms/m,
-      /^well +\d+ jobs wait; [1-9]\d* worker processes take them/m,
+      /^well +\d+ jobs? waits?; [1-9]\d* worker process(?: runs|es run)/m,
       /^well +0 submissions are accepted and not applied/m,
       /^0 wrong, /m,
     ]) {
@@ -117,7 +117,7 @@ describe('the doctor', () => {
     const bad = { MAX_BACKLOG: 'many', PORT: 'x', HASH_KEY: 'abc', READS_DATABASE_URL: 'x' }
     const { wrong, stdout } = await run(bad)
     assert.equal(wrong.length, Object.keys(bad).length, stdout)
-    for (const pattern of [/^well +Postgres \d+/m, /^well +No submission is dead/m, /^well +\d+ jobs wait/m])
+    for (const pattern of [/^well +Postgres \d+/m, /^well +No submission is dead/m, /^well +\d+ jobs? waits?/m])
       assert.match(stdout, pattern)
     assert.match((await run({ DATABASE_SCHEMA: 'A-B' })).stdout, /^well +Redis \d+/m)
     assert.match((await run({ REDIS_PREFIX: 'A B' })).stdout, /^well +Postgres \d+/m)
@@ -200,7 +200,7 @@ describe('the doctor', () => {
     try {
       const { code, stdout } = await run()
       assert.match(stdout, /^warning +Live tokens: 0 may submit.*\n +→ No token can submit/m)
-      assert.match(stdout, /^warning +1 submissions are dead, the newest since 20/m)
+      assert.match(stdout, /^warning +1 submission is dead, the newest since 20/m)
       assert.equal(code, 0, stdout)
     } finally {
       await service.sql`delete from dead_submission`
@@ -216,8 +216,8 @@ describe('the doctor', () => {
       await inject(service, queues, { body: feedbackBody('left') })
       await service.redis.hset(state, { holder: 'gone', until: Date.now() - 60_000, deaths: 2 })
       const { stdout } = await run()
-      assert.match(stdout, /^warning +In 1 workspaces a worker ended while it applied submissions/m)
-      assert.match(stdout, /^warning +In 1 workspaces a submission is suspected of ending workers/m)
+      assert.match(stdout, /^warning +In 1 workspace a worker ended while it applied submissions/m)
+      assert.match(stdout, /^warning +In 1 workspace a submission is suspected of ending workers/m)
     } finally {
       await service.redis.hdel(state, 'holder', 'until', 'deaths')
       await resumeWork(queues)

@@ -96,7 +96,7 @@ describe('a database that is restored to a point in time', () => {
     const restored = await restore()
     assert.deepEqual([...waiting.intersection(restored.held)], [], 'Redis was empty')
     assert.equal((await readLedger(restored)).difference, -restored.held.intersection(confirmed).size)
-    assert.match(await doctorSays(), /In 1 workspaces Postgres has more submissions than Redis has accepted\./)
+    assert.match(await doctorSays(), /In 1 workspace Postgres has more submissions than Redis has accepted\./)
     assert.ok(!confirmed.has(await send(restored, 'lost', 'key-of-lost')))
     assert.ok(confirmed.has(await send(restored, 'kept', 'key-of-kept')), 'Postgres knows the key for a day')
     await send(restored, 'kept')
