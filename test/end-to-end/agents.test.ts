@@ -48,8 +48,7 @@ describe('agents', () => {
 
   before(async () => {
     service = await sharedService()
-    const { body } = await service.post('/batch', { items: [...PEOPLE, ...ITEMS] }, { headers: { Prefer: 'wait=30' } })
-    for (const { state } of body.results) assert.equal(state, 'applied')
+    await service.submitAll([...PEOPLE, ...ITEMS])
     const contacts = [{ id: 'pat', properties: { $name: 'Pat', $email: 'pat@example.org' } }]
     const conversation = {
       id: 'c',
@@ -278,12 +277,10 @@ describe('agents', () => {
 
   it('also reach the service through a child process, in both revisions of the protocol', async () => {
     const run = fileURLToPath(new URL('../../client/mcp-command.ts', import.meta.url))
-    const isDeno = 'deno' in process.versions
     for (const mode of ['legacy', { pin: '2026-07-28' }] as const) {
       const client = new Client({ name: 'test', version: '1.0.0' }, { versionNegotiation: { mode } })
       const env = { FEEDBACK_URL: service.urls[1] ?? service.urls[0]!, FEEDBACK_TOKEN: service.readToken }
-      const args = isDeno ? ['run', '-A', run] : [run]
-      await client.connect(new StdioClientTransport({ command: process.execPath, args, env }))
+      await client.connect(new StdioClientTransport({ command: process.execPath, args: [run], env }))
       const answers = await Promise.all(['tag', 'source'].map((by) => agentOf(client).call('count_feedback', { by })))
       for (const { feedback } of answers) assert.equal(feedback, 84)
       await client.close()

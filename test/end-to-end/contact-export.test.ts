@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { feedbackBody, injectDead } from '../support/inject.ts'
-import { type CommandResult, runCommand } from '../support/command.ts'
+import { type CommandResult, outputOf, runCommand } from '../support/command.ts'
 import { holdWork, resumeWork } from '../support/hold-work.ts'
 import { sharedService } from '../support/shared-service.ts'
 
@@ -20,11 +20,8 @@ type Export = Record<string, Row[]> & { workspace: string }
 describe('npm run contact:export', () => {
   const run = (...words: string[]): Promise<CommandResult> =>
     runCommand(service, PROGRAM, '--workspace', service.workspace, ...words)
-  const exported = async (...words: string[]): Promise<Export> => {
-    const { code, stdout, stderr } = await run(...words)
-    assert.equal(code, 0, stderr)
-    return JSON.parse(stdout) as Export
-  }
+  const exported = async (...words: string[]): Promise<Export> =>
+    JSON.parse(await outputOf(service, PROGRAM, '--workspace', service.workspace, ...words)) as Export
   const conversation = (id: string, contacts: readonly object[], messages: readonly object[]): object => ({
     id,
     source: 'Intercom',

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { after, beforeEach, describe, it } from 'node:test'
 import type { Operation } from '../../contract/submission.ts'
 import { feedbackBody, injectDead } from '../support/inject.ts'
-import { type CommandResult, runCommand } from '../support/command.ts'
+import { outputOf, runCommand } from '../support/command.ts'
 import { resumeWork } from '../support/hold-work.ts'
 import { readLedger } from '../support/ledgers.ts'
 import { sharedService } from '../support/shared-service.ts'
@@ -12,6 +12,7 @@ import { until } from '../support/until.ts'
 const service = await sharedService()
 after(() => service.stop())
 
+const PROGRAM = 'cli/dead/dead-command.ts'
 const HOUR_MS = 60 * 60 * 1_000
 const NUL_IN_TEXT = 'PostgresError 22P05'
 
@@ -21,12 +22,8 @@ describe('npm run dead', () => {
     await resumeWork(service.queues)
   })
 
-  const dead = (...words: string[]): Promise<CommandResult> => runCommand(service, 'cli/dead/dead-command.ts', ...words)
-  const succeeds = async (...words: string[]): Promise<string> => {
-    const { code, stdout, stderr } = await dead(...words)
-    assert.equal(code, 0, stderr)
-    return stdout
-  }
+  const dead = (...words: string[]) => runCommand(service, PROGRAM, ...words)
+  const succeeds = (...words: string[]) => outputOf(service, PROGRAM, ...words)
   const stateOf = async (id: string): Promise<string | undefined> => {
     const [row] = await service.sql<{ state: string }[]>`select state from submission where id = ${id}`
     return row?.state
@@ -66,8 +63,7 @@ describe('npm run dead', () => {
     assert.ok(!all.includes('one'), 'a list has no submitted content')
     for (const filter of ['--workspace stranger', '--operation submit_conversation', '--reason x'])
       assert.match(await succeeds('list', ...filter.split(' ')), /^ +0 {2}in all\n$/)
-    const of = { reason: 'Other', operation: 'identify_contact' }
-    for (const [name, value] of Object.entries(of)) {
+    for (const [name, value] of Object.entries({ reason: 'Other', operation: 'identify_contact' })) {
       const found = await succeeds('list', `--${name}`, value)
       assert.deepEqual([found.includes(contact), found.includes(ids[0]!)], [true, false], name)
     }

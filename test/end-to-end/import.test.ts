@@ -45,15 +45,10 @@ describe('the import of a file', () => {
     })
     const bad = ['No rating,much,a@b.example,B-1\r\n', 'too,1,many,columns,here\r\n', ',,a@b.example,B-2\r\n']
     const path = fileOf('feedback.csv', `\ufeffText,Stars,Email,Ticket\r\n${[...good, ...bad].join('')}`)
-    const map = ['Text=description', 'Stars=rating', 'Email=contact.email', 'Ticket=sourceId']
-    const { code, stdout, stderr } = await run(
-      path,
-      ...map.flatMap((one) => ['--map', one]),
-      '--set',
-      'source=survey',
-      '--set',
-      'tags=imported',
-    )
+    const columns = ['Text=description', 'Stars=rating', 'Email=contact.email', 'Ticket=sourceId']
+    const map = columns.flatMap((column) => ['--map', column])
+    const options = [...map, '--set', 'source=survey', '--set', 'tags=imported']
+    const { code, stdout, stderr } = await run(path, ...options)
     assert.equal(code, 1, stdout + stderr)
     assert.match(stdout, /Stars +→ {2}rating/)
     assert.match(stdout, /^300 accepted; 3 refused\.$/m)
@@ -70,16 +65,9 @@ describe('the import of a file', () => {
     const description = 'It said "no",\nthen it hung (3)'
     assert.deepEqual({ ...row }, { description, rating: 3, tags: ['imported'], email: 'person-3@b.example' })
 
-    const again = await run(
-      path,
-      ...map.flatMap((one) => ['--map', one]),
-      '--set',
-      'source=survey',
-      '--set',
-      'tags=imported',
-    )
+    const again = await run(path, ...options)
     assert.match(again.stdout, /^300 accepted, 300 of them by earlier runs; 3 refused\.$/m)
-    const otherwise = await run(path, ...map.flatMap((one) => ['--map', one]), '--set', 'source=other')
+    const otherwise = await run(path, ...map, '--set', 'source=other')
     assert.equal(otherwise.code, 1)
     assert.match(otherwise.stderr, /the mapping changed/)
     assert.ok(

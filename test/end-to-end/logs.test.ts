@@ -58,8 +58,7 @@ describe('a line of the log output has the ids of its subject:', () => {
 
   it('a receipt that could not be read', async () => {
     const path = '/api/v1/submissions/01890000-0000-7000-8000-000000000000'
-    const read = () => service.request(path, undefined, { method: 'GET' })
-    await assertFound('receipt_look_up_failed', await without('submission', read))
+    await assertFound('receipt_look_up_failed', await without('submission', () => service.get(path)))
     assert.equal((await lineOf('receipt_look_up_failed'))['submissionId'], path.split('/').at(-1))
   })
 

@@ -7,8 +7,7 @@ import { sharedService } from '../support/shared-service.ts'
 const service = await sharedService()
 after(() => service.stop())
 
-const receiptOf = (id: string): Promise<Answer> =>
-  service.request(`/api/v1/submissions/${id}`, undefined, { method: 'GET' })
+const receiptOf = (id: string): Promise<Answer> => service.get(`/api/v1/submissions/${id}`)
 const idOf = ({ headers }: Answer): string => headers.get('Submission-Id')!
 
 describe('a receipt', () => {

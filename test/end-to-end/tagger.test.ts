@@ -39,8 +39,8 @@ describe('the tagger', () => {
       messages: messages.map((message) => ({ incoming: true, createdAt: CREATED_AT, ...message })),
     })
   }
-  /** The tagger has not read a text yet. */
-  const readsNow = async (): Promise<boolean> => {
+  /** Whether the tagger has not read some text yet. */
+  const hasUnread = async (): Promise<boolean> => {
     const rows = await service.sql`
       select from feedback as f where tags is null or (tags <> '{}' and not exists (
         select from tag_share as s
@@ -51,7 +51,7 @@ describe('the tagger', () => {
           and s.text_version = (conversation_text(c.workspace_id, c.id)).version)`
     return rows.length > 0
   }
-  const untilRead = (): Promise<true> => until('all texts are read', async () => !(await readsNow()))
+  const untilRead = (): Promise<true> => until('all texts are read', async () => !(await hasUnread()))
   const tagsOf = async (id: string): Promise<string[]> => {
     await untilRead()
     const [row] = await service.sql<{ tags: string[] }[]>`select tags from feedback where id = ${id}`

@@ -157,7 +157,7 @@ describe('traces', () => {
     await service.post('/feedbacks', { rating: 'good' })
     await service.post('/feedbacks', {}, { token: null })
     await service.post('/contacts/purge', {})
-    await service.request('/api/v1/submissions/00000000-0000-7000-8000-000000000000', undefined, { method: 'GET' })
+    await service.get('/api/v1/submissions/00000000-0000-7000-8000-000000000000')
     for (const reason of ['invalid', 'unauthenticated', 'forbidden', 'no-such-submission']) {
       await collector.span(reason, ({ attributes }) => attributes['feedback_insights.refused'] === reason)
     }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { isDeepStrictEqual } from 'node:util'
 import { Webhook as Verifier } from 'standardwebhooks'
-import { runCommand } from '../support/command.ts'
+import { outputOf, runCommand } from '../support/command.ts'
 import { serveHttp } from '../support/http-server.ts'
 import { sharedService } from '../support/shared-service.ts'
 import { until } from '../support/until.ts'
@@ -33,11 +33,7 @@ const createReceiver = async (answer: (message: Message) => { status: number; he
 }
 
 describe('webhooks', () => {
-  const command = async (...words: string[]): Promise<string> => {
-    const { code, stdout, stderr } = await runCommand(service, PROGRAM, ...words)
-    assert.equal(code, 0, stderr)
-    return stdout
-  }
+  const command = (...words: string[]) => outputOf(service, PROGRAM, ...words)
   const create = async (url: string, ...more: string[]): Promise<{ id: string; secret: string }> => {
     const [first, secret] = (await command('create', '--workspace', service.workspace, '--url', url, ...more)).split(
       '\n',
@@ -101,8 +97,7 @@ describe('webhooks', () => {
     const { feedback } = (await service.submit('/feedbacks', { description: 'x', contact: { email } })).body
     const purge = await service.submit('/contacts/purge', { email }, { token: service.adminToken })
     const consumers = async (): Promise<unknown> => {
-      const path = `/api/v1/submissions/${purge.headers.get('Submission-Id')}`
-      const { body } = await service.request(path, undefined, { method: 'GET' })
+      const { body } = await service.get(`/api/v1/submissions/${purge.headers.get('Submission-Id')}`)
       return body.submission.consumers
     }
     assert.deepEqual(await consumers(), { total: 1, confirmed: 0 })

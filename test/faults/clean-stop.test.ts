@@ -121,11 +121,8 @@ describe('WORKER_QUEUES', () => {
     const environment = { ...service.environment, WORKER_QUEUES: served }
     workers.push(await startProcess('worker/main.ts', 'working', environment))
   }
-  const stateOf = async (answer: Answer): Promise<string> => {
-    const path = `/api/v1/submissions/${answer.headers.get('Submission-Id')}`
-    const { text } = await service.request(path, undefined, { method: 'GET' })
-    return (JSON.parse(text) as { submission: { state: string } }).submission.state
-  }
+  const stateOf = async ({ headers }: Answer): Promise<string> =>
+    (await service.get(`/api/v1/submissions/${headers.get('Submission-Id')}`)).body.submission.state as string
   const post = (path: string, body: object): Promise<Answer> => service.post(path, body, { token: service.adminToken })
 
   it('limits a worker to some queues: the jobs of other queues wait for another worker', async () => {

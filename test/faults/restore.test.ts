@@ -80,7 +80,7 @@ describe('a database that is restored to a point in time', () => {
     const again = await restored.post('/feedbacks', { description: 'lost', sourceId: 'lost' }, { headers })
     const id = again.headers.get('Submission-Id')!
     assert.ok(lost.has(id), 'Redis knows the key for a day')
-    const receipt = await restored.request(`/api/v1/submissions/${id}`, undefined, { method: 'GET' })
+    const receipt = await restored.get(`/api/v1/submissions/${id}`)
     assert.equal(receipt.status, 404)
     await send(restored, 'lost', 'another-key')
     await send(restored, 'lost')
