@@ -103,7 +103,7 @@ describe('hostile feedback', () => {
   after(() => service?.stop())
 
   /** The text of an answer, and its one message. */
-  const raw = async (
+  const answerTo = async (
     token: string,
     method: string,
     params: object,
@@ -163,11 +163,11 @@ describe('hostile feedback', () => {
       const read = new Set<string>()
       let texts = ''
       const calls = await callsOf()
-      const { message: known } = await raw(token, 'tools/list', {})
-      const tools = known.result.tools as { name: string }[]
+      const { message: listed } = await answerTo(token, 'tools/list', {})
+      const tools = listed.result.tools as { name: string }[]
       assert.deepEqual(new Set(calls.map(([name]) => name)), new Set(tools.map(({ name }) => name)))
       for (const [name, args] of calls) {
-        const { text, message } = await raw(token, 'tools/call', { name, arguments: args })
+        const { text, message } = await answerTo(token, 'tools/call', { name, arguments: args })
         assert.ok(!message.result.isError, text.slice(0, 500))
         const { content, structuredContent } = message.result
         assert.deepEqual(JSON.parse(content[0].text), structuredContent)
