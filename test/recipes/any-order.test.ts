@@ -60,27 +60,23 @@ const shuffled = <T>(items: readonly T[], random: Random): T[] =>
 describe('deliveries in any order', () => {
   const directory = temporaryDirectory()
   const secret = randomBytes(20).toString('hex')
-  const stops: (() => Promise<void>)[] = []
+  const running = new AsyncDisposableStack()
   const sites: { service: SharedService; urls: Map<Vendor, string> }[] = []
   before(async () => {
     await installRecipes(directory)
     for (const _ of ['in order', 'in any order']) {
       const service = await sharedService()
-      stops.push(service.stop)
+      running.defer(service.stop)
       const urls = new Map<Vendor, string>()
       const given = { FEEDBACK_URL: service.urls[0]!, ACCESS_TOKEN: service.accessToken, WEBHOOK_SECRET: secret }
       for (const vendor of SIGNING) {
         const run = { directory, runtime: 'Bun' as const, environment: { ...given, USER_SECRET } }
-        const { url, stop } = await startReceiver(`${vendor}.ts`, run)
-        stops.push(stop)
-        urls.set(vendor, url)
+        urls.set(vendor, running.use(await startReceiver(`${vendor}.ts`, run)).url)
       }
       sites.push({ service, urls })
     }
   })
-  after(async () => {
-    for (const stop of stops) await stop()
-  })
+  after(() => running.disposeAsync())
 
   const deliver = async (at: number, deliveries: readonly Delivery[]): Promise<string[]> => {
     const { service, urls } = sites[at]!

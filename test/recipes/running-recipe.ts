@@ -44,9 +44,9 @@ export const spawnRecipe = (file: string, { directory, runtime, environment }: R
 }
 
 /** `warnings`: its output on standard error so far. */
-type Receiver = { url: string; warnings: () => string; stop: () => Promise<void> }
+type Receiver = AsyncDisposable & { readonly url: string; readonly warnings: () => string }
 
-/** A listening receiver. */
+/** A receiver that listens until it is disposed of. */
 export const startReceiver = async (file: string, run: Run): Promise<Receiver> => {
   const child = spawnRecipe(file, { ...run, environment: { ...run.environment, PORT: '0' } })
   let output = ''
@@ -68,5 +68,5 @@ export const startReceiver = async (file: string, run: Run): Promise<Receiver> =
     child.kill()
     await ended
   }
-  return { url: `http://127.0.0.1:${port}`, warnings: () => warnings, stop }
+  return { url: `http://127.0.0.1:${port}`, warnings: () => warnings, [Symbol.asyncDispose]: stop }
 }
