@@ -34,7 +34,7 @@ describe('the overview', () => {
       SAMPLED_WITHIN_MS,
     )
 
-  it('says that all is well, and shows accepted, stored and tagged work', async () => {
+  it('shows accepted, stored and tagged work, and says that all is well', async () => {
     await untilSays('both processes and rates are visible', ({ points }) => {
       const latest = points.at(-1)
       return latest?.apis === 1 && latest.workers === 1 && latest.acceptedPerSecond !== null

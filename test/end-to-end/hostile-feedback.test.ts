@@ -141,10 +141,7 @@ describe('hostile feedback', () => {
       ...(await idOf('feedback')).map((id): [string, object] => ['get_feedback', { id }]),
     ]
   }
-  /**
-   * The visible form of a text: without the scope no email address and no phone number, never
-   * hidden characters, and cut to the bound.
-   */
+  /** The form of a text that a model sees: without hidden characters, and masked if asked for. */
   const seen = (words: string, isMasked: boolean): string => {
     const visible = words.replaceAll(
       /[\p{Cc}\u200B\u2028\u2029\u202A-\u202E\u2066-\u2069\uFEFF]|[\u{E0000}-\u{E007F}]/gu,

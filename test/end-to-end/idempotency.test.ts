@@ -60,10 +60,11 @@ describe('an idempotency key of a settled submission', () => {
   const service = working
 
   const keys = () => workspaceKeys(service.redisPrefix, service.workspaceId)
+  /** Submits with the key, and waits until no submission is queued. */
   const settled = async (key: string, options: Parameters<typeof send>[2]): Promise<Answer> => {
     const answer = await send(service, key, options)
     assert.equal(await service.settled(answer), 'applied')
-    await until('it is out of the log', async () => (await readLedger(service)).queued === 0)
+    await until('no submission is queued', async () => (await readLedger(service)).queued === 0)
     return answer
   }
   /** Simulates so many later keys that all keys had to leave Redis. */

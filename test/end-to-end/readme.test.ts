@@ -94,10 +94,7 @@ describe('the README and the documents', () => {
   let started: Started
   let terminal: Terminal
   let sql: Sql
-  /**
-   * The test runs on both runtimes at once, and two starts at the same moment may choose the same
-   * port.
-   */
+  /** Has a port of its own: two starts at the same moment may choose the same default port. */
   let settings: Record<string, string>
 
   before(async () => {

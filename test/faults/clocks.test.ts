@@ -198,7 +198,7 @@ for (const [how, aheads] of Object.entries(APART).slice(0, LONG ? 2 : 1))
     ],
   })
 
-describeFaults('a service one of whose clocks goes back by an hour', {
+describeFaults('a service with a clock that goes back by an hour', {
   missing,
   start: () => startRig(RIGHT),
   rows: [
@@ -224,7 +224,7 @@ describeFaults('a service one of whose clocks goes back by an hour', {
       strike: async ({ clocks }) => clocks.worker.set(BEHIND),
     },
     {
-      fault: 'the clock of the API, which waits no longer, and remembers tokens no longer',
+      fault: 'the clock of the API, which waits and remembers tokens only for their usual time',
       strike: async (rig) => {
         const { clocks, queues, environment, sql } = rig
         await holdWork(queues)

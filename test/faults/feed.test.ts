@@ -171,14 +171,13 @@ describe('consumers of the change feed', () => {
   })
 
   it('equal the tables after a failover to a standby that lacked changes that they had read', async () => {
-    // Tags that the former primary alone had may not be given again.
+    // A second tagging may give other tags than those that only the former primary had.
     await rig.queues.tagging.pause()
     const own = await ownWorkspace(rig)
     const reader = followFeed('a reader of the primary', own, { urls: [rig.urls[0]!], restarts: false })
     const followers = [reader, ...(await startFollowers(rig, own))]
     const during = failOver(rig, own, reader)
-    // A finished purge has taken out of the log what was accepted before it: docs/growing.md says
-    // so.
+    // A finished purge has removed earlier submissions from the log, as docs/growing.md says.
     await submitHistory(own, SUBMISSIONS, { during, purges: false })
     await settledLedger(own)
     const note = await assertCopiesEqualTables(followers, {
