@@ -1,12 +1,8 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { createServer as createTlsServer } from 'node:https'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
 import { findFreePort as closedPort } from '../../cli/start/embedded/free-port.ts'
-import { makeAuthority } from '../support/certificates.ts'
 import { runCommand } from '../support/command.ts'
 import { type SharedService, sharedService } from '../support/shared-service.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
@@ -125,10 +121,6 @@ describe('the import of a file', () => {
   it('names the remedy for a wrong token, address, file or option', async () => {
     const path = fileOf('one.csv', 'description\nGood\n')
     const reaching = ['--url', service.urls[0]!, '--token', service.accessToken]
-    const { certificate, key } = makeAuthority().issueFor('127.0.0.1')
-    const tlsServer = createTlsServer({ cert: certificate, key })
-    await once(tlsServer.listen(0, '127.0.0.1'), 'listening')
-    const tls = tlsServer.address() as AddressInfo
     const cases: [words: string[], says: RegExp][] = [
       [
         [path, '--url', service.urls[0]!, '--token', 'wrong-token-0000000'],
@@ -148,10 +140,6 @@ describe('the import of a file', () => {
       [[folderOf('folder.csv')], /folder\.csv is a folder/],
       [[path, '--state', join(folder, 'none', 'x'), ...reaching], /journal .* cannot be written \(ENOENT\)/],
       [[path, '--url', `http://127.0.0.1:${await closedPort()}`, '--token', 'any'], /does not answer \(.*refused/i],
-      [
-        [path, '--url', `https://127.0.0.1:${tls.port}`, '--token', 'any'],
-        /does not answer \(.*(?:VERIFY|certificate)/,
-      ],
       [[path, '--nonsense'], /nonsense/],
     ]
     for (const [words, says] of cases) {
@@ -160,7 +148,6 @@ describe('the import of a file', () => {
       assert.match(stderr, says)
       assert.doesNotMatch(stdout, /waiting/, 'a final fault is reported at once')
     }
-    tlsServer.close()
   })
 
   it('imports elements that share a line, and finds files in the folder of the caller', async () => {
