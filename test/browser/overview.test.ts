@@ -93,7 +93,7 @@ describeWhere('the overview in Chromium', whyNoBrowser, () => {
     })
   }
 
-  it('links to the reference, which follows the colors and has short refusals on a phone', async () => {
+  it('has a reference that follows the colors and shows refusals in short rows on a narrow page', async () => {
     const page = await browser.open(`${service.urls[0]}/docs#/Submissions/createFeedback`, {
       width: 360,
       colors: 'dark',
@@ -134,10 +134,10 @@ describeWhere('the overview in Chromium', whyNoBrowser, () => {
     }
   }
 
-  it('works at an address with the token in it, like the dashboard, which links back, and the reference', () =>
+  it('works at an address with the token in it, as do the dashboard and the reference', () =>
     showsAll(service.urls[0]!.replace('//', `//op:${service.adminToken}@`), 'another'))
 
-  it('works below a path of a proxy, like the dashboard and the reference', async () => {
+  it('works below a path of a proxy, as do the dashboard and the reference', async () => {
     const proxy = createServer((request, response) => {
       const { method, headers, url = '' } = request
       const to = new URL(url.replace(/^\/below/, ''), service.urls[0])
@@ -167,7 +167,7 @@ describeWhere('the overview in Chromium', whyNoBrowser, () => {
     assert.equal(await page.evaluate('document.documentElement.lang'), 'en')
   })
 
-  it('shows the shares of the heaviest workspaces, on a phone in the dark, and which of them crowds others', async () => {
+  it('shows the shares of the heaviest workspaces and the one that crowds others, on a narrow dark page', async () => {
     const { sql, redis, redisPrefix, queues } = service
     const named = async (name: string): Promise<string> => (await createWorkspace(sql, name))!.id
     const [heavy, long] = [await named('acme'), await named('A very long name '.repeat(5).trim())]
@@ -215,7 +215,7 @@ describeWhere('the overview in Chromium', whyNoBrowser, () => {
     }
   })
 
-  it('reports that the worker is gone and what to do, without being loaded again', async () => {
+  it('reports that the worker is gone and what to do, and shows new jobs without a reload', async () => {
     await worker.stop()
     const page = await openOverview()
     await service.post('/feedbacks', { description: 'waits' })

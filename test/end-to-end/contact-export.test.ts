@@ -11,7 +11,7 @@ after(() => service.stop())
 const PROGRAM = 'cli/contact-export-command.ts'
 const CREATED_AT = '2026-01-01T00:00:00Z'
 const MANY = 5_000
-const FIELD_OF_COPIES = 'copied'
+const COPIED = 'copied'
 
 /** The members that the tests check. */
 type Row = Record<string, ReturnType<typeof JSON.parse>>
@@ -141,7 +141,7 @@ describe('npm run contact:export', () => {
 
   it('has all records, even very many', async () => {
     await service.submit('/feedbacks', {
-      description: FIELD_OF_COPIES,
+      description: COPIED,
       contact: { email: 'many@example.com' },
       sourceId: 'first',
     })
@@ -150,7 +150,7 @@ describe('npm run contact:export', () => {
         change_position)
       select workspace_id, gen_random_uuid(), description || n, false, source, number, first_number, contact_id, change_position
       from feedback, generate_series(1, ${MANY}) as n
-      where workspace_id = ${service.workspaceId} and description = ${FIELD_OF_COPIES}`
+      where workspace_id = ${service.workspaceId} and description = ${COPIED}`
     const { feedback } = await exported('--email', 'many@example.com')
     assert.equal(new Set(described(feedback)).size, MANY + 1)
   })

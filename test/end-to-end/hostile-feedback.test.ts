@@ -203,7 +203,7 @@ describe('hostile feedback', () => {
     await agent.client.close()
   })
 
-  it('leaves no texts and no ids of records in the log', () => {
+  it('leaves no texts and no personal data in the log', () => {
     const calls = service
       .output()
       .split('\n')

@@ -134,7 +134,7 @@ describe('the role of readers', () => {
     await reader`set default_transaction_read_only = on`
   })
 
-  it('holds no submission up with every lock that it can take', async () => {
+  it('delays no submission, even with every lock that it can take', async () => {
     // The answer arrives while the transaction goes on.
     await reader.unsafe('begin isolation level repeatable read')
     const [{ schema }] = await reader<[{ schema: string }]>`select current_schema() as schema`
