@@ -150,15 +150,6 @@ describe('a command that cannot do its work says why in one line, and ends with 
   ]
   for (const [title, command, says, environment] of commands) it(title, () => fails(command, says, environment?.()))
 
-  it('the migration of a database of a newer version', async () => {
-    await service.all`insert into schema_migration (number, name, checksum) values (9999, 'later', 'x')`
-    try {
-      await fails(MIGRATE, /^The database is at migration 9999, this version knows \d+\. Start a newer version\.$/)
-    } finally {
-      await service.all`delete from schema_migration where number = 9999`
-    }
-  })
-
   describe('on a full disk', { skip: !existsSync(FULL) && 'there is no /dev/full here' }, () => {
     it('the tagger, which cannot write its tags', () => {
       const texts = fileOf('texts.ndjson', '{"id":1,"text":"Exports are slow"}\n')

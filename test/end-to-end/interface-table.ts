@@ -28,7 +28,7 @@ const IS_REFERENCE = /(?:contact|account|project)(?:Id|\.id)$/
 /** Kinds of strings: any text · at most 512 characters · an id, which is short and not empty. */
 export type Kind = 'text' | 'short' | 'id' | 'number' | 'boolean' | 'date-time' | 'object' | 'array'
 /** An optional field may be left out; a nullable one may also be null. */
-export type Presence = 'required' | 'optional' | 'nullable'
+type Presence = 'required' | 'optional' | 'nullable'
 
 /** Existing records that a field may name, and a text that no other test uses. */
 export type Known = { contactId: string; accountId: string; projectId: string; unique: string }

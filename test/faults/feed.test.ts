@@ -99,7 +99,7 @@ const randomFaults = fc.record({
   thenMs: fc.integer({ min: 0, max: 1_500 }),
 })
 
-/** Promotes a standby that lacks what readers have read. Returns how many feedback that is. */
+/** Promotes a standby that lacks feedback that the reader has read. Returns the number of it. */
 const failOver = async ({ pair, struck, redisPrefix }: Rig, own: HistoryService, reader: Follower): Promise<number> => {
   const { atFormer, atStandby } = pair
   const storedAt = async (sql: PostgresPair['atStandby']): Promise<number> => {
@@ -128,7 +128,7 @@ const failOver = async ({ pair, struck, redisPrefix }: Rig, own: HistoryService,
   return length
 }
 
-/** Strikes processes at random for a time. Returns how often. */
+/** Strikes processes at random for a time. Returns the number of strikes. */
 const strikeAtRandom = async ({ struck }: Rig): Promise<number> => {
   const { seed = randomInt(2 ** 31) } = seeded()
   console.log(`FC_SEED=${seed}`)

@@ -90,7 +90,7 @@ describe('deliveries in any order', () => {
     }
     const reviews = deliveries.filter(({ vendor }) => vendor === 'app-store').map(({ payload }) => payload)
     await fetchReviews(reviews, { directory, runtime: 'Bun', service })
-    // A later submission is applied later.
+    // When this submission is applied, those of the deliveries are as well.
     await service.submit('/feedbacks', { description: 'the end', source: 'end', sourceId: 'end' })
     return (await service.sql.unsafe<{ row: string }[]>(STORED)).map(({ row }) => row)
   }
