@@ -38,15 +38,13 @@ describeWhere('the overview in Chromium', whyNoBrowser, () => {
     await service?.stop()
   })
 
-  const drawn = (page: Page): Promise<boolean> =>
-    until(
-      'curves are drawn',
-      () =>
-        page.evaluate(
-          `document.querySelector('[data-series=acceptedPerSecond]')?.getAttribute('d')?.includes('L') === true`,
-        ),
-      DRAWN_WITHIN_MS,
-    )
+  /** Waits until an expression holds in the page. */
+  const untilShown = (page: Page, what: string, expression: string): Promise<boolean> =>
+    until(what, () => page.evaluate(expression), DRAWN_WITHIN_MS)
+  const untilDrawn = (page: Page): Promise<boolean> => {
+    const curve = `document.querySelector('[data-series=acceptedPerSecond]')?.getAttribute('d')`
+    return untilShown(page, 'curves are drawn', `${curve}?.includes('L') === true`)
+  }
   const workspacesShown = (page: Page): Promise<string[]> =>
     page.evaluate(
       `document.getElementById('workspaces-now')?.checkVisibility()
@@ -63,12 +61,8 @@ describeWhere('the overview in Chromium', whyNoBrowser, () => {
     it(`${colors} and ${form}: draws its curves, fits, and can be read`, async () => {
       const page = await openOverview({ width, colors })
       await service.submit('/feedbacks', { description: 'Drawn on the overview' })
-      await drawn(page)
-      await until(
-        'the page says that all is well',
-        () => page.evaluate(`document.getElementById('verdict').textContent === '✓ All is well'`),
-        DRAWN_WITHIN_MS,
-      )
+      await untilDrawn(page)
+      await untilShown(page, 'all is well', `document.getElementById('verdict').textContent === '✓ All is well'`)
       assert.equal(await page.evaluate(`document.querySelectorAll('figure svg[aria-label]').length`), 13)
       assert.equal(await page.evaluate(`document.querySelectorAll('#queues tr').length`), QUEUE_NAMES.length)
       await until('no worker takes jobs', async () => (await workspacesShown(page)).length === 0, DRAWN_WITHIN_MS)
@@ -121,11 +115,7 @@ describeWhere('the overview in Chromium', whyNoBrowser, () => {
     }
     for (const [path, text] of Object.entries(expected)) {
       const page = await browser.open(`${base}${path}`, { password })
-      await until(
-        `${path} shows its content`,
-        () => page.evaluate(`document.body?.innerText.includes(${JSON.stringify(text)})`),
-        DRAWN_WITHIN_MS,
-      )
+      await untilShown(page, `content of ${path}`, `document.body?.innerText.includes(${JSON.stringify(text)})`)
       if (path !== '/admin/queues') continue
       const back: boolean = await page.evaluate(
         `[...document.querySelectorAll('a[href="../../admin"]')].some((link) => link.checkVisibility())`,
@@ -158,7 +148,7 @@ describeWhere('the overview in Chromium', whyNoBrowser, () => {
 
   it('has a name for each element that the keyboard reaches, and one heading on each page', async () => {
     const page = await openOverview()
-    await drawn(page)
+    await untilDrawn(page)
     const nameless: string[] = await page.evaluate(`[...document.querySelectorAll('a, button, [tabindex], svg')]
       .filter((e) => !(e.getAttribute('aria-label') || e.getAttribute('aria-labelledby') || e.textContent.trim()))
       .map((e) => e.outerHTML)`)
@@ -219,20 +209,12 @@ describeWhere('the overview in Chromium', whyNoBrowser, () => {
     await worker.stop()
     const page = await openOverview()
     await service.post('/feedbacks', { description: 'waits' })
-    await until(
-      'trouble is shown',
-      () => page.evaluate(`/Trouble/.test(document.getElementById('verdict')?.textContent)`),
-      DRAWN_WITHIN_MS,
-    )
+    await untilShown(page, 'trouble', `/Trouble/.test(document.getElementById('verdict')?.textContent)`)
     assert.match(
       await page.evaluate(`document.getElementById('findings').textContent`),
       /No worker is running\..*npm run worker/,
     )
-    await until(
-      'the waiting jobs are shown',
-      () => page.evaluate(`Number(document.querySelector('#queues tr td')?.textContent) > 0`),
-      DRAWN_WITHIN_MS,
-    )
+    await untilShown(page, 'waiting jobs', `Number(document.querySelector('#queues tr td')?.textContent) > 0`)
     await page.keep('overview-trouble')
   })
 })

@@ -7,7 +7,7 @@ import { feedbackBody, inject } from '../support/inject.ts'
 import { type CollectedSpan, type Collector, startCollector } from '../support/collector.ts'
 import { RawConnection } from '../support/raw-connection.ts'
 import { startProcess } from '../support/service-process.ts'
-import { type Answer, type Service, startService } from '../support/service.ts'
+import { type Service, startService, submissionIdOf } from '../support/service.ts'
 import { idleService } from '../support/shared-service.ts'
 import { until } from '../support/until.ts'
 
@@ -16,8 +16,6 @@ const CONSUMER = 5
 const SUBMISSION = 'feedback_insights.submission.id'
 const TRACE_ID = '0af7651916cd43dd8448eb211c80319c'
 const PARENT_ID = 'b7ad6b7169203331'
-
-const idIn = (answer: Answer): string => answer.headers.get('Submission-Id') ?? ''
 
 describe('traces', () => {
   let collector: Collector
@@ -53,7 +51,7 @@ describe('traces', () => {
   })
 
   it('lead from a request to its stored record and its tags', async () => {
-    const id = idIn(await service.submit('/feedbacks', { description: 'Printing invoices takes ages' }))
+    const id = submissionIdOf(await service.submit('/feedbacks', { description: 'Printing invoices takes ages' }))
     const request = await spanOf(id, SERVER)
     const stored = await spanOf(id, CONSUMER)
     const tagged = await taggingIn(request.traceId)
@@ -93,7 +91,7 @@ describe('traces', () => {
 
   it('continue the trace of the caller', async () => {
     const headers = { traceparent: `00-${TRACE_ID}-${PARENT_ID}-01` }
-    const id = idIn(await service.submit('/feedbacks', { description: 'The map does not load' }, { headers }))
+    const id = submissionIdOf(await service.submit('/feedbacks', { description: 'The map does not load' }, { headers }))
     const request = await spanOf(id, SERVER)
     assert.deepEqual([request.traceId, request.parentSpanId], [TRACE_ID, PARENT_ID])
     assert.equal((await spanOf(id, CONSUMER)).traceId, TRACE_ID)
@@ -103,7 +101,9 @@ describe('traces', () => {
   it('begin a new trace without a valid traceparent of the caller', async () => {
     const improper = [`00-${'0'.repeat(32)}-${PARENT_ID}-01`, `00-${TRACE_ID}-${PARENT_ID}`, 'ff', '', '00-x']
     const begun = improper.map(async (traceparent) => {
-      const id = idIn(await service.submit('/feedbacks', { description: 'x', tags: [] }, { headers: { traceparent } }))
+      const id = submissionIdOf(
+        await service.submit('/feedbacks', { description: 'x', tags: [] }, { headers: { traceparent } }),
+      )
       return spanOf(id, SERVER)
     })
     for (const { traceId, parentSpanId } of await Promise.all(begun)) {
@@ -115,8 +115,8 @@ describe('traces', () => {
   it('are not sent if the caller does not record its trace', async () => {
     const traceId = TRACE_ID.replace('0af', 'bad')
     const headers = { traceparent: `00-${traceId}-${PARENT_ID}-00` }
-    const silent = idIn(await service.submit('/feedbacks', { description: 'The list is slow' }, { headers }))
-    const id = idIn(await service.submit('/feedbacks', { description: 'The list is quick' }))
+    const silent = submissionIdOf(await service.submit('/feedbacks', { description: 'The list is slow' }, { headers }))
+    const id = submissionIdOf(await service.submit('/feedbacks', { description: 'The list is quick' }))
     const { traceId: other } = await spanOf(id, SERVER)
     await taggingIn(other)
     assert.deepEqual(
@@ -138,7 +138,7 @@ describe('traces', () => {
     ]
     const ids: string[] = []
     for (const [path, body] of submissions) {
-      ids.push(idIn(await service.submit(path, body, { token: service.adminToken })))
+      ids.push(submissionIdOf(await service.submit(path, body, { token: service.adminToken })))
     }
     for (const [index, [path]] of submissions.entries()) {
       const id = ids[index]!
@@ -188,7 +188,7 @@ describe('traces', () => {
       account: { name: canary, domain: `${canary}.example` },
       sourceData: { [canary]: canary },
     }
-    const id = idIn(await service.submit('/feedbacks', body, { headers }))
+    const id = submissionIdOf(await service.submit('/feedbacks', body, { headers }))
     await taggingIn((await spanOf(id, CONSUMER)).traceId)
     await service.post('/feedbacks', { ...body, rating: canary })
     await service.post('/feedbacks', { description: `other ${canary}` }, { headers })
@@ -197,7 +197,7 @@ describe('traces', () => {
     const { submissionId } = await inject(service, service.queues, { body: feedbackBody(`${canary} \u0000`) })
     const dead = await spanOf(submissionId, CONSUMER)
     assert.deepEqual([dead.attributes['feedback_insights.state'], dead.fault], ['dead', 'PostgresError 22P05'])
-    const last = idIn(await service.submit('/feedbacks', { description: 'The end' }))
+    const last = submissionIdOf(await service.submit('/feedbacks', { description: 'The end' }))
     await taggingIn((await spanOf(last, SERVER)).traceId)
     assert.ok(collector.spans().every(({ events }) => events === 0))
     const { customerId } = (await service.post('/feedbacks', body)).body.feedback
@@ -205,7 +205,7 @@ describe('traces', () => {
   })
 
   it('are sent completely before a process ends', async () => {
-    const id = idIn(await service.submit('/feedbacks', { description: 'The last one', tags: [] }))
+    const id = submissionIdOf(await service.submit('/feedbacks', { description: 'The last one', tags: [] }))
     await service.stop()
     const kinds = collector.spans().flatMap(({ attributes, kind }) => (attributes[SUBMISSION] === id ? [kind] : []))
     assert.deepEqual(
@@ -237,7 +237,7 @@ describe('a process that does not trace', () => {
   it('stores no trace of a submission, with any header of the caller', async () => {
     const { post, workspaceId, redis, redisPrefix, stop } = await idleService()
     const headers = { traceparent: `00-${TRACE_ID}-${PARENT_ID}-01` }
-    const id = idIn(await post('/feedbacks', { description: 'Untraced' }, { headers }))
+    const id = submissionIdOf(await post('/feedbacks', { description: 'Untraced' }, { headers }))
     const [submission, ...others] = await Array.fromAsync(createLog(redis, redisPrefix).readWaiting(workspaceId))
     assert.deepEqual([submission?.submissionId, submission?.traceparent, others.length], [id, undefined, 0])
     await stop()

@@ -4,6 +4,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { Webhook as Verifier } from 'standardwebhooks'
 import { outputOf, runCommand } from '../support/command.ts'
 import { serveHttp } from '../support/http-server.ts'
+import { submissionIdOf } from '../support/service.ts'
 import { sharedService } from '../support/shared-service.ts'
 import { until } from '../support/until.ts'
 
@@ -97,7 +98,7 @@ describe('webhooks', () => {
     const { feedback } = (await service.submit('/feedbacks', { description: 'x', contact: { email } })).body
     const purge = await service.submit('/contacts/purge', { email }, { token: service.adminToken })
     const consumers = async (): Promise<unknown> => {
-      const { body } = await service.get(`/api/v1/submissions/${purge.headers.get('Submission-Id')}`)
+      const { body } = await service.get(`/api/v1/submissions/${submissionIdOf(purge)}`)
       return body.submission.consumers
     }
     assert.deepEqual(await consumers(), { total: 1, confirmed: 0 })

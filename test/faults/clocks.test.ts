@@ -10,7 +10,7 @@ import { freeze } from '../support/kept-process.ts'
 import { readLedger } from '../support/ledgers.ts'
 import { describeFaults } from '../support/outlive.ts'
 import { ownWorkspace } from '../support/own-workspace.ts'
-import type { Service } from '../support/service.ts'
+import { type Service, submissionIdOf } from '../support/service.ts'
 import { startHistoryService } from '../support/submitted-history.ts'
 import { until } from '../support/until.ts'
 import type { NetworkHost } from '../support/network.ts'
@@ -170,7 +170,7 @@ const submitNumbered = async ({ post, settled, sql }: Service): Promise<number> 
   })
   assert.equal(await settled(answer), 'applied')
   const [row] = await sql<[{ number: string }]>`
-    select acceptance_number as number from submission where id = ${answer.headers.get('Submission-Id')}`
+    select acceptance_number as number from submission where id = ${submissionIdOf(answer)}`
   return Number(row.number)
 }
 /** For a workspace that already has a number. */

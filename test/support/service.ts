@@ -15,6 +15,9 @@ import { until } from './until.ts'
 /** `body` is the parsed answer. A test with a wrong assumption about its form fails. */
 export type Answer = { status: number; headers: Headers; text: string; body: ReturnType<typeof JSON.parse> }
 
+/** The id of an accepted submission. */
+export const submissionIdOf = ({ headers }: Pick<Answer, 'headers'>): string => headers.get('Submission-Id')!
+
 export type RequestOptions = {
   method?: string
   /** The token; null sends none. By default the access token. */
@@ -187,8 +190,8 @@ export const requestsTo = (
   }
   const post: Service['post'] = (path, body, options) => request(`${BASE_PATH}${path}`, body, options)
   const get: Service['get'] = (path, options) => request(path, undefined, { method: 'GET', ...options })
-  const settled: Service['settled'] = async ({ headers }) => {
-    const id = headers.get('Submission-Id')
+  const settled: Service['settled'] = async (answer) => {
+    const id = submissionIdOf(answer)
     return until(`submission ${id} is settled`, async () => {
       const [row] = await sql<{ state: string }[]>`select state from submission where id = ${id} and state <> 'queued'`
       return row?.state
