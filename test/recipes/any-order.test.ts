@@ -7,8 +7,8 @@ import { type SharedService, sharedService } from '../support/shared-service.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
 import { fetchReviews } from './app-store-server.ts'
 import { type Delivery, makeDeliveries, type Random, type Vendor, wordsIn } from './made-deliveries.ts'
-import { installRecipes, startReceiver } from './running-recipe.ts'
-import { SIGNS, USER_SECRET } from './vendor-signs.ts'
+import { installRecipes, settingsOf, startReceiver } from './running-recipe.ts'
+import { SIGNS } from './vendor-signs.ts'
 
 const RUNS = 4
 const SIGNING = ['segment', 'zendesk', 'intercom', 'typeform'] as const
@@ -68,9 +68,8 @@ describe('deliveries in any order', () => {
       const service = await sharedService()
       running.defer(service.stop)
       const urls = new Map<Vendor, string>()
-      const given = { FEEDBACK_URL: service.urls[0]!, ACCESS_TOKEN: service.accessToken, WEBHOOK_SECRET: secret }
+      const run = { directory, runtime: 'Bun', environment: settingsOf(service, secret) } as const
       for (const vendor of SIGNING) {
-        const run = { directory, runtime: 'Bun' as const, environment: { ...given, USER_SECRET } }
         urls.set(vendor, running.use(await startReceiver(`${vendor}.ts`, run)).url)
       }
       sites.push({ service, urls })

@@ -4,7 +4,7 @@ import { after, before, describe, it } from 'node:test'
 import { idleService, type SharedService, sharedService } from '../support/shared-service.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
 import { until } from '../support/until.ts'
-import { installRecipes, startReceiver } from './running-recipe.ts'
+import { installRecipes, settingsOf, startReceiver } from './running-recipe.ts'
 import { rowsOf } from './stored-rows.ts'
 import { type Headers, sha256, sign256, type Sign, SIGNS, USER_SECRET } from './vendor-signs.ts'
 
@@ -21,12 +21,7 @@ describe('receivers of odd deliveries', () => {
   let environment: Headers
   before(async () => {
     service = await sharedService()
-    environment = {
-      FEEDBACK_URL: service.urls[0]!,
-      ACCESS_TOKEN: service.accessToken,
-      WEBHOOK_SECRET: secret,
-      USER_SECRET,
-    }
+    environment = settingsOf(service, secret)
     await installRecipes(directory)
   })
   after(() => service?.stop())
@@ -185,7 +180,7 @@ describe('receivers of odd deliveries', () => {
 
   it('intercom.ts prints at its start how many conversations the service accepts', async () => {
     const limited = await idleService()
-    const given = { ...environment, FEEDBACK_URL: `${limited.urls[0]!}/api/v1/`, ACCESS_TOKEN: limited.accessToken }
+    const given = { ...settingsOf(limited, secret), FEEDBACK_URL: `${limited.urls[0]!}/api/v1/` }
     await using receiver = await startReceiver('intercom.ts', { directory, runtime: 'Bun', environment: given })
     await until('it warns', async () => receiver.warnings().includes('takes 10 conversations in 60 s'))
     await limited.stop()

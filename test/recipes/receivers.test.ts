@@ -9,7 +9,7 @@ import { until } from '../support/until.ts'
 import { unwilling, type UnwillingService } from '../support/unwilling.ts'
 import { fetchReviews } from './app-store-server.ts'
 import documented from './documented-payloads.json' with { type: 'json' }
-import { installRecipes, type Runtime, startReceiver } from './running-recipe.ts'
+import { installRecipes, type Runtime, settingsOf, startReceiver } from './running-recipe.ts'
 import { rowsOf } from './stored-rows.ts'
 import { type Headers, sign256, type Sign, SIGNS, USER_SECRET } from './vendor-signs.ts'
 
@@ -22,12 +22,7 @@ describe('the recipes that submit', () => {
   before(async () => {
     service = await sharedService()
     between = await unwilling(service.urls[0]!)
-    environment = {
-      FEEDBACK_URL: between.url,
-      ACCESS_TOKEN: service.accessToken,
-      WEBHOOK_SECRET: secret,
-      USER_SECRET,
-    }
+    environment = { ...settingsOf(service, secret), FEEDBACK_URL: between.url }
     await installRecipes(directory)
   })
   after(async () => {

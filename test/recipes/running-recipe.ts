@@ -6,6 +6,8 @@ import { join } from 'node:path'
 import process from 'node:process'
 import { fileURLToPath } from 'node:url'
 import { makePackage } from '../../cli/client/make-package.ts'
+import type { SharedService } from '../support/shared-service.ts'
+import { USER_SECRET } from './vendor-signs.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const programs = join(root, 'node_modules', '.bin')
@@ -32,6 +34,14 @@ type Run = {
   readonly runtime: Runtime
   readonly environment: Readonly<Record<string, string>>
 }
+
+/** The settings of a receiver that submits to a service. */
+export const settingsOf = ({ urls, accessToken }: SharedService, secret: string) => ({
+  FEEDBACK_URL: urls[0]!,
+  ACCESS_TOKEN: accessToken,
+  WEBHOOK_SECRET: secret,
+  USER_SECRET,
+})
 
 /** Starts a recipe as a separate process. */
 export const spawnRecipe = (file: string, { directory, runtime, environment }: Run): ChildProcess => {
