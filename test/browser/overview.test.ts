@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
-import { createServer, request as httpRequest } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { type IncomingMessage, request } from 'node:http'
 import { after, before, it } from 'node:test'
 import { QUEUE_NAMES } from '../../contract/jobs.ts'
 import { createWorkspace } from '../../db/workspaces/workspaces.ts'
@@ -16,6 +14,7 @@ import {
   whyNoBrowser,
 } from '../support/browser.ts'
 import { holdWork, resumeWork } from '../support/hold-work.ts'
+import { serveHttp } from '../support/http-server.ts'
 import { type Service, startService } from '../support/service.ts'
 import { type ServiceProcess, startProcess } from '../support/service-process.ts'
 import { until } from '../support/until.ts'
@@ -128,21 +127,16 @@ describeWhere('the overview in Chromium', whyNoBrowser, () => {
     showsAll(service.urls[0]!.replace('//', `//op:${service.adminToken}@`), 'another'))
 
   it('works below a path of a proxy, as do the dashboard and the reference', async () => {
-    const proxy = createServer((request, response) => {
-      const { method, headers, url = '' } = request
+    const proxy = await serveHttp(({ method, headers, url = '' }, response, body) => {
+      if (!url.startsWith('/below/')) return response.writeHead(404).end()
       const to = new URL(url.replace(/^\/below/, ''), service.urls[0])
-      if (!url.startsWith('/below/')) return void response.writeHead(404).end()
-      request.pipe(
-        httpRequest(to, { method, headers }, (answer) => {
-          answer.pipe(response.writeHead(answer.statusCode!, answer.headers))
-        }),
-      )
+      const pass = (answer: IncomingMessage) => answer.pipe(response.writeHead(answer.statusCode!, answer.headers))
+      return request(to, { method, headers }, pass).end(body)
     })
-    await once(proxy.listen(0, '127.0.0.1'), 'listening')
     try {
-      await showsAll(`http://127.0.0.1:${(proxy.address() as AddressInfo).port}/below`, service.adminToken)
+      await showsAll(`${proxy.url}/below`, service.adminToken)
     } finally {
-      proxy.close()
+      proxy.stop()
     }
   })
 

@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { existsSync, writeFileSync } from 'node:fs'
-import { type AddressInfo, createServer, type Server } from 'node:net'
 import { join } from 'node:path'
 import process from 'node:process'
 import { after, before, describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { type CommandResult, resultOf, runCommand } from '../support/command.ts'
+import { type HttpServer, serveHttp } from '../support/http-server.ts'
 import { SERVICE_COMMAND } from '../support/service-process.ts'
 import { testServers } from '../support/servers.ts'
 import { idleService, type SharedService } from '../support/shared-service.ts'
@@ -23,16 +22,15 @@ const FULL = '/dev/full'
 describe('a command that cannot do its work says why in one line, and ends with a code other than 0:', () => {
   const folder = temporaryDirectory()
   let service: SharedService
-  let occupied: Server
+  let occupied: HttpServer
   let taken: string
   before(async () => {
     service = await idleService()
-    occupied = createServer().listen(0, '127.0.0.1')
-    await once(occupied, 'listening')
-    taken = String((occupied.address() as AddressInfo).port)
+    occupied = await serveHttp(() => {})
+    taken = new URL(occupied.url).port
   })
   after(async () => {
-    occupied?.close()
+    occupied?.stop()
     await service?.stop()
   })
 

@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
-import { type AddressInfo, createServer } from 'node:net'
 import { after, before, describe, it } from 'node:test'
 import { createLog } from '../../queue/log/log.ts'
 import { feedbackBody, inject } from '../support/inject.ts'
 import { type CollectedSpan, type Collector, startCollector } from '../support/collector.ts'
+import { serveHttp } from '../support/http-server.ts'
 import { RawConnection } from '../support/raw-connection.ts'
 import { startProcess } from '../support/service-process.ts'
 import { type Service, startService, submissionIdOf } from '../support/service.ts'
@@ -218,18 +217,16 @@ describe('traces', () => {
 describe('a process whose collector hangs', () => {
   it('ends in time', async () => {
     const { environment } = await idleService()
-    const hung = createServer(() => {})
-    await once(hung.listen(0, '127.0.0.1'), 'listening')
-    const url = `http://127.0.0.1:${(hung.address() as AddressInfo).port}`
+    const hung = await serveHttp(() => {})
     const api = await startProcess('api/main.ts', 'listening', {
       ...environment,
-      OTEL_EXPORTER_OTLP_ENDPOINT: url,
+      OTEL_EXPORTER_OTLP_ENDPOINT: hung.url,
       SHUTDOWN_SECONDS: '5',
     })
     await fetch(`http://127.0.0.1:${api.port}/api/v1/feedbacks`, { method: 'POST' })
     // Fails if the process does not end cleanly within SHUTDOWN_SECONDS.
     await api.stop()
-    hung.close()
+    hung.stop()
   })
 })
 
