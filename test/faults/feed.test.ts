@@ -171,7 +171,7 @@ describe('consumers of the change feed', () => {
   })
 
   it('equal the tables after a failover to a standby that lacked changes that they had read', async () => {
-    // A second tagging may give other tags than those that only the former primary had.
+    // A second tagging may give tags other than the lost ones of the former primary.
     await rig.queues.tagging.pause()
     const own = await ownWorkspace(rig)
     const reader = followFeed('a reader of the primary', own, { urls: [rig.urls[0]!], restarts: false })
