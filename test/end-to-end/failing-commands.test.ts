@@ -6,7 +6,7 @@ import process from 'node:process'
 import { after, before, describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { type CommandResult, resultOf, runCommand } from '../support/command.ts'
-import { type HttpServer, serveHttp } from '../support/http-server.ts'
+import { serveHttp } from '../support/http-server.ts'
 import { SERVICE_COMMAND } from '../support/service-process.ts'
 import { testServers } from '../support/servers.ts'
 import { idleService, type SharedService } from '../support/shared-service.ts'
@@ -22,7 +22,7 @@ const FULL = '/dev/full'
 describe('a command that cannot do its work says why in one line, and ends with a code other than 0:', () => {
   const folder = temporaryDirectory()
   let service: SharedService
-  let occupied: HttpServer
+  let occupied: Awaited<ReturnType<typeof serveHttp>>
   let taken: string
   before(async () => {
     service = await idleService()
