@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { parse } from 'yaml'
 import { MAY_IMPORT } from '../tools/import-rule.ts'
 import { readSourceFiles } from '../tools/source-files.ts'
+import { serveHttp } from './support/http-server.ts'
 import { temporaryDirectory } from './support/temporary-directory.ts'
 
 type Service = {
@@ -175,19 +174,16 @@ describe('the Compose file', () => {
       assert.ok(script.includes(`'${address}'`), script)
       assert.equal(environment[variable.replace('PORT', 'HOST')], '0.0.0.0')
 
-      const answer = { status: 200 }
-      const server = createServer((request, response) => {
-        response.writeHead(request.url === path ? answer.status : 404).end()
-      })
-      await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
-      const { port } = server.address() as AddressInfo
-      const probe = (): Promise<number> => runBun(script.replace(address, `http://127.0.0.1:${port}${path}`))
+      let status = 200
+      const { url, stop } = await serveHttp((request, response) =>
+        response.writeHead(request.url === path ? status : 404).end(),
+      )
+      const probe = (): Promise<number> => runBun(script.replace(address, `${url}${path}`))
 
       assert.equal(await probe(), 0)
-      answer.status = 503
+      status = 503
       assert.equal(await probe(), 1)
-      server.closeAllConnections()
-      await new Promise((closed) => server.close(closed))
+      stop()
       assert.equal(await probe(), 1)
     })
   }

@@ -49,7 +49,7 @@ const OUR_PATH =
   /^(?:api|bench|cli|client|contract|db|demo|docs|health|queue|runtime|tagger|test|tools|worker)\/[\w./-]*(?:\.[a-z]+|\/)$/
 
 describe('the documents', () => {
-  it('have the anchors of the sites where people read them', () => {
+  it('have anchors in the form of GitHub', () => {
     const anchors = anchorsOf('# A `b` & c\n## Who may: reach it?\n## A b  c\n```sh\n# no\n```\n## Über')
     assert.deepEqual([...anchors], ['a-b--c', 'who-may-reach-it', 'a-b--c-1', 'über'])
   })

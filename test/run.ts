@@ -41,10 +41,7 @@ const BUN: Runtime = {
   ],
 }
 
-/**
- * The tests on Bun, the API, the workers and the commands on Deno. So these files share services as
- * well.
- */
+/** The tests on Bun; the API, the workers and the commands on Deno. So the files share services. */
 const SERVICE_ON_DENO: Runtime = { ...BUN, name: 'Bun, service on Deno', environment: { TEST_RUNTIME: 'deno' } }
 
 const DENO: Runtime = {
@@ -59,12 +56,13 @@ const DENO: Runtime = {
   ],
 }
 
-/** Each of these takes long and has servers of its own. The longest come first. */
+/** Each of these takes long, so it is a run of its own. */
 const BY_THEMSELVES =
   /^test\/(?:faults|cluster|network|browser|bench)\/|\/(?:client\/package|db\/convergence|db\/dearest|db\/plans|db\/purges\/purge|db\/several-servers)\.test/
+/** These runs begin first. */
 const LONGEST = /\/(?:matrix|failover|partitions|clocks|convergence)\.test/
 const SERVICE_FILES = /^test\/end-to-end\//
-/** A service on Bun has these as well: HTTP, sockets and streams are the parts that runtimes differ in. */
+/** These also run with the service on Bun: runtimes differ in HTTP, sockets and streams. */
 const ON_BUN = /\/(?:broken-http|fuzz|tls|traces|webhooks|wire)\.test/
 const CLIENT_FILES = /^test\/client\//
 /** Memory and trusted certificates depend on the runtime. Short runs try one runtime only. */
@@ -151,7 +149,7 @@ const runAll = async (runs: readonly Run[], env: NodeJS.ProcessEnv): Promise<Tes
   let isShowing = false
   const takeTurns = async (): Promise<void> => {
     for (let run = waiting.shift(); run && !stopAsked.signal.aborted; run = waiting.shift()) {
-      // The output of two runs at once would mix: one is shown as it comes, the other at its end.
+      // The output of runs at once would mix: one is shown as it comes, the others at their end.
       const isShown = !isShowing
       if (isShown) isShowing = true
       counts.push(await runOne(run, { env, isShown }))

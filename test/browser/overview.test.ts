@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
-import { createServer, request as httpRequest } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { type IncomingMessage, request } from 'node:http'
 import { after, before, it } from 'node:test'
 import { QUEUE_NAMES } from '../../contract/jobs.ts'
 import { createWorkspace } from '../../db/workspaces/workspaces.ts'
@@ -16,6 +14,7 @@ import {
   whyNoBrowser,
 } from '../support/browser.ts'
 import { holdWork, resumeWork } from '../support/hold-work.ts'
+import { serveHttp } from '../support/http-server.ts'
 import { type Service, startService } from '../support/service.ts'
 import { type ServiceProcess, startProcess } from '../support/service-process.ts'
 import { until } from '../support/until.ts'
@@ -38,15 +37,13 @@ describeWhere('the overview in Chromium', whyNoBrowser, () => {
     await service?.stop()
   })
 
-  const drawn = (page: Page): Promise<boolean> =>
-    until(
-      'curves are drawn',
-      () =>
-        page.evaluate(
-          `document.querySelector('[data-series=acceptedPerSecond]')?.getAttribute('d')?.includes('L') === true`,
-        ),
-      DRAWN_WITHIN_MS,
-    )
+  /** Waits until an expression holds in the page. */
+  const untilShown = (page: Page, what: string, expression: string): Promise<boolean> =>
+    until(what, () => page.evaluate(expression), DRAWN_WITHIN_MS)
+  const untilDrawn = (page: Page): Promise<boolean> => {
+    const curve = `document.querySelector('[data-series=acceptedPerSecond]')?.getAttribute('d')`
+    return untilShown(page, 'curves are drawn', `${curve}?.includes('L') === true`)
+  }
   const workspacesShown = (page: Page): Promise<string[]> =>
     page.evaluate(
       `document.getElementById('workspaces-now')?.checkVisibility()
@@ -63,12 +60,8 @@ describeWhere('the overview in Chromium', whyNoBrowser, () => {
     it(`${colors} and ${form}: draws its curves, fits, and can be read`, async () => {
       const page = await openOverview({ width, colors })
       await service.submit('/feedbacks', { description: 'Drawn on the overview' })
-      await drawn(page)
-      await until(
-        'the page says that all is well',
-        () => page.evaluate(`document.getElementById('verdict').textContent === '✓ All is well'`),
-        DRAWN_WITHIN_MS,
-      )
+      await untilDrawn(page)
+      await untilShown(page, 'all is well', `document.getElementById('verdict').textContent === '✓ All is well'`)
       assert.equal(await page.evaluate(`document.querySelectorAll('figure svg[aria-label]').length`), 13)
       assert.equal(await page.evaluate(`document.querySelectorAll('#queues tr').length`), QUEUE_NAMES.length)
       await until('no worker takes jobs', async () => (await workspacesShown(page)).length === 0, DRAWN_WITHIN_MS)
@@ -93,7 +86,7 @@ describeWhere('the overview in Chromium', whyNoBrowser, () => {
     })
   }
 
-  it('links to the reference, which follows the colors and has short refusals on a phone', async () => {
+  it('has a reference that follows the colors and shows refusals in short rows on a narrow page', async () => {
     const page = await browser.open(`${service.urls[0]}/docs#/Submissions/createFeedback`, {
       width: 360,
       colors: 'dark',
@@ -121,11 +114,7 @@ describeWhere('the overview in Chromium', whyNoBrowser, () => {
     }
     for (const [path, text] of Object.entries(expected)) {
       const page = await browser.open(`${base}${path}`, { password })
-      await until(
-        `${path} shows its content`,
-        () => page.evaluate(`document.body?.innerText.includes(${JSON.stringify(text)})`),
-        DRAWN_WITHIN_MS,
-      )
+      await untilShown(page, `content of ${path}`, `document.body?.innerText.includes(${JSON.stringify(text)})`)
       if (path !== '/admin/queues') continue
       const back: boolean = await page.evaluate(
         `[...document.querySelectorAll('a[href="../../admin"]')].some((link) => link.checkVisibility())`,
@@ -134,31 +123,26 @@ describeWhere('the overview in Chromium', whyNoBrowser, () => {
     }
   }
 
-  it('works at an address with the token in it, like the dashboard, which links back, and the reference', () =>
+  it('works at an address with the token in it, as do the dashboard and the reference', () =>
     showsAll(service.urls[0]!.replace('//', `//op:${service.adminToken}@`), 'another'))
 
-  it('works below a path of a proxy, like the dashboard and the reference', async () => {
-    const proxy = createServer((request, response) => {
-      const { method, headers, url = '' } = request
+  it('works below a path of a proxy, as do the dashboard and the reference', async () => {
+    const proxy = await serveHttp(({ method, headers, url = '' }, response, body) => {
+      if (!url.startsWith('/below/')) return response.writeHead(404).end()
       const to = new URL(url.replace(/^\/below/, ''), service.urls[0])
-      if (!url.startsWith('/below/')) return void response.writeHead(404).end()
-      request.pipe(
-        httpRequest(to, { method, headers }, (answer) => {
-          answer.pipe(response.writeHead(answer.statusCode!, answer.headers))
-        }),
-      )
+      const pass = (answer: IncomingMessage) => answer.pipe(response.writeHead(answer.statusCode!, answer.headers))
+      return request(to, { method, headers }, pass).end(body)
     })
-    await once(proxy.listen(0, '127.0.0.1'), 'listening')
     try {
-      await showsAll(`http://127.0.0.1:${(proxy.address() as AddressInfo).port}/below`, service.adminToken)
+      await showsAll(`${proxy.url}/below`, service.adminToken)
     } finally {
-      proxy.close()
+      proxy.stop()
     }
   })
 
   it('has a name for each element that the keyboard reaches, and one heading on each page', async () => {
     const page = await openOverview()
-    await drawn(page)
+    await untilDrawn(page)
     const nameless: string[] = await page.evaluate(`[...document.querySelectorAll('a, button, [tabindex], svg')]
       .filter((e) => !(e.getAttribute('aria-label') || e.getAttribute('aria-labelledby') || e.textContent.trim()))
       .map((e) => e.outerHTML)`)
@@ -167,7 +151,7 @@ describeWhere('the overview in Chromium', whyNoBrowser, () => {
     assert.equal(await page.evaluate('document.documentElement.lang'), 'en')
   })
 
-  it('shows the shares of the heaviest workspaces, on a phone in the dark, and which of them crowds others', async () => {
+  it('shows the shares of the heaviest workspaces and the one that crowds others, on a narrow dark page', async () => {
     const { sql, redis, redisPrefix, queues } = service
     const named = async (name: string): Promise<string> => (await createWorkspace(sql, name))!.id
     const [heavy, long] = [await named('acme'), await named('A very long name '.repeat(5).trim())]
@@ -215,24 +199,16 @@ describeWhere('the overview in Chromium', whyNoBrowser, () => {
     }
   })
 
-  it('reports that the worker is gone and what to do, without being loaded again', async () => {
+  it('reports that the worker is gone and what to do, and shows new jobs without a reload', async () => {
     await worker.stop()
     const page = await openOverview()
     await service.post('/feedbacks', { description: 'waits' })
-    await until(
-      'trouble is shown',
-      () => page.evaluate(`/Trouble/.test(document.getElementById('verdict')?.textContent)`),
-      DRAWN_WITHIN_MS,
-    )
+    await untilShown(page, 'trouble', `/Trouble/.test(document.getElementById('verdict')?.textContent)`)
     assert.match(
       await page.evaluate(`document.getElementById('findings').textContent`),
       /No worker is running\..*npm run worker/,
     )
-    await until(
-      'the waiting jobs are shown',
-      () => page.evaluate(`Number(document.querySelector('#queues tr td')?.textContent) > 0`),
-      DRAWN_WITHIN_MS,
-    )
+    await untilShown(page, 'waiting jobs', `Number(document.querySelector('#queues tr td')?.textContent) > 0`)
     await page.keep('overview-trouble')
   })
 })

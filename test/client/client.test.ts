@@ -44,7 +44,7 @@ describe('the client', () => {
   it('has the types and the operations of the reference', async () => {
     const current = readFileSync(new URL('../../client/types.ts', import.meta.url), 'utf8')
     assert.equal(current, await typesText(), 'npm run client writes client/types.ts again')
-    const { text } = await service.request('/openapi.json', undefined, { method: 'GET', token: null })
+    const { text } = await service.get('/openapi.json', { token: null })
     const { paths } = JSON.parse(text) as { paths: Record<string, Record<string, { operationId: string }>> }
     const operations = Object.entries(paths)
       .filter(([path]) => path.startsWith('/api/v1/'))

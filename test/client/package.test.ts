@@ -78,7 +78,6 @@ export const mistakes = async (): Promise<unknown> => {
 }
 `
 
-/** `null`: the test runs the package that npm installed. */
 const INSTALLERS = {
   npm: ['npm', 'install', '--offline', '--no-audit', '--no-fund'],
   bun: [join(programs, 'bun'), 'add'],

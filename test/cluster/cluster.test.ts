@@ -54,7 +54,7 @@ describe('on a Redis Cluster of three nodes', () => {
     for (const { port } of cluster.nodes)
       assert.match(stdout, new RegExp(`^well +127.0.0.1:${port}: Redis evicts`, 'm'))
     for (const path of ['/readyz', '/metrics', '/admin/queues']) {
-      const { status } = await service.request(path, undefined, { method: 'GET', token: service.adminToken })
+      const { status } = await service.get(path, { token: service.adminToken })
       assert.equal(status, 200, path)
     }
   })

@@ -29,7 +29,7 @@ describe('a Redis Cluster with one node away and another that hangs', () => {
     await cluster.stop()
   })
 
-  it('gets a whole pipeline or nothing, so that no command gets the answer to another', async () => {
+  it('gets a whole pipeline or nothing, so that no command gets the answer to another command', async () => {
     const [away, hanging, well] = cluster.nodes
     const keys = await keyOfEach(cluster)
     const [lost, kept] = [keys.get(away!)!, keys.get(well!)!]

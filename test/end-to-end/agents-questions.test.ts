@@ -8,7 +8,6 @@ import { FEEDBACK, NOW } from './demo-asking.ts'
 import { FIGURES } from './demo-figures.ts'
 import { WORDS } from './demo-words.ts'
 
-const BATCH = 500
 const QUESTIONS = [...FIGURES, ...WORDS]
 
 describe('an agent that asks about the demo', () => {
@@ -20,21 +19,9 @@ describe('an agent that asks about the demo', () => {
   before(async () => {
     service = await sharedService()
     const { accounts, contacts, feedback, conversations } = createDemoData(readReviews(), new Date(NOW))
-    const items = [...accounts, ...contacts, ...feedback, ...conversations]
-    for (let at = 0; at < items.length; at += BATCH) {
-      const { body } = await service.post(
-        '/batch',
-        { items: items.slice(at, at + BATCH) },
-        { headers: { Prefer: 'wait=30' } },
-      )
-      for (const { state } of body.results) assert.equal(state, 'applied')
-    }
-    await until('each feedback has tags', async () => {
-      const [row] = await service.sql<
-        { missing: number }[]
-      >`select count(*)::int as missing from feedback where tags is null`
-      return row!.missing === 0
-    })
+    await service.submitAll([...accounts, ...contacts, ...feedback, ...conversations])
+    const untagged = async () => (await service.sql`select from feedback where tags is null`).count
+    await until('each feedback has tags', async () => (await untagged()) === 0)
     agent = await agentAt(service.urls[0]!, service.readToken)
   })
   after(async () => {
@@ -57,7 +44,7 @@ describe('an agent that asks about the demo', () => {
     return answer as Readonly<Record<string, never>>
   }
 
-  it(`gets the figures and quotes of SQL for ${QUESTIONS.length} questions, with each tool and dimension`, async () => {
+  it(`gets the same figures and records as SQL for ${QUESTIONS.length} questions, with each tool and dimension`, async () => {
     for (const [question, answer, sql] of QUESTIONS) {
       const expected = await service.sql.unsafe(`${FEEDBACK} ${sql}`).values()
       assert.ok(expected.length > 0, question)

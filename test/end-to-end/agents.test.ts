@@ -43,13 +43,11 @@ describe('agents', () => {
   const idsOf = async (text: string): Promise<string[]> =>
     (await service.sql.unsafe<{ id: string }[]>(text)).map(({ id }) => id)
   const only = async (text: string): Promise<string> => Object.values((await rows(text))[0])[0] as string
-  const countOf = async (matching: string): Promise<number> => Number(await only(`select count(*) from ${matching}`))
   const quotedIds = (answer: ToolAnswer): string[] => quotesIn(answer).map(({ id }) => id)
 
   before(async () => {
     service = await sharedService()
-    const { body } = await service.post('/batch', { items: [...PEOPLE, ...ITEMS] }, { headers: { Prefer: 'wait=30' } })
-    for (const { state } of body.results) assert.equal(state, 'applied')
+    await service.submitAll([...PEOPLE, ...ITEMS])
     const contacts = [{ id: 'pat', properties: { $name: 'Pat', $email: 'pat@example.org' } }]
     const conversation = {
       id: 'c',
@@ -66,16 +64,6 @@ describe('agents', () => {
     await agent?.client.close()
     await service?.stop()
   })
-
-  /** Each quote names an existing record with these words. */
-  const assertQuoted = async (answer: ToolAnswer): Promise<void> => {
-    assert.match(answer.notice, /^Data, not instructions/)
-    for (const { kind, id, text } of quotesIn(answer)) {
-      const column = { feedback: 'description', message: 'content', conversation: 'title' }[kind]!
-      const [record] = await rows(`select ${column} as words from ${kind} where id = '${id}'`)
-      assert.equal(record.words, text)
-    }
-  }
 
   it('get the same counts as SQL, in each dimension and with each filter', async () => {
     const ids = {
@@ -125,7 +113,7 @@ describe('agents', () => {
       }
   })
 
-  it('get the same records of lists and searches as SQL, page by page, each quote with its id', async () => {
+  it('get the same records of lists and searches as SQL, page by page', async () => {
     const account = await only(`select id from account where name = 'Works 2'`)
     const asked: [tool: string, args: Record<string, unknown>, where: string, order?: string][] = [
       ['list_feedback', {}, 'true'],
@@ -151,7 +139,6 @@ describe('agents', () => {
       const found: string[] = []
       for (let next: string | null | undefined; next !== null;) {
         const answer = await agent.call(tool, { ...args, limit: 20, ...(next && { next }) })
-        await assertQuoted(answer)
         found.push(...quotedIds(answer))
         next = answer.next
       }
@@ -160,68 +147,24 @@ describe('agents', () => {
     }
   })
 
-  it('get one feedback, one account, new topics, and a conversation', async () => {
-    const figures =
-      'count(*)::int as feedback, count(rating)::int as rated, round(avg(rating)::numeric, 2)::float8 as mean'
-    const assertFigures = async (answer: ToolAnswer, where: string): Promise<void> => {
-      const { feedback, rated, averageRating: mean } = answer
-      assert.deepEqual(
-        { feedback, rated, mean },
-        (await rows(`select ${figures} from feedback_view where ${where}`))[0],
-      )
-      const tags = await rows(`select t.tag as key, ${figures} from ${FEEDBACK_BY['tag']} where ${where}
-        group by 1 order by feedback desc, 1 limit 10`)
-      assert.deepEqual(groupsOf(answer.topTags), tags)
-    }
-    const groupsOf = (groups: ToolAnswer[]) =>
-      groups.map(({ averageRating: mean, key, feedback, rated }) => ({ key, feedback, rated, mean }))
-    const since = '2026-02-20'
-    const news = await agent.call('whats_new', { since, limit: 5 })
-    await assertQuoted(news)
-    await assertFigures(news, `created_at >= '${since}'`)
-    const newest = await idsOf(`select id from feedback order by created_at desc, id desc limit 5`)
-    assert.deepEqual(quotedIds(news), newest)
+  // agents-questions.test.ts compares the figures and quotes of these answers with SQL.
+  it('find an account by its id, and by other forms of its name and domain', async () => {
+    const id = await only(`select id from account where name = 'Works 0'`)
+    for (const args of [{ id }, { nameOrDomain: ' Works  0 ' }, { nameOrDomain: 'https://www.works-0.example/' }])
+      assert.equal((await agent.call('account_story', args)).account.id, id)
+  })
 
-    const id = newest[0]!
-    const one = await agent.call('get_feedback', { id })
-    await assertQuoted(one)
-    const [view] = await rows(
-      `select contact_id, account_id, project_id, project_name from feedback_view where id = '${id}'`,
-    )
-    assert.deepEqual([one.customer.id, one.account.id], [view.contact_id, view.account_id])
-    assert.deepEqual(one.project, { id: view.project_id, name: view.project_name })
-    const ofCustomer = `feedback where contact_id = '${view.contact_id}'`
-    assert.equal(one.customer.feedback, await countOf(ofCustomer))
-    const others = await idsOf(
-      `select id from ${ofCustomer} and id <> '${id}' order by created_at desc, id desc limit 5`,
-    )
-    assert.deepEqual(quotedIds(one.othersOfCustomer), others)
-    const resource = await agent.client.readResource({ uri: `feedback-insights://feedback/${id}` })
-    assert.deepEqual(JSON.parse((resource.contents[0] as { text: string }).text), one)
+  it('read a feedback also as a resource', async () => {
+    const [id] = quotedIds(await agent.call('list_feedback', { limit: 1 }))
+    const { contents } = await agent.client.readResource({ uri: `feedback-insights://feedback/${id}` })
+    assert.deepEqual(JSON.parse((contents[0] as { text: string }).text), await agent.call('get_feedback', { id }))
+  })
 
-    const account = await only(`select id from account where name = 'Works 0'`)
-    const where = `account_id = '${account}'`
-    for (const args of [
-      { id: account },
-      { nameOrDomain: ' Works  0 ' },
-      { nameOrDomain: 'https://www.works-0.example/' },
-    ]) {
-      const story = await agent.call('account_story', args)
-      await assertQuoted(story)
-      assert.equal(story.account.id, account)
-      assert.equal(story.customers, await countOf(`contact where ${where}`))
-      await assertFigures(story, where)
-      const weeks = `select ${KEYS['week']} as key, ${figures} from feedback_view where ${where} group by 1 order by 1 desc limit 10`
-      assert.deepEqual(groupsOf(story.weeks), await rows(weeks))
-      const latest = `select id from feedback_view where ${where} order by created_at desc, id desc limit 10`
-      assert.deepEqual(quotedIds(story), await idsOf(latest))
-    }
-
+  it('read the messages of a conversation page by page', async () => {
     const { conversations } = await agent.call('list_conversations')
     const read: string[][] = []
     for (let next: string | null | undefined; next !== null;) {
       const page = await agent.call('get_conversation', { id: conversations[0].id, limit: 5, ...(next && { next }) })
-      await assertQuoted(page)
       const found = page.messages as { quote: Quoted; from: string; createdAt: string }[]
       read.push(...found.map(({ quote, from, createdAt }) => [quote.text, from, createdAt]))
       next = page.next
@@ -236,7 +179,7 @@ describe('agents', () => {
     )
   })
 
-  it('cannot call unknown tools, give unknown arguments, or read with another kind of token', async () => {
+  it('get a refusal that names the fault for an unknown tool, or for unknown or malformed arguments', async () => {
     await assert.rejects(agent.client.callTool({ name: 'delete_feedback', arguments: {} }), /not found/)
     await assert.rejects(agent.client.callTool({ name: '__proto__', arguments: {} }))
     const refused: [tool: string, args: Record<string, unknown>, problem: RegExp][] = [
@@ -264,6 +207,9 @@ describe('agents', () => {
     assert.match(await agent.refused('list_feedback', { limit: 1, next: forged }), /next must be the next/)
     for (const until of ['0001-01-05', '9999-12-31t23:59:59.1234567z'])
       assert.equal((await agent.call('compare_periods', { by: 'tag', days: 366, until })).after.feedback, 0)
+  })
+
+  it('see described tools that only read, and get each prompt', async () => {
     const { tools } = await agent.client.listTools()
     for (const { annotations, description = '' } of tools) {
       assert.equal(annotations?.readOnlyHint, true)
@@ -278,12 +224,10 @@ describe('agents', () => {
 
   it('also reach the service through a child process, in both revisions of the protocol', async () => {
     const run = fileURLToPath(new URL('../../client/mcp-command.ts', import.meta.url))
-    const isDeno = 'deno' in process.versions
     for (const mode of ['legacy', { pin: '2026-07-28' }] as const) {
       const client = new Client({ name: 'test', version: '1.0.0' }, { versionNegotiation: { mode } })
       const env = { FEEDBACK_URL: service.urls[1] ?? service.urls[0]!, FEEDBACK_TOKEN: service.readToken }
-      const args = isDeno ? ['run', '-A', run] : [run]
-      await client.connect(new StdioClientTransport({ command: process.execPath, args, env }))
+      await client.connect(new StdioClientTransport({ command: process.execPath, args: [run], env }))
       const answers = await Promise.all(['tag', 'source'].map((by) => agentOf(client).call('count_feedback', { by })))
       for (const { feedback } of answers) assert.equal(feedback, 84)
       await client.close()

@@ -10,7 +10,7 @@ const CONTACTS = Number(process.env['READ_YOUR_WRITES'] ?? (process.env['TEST_SI
 const AT_ONCE = 16
 const DRAINED_WITHIN_MS = 240_000 + CONTACTS * 60
 
-/** An answered feedback, and the contact in the answer. */
+/** An answered feedback, and the customer in its answer. `isUnknown`: it names no existing contact. */
 type Given = { id: string; customer: string | undefined; isUnknown: boolean }
 
 describe('the ids of an answer are valid for later requests', () => {
@@ -78,7 +78,7 @@ describe('the ids of an answer are valid for later requests', () => {
     return given
   }
 
-  /** Each id of an answer means the contact of the stored record. */
+  /** Each customer of an answer resolves to the contact of the stored record. */
   const assertHolds = async (given: readonly Given[]): Promise<void> => {
     await until('no submission is queued', async () => (await readLedger(own)).queued === 0, DRAINED_WITHIN_MS)
     const rows = await own.sql<{ id: string; contact: string | null; means: string | null }[]>`

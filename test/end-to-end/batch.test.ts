@@ -113,7 +113,6 @@ describe('a batch', () => {
     assert.deepEqual(problemPaths(await send([feedback('no')], { 'Idempotency-Key': 'x' })), ['Idempotency-Key'])
     const large = Array.from({ length: 11 }, () => feedback('no', { title: 'x'.repeat(500_000) }))
     assert.equal((await send(large)).status, 413)
-    assert.equal((await send([feedback('no')], { Authorization: 'Bearer stranger' })).status, 401)
     assert.deepEqual(resultsOf(await send([])), [])
     const stored = await service.sql`select from feedback where source_id = 'no'`
     assert.equal(stored.length, 0)

@@ -15,16 +15,19 @@ const WITHIN_MS = 40_000
 const SLOW_WITHIN_MS = 90_000
 
 /**
- * The answers to a client: the statuses in their order, with `bare` after a status of the runtime
- * itself, without JSON and request id, and `closed` if the server closes. Only a submission with
- * 201 is stored.
+ * The answers to a client on each runtime: their statuses in order, and `closed` if the server
+ * closes. `bare` marks an answer of the runtime itself, which has no JSON and no request id. Only a
+ * submission with 201 is stored.
  */
 type Expected = { readonly bun: string; readonly deno: string }
 type Case = { readonly send: readonly Piece[]; readonly ending?: Ending }
 
 const both = (outcome: string): Expected => ({ bun: outcome, deno: outcome })
 
-/** Pauses, so that a packet is sent alone: a client cannot know that one has been read. */
+/**
+ * Separates packets. A pause has to do, since a client cannot see whether the server has read the
+ * bytes before it.
+ */
 const pause = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 20))
 const ANSWERED: Piece = { answers: 1 }
 
@@ -52,7 +55,7 @@ describe('HTTP that is broken, rare or cut off', () => {
     const isEnough = (seen: Seen): boolean => outcomeOf(seen) === expected
     const seen = await exchange(service.urls[0]!, { pieces: send, ending, isEnough, withinMs: WITHIN_MS })
     assert.equal(outcomeOf(seen), expected)
-    // A following request is answered afterwards.
+    // The service still answers.
     await service.post('/feedbacks', BODY)
     const answered = seen.answers.filter(({ status }) => status === 201).length
     assert.equal((await accepted()) - acceptedBefore - 1, answered, 'only submissions with 201 are stored')
@@ -125,14 +128,14 @@ describe('HTTP that is broken, rare or cut off', () => {
   })
 
   describe('a client that ends the connection', () => {
-    const half = { bun: 'closed', deno: '400, closed' }
-    const gone = both('closed')
+    const partial = { bun: 'closed', deno: '400, closed' }
+    const none = both('closed')
     table({
-      'ends its stream within a body': [half, () => whole().slice(0, -3), 'half-close'],
-      'ends its stream between chunks': [half, () => inChunks(), 'half-close'],
-      'ends its stream within a head': [gone, () => post().slice(0, -10), 'half-close'],
-      'resets within a body': [gone, () => [whole().slice(0, -3), pause], 'reset'],
-      'resets between chunks': [gone, () => [inChunks(), pause], 'reset'],
+      'ends its stream within a body': [partial, () => whole().slice(0, -3), 'half-close'],
+      'ends its stream between chunks': [partial, () => inChunks(), 'half-close'],
+      'ends its stream within a head': [none, () => post().slice(0, -10), 'half-close'],
+      'resets within a body': [none, () => [whole().slice(0, -3), pause], 'reset'],
+      'resets between chunks': [none, () => [inChunks(), pause], 'reset'],
     })
   })
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { feedbackBody, injectDead } from '../support/inject.ts'
-import { type CommandResult, runCommand } from '../support/command.ts'
+import { type CommandResult, outputOf, runCommand } from '../support/command.ts'
 import { holdWork, resumeWork } from '../support/hold-work.ts'
 import { sharedService } from '../support/shared-service.ts'
 
@@ -11,7 +11,7 @@ after(() => service.stop())
 const PROGRAM = 'cli/contact-export-command.ts'
 const CREATED_AT = '2026-01-01T00:00:00Z'
 const MANY = 5_000
-const FIELD_OF_COPIES = 'copied'
+const COPIED = 'copied'
 
 /** The members that the tests check. */
 type Row = Record<string, ReturnType<typeof JSON.parse>>
@@ -20,11 +20,8 @@ type Export = Record<string, Row[]> & { workspace: string }
 describe('npm run contact:export', () => {
   const run = (...words: string[]): Promise<CommandResult> =>
     runCommand(service, PROGRAM, '--workspace', service.workspace, ...words)
-  const exported = async (...words: string[]): Promise<Export> => {
-    const { code, stdout, stderr } = await run(...words)
-    assert.equal(code, 0, stderr)
-    return JSON.parse(stdout) as Export
-  }
+  const exported = async (...words: string[]): Promise<Export> =>
+    JSON.parse(await outputOf(service, PROGRAM, '--workspace', service.workspace, ...words)) as Export
   const conversation = (id: string, contacts: readonly object[], messages: readonly object[]): object => ({
     id,
     source: 'Intercom',
@@ -144,7 +141,7 @@ describe('npm run contact:export', () => {
 
   it('has all records, even very many', async () => {
     await service.submit('/feedbacks', {
-      description: FIELD_OF_COPIES,
+      description: COPIED,
       contact: { email: 'many@example.com' },
       sourceId: 'first',
     })
@@ -153,7 +150,7 @@ describe('npm run contact:export', () => {
         change_position)
       select workspace_id, gen_random_uuid(), description || n, false, source, number, first_number, contact_id, change_position
       from feedback, generate_series(1, ${MANY}) as n
-      where workspace_id = ${service.workspaceId} and description = ${FIELD_OF_COPIES}`
+      where workspace_id = ${service.workspaceId} and description = ${COPIED}`
     const { feedback } = await exported('--email', 'many@example.com')
     assert.equal(new Set(described(feedback)).size, MANY + 1)
   })

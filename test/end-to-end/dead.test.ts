@@ -3,8 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { after, beforeEach, describe, it } from 'node:test'
 import type { Operation } from '../../contract/submission.ts'
 import { feedbackBody, injectDead } from '../support/inject.ts'
-import { type CommandResult, runCommand } from '../support/command.ts'
-import { resumeWork } from '../support/hold-work.ts'
+import { outputOf, runCommand } from '../support/command.ts'
 import { readLedger } from '../support/ledgers.ts'
 import { sharedService } from '../support/shared-service.ts'
 import { until } from '../support/until.ts'
@@ -12,38 +11,32 @@ import { until } from '../support/until.ts'
 const service = await sharedService()
 after(() => service.stop())
 
+const PROGRAM = 'cli/dead/dead-command.ts'
 const HOUR_MS = 60 * 60 * 1_000
 const NUL_IN_TEXT = 'PostgresError 22P05'
 
 describe('npm run dead', () => {
-  beforeEach(async () => {
-    await dead('drop', 'all')
-    await resumeWork(service.queues)
-  })
+  beforeEach(() => dead('drop', 'all'))
 
-  const dead = (...words: string[]): Promise<CommandResult> => runCommand(service, 'cli/dead/dead-command.ts', ...words)
-  const succeeds = async (...words: string[]): Promise<string> => {
-    const { code, stdout, stderr } = await dead(...words)
-    assert.equal(code, 0, stderr)
-    return stdout
-  }
+  const dead = (...words: string[]) => runCommand(service, PROGRAM, ...words)
+  const succeeds = (...words: string[]) => outputOf(service, PROGRAM, ...words)
   const stateOf = async (id: string): Promise<string | undefined> => {
     const [row] = await service.sql<{ state: string }[]>`select state from submission where id = ${id}`
     return row?.state
   }
-  const reaches = (id: string, state: string): Promise<unknown> =>
-    until(`${id} is ${state}`, async () => (await stateOf(id)) === state)
-  const isExact = (queued = 0): Promise<unknown> =>
-    until(`the ledger is exact with ${queued} queued`, async () => {
-      const now = await readLedger(service)
-      return now.difference === 0 && now.queued === queued
+  const isApplied = (id: string): Promise<unknown> =>
+    until(`${id} is applied`, async () => (await stateOf(id)) === 'applied')
+  const isExact = (): Promise<unknown> =>
+    until('the ledger is exact with nothing queued', async () => {
+      const { difference, queued } = await readLedger(service)
+      return difference === 0 && queued === 0
     })
   const die = async (operation: Operation, body: object): Promise<string> => {
     const id = await injectDead(service, service.queues, { operation, body })
     await isExact()
     return id
   }
-  const feedback = (text: string, more: object = {}) => die('create_feedback', feedbackBody(`${text} \u0000`, more))
+  const feedback = (text: string) => die('create_feedback', feedbackBody(`${text} \u0000`))
   /** Simulates a new version that can apply the submission. */
   const mend = () => service.all`update dead_submission set submission = replace(submission, ${'\\u0000'}, 'mended')`
 
@@ -66,8 +59,7 @@ describe('npm run dead', () => {
     assert.ok(!all.includes('one'), 'a list has no submitted content')
     for (const filter of ['--workspace stranger', '--operation submit_conversation', '--reason x'])
       assert.match(await succeeds('list', ...filter.split(' ')), /^ +0 {2}in all\n$/)
-    const of = { reason: 'Other', operation: 'identify_contact' }
-    for (const [name, value] of Object.entries(of)) {
+    for (const [name, value] of Object.entries({ reason: 'Other', operation: 'identify_contact' })) {
       const found = await succeeds('list', `--${name}`, value)
       assert.deepEqual([found.includes(contact), found.includes(ids[0]!)], [true, false], name)
     }
@@ -80,7 +72,7 @@ describe('npm run dead', () => {
     await mend()
     await service.all`update dead_submission set reason = 'Other' where id = ${ids[2]!}`
     assert.equal(await succeeds('replay', 'all', '--reason', NUL_IN_TEXT), '2 queued again\n')
-    await Promise.all(ids.slice(0, 2).map((id) => reaches(id, 'applied')))
+    await Promise.all(ids.slice(0, 2).map(isApplied))
     assert.equal(await stateOf(ids[2]!), 'dead')
     assert.equal(await succeeds('drop', 'all', '--reason', 'Other'), '1 dropped\n')
     await isExact()

@@ -1,9 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { once } from 'node:events'
 import { mkdirSync } from 'node:fs'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { Redis } from 'ioredis'
@@ -13,6 +10,7 @@ import { writeServiceFile } from '../../runtime/service-file.ts'
 import { workspaceKeys } from '../../queue/keys.ts'
 import { feedbackBody, inject } from '../support/inject.ts'
 import { holdWork, resumeWork } from '../support/hold-work.ts'
+import { serveHttp } from '../support/http-server.ts'
 import { DEAD_PROXY } from '../support/service-process.ts'
 import { until } from '../support/until.ts'
 import { runCommand } from '../support/command.ts'
@@ -225,26 +223,18 @@ describe('the doctor', () => {
   })
 
   it('reports ports that another program has', async () => {
-    const server = createServer((_request, response) => void response.end('something else'))
-    await once(server.listen(0, '127.0.0.1'), 'listening')
-    const port = String((server.address() as AddressInfo).port)
+    const { url, stop } = await serveHttp((_request, response) => response.end('something else'))
+    const { port } = new URL(url)
     try {
       const { code, wrong } = await run({ PORT: port, WORKER_PORT: port })
       assert.equal(code, 1)
       assert.ok(wrong.some((line) => line.includes('Another program listens at ') && line.includes(`:${port}`)))
       assert.ok(wrong.some((line) => line.includes(`WORKER_PORT ${port} on 127.0.0.1 is taken`)))
     } finally {
-      server.close()
+      stop()
     }
-    const { url } = { url: `http://127.0.0.1:${port}` }
-    await writeServiceFile(folder, {
-      url,
-      databaseUrl: '',
-      databaseSchema: undefined,
-      redisUrl: '',
-      redisPrefix: undefined,
-      hashKey: '',
-    })
+    const others = { databaseSchema: undefined, redisPrefix: undefined, databaseUrl: '', redisUrl: '', hashKey: '' }
+    await writeServiceFile(folder, { url, ...others })
     const gone = await run({ DATA_DIR: folder })
     assert.ok(gone.wrong.some((line) => line.includes(`No API answers at ${url}`)))
   })

@@ -19,8 +19,7 @@ before(async () => {
 after(() => service?.stop())
 
 describe('the overview', () => {
-  const get = (path: string, token: string | null = service.adminToken): Promise<Answer> =>
-    service.request(path, undefined, { method: 'GET', token })
+  const get = (path: string, token: string | null = service.adminToken): Promise<Answer> => service.get(path, { token })
   const overview = async (query = ''): Promise<Overview> => {
     const { body } = await get(`/admin/overview.json${query}`)
     return body as Overview
@@ -35,7 +34,7 @@ describe('the overview', () => {
       SAMPLED_WITHIN_MS,
     )
 
-  it('says that all is well, and shows accepted, stored and tagged work', async () => {
+  it('shows accepted, stored and tagged work, and says that all is well', async () => {
     await untilSays('both processes and rates are visible', ({ points }) => {
       const latest = points.at(-1)
       return latest?.apis === 1 && latest.workers === 1 && latest.acceptedPerSecond !== null
@@ -68,8 +67,8 @@ describe('the overview', () => {
 })
 
 describe('metrics', () => {
-  const scrape = async (of: Pick<Service, 'request' | 'adminToken'>): Promise<string> =>
-    (await of.request('/metrics', undefined, { method: 'GET', token: of.adminToken })).text
+  const scrape = async ({ get, adminToken }: Pick<Service, 'get' | 'adminToken'>): Promise<string> =>
+    (await get('/metrics', { token: adminToken })).text
   const ofApi = (): Promise<string> => scrape(service)
   const ofWorker = async (): Promise<string> => (await fetch(`${service.workerUrls[0]}/metrics`)).text()
 
@@ -180,10 +179,10 @@ describe('metrics', () => {
     assert.ok((valueOf(text, 'redis_memory_used_bytes') ?? 0) > 100_000)
     assert.ok((valueOf(text, 'redis_memory_max_bytes') ?? -1) >= 0)
     assert.deepEqual([valueOf(text, 'bytes_in_hand'), valueOf(text, 'bytes_in_hand_max')], [0, 64 * 1024 * 1024])
-    for (const of of [ofApi, ofWorker]) {
+    for (const scrapeOne of [ofApi, ofWorker]) {
       const late = (now: string, quantile: string) => valueOf(now, `event_loop_delay_seconds{quantile="${quantile}"}`)
       const now = await until('some timers ran', async () => {
-        const metrics = await of()
+        const metrics = await scrapeOne()
         return (late(metrics, '0.5') ?? 0) > 0 && metrics
       })
       const seconds = valueOf(now, 'postgres_answer_seconds') ?? 0

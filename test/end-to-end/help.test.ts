@@ -25,8 +25,8 @@ const help = (script: string): Promise<CommandResult> => {
   return resultOf(child)
 }
 
-/** Scripts that npm also runs without `run`, and scripts that another script runs. */
-const SAID: Readonly<Record<string, string>> = { start: 'npm start', test: 'npm test', 'test:long': 'npm test' }
+/** The usage of scripts that npm also runs without `run`, or that share the help of another one. */
+const OTHER_USAGE: Readonly<Record<string, string>> = { start: 'npm start', test: 'npm test', 'test:long': 'npm test' }
 
 describe('--help', () => {
   for (const [name, script] of Object.entries(scripts)) {
@@ -34,7 +34,7 @@ describe('--help', () => {
       const { code, stdout, stderr } = await help(script)
       assert.deepEqual([code, stderr], [0, ''])
       const [usage = '', ...rest] = stdout.trimEnd().split('\n')
-      const expected = SAID[name] ?? `npm run ${name}`
+      const expected = OTHER_USAGE[name] ?? `npm run ${name}`
       assert.ok(usage.replace(' --silent', '').startsWith(`usage: ${expected}`), usage)
       assert.ok(rest.length > 0, 'it explains the command')
     })

@@ -77,8 +77,7 @@ describe('hostile feedback', () => {
         rating: 1,
       },
     }))
-    const { body } = await service.post('/batch', { items }, { headers: { Prefer: 'wait=30' } })
-    for (const result of body.results) assert.equal(result.state, 'applied', JSON.stringify(result))
+    await service.submitAll(items)
     const messages = HOSTILE.map((content, at) => ({
       id: `${raw} m${at}`,
       incoming: true,
@@ -104,7 +103,7 @@ describe('hostile feedback', () => {
   after(() => service?.stop())
 
   /** The text of an answer, and its one message. */
-  const raw = async (
+  const answerTo = async (
     token: string,
     method: string,
     params: object,
@@ -142,10 +141,7 @@ describe('hostile feedback', () => {
       ...(await idOf('feedback')).map((id): [string, object] => ['get_feedback', { id }]),
     ]
   }
-  /**
-   * The visible form of a text: without the scope no email address and no phone number, never
-   * hidden characters, and cut to the bound.
-   */
+  /** The form of a text that a model sees: without hidden characters, and masked if asked for. */
   const seen = (words: string, isMasked: boolean): string => {
     const visible = words.replaceAll(
       /[\p{Cc}\u200B\u2028\u2029\u202A-\u202E\u2066-\u2069\uFEFF]|[\u{E0000}-\u{E007F}]/gu,
@@ -164,11 +160,11 @@ describe('hostile feedback', () => {
       const read = new Set<string>()
       let texts = ''
       const calls = await callsOf()
-      const { message: known } = await raw(token, 'tools/list', {})
-      const tools = known.result.tools as { name: string }[]
+      const { message: listed } = await answerTo(token, 'tools/list', {})
+      const tools = listed.result.tools as { name: string }[]
       assert.deepEqual(new Set(calls.map(([name]) => name)), new Set(tools.map(({ name }) => name)))
       for (const [name, args] of calls) {
-        const { text, message } = await raw(token, 'tools/call', { name, arguments: args })
+        const { text, message } = await answerTo(token, 'tools/call', { name, arguments: args })
         assert.ok(!message.result.isError, text.slice(0, 500))
         const { content, structuredContent } = message.result
         assert.deepEqual(JSON.parse(content[0].text), structuredContent)
@@ -207,7 +203,7 @@ describe('hostile feedback', () => {
     await agent.client.close()
   })
 
-  it('leaves no texts and no ids of records in the log', () => {
+  it('leaves no texts and no personal data in the log', () => {
     const calls = service
       .output()
       .split('\n')

@@ -4,14 +4,12 @@ import { workspaceKeys } from '../../queue/keys.ts'
 import { holdWork, resumeWork } from '../support/hold-work.ts'
 import { readLedger } from '../support/ledgers.ts'
 import { startProcess } from '../support/service-process.ts'
-import type { Answer } from '../support/service.ts'
+import { type Answer, submissionIdOf } from '../support/service.ts'
 import { idleService, type SharedService, sharedService } from '../support/shared-service.ts'
 import { until } from '../support/until.ts'
 
 const [idle, working] = [await idleService(), await sharedService()]
 after(() => Promise.all([idle.stop(), working.stop()]))
-
-const idOf = ({ headers }: Answer): string => headers.get('Submission-Id')!
 
 const send = (
   service: SharedService,
@@ -33,17 +31,17 @@ describe('an idempotency key while no worker runs', () => {
     assert.equal(first.status, 201, first.text)
     for (const api of [0, 1, 0]) {
       const again = await send(service, 'waiting', { description: 'waiting', api })
-      assert.deepEqual([again.status, idOf(again), again.text], [201, idOf(first), first.text])
+      assert.deepEqual([again.status, submissionIdOf(again), again.text], [201, submissionIdOf(first), first.text])
     }
     assert.equal((await send(service, 'waiting', { description: 'another' })).status, 422)
     const all = await Promise.all(
       Array.from({ length: 20 }, (_, at) => send(service, 'at-once', { description: 'at once', api: at % 2 })),
     )
     assert.deepEqual([...new Set(all.map(({ status }) => status))], [201], 'no request is put off')
-    assert.equal(new Set(all.map(idOf)).size, 1)
+    assert.equal(new Set(all.map(submissionIdOf)).size, 1)
     const sendAll = () => Promise.all(Array.from({ length: 60 }, (_, at) => send(service, `many-${at}`)))
     const many = await sendAll()
-    const ownAnswers = (answers: readonly Answer[]) => answers.map((answer) => [idOf(answer), answer.text])
+    const ownAnswers = (answers: readonly Answer[]) => answers.map((answer) => [submissionIdOf(answer), answer.text])
     assert.equal(new Set(many.map(({ body }) => String(body.feedback.customerId))).size, many.length)
     assert.deepEqual(ownAnswers(await sendAll()), ownAnswers(many), 'each has its own answer')
     const worker = await startProcess('worker/main.ts', 'working', service.environment)
@@ -60,10 +58,11 @@ describe('an idempotency key of a settled submission', () => {
   const service = working
 
   const keys = () => workspaceKeys(service.redisPrefix, service.workspaceId)
+  /** Submits with the key, and waits until no submission is queued. */
   const settled = async (key: string, options: Parameters<typeof send>[2]): Promise<Answer> => {
     const answer = await send(service, key, options)
     assert.equal(await service.settled(answer), 'applied')
-    await until('it is out of the log', async () => (await readLedger(service)).queued === 0)
+    await until('no submission is queued', async () => (await readLedger(service)).queued === 0)
     return answer
   }
   /** Simulates so many later keys that all keys had to leave Redis. */
@@ -77,12 +76,15 @@ describe('an idempotency key of a settled submission', () => {
     await forgetAll()
     for (const api of [0, 1]) {
       const again = await send(service, 'old', { description: 'old', api })
-      assert.deepEqual([again.status, idOf(again), again.text], [201, idOf(first), first.text])
+      assert.deepEqual([again.status, submissionIdOf(again), again.text], [201, submissionIdOf(first), first.text])
     }
     assert.equal((await send(service, 'old', { description: 'another' })).status, 422)
     const fresh = await settled('fresh-since', { description: 'fresh since' })
-    assert.notEqual(idOf(fresh), idOf(first))
-    assert.equal(idOf(await send(service, 'fresh-since', { description: 'fresh since' })), idOf(fresh))
+    assert.notEqual(submissionIdOf(fresh), submissionIdOf(first))
+    assert.equal(
+      submissionIdOf(await send(service, 'fresh-since', { description: 'fresh since' })),
+      submissionIdOf(fresh),
+    )
     assert.deepEqual([await storedWith(service, 'old'), await storedWith(service, 'fresh since')], [1, 1])
   })
 
@@ -92,11 +94,14 @@ describe('an idempotency key of a settled submission', () => {
     await holdWork(service.queues)
     await service.all`alter table submission rename column idempotency_key to taken_away`
     try {
-      assert.equal(idOf(await send(service, 'while-away', { description: 'while away' })), idOf(first))
+      assert.equal(
+        submissionIdOf(await send(service, 'while-away', { description: 'while away' })),
+        submissionIdOf(first),
+      )
       await forgetAll()
       const again = await send(service, 'while-away', { description: 'while away' })
       assert.equal(again.status, 201)
-      assert.notEqual(idOf(again), idOf(first))
+      assert.notEqual(submissionIdOf(again), submissionIdOf(first))
     } finally {
       await service.all`alter table submission rename column taken_away to idempotency_key`
       await resumeWork(service.queues)

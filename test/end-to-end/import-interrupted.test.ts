@@ -19,7 +19,7 @@ const SLOW_MS = 60_000
 /** More rows than the import sends before a kill arrives. */
 const ROWS = 1_500
 const SOME = 20
-/** So many times the service asks for time. */
+/** How often the service asks for a later attempt. */
 const PUT_OFF = 3
 
 describe('an import that is interrupted', () => {

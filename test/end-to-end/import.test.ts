@@ -1,12 +1,8 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { createServer as createTlsServer } from 'node:https'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
 import { findFreePort as closedPort } from '../../cli/start/embedded/free-port.ts'
-import { makeAuthority } from '../support/certificates.ts'
 import { runCommand } from '../support/command.ts'
 import { type SharedService, sharedService } from '../support/shared-service.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
@@ -45,15 +41,10 @@ describe('the import of a file', () => {
     })
     const bad = ['No rating,much,a@b.example,B-1\r\n', 'too,1,many,columns,here\r\n', ',,a@b.example,B-2\r\n']
     const path = fileOf('feedback.csv', `\ufeffText,Stars,Email,Ticket\r\n${[...good, ...bad].join('')}`)
-    const map = ['Text=description', 'Stars=rating', 'Email=contact.email', 'Ticket=sourceId']
-    const { code, stdout, stderr } = await run(
-      path,
-      ...map.flatMap((one) => ['--map', one]),
-      '--set',
-      'source=survey',
-      '--set',
-      'tags=imported',
-    )
+    const columns = ['Text=description', 'Stars=rating', 'Email=contact.email', 'Ticket=sourceId']
+    const map = columns.flatMap((column) => ['--map', column])
+    const options = [...map, '--set', 'source=survey', '--set', 'tags=imported']
+    const { code, stdout, stderr } = await run(path, ...options)
     assert.equal(code, 1, stdout + stderr)
     assert.match(stdout, /Stars +→ {2}rating/)
     assert.match(stdout, /^300 accepted; 3 refused\.$/m)
@@ -70,16 +61,9 @@ describe('the import of a file', () => {
     const description = 'It said "no",\nthen it hung (3)'
     assert.deepEqual({ ...row }, { description, rating: 3, tags: ['imported'], email: 'person-3@b.example' })
 
-    const again = await run(
-      path,
-      ...map.flatMap((one) => ['--map', one]),
-      '--set',
-      'source=survey',
-      '--set',
-      'tags=imported',
-    )
+    const again = await run(path, ...options)
     assert.match(again.stdout, /^300 accepted, 300 of them by earlier runs; 3 refused\.$/m)
-    const otherwise = await run(path, ...map.flatMap((one) => ['--map', one]), '--set', 'source=other')
+    const otherwise = await run(path, ...map, '--set', 'source=other')
     assert.equal(otherwise.code, 1)
     assert.match(otherwise.stderr, /the mapping changed/)
     assert.ok(
@@ -137,10 +121,6 @@ describe('the import of a file', () => {
   it('names the remedy for a wrong token, address, file or option', async () => {
     const path = fileOf('one.csv', 'description\nGood\n')
     const reaching = ['--url', service.urls[0]!, '--token', service.accessToken]
-    const { certificate, key } = makeAuthority().issueFor('127.0.0.1')
-    const tlsServer = createTlsServer({ cert: certificate, key })
-    await once(tlsServer.listen(0, '127.0.0.1'), 'listening')
-    const tls = tlsServer.address() as AddressInfo
     const cases: [words: string[], says: RegExp][] = [
       [
         [path, '--url', service.urls[0]!, '--token', 'wrong-token-0000000'],
@@ -160,10 +140,6 @@ describe('the import of a file', () => {
       [[folderOf('folder.csv')], /folder\.csv is a folder/],
       [[path, '--state', join(folder, 'none', 'x'), ...reaching], /journal .* cannot be written \(ENOENT\)/],
       [[path, '--url', `http://127.0.0.1:${await closedPort()}`, '--token', 'any'], /does not answer \(.*refused/i],
-      [
-        [path, '--url', `https://127.0.0.1:${tls.port}`, '--token', 'any'],
-        /does not answer \(.*(?:VERIFY|certificate)/,
-      ],
       [[path, '--nonsense'], /nonsense/],
     ]
     for (const [words, says] of cases) {
@@ -172,7 +148,6 @@ describe('the import of a file', () => {
       assert.match(stderr, says)
       assert.doesNotMatch(stdout, /waiting/, 'a final fault is reported at once')
     }
-    tlsServer.close()
   })
 
   it('imports elements that share a line, and finds files in the folder of the caller', async () => {

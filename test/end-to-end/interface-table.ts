@@ -4,7 +4,6 @@ import type { Operation } from '../../contract/submission.ts'
 export type OperationPath =
   '/feedbacks' | '/contacts/identify' | '/accounts/identify' | '/contacts/purge' | '/conversations'
 
-/** The status with which each operation accepts. */
 export const PATHS = {
   create_feedback: '/feedbacks',
   identify_contact: '/contacts/identify',
@@ -13,6 +12,7 @@ export const PATHS = {
   purge_contact: '/contacts/purge',
 } as const satisfies Record<Operation, OperationPath>
 
+/** The status with which each operation accepts. */
 export const SUCCESS: Readonly<Record<OperationPath, number>> = {
   '/feedbacks': 201,
   '/contacts/identify': 201,
@@ -23,14 +23,14 @@ export const SUCCESS: Readonly<Record<OperationPath, number>> = {
 /** The last character has two units of UTF-16, and still counts as one. */
 export const LONGEST = `${'x'.repeat(511)}😀`
 /** Ids that are looked up but not stored. */
-const NAMES_SOMEBODY = /(?:contact|account|project)(?:Id|\.id)$/
+const IS_REFERENCE = /(?:contact|account|project)(?:Id|\.id)$/
 
 /** Kinds of strings: any text · at most 512 characters · an id, which is short and not empty. */
 export type Kind = 'text' | 'short' | 'id' | 'number' | 'boolean' | 'date-time' | 'object' | 'array'
 /** An optional field may be left out; a nullable one may also be null. */
-export type Presence = 'required' | 'optional' | 'nullable'
+type Presence = 'required' | 'optional' | 'nullable'
 
-/** Existing contacts that a field may name, and a text that no other test uses. */
+/** Existing records that a field may name, and a text that no other test uses. */
 export type Known = { contactId: string; accountId: string; projectId: string; unique: string }
 
 export const KNOWN_CONTACT = { id: 'known-contact', name: 'Ada Known' }
@@ -215,4 +215,4 @@ export const valueOf = (given: Given, whom: Known): JsonValue => (typeof given =
 
 /** Whether a text of `LONGEST` is accepted and stored. */
 export const mayBeLong = ({ kind, path }: Field): boolean =>
-  kind === 'short' || (kind === 'id' && !NAMES_SOMEBODY.test(path))
+  kind === 'short' || (kind === 'id' && !IS_REFERENCE.test(path))

@@ -35,8 +35,7 @@ describe('every field of the interface', () => {
 
   /** The feedback as `GET /feedbacks/{id}`, lists and the change feed give it, by column. */
   const read = async ({ feedback }: StoredRows): Promise<StoredRows> => {
-    const options = { method: 'GET', token: service.readToken }
-    const { body } = await service.request(`/api/v1/feedbacks/${feedback!['id'] as string}`, undefined, options)
+    const { body } = await service.get(`/api/v1/feedbacks/${feedback!['id'] as string}`, { token: service.readToken })
     const unknown = Object.keys(body.feedback as JsonObject).filter((name) => !EXPORTED.includes(name))
     assert.deepEqual(unknown, [], 'add them to api/reads/records.ts, and run npm run openapi')
     const columns = Object.entries(body.feedback as JsonObject).map(([name, value]) => [columnOf(name), value])

@@ -15,13 +15,12 @@ const service = await sharedService()
 after(() => service.stop())
 
 describe('lists over HTTP', () => {
-  const get = (path: string, { token }: { token: string }): Promise<Answer> =>
-    service.request(`/api/v1${path}`, undefined, { method: 'GET', token })
+  const get = (path: string, token: string): Promise<Answer> => service.get(`/api/v1${path}`, { token })
   /** The ids of a walk through all pages. */
   const walk = async (query: string, token: string): Promise<string[]> => {
     const found: string[] = []
     for (let next: string | null = ''; next !== null;) {
-      const answer = await get(`/feedbacks?${query}${next && `&next=${next}`}`, { token })
+      const answer = await get(`/feedbacks?${query}${next && `&next=${next}`}`, token)
       assert.equal(answer.status, 200, answer.text)
       found.push(...rowsOf(answer.body.feedbacks).map(({ id }) => id!))
       next = answer.body.next
@@ -54,8 +53,7 @@ describe('lists over HTTP', () => {
         account: { id: `a${at % 2}`, properties: { $name: `A${at % 2}`, $domain: `a${at % 2}.example` } },
       },
     }))
-    const { body } = await own.post('/batch', { items: [...people, ...items] }, { headers: { Prefer: 'wait=30' } })
-    for (const { state } of body.results) assert.equal(state, 'applied')
+    await own.submitAll([...people, ...items])
     const ids = async (table: string): Promise<string[]> => {
       const rows = await service.all<{ id: string }[]>`
         select id from ${service.all(table)} where workspace_id = ${own.workspaceId} order by id`
@@ -108,7 +106,7 @@ describe('lists over HTTP', () => {
       seeded({ numRuns: LONG ? 60 : 25 }),
     )
     for (const path of ['customers', 'accounts', 'projects']) {
-      const answer = await get(`/${path}?limit=500`, { token })
+      const answer = await get(`/${path}?limit=500`, token)
       const table = { customers: 'contact', accounts: 'account', projects: 'project' }[path]!
       const found = rowsOf(answer.body[path]).map(({ id }) => id!)
       assert.deepEqual(found.toSorted(), await ids(table))
@@ -126,7 +124,7 @@ describe('lists over HTTP', () => {
       contact: { email: emailOf(at) },
     })
     const items = Array.from({ length: 200 }, (_, at) => ({ operation: 'create_feedback', body: feedback(at) }))
-    await own.post('/batch', { items }, { headers: { Prefer: 'wait=30' } })
+    await own.submitAll(items)
     const ids = async (source: string): Promise<string[]> => {
       const rows = await service.all<{ id: string }[]>`
         select id from feedback where workspace_id = ${own.workspaceId} and source = ${source}`
@@ -135,7 +133,7 @@ describe('lists over HTTP', () => {
     const over = new AbortController()
     const comeAndGo = async (): Promise<void> => {
       for (let at = items.length; !over.signal.aborted; at++) {
-        await own.post('/feedbacks', feedback(at), { headers: { Prefer: 'wait=30' } })
+        await own.submit('/feedbacks', feedback(at))
         if (at % 5 === 0) await own.post('/contacts/purge', { email: emailOf(at * 3) }, { token })
       }
     }

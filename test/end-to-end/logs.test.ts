@@ -21,7 +21,7 @@ describe('a line of the log output has the ids of its subject:', () => {
         .map((line) => JSON.parse(line) as Line)
         .find((line) => line['event'] === event && fits(line)),
     )
-  /** Runs while a table or a key is renamed or broken. */
+  /** Asks while the table is missing. */
   const without = async (table: string, ask: () => Promise<Answer>): Promise<Answer> => {
     await service.sql`alter table ${service.sql(table)} rename to taken_away`
     try {
@@ -30,6 +30,7 @@ describe('a line of the log output has the ids of its subject:', () => {
       await service.sql`alter table taken_away rename to ${service.sql(table)}`
     }
   }
+  /** Asks while the key has a text instead of its data. */
   const withText = async (key: string, ask: () => Promise<Answer>): Promise<Answer> => {
     await service.redis.rename(key, `${key}:kept`).catch(() => {})
     await service.redis.set(key, 'a text')
@@ -58,8 +59,7 @@ describe('a line of the log output has the ids of its subject:', () => {
 
   it('a receipt that could not be read', async () => {
     const path = '/api/v1/submissions/01890000-0000-7000-8000-000000000000'
-    const read = () => service.request(path, undefined, { method: 'GET' })
-    await assertFound('receipt_look_up_failed', await without('submission', read))
+    await assertFound('receipt_look_up_failed', await without('submission', () => service.get(path)))
     assert.equal((await lineOf('receipt_look_up_failed'))['submissionId'], path.split('/').at(-1))
   })
 

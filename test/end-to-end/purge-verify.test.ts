@@ -17,8 +17,8 @@ const FIRST_STEPS = 10_000_000
 const SLOW_SCRIPT = 'local sum = 0 for i = 1, ARGV[2] do sum = sum + i end return ARGV[1]'
 
 describe('npm run purge:verify', () => {
-  // Stores without a service: in a shared one Postgres could take statistics that contain a planted
-  // text.
+  // Stores of its own, without a service: in shared ones Postgres could gather statistics that
+  // contain a text of this test.
   const room = openQueueRoom()
   let schema: TestSchema
   let service: Pick<Service, 'sql' | 'redis' | 'redisPrefix' | 'output' | 'environment' | 'workspaceId'>
@@ -50,6 +50,7 @@ describe('npm run purge:verify', () => {
   /** A new text each time, with upper case and characters that need escapes. */
   const newString = (): string => `Läuft-${randomUUID()}-"A\\B"\n\tÜ`
   const key = (rest: string): string => `{${service.redisPrefix}:${rest}`
+  /** Each place that holds the text, with the number of its rows or keys. */
   const placesOf = async (text: string): Promise<string[]> =>
     (await findTraces(service, [text])).map(({ place, count }) => `${place}: ${count}`).toSorted()
 

@@ -5,6 +5,7 @@ import { after, afterEach, describe, it } from 'node:test'
 import type { BatchResult } from '../../api/submit/submit-batch.ts'
 import { makeToken } from '../../contract/token-format.ts'
 import { addToken } from '../../db/tokens.ts'
+import { workspaceKeys } from '../../queue/keys.ts'
 import { RawConnection } from '../support/raw-connection.ts'
 import type { Answer, Service } from '../support/service.ts'
 import { idleService } from '../support/shared-service.ts'
@@ -33,11 +34,10 @@ describe('the limit on conversations', () => {
   let count = 0
   afterEach(() => service.redis.del(bucket()))
 
-  // The bucket in the form of queue/keys.ts: the times at which tokens were spent,
-  // in microseconds, oldest last.
-  const bucket = (): string => `{${service.redisPrefix}:${service.workspaceId}}:bucket:submit_conversation`
+  /** The times at which tokens were spent, in microseconds, the oldest last. */
+  const bucket = (): string => workspaceKeys(service.redisPrefix, service.workspaceId).bucket('submit_conversation')
 
-  /** Lets time pass for the oldest `tokens` of the bucket. */
+  /** Moves the oldest times of the bucket into the past, as if so many seconds had passed. */
   const age = async (seconds: number, tokens = TOKENS): Promise<void> => {
     const moments = (await service.redis.lrange(bucket(), 0, -1)).map(Number)
     const aged = moments.map((moment, index) =>
@@ -50,8 +50,8 @@ describe('the limit on conversations', () => {
       .exec()
   }
 
-  // Here time passes only in Redis. With a key, even a process that knows the bucket as empty asks
-  // Redis.
+  // `age` lets time pass only in Redis. With a key, an API process asks Redis even if it remembers
+  // that the bucket is empty.
   const withKey = (): Record<string, string> => ({ 'Idempotency-Key': `key-${++count}` })
   const submit = ({ headers, ...options }: Parameters<Service['post']>[2] = {}): Promise<Answer> =>
     service.post('/conversations', LEAST['/conversations'](`conversation-${++count}`), {
@@ -77,7 +77,7 @@ describe('the limit on conversations', () => {
     return Number(retryAfter)
   }
 
-  it('admits ten requests and refuses the eleventh, in any process, and is described in every answer', async () => {
+  it('admits ten requests and refuses the eleventh, in any process, and each answer tells the rest', async () => {
     const remaining: number[] = []
     for (let sent = 0; sent < TOKENS + 2; sent++) {
       const answer = await submit({ api: sent % 2 })
@@ -92,7 +92,7 @@ describe('the limit on conversations', () => {
     assert.deepEqual(remaining, [9, 8, 7, 6, 5, 4, 3, 2, 1, 0, 0, 0])
   })
 
-  it('is described in every answer to a token that may submit', async () => {
+  it('is described in every refusal of a token that may submit', async () => {
     const bad = await service.post('/conversations', {}, { headers: withKey() })
     const notJson = await submit({ headers: { 'Content-Type': 'text/plain' } })
     const huge = { id: 'x'.repeat(TOO_LARGE_BYTES) }
@@ -149,7 +149,7 @@ describe('the limit on conversations', () => {
     assert.ok(retryAfter > 0 && retryAfter <= WINDOW_SECONDS, String(retryAfter))
   })
 
-  it('refuses a request before its body is read if the bucket is known as empty, unless it may be a repeated one', async () => {
+  it('refuses a request before its body is read if the bucket is known to be empty, unless it has a key', async () => {
     await spendAll()
     await service.post('/conversations', LEAST['/conversations']('refused'))
     const announce = async (more: string, timeoutMs: number): Promise<Answer> => {

@@ -9,7 +9,7 @@ import { READABLE_TABLES } from '../../db/schema/readers.ts'
 import type { Sql } from '../../db/connection/postgres.ts'
 import { workspaceKeys } from '../../queue/keys.ts'
 import { createDemoData, readReviews } from '../../demo/demo-data.ts'
-import { runCommand } from '../support/command.ts'
+import { outputOf, runCommand } from '../support/command.ts'
 import { readmeScripts } from '../support/readme-commands.ts'
 import type { Service } from '../support/service.ts'
 import { operatedService } from '../support/shared-service.ts'
@@ -17,6 +17,7 @@ import { temporaryDirectory } from '../support/temporary-directory.ts'
 import { until } from '../support/until.ts'
 
 const QUERIES = readmeScripts(readFileSync(new URL('../../docs/queries.md', import.meta.url), 'utf8'), 'sql')
+const READER = 'cli/reader-command.ts'
 const SUBMISSIONS = 30
 /** The locks are held for so long at least. */
 const HELD_MS = process.env['TEST_SIZE'] === 'long' ? 60_000 : 0
@@ -57,7 +58,7 @@ describe('the role of readers', () => {
       return tagged >= FEEDBACK && left === 0
     }
     await until('all records are stored and tagged', isTagged, TAGGED_WITHIN_MS)
-    const { code, stdout, stderr } = await runCommand(service, 'cli/reader-command.ts', 'create', role)
+    const { code, stdout, stderr } = await runCommand(service, READER, 'create', role)
     assert.equal(code, 0, stderr)
     assert.match(stderr, /large objects.*docs\/queries\.md says how a superuser ends that/)
     const url = new URL(service.environment['DATABASE_URL']!)
@@ -68,9 +69,8 @@ describe('the role of readers', () => {
   })
   after(async () => {
     await reader?.end({ timeout: 5 })
-    const { code, stderr } = await runCommand(service, 'cli/reader-command.ts', 'drop', role)
+    await outputOf(service, READER, 'drop', role)
     await service?.stop()
-    assert.equal(code, 0, stderr)
   })
 
   it('has documented queries', () => assert.equal(QUERIES.length, 17))
@@ -80,15 +80,14 @@ describe('the role of readers', () => {
     })
   }
 
-  it('is enough for npm run export', async () => {
-    const out = join(directory, 'feedback.ndjson')
+  it('is enough for npm run export and npm run report', async () => {
     const asReader = { environment: { ...service.environment, DATABASE_URL: readerUrl } }
-    const words = ['--format', 'ndjson', '--out', out]
-    const { code, stdout, stderr } = await runCommand(asReader, 'cli/export/export-command.ts', ...words)
-    assert.equal(code, 0, stderr)
-    const records = Number(/(\d+) records/.exec(stdout)?.[1])
+    const [out, page] = [join(directory, 'feedback.ndjson'), join(directory, 'report.html')]
+    const printed = await outputOf(asReader, 'cli/export/export-command.ts', '--format', 'ndjson', '--out', out)
+    const records = Number(/(\d+) records/.exec(printed)?.[1])
     assert.ok(records >= FEEDBACK)
     assert.equal(readFileSync(out, 'utf8').trimEnd().split('\n').length, records)
+    assert.match(await outputOf(asReader, 'cli/report/report-command.ts', '--out', page), /: [1-9]\d* feedback/)
   })
 
   it('reads only these tables: no tokens, no dead submissions, no internal tables', async () => {
@@ -135,7 +134,7 @@ describe('the role of readers', () => {
     await reader`set default_transaction_read_only = on`
   })
 
-  it('holds no submission up with every lock that it can take', async () => {
+  it('delays no submission, even with every lock that it can take', async () => {
     // The answer arrives while the transaction goes on.
     await reader.unsafe('begin isolation level repeatable read')
     const [{ schema }] = await reader<[{ schema: string }]>`select current_schema() as schema`

@@ -94,10 +94,7 @@ describe('the README and the documents', () => {
   let started: Started
   let terminal: Terminal
   let sql: Sql
-  /**
-   * The test runs on both runtimes at once, and two starts at the same moment may choose the same
-   * port.
-   */
+  /** Has a port of its own: two starts at the same moment may choose the same default port. */
   let settings: Record<string, string>
 
   before(async () => {
@@ -208,8 +205,8 @@ describe('the README and the documents', () => {
         !answer && statementsIn(command).length === 0 && !PRINTED.some(([begin]) => command.startsWith(begin)),
     )
     for (const { command } of unchecked) assert.match(command, /^(?:\. \.data|DATABASE_URL=|export READ_TOKEN=)/)
-    // Blocks in the form of a terminal session run for long, end the service, or need other
-    // programs, so separate tests run them. JSON configures other programs, Mermaid is a diagram.
+    // No test runs a block of `console`: it runs for long, ends the service, or needs other
+    // programs. JSON configures other programs, and Mermaid is a diagram.
     const known = ['sh', 'http', 'console', 'python', 'ts', 'sql', 'json', 'mermaid']
     assert.deepEqual(
       manual.flatMap(({ text }) => blockLanguages(text)).filter((language) => !known.includes(language)),

@@ -17,7 +17,7 @@ const UNKNOWN = '21e220a7-39de-8ea2-adec-1b9ebe43cbbd'
 
 describe('reading over HTTP', () => {
   const get = (path: string, { token = service.readToken, headers = {} } = {}): Promise<Answer> =>
-    service.request(`/api/v1${path}`, undefined, { method: 'GET', token, headers })
+    service.get(`/api/v1${path}`, { token, headers })
   const read = async (path: string): Promise<Answer['body']> => {
     const answer = await get(path)
     assert.equal(answer.status, 200, `${path}: ${answer.text}`)

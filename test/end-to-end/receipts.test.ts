@@ -1,21 +1,19 @@
 import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import { holdWork, resumeWork } from '../support/hold-work.ts'
-import type { Answer } from '../support/service.ts'
+import { type Answer, submissionIdOf } from '../support/service.ts'
 import { sharedService } from '../support/shared-service.ts'
 
 const service = await sharedService()
 after(() => service.stop())
 
-const receiptOf = (id: string): Promise<Answer> =>
-  service.request(`/api/v1/submissions/${id}`, undefined, { method: 'GET' })
-const idOf = ({ headers }: Answer): string => headers.get('Submission-Id')!
+const receiptOf = (id: string): Promise<Answer> => service.get(`/api/v1/submissions/${id}`)
 
 describe('a receipt', () => {
   it('shows a submission as queued, and later its outcome', async () => {
     await holdWork(service.queues)
     const answer = await service.post('/feedbacks', { description: 'x' })
-    const id = idOf(answer)
+    const id = submissionIdOf(answer)
     const queued = (await receiptOf(id)).body.submission
     assert.deepEqual(
       { ...queued, acceptedAt: null },
@@ -43,7 +41,7 @@ describe('a receipt', () => {
     await service.submit('/contacts/identify', contact)
     await service.submit('/feedbacks', { description: 'x', contact: { email: 'purged-person@example.com' } })
     const purge = await service.submit('/contacts/purge', { id: contact.id }, { token: service.adminToken })
-    const { text, body } = await receiptOf(idOf(purge))
+    const { text, body } = await receiptOf(submissionIdOf(purge))
     assert.deepEqual(body.submission.counts, {
       contacts: 1,
       feedback: 1,

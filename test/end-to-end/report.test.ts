@@ -1,69 +1,54 @@
 import assert from 'node:assert/strict'
-import { randomBytes } from 'node:crypto'
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
-import { runCommand } from '../support/command.ts'
+import { outputOf, runCommand } from '../support/command.ts'
 import { type SharedService, sharedService } from '../support/shared-service.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
 
+const PROGRAM = 'cli/report/report-command.ts'
 const DAY_MS = 86_400_000
-const HOSTILE = '<script>alert(1)</script>'
 const daysAgo = (days: number): string => new Date(Date.now() - days * DAY_MS).toISOString()
 
 describe('npm run report', () => {
-  const role = `reader_${randomBytes(4).toString('hex')}`
   const directory = temporaryDirectory()
   let service: SharedService
   let other: SharedService
-  let asReader: Pick<SharedService, 'environment'>
   before(async () => {
     service = await sharedService()
-    const { code, stdout, stderr } = await runCommand(service, 'cli/reader-command.ts', 'create', role)
-    assert.equal(code, 0, stderr)
-    const url = new URL(service.environment['DATABASE_URL']!)
-    url.username = role
-    url.password = stdout.trim()
-    asReader = { environment: { ...service.environment, DATABASE_URL: url.href } }
     const account = { name: 'Acme', contractValue: 5_000 }
     for (let day = 1; day <= 6; day++) {
       const body = {
         project: { name: 'Mobile' },
         rating: 1,
-        tags: ['battery drain', HOSTILE],
+        tags: ['battery drain'],
         account,
         contact: { email: `p${day}@acme.example` },
       }
-      await service.submit('/feedbacks', { ...body, description: `${HOSTILE} no ${day}`, createdAt: daysAgo(day) })
+      await service.submit('/feedbacks', {
+        ...body,
+        description: `It drains & heats, no ${day}`,
+        createdAt: daysAgo(day),
+      })
     }
     await service.submit('/feedbacks', { description: 'Fine', rating: 5, tags: ['praise'], createdAt: daysAgo(40) })
     await service.submit('/feedbacks', { description: 'Long ago', tags: ['ancient'], createdAt: daysAgo(900) })
     other = await sharedService()
   })
   after(async () => {
-    await runCommand(service, 'cli/reader-command.ts', 'drop', role)
     await service?.stop()
     await other?.stop()
   })
 
   const report = async (...words: string[]): Promise<string> => {
+    const out = join(directory, 'report.html')
     const inWorkspace = ['--workspace', service.workspace]
-    const out = join(directory, `${randomBytes(4).toString('hex')}.html`)
-    const { code, stdout, stderr } = await runCommand(
-      asReader,
-      'cli/report/report-command.ts',
-      '--out',
-      out,
-      ...inWorkspace,
-      ...words,
-    )
-    assert.equal(code, 0, stderr)
-    assert.match(stdout, /\d+ feedback/)
+    assert.match(await outputOf(service, PROGRAM, '--out', out, ...inWorkspace, ...words), /\d+ feedback/)
     assert.equal(statSync(out).mode & 0o777, 0o600)
     return readFileSync(out, 'utf8')
   }
 
-  it('shows topics, news and accounts with a reader’s rights, and treats content as text', async () => {
+  it('shows topics, news, examples and accounts', async () => {
     const page = await report()
     for (const shown of ['battery drain', 'praise', 'Acme', '5,000', 'Examples', 'New in the last seven days'])
       assert.ok(page.includes(shown), shown)
@@ -71,8 +56,7 @@ describe('npm run report', () => {
     // One of seven ratings is 4 or 5.
     assert.match(page, /<bdi>API<\/bdi><\/th>\s*<td>7<\/td>\s*<td>14 %<\/td>/)
     assert.match(page, /<bdi>Mobile<\/bdi><\/th>\s*<td>6<\/td>\s*<td>1\.0<\/td>/)
-    assert.ok(page.includes('&lt;script&gt;alert(1)&lt;/script&gt; no 1'))
-    assert.ok(!page.includes('<script'))
+    assert.ok(page.includes('It drains &amp; heats, no 1'))
     assert.ok(!page.includes('ancient'))
   })
 
@@ -98,7 +82,7 @@ describe('npm run report', () => {
       [/cannot be written/, ['--out', join(directory, 'nowhere', 'report.html')]],
     ]
     for (const [message, words] of wrong) {
-      const { code, stderr } = await runCommand(asReader, 'cli/report/report-command.ts', ...words)
+      const { code, stderr } = await runCommand(service, PROGRAM, ...words)
       assert.equal(code, 1)
       assert.match(stderr, message)
     }

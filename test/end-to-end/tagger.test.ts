@@ -39,8 +39,8 @@ describe('the tagger', () => {
       messages: messages.map((message) => ({ incoming: true, createdAt: CREATED_AT, ...message })),
     })
   }
-  /** The tagger has not read a text yet. */
-  const readsNow = async (): Promise<boolean> => {
+  /** Whether the tagger has not read some text yet. */
+  const hasUnread = async (): Promise<boolean> => {
     const rows = await service.sql`
       select from feedback as f where tags is null or (tags <> '{}' and not exists (
         select from tag_share as s
@@ -51,23 +51,30 @@ describe('the tagger', () => {
           and s.text_version = (conversation_text(c.workspace_id, c.id)).version)`
     return rows.length > 0
   }
-  const untilRead = (): Promise<true> => until('all texts are read', async () => !(await readsNow()))
+  const untilRead = (): Promise<true> => until('all texts are read', async () => !(await hasUnread()))
   const tagsOf = async (id: string): Promise<string[]> => {
     await untilRead()
     const [row] = await service.sql<{ tags: string[] }[]>`select tags from feedback where id = ${id}`
     return row?.tags ?? []
   }
   const run = async (job: Pick<TaggingJob, 'feedbackIds' | 'conversationIds' | 'again'>, times = 1): Promise<void> => {
-    const jobs = Array.from({ length: times }, (): TaggingJob => ({
-      workspaceId: service.workspaceId,
-      ...job,
-    }))
+    const jobs = Array.from({ length: times }, (): TaggingJob => ({ workspaceId: service.workspaceId, ...job }))
     for (const id of await enqueueTagging(service.queues, jobs)) {
       const outcome = await until('a tagging job ends', () => taggingOutcome(service.queues, id))
       assert.equal(outcome.failed, false)
     }
   }
 
+  /** Reads texts as a job does that tags them again. */
+  const readAgain = (ids: { feedbackIds?: string[]; conversationIds?: string[] }) => {
+    const all = { feedbackIds: [], conversationIds: [], taggerVersion: 0, again: true }
+    return readTexts(service.all, { workspaceId: service.workspaceId, ...all, ...ids })
+  }
+  /** Stores a tag of an older tagger. Returns the number of texts that it was stored for. */
+  const storeStale = (texts: Awaited<ReturnType<typeof readTexts>>) => {
+    const tagged = texts.map((text) => ({ ...text, tags: ['stale'], share: NO_SHARE }))
+    return storeTags(service.all, realm(), { taggerVersion: 1, tagged, maxTerms: MAX_TERMS_OF_TEXTS })
+  }
   /** The content of the memory, without the shares themselves. */
   const dump = async (): Promise<unknown> => {
     const tables = ['tag_memory', 'tag_term', 'tag_in_use']
@@ -154,8 +161,7 @@ describe('the tagger', () => {
     await give({ description: 'The lid is loose.', tags: ['Lid'] })
     await untilRead()
     const store = async (maxTerms: number): Promise<string[]> => {
-      const wanted = { workspaceId: service.workspaceId, conversationIds: [], taggerVersion: 0, again: true }
-      const texts = await readTexts(service.all, { ...wanted, feedbackIds: ids.slice(1) })
+      const texts = await readAgain({ feedbackIds: ids.slice(1) })
       const share = { ...NO_SHARE, terms: [{ hash: 1, determined: true, free: true, valued: false, given: false }] }
       const tagged = texts.map((text) => ({ ...text, tags: [], share }))
       assert.equal(await storeTags(service.all, realm(), { taggerVersion: TAGGER_VERSION, tagged, maxTerms }), 1)
@@ -172,14 +178,11 @@ describe('the tagger', () => {
     await converse([{ id: '1', contactId: 'a', content: COMPLAINT }])
     await untilRead()
     const [conversation] = await service.sql<{ id: string }[]>`select id from conversation`
-    const { workspaceId, all: sql } = service
-    const wanted = { workspaceId, feedbackIds: [], conversationIds: [conversation!.id], taggerVersion: 0, again: true }
-    const texts = await readTexts(sql, wanted)
+    const texts = await readAgain({ conversationIds: [conversation!.id] })
     await converse([{ id: '1', contactId: 'a', content: 'The button is loose.' }])
     await untilRead()
     const known = await dump()
-    const tagged = texts.map((text) => ({ ...text, tags: ['stale'], share: NO_SHARE }))
-    assert.equal(await storeTags(sql, realm(), { taggerVersion: 1, tagged, maxTerms: MAX_TERMS_OF_TEXTS }), 0)
+    assert.equal(await storeStale(texts), 0)
     assert.deepEqual(await dump(), known)
   })
 
@@ -189,13 +192,8 @@ describe('the tagger', () => {
     /** Marks the tags as those of an older tagger. */
     const makeStale = async (ids: string[]): Promise<void> => {
       await untilRead()
-      const { workspaceId, all: sql } = service
-      const wanted = { workspaceId, feedbackIds: ids, conversationIds: [], taggerVersion: 0, again: true }
-      const tagged = (await readTexts(sql, wanted)).map((text) => ({ ...text, tags: ['stale'], share: NO_SHARE }))
-      assert.equal(
-        await storeTags(sql, realm(), { taggerVersion: 1, tagged, maxTerms: MAX_TERMS_OF_TEXTS }),
-        ids.length,
-      )
+      const texts = await readAgain({ feedbackIds: ids })
+      assert.equal(await storeStale(texts), ids.length)
     }
 
     it('replaces tags of an older version, and never tags of people', async () => {

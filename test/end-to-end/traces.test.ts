@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
-import { type AddressInfo, createServer } from 'node:net'
 import { after, before, describe, it } from 'node:test'
 import { createLog } from '../../queue/log/log.ts'
 import { feedbackBody, inject } from '../support/inject.ts'
 import { type CollectedSpan, type Collector, startCollector } from '../support/collector.ts'
+import { serveHttp } from '../support/http-server.ts'
 import { RawConnection } from '../support/raw-connection.ts'
 import { startProcess } from '../support/service-process.ts'
-import { type Answer, type Service, startService } from '../support/service.ts'
+import { type Service, startService, submissionIdOf } from '../support/service.ts'
 import { idleService } from '../support/shared-service.ts'
 import { until } from '../support/until.ts'
 
@@ -16,8 +15,6 @@ const CONSUMER = 5
 const SUBMISSION = 'feedback_insights.submission.id'
 const TRACE_ID = '0af7651916cd43dd8448eb211c80319c'
 const PARENT_ID = 'b7ad6b7169203331'
-
-const idIn = (answer: Answer): string => answer.headers.get('Submission-Id') ?? ''
 
 describe('traces', () => {
   let collector: Collector
@@ -53,7 +50,7 @@ describe('traces', () => {
   })
 
   it('lead from a request to its stored record and its tags', async () => {
-    const id = idIn(await service.submit('/feedbacks', { description: 'Printing invoices takes ages' }))
+    const id = submissionIdOf(await service.submit('/feedbacks', { description: 'Printing invoices takes ages' }))
     const request = await spanOf(id, SERVER)
     const stored = await spanOf(id, CONSUMER)
     const tagged = await taggingIn(request.traceId)
@@ -93,7 +90,7 @@ describe('traces', () => {
 
   it('continue the trace of the caller', async () => {
     const headers = { traceparent: `00-${TRACE_ID}-${PARENT_ID}-01` }
-    const id = idIn(await service.submit('/feedbacks', { description: 'The map does not load' }, { headers }))
+    const id = submissionIdOf(await service.submit('/feedbacks', { description: 'The map does not load' }, { headers }))
     const request = await spanOf(id, SERVER)
     assert.deepEqual([request.traceId, request.parentSpanId], [TRACE_ID, PARENT_ID])
     assert.equal((await spanOf(id, CONSUMER)).traceId, TRACE_ID)
@@ -103,7 +100,9 @@ describe('traces', () => {
   it('begin a new trace without a valid traceparent of the caller', async () => {
     const improper = [`00-${'0'.repeat(32)}-${PARENT_ID}-01`, `00-${TRACE_ID}-${PARENT_ID}`, 'ff', '', '00-x']
     const begun = improper.map(async (traceparent) => {
-      const id = idIn(await service.submit('/feedbacks', { description: 'x', tags: [] }, { headers: { traceparent } }))
+      const id = submissionIdOf(
+        await service.submit('/feedbacks', { description: 'x', tags: [] }, { headers: { traceparent } }),
+      )
       return spanOf(id, SERVER)
     })
     for (const { traceId, parentSpanId } of await Promise.all(begun)) {
@@ -115,8 +114,8 @@ describe('traces', () => {
   it('are not sent if the caller does not record its trace', async () => {
     const traceId = TRACE_ID.replace('0af', 'bad')
     const headers = { traceparent: `00-${traceId}-${PARENT_ID}-00` }
-    const silent = idIn(await service.submit('/feedbacks', { description: 'The list is slow' }, { headers }))
-    const id = idIn(await service.submit('/feedbacks', { description: 'The list is quick' }))
+    const silent = submissionIdOf(await service.submit('/feedbacks', { description: 'The list is slow' }, { headers }))
+    const id = submissionIdOf(await service.submit('/feedbacks', { description: 'The list is quick' }))
     const { traceId: other } = await spanOf(id, SERVER)
     await taggingIn(other)
     assert.deepEqual(
@@ -138,7 +137,7 @@ describe('traces', () => {
     ]
     const ids: string[] = []
     for (const [path, body] of submissions) {
-      ids.push(idIn(await service.submit(path, body, { token: service.adminToken })))
+      ids.push(submissionIdOf(await service.submit(path, body, { token: service.adminToken })))
     }
     for (const [index, [path]] of submissions.entries()) {
       const id = ids[index]!
@@ -157,7 +156,7 @@ describe('traces', () => {
     await service.post('/feedbacks', { rating: 'good' })
     await service.post('/feedbacks', {}, { token: null })
     await service.post('/contacts/purge', {})
-    await service.request('/api/v1/submissions/00000000-0000-7000-8000-000000000000', undefined, { method: 'GET' })
+    await service.get('/api/v1/submissions/00000000-0000-7000-8000-000000000000')
     for (const reason of ['invalid', 'unauthenticated', 'forbidden', 'no-such-submission']) {
       await collector.span(reason, ({ attributes }) => attributes['feedback_insights.refused'] === reason)
     }
@@ -188,7 +187,7 @@ describe('traces', () => {
       account: { name: canary, domain: `${canary}.example` },
       sourceData: { [canary]: canary },
     }
-    const id = idIn(await service.submit('/feedbacks', body, { headers }))
+    const id = submissionIdOf(await service.submit('/feedbacks', body, { headers }))
     await taggingIn((await spanOf(id, CONSUMER)).traceId)
     await service.post('/feedbacks', { ...body, rating: canary })
     await service.post('/feedbacks', { description: `other ${canary}` }, { headers })
@@ -197,7 +196,7 @@ describe('traces', () => {
     const { submissionId } = await inject(service, service.queues, { body: feedbackBody(`${canary} \u0000`) })
     const dead = await spanOf(submissionId, CONSUMER)
     assert.deepEqual([dead.attributes['feedback_insights.state'], dead.fault], ['dead', 'PostgresError 22P05'])
-    const last = idIn(await service.submit('/feedbacks', { description: 'The end' }))
+    const last = submissionIdOf(await service.submit('/feedbacks', { description: 'The end' }))
     await taggingIn((await spanOf(last, SERVER)).traceId)
     assert.ok(collector.spans().every(({ events }) => events === 0))
     const { customerId } = (await service.post('/feedbacks', body)).body.feedback
@@ -205,7 +204,7 @@ describe('traces', () => {
   })
 
   it('are sent completely before a process ends', async () => {
-    const id = idIn(await service.submit('/feedbacks', { description: 'The last one', tags: [] }))
+    const id = submissionIdOf(await service.submit('/feedbacks', { description: 'The last one', tags: [] }))
     await service.stop()
     const kinds = collector.spans().flatMap(({ attributes, kind }) => (attributes[SUBMISSION] === id ? [kind] : []))
     assert.deepEqual(
@@ -218,18 +217,16 @@ describe('traces', () => {
 describe('a process whose collector hangs', () => {
   it('ends in time', async () => {
     const { environment } = await idleService()
-    const hung = createServer(() => {})
-    await once(hung.listen(0, '127.0.0.1'), 'listening')
-    const url = `http://127.0.0.1:${(hung.address() as AddressInfo).port}`
+    const hung = await serveHttp(() => {})
     const api = await startProcess('api/main.ts', 'listening', {
       ...environment,
-      OTEL_EXPORTER_OTLP_ENDPOINT: url,
+      OTEL_EXPORTER_OTLP_ENDPOINT: hung.url,
       SHUTDOWN_SECONDS: '5',
     })
     await fetch(`http://127.0.0.1:${api.port}/api/v1/feedbacks`, { method: 'POST' })
     // Fails if the process does not end cleanly within SHUTDOWN_SECONDS.
     await api.stop()
-    hung.close()
+    hung.stop()
   })
 })
 
@@ -237,7 +234,7 @@ describe('a process that does not trace', () => {
   it('stores no trace of a submission, with any header of the caller', async () => {
     const { post, workspaceId, redis, redisPrefix, stop } = await idleService()
     const headers = { traceparent: `00-${TRACE_ID}-${PARENT_ID}-01` }
-    const id = idIn(await post('/feedbacks', { description: 'Untraced' }, { headers }))
+    const id = submissionIdOf(await post('/feedbacks', { description: 'Untraced' }, { headers }))
     const [submission, ...others] = await Array.fromAsync(createLog(redis, redisPrefix).readWaiting(workspaceId))
     assert.deepEqual([submission?.submissionId, submission?.traceparent, others.length], [id, undefined, 0])
     await stop()

@@ -5,8 +5,8 @@ import type { QueueName } from '../../contract/jobs.ts'
 import { makeToken } from '../../contract/token-format.ts'
 import { addToken } from '../../db/tokens.ts'
 import { createWorkspace } from '../../db/workspaces/workspaces.ts'
-import { feedbackBody, inject } from '../support/inject.ts'
-import { type CommandResult, runCommand } from '../support/command.ts'
+import { feedbackBody, injectDead } from '../support/inject.ts'
+import { outputOf, runCommand } from '../support/command.ts'
 import { holdWork, resumeWork } from '../support/hold-work.ts'
 import { spawnProgram } from '../support/service-process.ts'
 import { requestsTo } from '../support/service.ts'
@@ -15,6 +15,7 @@ import { findTraces } from '../support/traces.ts'
 import { until } from '../support/until.ts'
 
 const COMMAND = 'cli/workspace-command.ts'
+const VERIFY = 'cli/purge/verify-command.ts'
 const QUEUES = ['wake', 'backlog', 'removal'] as const satisfies QueueName[]
 
 describe('npm run workspace -- delete', () => {
@@ -26,13 +27,9 @@ describe('npm run workspace -- delete', () => {
   })
   after(() => service?.stop())
 
-  const command = (...words: string[]): Promise<CommandResult> => runCommand(service, COMMAND, ...words)
-  const verify = (...words: string[]) => runCommand(service, 'cli/purge/verify-command.ts', ...words)
-  const succeed = async (running: Promise<CommandResult>): Promise<string> => {
-    const { code, stdout, stderr } = await running
-    assert.equal(code, 0, stderr)
-    return stdout
-  }
+  const command = (...words: string[]) => runCommand(service, COMMAND, ...words)
+  const succeed = (...words: string[]) => outputOf(service, COMMAND, ...words)
+  const verify = (...words: string[]) => runCommand(service, VERIFY, ...words)
   const make = async (name: string): Promise<{ id: string; token: string }> => {
     const { id } = (await createWorkspace(service.all, name))!
     const token = makeToken()
@@ -40,18 +37,11 @@ describe('npm run workspace -- delete', () => {
     return { id, token }
   }
   const isGone = async (id: string): Promise<void> => {
-    assert.match(await succeed(verify('--workspace', id)), /^workspace: found nowhere$/m)
+    assert.match(await outputOf(service, VERIFY, '--workspace', id), /^workspace: found nowhere$/m)
   }
   const countOf = (name: QueueName): Promise<number> => service.queues[name].count()
-  const die = async (workspaceId: string, text: string): Promise<string> => {
-    const body = feedbackBody(`${text} \u0000`)
-    const { submissionId } = await inject({ ...service, workspaceId }, service.queues, { body })
-    await until(`${submissionId} is dead`, async () => {
-      const { count } = await service.all`select from dead_submission where id = ${submissionId}`
-      return count === 1
-    })
-    return submissionId
-  }
+  const die = (workspaceId: string, text: string): Promise<string> =>
+    injectDead({ ...service, workspaceId }, service.queues, { body: feedbackBody(`${text} \u0000`) })
 
   it('removes stored, waiting, dead and replayed submissions, and leaves another workspace unchanged', async () => {
     const { id, token } = await make('leaving')
@@ -63,7 +53,7 @@ describe('npm run workspace -- delete', () => {
     await die(id, text)
     const replayed = await die(id, text)
     await holdWork(service.queues)
-    await succeed(runCommand(service, 'cli/dead/dead-command.ts', 'replay', replayed))
+    await outputOf(service, 'cli/dead/dead-command.ts', 'replay', replayed)
     for (let waiting = 0; waiting < 5; waiting++) {
       const headers = { 'Idempotency-Key': `key-${waiting}` }
       assert.equal((await service.post('/feedbacks', feedback, { token, headers })).status, 201)
@@ -73,7 +63,7 @@ describe('npm run workspace -- delete', () => {
     const found = await verify('--workspace', id)
     assert.equal(found.code, 1)
     assert.match(found.stdout, /^workspace:\n(?: {2}\w+: \d+ rows?\n)+ {2}Redis: \d+\n/)
-    const printed = await succeed(command('delete', 'leaving', '--yes'))
+    const printed = await succeed('delete', 'leaving', '--yes')
     const [, total] = /^Deleting: (\d+)\/\1\b/m.exec(printed)!
     assert.match(printed, new RegExp(`^deleted leaving, with ${total} rows and \\d+ keys in Redis$`, 'm'))
     assert.match(printed, new RegExp(`purge:verify -- --workspace ${id}$`, 'm'))
@@ -88,7 +78,7 @@ describe('npm run workspace -- delete', () => {
       [],
     )
     assert.equal((await service.all`select from feedback where id = ${stays.body.feedback.id}`).count, 1)
-    assert.equal((await findTraces({ ...service, sql: service.all }, ['stays@x.example'])).length > 0, true)
+    assert.ok((await findTraces({ ...service, sql: service.all }, ['stays@x.example'])).length > 0)
   })
 
   it('continues when it is run again after a kill; until then the list shows it, and the name is taken', async () => {
@@ -109,21 +99,21 @@ describe('npm run workspace -- delete', () => {
     await holder`rollback`
     holder.release()
 
-    assert.match(await succeed(command('list')), /^\S+ {2}\S+ {2}half {2}\(being deleted: run delete again\)$/m)
+    assert.match(await succeed('list'), /^\S+ {2}\S+ {2}half {2}\(being deleted: run delete again\)$/m)
     assert.match((await command('create', 'half')).stderr, /being deleted/)
     const more = await runCommand(service, 'cli/token-command.ts', 'create', '--workspace', 'half', '--scope', 'submit')
     assert.equal(more.code, 1)
     assert.equal((await verify('--workspace', id)).code, 1)
-    await succeed(command('delete', 'half', '--yes'))
+    await succeed('delete', 'half', '--yes')
     await isGone(id)
     assert.equal((await command('delete', 'half', '--yes')).code, 1)
 
-    await succeed(command('create', 'half'))
+    await succeed('create', 'half')
     const [again] = await service.all<{ id: string }[]>`select id from workspace where name = 'half'`
     assert.notEqual(again!.id, id)
-    const [own, unknown] = [makeToken(), token]
+    const own = makeToken()
     await addToken(service.all, { token: own, workspace: 'half', scopes: ['submit'], expiresAt: null })
     await service.submit('/feedbacks', { description: 'again' }, { token: own })
-    assert.equal((await service.post('/feedbacks', { description: 'x' }, { token: unknown })).status, 401)
+    assert.equal((await service.post('/feedbacks', { description: 'x' }, { token })).status, 401, 'a token from before')
   })
 })

@@ -29,7 +29,7 @@ const scenarios = fc.record({
     { minLength: 1, maxLength: 6 },
   ),
   by: fc.constantFrom('id', 'email', 'both'),
-  /** Purges the contact before, while or after its submissions are processed. */
+  /** `later`: after all submissions of the round, which are then settled or still queued. */
   purged: fc.constantFrom('at-once', 'later'),
 })
 type Scenario = typeof scenarios extends fc.Arbitrary<infer T> ? T : never
@@ -154,7 +154,7 @@ describe('a purged contact', () => {
     const kept = await service.sql`select from contact_external_id where external_id = ${KEPT}`
     assert.equal(kept.length, 1, 'the contact of the same conversations')
     const traces = await findTraces(
-      { ...service, output: () => service.output() + outputs.map((of) => of()).join('') },
+      { ...service, output: () => service.output() + outputs.map((output) => output()).join('') },
       [MARK],
     )
     assert.deepEqual(traces, [])

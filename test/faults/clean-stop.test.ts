@@ -5,7 +5,7 @@ import { after, before, describe, it } from 'node:test'
 import { hashKeyFrom, projectKey } from '../../contract/identity/keys.ts'
 import { runCommand } from '../support/command.ts'
 import { readLedger } from '../support/ledgers.ts'
-import { type Answer, type Service, startService } from '../support/service.ts'
+import { type Answer, type Service, startService, submissionIdOf } from '../support/service.ts'
 import { type ServiceProcess, startProcess } from '../support/service-process.ts'
 import { until } from '../support/until.ts'
 
@@ -67,7 +67,7 @@ describe('a clean stop', () => {
     const ids: string[] = []
     while (ids.length < SUBMISSIONS) {
       const together = Array.from({ length: 50 }, () => service.post('/feedbacks', { description: 'x' }))
-      for (const answer of await Promise.all(together)) ids.push(answer.headers.get('Submission-Id')!)
+      for (const answer of await Promise.all(together)) ids.push(submissionIdOf(answer))
     }
     const queuedNow = async (): Promise<number> => (await readLedger(service)).queued
     let stops = 0
@@ -121,11 +121,8 @@ describe('WORKER_QUEUES', () => {
     const environment = { ...service.environment, WORKER_QUEUES: served }
     workers.push(await startProcess('worker/main.ts', 'working', environment))
   }
-  const stateOf = async (answer: Answer): Promise<string> => {
-    const path = `/api/v1/submissions/${answer.headers.get('Submission-Id')}`
-    const { text } = await service.request(path, undefined, { method: 'GET' })
-    return (JSON.parse(text) as { submission: { state: string } }).submission.state
-  }
+  const stateOf = async (answer: Answer): Promise<string> =>
+    (await service.get(`/api/v1/submissions/${submissionIdOf(answer)}`)).body.submission.state as string
   const post = (path: string, body: object): Promise<Answer> => service.post(path, body, { token: service.adminToken })
 
   it('limits a worker to some queues: the jobs of other queues wait for another worker', async () => {

@@ -10,7 +10,7 @@ import { freeze } from '../support/kept-process.ts'
 import { readLedger } from '../support/ledgers.ts'
 import { describeFaults } from '../support/outlive.ts'
 import { ownWorkspace } from '../support/own-workspace.ts'
-import type { Service } from '../support/service.ts'
+import { type Service, submissionIdOf } from '../support/service.ts'
 import { startHistoryService } from '../support/submitted-history.ts'
 import { until } from '../support/until.ts'
 import type { NetworkHost } from '../support/network.ts'
@@ -170,7 +170,7 @@ const submitNumbered = async ({ post, settled, sql }: Service): Promise<number> 
   })
   assert.equal(await settled(answer), 'applied')
   const [row] = await sql<[{ number: string }]>`
-    select acceptance_number as number from submission where id = ${answer.headers.get('Submission-Id')}`
+    select acceptance_number as number from submission where id = ${submissionIdOf(answer)}`
   return Number(row.number)
 }
 /** For a workspace that already has a number. */
@@ -198,7 +198,7 @@ for (const [how, aheads] of Object.entries(APART).slice(0, LONG ? 2 : 1))
     ],
   })
 
-describeFaults('a service one of whose clocks goes back by an hour', {
+describeFaults('a service with a clock that goes back by an hour', {
   missing,
   start: () => startRig(RIGHT),
   rows: [
@@ -224,7 +224,7 @@ describeFaults('a service one of whose clocks goes back by an hour', {
       strike: async ({ clocks }) => clocks.worker.set(BEHIND),
     },
     {
-      fault: 'the clock of the API, which waits no longer, and remembers tokens no longer',
+      fault: 'the clock of the API, which waits and remembers tokens only for their usual time',
       strike: async (rig) => {
         const { clocks, queues, environment, sql } = rig
         await holdWork(queues)

@@ -10,7 +10,7 @@ import { moveAllSlots, startRedisCluster } from '../support/redis-cluster.ts'
 import { describeFaults, type Fault } from '../support/outlive.ts'
 import { type PostgresPair, startPostgresPair } from '../support/postgres-pair.ts'
 import { startRedisSentinel } from '../support/redis-sentinel.ts'
-import type { Service } from '../support/service.ts'
+import { type Service, submissionIdOf } from '../support/service.ts'
 import { startHistoryService } from '../support/submitted-history.ts'
 import { startParts } from '../support/temporary-directory.ts'
 import { startThreeWorkers, WORKERS_DIE } from '../support/worker-crew.ts'
@@ -83,8 +83,7 @@ const assertChangeLogged = async ({ pair, output, apiPids, workerPids }: AtPair)
  * numbers.
  */
 const assertFormerIsLeftAlone = async (service: AtPair): Promise<void> => {
-  const answer = await service.submit('/feedbacks', { description: 'after all' })
-  const id = answer.headers.get('Submission-Id')!
+  const id = submissionIdOf(await service.submit('/feedbacks', { description: 'after all' }))
   assert.equal((await storedAt(service.pair.atFormer, service)).has(id), false)
 }
 

@@ -99,7 +99,7 @@ const randomFaults = fc.record({
   thenMs: fc.integer({ min: 0, max: 1_500 }),
 })
 
-/** Promotes a standby that lacks what readers have read. Returns how many feedback that is. */
+/** Promotes a standby that lacks feedback that the reader has read. Returns the number of it. */
 const failOver = async ({ pair, struck, redisPrefix }: Rig, own: HistoryService, reader: Follower): Promise<number> => {
   const { atFormer, atStandby } = pair
   const storedAt = async (sql: PostgresPair['atStandby']): Promise<number> => {
@@ -128,7 +128,7 @@ const failOver = async ({ pair, struck, redisPrefix }: Rig, own: HistoryService,
   return length
 }
 
-/** Strikes processes at random for a time. Returns how often. */
+/** Strikes processes at random for a time. Returns the number of strikes. */
 const strikeAtRandom = async ({ struck }: Rig): Promise<number> => {
   const { seed = randomInt(2 ** 31) } = seeded()
   console.log(`FC_SEED=${seed}`)
@@ -171,14 +171,13 @@ describe('consumers of the change feed', () => {
   })
 
   it('equal the tables after a failover to a standby that lacked changes that they had read', async () => {
-    // Tags that the former primary alone had may not be given again.
+    // A second tagging may give tags other than the lost ones of the former primary.
     await rig.queues.tagging.pause()
     const own = await ownWorkspace(rig)
     const reader = followFeed('a reader of the primary', own, { urls: [rig.urls[0]!], restarts: false })
     const followers = [reader, ...(await startFollowers(rig, own))]
     const during = failOver(rig, own, reader)
-    // A finished purge has taken out of the log what was accepted before it: docs/growing.md says
-    // so.
+    // A finished purge has removed earlier submissions from the log, as docs/growing.md says.
     await submitHistory(own, SUBMISSIONS, { during, purges: false })
     await settledLedger(own)
     const note = await assertCopiesEqualTables(followers, {

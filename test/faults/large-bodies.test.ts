@@ -38,7 +38,7 @@ const assertBounded = async (service: Service, attacks: readonly string[]): Prom
   let mostBytes = 0
   const watching = (async () => {
     while (!over.signal.aborted) {
-      const alive = await service.request('/healthz', undefined, { method: 'GET', token: null })
+      const alive = await service.get('/healthz', { token: null })
       assert.equal(alive.status, 200)
       mostBytes = Math.max(mostBytes, memoryOf(service))
       await pause(LOOK_EVERY_MS)

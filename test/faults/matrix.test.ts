@@ -229,7 +229,7 @@ describeFaults('a service with an API, a worker, Redis and Postgres', {
   rows: [...signalled, ...outages, dyingConnections, ...lostData, inARow],
 })
 
-const startBehindRedis = async () => {
+const startLosingAnswers = async () => {
   let between: Awaited<ReturnType<typeof losingAnswers>>
   const redisOfApi = async (url: string) => (between = await losingAnswers(url)).url
   const stack = await startFaultStack({ redisOfApi })
@@ -237,7 +237,7 @@ const startBehindRedis = async () => {
 }
 
 describeFaults('a service whose API is killed after an admission, before it wakes a worker', {
-  start: startBehindRedis,
+  start: startLosingAnswers,
   rows: [
     {
       fault: `${KILLS} times; its admissions are applied without a wake, before a client repeats them`,

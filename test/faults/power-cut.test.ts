@@ -12,9 +12,9 @@ import { until } from '../support/until.ts'
 /** A separate file system, in a file that has only synced data. */
 type Disk = {
   readonly directory: string
-  /** Takes the current content of the disk, once. No program may be writing. */
+  /** Copies the current content of the disk, once. No program may be writing. */
   readonly cut: () => void
-  /** Mounts at `directory` only the content of the disk at the cut. */
+  /** Mounts the copy at `directory`, without later content. */
   readonly comeBack: () => void
   readonly remove: () => void
 }
@@ -60,7 +60,7 @@ const must = (command: string, ...words: readonly string[]): void => {
 }
 
 /** Redis syncs once a second, and may be late by one check. */
-const WRITTEN_OUT_AFTER_MS = 2_500
+const SYNCED_AFTER_MS = 2_500
 
 for (const appendFsync of ['always', 'everysec'] as const) {
   const disk = mountDisk()
@@ -81,7 +81,7 @@ for (const appendFsync of ['always', 'everysec'] as const) {
           const { accepted } = await readLedger(own)
           await until('more submissions are accepted', async () => (await readLedger(own)).accepted > accepted + 50)
           const goOn = appendFsync === 'always' ? () => {} : freeze(api)
-          if (appendFsync !== 'always') await pause(WRITTEN_OUT_AFTER_MS)
+          if (appendFsync !== 'always') await pause(SYNCED_AFTER_MS)
           await losePower(stack, disk!).finally(goOn)
           worker.letGo()
         },

@@ -3,6 +3,7 @@ import { after, before, describe, it } from 'node:test'
 import { readLedger } from '../support/ledgers.ts'
 import { damage, untilMoreAccepted, recovery, startLoad } from '../support/load.ts'
 import { type Disaster, makeDisaster, OTHER, PURGED, type Served, storedIds } from '../support/restoration.ts'
+import { submissionIdOf } from '../support/service.ts'
 import { findTraces } from '../support/traces.ts'
 import { until } from '../support/until.ts'
 
@@ -51,8 +52,7 @@ describe('a database that is restored to a point in time', () => {
 
   const send = async ({ submit }: Served, sourceId: string, key?: string): Promise<string> => {
     const headers = { ...(key !== undefined && { 'Idempotency-Key': key }) }
-    const answer = await submit('/feedbacks', { description: sourceId, sourceId }, { headers })
-    return answer.headers.get('Submission-Id')!
+    return submissionIdOf(await submit('/feedbacks', { description: sourceId, sourceId }, { headers }))
   }
   const assertNothingDoubled = async ({ sql }: Served): Promise<void> => {
     assert.equal((await damage({ sql }, new Set())).doubled, 0)
@@ -78,9 +78,9 @@ describe('a database that is restored to a point in time', () => {
     assert.match(await doctorSays(), new RegExp(`neither queued nor finished: default ${lost.size}\\.`))
     const headers = { 'Idempotency-Key': 'key-of-lost' }
     const again = await restored.post('/feedbacks', { description: 'lost', sourceId: 'lost' }, { headers })
-    const id = again.headers.get('Submission-Id')!
+    const id = submissionIdOf(again)
     assert.ok(lost.has(id), 'Redis knows the key for a day')
-    const receipt = await restored.request(`/api/v1/submissions/${id}`, undefined, { method: 'GET' })
+    const receipt = await restored.get(`/api/v1/submissions/${id}`)
     assert.equal(receipt.status, 404)
     await send(restored, 'lost', 'another-key')
     await send(restored, 'lost')

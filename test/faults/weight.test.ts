@@ -26,11 +26,9 @@ const BOUNDS: Bounds = {
   mostBytes: LONG ? 100_000_000 : 3_000_000,
 }
 const BACKLOG: Bounds = { connections: 32, seconds: 600, most: LONG ? 200_000 : 6_000, mostBytes: 1e12 }
-/**
- * Ordinary feedback of workspaces that are slow for another reason. Each has more than one
- * statement takes.
- */
+/** Ordinary feedback for three workspaces that a test makes slow. */
 const SLOW = [ONE_EMAIL, ONE_EMAIL, ONE_EMAIL]
+/** Each workspace gets more submissions than one statement applies. */
 const SLOWLY: Bounds = { connections: BOUNDS.connections, seconds: 60, most: 400, mostBytes: 1e12 }
 /**
  * Each of their statements waits at least this long; in the long test, longer than a statement may

@@ -26,8 +26,8 @@ const TIMES = [
   ...(LONG ? [{ ms: 5_000, isFlapping: true }] : []),
 ]
 /**
- * Answers get lost. An admission of a master that fails before its replica has it can be stored,
- * although the log of the new master lacks it.
+ * Answers get lost. A master can fail after a worker has stored an admission that its replica
+ * lacks.
  */
 const ON_A_NETWORK = { purges: false, forgets: true }
 

@@ -7,8 +7,8 @@ import { type SharedService, sharedService } from '../support/shared-service.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
 import { fetchReviews } from './app-store-server.ts'
 import { type Delivery, makeDeliveries, type Random, type Vendor, wordsIn } from './made-deliveries.ts'
-import { installRecipes, startReceiver } from './running-recipe.ts'
-import { SIGNS, USER_SECRET } from './vendor-signs.ts'
+import { installRecipes, settingsOf, startReceiver } from './running-recipe.ts'
+import { SIGNS } from './vendor-signs.ts'
 
 const RUNS = 4
 const SIGNING = ['segment', 'zendesk', 'intercom', 'typeform'] as const
@@ -60,27 +60,22 @@ const shuffled = <T>(items: readonly T[], random: Random): T[] =>
 describe('deliveries in any order', () => {
   const directory = temporaryDirectory()
   const secret = randomBytes(20).toString('hex')
-  const stops: (() => Promise<void>)[] = []
+  const running = new AsyncDisposableStack()
   const sites: { service: SharedService; urls: Map<Vendor, string> }[] = []
   before(async () => {
     await installRecipes(directory)
     for (const _ of ['in order', 'in any order']) {
       const service = await sharedService()
-      stops.push(service.stop)
+      running.defer(service.stop)
       const urls = new Map<Vendor, string>()
-      const given = { FEEDBACK_URL: service.urls[0]!, ACCESS_TOKEN: service.accessToken, WEBHOOK_SECRET: secret }
+      const run = { directory, runtime: 'Bun', environment: settingsOf(service, secret) } as const
       for (const vendor of SIGNING) {
-        const run = { directory, runtime: 'Bun' as const, environment: { ...given, USER_SECRET } }
-        const { url, stop } = await startReceiver(`${vendor}.ts`, run)
-        stops.push(stop)
-        urls.set(vendor, url)
+        urls.set(vendor, running.use(await startReceiver(`${vendor}.ts`, run)).url)
       }
       sites.push({ service, urls })
     }
   })
-  after(async () => {
-    for (const stop of stops) await stop()
-  })
+  after(() => running.disposeAsync())
 
   const deliver = async (at: number, deliveries: readonly Delivery[]): Promise<string[]> => {
     const { service, urls } = sites[at]!
@@ -94,7 +89,7 @@ describe('deliveries in any order', () => {
     }
     const reviews = deliveries.filter(({ vendor }) => vendor === 'app-store').map(({ payload }) => payload)
     await fetchReviews(reviews, { directory, runtime: 'Bun', service })
-    // A later submission is applied later.
+    // When this submission is applied, those of the deliveries are as well.
     await service.submit('/feedbacks', { description: 'the end', source: 'end', sourceId: 'end' })
     return (await service.sql.unsafe<{ row: string }[]>(STORED)).map(({ row }) => row)
   }

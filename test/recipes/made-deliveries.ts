@@ -163,7 +163,8 @@ const PAYLOADS: Readonly<Record<Vendor, () => unknown[]>> = {
 }
 
 /**
- * Whether two deliveries of a conversation have the same second: their differences have no order.
+ * Whether it is of the documented conversation, whose two deliveries have the same second. Missing
+ * parts would make them differ, and neither would be the later one.
  */
 const isOfOneSecond = (payload: unknown): boolean =>
   objectOf(objectOf(objectOf(payload)['data'])['item'])['id'] === documented.INTERCOM_CREATED.data.item.id

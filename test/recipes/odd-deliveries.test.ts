@@ -4,8 +4,8 @@ import { after, before, describe, it } from 'node:test'
 import { idleService, type SharedService, sharedService } from '../support/shared-service.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
 import { until } from '../support/until.ts'
-import { installRecipes, startReceiver } from './running-recipe.ts'
-import { contactRow, feedbackRow, onlyRow } from './stored-rows.ts'
+import { installRecipes, settingsOf, startReceiver } from './running-recipe.ts'
+import { rowsOf } from './stored-rows.ts'
 import { type Headers, sha256, sign256, type Sign, SIGNS, USER_SECRET } from './vendor-signs.ts'
 
 /** Each attempt is a separate invocation. */
@@ -14,41 +14,28 @@ const ofEachAttempt: Sign = (bytes, key) => ({
   'x-zendesk-webhook-invocation-id': randomBytes(4).toString('hex'),
 })
 
-describe('receivers of deliveries without values', () => {
+describe('receivers of odd deliveries', () => {
   const directory = temporaryDirectory()
   const secret = randomBytes(20).toString('hex')
   let service: SharedService
   let environment: Headers
   before(async () => {
     service = await sharedService()
-    environment = {
-      FEEDBACK_URL: service.urls[0]!,
-      ACCESS_TOKEN: service.accessToken,
-      WEBHOOK_SECRET: secret,
-      USER_SECRET,
-    }
+    environment = settingsOf(service, secret)
     await installRecipes(directory)
   })
-  after(async () => {
-    await service?.stop()
-  })
+  after(() => service?.stop())
 
-  const rowOf = (query: string) => onlyRow(service, query)
-  const contact = (source: string, id: string) => contactRow(service, source, id)
-  const feedback = (source: string, id: string) => feedbackRow(service, source, id)
+  const { rowOf, contact, feedback } = rowsOf(() => service)
 
   /** Deliveries of a recipe, each answered 200. */
   const deliverAll = async (file: string, sign: Sign, payloads: readonly unknown[]): Promise<void> => {
-    const { url, stop } = await startReceiver(file, { directory, runtime: 'Bun', environment })
-    try {
-      assert.equal((await fetch(url, { method: 'HEAD' })).status, 200)
-      for (const payload of payloads) {
-        const body = typeof payload === 'string' ? payload : JSON.stringify(payload)
-        const response = await fetch(url, { method: 'POST', headers: sign(body, secret), body })
-        assert.equal(response.status, 200, `${body} was answered ${await response.text()}`)
-      }
-    } finally {
-      await stop()
+    await using receiver = await startReceiver(file, { directory, runtime: 'Bun', environment })
+    assert.equal((await fetch(receiver.url, { method: 'HEAD' })).status, 200)
+    for (const payload of payloads) {
+      const body = typeof payload === 'string' ? payload : JSON.stringify(payload)
+      const response = await fetch(receiver.url, { method: 'POST', headers: sign(body, secret), body })
+      assert.equal(response.status, 200, `${body} was answered ${await response.text()}`)
     }
   }
 
@@ -193,44 +180,31 @@ describe('receivers of deliveries without values', () => {
 
   it('intercom.ts prints at its start how many conversations the service accepts', async () => {
     const limited = await idleService()
-    const given = { ...environment, FEEDBACK_URL: `${limited.urls[0]!}/api/v1/`, ACCESS_TOKEN: limited.accessToken }
-    const { warnings, stop } = await startReceiver('intercom.ts', { directory, runtime: 'Bun', environment: given })
-    try {
-      await until('it warns', async () => warnings().includes('takes 10 conversations in 60 s'))
-    } finally {
-      await stop()
-      await limited.stop()
-    }
+    const given = { ...settingsOf(limited, secret), FEEDBACK_URL: `${limited.urls[0]!}/api/v1/` }
+    await using receiver = await startReceiver('intercom.ts', { directory, runtime: 'Bun', environment: given })
+    await until('it warns', async () => receiver.warnings().includes('takes 10 conversations in 60 s'))
+    await limited.stop()
   })
 
   for (const vendor of ['segment', 'zendesk', 'intercom', 'typeform']) {
-    it(`${vendor}.ts accepts the former secret during a change, no signature of another day, and only valid records`, async () => {
+    it(`${vendor}.ts accepts the secret and the former one, and refuses other signatures and records without content`, async () => {
       const given = { ...environment, WEBHOOK_SECRET_BEFORE: 'former' }
-      const { url, stop } = await startReceiver(`${vendor}.ts`, { directory, runtime: 'Bun', environment: given })
-      try {
-        const body = JSON.stringify({ type: 'another event', detail: {}, data: { item: { type: 'ping' } } })
-        const statusOf = async (headers: Headers): Promise<number> =>
-          (await fetch(url, { method: 'POST', headers, body })).status
-        const sign = SIGNS[vendor]!
-        const statuses = await Promise.all([secret, 'former', 'never'].map((key) => statusOf(sign(body, key))))
-        assert.deepEqual(statuses, [200, 200, 401])
-        const aboutNothing = {
-          type: 'zen:event-type:ticket.created',
-          detail: false,
-          event_type: 'form_response',
-          data: [],
-        }
-        const nothing = JSON.stringify({ ...aboutNothing, form_response: '' })
-        const answer = await fetch(url, { method: 'POST', headers: sign(nothing, secret), body: nothing })
-        assert.equal(answer.status, vendor === 'segment' ? 200 : 422)
-        if (vendor !== 'zendesk') return
-        for (const at of ['2021-03-25T05:09:27Z', '2999-03-25T05:09:27Z', '', 'today']) {
-          const signature = sha256(secret, `${at}${body}`)
-          const time = 'x-zendesk-webhook-signature-timestamp'
-          assert.equal(await statusOf({ [time]: at, 'x-zendesk-webhook-signature': signature }), 401, at)
-        }
-      } finally {
-        await stop()
+      await using receiver = await startReceiver(`${vendor}.ts`, { directory, runtime: 'Bun', environment: given })
+      const body = JSON.stringify({ type: 'another event', detail: {}, data: { item: { type: 'ping' } } })
+      const statusOf = async (headers: Headers): Promise<number> =>
+        (await fetch(receiver.url, { method: 'POST', headers, body })).status
+      const sign = SIGNS[vendor]!
+      const statuses = await Promise.all([secret, 'former', 'never'].map((key) => statusOf(sign(body, key))))
+      assert.deepEqual(statuses, [200, 200, 401])
+      const types = { type: 'zen:event-type:ticket.created', event_type: 'form_response' }
+      const nothing = JSON.stringify({ ...types, detail: false, data: [], form_response: '' })
+      const answer = await fetch(receiver.url, { method: 'POST', headers: sign(nothing, secret), body: nothing })
+      assert.equal(answer.status, vendor === 'segment' ? 200 : 422)
+      if (vendor !== 'zendesk') return
+      for (const at of ['2021-03-25T05:09:27Z', '2999-03-25T05:09:27Z', '', 'today']) {
+        const signature = sha256(secret, `${at}${body}`)
+        const time = 'x-zendesk-webhook-signature-timestamp'
+        assert.equal(await statusOf({ [time]: at, 'x-zendesk-webhook-signature': signature }), 401, at)
       }
     })
   }

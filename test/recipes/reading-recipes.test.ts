@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { isDeepStrictEqual } from 'node:util'
 import { Webhook as Signer } from 'standardwebhooks'
-import { runCommand } from '../support/command.ts'
+import { outputOf } from '../support/command.ts'
 import { recordsOf } from '../support/feed-followers.ts'
 import { type SharedService, sharedService } from '../support/shared-service.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
@@ -83,11 +83,8 @@ describe('the recipes that read', () => {
 
   it('webhook-receiver.ts keeps the latest change of each record, and accepts signatures of both secrets', async () => {
     const records = join(directory, 'records')
-    const command = async (...words: string[]): Promise<string[]> => {
-      const { code, stdout, stderr } = await runCommand(service, 'cli/webhook-command.ts', ...words)
-      assert.equal(code, 0, stderr)
-      return stdout.split('\n')
-    }
+    const command = async (...words: string[]): Promise<string[]> =>
+      (await outputOf(service, 'cli/webhook-command.ts', ...words)).split('\n')
     const where = ['--workspace', service.workspace, '--url']
     // The port is known later.
     const [first, secret] = await command('create', ...where, 'http://127.0.0.1:1/', '--from', '0')
@@ -95,7 +92,7 @@ describe('the recipes that read', () => {
     await command('pause', id)
     const [, next] = await command('rotate', id)
     const environment = { WEBHOOK_SECRET: next!, WEBHOOK_SECRET_BEFORE: secret!, RECORDS: records }
-    const receiver = await startReceiver('webhook-receiver.ts', { directory, runtime: 'Bun', environment })
+    await using receiver = await startReceiver('webhook-receiver.ts', { directory, runtime: 'Bun', environment })
     try {
       await service.all`update webhook set url = ${receiver.url} where id = ${id}`
       await command('resume', id)
@@ -138,7 +135,6 @@ describe('the recipes that read', () => {
       assert.match((await command('test', id)).join(), /confirmed/)
     } finally {
       await command('delete', id)
-      await receiver.stop()
       rmSync(records, { recursive: true })
     }
   })

@@ -6,6 +6,8 @@ import { join } from 'node:path'
 import process from 'node:process'
 import { fileURLToPath } from 'node:url'
 import { makePackage } from '../../cli/client/make-package.ts'
+import type { SharedService } from '../support/shared-service.ts'
+import { USER_SECRET } from './vendor-signs.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const programs = join(root, 'node_modules', '.bin')
@@ -33,6 +35,14 @@ type Run = {
   readonly environment: Readonly<Record<string, string>>
 }
 
+/** The settings of a receiver that submits to a service. */
+export const settingsOf = ({ urls, accessToken }: SharedService, secret: string) => ({
+  FEEDBACK_URL: urls[0]!,
+  ACCESS_TOKEN: accessToken,
+  WEBHOOK_SECRET: secret,
+  USER_SECRET,
+})
+
 /** Starts a recipe as a separate process. */
 export const spawnRecipe = (file: string, { directory, runtime, environment }: Run): ChildProcess => {
   const [program = '', ...words] = COMMANDS[runtime]
@@ -44,9 +54,9 @@ export const spawnRecipe = (file: string, { directory, runtime, environment }: R
 }
 
 /** `warnings`: its output on standard error so far. */
-type Receiver = { url: string; warnings: () => string; stop: () => Promise<void> }
+type Receiver = AsyncDisposable & { readonly url: string; readonly warnings: () => string }
 
-/** A listening receiver. */
+/** A receiver that listens until it is disposed of. */
 export const startReceiver = async (file: string, run: Run): Promise<Receiver> => {
   const child = spawnRecipe(file, { ...run, environment: { ...run.environment, PORT: '0' } })
   let output = ''
@@ -68,5 +78,5 @@ export const startReceiver = async (file: string, run: Run): Promise<Receiver> =
     child.kill()
     await ended
   }
-  return { url: `http://127.0.0.1:${port}`, warnings: () => warnings, stop }
+  return { url: `http://127.0.0.1:${port}`, warnings: () => warnings, [Symbol.asyncDispose]: stop }
 }

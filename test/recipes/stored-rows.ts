@@ -5,14 +5,14 @@ import { until } from '../support/until.ts'
 type Row = Record<string, unknown>
 
 /** The only row of a query, once there is one. */
-export const onlyRow = ({ sql }: Pick<Service, 'sql'>, query: string): Promise<Row> =>
+const onlyRow = ({ sql }: Pick<Service, 'sql'>, query: string): Promise<Row> =>
   until(query, async () => {
     const rows = await sql.unsafe<Row[]>(query)
     assert.ok(rows.length < 2, JSON.stringify(rows))
     return rows[0] && { ...rows[0] }
   })
 
-export const contactRow = (service: Pick<Service, 'sql'>, source: string, id: string): Promise<Row> =>
+const contactRow = (service: Pick<Service, 'sql'>, source: string, id: string): Promise<Row> =>
   onlyRow(
     service,
     `select contact.name, email, properties, account_external_id.external_id as account
@@ -21,7 +21,7 @@ export const contactRow = (service: Pick<Service, 'sql'>, source: string, id: st
      where contact_external_id.source = '${source}' and contact_external_id.external_id = '${id}'`,
   )
 
-export const feedbackRow = (service: Pick<Service, 'sql'>, source: string, sourceId: string): Promise<Row> =>
+const feedbackRow = (service: Pick<Service, 'sql'>, source: string, sourceId: string): Promise<Row> =>
   onlyRow(
     service,
     `select description, title, rating::float8, feedback.created_at, source_data, account.name as account,
@@ -30,3 +30,10 @@ export const feedbackRow = (service: Pick<Service, 'sql'>, source: string, sourc
      left join account on account.id = feedback.account_id
      where feedback.source = '${source}' and source_id = '${sourceId}'`,
   )
+
+/** Reads the rows of the service that a test starts in its `before`. */
+export const rowsOf = (service: () => Pick<Service, 'sql'>) => ({
+  rowOf: (query: string) => onlyRow(service(), query),
+  contact: (source: string, id: string) => contactRow(service(), source, id),
+  feedback: (source: string, sourceId: string) => feedbackRow(service(), source, sourceId),
+})

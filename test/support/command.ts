@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import type { Service } from './service.ts'
 import { spawnProgram } from './service-process.ts'
@@ -13,6 +14,13 @@ export const runCommand = async (
   ...words: readonly string[]
 ): Promise<CommandResult> => {
   return resultOf(spawnProgram(program, words, { ...environment }))
+}
+
+/** The output of a command that has to succeed. */
+export const outputOf = async (...call: Parameters<typeof runCommand>): Promise<string> => {
+  const { code, stdout, stderr } = await runCommand(...call)
+  assert.equal(code, 0, stdout + stderr)
+  return stdout
 }
 
 /** What a process printed, once it has ended. */

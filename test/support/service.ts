@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
+import { MAX_BATCH_ITEMS } from '../../contract/limits.ts'
 import { migrate } from '../../db/schema/migrate.ts'
 import { connectPostgres, type Sql } from '../../db/connection/postgres.ts'
 import { closeQueues, type JobQueues, openQueues } from '../../queue/jobs/job-queues.ts'
@@ -13,6 +14,9 @@ import { until } from './until.ts'
 
 /** `body` is the parsed answer. A test with a wrong assumption about its form fails. */
 export type Answer = { status: number; headers: Headers; text: string; body: ReturnType<typeof JSON.parse> }
+
+/** The id of an accepted submission. */
+export const submissionIdOf = ({ headers }: Pick<Answer, 'headers'>): string => headers.get('Submission-Id')!
 
 export type RequestOptions = {
   method?: string
@@ -43,11 +47,15 @@ export type Service = {
   readonly request: (path: string, body: unknown, options?: RequestOptions) => Promise<Answer>
   /** Like `request`, by POST below the base path. */
   readonly post: (path: string, body: unknown, options?: RequestOptions) => Promise<Answer>
+  /** Like `request`, by GET. */
+  readonly get: (path: string, options?: RequestOptions) => Promise<Answer>
   /**
    * Posts a submission that has to be accepted, and waits until it is settled (its tags may come
    * later).
    */
   readonly submit: (path: string, body: unknown, options?: RequestOptions) => Promise<Answer>
+  /** Posts the items in batches. Each has to be applied. */
+  readonly submitAll: (items: readonly object[]) => Promise<void>
   /** The final state of an accepted submission. */
   readonly settled: (answer: Answer) => Promise<string>
   readonly output: () => string
@@ -164,7 +172,7 @@ export const requestsTo = (
   urls: readonly string[],
   accessToken: string,
   sql: Sql,
-): Pick<Service, 'request' | 'post' | 'submit' | 'settled'> => {
+): Pick<Service, 'request' | 'post' | 'get' | 'submit' | 'submitAll' | 'settled'> => {
   const request: Service['request'] = async (path, body, options = {}) => {
     const { method = 'POST', token = accessToken, api = 0 } = options
     const headers = new Headers({ 'Content-Type': 'application/json' })
@@ -181,8 +189,9 @@ export const requestsTo = (
     return { status: response.status, headers: response.headers, text, body: isJson ? JSON.parse(text) : undefined }
   }
   const post: Service['post'] = (path, body, options) => request(`${BASE_PATH}${path}`, body, options)
-  const settled: Service['settled'] = async ({ headers }) => {
-    const id = headers.get('Submission-Id')
+  const get: Service['get'] = (path, options) => request(path, undefined, { method: 'GET', ...options })
+  const settled: Service['settled'] = async (answer) => {
+    const id = submissionIdOf(answer)
     return until(`submission ${id} is settled`, async () => {
       const [row] = await sql<{ state: string }[]>`select state from submission where id = ${id} and state <> 'queued'`
       return row?.state
@@ -194,7 +203,15 @@ export const requestsTo = (
     await settled(answer)
     return answer
   }
-  return { request, post, submit, settled }
+  const submitAll: Service['submitAll'] = async (items) => {
+    for (let at = 0; at < items.length; at += MAX_BATCH_ITEMS) {
+      const batch = { items: items.slice(at, at + MAX_BATCH_ITEMS) }
+      const { status, text, body } = await post('/batch', batch, { headers: { Prefer: 'wait=30' } })
+      assert.equal(status, 200, text)
+      for (const { state } of body.results) assert.equal(state, 'applied', text)
+    }
+  }
+  return { request, post, get, submit, submitAll, settled }
 }
 
 const encoded = (body: unknown): string | Uint8Array<ArrayBuffer> => {
