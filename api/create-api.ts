@@ -30,7 +30,7 @@ import { createOverview } from './operators/overview/overview.ts'
 import type { ReadDependencies } from './reads/reads.ts'
 import { type Handler, READS_TRAILERS } from './serve.ts'
 import { createBodiesInHand } from './submit/bodies-in-hand.ts'
-import { countWaiting, type Pressure, watchPressure } from './submit/pressure.ts'
+import { countWaiting, type PressureWatch, watchPressure } from './submit/pressure.ts'
 import type { IntakeDependencies } from './submit/intake.ts'
 
 /** A page answers within seconds even when Redis or Postgres hangs. */
@@ -56,7 +56,7 @@ export const createApi = async (resources: Resources): Promise<Api> => {
   const stores = { sql, redis, prefix, listWorkspaces: createKnownWorkspaces(sql, TOKEN_TIMEOUT_MS) }
   // While Postgres is away, later calls return these.
   await stores.listWorkspaces()
-  const wake = createWake({ queues })
+  const wake = createWake(queues)
   const bodies = createBodiesInHand(mostBytesInHand(config))
   const pressure = pressureOf({ ...stores, queues }, config.MAX_BACKLOG)
   const onFault: OnFault = (event, error, ids) => log('warn', event, { ...ids, fault: describeFault(error) })
@@ -89,7 +89,7 @@ export const createApi = async (resources: Resources): Promise<Api> => {
   return { handle: app.handle, drain: () => stopping.abort(), stop }
 }
 
-const pressureOf = (stores: Parameters<typeof countWaiting>[0], mostWaiting: number): Pressure =>
+const pressureOf = (stores: Parameters<typeof countWaiting>[0], mostWaiting: number): PressureWatch =>
   watchPressure(async () => {
     const counting = countWaiting(stores, mostWaiting)
     const [{ usedBytes, maxBytes }, waiting] = await Promise.all([redisCondition(stores.redis), counting])

@@ -22,7 +22,7 @@ import { isWhole } from './serve.ts'
 import { createAwaitProgress, type FindProgress } from './submit/await-progress.ts'
 import { createEmptyBuckets } from './submit/rate-limit.ts'
 import type { IntakeDependencies } from './submit/intake.ts'
-import type { Pressure } from './submit/pressure.ts'
+import type { PressureWatch } from './submit/pressure.ts'
 
 // A request may wait for its token and then for a look-up. Together both stay within seconds even
 // when Redis or Postgres hangs.
@@ -50,7 +50,7 @@ export type Resources = {
 type Circumstances = Pick<IntakeDependencies, 'bodies' | 'onFault' | 'count'> & {
   wake: Pick<Wake, 'wake'>
   stop: AbortSignal
-  pressure: Pressure
+  pressure: PressureWatch
 }
 
 /** The dependencies of a submission, from the handler to the answer. */

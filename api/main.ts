@@ -31,7 +31,7 @@ const replacedTokens = await setBootstrapTokens(sql, {
 for (const kind of replacedTokens) log('warn', 'bootstrap_token_replaced', { kind })
 const readingSql = openDatabase(
   { ...config, DATABASE_URL: config.READS_DATABASE_URL ?? config.DATABASE_URL },
-  { name: 'api-reads', statementTimeoutMs: STATEMENT_TIMEOUT_MS, isReader: true },
+  { name: 'api-reads', statementTimeoutMs: STATEMENT_TIMEOUT_MS, isReadOnly: true },
 )
 const tracing = await openTracing('api', config.OTEL_EXPORTER_OTLP_ENDPOINT, log)
 const waitsForReplicas = config.REDIS_REPLICAS_ACK > 0

@@ -43,7 +43,7 @@ type Command = {
   /** The names of options without a value. */
   flags?: readonly string[]
   /** The command reads only tables of the role of `npm run reader`, and reads whole tables. */
-  isReader?: boolean
+  isReadOnly?: boolean
   /** The command takes a word that is not an option. An action may always have one. */
   takesWord?: boolean
   /** What the command does, or each of its actions by name. */
@@ -123,7 +123,7 @@ const runConnected = async (command: Command, values: ParsedValues, run: Chosen)
   const sql = openForCommand(read(['DATABASE_URL', 'DATABASE_SCHEMA', 'DATABASE_POOLER']), {
     name: 'command',
     statementTimeoutMs: STATEMENT_TIMEOUT_MS,
-    isReader: command.isReader ?? false,
+    isReadOnly: command.isReadOnly ?? false,
   })
   // Only a command that ends well waits for its connections to close. After a fault a server may
   // not answer.
@@ -181,7 +181,7 @@ const environmentOfService = async (): ReturnType<typeof serviceEnvironment> => 
  */
 export const openForCommand = (
   settings: Settings<'DATABASE_URL' | 'DATABASE_SCHEMA' | 'DATABASE_POOLER'>,
-  how: { name: string; statementTimeoutMs: number; isReader?: boolean },
+  how: { name: string; statementTimeoutMs: number; isReadOnly?: boolean },
 ): Sql => openDatabase({ ...settings, DATABASE_CONNECTIONS: 1 }, how)
 
 /** The message for each kind of error. `explainPostgres` also explains a fault of this program. */

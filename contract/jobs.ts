@@ -37,7 +37,7 @@ export const taggingJob = v.object({
   feedbackIds: v.array(uuid),
   conversationIds: v.array(uuid),
   /** Also replace tags that this version of the tagger generated. Tags that people gave stay. */
-  again: v.optional(v.boolean()),
+  isRetag: v.optional(v.boolean()),
   /** The trace contexts of the submissions that brought the texts, where they are traced. */
   traceparents: v.exactOptional(v.array(traceparent)),
 })

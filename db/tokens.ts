@@ -10,7 +10,7 @@ import { DEFAULT_WORKSPACE } from './workspaces/workspaces.ts'
 export const SCOPES = ['submit', 'read', 'read:personal', 'admin', 'operator'] as const
 export type Scope = (typeof SCOPES)[number]
 
-export type StoredToken = {
+type StoredToken = {
   id: string
   workspaceId: string | null
   workspace: string | null

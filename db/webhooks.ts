@@ -5,7 +5,7 @@ import type { FeedPlace } from './reads/changes.ts'
  * active: it gets changes. paused: an operator has stopped it. failed: it has not confirmed a
  * delivery for a day, or needs expired tombstones. gone: its server answered 410.
  */
-export type WebhookState = 'active' | 'paused' | 'failed' | 'gone'
+type WebhookState = 'active' | 'paused' | 'failed' | 'gone'
 
 export type Webhook = {
   workspaceId: string
@@ -73,10 +73,10 @@ export const dueWebhooks = (sql: Sql): Promise<{ workspaceId: string; webhookId:
     where h.state = 'active' and h.next_attempt_at <= now() and h.position < p.change_position`.execute()
 
 /** Webhooks with problems: `failing` ones are tried again, `ended` ones are not. */
-export type WebhooksNotWell = { failing: number; ended: number }
+export type WebhookProblems = { failing: number; ended: number }
 
-export const countWebhooks = async (sql: Sql): Promise<WebhooksNotWell> => {
-  const [row] = await sql<WebhooksNotWell[]>`
+export const countWebhooks = async (sql: Sql): Promise<WebhookProblems> => {
+  const [row] = await sql<WebhookProblems[]>`
     select count(*) filter (where state = 'active' and failing_since is not null)::float8 as failing,
       count(*) filter (where state in ('failed', 'gone'))::float8 as ended
     from webhook`

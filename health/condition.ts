@@ -8,7 +8,7 @@ import type { JobQueue } from '../queue/jobs/job-queues.ts'
 import type { Sql } from '../db/connection/postgres.ts'
 import { type ProcessReport, createProcessReports } from '../queue/jobs/process-reports.ts'
 import { countPurges, type PurgesUnderWay } from '../db/purges/purge.ts'
-import { countWebhooks, type WebhooksNotWell } from '../db/webhooks.ts'
+import { countWebhooks, type WebhookProblems } from '../db/webhooks.ts'
 import { type QueueDepth, readQueueDepths } from '../queue/jobs/queue-depths.ts'
 import { type RedisCondition, redisCondition } from '../queue/redis/redis-condition.ts'
 import { type WorkspaceLoad, workspaceLoads } from '../queue/jobs/workspace-loads.ts'
@@ -29,7 +29,7 @@ export type Condition = {
   silent?: number
   postgresSeconds?: number
   purges?: PurgesUnderWay
-  webhooks?: WebhooksNotWell
+  webhooks?: WebhookProblems
   workspaces?: readonly Workspace[]
   logs?: LogTotals[]
   ledgers?: Ledger[]

@@ -5,8 +5,8 @@ import type { Point } from './point.ts'
  */
 export type Finding = { level: 'trouble' | 'attention'; what: string; remedy: string }
 
-/** The points and the pressure that `judge` needs. */
-export type Judged = {
+/** What `judge` judges: the points and the pressure. */
+export type Evidence = {
   /** Ascending by time. */
   points: readonly Point[]
   /** Why submissions are refused at this moment. Undefined while they are accepted. */

@@ -1,5 +1,5 @@
 import { REDIS_FULL_SHARE } from '../contract/limits.ts'
-import { above, count, type Finding, type Judged, lasts, POINTS_TO_LAST, when } from './finding.ts'
+import { above, count, type Finding, type Evidence, lasts, POINTS_TO_LAST, when } from './finding.ts'
 import type { Point } from './point.ts'
 import { judgeWork } from './work-findings.ts'
 
@@ -14,7 +14,7 @@ const LATE_LOOP_SECONDS = 0.5
 const POINTS_OF_WORKERS = 2
 
 /** All findings, trouble first. Empty if all is well. */
-export const judge = ({ points, pressure }: Judged): Finding[] => {
+export const judge = ({ points, pressure }: Evidence): Finding[] => {
   const now = points.at(-1)
   if (now === undefined) return []
   const found = [
@@ -42,7 +42,7 @@ const judgeServers = ({ redisUp, postgresUp }: Point): Finding[] => [
 ]
 
 /** A full Redis takes no reports, so running workers look missing. */
-const judgeWorkers = (points: readonly Point[], pressure: Judged['pressure']): Finding[] => {
+const judgeWorkers = (points: readonly Point[], pressure: Evidence['pressure']): Finding[] => {
   if (pressure === 'redis-memory') return []
   const { silent, unserved, queues } = points.at(-1)!
   const isWaiting = unserved?.some((name) => above(queues?.[name]?.waiting ?? null, 0)) === true
@@ -110,7 +110,7 @@ const judgeBodies = (points: readonly Point[]): Finding[] => {
   })
 }
 
-const judgeCapacity = ({ redisUsedBytes, redisMaxBytes }: Point, pressure: Judged['pressure']): Finding[] => {
+const judgeCapacity = ({ redisUsedBytes, redisMaxBytes }: Point, pressure: Evidence['pressure']): Finding[] => {
   const isFilling =
     redisUsedBytes !== null && above(redisMaxBytes, 0) && redisUsedBytes > MEMORY_SHARE_TO_SEE * redisMaxBytes!
   return [

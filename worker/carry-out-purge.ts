@@ -12,7 +12,7 @@ import type { RedisClient } from '../queue/redis/connect-redis.ts'
 /** The stores of a worker. All its names in Redis begin with `prefix`. */
 export type WorkerStores = { sql: Sql; redis: RedisClient; prefix: string; queues: JobQueues; hashKey: HashKey }
 
-export type FinishedPurge = { number: number; counts: PurgeCounts }
+type FinishedPurge = { number: number; counts: PurgeCounts }
 
 /**
  * Removes the data of a decided purge: records in bounded steps, then its parts of dead submissions

@@ -44,7 +44,7 @@ const tracing = await openTracing('worker', config.OTEL_EXPORTER_OTLP_ENDPOINT, 
 const queues = openQueues(redis, config.REDIS_PREFIX, () => {})
 const stopping = new AbortController()
 const stores = { sql, redis, prefix: config.REDIS_PREFIX, queues, hashKey }
-const wake = createWake({ queues })
+const wake = createWake(queues)
 const redoTime = watchRedoTime(redis, config.REDO_SECONDS * 1_000)
 const loopDelay = watchLoopDelay()
 const metrics = createWorkerMetrics({ loopDelay, answerSeconds: () => answerSeconds(sql), now: Date.now })

@@ -166,21 +166,21 @@ export const forgetDeletedWorkspaces: Service = {
 }
 
 /** Removes expired receipts with their idempotency keys. */
-export const expireOldReceipts: Service = {
+const expireOldReceipts: Service = {
   name: 'expire-receipts',
   everyMs: 20_000,
   run: async ({ sql, receiptDays }) => ({ receiptsExpired: await expireReceipts(sql, receiptDays) }),
 }
 
 /** Removes expired tombstones. A consumer of the feed that has not seen them has to start again. */
-export const expireOldTombstones: Service = {
+const expireOldTombstones: Service = {
   name: 'expire-tombstones',
   everyMs: 60_000,
   run: async ({ sql, tombstoneDays }) => ({ tombstonesExpired: await expireTombstones(sql, tombstoneDays) }),
 }
 
 /** Keeps the idempotency keys in Redis within their share of its memory. */
-export const trimKeys: Service = {
+const trimKeys: Service = {
   name: 'trim-keys',
   everyMs: 20_000,
   run: async ({ sql, redis, prefix }) => {
@@ -191,7 +191,7 @@ export const trimKeys: Service = {
 }
 
 /** Adds a job for each webhook with changes to deliver, unless it has one. */
-export const wakeWebhooks: Service = {
+const wakeWebhooks: Service = {
   name: 'wake-webhooks',
   everyMs: 1_000,
   run: async ({ sql, queues }) => {

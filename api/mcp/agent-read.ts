@@ -1,5 +1,5 @@
 import type { AccountContext, FeedbackContext } from '../../db/reads/context.ts'
-import type { Change, Comparison, ComparisonRequest, Counts, GroupRequest } from '../../db/reads/insights.ts'
+import type { GroupChange, Comparison, ComparisonRequest, Counts, GroupRequest } from '../../db/reads/insights.ts'
 import type { FeedbackFilters } from '../../db/reads/lists.ts'
 import { isRefusal, type Refusal } from '../refusal.ts'
 import { type Page, readPage, type WantedPage, withCurrentIds } from '../reads/lists.ts'
@@ -48,7 +48,7 @@ export const findFeedback = async (
   filters: FeedbackFilters,
   { limit, next: from, order = 'newest' }: FeedbackPage,
 ): Promise<{ feedback: ReturnType<typeof feedbackOf>[]; next: string | null } | Refusal> => {
-  const page = await findRecords(asked, { kind: 'feedback', limit, isOldest: order === 'oldest', filters }, from)
+  const page = await findRecords(asked, { kind: 'feedback', limit, isOldestFirst: order === 'oldest', filters }, from)
   if (isRefusal(page)) return page
   return { feedback: page.records.map((record) => feedbackOf(record, asked.sight)), next: page.next }
 }
@@ -79,6 +79,6 @@ export const countIn = async (asked: AgentRead, given: Omit<GroupRequest, 'works
 export const compareIn = async (asked: AgentRead, given: Omit<ComparisonRequest, 'workspaceId'>) => {
   const found = await readGroups(asked, given, asked.agentReads.compare)
   if (isRefusal(found)) return found
-  const shown = (changes: Change[]) => changes.map((each) => named(each, given.by, asked.sight))
+  const shown = (changes: GroupChange[]) => changes.map((each) => named(each, given.by, asked.sight))
   return { ...found, grows: shown(found.grows), falls: shown(found.falls) }
 }

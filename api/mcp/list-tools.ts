@@ -68,7 +68,7 @@ export const listConversations = defineTool({
   input: v.strictObject({ order, limit, next }),
   output: v.strictObject({ conversations: v.array(conversationItem), next: nextPage }),
   run: async (asked, { order: first, limit: most, next: from }) => {
-    const list = { kind: 'conversation', limit: most, isOldest: first === 'oldest', filters: {} } as const
+    const list = { kind: 'conversation', limit: most, isOldestFirst: first === 'oldest', filters: {} } as const
     const page = await findRecords(asked, list, from)
     if (isRefusal(page)) return page
     const conversations = page.records.map((record) => conversationOf(record, asked.sight))

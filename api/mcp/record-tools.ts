@@ -165,7 +165,7 @@ export const getConversation = defineTool({
     const list = {
       kind: 'message',
       limit: most,
-      isOldest: first === 'oldest',
+      isOldestFirst: first === 'oldest',
       filters: { conversationId: found.id },
     } as const
     const page = await findRecords(asked, list, from)

@@ -14,7 +14,7 @@ export const readMany =
     const query = readQuery(read.request, kind === 'feedback' ? FEEDBACK_PARAMETERS : LIST_PARAMETERS)
     if (isRefusal(query)) return query
     const { limit = DEFAULT_LIMIT, order = 'newest', next, ...filters } = query
-    const page = await readPage(read, { kind, limit, isOldest: order === 'oldest', filters }, next)
+    const page = await readPage(read, { kind, limit, isOldestFirst: order === 'oldest', filters }, next)
     return isRefusal(page) ? page : { json: `{${JSON.stringify(many)}:[${page.records}],"next":${page.next}}` }
   }
 
@@ -28,12 +28,12 @@ export const readConversation =
     const conversation = await findRecord(read, 'conversation', id)
     if (isRefusal(conversation)) return conversation
     const filters = { conversationId: conversation.id }
-    const page = await readPage(read, { kind: 'message', limit, isOldest: order === 'oldest', filters }, next)
+    const page = await readPage(read, { kind: 'message', limit, isOldestFirst: order === 'oldest', filters }, next)
     if (isRefusal(page)) return page
     return { json: `{"conversation":${conversation.json},"messages":[${page.records}],"next":${page.next}}` }
   }
 
-export type WantedPage = Pick<ListRequest, 'kind' | 'limit' | 'isOldest' | 'filters'>
+export type WantedPage = Pick<ListRequest, 'kind' | 'limit' | 'isOldestFirst' | 'filters'>
 
 /** `records`: JSON texts with commas between. `next`: a JSON text. */
 export type Page = { records: string; next: string }

@@ -8,7 +8,7 @@ import type { Refusal, Unavailable } from '../refusal.ts'
 import type { ResolveReferences } from '../resolve-references.ts'
 import type { AwaitProgress } from './await-progress.ts'
 import type { BodiesInHand } from './bodies-in-hand.ts'
-import type { Pressure } from './pressure.ts'
+import type { PressureWatch } from './pressure.ts'
 import type { GenericSchema } from 'valibot'
 import type { JsonValue } from '../../contract/json.ts'
 import type { Span } from '../../runtime/tracing.ts'
@@ -95,7 +95,7 @@ export type IntakeDependencies = {
   awaitProgress: AwaitProgress
   bodies: BodiesInHand
   emptyBuckets: EmptyBuckets
-  pressure: Pick<Pressure, 'current' | 'bytesLeft' | 'added'>
+  pressure: Pick<PressureWatch, 'current' | 'bytesLeft' | 'added'>
   limitOf: (operation: Operation) => RateLimit | undefined
   maxBytes: { body: number; conversation: number }
   hashKey: HashKey

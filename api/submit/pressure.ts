@@ -7,7 +7,7 @@ import { REDIS_FULL_SHARE } from '../../contract/limits.ts'
 const SAMPLE_EVERY_MS = 250
 
 type PressureSample = { usedBytes: number; maxBytes: number; waiting: number }
-export type Pressure = {
+export type PressureWatch = {
   /** Why the service accepts no submissions at the moment; undefined if it accepts them. */
   current: () => 'redis-memory' | 'backlog' | undefined
   /**
@@ -24,7 +24,7 @@ export type Pressure = {
  * Watches whether Redis is nearly full or too many submissions wait. After a failed sample the last
  * one stays valid.
  */
-export const watchPressure = (sample: () => Promise<PressureSample>, maxWaiting: number): Pressure => {
+export const watchPressure = (sample: () => Promise<PressureSample>, maxWaiting: number): PressureWatch => {
   let last: PressureSample = { usedBytes: 0, maxBytes: 0, waiting: 0 }
   let addedBytes = 0
   let isLooking = false

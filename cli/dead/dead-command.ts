@@ -107,7 +107,7 @@ const replayMatching = async (context: CommandContext, which: string | undefined
   const found = await listDead(sql, wantedOf(context, which), null)
   if (found.length === 0) throw new CommandError(NONE)
   const { redis, prefix, queues } = await openQueues()
-  const stores: ReplayStores = { sql, log: createLog(redis, prefix), wake: createWake({ queues }) }
+  const stores: ReplayStores = { sql, log: createLog(redis, prefix), wake: createWake(queues) }
   const outcomes = new Map<ReplayOutcome, number>()
   for (const [index, dead] of found.entries()) {
     if (index % LOOK_AT_MEMORY_EVERY === 0 && isNearlyFull(await redisCondition(redis))) {

@@ -47,7 +47,7 @@ const askServer = async (url: string, written: string): Promise<Server | Checked
     connections: 1,
     statementTimeoutMs: STATEMENT_TIMEOUT_MS,
     applicationName: 'feedback-insights-doctor',
-    isReader: true,
+    isReadOnly: true,
   })
   try {
     const [row] = await sql<[Omit<Server, 'place'>]>`

@@ -1,5 +1,5 @@
 import { type Condition, conditionOf } from '../../health/condition.ts'
-import { count, type Judged, POINTS_TO_LAST, when } from '../../health/finding.ts'
+import { count, type Evidence, POINTS_TO_LAST, when } from '../../health/finding.ts'
 import { judge } from '../../health/findings.ts'
 import { oldestOf, type Point, pointOf } from '../../health/point.ts'
 import type { Ledger } from '../../contract/ledger.ts'
@@ -38,7 +38,7 @@ export const checkWork = async ({ sql, redis, prefix, maxBacklog }: Installation
     let condition = await look()
     const points = [pointOf(condition, undefined)]
     // A state that would be no finding even if it lasted needs no second look.
-    const mayBeIll = judge(judged(Array<Point>(POINTS_TO_LAST).fill(points[0]!), maxBacklog)).length > 0
+    const mayBeIll = judge(evidenceOf(Array<Point>(POINTS_TO_LAST).fill(points[0]!), maxBacklog)).length > 0
     for (const _look of mayBeIll ? Array(POINTS_TO_LAST - 1).keys() : []) {
       await new Promise((resolve) => setTimeout(resolve, BETWEEN_LOOKS_MS))
       const before = condition
@@ -47,7 +47,7 @@ export const checkWork = async ({ sql, redis, prefix, maxBacklog }: Installation
     }
     return [
       ...tellFigures(condition, points.at(-1)!),
-      ...judge(judged(points, maxBacklog)),
+      ...judge(evidenceOf(points, maxBacklog)),
       ...(await checkLeases(redis, prefix, condition)),
       ...judgeCounts(condition.ledgers ?? []),
     ]
@@ -57,7 +57,7 @@ export const checkWork = async ({ sql, redis, prefix, maxBacklog }: Installation
 }
 
 /** Judges by the bounds that each API process uses to accept or refuse submissions. */
-const judged = (points: readonly Point[], maxBacklog: number): Judged => {
+const evidenceOf = (points: readonly Point[], maxBacklog: number): Evidence => {
   const { redisUsedBytes, redisMaxBytes, queued } = points.at(-1)!
   const isFull = isNearlyFull({ usedBytes: redisUsedBytes ?? 0, maxBytes: redisMaxBytes ?? 0 })
   return { points, pressure: isFull ? 'redis-memory' : (queued ?? 0) >= maxBacklog ? 'backlog' : undefined }

@@ -106,7 +106,7 @@ const isOfFile = (error: unknown): boolean => error instanceof Error && 'syscall
 
 await runCommand({
   usage: USAGE,
-  isReader: true,
+  isReadOnly: true,
   options: ['format', 'out', 'kind', 'workspace'],
   run: async (context) => {
     const { values, sql } = context

@@ -36,7 +36,7 @@ const replaceFile = async (path: string, text: string): Promise<void> => {
 
 await runCommand({
   usage: USAGE,
-  isReader: true,
+  isReadOnly: true,
   options: ['out', 'since', 'until', 'workspace'],
   run: async ({ sql, values }) => {
     if (!values['out']) throw new CommandError(USAGE)

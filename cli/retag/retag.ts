@@ -42,11 +42,11 @@ export const retag = async (
   return result
 }
 
-const jobOf = ({ table, workspaceId, ids }: RetagPage, again: boolean): TaggingJob => ({
+const jobOf = ({ table, workspaceId, ids }: RetagPage, isRetag: boolean): TaggingJob => ({
   workspaceId,
   feedbackIds: table === 'feedback' ? ids : [],
   conversationIds: table === 'conversation' ? ids : [],
-  ...(again && { again }),
+  ...(isRetag && { isRetag }),
 })
 
 const outcomeOf = async (queues: JobQueues, id: string): Promise<{ failed: boolean; kept: number | undefined }> => {

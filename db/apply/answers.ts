@@ -83,7 +83,7 @@ const keysOf = (asked: readonly ReferenceKeys[], select: (owner: ReferenceKeys) 
 const sourceOf = ({ contact }: ReferenceKeys): string => contact.source
 
 export type FeedbackPlace = { workspaceId: string; id: string }
-export type FeedbackReferences = { contactId: string | null; projectId: string | null }
+type FeedbackReferences = { contactId: string | null; projectId: string | null }
 
 /**
  * The contact and project of stored feedback, in the order of `places`; undefined for unknown

@@ -60,7 +60,7 @@ export type Changes = {
   receipt: Row<ReceiptRow>[]
 }
 
-export type FeedbackRow = {
+type FeedbackRow = {
   id: string
   description: string
   title?: string | undefined
@@ -92,7 +92,7 @@ export type ConversationRow = {
   number: number
 }
 
-export type MessageRow = {
+type MessageRow = {
   id: string
   conversation: string
   external_id: string
@@ -153,7 +153,7 @@ export const noChanges = (): Changes =>
 /** The expected position of a workspace, its new one, and the submissions in between by state. */
 export type PositionMove = { w: number; expected: number; position: number; applied: number; superseded: number }
 
-export type SaveRequest = {
+type SaveRequest = {
   workspaceIds: readonly string[]
   positions: readonly PositionMove[]
   changes: Changes
@@ -162,12 +162,12 @@ export type SaveRequest = {
 }
 
 /** A contact or account that would have too many metadata keys, so the fold needs all of it. */
-export type TooMany = { kind: 'contact' | 'account'; w: number; id: string }
+type OverfullProfile = { kind: 'contact' | 'account'; w: number; id: string }
 
-export type Saved =
+type Saved =
   | { outcome: 'saved'; /** Indices of workspaces with records to move. */ moves: number[] }
   | { outcome: 'busy'; /** Indices of workspaces that another writer holds or has moved. */ busy: number[] }
-  | { outcome: 'too-many'; profiles: TooMany[] }
+  | { outcome: 'too-many'; profiles: OverfullProfile[] }
 
 const QUERY = `select kind, w from save(($1::text)::uuid[], $2::boolean, ($3::text)::jsonb, ${TABLES.map(
   (_, at) => `($${at + 4}::text)::jsonb`,
@@ -207,9 +207,9 @@ const numberChanges = (changes: Changes): Map<number, number> => {
 const isTooMany = (error: unknown): error is { code: string; detail: string } =>
   typeof error === 'object' && error !== null && 'code' in error && error.code === TOO_MANY && 'detail' in error
 
-const readTooMany = (line: string): TooMany => {
+const readTooMany = (line: string): OverfullProfile => {
   const [kind, w, id] = line.split(' ')
-  return { kind: kind as TooMany['kind'], w: Number(w), id: id! }
+  return { kind: kind as OverfullProfile['kind'], w: Number(w), id: id! }
 }
 
 /** Moves the remaining records of absorbed contacts and accounts of a workspace, in steps. */

@@ -1,7 +1,7 @@
 import type { Sql } from './postgres.ts'
 
 /** A session of another program whose locks delay statements of the service. */
-export type Blocker = { pid: number; role: string; program: string; waiting: number; seconds: number }
+type Blocker = { pid: number; role: string; program: string; waiting: number; seconds: number }
 
 const LONG_SECONDS = 2
 

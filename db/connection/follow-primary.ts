@@ -23,7 +23,7 @@ export type Followed = {
 type Options = {
   /** Opens a pool of one connection to one server. */
   open: (url: string) => Sql
-  isReader: boolean
+  isReadOnly: boolean
   /** Called with the host and port of each further primary. */
   onPrimary: ((server: string) => void) | undefined
 }
@@ -120,7 +120,7 @@ const createElection = (servers: readonly Server[], { onPrimary }: Options) => {
   }
 }
 
-const serverAt = (url: string, { open, isReader }: Options): Server => {
+const serverAt = (url: string, { open, isReadOnly }: Options): Server => {
   const { hostname, port: givenPort } = new URL(url)
   const host = hostname.replaceAll(/[[\]]/g, '')
   const port = Number(givenPort || DEFAULT_PORT)
@@ -137,7 +137,7 @@ const serverAt = (url: string, { open, isReader }: Options): Server => {
     timeline: async () => {
       sql ??= open(url)
       // If a server hangs or was replaced, the connection to it may never answer.
-      return withinTime(timelineOf(sql, isReader), ANSWER_WITHIN_MS).catch(() => (void stop(), 0))
+      return withinTime(timelineOf(sql, isReadOnly), ANSWER_WITHIN_MS).catch(() => (void stop(), 0))
     },
     connect: () => {
       const socket = Object.assign(connect(port, host), { host })
@@ -155,10 +155,10 @@ const serverAt = (url: string, { open, isReader }: Options): Server => {
  * The timeline of a server that takes writes; 0 if it takes none. The sessions of a reader
  * are read-only on every server, so `transaction_read_only` says nothing about the server.
  */
-const timelineOf = async (sql: Sql, isReader: boolean): Promise<number> => {
+const timelineOf = async (sql: Sql, isReadOnly: boolean): Promise<number> => {
   const [{ wal }] = await sql<[{ wal: string | null }]>`
     select case
-      when not pg_is_in_recovery() and (${isReader} or not current_setting('transaction_read_only')::boolean)
+      when not pg_is_in_recovery() and (${isReadOnly} or not current_setting('transaction_read_only')::boolean)
       then pg_walfile_name(pg_current_wal_lsn())
     end as wal`
   return wal === null ? 0 : Number.parseInt(wal.slice(0, TIMELINE_DIGITS), 16)

@@ -7,7 +7,7 @@ import { connectPostgres, type Sql } from './postgres.ts'
 
 type DatabaseSettings = Settings<'DATABASE_URL' | 'DATABASE_SCHEMA' | 'DATABASE_POOLER' | 'DATABASE_CONNECTIONS'>
 
-type HowToOpen = { name: string; statementTimeoutMs: number; isReader?: boolean; log?: Logger }
+type HowToOpen = { name: string; statementTimeoutMs: number; isReadOnly?: boolean; log?: Logger }
 
 /**
  * Opens the pool of a process from its settings. Postgres cancels a statement that takes longer
@@ -15,12 +15,12 @@ type HowToOpen = { name: string; statementTimeoutMs: number; isReader?: boolean;
  */
 export const openDatabase = (
   settings: DatabaseSettings,
-  { name, statementTimeoutMs, isReader = false, log }: HowToOpen,
+  { name, statementTimeoutMs, isReadOnly = false, log }: HowToOpen,
 ): Sql =>
   connectPostgres(settings.DATABASE_URL, {
     connections: settings.DATABASE_CONNECTIONS,
     statementTimeoutMs,
-    isReader,
+    isReadOnly,
     pooler: settings.DATABASE_POOLER,
     onPrimary: (server) => log?.('warn', 'postgres_primary_changed', { server }),
     applicationName: `feedback-insights-${name}`,

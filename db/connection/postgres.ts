@@ -24,7 +24,7 @@ export type PostgresOptions = {
    * The sessions are read-only. Behind a pooler in mode `transaction`, the role has to make them
    * so.
    */
-  isReader?: boolean
+  isReadOnly?: boolean
   /** With several servers: called with host and port of a new primary. */
   onPrimary?: (server: string) => void
 }
@@ -54,7 +54,7 @@ export const connectPostgres = (text: string, options: PostgresOptions): Sql => 
   if (!address.isPrimaryAsked) return openPool(address.urls[0]!, options)
   const primary = followPrimary(address.urls, {
     open: (url) => openPool(url, { ...options, connections: 1 }),
-    isReader: options.isReader ?? false,
+    isReadOnly: options.isReadOnly ?? false,
     onPrimary: options.onPrimary,
   })
   const sql = openPool(address.urls[0]!, options, primary)
@@ -89,14 +89,14 @@ const openPool = (url: string, options: PostgresOptions, followed?: Followed): S
   )
 
 /** PgBouncer in mode `transaction` refuses a client with these. */
-const settingsOfSession = ({ statementTimeoutMs, schema, isReader = false }: PostgresOptions) => ({
+const settingsOfSession = ({ statementTimeoutMs, schema, isReadOnly = false }: PostgresOptions) => ({
   statement_timeout: statementTimeoutMs,
   lock_timeout: LOCK_TIMEOUT_MS,
   idle_in_transaction_session_timeout: statementTimeoutMs,
   // A plan that was made while a table was empty scans the whole table after it has grown, until
   // the next analyze.
   enable_seqscan: 'off',
-  ...(isReader && { default_transaction_read_only: true }),
+  ...(isReadOnly && { default_transaction_read_only: true }),
   // Parallel workers would take the processors from the intake, and a count of 40,000 feedback is
   // no faster with them.
   max_parallel_workers_per_gather: '0',

@@ -137,7 +137,7 @@ $$;
 -- $6 records. `scope` narrows it by an index; `condition` says which records match. Both are SQL of
 -- the caller over `r`, with $2 for their values. The time is compared with -infinity, since an index
 -- whose condition is a null test serves only a query with a comparison.
-create or replace function list_query(of_table text, scope text, condition text, is_behind boolean, is_oldest boolean)
+create or replace function list_query(of_table text, scope text, condition text, is_behind boolean, is_oldest_first boolean)
 returns text
   language sql immutable as $$
   select format(
@@ -149,15 +149,15 @@ returns text
      ) as s',
     of_table, condition, scope,
     case when is_behind then
-      format('and (r.created_at, r.id) %s ($3::timestamp at time zone ''utc'', $4)', case when is_oldest then '>' else '<' end)
+      format('and (r.created_at, r.id) %s ($3::timestamp at time zone ''utc'', $4)', case when is_oldest_first then '>' else '<' end)
     end,
-    case when is_oldest then 'asc' else 'desc' end)
+    case when is_oldest_first then 'asc' else 'desc' end)
 $$;
 
 -- The next `most` matching ids of a list. It looks at `most_looked` records. is_end: the last of
 -- these, which may not match; the list can go on behind it.
 create or replace function list_places(
-  ws uuid, of_table text, scope text, condition text, filters jsonb, after_at text, after_id uuid, is_oldest boolean,
+  ws uuid, of_table text, scope text, condition text, filters jsonb, after_at text, after_id uuid, is_oldest_first boolean,
   most integer, most_looked integer
 ) returns table (id uuid, at text, is_match boolean, is_end boolean)
   language plpgsql stable
@@ -169,7 +169,7 @@ begin
   return query execute format(
     'select l.id, (l.created_at at time zone ''utc'')::text, l.is_match, l.place = $6
      from (%s) as l where l.is_match or l.place = $6 limit $5',
-    list_query(of_table, scope, condition, after_id is not null, is_oldest))
+    list_query(of_table, scope, condition, after_id is not null, is_oldest_first))
   using ws, filters, after_at, after_id, most, most_looked;
 end $$;
 
@@ -179,7 +179,7 @@ end $$;
 -- walks through all feedback instead, with `account_condition`.
 create or replace function list_account_places(
   ws uuid, account_condition text, scope text, condition text, filters jsonb, after_at text, after_id uuid,
-  is_oldest boolean, most integer, most_looked integer
+  is_oldest_first boolean, most integer, most_looked integer
 ) returns table (id uuid, at text, is_match boolean, is_end boolean)
   language plpgsql stable
   set enable_seqscan = off
@@ -196,7 +196,7 @@ declare
 begin
   if cardinality(customers) > most_customers then
     return query select p.* from list_places(
-      ws, 'feedback', scope, account_condition || ' and ' || condition, filters, after_at, after_id, is_oldest, most,
+      ws, 'feedback', scope, account_condition || ' and ' || condition, filters, after_at, after_id, is_oldest_first, most,
       most_looked) as p;
     return;
   end if;
@@ -209,10 +209,10 @@ begin
      ) as l
      where (l.ends = 0 and l.is_match) or (l.ends = 1 and l.place = $6)
      order by l.created_at %3$s, l.id %3$s limit $5',
-    list_query('feedback', 'r.account_id = $7 and ' || scope, condition, after_id is not null, is_oldest),
+    list_query('feedback', 'r.account_id = $7 and ' || scope, condition, after_id is not null, is_oldest_first),
     list_query(
-      'feedback', 'r.contact_id = c.id and ' || scope, 'r.account_id is null and ' || condition, after_id is not null, is_oldest),
-    case when is_oldest then 'asc' else 'desc' end)
+      'feedback', 'r.contact_id = c.id and ' || scope, 'r.account_id is null and ' || condition, after_id is not null, is_oldest_first),
+    case when is_oldest_first then 'asc' else 'desc' end)
   using ws, filters, after_at, after_id, most, depth, account, customers;
 end $$;
 

@@ -1,8 +1,8 @@
 -- Tags of records, and the categories of a workspace: exactly the tags that its records carry.
 
--- The texts of records that this tagger has not tagged yet. `again`: also records that it has
+-- The texts of records that this tagger has not tagged yet. `is_retag`: also records that it has
 -- tagged, but not records that people tagged.
-create or replace function texts_to_read(ws uuid, feedback_ids uuid[], conversation_ids uuid[], tagger int, again boolean)
+create or replace function texts_to_read(ws uuid, feedback_ids uuid[], conversation_ids uuid[], tagger int, is_retag boolean)
 returns table (record text, id uuid, number bigint, text_version text, tags text[], text text)
   language sql stable
   set enable_seqscan = off
@@ -13,13 +13,13 @@ returns table (record text, id uuid, number bigint, text_version text, tags text
     select 'feedback', f.id, f.number, f.number::text as version, case when f.tags_generated then null else f.tags end,
       concat_ws(E'\n', f.title, f.description)
     from feedback as f
-    where f.workspace_id = ws and f.id = any (feedback_ids) and (f.tags_generated or (not again and f.tags <> '{}'))
+    where f.workspace_id = ws and f.id = any (feedback_ids) and (f.tags_generated or (not is_retag and f.tags <> '{}'))
     union all
     select 'conversation', c.id, c.number, t.version, null, t.content
     from conversation as c cross join lateral conversation_text(ws, c.id) as t
     where c.workspace_id = ws and c.id = any (conversation_ids)
   ) as w
-  where again or not exists (
+  where is_retag or not exists (
     select from tag_share as s
     where s.workspace_id = ws and s.record_id = w.id and s.text_version = w.version and s.tagger_version = tagger
     offset 0

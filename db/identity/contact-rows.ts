@@ -9,7 +9,7 @@ const ROWS_AT_ONCE = 20
 type Rows = ReturnType<Sql>
 
 /** A dead submission: its JSON text, and a JSON object with its id, its time and its reason. */
-export type DeadRow = { submission: string; about: string }
+type DeadRow = { submission: string; about: string }
 
 /** All dead submissions of a workspace. */
 export const deadOf = async function* (sql: Sql, workspaceId: string): AsyncGenerator<DeadRow> {

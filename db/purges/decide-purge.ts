@@ -25,11 +25,7 @@ type LoadedPurge = {
 }
 
 /** Returns undefined for a deleted workspace. */
-export const loadPurge = async (
-  sql: Sql,
-  realm: Realm,
-  { id, email }: PurgeRequest,
-): Promise<LoadedPurge | undefined> => {
+const loadPurge = async (sql: Sql, realm: Realm, { id, email }: PurgeRequest): Promise<LoadedPurge | undefined> => {
   const idKey = id == null ? null : contactIdKey(realm, id)
   const rows = await sql<{ position: number; epoch: number; contact: PurgeCandidate | null }[]>`
     select "position"::float8 as position, epoch, contact
@@ -48,7 +44,7 @@ export const loadPurge = async (
  * `decided`: it matched contacts, whose keys are removed, or records and dead submissions; all of
  * them are to be removed. `unmatched`: it matched nothing. `busy`: another worker has moved the position, or the workspace is deleted.
  */
-export type PurgeOutcome = 'decided' | 'unmatched' | 'busy'
+type PurgeOutcome = 'decided' | 'unmatched' | 'busy'
 
 /**
  * Decides a purge in its place in the log, and moves the position. All earlier submissions are

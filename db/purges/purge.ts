@@ -15,7 +15,7 @@ const RECORDS_PER_STEP = 250
  * A decided purge. `keys`: the keys to look for in dead submissions; `subjectIds`: the subjects of
  * its submissions.
  */
-export type PurgeUnderWay = { number: number; keys: string[]; subjectIds: string[] }
+type PurgeUnderWay = { number: number; keys: string[]; subjectIds: string[] }
 
 /** Undefined once the purge is finished. */
 export const findPurge = async (sql: Sql, { workspaceId, purgeId }: RemovalJob): Promise<PurgeUnderWay | undefined> => {
@@ -59,7 +59,7 @@ export const finishPurge = async (
 }
 
 /** The records that a stride names. */
-export type NamedRecords = { feedbackIds: readonly string[]; conversationIds: readonly string[] }
+type NamedRecords = { feedbackIds: readonly string[]; conversationIds: readonly string[] }
 
 /**
  * Removes the records of pending purges among these feedback and conversations. Call it before

@@ -54,7 +54,7 @@ export type GroupRequest = { workspaceId: string; by: Dimension; filters: Feedba
 export type ComparisonRequest = GroupRequest & { splitAt: string }
 
 /** `key`: null for feedback without a value. */
-export type Group = {
+type Group = {
   key: string | null
   name: string | null
   feedback: number
@@ -127,8 +127,8 @@ const groupsOf = ({ by, filters }: Pick<GroupRequest, 'by' | 'filters'>, figures
   from ${DIMENSIONS[by].from(`r.workspace_id = $1::uuid and ($2::jsonb is not null) and (${conditionOf(filters)})`)}
   group by 1`
 
-export type Change = { key: string | null; name: string | null; before: number; after: number }
-export type Comparison = { before: number; after: number; grows: Change[]; falls: Change[] }
+export type GroupChange = { key: string | null; name: string | null; before: number; after: number }
+export type Comparison = { before: number; after: number; grows: GroupChange[]; falls: GroupChange[] }
 
 /** Compares the feedback of groups before and after a time. `filters` bound both spans. */
 export const compareSpans = async (
@@ -137,7 +137,7 @@ export const compareSpans = async (
 ): Promise<Comparison> => {
   const { first, text, name } = DIMENSIONS[by]
   const isBefore = 'r.created_at < $4::timestamptz'
-  const rows = await sql.unsafe<(Change & { all_before: number; all_after: number })[]>(
+  const rows = await sql.unsafe<(GroupChange & { all_before: number; all_after: number })[]>(
     `with g as (
       ${groupsOf(
         { by, filters },

@@ -29,7 +29,7 @@ export type ListRequest = {
   kind: RecordKind
   filters: FeedbackFilters & MessageFilters
   after: Place | undefined
-  isOldest: boolean
+  isOldestFirst: boolean
   limit: number
 }
 
@@ -80,12 +80,12 @@ const MOST_LOOKED = 20_000
  * although the list goes on.
  */
 export const readList = async (sql: Sql, request: ListRequest, mostLooked = MOST_LOOKED): Promise<ListPage> => {
-  const { workspaceId, kind, filters, after, isOldest, limit } = request
+  const { workspaceId, kind, filters, after, isOldestFirst, limit } = request
   const [leading] = given(LEADING, filters)
   const isOfAccount = leading === LEADING.accountId
   const scope = conjunction([...(leading && !isOfAccount ? [leading] : []), ...given(RANGES, filters)])
   const condition = conjunction(given(CONDITIONS, filters).filter((each) => each !== leading))
-  const rest = sql`${scope}, ${condition}, ${sql.json(filters)}, ${after?.at ?? null}, ${after?.id ?? null}::uuid, ${isOldest},
+  const rest = sql`${scope}, ${condition}, ${sql.json(filters)}, ${after?.at ?? null}, ${after?.id ?? null}::uuid, ${isOldestFirst},
     ${limit + 1}, ${mostLooked}`
   const places = isOfAccount
     ? sql`list_account_places(${workspaceId}::uuid, ${LEADING.accountId}, ${rest})`

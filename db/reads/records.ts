@@ -46,7 +46,7 @@ const RECORDS_AT_ONCE = 500
 const LEAST_ID = '00000000-0000-0000-0000-000000000000'
 
 /** `records`: JSON texts. `after`: the last id of the page; undefined at the end. */
-export type RecordsPage = { records: string[]; after: string | undefined }
+type RecordsPage = { records: string[]; after: string | undefined }
 
 /**
  * The next records of a kind behind an id, in the order of ids. Ids never change, so each record

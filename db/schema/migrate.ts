@@ -13,7 +13,7 @@ const LONGEST_WAIT_MS = 600_000
 /** `name` lists the files of the migration. */
 export type Migration = { number: number; name: string; text: string }
 /** An applied migration in the database. `checksum` is of its text. */
-export type AppliedMigration = { number: number; name: string; checksum: string }
+type AppliedMigration = { number: number; name: string; checksum: string }
 
 /** A database that this version must not change. The message says what to do. */
 export class MigrationRefused extends Error {

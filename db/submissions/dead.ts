@@ -4,7 +4,7 @@ import type { Operation, Submission } from '../../contract/submission.ts'
 import type { Sql } from '../connection/postgres.ts'
 
 /** `expected`: the position of the workspace just before the submission. */
-export type DeadSubmission = { submission: Submission; attempts: number; reason: string; expected: number }
+type DeadSubmission = { submission: Submission; attempts: number; reason: string; expected: number }
 
 /**
  * Sets aside a submission that can never be applied, and moves the position. Its receipt gives the
@@ -118,7 +118,7 @@ export const markReplayed = async (
   return { outcome: marked.outcome, submission: marked.submission === null ? null : parse(marked.submission) }
 }
 
-export type BegunReplay = { workspaceId: string; id: string; submission: Submission }
+type BegunReplay = { workspaceId: string; id: string; submission: Submission }
 
 /** The oldest replays that began more than `afterMs` ago and are not applied, at most `limit`. */
 export const listBegunReplays = async (

@@ -28,7 +28,7 @@ export const findIdempotencyKeys = async (
 }
 
 /** An idempotency key and its submission. */
-export type KeyToFree = { key: string; submissionId: string; number: number }
+type KeyToFree = { key: string; submissionId: string; number: number }
 
 type Wanted = { workspaceId: string; subjectIds: readonly string[]; number: number; limit: number }
 

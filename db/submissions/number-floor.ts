@@ -9,7 +9,7 @@ import { readPosition } from './position.ts'
 const ASK_AGAIN_AFTER_MS = 5_000
 const ASK_TIMEOUT_MS = 500
 
-export type NumberFloor = {
+type NumberFloor = {
   /**
    * The position of a workspace, or 0 while Postgres is away. Acceptance numbers must be above it:
    * the worker would take a lower one for an applied submission.

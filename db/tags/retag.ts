@@ -17,10 +17,10 @@ export type Retag = {
 }
 
 /** The smallest id. */
-const FIRST_ID = '00000000-0000-0000-0000-000000000000'
+const LEAST_ID = '00000000-0000-0000-0000-000000000000'
 
 const TABLES = ['feedback', 'conversation'] as const
-export type RetagTable = (typeof TABLES)[number]
+type RetagTable = (typeof TABLES)[number]
 
 /** For a conversation, the time of its current row, since no other is known. */
 const conditions = (sql: Sql, table: RetagTable, { workspaceId, source, since, until, olderThanVersion }: Retag) => {
@@ -51,7 +51,7 @@ export type RetagPage = { table: RetagTable; workspaceId: string; ids: string[] 
  */
 export const retagPages = async function* (sql: Sql, wanted: Retag, most: number): AsyncGenerator<RetagPage> {
   for (const table of TABLES) {
-    let after = { workspaceId: FIRST_ID, id: FIRST_ID }
+    let after = { workspaceId: LEAST_ID, id: LEAST_ID }
     for (;;) {
       const rows = await sql<{ workspaceId: string; id: string }[]>`
         select workspace_id as "workspaceId", id from ${sql(table)}

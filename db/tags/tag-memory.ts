@@ -3,7 +3,7 @@ import type { Sql } from '../connection/postgres.ts'
 import { storedHashes } from './tag-hashes.ts'
 
 /** The number of a workspace's texts with a term, by kind: the `TermCounts` of the tagger. */
-export type KnownTerm = {
+type KnownTerm = {
   hash: number
   texts: number
   determined: number
@@ -16,7 +16,7 @@ export type KnownTerm = {
 /**
  * A tag in use: the hash of its key, and how often people and the tagger gave it with this title.
  */
-export type KnownTag = { hash: number; title: string; people: number; generated: number }
+type KnownTag = { hash: number; title: string; people: number; generated: number }
 
 export type Recalled = {
   texts: number

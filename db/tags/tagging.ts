@@ -8,7 +8,7 @@ export type WantedRecords = Pick<TaggingJob, 'feedbackIds' | 'conversationIds'> 
   workspaceId: string
   taggerVersion: number
   /** Also replace tags that this version of the tagger generated. Tags that people gave stay. */
-  again: boolean
+  isRetag: boolean
 }
 
 /**
@@ -31,11 +31,11 @@ export type StoredText = {
  */
 export const readTexts = async (
   sql: Sql,
-  { workspaceId, feedbackIds, conversationIds, taggerVersion, again }: WantedRecords,
+  { workspaceId, feedbackIds, conversationIds, taggerVersion, isRetag }: WantedRecords,
 ): Promise<StoredText[]> => {
   const rows = await sql<(Omit<StoredText, 'number'> & { number: string })[]>`
     select record, id, number, text_version as "textVersion", tags, text
-    from texts_to_read(${workspaceId}, ${feedbackIds}::uuid[], ${conversationIds}::uuid[], ${taggerVersion}, ${again})
+    from texts_to_read(${workspaceId}, ${feedbackIds}::uuid[], ${conversationIds}::uuid[], ${taggerVersion}, ${isRetag})
     order by number, id`
   return rows.map((row) => ({ ...row, number: Number(row.number) }))
 }
@@ -49,7 +49,7 @@ export type Share = {
   tags: readonly { hash: number; title: string }[]
 }
 
-export type Tagged = Omit<StoredText, 'text' | 'tags'> & { tags: readonly string[]; share: Share }
+type Tagged = Omit<StoredText, 'text' | 'tags'> & { tags: readonly string[]; share: Share }
 
 /**
  * The terms that a workspace keeps, counted by text, from its latest texts; and as many again from

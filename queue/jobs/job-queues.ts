@@ -11,7 +11,7 @@ const ATTEMPTS = 8
 const FIRST_RETRY_MS = 500
 
 /** The options of every job. */
-export const JOB_OPTIONS = {
+const JOB_OPTIONS = {
   attempts: ATTEMPTS,
   backoff: { type: 'exponential', delay: FIRST_RETRY_MS, jitter: 0.5 },
 } as const
@@ -124,7 +124,7 @@ const WAKES_AT_ONCE = 10_000
 type WakeRequest = { workspaceId: string } & WakeSize
 
 /** Wakes within some milliseconds share jobs. The first one goes at once. */
-export const createWake = ({ queues }: { queues: JobQueues }): Wake => {
+export const createWake = (queues: JobQueues): Wake => {
   const share = coalesce<WakeRequest, void>(
     async (requests) => {
       await Promise.all([

@@ -77,7 +77,7 @@ type Item = [
   originalNumber?: number | null,
 ]
 
-export type EntryHead = { first: number; letters: string; idBase: string; position: number }
+type EntryHead = { first: number; letters: string; idBase: string; position: number }
 
 /** @param value an entry, or at least its first line. */
 export const readHead = (value: string): EntryHead => {

@@ -149,7 +149,7 @@ const WORKSPACES_AT_ONCE = 100
 type Answer = 0 | 1 | 2 | [after: string, bound: string, quarantineDeaths: number | string, ...entries: string[]]
 
 /** Takes the next submissions of logs, as lua/take.lua describes. */
-export const createTake = (
+const createTake = (
   redis: RedisClient,
   prefix: string,
 ): ((requests: readonly TakeRequest[], settings: TakeSettings) => Promise<Taken[]>) => {

@@ -12,7 +12,7 @@ const readLua = (path: string): string => readFileSync(new URL(`../lua/${path}.l
 type Argument = string | number
 type Defined = (numberOfKeys: number, ...rest: Argument[]) => Promise<unknown>
 
-export type WorkspaceScript<Answer> = (
+type WorkspaceScript<Answer> = (
   settings: readonly Argument[],
   workspaces: readonly { workspaceId: string; values: readonly Argument[] }[],
 ) => Promise<Answer[]>

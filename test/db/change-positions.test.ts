@@ -88,7 +88,7 @@ describe('positions of the change feed', () => {
         ({ id }) => id,
       )
     const [feedbackIds, conversationIds] = [await idsOf('feedback'), await idsOf('conversation')]
-    const wanted = { workspaceId, feedbackIds, conversationIds, taggerVersion: TAGGER_VERSION, again: turn % 3 === 0 }
+    const wanted = { workspaceId, feedbackIds, conversationIds, taggerVersion: TAGGER_VERSION, isRetag: turn % 3 === 0 }
     const tagged = (await readTexts(sql, wanted)).map(({ tags, text: _, ...record }, at) => ({
       ...record,
       tags: tags ?? TAGS.slice((at + turn) % 3, (at + 2 * turn) % 4),

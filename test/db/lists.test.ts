@@ -52,15 +52,15 @@ describe('a list with few records in each look', () => {
     )
     const bounds = fc.record({ limit: fc.integer({ min: 1, max: 40 }), mostLooked: fc.integer({ min: 1, max: 400 }) })
     await fc.assert(
-      fc.asyncProperty(filters, bounds, fc.boolean(), async (given, { limit, mostLooked }, isOldest) => {
+      fc.asyncProperty(filters, bounds, fc.boolean(), async (given, { limit, mostLooked }, isOldestFirst) => {
         const { accountId = null, tag = [] } = given
         const rows = await sql<{ id: string }[]>`
           select f.id from feedback as f left join contact as c on c.id = f.contact_id
           where f.workspace_id = ${workspaceId} and f.tags @> ${tag} and (${accountId}::uuid is null or coalesce(f.account_id, c.account_id) = ${accountId}::uuid)
           order by f.created_at desc, f.id desc`
         const expected = rows.map(({ id }) => id)
-        const found = await walk({ workspaceId, kind: 'feedback', filters: given, isOldest, limit }, mostLooked)
-        assert.deepEqual(found, isOldest ? expected.toReversed() : expected)
+        const found = await walk({ workspaceId, kind: 'feedback', filters: given, isOldestFirst, limit }, mostLooked)
+        assert.deepEqual(found, isOldestFirst ? expected.toReversed() : expected)
       }),
       seeded({ numRuns: 30 }),
     )

@@ -102,7 +102,7 @@ const WORKS: Readonly<Record<string, (sql: Sql, round: string) => Promise<number
     return 2 * BATCH
   },
   'pages of lists, of lists of one customer or account, and of changes': async (sql) => {
-    const page = { workspaceId, after: undefined, isOldest: false, limit: BATCH }
+    const page = { workspaceId, after: undefined, isOldestFirst: false, limit: BATCH }
     const [row] = await sql<{ id: string; account: string; place: string }[]>`
       select f.contact_id as id, f.account_id as account, p.change_position as place from feedback as f, workspace_progress as p
       where f.workspace_id = ${workspaceId} and p.workspace_id = f.workspace_id and f.contact_id is not null
@@ -145,7 +145,7 @@ const WORKS: Readonly<Record<string, (sql: Sql, round: string) => Promise<number
       feedbackIds: [`by-id-${round}-0`, `by-id-${round}-2`, `ticket-${round}-3`].map(feedbackId),
       conversationIds: [ownId(realm, 'conversation', 'chat', `chat-${round}-0`)],
     }
-    assert.equal((await readTexts(sql, { ...job, taggerVersion: 1, again: false })).length, 4)
+    assert.equal((await readTexts(sql, { ...job, taggerVersion: 1, isRetag: false })).length, 4)
     assert.equal(await tag({ sql, hashKey }, job), 4)
     return 30
   },

@@ -18,7 +18,7 @@ describe(`the queries of docs/queries.md, with ${FEEDBACK} feedback stored`, { t
       await fillTables(sql, FEEDBACK)
       await sql`analyze`
     })
-    reader = connectToSchema(schema.name, { isReader: true })
+    reader = connectToSchema(schema.name, { isReadOnly: true })
   })
   after(async () => {
     await reader?.end({ timeout: 5 })

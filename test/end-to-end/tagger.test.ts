@@ -57,7 +57,10 @@ describe('the tagger', () => {
     const [row] = await service.sql<{ tags: string[] }[]>`select tags from feedback where id = ${id}`
     return row?.tags ?? []
   }
-  const run = async (job: Pick<TaggingJob, 'feedbackIds' | 'conversationIds' | 'again'>, times = 1): Promise<void> => {
+  const run = async (
+    job: Pick<TaggingJob, 'feedbackIds' | 'conversationIds' | 'isRetag'>,
+    times = 1,
+  ): Promise<void> => {
     const jobs = Array.from({ length: times }, (): TaggingJob => ({ workspaceId: service.workspaceId, ...job }))
     for (const id of await enqueueTagging(service.queues, jobs)) {
       const outcome = await until('a tagging job ends', () => taggingOutcome(service.queues, id))
@@ -67,7 +70,7 @@ describe('the tagger', () => {
 
   /** Reads texts as a job does that tags them again. */
   const readAgain = (ids: { feedbackIds?: string[]; conversationIds?: string[] }) => {
-    const all = { feedbackIds: [], conversationIds: [], taggerVersion: 0, again: true }
+    const all = { feedbackIds: [], conversationIds: [], taggerVersion: 0, isRetag: true }
     return readTexts(service.all, { workspaceId: service.workspaceId, ...all, ...ids })
   }
   /** Stores a tag of an older tagger. Returns the number of texts that it was stored for. */
@@ -127,7 +130,7 @@ describe('the tagger', () => {
     const job = { feedbackIds: ids, conversationIds: [conversation!.id] }
     await run(job, 6)
     assert.deepEqual(await dump(), known)
-    await run({ ...job, again: true }, 6)
+    await run({ ...job, isRetag: true }, 6)
     const [memory] = await service.sql`select texts::int, judged::int from tag_memory`
     assert.deepEqual({ ...memory }, { texts: 4, judged: 1 })
   })

@@ -34,7 +34,7 @@ describe('a standby of Postgres', () => {
   })
 
   const readerAt = (url: string): Sql => {
-    const options = { connections: 1, statementTimeoutMs: 20_000, applicationName: 'test', isReader: true }
+    const options = { connections: 1, statementTimeoutMs: 20_000, applicationName: 'test', isReadOnly: true }
     const sql = connectPostgres(url, { ...options, schema: service.redisPrefix })
     readers.push(sql)
     return sql

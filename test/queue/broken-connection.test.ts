@@ -40,7 +40,7 @@ describe('admissions in flight when their connection breaks', () => {
     apiRedis.on('error', () => {})
     await once(apiRedis, 'ready')
     apiQueues = openQueues(apiRedis, prefix, () => {})
-    wake = createWake({ queues: apiQueues })
+    wake = createWake(apiQueues)
     log = createLog(redis, prefix)
     admit = createAdmit({ redis: apiRedis, prefix, wake, findStoredKey: async () => null })
   })

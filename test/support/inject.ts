@@ -17,7 +17,7 @@ type Injection = { operation?: Operation; body: object; agoMs?: number }
  * With `agoMs` its number says that it has waited this long; the log must then have no newer entry.
  */
 export const inject = async (place: Place, queues: JobQueues, injection: Injection): Promise<Injected> => {
-  const wake = createWake({ queues })
+  const wake = createWake(queues)
   const injected = injection.agoMs === undefined ? await admit(place, injection) : await append(place, injection)
   await wake.wake(place.workspaceId, { submissions: 1, isDeep: false })
   await wake.ended()

@@ -66,7 +66,7 @@ export const openQueueRoom = (): QueueRoom => {
     redis,
     queues,
     log,
-    wake: createWake({ queues }),
+    wake: createWake(queues),
     admit: admitAbove(async () => 0),
     admitAbove,
     noteAllApplied: async (workspaceId) => {

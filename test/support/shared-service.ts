@@ -93,6 +93,6 @@ const openWorkspace = async (
     statementTimeoutMs: 30_000,
     applicationName: 'feedback-insights-test',
     schema: `${schema}, ${main}`,
-    isReader: true,
+    isReadOnly: true,
   })
 }

@@ -20,7 +20,7 @@ const BUDGET_MS = 250
 const LEASE_MS = 5_000
 const RENEW_EVERY_MS = 1_250
 
-export type ApplyDependencies = StrideDependencies & {
+type ApplyDependencies = StrideDependencies & {
   redis: RedisClient
   prefix: string
   wake: Wake
@@ -184,7 +184,7 @@ const putBack = async (job: Job, requests: readonly TakeRequest[]): Promise<stri
 }
 
 /** The workspaces of one job. */
-export type Hand = {
+type Hand = {
   ids: () => string[]
   /** Removes the mark. Call it before reading the workspace's log. */
   unmark: (workspaceId: string) => void
@@ -197,7 +197,7 @@ export type Hand = {
   drop: (...workspaceIds: readonly string[]) => void
 }
 
-export type InHand = {
+type InHand = {
   /** Takes the workspaces that no job of this process has, and marks the others. */
   begin: (workspaceIds: readonly string[]) => Hand
   ids: () => string[]

@@ -14,7 +14,7 @@ import type { Ending } from '../trace-jobs.ts'
 import type { OnSettled } from './follow-up.ts'
 
 /** The most attempts at a single submission whose fault may pass. */
-export const MOST_ATTEMPTS = 8
+const MOST_ATTEMPTS = 8
 const FIRST_PAUSE_MS = 250
 
 /** By workspace, the attempts of this process at its next submission, if that one fails. */

@@ -8,7 +8,7 @@ const CHECK_EVERY_MS = 5_000
  */
 const SHORT_OF_MEMORY_SHARE = 0.7
 
-export type RedoTime = { ms: () => number; stop: () => void }
+type RedoTime = { ms: () => number; stop: () => void }
 
 /** How long applied entries stay in the logs: not at all while Redis is short of memory. */
 export const watchRedoTime = (redis: RedisClient, redoMs: number): RedoTime => {

@@ -12,7 +12,7 @@ import { StrideKeys } from './stride-keys.ts'
 
 /** Submissions of one workspace, ascending, read behind `after`. */
 export type Stride = { workspaceId: string; after: number; submissions: readonly Submission[] }
-export type AppliedSubmission = { submission: Submission; state: 'applied' | 'superseded' }
+type AppliedSubmission = { submission: Submission; state: 'applied' | 'superseded' }
 export type StrideResult =
   | { outcome: 'deleted' }
   /** Postgres has lost its last commits: the log has to be read again from this position. */

@@ -106,7 +106,7 @@ type NameMeaning = { kind: 'claimed' | 'anonymous'; account: Profile } | { kind:
 type Claim = { account: Profile; isLate: boolean; number: number }
 
 /** Domains and names of accounts, in canonical form. */
-export class AccountNames {
+class AccountNames {
   readonly realm: Realm
   readonly profiles: Profiles
   readonly #domains = new Map<string, DomainMeaning>()

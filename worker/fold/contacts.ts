@@ -144,7 +144,7 @@ type Claim = {
 const HOLDS_ONLY = 0
 
 /** Emails in canonical form. */
-export class Emails {
+class Emails {
   readonly realm: Realm
   readonly epochs: Epochs
   readonly profiles: Profiles

@@ -141,10 +141,10 @@ export class Fold {
 /** The contact or conversation of a submission. Its purge frees the idempotency key. */
 export type Subject = Link | string | null
 
-export type FoldedSubmission = { submission: Submission; state: 'applied' | 'superseded'; subject: Subject }
+type FoldedSubmission = { submission: Submission; state: 'applied' | 'superseded'; subject: Subject }
 
 /** A replay has a receipt already, and keeps its first number. */
-export const writeReceipt = (changes: Changes, w: number, { submission, state, subject }: FoldedSubmission): void => {
+const writeReceipt = (changes: Changes, w: number, { submission, state, subject }: FoldedSubmission): void => {
   const { submissionId: id, operation, number, originalNumber, idempotency } = submission
   changes.receipt.push({
     w,

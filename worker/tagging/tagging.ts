@@ -20,7 +20,7 @@ export const tag = async ({ sql, hashKey }: { sql: Sql; hashKey: HashKey }, job:
   const { workspaceId } = job
   let kept = 0
   for (const ids of inParts(job)) {
-    const wanted = { workspaceId, ...ids, taggerVersion: TAGGER_VERSION, again: job.again === true }
+    const wanted = { workspaceId, ...ids, taggerVersion: TAGGER_VERSION, isRetag: job.isRetag === true }
     kept += await tagTogether(sql, { hashKey, workspaceId }, await readTexts(sql, wanted))
   }
   return kept

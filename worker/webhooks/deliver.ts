@@ -9,7 +9,7 @@ import { describeFault } from '../../runtime/fault.ts'
 import { retryAfterMs } from '../../runtime/retry-after.ts'
 import { post } from './post.ts'
 
-export type DeliveryDependencies = {
+type DeliveryDependencies = {
   sql: Sql
   hashKey: HashKey
   /** Hosts that may have addresses outside the public internet. */

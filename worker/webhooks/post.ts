@@ -12,7 +12,7 @@ export type Sent = {
 }
 
 /** `retryAfter`: the header, if there is one. */
-export type PostAnswer = { status: number; retryAfter: string | undefined }
+type PostAnswer = { status: number; retryAfter: string | undefined }
 
 /**
  * Posts a text to an address of the public internet, or to a host that is allowed by name, and

@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url'
 import { sendPageFile } from '../../page-files.ts'
 import { refusalResponse } from '../../refusal.ts'
 import type { Handler } from '../../serve.ts'
-import type { Finding, Judged } from '../../../health/finding.ts'
+import type { Finding, Evidence } from '../../../health/finding.ts'
 import { judge } from '../../../health/findings.ts'
 import { SAMPLE_EVERY_SECONDS } from './history.ts'
 import type { Point } from '../../../health/point.ts'
@@ -32,13 +32,13 @@ const FILES: Readonly<Record<string, string>> = {
  * permission.
  */
 export const createOverview =
-  (basePath: string, judged: () => Judged): Handler =>
+  (basePath: string, readEvidence: () => Evidence): Handler =>
   async (request) => {
     const { pathname, searchParams } = new URL(request.url)
     const path = pathname.slice(basePath.length)
     if (path === '/overview.json') {
       const since = Number(searchParams.get('since') ?? 0)
-      return Response.json(overviewOf(judged(), since))
+      return Response.json(overviewOf(readEvidence(), since))
     }
     // The links of the page are relative to its address without a trailing slash.
     if (path === '/') return new Response(null, { status: 302, headers: { Location: `..${basePath}` } })
@@ -50,16 +50,16 @@ export const createOverview =
 /** A rate needs two points. */
 const POINTS_TO_JUDGE = 2
 
-const overviewOf = (state: Judged, since: number): Overview => {
-  const found = judge(state)
-  const latest = state.points.at(-1)
-  const isKnown = state.points.length >= POINTS_TO_JUDGE
+const overviewOf = (evidence: Evidence, since: number): Overview => {
+  const found = judge(evidence)
+  const latest = evidence.points.at(-1)
+  const isKnown = evidence.points.length >= POINTS_TO_JUDGE
   return {
     verdict: found[0]?.level ?? (isKnown ? 'well' : 'unknown'),
     findings: found,
     everySeconds: SAMPLE_EVERY_SECONDS,
     // A `since` that is no number gives all points: every comparison with NaN is false.
-    points: state.points
+    points: evidence.points
       .filter(({ at }) => !(at <= since))
       .map(
         ({

@@ -97,7 +97,7 @@ describe('migrations', () => {
       statementTimeoutMs: 60_000,
       applicationName: 'test',
       schema: name,
-      isReader: true,
+      isReadOnly: true,
     }
     const reader: Sql = connectPostgres(url.href, options)
     try {

@@ -32,7 +32,7 @@ describe('the tag memory of a workspace', () => {
   /** Tags all untagged records with the same tags. */
   const tagAll = async ({ realm }: PurgeRig, given: string[], maxTerms: number): Promise<void> => {
     const { workspaceId } = realm
-    const wanted = { workspaceId, taggerVersion: 1, again: false }
+    const wanted = { workspaceId, taggerVersion: 1, isRetag: false }
     const [feedbackIds, conversationIds] = [await ids('feedback', workspaceId), await ids('conversation', workspaceId)]
     const texts = await readTexts(schema.sql, { ...wanted, feedbackIds, conversationIds })
     const tagged = texts.map(({ record, id, number, textVersion, tags: byPeople }) => {

@@ -89,7 +89,7 @@ describe('deleting a workspace', () => {
     }
     await aside(dying)
     const feedbackIds = (await sql<{ id: string }[]>`select id from feedback`).map(({ id }) => id)
-    const wanted = { workspaceId, feedbackIds, conversationIds: [], taggerVersion: 1, again: false }
+    const wanted = { workspaceId, feedbackIds, conversationIds: [], taggerVersion: 1, isRetag: false }
     const texts = await readTexts(sql, wanted)
     assert.equal(texts.length, 1)
     const purge = { workspaceId, ...(await rig.decide({ email: 'ada@x.example' })) }

@@ -26,7 +26,7 @@ describe('waking workers', () => {
   beforeEach(() => {
     prefix = `${room.prefix}_${randomUUID()}`
     queues = openQueues(room.redis, prefix, () => {})
-    wake = createWake({ queues })
+    wake = createWake(queues)
   })
   afterEach(async () => {
     await Promise.all(Object.values(queues).map((queue) => queue.obliterate({ force: true })))
@@ -89,7 +89,7 @@ describe('waking workers', () => {
 
   it('never rejects, and resolves when it has ended', async () => {
     const broken = { add: () => Promise.reject(new Error('away')), addBulk: () => Promise.reject(new Error('away')) }
-    const failing = createWake({ queues: { wake: broken, backlog: broken } as unknown as JobQueues })
+    const failing = createWake({ wake: broken, backlog: broken } as unknown as JobQueues)
     void failing.wake(randomUUID(), DEEP)
     await failing.wake(randomUUID(), SHARED)
     await failing.ended()
