@@ -4,11 +4,11 @@ import type { Operation } from '../contract/submission.ts'
 import { type LoopDelayWatch, registerLoopDelay } from '../runtime/event-loop-delay.ts'
 import { createProcessMetrics, type ProcessMetrics } from '../runtime/metrics.ts'
 import { type ProcessFigures, STORAGE_BOUNDS_SECONDS } from '../queue/jobs/process-reports.ts'
+import { MICROSECONDS_PER_MS } from '../queue/keys.ts'
 import type { OnSettled } from './apply/follow-up.ts'
 import { createApplyTimes, type OnApplyTime } from './apply-times.ts'
 
 const ATTEMPT_BOUNDS = [1, 2, 3, 5, 8] as const
-const MICROSECONDS_IN_MS = 1_000
 
 type WorkerMetrics = {
   settled: OnSettled
@@ -39,7 +39,7 @@ export const createWorkerMetrics = ({ now, ...sources }: Sources): WorkerMetrics
   let deepInHand = 0
   const countSettled = (operation: Operation, number: number, how: Settled) => {
     // The number is a time of Redis's clock, which can be a little ahead of this machine's clock.
-    const seconds = Math.max(0, now() - number / MICROSECONDS_IN_MS) / 1_000
+    const seconds = Math.max(0, now() - number / MICROSECONDS_PER_MS) / 1_000
     counters.settled.inc({ operation, outcome: how.state })
     counters.attempts.observe({ operation }, how.attempts)
     counters.stored.observe({ operation }, seconds)

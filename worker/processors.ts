@@ -79,7 +79,7 @@ const runRemoval = async (dependencies: Dependencies, job: DeliveredJob): Promis
   return 'done'
 }
 
-/** Tags the records of a job. Returns how many it tagged. */
+/** Tags the records of a job, or learns from them. Returns how many. */
 const generateTags = async (dependencies: Dependencies, job: DeliveredJob): Promise<number> => {
   const data = dataOf(job, taggingJob)
   const ids = { jobId: job.id, workspaceId: data.workspaceId }

@@ -34,7 +34,10 @@ export const beginStride = (
       ]),
   )
 
-/** The final state of a submission. `fault`: why it is dead. */
+/**
+ * The state of a submission after its stride: final, or `queued` for a decided purge. `fault`: why
+ * it is dead.
+ */
 export type Ending = { state: SubmissionState; fault?: string }
 
 /** Ends the spans of the submissions with known endings. A later attempt applies the others. */

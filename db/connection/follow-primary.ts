@@ -152,7 +152,7 @@ const serverAt = (url: string, { open, isReadOnly }: Options): Server => {
 }
 
 /**
- * The timeline of a server that takes writes; 0 if it takes none. The sessions of a reader
+ * The timeline of a server that takes writes; 0 if it takes none. The sessions of a read-only pool
  * are read-only on every server, so `transaction_read_only` says nothing about the server.
  */
 const timelineOf = async (sql: Sql, isReadOnly: boolean): Promise<number> => {

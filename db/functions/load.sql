@@ -1,7 +1,6 @@
 -- Loads the stored data of the keys that strides name, in one call for several workspaces. Keys
 -- come as parallel arrays: the index of the workspace in ws, the key, and its level
--- (db/apply/load.ts).
--- The kinds share columns: building JSON for a key costs more than its look-up.
+-- (db/apply/load.ts). The kinds share columns: building JSON for a key costs more than its look-up.
 --
 -- Every look-up is `cross join lateral (... limit 1)` or `offset 0`, with the planner settings
 -- below. Otherwise a generic plan that was made while the tables were empty would read a whole

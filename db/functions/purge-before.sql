@@ -58,8 +58,8 @@ begin
   end loop;
 end $$;
 
--- Does the same in the conversations of messages that wait for these keys, before the messages get
--- their contact.
+-- Removes the data of pending purges in the conversations of messages that wait for these keys,
+-- before the messages get their contact.
 create or replace function remove_before_linking(ws uuid, key_ids uuid[]) returns void
   language plpgsql
   set enable_seqscan = off

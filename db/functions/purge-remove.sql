@@ -133,6 +133,7 @@ declare
   places int;
   before bigint;
 begin
+  -- With the purge as their subject, the idempotency keys of these submissions become free.
   update submission set subject_id = p.id
   where workspace_id = ws and subject_id = any (conversations) and acceptance_number < p.number;
   if cardinality(others) > 0 then return remove_messages(ws, p, others); end if;

@@ -106,6 +106,7 @@ begin
   update workspace_progress
   set applied = applied + (not is_matched)::int, purges = purges + is_matched::int
   where workspace_id = ws;
+  -- The receipt is new: a worker skips a purge with a receipt, and a dead purge is never replayed.
   insert into submission (
     workspace_id, id, acceptance_number, operation, state, attempts, finished_at, counts, identifiers, idempotency_key, body_hash)
   values (
@@ -113,12 +114,7 @@ begin
     case when is_matched then 'queued' else 'applied' end, 1, case when not is_matched then now() end,
     case when not is_matched then purge_counts(0, 0, 0, 0, 0) end,
     purge -> 'identifiers', purge ->> 'idempotencyKey', purge ->> 'bodyHash'
-  )
-  on conflict (workspace_id, id) do update set
-    state = excluded.state, finished_at = excluded.finished_at, counts = excluded.counts, identifiers = excluded.identifiers,
-    error = null;
-  -- This is the replay of a dead purge.
-  delete from dead_submission where workspace_id = ws and id = (purge ->> 'id')::uuid;
+  );
 end $$;
 
 -- The rows that a purge removed, by table, in the form of its receipt.

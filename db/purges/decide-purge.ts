@@ -41,8 +41,9 @@ const loadPurge = async (sql: Sql, realm: Realm, { id, email }: PurgeRequest): P
 }
 
 /**
- * `decided`: it matched contacts, whose keys are removed, or records and dead submissions; all of
- * them are to be removed. `unmatched`: it matched nothing. `busy`: another worker has moved the position, or the workspace is deleted.
+ * `decided`: it matched contacts, waiting records or dead submissions. The keys of the contacts are
+ * removed, and all records are to be removed. `unmatched`: it matched nothing. `busy`: another
+ * worker has moved the position, or the workspace is deleted.
  */
 type PurgeOutcome = 'decided' | 'unmatched' | 'busy'
 
@@ -113,7 +114,10 @@ export const findContacts = async (sql: Sql, realm: Realm, wanted: PurgeRequest)
   }
 }
 
-/** Whether a purge would match stored data: a contact, a record that waits for it, or a dead submission. */
+/**
+ * Whether a purge would match stored data: a contact, a record that waits for its external id, or a
+ * dead submission.
+ */
 export const canPurgeMatch = async (sql: Sql, realm: Realm, wanted: PurgeRequest): Promise<boolean> => {
   const { contactIds, waitingKey, keys } = await findContacts(sql, realm, wanted)
   if (contactIds.length > 0 || waitingKey !== null) return true

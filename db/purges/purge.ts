@@ -6,8 +6,8 @@ import type { Realm } from '../../contract/identity/keys.ts'
 import type { Submission, SubmissionOf } from '../../contract/submission.ts'
 
 /**
- * The most records of one step. A step holds the workspace's lock. Most of its time goes into the
- * tag memory, which gives back the shares of the records.
+ * The most records of one step. A step holds the workspace's lock, and takes most of its time to
+ * subtract the shares of the records from the tag memory.
  */
 const RECORDS_PER_STEP = 250
 

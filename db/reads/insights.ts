@@ -3,8 +3,8 @@ import { conditionOf, type FeedbackFilters } from './lists.ts'
 
 const FEEDBACK = (where: string): string => `feedback as r where ${where}`
 /**
- * A row for each tag, or one without a tag. A join with `unnest` takes a third longer. Postgres does
- * not move a condition below `unnest`.
+ * A row for each tag of a feedback, or one without a tag. A join with `unnest` would take a third
+ * longer. The condition stands inside, since Postgres does not move it below `unnest`.
  */
 const FEEDBACK_BY_TAG = (where: string): string => `(
   select r.*, unnest(x.tags_or_null) as tag, generate_subscripts(x.tags_or_null, 1) as place
@@ -15,10 +15,9 @@ const FEEDBACK_AND_CUSTOMER = (where: string): string => `feedback as r left joi
   on c.workspace_id = r.workspace_id and c.id = r.contact_id and r.account_id is null where ${where}`
 
 /**
- * The dimensions for counting feedback. `key`: the value that groups, in the rows of `from`, which
- * the condition `where` narrows. Only
- * tags give a feedback several rows, and `first` marks one of them. `text` and `name`: the key of a
- * group `g` as text, and its name.
+ * The dimensions for counting feedback. `from`: the rows to count, for a condition. `key`: their
+ * value, which names their group. Only tags give a feedback several rows, and `first` marks one of
+ * them. `text` and `name`: the key of a group `g` as text, and its name.
  */
 const DIMENSIONS = {
   tag: { from: FEEDBACK_BY_TAG, key: 'r.tag', first: 'r.place = 1', text: 'g.key', name: 'null::text' },

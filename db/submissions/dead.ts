@@ -8,13 +8,14 @@ type DeadSubmission = { submission: Submission; attempts: number; reason: string
 
 /**
  * Sets aside a submission that can never be applied, and moves the position. Its receipt gives the
- * reason, and it is kept for a replay. Does nothing if the position has changed.
+ * reason, and it is kept for a replay. If the position has changed, this does nothing and returns
+ * false.
  */
 export const setAside = async (
   sql: Sql,
   hashKey: HashKey,
   { submission, attempts, reason, expected }: DeadSubmission,
-): Promise<void> => {
+): Promise<boolean> => {
   const { workspaceId, submissionId, number, originalNumber, operation, idempotency } = submission
   const dead = {
     id: submissionId,
@@ -27,8 +28,9 @@ export const setAside = async (
     idempotencyKey: idempotency?.key ?? null,
     bodyHash: idempotency?.body ?? null,
   }
-  await sql`
-    select set_aside(${workspaceId}::uuid, ${expected}::bigint, ${sql.json(dead)}, ${JSON.stringify(submission)})`
+  const [row] = await sql<[{ moved: boolean }]>`
+    select set_aside(${workspaceId}::uuid, ${expected}::bigint, ${sql.json(dead)}, ${JSON.stringify(submission)}) as moved`
+  return row.moved
 }
 
 /**
@@ -43,7 +45,7 @@ export type DeadFilter = {
   since?: Date | undefined
 }
 
-/** A dead submission without its content. If `replayedAt` is set, it is queued again since then. */
+/** A dead submission without its content. `replayedAt`: since when it is queued again, if it is. */
 export type DeadEntry = {
   id: string
   workspaceId: string

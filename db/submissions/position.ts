@@ -1,21 +1,17 @@
 import type { SettledTotals } from '../../contract/ledger.ts'
 import type { Sql } from '../connection/postgres.ts'
 
-/**
- * The acceptance number up to which a workspace has been applied; undefined for a deleted
- * workspace.
- */
+/** The position of a workspace; undefined for a deleted workspace. */
 export const readPosition = async (sql: Sql, workspaceId: string): Promise<number | undefined> => {
   const [row] = await sql<{ position: string }[]>`
     select applied_number as position from workspace_progress where workspace_id = ${workspaceId}`
   return row && Number(row.position)
 }
 
-/** The positions of all workspaces that are not being deleted. */
+/** The positions of all workspaces. A workspace that is being deleted has none. */
 export const readPositions = async (sql: Sql): Promise<Map<string, number>> => {
   const rows = await sql<{ id: string; position: string }[]>`
-    select workspace_id as id, applied_number as position from workspace_progress
-    where workspace_id not in (select id from deleted_workspace) order by workspace_id`
+    select workspace_id as id, applied_number as position from workspace_progress`
   return new Map(rows.map(({ id, position }) => [id, Number(position)]))
 }
 

@@ -10,8 +10,8 @@ type Row = Omit<Receipt, 'acceptedAt' | 'finishedAt' | 'counts' | 'identifiers' 
 }
 
 /**
- * The receipt of a submission in this workspace; undefined until the submission is applied or set
- * aside.
+ * The receipt of a submission in this workspace; undefined until the submission is applied, decided
+ * or set aside.
  */
 export const findReceipt = async (sql: Sql, workspaceId: string, id: string): Promise<Receipt | undefined> => {
   const [row] = await sql<Row[]>`

@@ -16,7 +16,6 @@ export type Retag = {
   olderThanVersion: number | undefined
 }
 
-/** The smallest id. */
 const LEAST_ID = '00000000-0000-0000-0000-000000000000'
 
 const TABLES = ['feedback', 'conversation'] as const

@@ -28,7 +28,7 @@ export type Recalled = {
 
 type RecallRequest = {
   hashes: readonly number[]
-  /** Records whose own shares do not count, so that other records judge them. */
+  /** Records whose own shares do not count, so that a text does not confirm its own terms. */
   except: readonly string[]
 }
 

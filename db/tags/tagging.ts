@@ -59,8 +59,8 @@ export const MAX_TERMS_OF_TEXTS = 250_000
 
 /**
  * Stores generated tags with the tagger's version, counts them into the workspace's categories, and
- * learns the shares. Skips a record that was replaced in the meantime. Repeating it changes
- * nothing. Returns how many records got tags.
+ * adds the shares to the memory. Skips a record that was replaced in the meantime. Repeating it
+ * changes nothing. Returns how many records it stored.
  */
 export const storeTags = async (
   sql: Sql,

@@ -32,8 +32,11 @@ export type AdmitDependencies = {
   findStoredKey: (workspaceId: string, key: string) => Promise<IdempotencyRecord | null | undefined>
 }
 
-/** After a book lacked keys of the last day, Postgres is asked first for this time. */
-const ASK_FIRST_MS = 60_000
+/**
+ * After a book lacked keys of the last day, each key of its workspace is looked up in Postgres
+ * first for this time.
+ */
+const POSTGRES_FIRST_MS = 60_000
 
 /**
  * Admits or refuses a submission. An admitted one gets its id and acceptance number, enters the log
@@ -44,17 +47,17 @@ const ASK_FIRST_MS = 60_000
 export const createAdmit = (dependencies: AdmitDependencies): Admit => {
   const { findStoredKey } = dependencies
   const ask = createAsk(dependencies)
-  const askFirstUntil = new Map<string, number>()
+  const postgresFirstUntil = new Map<string, number>()
   const findKnown = async ({ workspaceId, idempotency }: AdmissionRequest): Promise<Known> =>
     (await findStoredKey(workspaceId, idempotency!.key)) ?? 'nothing'
 
   return async (request) => {
     const { workspaceId, idempotency } = request
-    const isAskedFirst = idempotency !== undefined && (askFirstUntil.get(workspaceId) ?? 0) > performance.now()
-    const known = isAskedFirst ? await findKnown(request) : undefined
+    const isPostgresFirst = idempotency !== undefined && (postgresFirstUntil.get(workspaceId) ?? 0) > performance.now()
+    const known = isPostgresFirst ? await findKnown(request) : undefined
     const answer = await askInSteps(ask, { ...request, known })
     if (answer.outcome !== 'unknown-key') return answer
-    askFirstUntil.set(workspaceId, performance.now() + ASK_FIRST_MS)
+    postgresFirstUntil.set(workspaceId, performance.now() + POSTGRES_FIRST_MS)
     const second = await askInSteps(ask, { ...request, known: await findKnown(request) })
     if (second.outcome === 'unknown-key')
       throw new Error('The script answered unknown-key to a request with a known key.')
@@ -73,8 +76,8 @@ const SENT_AT_ONCE_CHARACTERS = 64 * 1024
 const askInSteps = async (ask: Ask, request: AskRequest): Promise<ScriptAnswer> => {
   const { mode, bodyText } = request
   if (mode === undefined && bodyText.length <= SENT_AT_ONCE_CHARACTERS) return ask(request)
-  const judged = await ask({ ...request, bodyText: '', mode: mode ?? 'judge' })
-  return mode === undefined && judged.outcome === 'full' ? ask(request) : judged
+  const answer = await ask({ ...request, bodyText: '', mode: mode ?? 'judge' })
+  return mode === undefined && answer.outcome === 'full' ? ask(request) : answer
 }
 
 const CALL_WEIGHT = 1_000

@@ -69,7 +69,7 @@ export type Admit = (request: AdmissionRequest) => Promise<Admission>
 
 /** The record of the idempotency key in Postgres. */
 export type Known = IdempotencyRecord | 'nothing'
-export type AskRequest = AdmissionRequest & Pick<ItemParts, 'again'> & { known?: Known | undefined }
+export type AskRequest = AdmissionRequest & Pick<ItemParts, 'original'> & { known?: Known | undefined }
 /** `unknown-key`: only Postgres can tell whether the idempotency key was used before. */
 export type ScriptAnswer = Admission | { outcome: 'unknown-key' }
 
@@ -108,8 +108,8 @@ export const callAdmit = async (
   const { keys, begin } = keysOfScript(prefix, workspaceId)
   const idBase = idBaseOf(newId())
   const mostBytes = requests.reduce((least, request) => Math.min(least, request.mostBytes ?? least), NO_BOUND)
-  const again = requests.filter((request) => request.again !== undefined).length
-  const settings = [begin, floor, IDEMPOTENCY_SECONDS, compactId(idBase), Math.floor(mostBytes), again]
+  const appendedAgain = requests.filter(({ original }) => original !== undefined).length
+  const settings = [begin, floor, IDEMPOTENCY_SECONDS, compactId(idBase), Math.floor(mostBytes), appendedAgain]
   const entries = [
     JSON.stringify(requests.map((request, at) => scriptArgument(request, idBase, at + 1))),
     ...requests.map(itemText),

@@ -60,7 +60,7 @@ export const createProcessReports = (redis: RedisClient, prefix: string): Proces
   }
   const readOne = async (id: string): Promise<ProcessReport[]> => {
     const [text, leftMs] = await Promise.all([redis.get(report(id)), redis.pttl(report(id))])
-    // The clock of Redis went back since a report that has more time left.
+    // A report with a longer time to live was written before the clock of Redis went back.
     if (text === null || leftMs > GONE_AFTER_MS) {
       await withdraw(id)
       return []

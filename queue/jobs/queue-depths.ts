@@ -12,7 +12,7 @@ export type QueueDepth = { queue: string; oldestSeconds: number } & Record<(type
 /** Delayed jobs are ordered by their due time. The oldest one is searched among this many. */
 const DELAYED_LOOKED_AT = 100
 
-/** A job's age is measured on the clock of the API process that added it. Payloads are not read. */
+/** A job's age is measured on the clock of the process that added it. Payloads are not read. */
 export const readQueueDepths = (queues: readonly Queue[], redis: RedisClient, nowMs: number): Promise<QueueDepth[]> =>
   Promise.all(
     queues.map(async (queue) => {

@@ -57,13 +57,13 @@ export type ItemParts = {
   bodyText: string
   idempotency?: Idempotency | undefined
   traceparent?: string | undefined
-  /** For a submission that is appended again. */
-  again?: { submissionId: string; originalNumber: number; idempotency?: Idempotency | undefined } | undefined
+  /** For a submission that is appended again: its id, first number and idempotency key. */
+  original?: { submissionId: string; number: number; idempotency?: Idempotency | undefined } | undefined
 }
 
-export const itemText = ({ bodyText, idempotency, traceparent, again }: ItemParts): string => {
-  const kept = idempotency ?? again?.idempotency
-  const parts = [kept?.key, kept?.body, traceparent, again && compactId(again.submissionId), again?.originalNumber]
+export const itemText = ({ bodyText, idempotency, traceparent, original }: ItemParts): string => {
+  const kept = idempotency ?? original?.idempotency
+  const parts = [kept?.key, kept?.body, traceparent, original && compactId(original.submissionId), original?.number]
   const end = parts.findLastIndex((part) => part !== undefined) + 1
   return `[${[bodyText, ...parts.slice(0, end).map((part) => JSON.stringify(part ?? null))].join(',')}]`
 }

@@ -24,11 +24,11 @@ export const readLogTotals = async (
 
 const totalsOf = async (redis: RedisClient, prefix: string, workspaceId: string): Promise<LogTotals> => {
   const fields = await redis.hmget(workspaceKeys(prefix, workspaceId).state, ...FIELDS)
-  const [appended, again, done, bytes, doneBytes, oldest] = fields.map(Number) as Six
+  const [appended, appendedAgain, done, bytes, doneBytes, oldest] = fields.map(Number) as Six
   const queued = appended - done
   return {
     workspaceId,
-    accepted: appended - again,
+    accepted: appended - appendedAgain,
     queued,
     oldestNumber: queued === 0 ? null : oldest,
     bytes: bytes - doneBytes,

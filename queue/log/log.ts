@@ -11,8 +11,10 @@ export type Log = {
   take: (requests: readonly TakeRequest[], settings: TakeSettings) => Promise<Taken[]>
   /** Releases the leases of this worker. */
   release: (worker: string, workspaceIds: readonly string[]) => Promise<void>
-  /** Renews the leases of this worker. A lease that runs out shortens the
-   * next strides, or counts as a quarantine death. */
+  /**
+   * Renews the leases of this worker. A lease that runs out shortens the next strides, or counts as
+   * a quarantine death.
+   */
   renew: (worker: string, workspaceIds: readonly string[], leaseMs: number) => Promise<void>
   /** Notes that a quarantine begins. If the worker dies in it, the submission is the cause. */
   noteQuarantine: (workspaceId: string) => Promise<void>
@@ -91,9 +93,9 @@ const requestAgain = ({ operation, workspaceId, body, ...submission }: Submissio
   workspaceId,
   bodyText: JSON.stringify(body),
   traceparent: submission.traceparent,
-  again: {
+  original: {
     submissionId: submission.submissionId,
-    originalNumber: submission.originalNumber ?? submission.number,
+    number: submission.originalNumber ?? submission.number,
     idempotency: submission.idempotency,
   },
 })
@@ -126,9 +128,7 @@ export type Taken =
   | { outcome: 'idle' }
   /** Another worker has the lease. */
   | { outcome: 'leased' }
-  /**
-   * The log is deep, and this call takes no deep logs. Wake the workspace with `isDeep`.
-   */
+  /** The log is deep, and this call takes no deep logs. Wake the workspace with `isDeep`. */
   | { outcome: 'deep' }
   | {
       outcome: 'taken'

@@ -2,15 +2,15 @@
 -- and reads from it. The step that sees an empty log also releases the lease, so that a later
 -- admission finds no lease and wakes a worker: no wake is lost.
 --
--- A lease that ran out without a release is a death of a worker. It halves the bound of
--- the next strides. In quarantine, at a bound of one, it is counted as a quarantine death instead.
+-- A lease that ran out without a release is a death of a worker. It halves the bound of the next
+-- strides. In quarantine, at a bound of one, it is counted as a quarantine death instead.
 --
 -- KEYS state never (why: `never` in keys.ts), of the first workspace. ARGV 1 worker, 2 ms of a
--- lease, 3 submissions, 4 bytes, 5 whether to take deep logs, 6 ms for which applied entries are
--- kept, 7 the full stride; then for each workspace how its keys begin, and applied, rewindTo and
--- the bound of the next strides, or empty texts.
--- Returns for each 0 (idle), 1 (leased), 2 (deep), or a list: the number after which it
--- was read, the bound or an empty text, quarantine deaths, then entries.
+-- lease, 3 submissions, 4 bytes, 5 whether to take deep logs (1 or 0), 6 ms for which applied
+-- entries are kept, 7 the submissions of a full stride; then for each workspace how its keys begin,
+-- and applied, rewindTo and the bound of the next strides (`full` for none), or empty texts.
+-- Returns for each 0 (idle), 1 (leased), 2 (deep), or a list: the number after which the log was
+-- read, the bound or an empty text, quarantine deaths, then entries.
 local worker, leaseMs, submissions, mostBytes = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local takesDeep, redoMs, fullStride = ARGV[5] == '1', tonumber(ARGV[6]), tonumber(ARGV[7])
 local call = redis.call
@@ -69,9 +69,9 @@ local function take(begin, applied, rewindTo, bound)
   local key, state = begin .. 'state', readState(begin)
   -- The workspace is deleted, or this Redis is new.
   if state.number == 0 then return IDLE end
-  local isOthers = state.holder and state.holder ~= worker
-  if isOthers and isLeased(state, nowMs) then return LEASED end
-  if isOthers and state['until'] <= nowMs then noteDeath(key, state) end
+  local hasOtherHolder = state.holder and state.holder ~= worker
+  if hasOtherHolder and isLeased(state, nowMs) then return LEASED end
+  if hasOtherHolder and state['until'] <= nowMs then noteDeath(key, state) end
   if state.holder ~= worker then call('HDEL', key, 'quarantine') end
   if bound ~= '' then noteBound(key, state, bound) end
   if applied and applied > state.applied then

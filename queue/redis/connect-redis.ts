@@ -27,15 +27,15 @@ const LONGEST_RECONNECT_DELAY_MS = 2_000
 const SLOTS_REFRESHED_EVERY_MS = 2_000
 /** A worker's command waits for its node of a cluster for hours, with 100 ms between attempts. */
 const REDIRECTIONS_OF_WORK = 1_000_000
-/** With 100 ms between them, the command ends within three seconds. */
+/** With 100 ms between them, a command of a cluster ends within three seconds. */
 const REDIRECTIONS_OF_ANSWER = 8
 
 const reconnectDelay = (times: number): number => Math.min(50 * 2 ** Math.min(times, 10), LONGEST_RECONNECT_DELAY_MS)
 
 /**
  * For processes that answer requests. A command fails within two seconds if Redis is away or hangs,
- * and at once if its connection breaks. A failed command may have been carried out, or may be
- * later, but the client never sends it twice.
+ * or three on a cluster, and at once if its connection breaks. Redis may have carried out a failed
+ * command, or may still do so, but the client never sends it twice.
  */
 export const connectToAnswer = (url: string): RedisClient =>
   connect(url, {

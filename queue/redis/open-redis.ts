@@ -33,24 +33,24 @@ const QUIET_MS = 5_000
  * one for its end.
  */
 const logReachability = (redis: RedisClient, log: Logger): void => {
-  let reachable = true
-  const away = (error: unknown): void => {
-    if (reachable) log('warn', 'redis_unreachable', { fault: describeFault(error) })
-    reachable = false
+  let isReachable = true
+  const noteAway = (error: unknown): void => {
+    if (isReachable) log('warn', 'redis_unreachable', { fault: describeFault(error) })
+    isReachable = false
   }
-  redis.on('error', away)
-  const again = (): void => {
-    if (!reachable) log('info', 'redis_reachable')
-    reachable = true
+  redis.on('error', noteAway)
+  const noteBack = (): void => {
+    if (!isReachable) log('info', 'redis_reachable')
+    isReachable = true
   }
-  redis.on('ready', again)
+  redis.on('ready', noteBack)
   if (!redis.isCluster) return
   // ioredis reports no return of a cluster's node, so the cluster counts as reachable after a time
   // without failures.
   let quiet: ReturnType<typeof setTimeout> | undefined
   redis.on('node error', (error: unknown) => {
-    away(error)
+    noteAway(error)
     clearTimeout(quiet)
-    quiet = setTimeout(again, QUIET_MS)
+    quiet = setTimeout(noteBack, QUIET_MS)
   })
 }

@@ -5,8 +5,8 @@ import type { RedisClient } from './connect-redis.ts'
 export type RedisServer = Redis
 
 /**
- * The servers that hold keys; for a cluster, all nodes with slots. Send a command
- * without a key to each of them if it is about a server, such as PING or SCAN.
+ * The servers that hold keys; for a cluster, all nodes with slots. Send a command without a key to
+ * each of them if it is about a server, such as PING or SCAN.
  *
  * @throws if a node of a cluster is away: a search without it would be incomplete.
  */

@@ -10,7 +10,7 @@ const REPLICATED_WITHIN_MS = 500
 /** A call that waits for replicas delays the calls behind it on the same connection. */
 const REPLICATED_AT_ONCE = 3
 /** After too few replicas answered in time, nothing is sent for this time. */
-const ASK_AGAIN_AFTER_MS = 1_000
+const SEND_AGAIN_AFTER_MS = 1_000
 
 /**
  * Sends calls of admit.lua, and waits until `replicas` replicas have their writes.
@@ -19,16 +19,16 @@ const ASK_AGAIN_AFTER_MS = 1_000
  */
 export const createReplicatedSend = (redis: RedisClient, replicas: number): SendAdmit => {
   const send = createSend(redis, replicas)
-  let askAgainAt = 0
+  let sendAgainAt = 0
   const runLimited = coalesce(async ([call]: readonly (() => Promise<Sent>)[]) => [await call!()], {
     items: 1,
     concurrency: REPLICATED_AT_ONCE,
   })
   return (keysAndArguments) =>
     runLimited(async () => {
-      if (performance.now() < askAgainAt) return { texts: undefined, isReplicated: false }
+      if (performance.now() < sendAgainAt) return { texts: undefined, isReplicated: false }
       const sent = await send(keysAndArguments)
-      if (!sent.isReplicated) askAgainAt = performance.now() + ASK_AGAIN_AFTER_MS
+      if (!sent.isReplicated) sendAgainAt = performance.now() + SEND_AGAIN_AFTER_MS
       return sent
     })
 }
@@ -43,8 +43,8 @@ const createSend = (redis: RedisClient, replicas: number): SendAdmit => {
     isKnown = false
   })
   return async (keysAndArguments) => {
-    const sendBy = (isByName: boolean) =>
-      isByName
+    const sendBy = (isByHash: boolean) =>
+      isByHash
         ? admitAndWait(redis.pipeline().evalsha(ADMIT_SHA1, KEYS_OF_ADMIT, ...keysAndArguments), replicas)
         : admitAndWait(redis.pipeline().eval(ADMIT, KEYS_OF_ADMIT, ...keysAndArguments), replicas)
     const first = await sendBy(isKnown)

@@ -61,10 +61,12 @@ export const deliver = async (sql: Sql, history: readonly Submission[], schedule
 
 /**
  * Every second replay was dead before, and its receipt is queued again. The others were lost by a
- * failover.
+ * failover, as all purges were: a dead purge is never replayed.
  */
 const noteReplays = async (sql: Sql, history: readonly Submission[]): Promise<void> => {
-  const dead = history.filter(({ originalNumber = 0 }) => originalNumber % 2 === 1)
+  const dead = history.filter(
+    ({ originalNumber = 0, operation }) => originalNumber % 2 === 1 && operation !== 'purge_contact',
+  )
   const rows = dead.map(({ workspaceId, submissionId, originalNumber, operation }) => ({
     workspace_id: workspaceId,
     id: submissionId,

@@ -28,7 +28,7 @@ type ApplyDependencies = StrideDependencies & {
   worker: string
   /** How long applied entries stay in the logs. */
   redoMs: () => number
-  /** Whether jobs of other workspaces wait in the queue `backlog`. */
+  /** Whether other jobs wait in the queue `backlog`, or an operator has paused it. */
   othersWait: () => Promise<boolean>
   now: () => number
   stop: AbortSignal

@@ -135,12 +135,15 @@ const postponeOrGiveUp = async (dependencies: FaultDependencies, stride: Stride,
   return giveUp(dependencies, stride, { attempts: count, reason })
 }
 
-/** Sets the only submission of a stride aside, if it is the next one in the log. */
+/** Sets the only submission of a stride aside, unless another writer has applied it. */
 export const giveUp = async (
-  { sql, hashKey, log, onSettled }: FaultDependencies,
-  { workspaceId, after, submissions }: Stride,
-  { attempts, reason }: { attempts: number; reason: string },
+  dependencies: FaultDependencies,
+  stride: Stride,
+  why: { attempts: number; reason: string },
 ): Promise<Applied> => {
+  const { sql, hashKey, log, onSettled } = dependencies
+  const { workspaceId, after, submissions } = stride
+  const { attempts, reason } = why
   const submission = submissions[0]!
   const { number, submissionId, operation } = submission
   const dead = new Map<string, Ending>()
@@ -152,8 +155,10 @@ export const giveUp = async (
   if (position === undefined) return { results: [{ outcome: 'deleted' }], dead }
   if (position < after) return { results: [{ outcome: 'behind', position }], dead }
   if (position >= number) return resultAt(position, [submission])
+  // Another writer has moved the position since it was read.
+  if (!(await setAside(sql, hashKey, { submission, ...why, expected: position })))
+    return giveUp(dependencies, stride, why)
   log('error', 'submission_dead', { workspaceId, submissionId, operation, attempts, fault: reason })
-  await setAside(sql, hashKey, { submission, attempts, reason, expected: position })
   onSettled(submission, 'dead', { attempts, isDeep: true })
   dead.set(submissionId, { state: 'dead', fault: reason })
   return resultAt(number, [])

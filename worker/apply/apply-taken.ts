@@ -94,7 +94,8 @@ const applyInQuarantine = async (dependencies: StrideDependencies, stride: Taken
 }
 
 /**
- * Counts the time of strides that were applied together. Returns the bounds of the next strides.
+ * Counts the time of strides that were applied together. Returns the bounds of their workspaces'
+ * next strides; undefined for a bound that stays.
  */
 const noteTimes = (
   { onApplyTime, strideSizes }: StrideDependencies,
@@ -112,9 +113,7 @@ const noteTimes = (
 
 const isApplied = (result: StrideResult): result is AppliedStride => result.outcome === 'applied'
 
-/**
- * The outcome of the last result of a workspace. `bound`: for its next strides.
- */
+/** The outcome of the last result of a workspace. `bound`: for its next strides. */
 const outcomeOf = (workspaceId: string, last: StrideResult | undefined, bound?: number): ApplyOutcome => {
   switch (last?.outcome) {
     case 'deleted':

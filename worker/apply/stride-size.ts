@@ -14,7 +14,7 @@ const FEW = 8
 const PATIENCE = 4
 /** A workspace with at least this share of a slow stride may be the cause. */
 const SHARE = 1 / 4
-/** Only deaths make strides of one (quarantine.ts). */
+/** Only deaths make strides of one (queue/lua/take.lua). */
 const LEAST = 2
 /** After this many strides in time in a row, the bound doubles. */
 const IN_TIME_BEFORE_GROWTH = 3

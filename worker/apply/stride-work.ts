@@ -24,7 +24,7 @@ export type StrideResult =
       applied: AppliedSubmission[]
       /**
        * Submissions that need no fold. At or below the loaded position: another writer applied them,
-       * or they were lost. Replays whose receipt is no longer queued.
+       * or they were lost. Behind it: those that a segment has `skipped`.
        */
       found: Submission[]
       /** Purges that matched something: contacts, waiting records or dead submissions to remove. */
@@ -39,8 +39,8 @@ export type ApplyStores = {
 }
 
 /**
- * A folded segment and its end. `skipped`: replays that are applied already, or that a purge took
- * back.
+ * A folded segment and its end. `skipped`: submissions that were appended again and are applied
+ * already, and replays that a purge took back.
  */
 export type FoldedSegment = { fold: Fold; end: number; skipped: readonly Submission[] }
 
@@ -147,12 +147,13 @@ export class StrideWork {
   }
 
   async #decide(purge: SubmissionOf<'purge_contact'>, loaded: Loaded): Promise<FoldedSegment | undefined> {
-    // A replay is applied only while its receipt is queued, so the receipt has to be loaded.
+    // A failover had lost this purge, and it may be in the log twice. Only its receipt tells whether
+    // it is decided already, so the receipt has to be loaded.
     if (purge.originalNumber !== undefined && this.keys.submissions[0] !== purge) {
       this.keys = this.#keysOfSegment()
       return undefined
     }
-    if (takenBack(loaded).has(purge.submissionId))
+    if (loaded.rows.some(({ kind, key }) => kind === 'receipt' && key === purge.submissionId))
       return { fold: new Fold(this.keys.realm), end: purge.number, skipped: [purge] }
     const outcome = await decidePurge(this.#dependencies, purge, this.position)
     if (outcome === 'busy') return undefined

@@ -199,8 +199,8 @@ class Emails {
       if (meaning.number > seenBy(submission)) this.#addAlias(email, meaning.contact)
       return meaning.contact
     }
-    const { number } = submission
     if (meaning !== undefined) return meaning.contact
+    const { number } = submission
     const contact = this.profiles.findOrOpen(this.epochs.idOf(emailKey(this.realm, email)))
     this.#meanings.set(email, { contact, isClaimed: false, number })
     this.#note(email, contact, { number, isClaimed: false })

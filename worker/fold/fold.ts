@@ -127,7 +127,7 @@ export class Fold {
         return this.#projects.learn(row.id)
       case 'feedback':
         return this.#feedbacks.learn(row)
-      // `learn` takes these rows together.
+      // `learn` takes these rows together. The stride itself reads the receipts.
       case 'contact_key':
       case 'conversation':
       case 'message':

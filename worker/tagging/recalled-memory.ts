@@ -16,13 +16,14 @@ export const recallInto = (
   { realm, except }: { realm: Realm; except: readonly string[] },
 ): ((read: readonly AnalysedText[]) => Promise<void>) => {
   const asked = new Set<number>()
+  let hasTotals = false
   return async (read) => {
     const hashes = [...hashesOf(read)].filter((hash) => !asked.has(hash))
-    const isFirst = asked.size === 0
     for (const hash of hashes) asked.add(hash)
-    if (hashes.length === 0 && !isFirst) return
+    if (hashes.length === 0 && hasTotals) return
     const known = await recall(sql, realm, { hashes, except })
-    if (isFirst) {
+    if (!hasTotals) {
+      hasTotals = true
       memory.texts += known.texts
       memory.judged += known.judged
       memory.given += known.given

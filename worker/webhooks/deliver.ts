@@ -5,6 +5,7 @@ import { webhookSecret } from '../../contract/token-format.ts'
 import type { Sql } from '../../db/connection/postgres.ts'
 import { type Change, type ChangesPage, placeAt, readChanges } from '../../db/reads/changes.ts'
 import { advanceWebhook, findWebhook, noteWebhookFault, type Webhook } from '../../db/webhooks.ts'
+import { MICROSECONDS_PER_MS } from '../../queue/keys.ts'
 import { describeFault } from '../../runtime/fault.ts'
 import { retryAfterMs } from '../../runtime/retry-after.ts'
 import { post } from './post.ts'
@@ -133,8 +134,6 @@ const signed = (
     'webhook-signature': signatures.join(' '),
   }
 }
-
-const MICROSECONDS_PER_MS = 1_000
 
 /** Every delivery of a change has the same id. */
 const messageOf = (

@@ -74,8 +74,8 @@ local function trimThrough(begin, number)
   redis.call('XTRIM', begin .. 'log', 'MINID', '=', whole(number + 1) .. '-0')
 end
 
--- Removes entries that were applied `redoMs` ago. `redoTo` without `redoAt` is trimmed already. A
--- `redoAt` ahead of the clock was noted before the clock went back.
+-- Removes entries that were applied `redoMs` ago. Without `redoAt`, no trim up to `redoTo` is due.
+-- A `redoAt` ahead of the clock was noted before the clock went back.
 local function trimApplied(begin, state, nowMs, redoMs)
   if state.redoAt and (nowMs >= state.redoAt + redoMs or nowMs < state.redoAt) then
     trimThrough(begin, state.redoTo)

@@ -71,7 +71,7 @@ describe('a dead submission', () => {
     const submission = feedback({ email: 'ada@example.com' })
     const expected = await position()
     await rig.feedback({})
-    await setAside(schema.sql, hashKey, { submission, attempts: 1, reason: 'x', expected })
+    assert.equal(await setAside(schema.sql, hashKey, { submission, attempts: 1, reason: 'x', expected }), false)
     assert.equal(await stateOf(submission.submissionId), undefined)
   })
 

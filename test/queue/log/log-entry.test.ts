@@ -60,12 +60,12 @@ describe('an entry of the log', () => {
   })
 
   it('gives an appended submission its former id and number, and no position', () => {
-    const again = { submissionId: newId(), originalNumber: 12, idempotency: KEY }
-    const [submission] = readEntry(WORKSPACE, entryOf('p', itemText({ bodyText: '{}', again })))
+    const original = { submissionId: newId(), number: 12, idempotency: KEY }
+    const [submission] = readEntry(WORKSPACE, entryOf('p', itemText({ bodyText: '{}', original })))
     assert.deepEqual(submission, {
       operation: 'purge_contact',
       workspaceId: WORKSPACE,
-      submissionId: again.submissionId,
+      submissionId: original.submissionId,
       number: FIRST,
       originalNumber: 12,
       idempotency: KEY,

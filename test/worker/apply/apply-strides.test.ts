@@ -69,6 +69,21 @@ describe('applying a stride', () => {
     assert.notEqual(held!['id'], contactSourceKey(realm(), 'API', '1'), 'a purged id is never given again')
   })
 
+  it('decides a purge once that was appended twice after a failover', async () => {
+    const lost = {
+      operation: 'purge_contact',
+      body: { id: '1' },
+      submissionId: randomUUID(),
+      originalNumber: 5,
+    } as const
+    const submissions = given([contact({ id: '1' }), lost, lost])
+    const result = await applied(submissions)
+    assert.deepEqual([result.decided, result.found], [[submissions[1]], [submissions[2]]])
+    const [receipt] =
+      await sql`select state from submission where workspace_id = ${workspaceId} and id = ${lost.submissionId}`
+    assert.equal(receipt!['state'], 'queued', 'its records are not removed yet')
+  })
+
   it('fills metadata of contacts that are too large to be loaded together', async () => {
     const large = 'x'.repeat(10_000)
     const properties = Object.fromEntries(Array.from({ length: 10 }, (_, at) => [`k${at}`, large]))
