@@ -14,7 +14,7 @@ export const workspaceKeys = (prefix: string, workspaceId: string) => {
   const begin = beginOf(prefix, workspaceId)
   return {
     /** A pattern that matches all keys of the workspace and no others. */
-    every: `${begin}*`,
+    pattern: `${begin}*`,
     /** Stream: the log. log-entry.ts describes an entry. */
     log: `${begin}log`,
     /** Hash: the state of the log and its lease. lua/functions/log.lua describes the fields. */

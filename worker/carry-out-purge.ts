@@ -5,7 +5,7 @@ import { findPurge, finishPurge, type PurgeCounts, purgeDead, removeRecords } fr
 import { findKeysToFree, freeKeys } from '../db/submissions/idempotency-keys.ts'
 import { tagShortened } from '../db/tags/tagging.ts'
 import { freeIdempotencyKeys } from '../queue/admission/idempotency.ts'
-import { enqueueTagging, type JobQueues } from '../queue/jobs/job-queues.ts'
+import { addTagging, type JobQueues } from '../queue/jobs/job-queues.ts'
 import { createLog } from '../queue/log/log.ts'
 import type { RedisClient } from '../queue/redis/connect-redis.ts'
 
@@ -33,7 +33,7 @@ export const carryOutPurge = async (
   await removeRecords(sql, { workspaceId, purgeId }, onProgress)
   await purgeDead(sql, { hashKey, workspaceId }, { purgeId, keys })
   await freeKeysOf({ sql, redis, prefix }, { workspaceId, subjectIds, number })
-  await tagShortened(sql, { workspaceId, number }, (jobs) => enqueueTagging(queues, jobs))
+  await tagShortened(sql, { workspaceId, number }, (jobs) => addTagging(queues, jobs))
   await createLog(redis, prefix).trimThrough(workspaceId, number)
   const counts = await finishPurge(sql, { workspaceId, purgeId, attempts })
   return counts && { number, counts }

@@ -4,7 +4,7 @@ import { parsePurgedKey, type PurgedKey, raisePurgedKeys } from '../../db/purges
 import type { Sql } from '../../db/connection/postgres.ts'
 import { tagShortened } from '../../db/tags/tagging.ts'
 import { listWorkspaces } from '../../db/workspaces/workspaces.ts'
-import { enqueueTagging } from '../../queue/jobs/job-queues.ts'
+import { addTagging } from '../../queue/jobs/job-queues.ts'
 import { CommandError, pathOfCaller, print, runCommand } from '../run-command.ts'
 
 const USAGE = `usage: npm run purge:replay -- purged-keys.ndjson
@@ -64,7 +64,7 @@ await runCommand({
     const { queues } = await openQueues()
     let shortened = 0
     for (const { id: workspaceId } of await listWorkspaces(sql)) {
-      shortened += await tagShortened(sql, { workspaceId, number: 0 }, (jobs) => enqueueTagging(queues, jobs))
+      shortened += await tagShortened(sql, { workspaceId, number: 0 }, (jobs) => addTagging(queues, jobs))
     }
     print(`${shortened} conversations wait for new tags.`)
   },

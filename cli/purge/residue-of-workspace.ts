@@ -11,7 +11,10 @@ export const residueOfWorkspace = async (
   workspaceId: string,
 ): Promise<{ rows: { table: string; count: number }[]; keys: number }> => {
   const names = new Set<string>()
-  for await (const found of scanKeys(redis, { match: workspaceKeys(prefix, workspaceId).every, count: KEYS_AT_ONCE })) {
+  for await (const found of scanKeys(redis, {
+    match: workspaceKeys(prefix, workspaceId).pattern,
+    count: KEYS_AT_ONCE,
+  })) {
     for (const name of found) names.add(name)
   }
   const rows: { table: string; count: number }[] = []

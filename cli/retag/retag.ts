@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { TaggingJob } from '../../contract/jobs.ts'
-import { enqueueTagging, type JobQueues, taggingOutcome } from '../../queue/jobs/job-queues.ts'
+import { addTagging, type JobQueues, taggingOutcome } from '../../queue/jobs/job-queues.ts'
 import type { Sql } from '../../db/connection/postgres.ts'
 import { type Retag, type RetagPage, retagPages } from '../../db/tags/retag.ts'
 
@@ -34,7 +34,7 @@ export const retag = async (
     onProgress(done)
   }
   for await (const page of retagPages(sql, wanted, RECORDS_PER_JOB)) {
-    const ids = await enqueueTagging(queues, [jobOf(page, wanted.olderThanVersion === undefined)])
+    const ids = await addTagging(queues, [jobOf(page, wanted.olderThanVersion === undefined)])
     ahead.push(...ids.map((id) => ({ id, records: page.ids.length })))
     if (ahead.length >= JOBS_AHEAD) await finishFirst()
   }

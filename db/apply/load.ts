@@ -134,16 +134,16 @@ const noteProgress = (loaded: Loaded, { number, presence }: { number: number; pr
 const arraysOf = (wanted: readonly WantedKeys[], kind: KeyKind): string[] => {
   const places: string[] = []
   const keys: string[] = []
-  const wants: number[] = []
+  const levels: number[] = []
   for (const [at, own] of wanted.entries()) {
     const place = String(at + 1)
-    for (const [key, want] of own[kind]) {
+    for (const [key, level] of own[kind]) {
       places.push(place)
       keys.push(TEXT_KINDS.has(kind) ? quote(key) : key)
-      wants.push(want)
+      levels.push(level)
     }
   }
-  return [literal(places), literal(keys), literal(wants)]
+  return [literal(places), literal(keys), literal(levels)]
 }
 
 const literal = (elements: readonly (string | number)[]): string => `{${elements.join()}}`

@@ -15,19 +15,19 @@
 
 create or replace function load_keys(
   ws uuid[],
-  contact_key_w int[], contact_key uuid[], contact_key_want int[],
-  email_w int[], emails text[], email_want int[],
-  contact_w int[], contact_id uuid[], contact_want int[],
-  account_key_w int[], account_key uuid[], account_key_want int[],
-  domain_w int[], domains text[], domain_want int[],
-  name_w int[], names text[], name_want int[],
-  account_w int[], account_id uuid[], account_want int[],
-  project_w int[], project_id uuid[], project_want int[],
-  feedback_w int[], feedback_id uuid[], feedback_want int[],
-  conversation_w int[], conversation_id uuid[], conversation_want int[],
-  message_w int[], message_id uuid[], message_want int[],
-  epoch_w int[], epoch_key uuid[], epoch_want int[],
-  receipt_w int[], receipt_id uuid[], receipt_want int[]
+  contact_key_w int[], contact_key uuid[], contact_key_level int[],
+  email_w int[], emails text[], email_level int[],
+  contact_w int[], contact_id uuid[], contact_level int[],
+  account_key_w int[], account_key uuid[], account_key_level int[],
+  domain_w int[], domains text[], domain_level int[],
+  name_w int[], names text[], name_level int[],
+  account_w int[], account_id uuid[], account_level int[],
+  project_w int[], project_id uuid[], project_level int[],
+  feedback_w int[], feedback_id uuid[], feedback_level int[],
+  conversation_w int[], conversation_id uuid[], conversation_level int[],
+  message_w int[], message_id uuid[], message_level int[],
+  epoch_w int[], epoch_key uuid[], epoch_level int[],
+  receipt_w int[], receipt_id uuid[], receipt_level int[]
 ) returns setof loaded_key
   language plpgsql stable
   set enable_seqscan = off
@@ -45,14 +45,14 @@ begin
   return query select * from load_progress(ws);
   if cardinality(contact_key) + cardinality(emails) + cardinality(contact_id) > 0 then
     return query select * from load_contacts(
-      ws, contact_key_w, contact_key, contact_key_want, email_w, emails, email_want, contact_w, contact_id, contact_want);
+      ws, contact_key_w, contact_key, contact_key_level, email_w, emails, email_level, contact_w, contact_id, contact_level);
   end if;
   if cardinality(account_key) + cardinality(account_id) > 0 then
     return query select * from load_accounts(
-      ws, account_key_w, account_key, account_key_want, account_w, account_id, account_want);
+      ws, account_key_w, account_key, account_key_level, account_w, account_id, account_level);
   end if;
   if cardinality(domains) + cardinality(names) > 0 then
-    return query select * from load_account_names(ws, domain_w, domains, domain_want, name_w, names, name_want);
+    return query select * from load_account_names(ws, domain_w, domains, domain_level, name_w, names, name_level);
   end if;
   if cardinality(project_id) + cardinality(feedback_id) + cardinality(conversation_id) + cardinality(message_id)
     + cardinality(epoch_key) + cardinality(receipt_id) > 0 then
@@ -94,18 +94,18 @@ create or replace function account_presence(c account) returns integer
     + 8 * (c.source_created_at is not null)::int + 16 * (c.source_updated_at is not null)::int
 $$;
 
-create or replace function whole_contact(c contact, want integer) returns jsonb
+create or replace function whole_contact(c contact, level integer) returns jsonb
   language sql stable as $$
-  select case when want > 2 or (want > 1 and pg_column_size(c.properties) <= 65536) then jsonb_build_object(
+  select case when level > 2 or (level > 1 and pg_column_size(c.properties) <= 65536) then jsonb_build_object(
     'first', c.first_number, 'properties', c.properties, 'columns', jsonb_strip_nulls(jsonb_build_object(
     'name', c.name, 'email', c.email, 'contract_value', c.contract_value, 'source_created_at', c.source_created_at,
     'source_updated_at', c.source_updated_at)))
   end
 $$;
 
-create or replace function whole_account(c account, want integer) returns jsonb
+create or replace function whole_account(c account, level integer) returns jsonb
   language sql stable as $$
-  select case when want > 2 or (want > 1 and pg_column_size(c.properties) <= 65536) then jsonb_build_object(
+  select case when level > 2 or (level > 1 and pg_column_size(c.properties) <= 65536) then jsonb_build_object(
     'first', c.first_number, 'properties', c.properties, 'columns', jsonb_strip_nulls(jsonb_build_object(
     'name', c.name, 'domain', c.domain, 'contract_value', c.contract_value, 'source_created_at', c.source_created_at,
     'source_updated_at', c.source_updated_at)))
@@ -113,8 +113,8 @@ create or replace function whole_account(c account, want integer) returns jsonb
 $$;
 
 create or replace function load_contacts(
-  ws uuid[], contact_key_w int[], contact_key uuid[], contact_key_want int[], email_w int[], emails text[], email_want int[],
-  contact_w int[], contact_id uuid[], contact_want int[]
+  ws uuid[], contact_key_w int[], contact_key uuid[], contact_key_level int[], email_w int[], emails text[], email_level int[],
+  contact_w int[], contact_id uuid[], contact_level int[]
 ) returns setof loaded_key
   language plpgsql stable as $$
 begin
@@ -127,14 +127,14 @@ begin
         select x.contact_id, x.source, x.number from contact_external_id as x
         where x.workspace_id = ws[k.w] and x.key_id = k.key offset 0
       ) as e;
-    if 1 <= any (contact_key_want) then
+    if 1 <= any (contact_key_level) then
       return query
         select 'contact', k.w, c.id::text, c.id, null::text, c.number, null::boolean, null::text, contact_presence(c),
           instant_of(c.source_updated_at), null::jsonb
-        from unnest(contact_key_w, contact_key, contact_key_want) as k (w, key, want)
+        from unnest(contact_key_w, contact_key, contact_key_level) as k (w, key, level)
         cross join lateral (
           select x.contact_id from contact_external_id as x
-          where x.workspace_id = ws[k.w] and x.key_id = k.key and k.want > 0 offset 0
+          where x.workspace_id = ws[k.w] and x.key_id = k.key and k.level > 0 offset 0
         ) as e
         cross join lateral (select * from contact as x where x.workspace_id = ws[k.w] and x.id = e.contact_id limit 1) as c;
     end if;
@@ -142,8 +142,8 @@ begin
   if cardinality(emails) > 0 then
     return query
       select 'email', k.w, k.key, c.id, null::text, e.number, e.claimed, null::text, contact_presence(c),
-        instant_of(c.source_updated_at), whole_contact(c, case when e.claimed or k.want <> 1 then k.want else 2 end)
-      from unnest(email_w, emails, email_want) as k (w, key, want)
+        instant_of(c.source_updated_at), whole_contact(c, case when e.claimed or k.level <> 1 then k.level else 2 end)
+      from unnest(email_w, emails, email_level) as k (w, key, level)
       cross join lateral (
         select x.contact_id, x.claimed, x.number from contact_email as x
         where x.workspace_id = ws[k.w] and x.email = k.key and x.number > 0 order by x.number desc limit 1
@@ -153,8 +153,8 @@ begin
   if cardinality(contact_id) > 0 then
     return query
       select 'contact', k.w, k.key::text, c.id, null::text, c.number, null::boolean, null::text, contact_presence(c),
-        instant_of(c.source_updated_at), whole_contact(c, k.want)
-      from unnest(contact_w, contact_id, contact_want) as k (w, key, want)
+        instant_of(c.source_updated_at), whole_contact(c, k.level)
+      from unnest(contact_w, contact_id, contact_level) as k (w, key, level)
       left join lateral (
         select x.contact_id from contact_alias as x where x.workspace_id = ws[k.w] and x.id = k.key limit 1
       ) as a on true
@@ -165,8 +165,8 @@ begin
 end $$;
 
 create or replace function load_accounts(
-  ws uuid[], account_key_w int[], account_key uuid[], account_key_want int[],
-  account_w int[], account_id uuid[], account_want int[]
+  ws uuid[], account_key_w int[], account_key uuid[], account_key_level int[],
+  account_w int[], account_id uuid[], account_level int[]
 ) returns setof loaded_key
   language plpgsql stable as $$
 begin
@@ -178,14 +178,14 @@ begin
       cross join lateral (
         select x.account_id from account_external_id as x where x.workspace_id = ws[k.w] and x.key_id = k.key limit 1
       ) as e;
-    if 1 <= any (account_key_want) then
+    if 1 <= any (account_key_level) then
       return query
         select 'account', k.w, c.id::text, c.id, null::text, c.number, null::boolean, null::text, account_presence(c),
           instant_of(c.source_updated_at), null::jsonb
-        from unnest(account_key_w, account_key, account_key_want) as k (w, key, want)
+        from unnest(account_key_w, account_key, account_key_level) as k (w, key, level)
         cross join lateral (
           select x.account_id from account_external_id as x
-          where x.workspace_id = ws[k.w] and x.key_id = k.key and k.want > 0 limit 1
+          where x.workspace_id = ws[k.w] and x.key_id = k.key and k.level > 0 limit 1
         ) as e
         cross join lateral (select * from account as x where x.workspace_id = ws[k.w] and x.id = e.account_id limit 1) as c;
     end if;
@@ -193,8 +193,8 @@ begin
   if cardinality(account_id) > 0 then
     return query
       select 'account', k.w, k.key::text, c.id, null::text, c.number, null::boolean, null::text, account_presence(c),
-        instant_of(c.source_updated_at), whole_account(c, k.want)
-      from unnest(account_w, account_id, account_want) as k (w, key, want)
+        instant_of(c.source_updated_at), whole_account(c, k.level)
+      from unnest(account_w, account_id, account_level) as k (w, key, level)
       left join lateral (
         select x.account_id from account_alias as x where x.workspace_id = ws[k.w] and x.id = k.key limit 1
       ) as a on true
@@ -205,15 +205,15 @@ begin
 end $$;
 
 create or replace function load_account_names(
-  ws uuid[], domain_w int[], domains text[], domain_want int[], name_w int[], names text[], name_want int[]
+  ws uuid[], domain_w int[], domains text[], domain_level int[], name_w int[], names text[], name_level int[]
 ) returns setof loaded_key
   language plpgsql stable as $$
 begin
   if cardinality(domains) > 0 then
     return query
       select 'domain', k.w, k.key, c.id, null::text, null::bigint, d.claimed, null::text, account_presence(c),
-        instant_of(c.source_updated_at), whole_account(c, case when d.claimed or k.want <> 1 then k.want else 2 end)
-      from unnest(domain_w, domains, domain_want) as k (w, key, want)
+        instant_of(c.source_updated_at), whole_account(c, case when d.claimed or k.level <> 1 then k.level else 2 end)
+      from unnest(domain_w, domains, domain_level) as k (w, key, level)
       cross join lateral (select * from account_domain as x where x.workspace_id = ws[k.w] and x.domain = k.key limit 1) as d
       cross join lateral (select * from account as x where x.workspace_id = ws[k.w] and x.id = d.account_id limit 1) as c;
   end if;
@@ -221,8 +221,8 @@ begin
     return query
       select 'name', k.w, k.key, c.id, null::text, null::bigint, coalesce(d.claimed, n.claimed), n.domain, account_presence(c),
         instant_of(c.source_updated_at),
-        whole_account(c, case when n.claimed or n.domain is not null or k.want <> 1 then k.want else 2 end)
-      from unnest(name_w, names, name_want) as k (w, key, want)
+        whole_account(c, case when n.claimed or n.domain is not null or k.level <> 1 then k.level else 2 end)
+      from unnest(name_w, names, name_level) as k (w, key, level)
       cross join lateral (select * from account_name as x where x.workspace_id = ws[k.w] and x.name = k.key limit 1) as n
       left join lateral (select * from account_domain as x where x.workspace_id = ws[k.w] and x.domain = n.domain limit 1) as d on true
       cross join lateral (

@@ -81,12 +81,12 @@ const askInSteps = async (ask: Ask, request: AskRequest): Promise<ScriptAnswer> 
 }
 
 const CALL_WEIGHT = 1_000
-const WEIGHT_OF_ANY = 3
-const CHARACTERS_LIKE_A_KEY = 300
+const REQUEST_WEIGHT = 3
+const CHARACTERS_PER_WEIGHT = 300
 
 /** A purge goes alone, since it is an entry of its own. */
 const weightOf = ({ operation, bodyText }: AdmissionRequest): number =>
-  operation === 'purge_contact' ? CALL_WEIGHT : WEIGHT_OF_ANY + bodyText.length / CHARACTERS_LIKE_A_KEY
+  operation === 'purge_contact' ? CALL_WEIGHT : REQUEST_WEIGHT + bodyText.length / CHARACTERS_PER_WEIGHT
 
 /**
  * A call blocks Redis for a millisecond or two at most. A second call may be on its way, so that
@@ -115,7 +115,7 @@ const askAndWake = async (
   workspaceId: string,
   requests: readonly AskRequest[],
 ): Promise<ScriptAnswer[]> => {
-  // The floor is read last, so that no failover can happen between it and the call.
+  // The floor is read right before the call: a failover in between could make it too low.
   const floor = (await floorOf?.(workspaceId)) ?? 0
   const { answers, toWake } = await callAdmit({ prefix, send }, { workspaceId, floor }, requests)
   if (toWake) void wake.wake(workspaceId, toWake)

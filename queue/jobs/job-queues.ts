@@ -75,8 +75,8 @@ export const webhookTestOutcome = async (queues: JobQueues, id: string): Promise
   return ended?.returnvalue
 }
 
-/** Returns the ids of the jobs. */
-export const enqueueTagging = async (queues: JobQueues, jobs: readonly TaggingJob[]): Promise<string[]> => {
+/** Adds tagging jobs, and returns their ids. */
+export const addTagging = async (queues: JobQueues, jobs: readonly TaggingJob[]): Promise<string[]> => {
   if (jobs.length === 0) return []
   const added = await queues.tagging.addBulk(
     jobs.map((job) => ({ name: 'generate_tags', data: job, opts: JOB_OPTIONS })),

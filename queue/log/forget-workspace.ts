@@ -11,7 +11,7 @@ const LOOKED_AT = 1_000
  */
 export const forgetWorkspace = async (redis: RedisClient, prefix: string, workspaceId: string): Promise<number> => {
   let forgotten = 0
-  for await (const names of scanKeys(redis, { match: workspaceKeys(prefix, workspaceId).every, count: LOOKED_AT })) {
+  for await (const names of scanKeys(redis, { match: workspaceKeys(prefix, workspaceId).pattern, count: LOOKED_AT })) {
     if (names.length > 0) forgotten += await redis.unlink(...names)
   }
   return forgotten

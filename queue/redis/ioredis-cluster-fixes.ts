@@ -46,8 +46,8 @@ const keepPipelinesWhole = (cluster: Cluster): Cluster => {
 
 /**
  * ioredis drops the promise of `connect` if a node answers that the cluster is down, even if a
- * later attempt succeeds (redis/ioredis#741). So that success, or the end of all attempts, also
- * settles the promise.
+ * later attempt succeeds (redis/ioredis#741). So the success of a later attempt, or the end of all
+ * attempts, settles the promise as well.
  */
 const settleConnect = (cluster: Cluster): Cluster => {
   const connect = cluster.connect.bind(cluster)

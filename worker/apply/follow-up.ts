@@ -7,7 +7,7 @@ import type { Sql } from '../../db/connection/postgres.ts'
 import { purgesUnderWayAmong } from '../../db/purges/purge.ts'
 import { findMissingReceipts } from '../../db/submissions/receipts.ts'
 import type { Logger } from '../../runtime/logger.ts'
-import { addRemovals, enqueueTagging, type JobQueues } from '../../queue/jobs/job-queues.ts'
+import { addRemovals, addTagging, type JobQueues } from '../../queue/jobs/job-queues.ts'
 import type { Log } from '../../queue/log/log.ts'
 import type { LearningPace } from '../tagging/learning-pace.ts'
 import type { Ending, StrideSpans } from '../trace-jobs.ts'
@@ -60,7 +60,7 @@ export const followUp = async (
     const purgeIds = [...decided, ...(await underWay(dependencies, workspaceId, found))]
     removals.push(...purgeIds.map((purgeId) => ({ workspaceId, purgeId })))
   }
-  await Promise.all([enqueueTagging(dependencies.queues, tagging), addRemovals(dependencies.queues, removals)])
+  await Promise.all([addTagging(dependencies.queues, tagging), addRemovals(dependencies.queues, removals)])
   return endings
 }
 

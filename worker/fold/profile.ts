@@ -26,7 +26,7 @@ export class Missing extends Error {
   }
 }
 
-/** The most metadata keys. Keys of the latest identify stay first, then the first keys by name. */
+/** The most metadata keys. Those of the latest identify stay, then the first others by name. */
 const MOST_PROPERTIES = 1_000
 
 type Draft = { columns: Record<string, JsonValue>; properties: JsonObject; account: Profile | null }

@@ -1,6 +1,6 @@
 /**
- * The texts that people tagged from which one worker learns in one workspace: a burst, and then so
- * many a second.
+ * From how many texts that people tagged one worker learns in one workspace: a burst, and then per
+ * second.
  */
 export const LEARNED_AT_ONCE = 1_000
 export const LEARNED_PER_SECOND = 10

@@ -19,7 +19,7 @@ type DeliveryDependencies = {
 }
 
 const CHANGES_AT_ONCE = 50
-/** The changes of a page are of different records, so their order does not matter. */
+/** The order of changes of different records does not matter. */
 const POSTS_AT_ONCE = 8
 /**
  * The job ends after this time, so that other webhooks are served. Maintenance adds it again while
@@ -81,11 +81,11 @@ const deliverPage = async (
   }
   let confirmed = 0
   let failure: Failure | undefined
-  for (let at = 0; at < page.changes.length && failure === undefined; at += POSTS_AT_ONCE) {
-    const posts = page.changes
-      .slice(at, at + POSTS_AT_ONCE)
-      .map((change) => send(dependencies, webhook, messageOf(webhook, change)))
-    const outcomes = await Promise.all(posts)
+  while (confirmed < page.changes.length && failure === undefined) {
+    const together = ofDifferentRecords(page.changes.slice(confirmed, confirmed + POSTS_AT_ONCE))
+    const outcomes = await Promise.all(
+      together.map((change) => send(dependencies, webhook, messageOf(webhook, change))),
+    )
     const failedAt = outcomes.findIndex((outcome) => outcome !== undefined)
     failure = outcomes[failedAt]
     confirmed += failedAt < 0 ? outcomes.length : failedAt
@@ -95,6 +95,16 @@ const deliverPage = async (
   if (failure !== undefined && !dependencies.stop.aborted)
     await noteFailure(sql, confirmed > 0 ? { ...webhook, attempts: 0, failingSince: null } : webhook, failure)
   return confirmed
+}
+
+/**
+ * The changes before the first one of a record that was there already. A record that was removed
+ * and stored again has a tombstone and a later change.
+ */
+const ofDifferentRecords = (changes: readonly Change[]): readonly Change[] => {
+  const names = changes.map(({ kind, id }) => `${kind} ${id}`)
+  const repeated = names.findIndex((name, at) => names.indexOf(name) < at)
+  return repeated < 0 ? changes : changes.slice(0, repeated)
 }
 
 type Failure = { fault: string; isGone: boolean; retryAfterMs: number | undefined }
