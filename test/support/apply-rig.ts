@@ -18,9 +18,9 @@ const REDO_MS = 600_000
 type Settled = { id: string; state: SubmissionState; isDeep: boolean }
 type Logged = Record<string, unknown>
 
-/** The database of a worker, which can be away. */
+/** The database of a worker, which can be away, or can hold back its loads and saves. */
 const createSql = (sql: Sql) => {
-  const state = { isAway: false, refused: 0 }
+  const state = { isAway: false, refused: 0, held: Promise.resolve() }
   const send = (query: () => unknown): unknown => {
     if (!state.isAway) return query()
     state.refused++
@@ -31,7 +31,7 @@ const createSql = (sql: Sql) => {
       send(() => Reflect.apply<unknown, unknown[], unknown>(target, self, given)),
     get: (target, name, receiver) =>
       name === 'unsafe'
-        ? (...given: Parameters<Sql['unsafe']>) => send(() => target.unsafe(...given))
+        ? (...given: Parameters<Sql['unsafe']>) => send(() => state.held.then(() => target.unsafe(...given)))
         : (Reflect.get(target, name, receiver) as unknown),
   })
   return { ofWorker, state }
@@ -68,6 +68,8 @@ export const openApplyRig = async () => {
     stop: new AbortController().signal,
   })
   const stateKey = (workspaceId: string): string => workspaceKeys(room.prefix, workspaceId).state
+  const isLeased = async (workspaceId: string): Promise<boolean> =>
+    (await room.redis.hexists(stateKey(workspaceId), 'holder')) === 1
   const statesOf = async (workspaceId: string): Promise<Record<string, SubmissionState>> => {
     const rows = await sql<{ id: string; state: SubmissionState }[]>`
       select id, state from submission where workspace_id = ${workspaceId}`
@@ -92,8 +94,8 @@ export const openApplyRig = async () => {
     /** Lets the pauses before further attempts pass. */
     passTime: () => void (offsetMs += 60_000),
     /** Whether Postgres has refused several statements of the worker, and no worker holds the lease. */
-    hasReleased: async (workspaceId: string): Promise<boolean> =>
-      state.refused > 1 && (await room.redis.hexists(stateKey(workspaceId), 'holder')) === 0,
+    hasReleased: async (workspaceId: string): Promise<boolean> => state.refused > 1 && !(await isLeased(workspaceId)),
+    isLeased,
     /**
      * Makes statements fail that write a feedback with this description. Returns a function that
      * ends this.
@@ -120,6 +122,12 @@ export const openApplyRig = async () => {
         await sql`delete from submission where workspace_id = ${workspaceId} and acceptance_number > ${position}`
         await sql`update workspace_progress set ${sql(row!)} where workspace_id = ${workspaceId}`
       }
+    },
+    /** Holds back the loads and saves of the worker until the returned function is called. */
+    holdPostgres: (): (() => void) => {
+      const { promise, resolve } = Promise.withResolvers<void>()
+      state.held = promise
+      return resolve
     },
     takePostgresAway: (): (() => void) => {
       state.isAway = true

@@ -163,6 +163,7 @@ const afterStride = async (job: Job, outcome: ApplyOutcome): Promise<TakeRequest
   }
 }
 
+/** Wakes a workspace through the queue `backlog`, and gives it back. */
 const passOn = ({ wake, hand }: Job, workspaceId: string): void => {
   hand.drop(workspaceId)
   void wake.wake(workspaceId, { submissions: 0, isDeep: true })
@@ -176,11 +177,17 @@ const postpone = async (job: Job, { request, ms }: Extract<ApplyOutcome, { kind:
   setTimeout(() => void job.wake.wake(workspaceId, { submissions: 0, isDeep: true }), ms)
 }
 
-/** Notes the positions and releases the leases. Returns the workspaces with more to apply. */
+/**
+ * Notes the positions and releases the leases. Returns the workspaces with more to apply. A log that
+ * has become deep is passed on.
+ */
 const putBack = async (job: Job, requests: readonly TakeRequest[]): Promise<string[]> => {
   if (requests.length === 0) return []
   const taken = await take(job, requests, 0)
-  return requests.flatMap(({ workspaceId }, at) => (taken[at]!.outcome === 'taken' ? workspaceId : []))
+  const idsWith = (outcome: Taken['outcome']): string[] =>
+    requests.flatMap(({ workspaceId }, at) => (taken[at]!.outcome === outcome ? workspaceId : []))
+  for (const workspaceId of idsWith('deep')) passOn(job, workspaceId)
+  return idsWith('taken')
 }
 
 /** The workspaces of one job. */

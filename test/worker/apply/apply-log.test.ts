@@ -65,6 +65,20 @@ describe('a worker that applies logs', () => {
     assert.deepEqual(await rig.waitingIn(workspaceId), [])
   })
 
+  it('passes a log on to the backlog that has become deep when the time of the job is over', async () => {
+    const workspaceId = await rig.makeWorkspace()
+    await rig.admit(workspaceId, replaced(10))
+    const goOn = rig.holdPostgres()
+    const applying = rig.apply([workspaceId])
+    await until('the worker has taken a stride', () => rig.isLeased(workspaceId))
+    await rig.admit(workspaceId, replaced(300))
+    rig.passTime()
+    goOn()
+    await applying
+    assert.equal((await rig.waitingIn(workspaceId)).length, 300)
+    assert.deepEqual(await rig.backlogJobs(), [workspaceId])
+  })
+
   it('tries a submission with a passing fault again after a pause, while later ones wait', async () => {
     const workspaceId = await rig.makeWorkspace()
     const ids = await rig.admit(workspaceId, [feedbackBody('first'), feedbackBody('stubborn'), feedbackBody('last')])
