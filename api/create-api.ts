@@ -16,7 +16,7 @@ import { withinTime } from '../runtime/within-time.ts'
 import { closeQueues, createWake, type JobQueues, openQueues } from '../queue/jobs/job-queues.ts'
 import { createLog } from '../queue/log/log.ts'
 import { createProcessReports, startReporting } from '../queue/jobs/process-reports.ts'
-import { redisCondition } from '../queue/redis/redis-condition.ts'
+import { readRedisCondition } from '../queue/redis/redis-condition.ts'
 import { pingRedis } from '../queue/redis/redis-servers.ts'
 import { type AppDependencies, BOARD_PATH, createApp, OVERVIEW_PATH } from './app.ts'
 import { createIntake, LOOK_UP_TIMEOUT_MS, mostBytesInHand, type Resources, TOKEN_TIMEOUT_MS } from './create-intake.ts'
@@ -92,7 +92,7 @@ export const createApi = async (resources: Resources): Promise<Api> => {
 const pressureOf = (stores: Parameters<typeof countWaiting>[0], mostWaiting: number): PressureWatch =>
   watchPressure(async () => {
     const counting = countWaiting(stores, mostWaiting)
-    const [{ usedBytes, maxBytes }, waiting] = await Promise.all([redisCondition(stores.redis), counting])
+    const [{ usedBytes, maxBytes }, waiting] = await Promise.all([readRedisCondition(stores.redis), counting])
     return { usedBytes, maxBytes, waiting }
   }, mostWaiting)
 

@@ -2,7 +2,7 @@ import { namedKeys } from '../contract/identity/purge-keys.ts'
 import type { HashKey, Realm } from '../contract/identity/keys.ts'
 import type { PurgeRequest } from '../contract/purge-request.ts'
 import type { Submission } from '../contract/submission.ts'
-import { deadOf, rowsOfContacts } from '../db/identity/contact-rows.ts'
+import { readDead, readRowsOfContacts } from '../db/identity/contact-rows.ts'
 import { findContacts, type FoundContacts } from '../db/purges/decide-purge.ts'
 import type { Sql } from '../db/connection/postgres.ts'
 import type { RedisClient } from '../queue/redis/connect-redis.ts'
@@ -47,7 +47,7 @@ const document = async function* (stores: Stores, person: Person, head: Readonly
   yield JSON.stringify(head).slice(0, -1)
   yield* member('queuedSubmissions', queuedSubmissions(stores, person))
   yield* member('deadSubmissions', deadSubmissions(stores, person))
-  for (const [name, rows] of Object.entries(rowsOfContacts(stores.sql, person.realm, person.found)))
+  for (const [name, rows] of Object.entries(readRowsOfContacts(stores.sql, person.realm, person.found)))
     yield* member(name, rows)
   yield '\n}\n'
 }
@@ -69,7 +69,7 @@ const queuedSubmissions = async function* ({ redis, prefix }: Stores, person: Pe
 }
 
 const deadSubmissions = async function* ({ sql }: Stores, person: Person): AsyncGenerator<string> {
-  for await (const { submission, about } of deadOf(sql, person.realm.workspaceId)) {
+  for await (const { submission, about } of readDead(sql, person.realm.workspaceId)) {
     const isTheirs = isNamed(person, JSON.parse(submission) as Submission)
     if (isTheirs) yield `${about.slice(0, -1)}, "submission": ${submission}}`
   }

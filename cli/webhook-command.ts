@@ -10,7 +10,7 @@ import {
   type WebhookStatus,
 } from '../db/webhooks.ts'
 import type { Sql } from '../db/connection/postgres.ts'
-import { addWebhookTest, webhookTestOutcome } from '../queue/jobs/job-queues.ts'
+import { addWebhookTest, findWebhookTestOutcome } from '../queue/jobs/job-queues.ts'
 import { NO_SUCH_WORKSPACE } from './option-values.ts'
 import { CommandError, type CommandContext, print, runCommand } from './run-command.ts'
 
@@ -78,7 +78,7 @@ const test = async ({ sql, openQueues }: CommandContext, id: string): Promise<vo
   const job = await addWebhookTest(queues, { workspaceId: webhook.workspaceId, webhookId: id })
   const until = performance.now() + TEST_WITHIN_MS
   for (;;) {
-    const outcome = await webhookTestOutcome(queues, job)
+    const outcome = await findWebhookTestOutcome(queues, job)
     if (outcome === 'confirmed') return print('The receiver has confirmed the test.')
     if (outcome !== undefined) throw new CommandError(`The receiver has not confirmed the test: ${outcome}.`)
     if (performance.now() > until)

@@ -66,7 +66,7 @@ export const findWebhook = async (sql: Sql, { id, workspaceId }: { id: string; w
 }
 
 /** Active webhooks with unconfirmed changes whose next attempt is due. */
-export const dueWebhooks = (sql: Sql): Promise<{ workspaceId: string; webhookId: string }[]> =>
+export const listDueWebhooks = (sql: Sql): Promise<{ workspaceId: string; webhookId: string }[]> =>
   sql<{ workspaceId: string; webhookId: string }[]>`
     select h.workspace_id as "workspaceId", h.id as "webhookId" from webhook as h
     join workspace_progress as p on p.workspace_id = h.workspace_id

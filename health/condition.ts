@@ -10,7 +10,7 @@ import { type ProcessReport, createProcessReports } from '../queue/jobs/process-
 import { countPurges, type PurgesUnderWay } from '../db/purges/purge.ts'
 import { countWebhooks, type WebhookProblems } from '../db/webhooks.ts'
 import { type QueueDepth, readQueueDepths } from '../queue/jobs/queue-depths.ts'
-import { type RedisCondition, redisCondition } from '../queue/redis/redis-condition.ts'
+import { type RedisCondition, readRedisCondition } from '../queue/redis/redis-condition.ts'
 import { type WorkspaceLoad, workspaceLoads } from '../queue/jobs/workspace-loads.ts'
 import { countSilent } from '../queue/jobs/silent-workers.ts'
 import { withinTime } from '../runtime/within-time.ts'
@@ -78,7 +78,7 @@ export const conditionOf =
     )
     const processes = createProcessReports(redis, prefix).read()
     const parts = await Promise.all([
-      read('redis', redisCondition(redis)),
+      read('redis', readRedisCondition(redis)),
       read('queues', readQueueDepths(queues, redis, at)),
       read('processes', processes),
       read('silent', countSilent(redis, prefix, processes)),

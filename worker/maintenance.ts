@@ -4,7 +4,7 @@ import { expireTombstones } from '../db/reads/changes.ts'
 import { listBegunReplays } from '../db/submissions/dead.ts'
 import { expireReceipts } from '../db/submissions/receipts.ts'
 import { readPosition, readPositions } from '../db/submissions/position.ts'
-import { dueWebhooks } from '../db/webhooks.ts'
+import { listDueWebhooks } from '../db/webhooks.ts'
 import { listDeletedIds } from '../db/workspaces/delete-workspace.ts'
 import { listWorkspaceIds } from '../db/workspaces/workspaces.ts'
 import { trimIdempotencyKeys } from '../queue/admission/idempotency.ts'
@@ -13,7 +13,7 @@ import { takeTurn } from '../queue/jobs/take-turn.ts'
 import { forgetLeftOf } from '../queue/log/forget-workspace.ts'
 import { createLog, type Log } from '../queue/log/log.ts'
 import { readNotedPositions, sweepLogs } from '../queue/log/sweep.ts'
-import { redisCondition } from '../queue/redis/redis-condition.ts'
+import { readRedisCondition } from '../queue/redis/redis-condition.ts'
 import { describeFault } from '../runtime/fault.ts'
 import type { Logger } from '../runtime/logger.ts'
 import type { WorkerStores } from './carry-out-purge.ts'
@@ -184,7 +184,7 @@ const trimKeys: Service = {
   name: 'trim-keys',
   everyMs: 20_000,
   run: async ({ sql, redis, prefix }) => {
-    const { maxBytes } = await redisCondition(redis)
+    const { maxBytes } = await readRedisCondition(redis)
     await trimIdempotencyKeys(redis, prefix, { workspaceIds: await listWorkspaceIds(sql), maxBytes, nowMs: Date.now() })
     return {}
   },
@@ -195,7 +195,7 @@ const wakeWebhooks: Service = {
   name: 'wake-webhooks',
   everyMs: 1_000,
   run: async ({ sql, queues }) => {
-    await addDeliveries(queues, await dueWebhooks(sql))
+    await addDeliveries(queues, await listDueWebhooks(sql))
     return {}
   },
 }

@@ -1,7 +1,9 @@
 export type Quarantine = {
   /** Runs beside other shared work, but waits while exclusive work waits or runs. */
   shared: <T>(work: () => Promise<T>) => Promise<T>
-  /** Runs while this process does nothing else. If the process dies, this work is the cause. */
+  /**
+   * Runs while no other such work runs, shared or exclusive. So it is the cause if the process dies.
+   */
   exclusive: <T>(work: () => Promise<T>) => Promise<T>
   /** Whether exclusive work waits or runs. Long shared work then ends early. */
   isWanted: () => boolean

@@ -13,7 +13,7 @@ import {
 import type { Sql } from '../../db/connection/postgres.ts'
 import { readPosition } from '../../db/submissions/position.ts'
 import { createLog, type Log } from '../../queue/log/log.ts'
-import { isNearlyFull, redisCondition } from '../../queue/redis/redis-condition.ts'
+import { isNearlyFull, readRedisCondition } from '../../queue/redis/redis-condition.ts'
 import { createWake, type Wake } from '../../queue/jobs/job-queues.ts'
 import { dateOf } from '../option-values.ts'
 import { type CommandContext, CommandError, print, runCommand } from '../run-command.ts'
@@ -110,7 +110,7 @@ const replayMatching = async (context: CommandContext, which: string | undefined
   const stores: ReplayStores = { sql, log: createLog(redis, prefix), wake: createWake(queues) }
   const outcomes = new Map<ReplayOutcome, number>()
   for (const [index, dead] of found.entries()) {
-    if (index % LOOK_AT_MEMORY_EVERY === 0 && isNearlyFull(await redisCondition(redis))) {
+    if (index % LOOK_AT_MEMORY_EVERY === 0 && isNearlyFull(await readRedisCondition(redis))) {
       throw new CommandError(
         `Redis is nearly full. ${index} of ${found.length} were replayed. Run the same command again later.`,
       )

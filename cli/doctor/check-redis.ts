@@ -2,7 +2,7 @@ import type { RedisClient } from '../../queue/redis/connect-redis.ts'
 import {
   keepsSnapshots,
   type RedisCondition,
-  serverCondition,
+  readServerCondition,
   settingOf,
   unfitness,
 } from '../../queue/redis/redis-condition.ts'
@@ -29,7 +29,7 @@ export const checkRedis = async (redis: RedisClient, replicas: number): Promise<
 const checkServer = async (redis: RedisServer, replicas: number): Promise<Checked[]> => {
   const info = await redis.info()
   const field = (name: string): string => new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1] ?? ''
-  const condition = await serverCondition(redis)
+  const condition = await readServerCondition(redis)
   return [
     checkVersion(field('redis_version')),
     await checkClock(redis),

@@ -1,8 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { TaggingJob } from '../../contract/jobs.ts'
-import { addTagging, type JobQueues, taggingOutcome } from '../../queue/jobs/job-queues.ts'
+import { addTagging, type JobQueues, findTaggingOutcome } from '../../queue/jobs/job-queues.ts'
 import type { Sql } from '../../db/connection/postgres.ts'
-import { type Retag, type RetagPage, retagPages } from '../../db/tags/retag.ts'
+import { type Retag, type RetagPage, readRetagPages } from '../../db/tags/retag.ts'
 
 const RECORDS_PER_JOB = 500
 /** The number of waiting jobs. More would delay the tags of new records. */
@@ -33,7 +33,7 @@ export const retag = async (
     else result.kept += kept ?? first.records
     onProgress(done)
   }
-  for await (const page of retagPages(sql, wanted, RECORDS_PER_JOB)) {
+  for await (const page of readRetagPages(sql, wanted, RECORDS_PER_JOB)) {
     const ids = await addTagging(queues, [jobOf(page, wanted.olderThanVersion === undefined)])
     ahead.push(...ids.map((id) => ({ id, records: page.ids.length })))
     if (ahead.length >= JOBS_AHEAD) await finishFirst()
@@ -51,7 +51,7 @@ const jobOf = ({ table, workspaceId, ids }: RetagPage, isRetag: boolean): Taggin
 
 const outcomeOf = async (queues: JobQueues, id: string): Promise<{ failed: boolean; kept: number | undefined }> => {
   for (;;) {
-    const outcome = await taggingOutcome(queues, id)
+    const outcome = await findTaggingOutcome(queues, id)
     if (outcome !== undefined) return outcome
     await wait(LOOK_EVERY_MS)
   }

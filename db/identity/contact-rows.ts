@@ -12,7 +12,7 @@ type Rows = ReturnType<Sql>
 type DeadRow = { submission: string; about: string }
 
 /** All dead submissions of a workspace. */
-export const deadOf = async function* (sql: Sql, workspaceId: string): AsyncGenerator<DeadRow> {
+export const readDead = async function* (sql: Sql, workspaceId: string): AsyncGenerator<DeadRow> {
   const dead = sql<DeadRow[]>`
     select submission, jsonb_build_object('id', id, 'died_at', died_at, 'reason', reason)::text as about
     from dead_submission where workspace_id = ${workspaceId} order by died_at, id`
@@ -23,7 +23,7 @@ export const deadOf = async function* (sql: Sql, workspaceId: string): AsyncGene
  * The rows of each table as JSON texts. Conversations belong to other contacts as well, so only
  * their identifying columns are included.
  */
-export const rowsOfContacts = (
+export const readRowsOfContacts = (
   sql: Sql,
   { workspaceId: ws }: Realm,
   { contactIds: ids, waitingKey }: FoundContacts,

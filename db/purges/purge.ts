@@ -93,7 +93,7 @@ export const listPurgesUnderWay = (sql: Sql, { olderThanMs }: { olderThanMs: num
     order by p.number`.execute()
 
 /** The given purges that are under way. */
-export const purgesUnderWayAmong = async (sql: Sql, workspaceId: string, ids: readonly string[]): Promise<string[]> => {
+export const findPurgesUnderWay = async (sql: Sql, workspaceId: string, ids: readonly string[]): Promise<string[]> => {
   const rows = await sql<{ id: string }[]>`
     select id from purge where workspace_id = ${workspaceId} and id = any (${[...ids]}::uuid[])`
   return rows.map(({ id }) => id)

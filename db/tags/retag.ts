@@ -48,7 +48,7 @@ export type RetagPage = { table: RetagTable; workspaceId: string; ids: string[] 
  * The ids of the selected records in pages. A page is from one workspace and table, and has at most
  * `most` ids.
  */
-export const retagPages = async function* (sql: Sql, wanted: Retag, most: number): AsyncGenerator<RetagPage> {
+export const readRetagPages = async function* (sql: Sql, wanted: Retag, most: number): AsyncGenerator<RetagPage> {
   for (const table of TABLES) {
     let after = { workspaceId: LEAST_ID, id: LEAST_ID }
     for (;;) {

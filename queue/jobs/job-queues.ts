@@ -66,7 +66,7 @@ export const addWebhookTest = async (queues: JobQueues, named: Omit<WebhookJob, 
   (await queues.webhook.add('test_webhook', { ...named, isTest: true })).id!
 
 /** The outcome of a test; undefined while it runs. */
-export const webhookTestOutcome = async (queues: JobQueues, id: string): Promise<string | undefined> => {
+export const findWebhookTestOutcome = async (queues: JobQueues, id: string): Promise<string | undefined> => {
   const job: Job<WebhookJob, string> | undefined = await queues.webhook.getJob(id)
   if (job === undefined || (await job.isFailed())) return 'the job failed'
   if (!(await job.isCompleted())) return undefined
@@ -88,7 +88,7 @@ export const addTagging = async (queues: JobQueues, jobs: readonly TaggingJob[])
  * The outcome of a tagging job with the number of tagged records; undefined while it runs. A job
  * that BullMQ has removed counts as successful.
  */
-export const taggingOutcome = async (
+export const findTaggingOutcome = async (
   queues: JobQueues,
   id: string,
 ): Promise<{ failed: boolean; kept: number | undefined } | undefined> => {

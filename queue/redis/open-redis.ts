@@ -1,7 +1,7 @@
 import { describeFault } from '../../runtime/fault.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import type { RedisClient } from './connect-redis.ts'
-import { redisCondition, unfitness } from './redis-condition.ts'
+import { readRedisCondition, unfitness } from './redis-condition.ts'
 
 /**
  * Waits until a connection is ready. Logs once when Redis goes away and once when it is back, also
@@ -19,7 +19,7 @@ export const whenReady = async (redis: RedisClient, log: Logger): Promise<RedisC
  * or is not known.
  */
 export const whyNotThisRedis = async (redis: RedisClient, log: Logger): Promise<string | undefined> => {
-  const condition = await redisCondition(redis)
+  const condition = await readRedisCondition(redis)
   if (condition.appendOnly === false) log('warn', 'redis_without_append_only_file')
   if (condition.policy === undefined) log('warn', 'redis_policy_unknown')
   return unfitness(condition)

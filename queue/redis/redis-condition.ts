@@ -17,8 +17,8 @@ export type RedisCondition = {
  * The memory and append-only file of a Redis. For a cluster: the memory of the fullest node, and
  * the worst of the other values.
  */
-export const redisCondition = async (redis: RedisClient): Promise<RedisCondition> => {
-  const each = await Promise.all((await serversOf(redis)).map(serverCondition))
+export const readRedisCondition = async (redis: RedisClient): Promise<RedisCondition> => {
+  const each = await Promise.all((await serversOf(redis)).map(readServerCondition))
   const fullest = each.reduce((a, b) => (fullness(b) > fullness(a) ? b : a))
   const unfit = each.find((server) => unfitness(server) !== undefined)
   const files = each.map(({ appendOnly }) => appendOnly)
@@ -36,7 +36,7 @@ export const isNearlyFull = ({ usedBytes, maxBytes }: Pick<RedisCondition, 'used
   maxBytes > 0 && usedBytes >= REDIS_FULL_SHARE * maxBytes
 
 /** The memory and append-only file of one server. */
-export const serverCondition = async (server: RedisServer): Promise<RedisCondition> => {
+export const readServerCondition = async (server: RedisServer): Promise<RedisCondition> => {
   const info = await server.info()
   const field = (name: string): string => new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1] ?? ''
   const appendOnly = field('aof_enabled')

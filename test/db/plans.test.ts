@@ -4,7 +4,7 @@ import { after, before, describe, it } from 'node:test'
 import { contactIdKey, emailKey, ownId } from '../../contract/identity/keys.ts'
 import type { Operation, Submission } from '../../contract/submission.ts'
 import { findProgress, findReferences, readFeedbackReferences } from '../../db/apply/answers.ts'
-import { rowsOfContacts } from '../../db/identity/contact-rows.ts'
+import { readRowsOfContacts } from '../../db/identity/contact-rows.ts'
 import { canPurgeMatch, findContacts } from '../../db/purges/decide-purge.ts'
 import type { Sql } from '../../db/connection/postgres.ts'
 import { findPurge, finishPurge, removeRecords } from '../../db/purges/purge.ts'
@@ -173,7 +173,8 @@ const WORKS: Readonly<Record<string, (sql: Sql, round: string) => Promise<number
       assert.equal(await canPurgeMatch(sql, realm, wanted), true)
       const found = await findContacts(sql, realm, wanted)
       assert.equal(found.contactIds.length, 1)
-      for (const rows of Object.values(rowsOfContacts(sql, realm, found))) for await (const row of rows) assert.ok(row)
+      for (const rows of Object.values(readRowsOfContacts(sql, realm, found)))
+        for await (const row of rows) assert.ok(row)
     }
     return 30
   },

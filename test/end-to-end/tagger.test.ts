@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, it } from 'node:test'
 import type { JsonObject } from '../../contract/json.ts'
 import { type TaggingJob, TAGGER_VERSION } from '../../contract/jobs.ts'
 import { hashKeyFrom } from '../../contract/identity/keys.ts'
-import { addTagging, taggingOutcome } from '../../queue/jobs/job-queues.ts'
+import { addTagging, findTaggingOutcome } from '../../queue/jobs/job-queues.ts'
 import { MAX_TERMS_OF_TEXTS, readTexts, storeTags } from '../../db/tags/tagging.ts'
 import { runCommand } from '../support/command.ts'
 import { type SharedService, sharedService } from '../support/shared-service.ts'
@@ -63,7 +63,7 @@ describe('the tagger', () => {
   ): Promise<void> => {
     const jobs = Array.from({ length: times }, (): TaggingJob => ({ workspaceId: service.workspaceId, ...job }))
     for (const id of await addTagging(service.queues, jobs)) {
-      const outcome = await until('a tagging job ends', () => taggingOutcome(service.queues, id))
+      const outcome = await until('a tagging job ends', () => findTaggingOutcome(service.queues, id))
       assert.equal(outcome.failed, false)
     }
   }

@@ -77,7 +77,7 @@ const timed = async <T extends object>(work: () => Promise<T>): Promise<T & { ms
 
 /**
  * Applies the first submission in quarantine. A death counts against a submission only if the
- * worker did nothing else.
+ * worker applied, removed and tagged nothing else.
  */
 const applyInQuarantine = async (dependencies: StrideDependencies, stride: TakenStride): Promise<Applied> => {
   const { logs } = dependencies

@@ -4,7 +4,7 @@ import type { SubmissionState } from '../../contract/receipt.ts'
 import { feedbackId } from '../../contract/feedback-record.ts'
 import type { Submission } from '../../contract/submission.ts'
 import type { Sql } from '../../db/connection/postgres.ts'
-import { purgesUnderWayAmong } from '../../db/purges/purge.ts'
+import { findPurgesUnderWay } from '../../db/purges/purge.ts'
 import { findMissingReceipts } from '../../db/submissions/receipts.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import { addRemovals, addTagging, type JobQueues } from '../../queue/jobs/job-queues.ts'
@@ -57,7 +57,7 @@ export const followUp = async (
     const toTag = applied.flatMap(({ submission, state }) => (state === 'applied' ? submission : []))
     const wanted = wantedTagging({ ...dependencies, spans }, workspaceId, [...toTag, ...found])
     if (wanted) tagging.push(wanted)
-    const purgeIds = [...decided, ...(await underWay(dependencies, workspaceId, found))]
+    const purgeIds = [...decided, ...(await findUnfinished(dependencies, workspaceId, found))]
     removals.push(...purgeIds.map((purgeId) => ({ workspaceId, purgeId })))
   }
   await Promise.all([addTagging(dependencies.queues, tagging), addRemovals(dependencies.queues, removals)])
@@ -85,13 +85,14 @@ const withReceipts = async (
   return found.filter(({ submissionId }) => !missing.has(submissionId))
 }
 
-const underWay = async (
+/** The found purges whose records are being removed. */
+const findUnfinished = async (
   { sql }: FollowUpDependencies,
   workspaceId: string,
   found: readonly Submission[],
 ): Promise<string[]> => {
   const ids = found.flatMap(({ operation, submissionId }) => (operation === 'purge_contact' ? submissionId : []))
-  return ids.length === 0 ? [] : purgesUnderWayAmong(sql, workspaceId, ids)
+  return ids.length === 0 ? [] : findPurgesUnderWay(sql, workspaceId, ids)
 }
 
 type Wanted = { submission: Submission; record: string; hasTags: boolean }

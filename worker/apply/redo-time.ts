@@ -1,5 +1,5 @@
 import type { RedisClient } from '../../queue/redis/connect-redis.ts'
-import { redisCondition } from '../../queue/redis/redis-condition.ts'
+import { readRedisCondition } from '../../queue/redis/redis-condition.ts'
 
 const CHECK_EVERY_MS = 5_000
 /**
@@ -14,7 +14,7 @@ type RedoTime = { ms: () => number; stop: () => void }
 export const watchRedoTime = (redis: RedisClient, redoMs: number): RedoTime => {
   let isShort = false
   const check = async (): Promise<void> => {
-    const { usedBytes, maxBytes } = await redisCondition(redis)
+    const { usedBytes, maxBytes } = await readRedisCondition(redis)
     isShort = maxBytes > 0 && usedBytes > SHORT_OF_MEMORY_SHARE * maxBytes
   }
   const checkQuietly = (): void => void check().catch(() => {})
