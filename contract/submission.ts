@@ -42,7 +42,7 @@ type Accepted<O extends Operation> = {
   traceparent?: string
   /** The position at the admission. The answer may have contained ids as of this position. */
   seenPosition?: number
-  /** For a replay: the number that the submission had before it died. */
+  /** For a submission that was appended again, such as a replay: its first number. */
   originalNumber?: number
 }
 

@@ -81,7 +81,7 @@ export type LoadedRow = {
   whole: WholeProfile | null
 }
 
-export type Loaded = {
+export type LoadedState = {
   /** The position of the workspace; undefined if it is deleted. */
   position: number | undefined
   hasMoves: boolean
@@ -97,11 +97,11 @@ const QUERY = `select kind, w, key, id, source, number::float8 as number, claime
   from load_keys(($1::text)::uuid[], ${ARRAYS.map((type, at) => `($${at + 2}::text)::${type}[]`).join(', ')})`
 
 /** Loads the stored data of these keys, for each workspace in order. */
-export const load = async (sql: Sql, wanted: readonly WantedKeys[]): Promise<Loaded[]> => {
+export const load = async (sql: Sql, wanted: readonly WantedKeys[]): Promise<LoadedState[]> => {
   const arrays = KINDS.flatMap((kind) => arraysOf(wanted, kind))
   const workspaces = literal(wanted.map(({ workspaceId }) => workspaceId))
   const rows = await sql.unsafe<Row[]>(QUERY, [workspaces, ...arrays], { prepare: true })
-  const loaded = wanted.map((): Loaded => ({
+  const loaded = wanted.map((): LoadedState => ({
     position: undefined,
     hasMoves: false,
     isRemoving: false,
@@ -120,7 +120,7 @@ const HAS_MOVES = 1
 const IS_REMOVING = 2
 const HAD_PURGES = 4
 
-const noteProgress = (loaded: Loaded, { number, presence }: { number: number; presence: number }): void => {
+const noteProgress = (loaded: LoadedState, { number, presence }: { number: number; presence: number }): void => {
   loaded.position = number
   loaded.hasMoves = (presence & HAS_MOVES) !== 0
   loaded.isRemoving = (presence & IS_REMOVING) !== 0

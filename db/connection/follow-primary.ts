@@ -12,7 +12,7 @@ const DEFAULT_PORT = 5_432
 /** The digits of a timeline at the start of a WAL file name. */
 const TIMELINE_DIGITS = 8
 
-export type Followed = {
+export type FollowedPrimary = {
   /** Connects to the known primary, for the driver's option `socket`. */
   socket: () => Promise<Socket>
   /** The host of the known primary. */
@@ -49,7 +49,7 @@ type Server = {
  * promotion raises. A server with a lower timeline than this process has seen is not the primary,
  * even if it is the only one.
  */
-export const followPrimary = (urls: readonly string[], options: Options): Followed => {
+export const followPrimary = (urls: readonly string[], options: Options): FollowedPrimary => {
   const servers = urls.map((url) => serverAt(url, options))
   const election = createElection(servers, options)
   let isStopped = false

@@ -2,7 +2,7 @@ import { isIP } from 'node:net'
 import postgres from 'postgres'
 import { readPostgresUrl } from '../../runtime/postgres-address.ts'
 import { ARRAY_TYPES } from './array-types.ts'
-import { type Followed, followPrimary } from './follow-primary.ts'
+import { type FollowedPrimary, followPrimary } from './follow-primary.ts'
 import { withWholeResults } from './whole-results.ts'
 
 export type Sql = postgres.Sql
@@ -66,7 +66,7 @@ export const connectPostgres = (text: string, options: PostgresOptions): Sql => 
   return sql
 }
 
-const openPool = (url: string, options: PostgresOptions, followed?: Followed): Sql =>
+const openPool = (url: string, options: PostgresOptions, followed?: FollowedPrimary): Sql =>
   withWholeResults(
     postgres(url, {
       max: options.connections,
@@ -120,7 +120,7 @@ const placeOf = (url: string): object => {
  * certificate for `localhost`. With several servers, the driver knows only the first address. So
  * this getter gives the host of the known primary for each connection.
  */
-const hostToVerify = (text: string, followed: Followed | undefined): { ssl?: { readonly host: string } } => {
+const hostToVerify = (text: string, followed: FollowedPrimary | undefined): { ssl?: { readonly host: string } } => {
   const { hostname, searchParams } = new URL(text)
   if (searchParams.get('sslmode')?.startsWith('verify-') !== true) return {}
   if (followed !== undefined)

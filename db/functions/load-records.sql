@@ -48,8 +48,8 @@ begin
         select x.epoch from purged_key as x where x.workspace_id = ws[k.w] and x.key_id = k.key limit 1
       ) as p;
   end if;
-  -- claimed says whether the receipt is queued. A purge sets the receipt of a queued replay back to
-  -- dead, and then the replay is not applied.
+  -- claimed: the receipt is queued. A purge sets the receipt of a queued replay back to dead, and
+  -- then the replay is not applied.
   if cardinality(receipt_id) > 0 then
     return query
       select 'receipt', k.w, k.key::text, k.key, null::text, null::bigint, r.state = 'queued', null::text, null::integer,

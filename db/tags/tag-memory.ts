@@ -18,7 +18,7 @@ type KnownTerm = {
  */
 type KnownTag = { hash: number; title: string; people: number; generated: number }
 
-export type Recalled = {
+export type RecalledMemory = {
   texts: number
   judged: number
   given: number
@@ -36,7 +36,7 @@ type RecallRequest = {
  * Reads the counts of these terms from a workspace's memory, and the tags in use with keys among
  * them.
  */
-export const recall = async (sql: Sql, realm: Realm, { hashes, except }: RecallRequest): Promise<Recalled> => {
+export const recall = async (sql: Sql, realm: Realm, { hashes, except }: RecallRequest): Promise<RecalledMemory> => {
   const stored = storedHashes(realm, hashes)
   const plain = new Map(stored.map((hash, at) => [hash, hashes[at] ?? 0]))
   const ws = realm.workspaceId

@@ -9,7 +9,7 @@ import {
   type ScriptAnswer,
   callAdmit,
   createSendAdmit,
-  type Known,
+  type StoredKey,
   type SendAdmit,
 } from './call-admit.ts'
 import type { RedisClient } from '../redis/connect-redis.ts'
@@ -48,7 +48,7 @@ export const createAdmit = (dependencies: AdmitDependencies): Admit => {
   const { findStoredKey } = dependencies
   const ask = createAsk(dependencies)
   const postgresFirstUntil = new Map<string, number>()
-  const findKnown = async ({ workspaceId, idempotency }: AdmissionRequest): Promise<Known> =>
+  const findKnown = async ({ workspaceId, idempotency }: AdmissionRequest): Promise<StoredKey> =>
     (await findStoredKey(workspaceId, idempotency!.key)) ?? 'nothing'
 
   return async (request) => {

@@ -68,8 +68,8 @@ export type Admission =
 export type Admit = (request: AdmissionRequest) => Promise<Admission>
 
 /** The record of the idempotency key in Postgres. */
-export type Known = IdempotencyRecord | 'nothing'
-export type AskRequest = AdmissionRequest & Pick<ItemParts, 'original'> & { known?: Known | undefined }
+export type StoredKey = IdempotencyRecord | 'nothing'
+export type AskRequest = AdmissionRequest & Pick<ItemParts, 'original'> & { known?: StoredKey | undefined }
 /** `unknown-key`: only Postgres can tell whether the idempotency key was used before. */
 export type ScriptAnswer = Admission | { outcome: 'unknown-key' }
 
@@ -77,9 +77,9 @@ export type ScriptAnswer = Admission | { outcome: 'unknown-key' }
  * `texts`: one for each request, then one about the log; undefined if nothing was sent, since
  * replicas are away.
  */
-export type Sent = { texts: string[] | undefined; isReplicated: boolean }
+export type SendResult = { texts: string[] | undefined; isReplicated: boolean }
 /** Sends the arguments of admit.lua. */
-export type SendAdmit = (keysAndArguments: readonly (string | number)[]) => Promise<Sent>
+export type SendAdmit = (keysAndArguments: readonly (string | number)[]) => Promise<SendResult>
 
 export const ADMIT = luaScript('admit', ['log', 'idempotency-record'])
 export const KEYS_OF_ADMIT = 2
@@ -94,7 +94,7 @@ export const createSendAdmit = (redis: RedisClient): SendAdmit => {
 }
 
 /** `toWake` is absent if nothing entered the log, or if a worker holds the log and sees it anyway. */
-type Called = { answers: ScriptAnswer[]; toWake?: WakeSize }
+type CallResult = { answers: ScriptAnswer[]; toWake?: WakeSize }
 
 /**
  * Calls admit.lua for requests of one workspace. KEYS and ARGV have the order that the script
@@ -104,7 +104,7 @@ export const callAdmit = async (
   { prefix, send }: { prefix: string; send: SendAdmit },
   { workspaceId, floor }: { workspaceId: string; floor: number },
   requests: readonly AskRequest[],
-): Promise<Called> => {
+): Promise<CallResult> => {
   const { keys, begin } = keysOfScript(prefix, workspaceId)
   const idBase = idBaseOf(newId())
   const mostBytes = requests.reduce((least, request) => Math.min(least, request.mostBytes ?? least), NO_BOUND)

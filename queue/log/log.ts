@@ -8,7 +8,7 @@ import { MICROSECONDS_PER_MS, workspaceKeys } from '../keys.ts'
 
 /** The logs of all workspaces, as workers and commands use them. */
 export type Log = {
-  take: (requests: readonly TakeRequest[], settings: TakeSettings) => Promise<Taken[]>
+  take: (requests: readonly TakeRequest[], settings: TakeSettings) => Promise<TakeResult[]>
   /** Releases the leases of this worker. */
   release: (worker: string, workspaceIds: readonly string[]) => Promise<void>
   /**
@@ -123,7 +123,7 @@ export type TakeSettings = {
   redoMs: number
 }
 
-export type Taken =
+export type TakeResult =
   /** Nothing is left to apply. The same step has released the lease. */
   | { outcome: 'idle' }
   /** Another worker has the lease. */
@@ -152,7 +152,7 @@ type Answer = 0 | 1 | 2 | [after: string, bound: string, quarantineDeaths: numbe
 const createTake = (
   redis: RedisClient,
   prefix: string,
-): ((requests: readonly TakeRequest[], settings: TakeSettings) => Promise<Taken[]>) => {
+): ((requests: readonly TakeRequest[], settings: TakeSettings) => Promise<TakeResult[]>) => {
   const take = defineWorkspaceScript<Answer>({ redis, prefix }, { name: 'take', atOnce: WORKSPACES_AT_ONCE })
   return async (requests, { worker, leaseMs, submissions, bytes, takesDeep, redoMs }) => {
     const settings = [worker, leaseMs, submissions, bytes, takesDeep ? 1 : 0, redoMs, FULL_STRIDE_SUBMISSIONS]
@@ -172,7 +172,7 @@ const boundText = (bound: number | undefined): number | string => {
   return Number.isFinite(bound) ? bound : 'full'
 }
 
-const readAnswer = (workspaceId: string, answer: Answer, most: number): Taken => {
+const readAnswer = (workspaceId: string, answer: Answer, most: number): TakeResult => {
   if (answer === 0) return { outcome: 'idle' }
   if (answer === 1) return { outcome: 'leased' }
   if (answer === 2) return { outcome: 'deep' }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { ChainableCommander } from 'ioredis'
 import { coalesce } from '../../runtime/coalesce.ts'
-import { ADMIT, KEYS_OF_ADMIT, type SendAdmit, type Sent } from '../admission/call-admit.ts'
+import { ADMIT, KEYS_OF_ADMIT, type SendAdmit, type SendResult } from '../admission/call-admit.ts'
 import { isRefusedByRedis, onNewConnection, type RedisClient } from './connect-redis.ts'
 
 const ADMIT_SHA1 = createHash('sha1').update(ADMIT).digest('hex')
@@ -20,7 +20,7 @@ const SEND_AGAIN_AFTER_MS = 1_000
 export const createReplicatedSend = (redis: RedisClient, replicas: number): SendAdmit => {
   const send = createSend(redis, replicas)
   let sendAgainAt = 0
-  const runLimited = coalesce(async ([call]: readonly (() => Promise<Sent>)[]) => [await call!()], {
+  const runLimited = coalesce(async ([call]: readonly (() => Promise<SendResult>)[]) => [await call!()], {
     items: 1,
     concurrency: REPLICATED_AT_ONCE,
   })

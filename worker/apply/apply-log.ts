@@ -8,7 +8,7 @@
 // A job has a time budget. After it, the remaining workspaces are woken again.
 import type { RedisClient } from '../../queue/redis/connect-redis.ts'
 import { forgetWorkspace } from '../../queue/log/forget-workspace.ts'
-import type { Taken, TakeRequest } from '../../queue/log/log.ts'
+import type { TakeResult, TakeRequest } from '../../queue/log/log.ts'
 import type { Wake } from '../../queue/jobs/job-queues.ts'
 import { describeFault, isUnavailable } from '../../runtime/fault.ts'
 import { untilAvailable } from '../when-available.ts'
@@ -130,7 +130,7 @@ const applyRound = async (job: Job, requests: readonly TakeRequest[]): Promise<T
   return next
 }
 
-const take = (job: Job, requests: readonly TakeRequest[], most = FULL_STRIDE.submissions): Promise<Taken[]> => {
+const take = (job: Job, requests: readonly TakeRequest[], most = FULL_STRIDE.submissions): Promise<TakeResult[]> => {
   for (const { workspaceId } of requests) job.hand.unmark(workspaceId)
   return job.logs.take(requests, {
     worker: job.worker,
@@ -184,7 +184,7 @@ const postpone = async (job: Job, { request, ms }: Extract<ApplyOutcome, { kind:
 const putBack = async (job: Job, requests: readonly TakeRequest[]): Promise<string[]> => {
   if (requests.length === 0) return []
   const taken = await take(job, requests, 0)
-  const idsWith = (outcome: Taken['outcome']): string[] =>
+  const idsWith = (outcome: TakeResult['outcome']): string[] =>
     requests.flatMap(({ workspaceId }, at) => (taken[at]!.outcome === outcome ? workspaceId : []))
   for (const workspaceId of idsWith('deep')) passOn(job, workspaceId)
   return idsWith('taken')

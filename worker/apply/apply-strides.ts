@@ -36,7 +36,7 @@ export type FaultDependencies = {
  * `dead`: the submissions that were set aside, by id. `postponedMs`: a submission failed, and its
  * next attempt comes after this time.
  */
-export type Applied = { results: StrideResult[]; dead: Map<string, Ending>; postponedMs?: number }
+export type ApplyResult = { results: StrideResult[]; dead: Map<string, Ending>; postponedMs?: number }
 
 /**
  * Applies strides of several workspaces together. If that fails, it applies each workspace by
@@ -98,7 +98,7 @@ export const logBlockers = async <T>(
  *
  * @throws when Postgres is away
  */
-export const applyHalving = async (dependencies: FaultDependencies, stride: Stride): Promise<Applied> => {
+export const applyHalving = async (dependencies: FaultDependencies, stride: Stride): Promise<ApplyResult> => {
   const { workspaceId, submissions } = stride
   try {
     return { results: [(await apply(dependencies, [stride])).get(workspaceId)!], dead: new Map() }
@@ -120,7 +120,11 @@ const isThrough = (results: readonly StrideResult[], number: number): boolean =>
   return last?.outcome === 'applied' && last.position >= number
 }
 
-const postponeOrGiveUp = async (dependencies: FaultDependencies, stride: Stride, error: unknown): Promise<Applied> => {
+const postponeOrGiveUp = async (
+  dependencies: FaultDependencies,
+  stride: Stride,
+  error: unknown,
+): Promise<ApplyResult> => {
   const { workspaceId, submissions } = stride
   const { number, submissionId } = submissions[0]!
   const former: { number: number; count: number } | undefined = dependencies.attempts.get(workspaceId)
@@ -140,14 +144,14 @@ export const giveUp = async (
   dependencies: FaultDependencies,
   stride: Stride,
   why: { attempts: number; reason: string },
-): Promise<Applied> => {
+): Promise<ApplyResult> => {
   const { sql, hashKey, log, onSettled } = dependencies
   const { workspaceId, after, submissions } = stride
   const { attempts, reason } = why
   const submission = submissions[0]!
   const { number, submissionId, operation } = submission
   const dead = new Map<string, Ending>()
-  const resultAt = (position: number, found: Submission[]): Applied => ({
+  const resultAt = (position: number, found: Submission[]): ApplyResult => ({
     results: [{ outcome: 'applied', position, applied: [], found, decided: [] }],
     dead,
   })

@@ -1,9 +1,9 @@
-import type { Taken, TakeRequest } from '../../queue/log/log.ts'
+import type { TakeResult, TakeRequest } from '../../queue/log/log.ts'
 import type { Tracing } from '../../runtime/tracing.ts'
 import type { OnApplyTime } from '../apply-times.ts'
 import type { Quarantine } from '../quarantine.ts'
 import { beginStride, endStride } from '../trace-jobs.ts'
-import { type Applied, applyHalving, applySplitting, type FaultDependencies, giveUp } from './apply-strides.ts'
+import { type ApplyResult, applyHalving, applySplitting, type FaultDependencies, giveUp } from './apply-strides.ts'
 import type { StrideResult } from './stride-work.ts'
 import { type AppliedStride, followUp, type FollowUpDependencies } from './follow-up.ts'
 import { type StrideSizes, weightOf } from './stride-size.ts'
@@ -17,7 +17,7 @@ export type StrideDependencies = FaultDependencies &
     onApplyTime: OnApplyTime
   }
 
-export type TakenStride = Extract<Taken, { outcome: 'taken' }> & { workspaceId: string }
+export type TakenStride = Extract<TakeResult, { outcome: 'taken' }> & { workspaceId: string }
 
 /**
  * The result of a stride. `next`: the workspace goes on; `deleted`: it is gone; `failing`: it fails
@@ -79,7 +79,7 @@ const timed = async <T extends object>(work: () => Promise<T>): Promise<T & { ms
  * Applies the first submission in quarantine. A death counts against a submission only if the
  * worker applied, removed and tagged nothing else.
  */
-const applyInQuarantine = async (dependencies: StrideDependencies, stride: TakenStride): Promise<Applied> => {
+const applyInQuarantine = async (dependencies: StrideDependencies, stride: TakenStride): Promise<ApplyResult> => {
   const { logs } = dependencies
   const { workspaceId, quarantineDeaths, submissions } = stride
   const first = { ...stride, submissions: submissions.slice(0, 1) }

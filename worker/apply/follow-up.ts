@@ -31,7 +31,7 @@ export type FollowUpDependencies = {
 }
 
 export type AppliedStride = Extract<StrideResult, { outcome: 'applied' }>
-type Followed = { workspaceId: string; results: readonly AppliedStride[] }
+type WorkspaceResults = { workspaceId: string; results: readonly AppliedStride[] }
 
 /**
  * Adds the jobs that applied submissions need, before their entries are trimmed. A submission that
@@ -40,7 +40,7 @@ type Followed = { workspaceId: string; results: readonly AppliedStride[] }
  */
 export const followUp = async (
   dependencies: FollowUpDependencies,
-  { followed, spans, isDeep }: { followed: readonly Followed[]; spans: StrideSpans; isDeep: boolean },
+  { followed, spans, isDeep }: { followed: readonly WorkspaceResults[]; spans: StrideSpans; isDeep: boolean },
 ): Promise<Map<string, Ending>> => {
   const endings = new Map<string, Ending>()
   const tagging: TaggingJob[] = []
@@ -95,7 +95,7 @@ const findUnfinished = async (
   return ids.length === 0 ? [] : findPurgesUnderWay(sql, workspaceId, ids)
 }
 
-type Wanted = { submission: Submission; record: string; hasTags: boolean }
+type TaggableRecord = { submission: Submission; record: string; hasTags: boolean }
 
 type TaggingNeeds = Pick<FollowUpDependencies, 'hashKey' | 'pace'> & { spans: StrideSpans }
 
@@ -125,7 +125,7 @@ const wantedTagging = (
 }
 
 /** A feedback with an empty list of tags needs no tags and teaches nothing. */
-const wantedFor = (hashKey: HashKey, submission: Submission): Wanted | undefined => {
+const wantedFor = (hashKey: HashKey, submission: Submission): TaggableRecord | undefined => {
   const { workspaceId, submissionId, operation, body } = submission
   const realm = { hashKey, workspaceId }
   if (operation === 'submit_conversation') {

@@ -34,11 +34,11 @@ const partsOf = (...lists: readonly (readonly unknown[])[]): number =>
   lists.reduce((sum, list) => sum + list.length / PARTS_PER_WEIGHT, 0)
 
 /** An applied stride: its bound, its submissions, and the time of the call with its share in it. */
-type Applied = { workspaceId: string; bound: number; submissions: number; ms: number; share: number }
+type StrideTime = { workspaceId: string; bound: number; submissions: number; ms: number; share: number }
 
 export type StrideSizes = {
   /** The bound of the workspace's next stride; undefined to keep the bound. */
-  next: (applied: Applied) => number | undefined
+  next: (applied: StrideTime) => number | undefined
 }
 
 /**

@@ -1,7 +1,7 @@
 import { type HashKey, ownId } from '../../contract/identity/keys.ts'
 import { feedbackId } from '../../contract/feedback-record.ts'
 import type { Submission, SubmissionOf } from '../../contract/submission.ts'
-import { KEY, type Loaded, WHOLE, WHOLE_IF_LARGE } from '../../db/apply/load.ts'
+import { KEY, type LoadedState, WHOLE, WHOLE_IF_LARGE } from '../../db/apply/load.ts'
 import { moveRecords } from '../../db/apply/save.ts'
 import type { Sql } from '../../db/connection/postgres.ts'
 import { removeBefore } from '../../db/purges/purge.ts'
@@ -39,8 +39,8 @@ export type ApplyStores = {
 }
 
 /**
- * A folded segment and its end. `skipped`: submissions that were appended again and are applied
- * already, and replays that a purge took back.
+ * A folded segment and its end. `skipped`: submissions that were appended again and that their
+ * receipts show as settled.
  */
 export type FoldedSegment = { fold: Fold; end: number; skipped: readonly Submission[] }
 
@@ -76,7 +76,7 @@ export class StrideWork {
    * Takes the loaded rows and goes one step further. Returns the segment to save. Without one, the
    * stride has its `result`, or its keys have to be loaded again.
    */
-  async takeStep(loaded: Loaded): Promise<FoldedSegment | undefined> {
+  async takeStep(loaded: LoadedState): Promise<FoldedSegment | undefined> {
     const { position } = loaded
     if (position === undefined) return this.#end({ outcome: 'deleted' })
     if (position < this.stride.after) return this.#end({ outcome: 'behind', position })
@@ -146,7 +146,7 @@ export class StrideWork {
     else this.keys = this.#keysOfSegment()
   }
 
-  async #decide(purge: SubmissionOf<'purge_contact'>, loaded: Loaded): Promise<FoldedSegment | undefined> {
+  async #decide(purge: SubmissionOf<'purge_contact'>, loaded: LoadedState): Promise<FoldedSegment | undefined> {
     // A failover had lost this purge, and it may be in the log twice. Only its receipt tells whether
     // it is decided already, so the receipt has to be loaded.
     if (purge.originalNumber !== undefined && this.keys.submissions[0] !== purge) {
@@ -180,14 +180,14 @@ export class StrideWork {
     this.#removedAt = this.position
   }
 
-  #fold(loaded: Loaded, segment: readonly FoldableSubmission[]): FoldedSegment | undefined {
+  #fold(loaded: LoadedState, segment: readonly FoldableSubmission[]): FoldedSegment | undefined {
     const fold = new Fold(this.keys.realm)
     fold.learn(loaded, this.keys)
-    const taken = takenBack(loaded)
-    const skipped = segment.filter(({ submissionId }) => taken.has(submissionId))
+    const settled = settledAmong(loaded)
+    const skipped = segment.filter(({ submissionId }) => settled.has(submissionId))
     const missing: MissingState[] = []
     for (const [at, submission] of segment.entries()) {
-      if (taken.has(submission.submissionId)) continue
+      if (settled.has(submission.submissionId)) continue
       const state = tryToTakeIn(fold, submission)
       if (state === undefined) continue
       if (this.#isLarge(state)) {
@@ -228,8 +228,11 @@ export class StrideWork {
   }
 }
 
-/** Replays whose receipts are not queued: they are applied already, or a purge took them back. */
-const takenBack = ({ rows }: Loaded): Set<string> =>
+/**
+ * Submissions that were appended again and whose receipts are not queued: they are applied already,
+ * or a purge took them back.
+ */
+const settledAmong = ({ rows }: LoadedState): Set<string> =>
   new Set(rows.flatMap(({ kind, key, claimed }) => (kind === 'receipt' && !claimed ? [key] : [])))
 
 /** The missing state, if the fold misses any. */

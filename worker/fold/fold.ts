@@ -2,7 +2,7 @@ import type { ContactRecord } from '../../contract/contact-record.ts'
 import type { Realm } from '../../contract/identity/keys.ts'
 import { DEFAULT_SOURCE } from '../../contract/feedback-record.ts'
 import type { Submission } from '../../contract/submission.ts'
-import type { Loaded, LoadedRow, WantedKeys } from '../../db/apply/load.ts'
+import type { LoadedState, LoadedRow, WantedKeys } from '../../db/apply/load.ts'
 import type { Changes } from '../../db/apply/save.ts'
 import { Accounts } from './accounts.ts'
 import { Claims, Epochs, type Link, Unresolved } from './profiles.ts'
@@ -46,7 +46,7 @@ export class Fold {
   }
 
   /** Takes the loaded rows of a stride's keys. */
-  learn(loaded: Loaded, wanted: WantedKeys): void {
+  learn(loaded: LoadedState, wanted: WantedKeys): void {
     this.#epochs.learn(loaded, wanted)
     this.#contacts.learnKeys(loaded.rows)
     this.#conversations.learn(wanted.conversation, loaded.rows)

@@ -23,7 +23,7 @@ type Stored = { number: number; version: number | null }
  * The messages of one submission. `writesAll`: no stored message can be newer, so each one is
  * written.
  */
-export type Incoming = {
+export type MessagesToWrite = {
   id: string
   mayBeStored: boolean
   submission: SubmissionOf<'submit_conversation'>
@@ -52,7 +52,7 @@ export class Messages {
   }
 
   /** Writes each message unless a newer submission has written it. Returns how many. */
-  write(incoming: Incoming): number {
+  write(incoming: MessagesToWrite): number {
     const { id: conversation, submission, senders } = incoming
     const { body, number } = submission
     const properties = unflattenIf(body.shouldUnflattenProperties, body.properties)
@@ -89,7 +89,7 @@ export class Messages {
     }
   }
 
-  #isNewer(id: string, { id: conversationId, mayBeStored, submission }: Incoming): boolean {
+  #isNewer(id: string, { id: conversationId, mayBeStored, submission }: MessagesToWrite): boolean {
     const held = this.#held(id, conversationId, mayBeStored)
     if (held === undefined) return false
     const { originalNumber, body } = submission

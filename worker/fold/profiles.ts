@@ -1,5 +1,5 @@
 import { asUuid, idOfEpoch } from '../../contract/identity/keys.ts'
-import type { Loaded, LoadedRow, WantedKeys } from '../../db/apply/load.ts'
+import type { LoadedState, LoadedRow, WantedKeys } from '../../db/apply/load.ts'
 import type { Changes } from '../../db/apply/save.ts'
 import { Missing, Profile } from './profile.ts'
 
@@ -149,7 +149,7 @@ export class Epochs {
   readonly #epochs = new Map<string, number>()
   #hadPurges = false
 
-  learn({ hadPurges, rows }: Loaded, { epoch }: WantedKeys): void {
+  learn({ hadPurges, rows }: LoadedState, { epoch }: WantedKeys): void {
     this.#hadPurges ||= hadPurges
     for (const key of epoch.keys()) if (!this.#epochs.has(key)) this.#epochs.set(key, 0)
     for (const row of rows) if (row.kind === 'epoch') this.#epochs.set(row.key, row.number)

@@ -1,6 +1,6 @@
 import type { Realm } from '../../contract/identity/keys.ts'
 import type { Sql } from '../../db/connection/postgres.ts'
-import { type Recalled, recall } from '../../db/tags/tag-memory.ts'
+import { type RecalledMemory, recall } from '../../db/tags/tag-memory.ts'
 import type { Share } from '../../db/tags/tagging.ts'
 import { hashTerm, type Delta, type Memory } from '../../tagger/memory.ts'
 import { hashesOf, type AnalysedText } from '../../tagger/tag-texts.ts'
@@ -42,7 +42,7 @@ const keysOf = (read: readonly AnalysedText[]): Map<number, string> =>
     ]),
   )
 
-const putTags = (memory: Memory, keys: ReadonlyMap<number, string>, tags: Recalled['tags']): void => {
+const putTags = (memory: Memory, keys: ReadonlyMap<number, string>, tags: RecalledMemory['tags']): void => {
   for (const { hash, title, people, generated } of tags) {
     const key = keys.get(hash)
     if (key === undefined) continue

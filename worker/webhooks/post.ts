@@ -4,7 +4,7 @@ import { publicLookup, refuseAddress } from '../../runtime/public-address.ts'
 
 const ANSWER_WITHIN_MS = 15_000
 
-export type Sent = {
+export type PostRequest = {
   text: string
   headers: Readonly<Record<string, string>>
   allowedHosts: readonly string[]
@@ -20,7 +20,7 @@ type PostAnswer = { status: number; retryAfter: string | undefined }
  *
  * @throws with the code of the failure
  */
-export const post = (url: URL, { text, headers, allowedHosts, stop }: Sent): Promise<PostAnswer> =>
+export const post = (url: URL, { text, headers, allowedHosts, stop }: PostRequest): Promise<PostAnswer> =>
   new Promise((resolve, reject) => {
     const refused = refuseAddress(url.hostname, allowedHosts)
     if (refused) return reject(refused)

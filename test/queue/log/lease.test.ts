@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { after, describe, it } from 'node:test'
 import { workspaceKeys } from '../../../queue/keys.ts'
 import { sweepLogs } from '../../../queue/log/sweep.ts'
-import type { Taken, TakeRequest, TakeSettings } from '../../../queue/log/log.ts'
+import type { TakeResult, TakeRequest, TakeSettings } from '../../../queue/log/log.ts'
 import { requestFor, openQueueRoom, takeSettings } from '../../support/queue-room.ts'
 
 const HOUR_MS = 3_600_000
@@ -24,14 +24,15 @@ describe('the lease of a log', () => {
     workspaceId: string,
     worker: string,
     { settings, ...request }: Omit<TakeRequest, 'workspaceId'> & { settings?: Partial<TakeSettings> } = {},
-  ): Promise<Taken> => (await room.log.take([{ workspaceId, ...request }], takeSettings({ worker, ...settings })))[0]!
-  const outcomeOf = async (...given: Parameters<typeof take>): Promise<Taken['outcome']> =>
+  ): Promise<TakeResult> =>
+    (await room.log.take([{ workspaceId, ...request }], takeSettings({ worker, ...settings })))[0]!
+  const outcomeOf = async (...given: Parameters<typeof take>): Promise<TakeResult['outcome']> =>
     (await take(...given)).outcome
-  const boundOf = (taken: Taken): number => {
+  const boundOf = (taken: TakeResult): number => {
     assert.equal(taken.outcome, 'taken')
     return taken.bound
   }
-  const deathsOf = (taken: Taken): number => {
+  const deathsOf = (taken: TakeResult): number => {
     assert.equal(taken.outcome, 'taken')
     return taken.quarantineDeaths
   }

@@ -3,12 +3,12 @@ import { randomUUID } from 'node:crypto'
 import { after, describe, it } from 'node:test'
 import { workspaceKeys } from '../../../queue/keys.ts'
 import { readLogTotals } from '../../../queue/log/log-totals.ts'
-import type { Taken, TakeRequest, TakeSettings } from '../../../queue/log/log.ts'
+import type { TakeResult, TakeRequest, TakeSettings } from '../../../queue/log/log.ts'
 import { requestFor, entered, openQueueRoom, takeSettings } from '../../support/queue-room.ts'
 
 const LARGE = JSON.stringify({ description: 'x'.repeat(10_000) })
 const KEPT_MS = 60_000
-const numbersOf = (taken: Taken | undefined): number[] => {
+const numbersOf = (taken: TakeResult | undefined): number[] => {
   assert.equal(taken?.outcome, 'taken')
   return taken.submissions.map(({ number }) => number)
 }
@@ -28,7 +28,7 @@ describe('the log of a workspace', () => {
     workspaceId: string,
     request: Omit<TakeRequest, 'workspaceId'> = {},
     settings: Partial<TakeSettings> = {},
-  ): Promise<Taken | undefined> => (await room.log.take([{ workspaceId, ...request }], takeSettings(settings)))[0]
+  ): Promise<TakeResult | undefined> => (await room.log.take([{ workspaceId, ...request }], takeSettings(settings)))[0]
   const queued = async (workspaceId: string): Promise<number> =>
     (await readLogTotals(room.redis, room.prefix, [workspaceId]))[0]!.queued
   const entries = (workspaceId: string): Promise<number> => room.redis.xlen(workspaceKeys(room.prefix, workspaceId).log)
