@@ -18,9 +18,9 @@ export const createHealthServer = (metrics: () => Promise<string>): Server =>
       })
       return
     }
-    const alive = page === '/healthz'
-    response.writeHead(alive ? 200 : 404, { 'Content-Type': 'application/json' })
+    const isHealth = page === '/healthz'
+    response.writeHead(isHealth ? 200 : 404, { 'Content-Type': 'application/json' })
     response.end(
-      JSON.stringify(alive ? { alive: true } : { error: 'This port has GET /healthz and GET /metrics only.' }),
+      JSON.stringify(isHealth ? { alive: true } : { error: 'This port has GET /healthz and GET /metrics only.' }),
     )
   })

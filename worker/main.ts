@@ -106,10 +106,10 @@ const maintenance = startMaintenance({
   log,
 })
 
-let draining = false
+let isDraining = false
 const drain = async (): Promise<void> => {
-  if (draining) return
-  draining = true
+  if (isDraining) return
+  isDraining = true
   stopping.abort()
   maintenance.stop()
   log('info', 'draining')

@@ -101,8 +101,8 @@ begin
   return cardinality(doomed);
 end $$;
 
--- Removes what the records wait for in this slot, record by record: planned for an array, the
--- statement would read all waiting records. The cast stops the planner from choosing the primary
+-- Removes the unresolved references of records in this slot, record by record: planned for an array,
+-- the statement would read all waiting records. The cast stops the planner from choosing the primary
 -- key, which contains the slot.
 create or replace function forget_unresolved_in_slot(ws uuid, records uuid[], of_slot text) returns void
   language plpgsql

@@ -154,8 +154,8 @@ returns text
     case when is_oldest_first then 'asc' else 'desc' end)
 $$;
 
--- The next `most` matching ids of a list. It looks at `most_looked` records. is_end: the last of
--- these, which may not match; the list can go on behind it.
+-- The next `most` matching ids of a list. It looks at `most_looked` records at most. is_end: the
+-- last of these, which may not match; the list can go on behind it.
 create or replace function list_places(
   ws uuid, of_table text, scope text, condition text, filters jsonb, after_at text, after_id uuid, is_oldest_first boolean,
   most integer, most_looked integer

@@ -91,27 +91,27 @@ export const startReporting = (
   readFigures: () => Promise<ProcessFigures>,
 ): { stop: () => Promise<void> } => {
   const beganAt = performance.now()
-  let stopped = false
-  let busy = false
+  let isStopped = false
+  let isBusy = false
   const report = async (): Promise<void> => {
     // While Redis is away, commands of a worker wait for it. One waiting report is enough.
-    if (busy) return
-    busy = true
+    if (isBusy) return
+    isBusy = true
     try {
       const upSeconds = (performance.now() - beganAt) / MS_PER_SECOND
       const own = { ...NO_FIGURES, ...(await readFigures()), id, kind, upSeconds }
-      if (!stopped) await reports.report(own)
+      if (!isStopped) await reports.report(own)
     } catch {
       // The next report has these counts as well.
     } finally {
-      busy = false
+      isBusy = false
     }
   }
   void report()
   const timer = setInterval(() => void report(), REPORT_EVERY_MS)
   return {
     stop: async () => {
-      stopped = true
+      isStopped = true
       clearInterval(timer)
       await withinTime(reports.withdraw(id), WITHDRAW_WITHIN_MS).catch(() => {})
     },

@@ -118,7 +118,7 @@ type Claim = {
   /** The claiming identify is older than the stored values, so it gives way to any other claim. */
   isLate: boolean
   apply: () => void
-  /** Called when another claim of the same submission replaces this one. */
+  /** Called when another claim of the same submission counts instead of this one. */
   displace?: () => void
 }
 
