@@ -66,9 +66,9 @@ begin
   end if;
 end $$;
 
--- Removes the contacts of a purge from a dead submission. kept: the rest, as {submission, keys}; null
--- if nothing is left, and then the whole submission is purged. A submission that is queued again
--- stays unchanged: it comes after the purge.
+-- Removes the contacts of a purge from a dead submission. kept: the rest, as {submission, keys};
+-- null if nothing is left, and then the whole submission is purged. A submission that is queued
+-- again stays unchanged: it comes after the purge.
 create or replace function purge_dead(ws uuid, purge_id uuid, dead_id uuid, kept jsonb) returns void
   language plpgsql
   set enable_seqscan = off

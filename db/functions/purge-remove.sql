@@ -5,7 +5,7 @@
 -- a purged contact and the external id has another epoch. So a step never removes too much. The set
 -- of records can change in three ways only, and each is prevented by removing the records first:
 -- - A stride names the same feedback or conversation: remove_before, before the stride is loaded.
--- - A stride links messages that waited for another external id to a contact, and so gives a contact
+-- - A stride links messages that waited for another external id to a contact. So it gives a contact
 --   to a conversation that the purge left without one: remove_before_linking, in the statement that
 --   links them.
 -- - Another purge affects the same conversation: each removes its own data, and the purge that
@@ -101,9 +101,9 @@ begin
   return cardinality(doomed);
 end $$;
 
--- Removes the unresolved references of records in this slot, record by record: planned for an array,
--- the statement would read all waiting records. The cast stops the planner from choosing the primary
--- key, which contains the slot.
+-- Removes the unresolved references of records in this slot, record by record: planned for an
+-- array, the statement would read all waiting records. The cast stops the planner from choosing the
+-- primary key, which contains the slot.
 create or replace function forget_unresolved_in_slot(ws uuid, records uuid[], of_slot text) returns void
   language plpgsql
   set plan_cache_mode = force_generic_plan

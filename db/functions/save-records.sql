@@ -1,9 +1,9 @@
 -- The parts of `save` for feedback, conversations and messages. They plan under its settings.
 
--- Inserts or replaces feedback. Removes the tag uses, the share and the unresolved references of each
--- replaced version. former_tags: the tags of versions that the stride itself has replaced. Before a
--- failover, such a version may have been stored, and a consumer of the feed may have seen its
--- categories. first_number stays.
+-- Inserts or replaces feedback. Removes the tag uses, the share and the unresolved references of
+-- each replaced version. former_tags: the tags of versions that the stride itself has replaced.
+-- Before a failover, such a version may have been stored, and a consumer of the feed may have seen
+-- its categories. first_number stays.
 create or replace function save_feedback(ws uuid[], ends bigint[], records jsonb) returns void
   language plpgsql as $$
 declare
@@ -113,8 +113,8 @@ begin
     change_position = excluded.change_position;
 end $$;
 
--- Removes the unresolved references of records, in all slots, record by record: planned for an array,
--- or with the slot, the statement would read all waiting records of the workspace.
+-- Removes the unresolved references of records, in all slots, record by record: planned for an
+-- array, or with the slot, the statement would read all waiting records of the workspace.
 create or replace function forget_unresolved(ws uuid, records uuid[]) returns void
   language plpgsql as $$
 declare
