@@ -93,7 +93,10 @@ export const createSendAdmit = (redis: RedisClient): SendAdmit => {
   })
 }
 
-/** `toWake` is absent if nothing entered the log, or if a worker holds the log and sees it anyway. */
+/**
+ * `toWake` is absent if nothing entered the log, or if a worker holds its lease and sees the entry
+ * anyway.
+ */
 type CallResult = { answers: ScriptAnswer[]; toWake?: WakeSize }
 
 /**

@@ -178,8 +178,8 @@ const postpone = async (job: Job, { request, ms }: Extract<ApplyOutcome, { kind:
 }
 
 /**
- * Notes the positions and releases the leases. Returns the workspaces with more to apply. A log that
- * has become deep is passed on.
+ * Notes the positions and releases the leases. Returns the workspaces with more to apply. Passes on
+ * a log that has become deep.
  */
 const putBack = async (job: Job, requests: readonly TakeRequest[]): Promise<string[]> => {
   if (requests.length === 0) return []

@@ -23,8 +23,8 @@ export type StrideResult =
       /** The submissions that this call applied, with purges that matched nothing. */
       applied: AppliedSubmission[]
       /**
-       * Submissions that need no fold. At or below the loaded position: another writer applied them,
-       * or they were lost. Behind it: those that a segment has `skipped`.
+       * Submissions that need no fold. At or below the loaded position: another writer applied
+       * them, or they were lost. Behind it: those that a segment has `skipped`.
        */
       found: Submission[]
       /** Purges that matched something: contacts, waiting records or dead submissions to remove. */
@@ -147,8 +147,8 @@ export class StrideWork {
   }
 
   async #decide(purge: SubmissionOf<'purge_contact'>, loaded: LoadedState): Promise<FoldedSegment | undefined> {
-    // A failover had lost this purge, and it may be in the log twice. Only its receipt tells whether
-    // it is decided already, so the receipt has to be loaded.
+    // A failover had lost this purge, and it may be in the log twice. Only its receipt tells
+    // whether it is decided already, so the receipt has to be loaded.
     if (purge.originalNumber !== undefined && this.keys.submissions[0] !== purge) {
       this.keys = this.#keysOfSegment()
       return undefined
