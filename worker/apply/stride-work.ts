@@ -24,7 +24,7 @@ export type StrideResult =
       applied: AppliedSubmission[]
       /**
        * Submissions that need no fold. At or below the loaded position: another writer applied
-       * them, or they were lost. Behind it: those that a segment has `skipped`.
+       * them, or they were lost. Behind it: the submissions that a segment has `skipped`.
        */
       found: Submission[]
       /** Purges that matched something: contacts, waiting records or dead submissions to remove. */
