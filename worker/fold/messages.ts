@@ -23,7 +23,7 @@ type Stored = { number: number; version: number | null }
  * The messages of one submission. `writesAll`: no stored message can be newer, so each one is
  * written.
  */
-export type MessagesToWrite = {
+type MessagesToWrite = {
   id: string
   mayBeStored: boolean
   submission: SubmissionOf<'submit_conversation'>

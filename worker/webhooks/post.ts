@@ -4,7 +4,7 @@ import { publicLookup, refuseAddress } from '../../runtime/public-address.ts'
 
 const ANSWER_WITHIN_MS = 15_000
 
-export type PostRequest = {
+type PostRequest = {
   text: string
   headers: Readonly<Record<string, string>>
   allowedHosts: readonly string[]
