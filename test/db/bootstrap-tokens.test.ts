@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, describe, it } from 'node:test'
 import { tokenHash } from '../../contract/token-format.ts'
-import { findTokenHolders, listTokens, revokeToken, setBootstrapTokens } from '../../db/tokens.ts'
+import { addToken, findTokenHolders, listTokens, revokeToken, setBootstrapTokens } from '../../db/tokens.ts'
 import { freshSchema } from '../support/schema.ts'
 
 const schema = await freshSchema()
@@ -25,6 +25,15 @@ describe('bootstrap tokens', () => {
     assert.equal(await scopesOf(access), undefined)
     assert.deepEqual(await scopesOf(newAccess), ['submit'])
     assert.deepEqual(await scopesOf(admin), ['admin', 'operator'])
+  })
+
+  it('replace no token with the same scopes that a command has made', async () => {
+    const [access, newAccess, made] = [newToken(), newToken(), newToken()]
+    await addToken(schema.sql, { token: made, workspace: 'default', scopes: ['submit'], expiresAt: null })
+    await setBootstrapTokens(schema.sql, { access })
+    await setBootstrapTokens(schema.sql, { access: newAccess })
+    assert.equal(await scopesOf(access), undefined)
+    assert.deepEqual(await scopesOf(made), ['submit'])
   })
 
   it('are valid again after a revocation while the environment has them', async () => {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, describe, it } from 'node:test'
 import type { BatchResult } from '../../api/submit/submit-batch.ts'
 import type { JsonObject } from '../../contract/json.ts'
+import { MAX_DEPTH_LEVELS } from '../../contract/limits.ts'
 import type { Answer } from '../support/service.ts'
 import { sharedService } from '../support/shared-service.ts'
 import { LEAST } from './body-with.ts'
@@ -104,6 +105,13 @@ describe('a batch', () => {
       await send([item('create_feedback', { description: 'x', emial: 1 })], { Prefer: 'handling=strict' }),
     )
     assert.deepEqual([strict!.status, (strict!.body as { error: { path: string }[] }).error[0]!.path], [400, 'emial'])
+  })
+
+  it('takes bodies as deep as the single operations, and is refused as a whole if one is deeper', async () => {
+    const nested = (levels: number): JsonObject => (levels === 1 ? {} : { a: nested(levels - 1) })
+    const sendDeep = (levels: number): Promise<Answer> => send([feedback('deep', { unknown: nested(levels - 1) })])
+    assert.equal(resultsOf(await sendDeep(MAX_DEPTH_LEVELS))[0]!.status, 201)
+    assert.deepEqual(problemPaths(await sendDeep(MAX_DEPTH_LEVELS + 1)), [''])
   })
 
   it('is refused as a whole if its items cannot be read', async () => {

@@ -5,6 +5,7 @@ import { after, before, describe, it } from 'node:test'
 import { hashKeyFrom, projectKey } from '../../contract/identity/keys.ts'
 import { runCommand } from '../support/command.ts'
 import { readLedger } from '../support/ledgers.ts'
+import { exchange } from '../support/raw-exchange.ts'
 import { type Answer, type Service, startService, submissionIdOf } from '../support/service.ts'
 import { type ServiceProcess, startProcess } from '../support/service-process.ts'
 import { until } from '../support/until.ts'
@@ -18,6 +19,7 @@ const CONVERSATION = {
   messages: [{ id: 'm-1', incoming: true, content: 'Hello', createdAt: '2026-01-31T09:30:00Z' }],
 }
 
+const ANSWERED_WITHIN_MS = 30_000
 const MISSED_WITHIN_MS = 45_000
 
 let service: Service
@@ -39,6 +41,19 @@ describe('a clean stop', () => {
       headers: { Authorization: `Bearer ${service.accessToken}`, 'Content-Type': 'application/json', ...headers },
       body: JSON.stringify({ description: 'x' }),
     })
+  /** A submission whose body follows its head when `bodyMayCome` resolves. */
+  const submitSlowlyTo = async (api: ServiceProcess, bodyMayCome: Promise<void>): Promise<number[]> => {
+    const body = JSON.stringify({ description: 'x' })
+    const head =
+      `POST /api/v1/feedbacks HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${service.accessToken}\r\n` +
+      `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`
+    const { answers } = await exchange(`http://127.0.0.1:${api.port}`, {
+      pieces: [head, () => bodyMayCome, body],
+      isEnough: (seen) => seen.answers.length > 0,
+      withinMs: ANSWERED_WITHIN_MS,
+    })
+    return answers.map(({ status }) => status)
+  }
 
   it('of the API ends its readiness, and answers requests in flight, even waiting ones', async () => {
     const api = await startApi()
@@ -52,11 +67,15 @@ describe('a clean stop', () => {
       return heard
     }
     assert.match(await ask(), /^HTTP\/1.1 200[^]*\{"ready":true\}/)
+    const draining = Promise.withResolvers<void>()
+    const slow = submitSlowlyTo(api, draining.promise)
     const waiting = submitTo(api, { Prefer: 'wait=30' })
     await until('it is queued', async () => (await readLedger(service)).queued > 0)
     const stopped = api.stop()
     await until('it drains', () => Promise.resolve(api.output().includes('"event":"draining"')))
     assert.doesNotMatch(await ask(), /"ready":true/)
+    draining.resolve()
+    assert.deepEqual(await slow, [201])
     const answer = await waiting
     assert.deepEqual([answer.status, answer.headers.get('Submission-State')], [201, 'queued'])
     socket.destroy()

@@ -103,6 +103,10 @@ const noise = [
   '只今外出しております。戻り次第ご連絡いたします。',
   'أنا خارج المكتب حتى يوم الأحد وسأرد على رسالتك عند عودتي',
   'We have received your request. Ticket number 48213.',
+  // Plurals of noise words.
+  'The yesterdays are broken',
+  'Los tipos fallan',
+  'Les exemples sont mauvais',
   'Hi team, hope you had a great weekend!',
   'Kind regards,\nJohn Smith\nHead of Marketing\nPhone 020 1234 5678',
 ]

@@ -110,6 +110,13 @@ test('a few texts with tags of people do not take tags from other texts', () => 
   }
 })
 
+test('tags of people have their full weight after 15 texts, and one more for every 20 untagged texts', () => {
+  const text = 'Why is there a fee on my cash withdrawal?'
+  const tagsAfter = (tagged: number): string[] => generateTags(text, { memory: workspace(300, tagged) })
+  assert.deepEqual(tagsAfter(25), ['cash withdrawal', 'fee'])
+  for (const tagged of [30, 300]) assert.deepEqual(tagsAfter(tagged), ['cash withdrawal'])
+})
+
 test('a text unlike all texts with tags of people gets tags, for any number of these', () => {
   for (const tagged of [1, 5, 50, 500]) {
     const memory = workspace(0, tagged)

@@ -4,6 +4,7 @@ import { analyse, unhideWorkspaceWords } from '../../tagger/generate-tags.ts'
 import type { Analysis } from '../../tagger/generate-tags.ts'
 import { learn } from '../../tagger/learn.ts'
 import { addDelta, newMemory } from '../../tagger/memory.ts'
+import { tagTexts } from '../../tagger/tag-texts.ts'
 
 const shown = (analysis: Analysis): string => {
   return analysis.reading.tokens
@@ -37,6 +38,7 @@ test('a capitalised word returns once people have used it in a tag', () => {
   assert.ok(shown(unhideWorkspaceWords(analyse(text), memory)).includes('quonk'))
   addDelta(memory, learn(analyse('It is for the Flurbo'), ['flurbo export']))
   assert.ok(shown(unhideWorkspaceWords(analyse(text), memory)).includes('flurbo'))
+  assert.deepEqual(tagTexts(memory, [{ text }]).tags, [['quonk']])
 })
 
 test('a capitalised word returns once several texts have it after a determiner, which is rare for names', () => {

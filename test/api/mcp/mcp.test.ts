@@ -114,6 +114,20 @@ describe('POST /mcp', () => {
     const [{ workspaceId: _, ...call }] = calls as [{ workspaceId: string }]
     assert.deepEqual(call, { tool: 'list_feedback', result: 'unavailable', records: 0 })
   })
+
+  it('leaves out the members without a value, as the output schema of a tool demands', async () => {
+    const id = '21e220a7-39de-8ea2-adec-1b9ebe43cbbd'
+    const record = { id, description: 'It squeaks', source: 'API', createdAt: '2026-01-31T12:00:00.000000Z' }
+    const reads = { ...asksNothing.reads, readRecord: async () => JSON.stringify(record) }
+    const nothing = { sourceId: null, sourceData: null, customer: null, account: null, project: null }
+    const agentReads = { ...asksNothing.agentReads, feedbackContext: async () => nothing }
+    const { handle } = appWithoutStores({ mcp: { ...asksNothing, reads, agentReads } })
+    const params = { name: 'get_feedback', arguments: { id } }
+    const { text } = await ask(handle, { body: JSON.stringify({ ...CALL, params }) })
+    const { notice: _, ...answer } = JSON.parse(text.slice(text.indexOf('{'))).result.structuredContent
+    assert.deepEqual(Object.keys(answer), ['feedback', 'othersOfCustomer'])
+    assert.deepEqual(Object.keys(answer.feedback), ['id', 'createdAt', 'source', 'tags', 'quote'])
+  })
 })
 
 describe('words that a model sees', () => {

@@ -1,0 +1,24 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { dateOf } from '../../cli/option-values.ts'
+import { CommandError } from '../../cli/run-command.ts'
+
+const dates: Record<string, string> = {
+  '2026-01-31': '2026-01-31T00:00:00.000Z',
+  '2026-01-31T09:30Z': '2026-01-31T09:30:00.000Z',
+  '2026-01-31T09:30+02:00': '2026-01-31T07:30:00.000Z',
+  '2026-01-31T09:30-05:30': '2026-01-31T15:00:00.000Z',
+  '2026-01-31T09:30:15.5Z': '2026-01-31T09:30:15.500Z',
+}
+for (const [text, moment] of Object.entries(dates)) {
+  test(`an option can have the date ${text}`, () => {
+    assert.equal(dateOf('since', text)?.toISOString(), moment)
+  })
+}
+
+test('an option without an offset, with another form or with a day that does not exist is refused by its name', () => {
+  for (const text of ['', 'yesterday', '2026-01', '2026-02-30', '2026-01-31T09:30', '2026-01-31T09Z']) {
+    const names = (error: unknown): boolean => error instanceof CommandError && error.message.startsWith('--since must')
+    assert.throws(() => dateOf('since', text), names, text)
+  }
+})
