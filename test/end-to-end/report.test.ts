@@ -24,7 +24,10 @@ describe('npm run report', () => {
     const url = new URL(service.environment['DATABASE_URL']!)
     url.username = role
     url.password = stdout.trim()
-    asReader = { environment: { ...service.environment, DATABASE_URL: url.href } }
+    url.searchParams.set('target_session_attrs', 'read-write')
+    // The first of two servers is away. A reader's sessions are read-only on the primary, too.
+    const ofBoth = url.href.replace('@', '@127.0.0.1:1,')
+    asReader = { environment: { ...service.environment, DATABASE_URL: ofBoth } }
     const account = { name: 'Acme', contractValue: 5_000 }
     for (let day = 1; day <= 6; day++) {
       const body = {
