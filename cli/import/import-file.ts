@@ -4,7 +4,7 @@ import { type ProgressOutput, startProgressBar } from '../progress-bar.ts'
 import { buildBodies, isUnsent, type Submission } from './build-bodies.ts'
 import type { Service } from './find-service.ts'
 import { type Journal, openJournal } from './journal.ts'
-import { type Kind, RECORDS } from './kinds.ts'
+import type { Kind } from './kinds.ts'
 import type { Lines, Unsent } from './lines.ts'
 import type { Mapping } from './mapping.ts'
 import { createSender } from './send.ts'
@@ -43,7 +43,6 @@ const SUBMISSIONS_PER_REQUEST = 100
  */
 export const importFile = async (given: Import): Promise<Summary> => {
   const { file, mapping, total, service, output, atOnce, stop } = given
-  const { operation } = RECORDS[mapping.kind]
   const journal = openJournal(given.journalPath, { mappingHash: sha256(JSON.stringify(mapping)), url: service.url })
   const bar = startProgressBar({ label: mapping.kind, total, output, now: Date.now })
   const tally: Tally = { accepted: [], refused: [], before: 0 }
@@ -60,7 +59,7 @@ export const importFile = async (given: Import): Promise<Summary> => {
       journal.note(submission.key, reasons)
       bar.set(count(tally, submission, reasons))
     }
-    const submissions = withoutAnswered(keyed(buildBodies(file.rows(), mapping), operation), journal, tally)
+    const submissions = withoutAnswered(keyed(buildBodies(file.rows(), mapping)), journal, tally)
     await Promise.race([sendSome(submissions, sendOne, mostUnderWay(mapping.kind, atOnce)), untilAborted(stop)])
     // After a stop, the rest of the file is read as well, to count what earlier runs have sent.
     submissions.forEach(() => {})
@@ -99,11 +98,11 @@ type Keyed = Submission & { readonly key: string }
  * Identifies a submission by its content, in any file and line. The second of two equal records
  * gets another key.
  */
-const keyed = function* (items: Iterable<Submission | Unsent>, operation: string): Generator<Keyed> {
+const keyed = function* (items: Iterable<Submission | Unsent>): Generator<Keyed> {
   const counts = new Map<string, number>()
   for (const item of items) {
     if (isUnsent(item)) continue
-    const content = sha256(`${operation} ${item.body}`)
+    const content = sha256(item.body)
     const number = (counts.get(content) ?? 0) + 1
     counts.set(content, number)
     yield { ...item, key: number === 1 ? content : `${content}-${number}` }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { createAuthenticate } from '../../api/authenticate.ts'
-import { TOKEN_REMEMBERED_MS } from '../../contract/limits.ts'
+import { TOKEN_REMEMBERED_MS, TOKEN_USABLE_WITHOUT_POSTGRES_MS } from '../../contract/limits.ts'
 import { makeToken } from '../../contract/token-format.ts'
 import { addToken, findTokenHolders, revokeToken } from '../../db/tokens.ts'
 import { sharedSchema } from '../support/schema.ts'
@@ -78,6 +78,22 @@ describe('a look-up of tokens', () => {
     await authenticate(first!.token)
     assert.equal(lookUps.at(-1), 3, 'the look-up also renewed the other tokens')
     assert.deepEqual(await known(), [true, false, true])
+  })
+
+  it('accepts a token for an hour after Postgres has found it, while Postgres is away', async () => {
+    const [known] = await makeTokens(1)
+    const clock = { ms: 2 * TOKEN_USABLE_WITHOUT_POSTGRES_MS }
+    let isAway = false
+    const authenticate = createAuthenticate(
+      async (hashes) => (isAway ? assert.fail('away') : findTokenHolders(schema.sql, hashes)),
+      { now: Date.now, steadily: () => clock.ms },
+    )
+    assert.ok('scopes' in (await authenticate(known!.token)))
+    isAway = true
+    clock.ms += TOKEN_USABLE_WITHOUT_POSTGRES_MS - 1
+    assert.ok('scopes' in (await authenticate(known!.token)))
+    clock.ms += TOKEN_REMEMBERED_MS
+    assert.deepEqual(await authenticate(known!.token), { refused: 'unavailable', why: 'postgres' })
   })
 
   it('refuses a token that ends while it is remembered', async () => {

@@ -5,7 +5,7 @@ import { ReplyError } from 'ioredis'
 import type { Problem } from '../../contract/check-body.ts'
 import { LEAST } from '../end-to-end/body-with.ts'
 import type { OperationPath } from '../end-to-end/interface-table.ts'
-import { appWithoutStores, EMPTY_LOG, SUBMISSION } from '../support/app-without-stores.ts'
+import { appWithoutStores, EMPTY_LOG, readsNothing, SUBMISSION } from '../support/app-without-stores.ts'
 
 type Given = NonNullable<Parameters<typeof appWithoutStores>[0]>
 type Sent = { method?: string; path?: string; token?: string | null; body?: string; headers?: Record<string, string> }
@@ -41,6 +41,7 @@ const unavailable = (error: string): Expected => [503, error, { 'Retry-After': '
 const wrongMethod = (allow: string): Expected => [405, `This path takes ${allow} only.`, { Allow: allow }]
 const NOTHING: Expected = [404, 'There is nothing at this path.']
 const NO_CONTACT: Expected = [404, 'No contact matches the given id or email.']
+const NO_RECEIPT: Expected = [404, 'There is no submission of this id in this workspace, or its receipt has expired.']
 
 const send = (
   { method = 'POST', path = '/api/v1/feedbacks', token = 'admin', body, headers = {} }: Sent,
@@ -139,6 +140,7 @@ const QUEUE_SILENT = unavailable(
 )
 const DATABASE_AWAY = unavailable('The database cannot be reached. Nothing was accepted; retry later.')
 const purge: Sent = { path: `/api/v1${PURGE}`, body: '{"id":"x"}' }
+const list: Sent = { method: 'GET', path: '/api/v1/feedbacks' }
 const receipt = (id: string): Sent => ({ method: 'GET', path: `/api/v1/submissions/${id}` })
 
 /** A conversation of 41 MB once its properties are propagated to its messages, if requested. */
@@ -242,16 +244,13 @@ const SITUATIONS: Readonly<Record<string, readonly [given: Given, expected: Expe
     ],
     { path: `/api/v1${CONVERSATION}`, body: propagating(true) },
   ],
-  'there is no such submission': [
-    {},
-    [404, 'There is no submission of this id in this workspace, or its receipt has expired.'],
-    receipt(SUBMISSION),
+  'the database does not answer a read': [
+    { reads: { ...readsNothing, readList: () => fails(new Error('away')) } },
+    unavailable('The database did not answer in time. Retry later.'),
+    list,
   ],
-  'the id of a submission is malformed': [
-    {},
-    [404, 'There is no submission of this id in this workspace, or its receipt has expired.'],
-    receipt('x'),
-  ],
+  'there is no such submission': [{}, NO_RECEIPT, receipt(SUBMISSION)],
+  'the id of a submission is malformed': [{}, NO_RECEIPT, receipt('x')],
 }
 
 describe('a request is refused when', () => {

@@ -83,6 +83,35 @@ describe('the client', () => {
     assert.equal(new Set(accepted.map((one) => one.submissionId)).size, accepted.length)
   })
 
+  it('reads each list, and a record by its id', async () => {
+    const [name, contact] = ['Lists', { id: 'lin', source: 'crm' }]
+    await client.identifyAccount({ id: name, properties: { $name: name, $domain: 'lists.example' } })
+    await client.submitConversation({
+      id: name,
+      source: name,
+      createdAt: CREATED_AT,
+      contacts: [contact],
+      messages: [],
+    })
+    const body = { description: 'x', tags: [name], project: { name } }
+    assert.equal((await client.createFeedback(body, { waitSeconds: 20 })).state, 'applied')
+    type Read = [list: () => Promise<object>, get: (id: string) => Promise<object>]
+    const reads: Readonly<Record<string, Read>> = {
+      feedbacks: [admin.listFeedbacks, admin.getFeedback],
+      customers: [admin.listCustomers, admin.getCustomer],
+      accounts: [admin.listAccounts, admin.getAccount],
+      projects: [admin.listProjects, admin.getProject],
+      feedbackCategories: [admin.listFeedbackCategories, admin.getFeedbackCategory],
+      conversations: [admin.listConversations, async (id) => (await admin.getConversation(id)).conversation],
+    }
+    for (const [member, [list, get]] of Object.entries(reads)) {
+      const { [member]: found } = (await list()) as Record<string, { id: string }[] | undefined>
+      assert.ok(found?.[0], member)
+      assert.equal(((await get(found[0].id)) as { id: string }).id, found[0].id, member)
+    }
+    assert.equal((await admin.listChanges({ limit: 1 })).changes.length, 1)
+  })
+
   it('repeats a request after a broken connection or a 503, at the requested time, and it counts once', async () => {
     const seen = between.seen.length
     const waits: (readonly [number | undefined, number])[] = []

@@ -80,8 +80,11 @@ describe('the role of readers', () => {
     })
   }
 
-  it('is enough for npm run export and npm run report', async () => {
-    const asReader = { environment: { ...service.environment, DATABASE_URL: readerUrl } }
+  it('is enough for npm run export and npm run report, also among servers of which one is away', async () => {
+    const url = new URL(readerUrl)
+    // The sessions of the role are read-only on the primary, too.
+    url.searchParams.set('target_session_attrs', 'read-write')
+    const asReader = { environment: { ...service.environment, DATABASE_URL: url.href.replace('@', '@127.0.0.1:1,') } }
     const [out, page] = [join(directory, 'feedback.ndjson'), join(directory, 'report.html')]
     const printed = await outputOf(asReader, 'cli/export/export-command.ts', '--format', 'ndjson', '--out', out)
     const records = Number(/(\d+) records/.exec(printed)?.[1])

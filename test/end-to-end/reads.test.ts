@@ -109,6 +109,20 @@ describe('reading over HTTP', () => {
     )
   })
 
+  it('an id that was merged leads to the account that absorbed it, also as a filter', async () => {
+    const domain = 'merged.example'
+    const { id } = (await service.submit('/feedbacks', { description: 'Ours', account: { domain } })).body.feedback
+    const { accountId } = (await read(`/feedbacks/${id}`)).feedback
+    await service.submit('/accounts/identify', { id: 'merged', properties: { $name: 'Merged', $domain: domain } })
+    const { account } = await read(`/accounts/${accountId}`)
+    assert.notEqual(account.id, accountId)
+    const { feedbacks } = await read(`/feedbacks?accountId=${accountId}`)
+    assert.deepEqual(
+      rowsOf(feedbacks).map((each) => [each['description'], each['accountId']]),
+      [['Ours', account.id]],
+    )
+  })
+
   it('a parameter that is unknown, badly formed, repeated or of another list is refused by name', async () => {
     const { next } = await read('/feedbacks?limit=1')
     const refused: [query: string, path: string][] = [

@@ -41,12 +41,13 @@ describe('the forms of DATABASE_URL', () => {
     })
   }
 
-  it('can name a pooler in transaction mode', () => {
-    assert.deepEqual(readPostgresUrl('postgres://u:p@h:6543/d?pgbouncer=true'), {
-      urls: ['postgres://u:p@h:6543/d'],
-      isPrimaryAsked: false,
-      isPooled: true,
-    })
+  it('can name a pooler in transaction mode, or deny it', () => {
+    for (const isPooled of [true, false])
+      assert.deepEqual(readPostgresUrl(`postgres://u:p@h:6543/d?pgbouncer=${isPooled}`), {
+        urls: ['postgres://u:p@h:6543/d'],
+        isPrimaryAsked: false,
+        isPooled,
+      })
   })
 
   it('of several servers give a URL for each, without the attribute', () => {

@@ -9,7 +9,7 @@ import { createApplyLogs } from '../../worker/apply/apply-log.ts'
 import { createStrideSizes } from '../../worker/apply/stride-size.ts'
 import { createQuarantine } from '../../worker/quarantine.ts'
 import { createLearningPace } from '../../worker/tagging/learning-pace.ts'
-import { entered, openQueueRoom } from './queue-room.ts'
+import { entered, openQueueRoom, takeSettings } from './queue-room.ts'
 import { freshSchema, hashKey } from './schema.ts'
 
 const STATEMENT_TIMEOUT_MS = 60_000
@@ -90,6 +90,14 @@ export const openApplyRig = async () => {
     admit: async (workspaceId: string, bodies: readonly object[], operation: Operation = 'create_feedback') => {
       const requests = bodies.map((body) => room.admit({ workspaceId, operation, bodyText: JSON.stringify(body) }))
       return (await Promise.all(requests)).map((admission) => entered(admission).submissionId)
+    },
+    /** Workers take the log for strides of one, and die in quarantine. */
+    dieInQuarantine: async (workspaceId: string, deaths: number): Promise<void> => {
+      for (let death = 1; death <= deaths; death++) {
+        await room.log.take([{ workspaceId, bound: 1 }], takeSettings({ worker: `dead ${death}` }))
+        await room.log.noteQuarantine(workspaceId)
+        await room.redis.hset(stateKey(workspaceId), 'until', Date.now() - 1)
+      }
     },
     /** Lets the pauses before further attempts pass. */
     passTime: () => void (offsetMs += 60_000),

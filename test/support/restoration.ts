@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import process from 'node:process'
@@ -18,6 +19,7 @@ import { startParts } from './temporary-directory.ts'
 export const PURGED = { before: 'wilhelmina', after: 'bartholomew' } as const
 export const OTHER = 'konstantin'
 const MORE = 60
+const KEYS_OF_STRANGER = 10_001
 /** The number of requests in flight when a moment is noted. */
 const IN_FLIGHT = 10
 const CREATED_AT = '2026-01-01T00:00:00Z'
@@ -110,7 +112,7 @@ export const makeDisaster = (): Promise<Disaster> => {
     const atPurge = load.seen.accepted.size
     await untilMoreAccepted(load, MORE)
     const purgesFile = join(directory, 'purged.ndjson')
-    writeFileSync(purgesFile, await run('cli/purge/export-command.ts'))
+    writeFileSync(purgesFile, (await run('cli/purge/export-command.ts')) + keysOfStranger().join(''))
 
     await first.worker.stop()
     await untilMoreAccepted(load, MORE)
@@ -142,6 +144,17 @@ export const makeDisaster = (): Promise<Disaster> => {
       serve,
       run,
     }
+  })
+}
+
+/**
+ * More keys than one call takes, purged one after the other in a workspace that the backup lacks.
+ */
+const keysOfStranger = (): string[] => {
+  const workspaceId = randomUUID()
+  const first = Number.MAX_SAFE_INTEGER - KEYS_OF_STRANGER
+  return Array.from({ length: KEYS_OF_STRANGER }, (_, at) => {
+    return `${JSON.stringify({ workspaceId, keyId: randomUUID(), epoch: 1, number: first + at })}\n`
   })
 }
 

@@ -150,7 +150,7 @@ describe('maintenance', () => {
     }
     await insert(old, 120_000)
     await insert(young, 1_000)
-    await resumePurges.run(dependencies)
+    assert.deepEqual(await resumePurges.run(dependencies), { purgesResumed: 1 })
     const jobs = await room.queues.removal.getJobs(['waiting'])
     assert.deepEqual(
       jobs.map(({ data }) => data as object),

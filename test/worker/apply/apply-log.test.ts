@@ -112,6 +112,23 @@ describe('a worker that applies logs', () => {
     )
   })
 
+  it('ends a submission as dead when three workers have died with it in quarantine', async () => {
+    for (const [deaths, state] of [
+      [2, 'applied'],
+      [3, 'dead'],
+    ] as const) {
+      const workspaceId = await rig.makeWorkspace()
+      const [first, second] = await rig.admit(workspaceId, [feedbackBody('deadly'), feedbackBody('next')])
+      await rig.dieInQuarantine(workspaceId, deaths)
+      await rig.apply([workspaceId], true)
+      assert.deepEqual(await rig.statesOf(workspaceId), { [first!]: state, [second!]: 'applied' })
+    }
+    assert.deepEqual(
+      rig.logged('submission_dead').map(({ attempts, fault }) => [attempts, fault]),
+      [[3, 'GivenUp stalled']],
+    )
+  })
+
   it('applies submissions again that a promoted standby of Postgres lacks', async () => {
     const workspaceId = await rig.makeWorkspace()
     const ids = await rig.admit(workspaceId, [feedbackBody('kept')])
