@@ -169,7 +169,7 @@ begin
     insert into contact_email as e (workspace_id, email, contact_id, number, claimed)
     select ws[r.w], r.email, r.contact, r.number, r.claimed
     from jsonb_to_recordset(emails) as r (w integer, email text, contact uuid, number bigint, claimed boolean)
-    -- A contact that is known by an email alone never claims it: the claiming contact absorbs it.
-    on conflict (workspace_id, email, contact_id) do update set number = greatest(e.number, excluded.number);
+    on conflict (workspace_id, email, contact_id) do update set
+      number = greatest(e.number, excluded.number), claimed = excluded.claimed;
   end if;
 end $$;

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, describe, it } from 'node:test'
+import { Worker } from 'bullmq'
+import { queuePrefix } from '../../../queue/jobs/job-queues.ts'
 import { retag } from '../../../cli/retag/retag.ts'
 import { openQueueRoom } from '../../support/queue-room.ts'
 import { makeWorkspaces, sharedSchema } from '../../support/schema.ts'
@@ -24,19 +26,26 @@ describe('tagging again', () => {
       select ${workspaceId}, gen_random_uuid(), 'x', true, 'API', n, n, n from generate_series(1, ${FEEDBACK}) as n`
     const finished: number[] = []
     const all = { workspaceId, source: undefined, since: undefined, until: undefined, olderThanVersion: undefined }
-    const result = retag({ sql, queues: room.queues }, all, (done) => finished.push(done))
-    const { token, take, close } = await room.takeJobs('tagging')
     const waiting = () => room.queues.tagging.getWaitingCount()
+    const result = retag({ sql, queues: room.queues }, all, (done) => finished.push(done))
     await until('some jobs wait', async () => (await waiting()) >= JOBS_AHEAD)
-    for (let job = 1; job <= JOBS; job++) {
-      let taken: Awaited<ReturnType<typeof take>>
-      await until('a job waits', async () => (taken = await take()) !== undefined)
-      await taken!.moveToCompleted(1, token, false)
-      await until('the command has seen its end', async () => finished.length === job)
-      assert.ok((await waiting()) <= JOBS_AHEAD)
+    /** While a worker has a job, so many others wait. */
+    const waitingBeside: number[] = []
+    const finishJob = async (): Promise<number> => {
+      await until(
+        'the command has seen the end of the job before',
+        async () => finished.length === waitingBeside.length,
+      )
+      waitingBeside.push(await waiting())
+      return 1
     }
+    const worker = new Worker(room.queues.tagging.name, finishJob, {
+      connection: room.redis,
+      prefix: queuePrefix(room.prefix, 'tagging'),
+    })
     assert.deepEqual(await result, { kept: JOBS, failed: 0 })
     assert.equal(finished.at(-1), FEEDBACK)
-    await close()
+    await worker.close()
+    assert.ok(Math.max(...waitingBeside) < JOBS_AHEAD, waitingBeside.join())
   })
 })
