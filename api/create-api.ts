@@ -60,7 +60,7 @@ export const createApi = async (resources: Resources): Promise<Api> => {
   const bodies = createBodiesInHand(mostBytesInHand(config))
   const pressure = pressureOf({ ...stores, queues }, config.MAX_BACKLOG)
   const onFault: OnFault = (event, error, ids) => log('warn', event, { ...ids, fault: describeFault(error) })
-  const readCondition = conditionOf({ ...stores, queues: Object.values(queues), withinMs: ANSWER_TIMEOUT_MS })
+  const readCondition = conditionOf({ ...stores, queues: Object.values(queues) })
   const { metrics, history, stopObserving } = observe(resources, readCondition, bodies.figures)
   const circumstances = { bodies, pressure, onFault, count: metrics.count }
   const intake = createIntake(resources, { ...circumstances, wake, stop: stopping.signal })
@@ -148,7 +148,9 @@ const boardOf = (queues: JobQueues, onFault: OnFault): Handler =>
     onFault: (error, request) => onFault('board_failed', error, { requestId: requestIdOf(request) }),
   })
 
-/** The metrics of this process, the history for the overview, and reports to the other processes. */
+/**
+ * The metrics of this process, the history for the overview, and reports to the other processes.
+ */
 const observe = (
   { config, sql, redis }: Resources,
   readCondition: ReadCondition,

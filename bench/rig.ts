@@ -103,9 +103,9 @@ export const warmUp = async (rig: Rig, targets: readonly LoadTarget[]): Promise<
 }
 
 /**
- * A load that lasts this many times as long as others shows the sustainable rate. After a pause a process compiles its code
- * again, since JavaScriptCore drops code that has not run for some time. Source:
- * https://github.com/WebKit/WebKit/blob/main/Source/JavaScriptCore/bytecode/CodeBlock.cpp
+ * A load that lasts this many times as long as others shows the sustainable rate. After a pause a
+ * process compiles its code again, since JavaScriptCore drops code that has not run for some time.
+ * Source: https://github.com/WebKit/WebKit/blob/main/Source/JavaScriptCore/bytecode/CodeBlock.cpp
  * (timeToLive)
  */
 export const SUSTAINED_LOADS = 4

@@ -45,7 +45,7 @@ const nameOf = (word: string | undefined): string => {
   if (word === undefined) throw new CommandError(USAGE)
   if (!NAME.test(word))
     throw new CommandError(
-      'NAME must have 1 to 100 letters from a to z, digits, underscores, spaces, dots and hyphens. It must begin with one of the first three.',
+      'NAME must have 1 to 100 unaccented letters, digits, underscores, spaces, dots and hyphens. It must begin with one of the first three.',
     )
   return word
 }

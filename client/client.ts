@@ -60,9 +60,9 @@ export const createClient = (connection: Connection) => {
     /** Requires an admin token. 404: no contact matches. */
     purgeContact: submit('/contacts/purge') as Submit<PurgeRequest>,
     /**
-     * Up to 500 submissions, with one result for each, in their order. Repeats only items that may be
-     * accepted later, so they are accepted after the others. A final refusal of an item is a result,
-     * not an error.
+     * Up to 500 submissions, with one result for each, in their order. Repeats only items that may
+     * be accepted later, so they are accepted after the others. A final refusal of an item is a
+     * result, not an error.
      */
     submitBatch: (items: readonly BatchItem[], options?: Pick<CallOptions, 'waitSeconds'>) =>
       submitTogether(connection, items, options?.waitSeconds),

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
- * A bridge for programs that speak the Model Context Protocol to a child process. It sends each line
- * to the service, and writes the answers of the service.
+ * A bridge for programs that speak the Model Context Protocol to a child process. It sends each
+ * line to the service, and writes the answers of the service.
  */
 
 /**
@@ -70,13 +70,15 @@ const passOn = async (line: string): Promise<void> => {
     const texts = answersIn(await response.text(), response.headers.get('Content-Type') ?? '')
     const isProtocol = texts.length > 0 && texts.every((text) => text.includes('"jsonrpc"'))
     if (isProtocol) for (const text of texts) write(text, message)
-    // A message without an answer gets a 202 without a body.
-    else if (!response.ok || texts.length > 0)
+    // A message that is no request gets a 202 without a body.
+    else if (!response.ok || texts.length > 0 || isRequest(message))
       fail(message, `The service answered ${response.status}: ${texts.join(' ').slice(0, 300)}`)
   } catch {
     fail(message, 'The service did not answer. Check FEEDBACK_URL, and that the service runs.')
   }
 }
+
+const isRequest = ({ id, method }: Message): boolean => id !== undefined && method !== undefined
 
 const messageOf = (text: string): Message => {
   try {

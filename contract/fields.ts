@@ -82,8 +82,8 @@ export const externalId = v.pipe(
 
 /**
  * An array of at most `most` items; `items` names them. The check stops after that many items, or
- * when there are as many problems as a response reports. Valibot keeps hundreds of bytes for one bad
- * item of two bytes.
+ * when there are as many problems as a response reports. Valibot keeps hundreds of bytes for one
+ * bad item of two bytes.
  */
 export const list = <const Item extends v.GenericSchema>(item: Item, most: number, items: string) => {
   const array = v.array(item, 'an array')

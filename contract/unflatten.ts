@@ -19,9 +19,9 @@ type Dotted = {
  * with that value.
  *
  * - Keys that begin with `$` stay unchanged. Segments are always object keys, even digits.
- * - Objects at the same path merge. Of two other values at one path, a given nested object wins, then
- *   the dotted key with fewer segments, then the first key in UTF-16 order. So the order of the keys
- *   in `object` does not matter. The other value stays whole, under its dotted key.
+ * - Objects at the same path merge. Of two other values at one path, a given nested object wins,
+ *   then the dotted key with fewer segments, then the first key in UTF-16 order. So the order of
+ *   the keys in `object` does not matter. The other value stays whole, under its dotted key.
  * - A key also stays dotted if it has an empty segment, more than 32 segments, or a segment that
  *   names a prototype.
  *

@@ -37,14 +37,15 @@ export type Condition = {
 
 export type ReadCondition = () => Promise<Condition>
 
+/** A member that takes longer counts as not read. */
+const READ_WITHIN_MS = 2_000
+
 type Sources = {
   sql: Sql
   redis: RedisClient
   prefix: string
   queues: readonly JobQueue[]
   listWorkspaces: ListKnownWorkspaces
-  /** A member that takes longer counts as not read. */
-  withinMs: number
 }
 
 /**
@@ -52,7 +53,7 @@ type Sources = {
  * rejects.
  */
 export const conditionOf =
-  ({ sql, redis, prefix, queues, listWorkspaces, withinMs }: Sources) =>
+  ({ sql, redis, prefix, queues, listWorkspaces }: Sources) =>
   async (): Promise<Condition> => {
     const at = Date.now()
     const read = async <K extends keyof Condition>(
@@ -60,7 +61,7 @@ export const conditionOf =
       reading: Promise<Condition[K]>,
     ): Promise<Partial<Condition>> => {
       try {
-        const value = await withinTime(reading, withinMs)
+        const value = await withinTime(reading, READ_WITHIN_MS)
         return value === undefined ? {} : { [key]: value }
       } catch {
         return {}

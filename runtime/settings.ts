@@ -151,7 +151,9 @@ export class BadSettings extends Error {
   override readonly name = 'BadSettings'
 }
 
-/** Settings that can also come from a file. The variable with `_FILE` after the name has the path. */
+/**
+ * Settings that can also come from a file. The variable with `_FILE` after the name has the path.
+ */
 const SECRETS = [
   'DATABASE_URL',
   'READS_DATABASE_URL',

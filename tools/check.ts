@@ -24,7 +24,9 @@ const SEVERE = ['high', 'critical']
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 
-/** Without a network, or with a registry without audits, npm prints no report. That is no finding. */
+/**
+ * Without a network, or with a registry without audits, npm prints no report. That is no finding.
+ */
 const auditDependencies = (): Outcome => {
   const options = ['audit', '--omit=dev', '--audit-level=high', '--json']
   const { stdout, error } = spawnSync('npm', options, { cwd: root, encoding: 'utf8', timeout: AUDIT_TIMEOUT_MS })

@@ -215,7 +215,7 @@ export const PATHS_OUTSIDE: JsonObject = {
         headers: headersOf(['WWW-Authenticate']),
         content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
       },
-      ...refusalsOf(['Invalid', 'OnlyGet', 'Unforeseen', 'CannotLookUp']),
+      ...refusalsOf(['Invalid', 'OnlyGet', 'Unforeseen', 'TokenNotLookedUp']),
     },
   }),
 }

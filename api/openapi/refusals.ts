@@ -157,6 +157,10 @@ const TURNED_AWAY = {
     description: 'Redis or Postgres does not answer in time.',
     examples: { 'token not looked up': unavailable('postgres'), 'queue or database away': unavailable('stores') },
   },
+  TokenNotLookedUp: {
+    description: 'Postgres, which has the tokens, does not answer in time.',
+    examples: { 'token not looked up': unavailable('postgres') },
+  },
   Unforeseen: {
     description: 'An unforeseen fault of the service. Quote the request id when you report it.',
     examples: { unforeseen: { refused: 'unforeseen', requestId: '3f0c8b1e-7d52-4c0a-9a43-5e1f6b2d8c90' } },

@@ -149,8 +149,8 @@ const LISTED = { ContactRecord: contactRecord, Message: messageRecord }
 export const schemaOf = (schema: v.GenericSchema): JsonObject => converted(schema) as JsonObject
 
 /**
- * The metadata of `fields.ts` that is no JSON Schema: `known` of `openObject` and `array` of `list`,
- * which check their members themselves, and `named` of `object`.
+ * The metadata of `fields.ts` that is no JSON Schema: `known` of `openObject` and `array` of
+ * `list`, which check their members themselves, and `named` of `object`.
  */
 type OwnMetadata = { known?: v.GenericSchema; array?: v.GenericSchema; named?: readonly string[] }
 

@@ -23,8 +23,8 @@ const limit = about(
   'The maximum number of records in a page.',
 )
 
-// Each description stands before the first transformation. So both JSON Schemas have it: that of the
-// text, for the tools of agents, and that of the value, for the reference.
+// Each description stands before the first transformation. So both JSON Schemas have it: that of
+// the text, for the tools of agents, and that of the value, for the reference.
 
 export const textOfAtMost = (characters: number, description: string) =>
   v.pipe(

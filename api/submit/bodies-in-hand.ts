@@ -12,8 +12,8 @@ type Body = { workspaceId: string; bytes: number }
 export type BodiesInHand = {
   /**
    * Does the work once the bound has room for the bytes of the body. Returns undefined, and reads
-   * nothing of the body, if there is no room within `PATIENCE_MS`, or if many bodies of the workspace
-   * wait already.
+   * nothing of the body, if there is no room within `PATIENCE_MS`, or if many bodies of the
+   * workspace wait already.
    */
   whenBytesFit: <T>(body: Body, work: () => Promise<T>) => Promise<T | undefined>
   /**

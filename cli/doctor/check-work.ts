@@ -15,7 +15,7 @@ const BETWEEN_LOOKS_MS = 750
 /** Another worker continues within seconds after a lease has ended. */
 const STUCK_MS = 15_000
 const WORKSPACES_LOOKED_AT = 1_000
-const READ_WITHIN_MS = 5_000
+const WORKSPACES_WITHIN_MS = 5_000
 
 type Installation = { sql: Sql; redis: RedisClient; prefix: string; maxBacklog: number }
 
@@ -26,14 +26,13 @@ type Installation = { sql: Sql; redis: RedisClient; prefix: string; maxBacklog: 
 export const checkWork = async ({ sql, redis, prefix, maxBacklog }: Installation): Promise<Checked[]> => {
   const queues = openQueues(redis, prefix, () => {})
   try {
-    const listWorkspaces = createKnownWorkspaces(sql, READ_WITHIN_MS)
+    const listWorkspaces = createKnownWorkspaces(sql, WORKSPACES_WITHIN_MS)
     const look = conditionOf({
       sql,
       redis,
       prefix,
       listWorkspaces,
       queues: Object.values(queues),
-      withinMs: READ_WITHIN_MS,
     })
     let condition = await look()
     const points = [pointOf(condition, undefined)]

@@ -1,4 +1,5 @@
 import { findFreePort, isPortFree, type ReservedPort, reserveNextPort, reservePort } from './embedded/free-port.ts'
+import { whyNotListening } from '../../runtime/connect-process.ts'
 import type { LauncherConfig } from './launcher-config.ts'
 import type { Running } from './running.ts'
 
@@ -10,7 +11,7 @@ const FIRST_PORT = 3000
 /**
  * The ports of the configuration, else free ones.
  *
- * @throws when a port of the configuration is taken
+ * @throws when a port of the configuration is taken, or no program can listen there
  */
 export const reservePorts = async (config: LauncherConfig, running: Running): Promise<Ports> => {
   const api = await reserveApiPort(config)
@@ -19,14 +20,25 @@ export const reservePorts = async (config: LauncherConfig, running: Running): Pr
 }
 
 const reserveApiPort = async ({ PORT, HOST }: LauncherConfig): Promise<ReservedPort> => {
-  if (PORT === undefined) return reserveNextPort(FIRST_PORT, HOST)
-  const reserved = await reservePort(PORT, HOST)
-  if (reserved !== undefined) return reserved
-  throw new Error(`PORT ${PORT} is taken on ${HOST}: stop the program that listens there, or set another port`)
+  const port = PORT ?? FIRST_PORT
+  const reserving = PORT === undefined ? reserveNextPort(port, HOST) : reservePort(port, HOST)
+  return (await listenable(reserving, { host: HOST, port, prefix: '' })) ?? taken('PORT', port, HOST)
 }
 
-const chooseWorkerPort = async ({ WORKER_PORT, WORKER_HOST }: LauncherConfig): Promise<number> => {
+const chooseWorkerPort = async ({ WORKER_PORT, WORKER_HOST = '127.0.0.1' }: LauncherConfig): Promise<number> => {
   if (WORKER_PORT === undefined) return findFreePort()
-  if (await isPortFree(WORKER_PORT, WORKER_HOST)) return WORKER_PORT
-  throw new Error(`WORKER_PORT ${WORKER_PORT} is taken: stop the program that listens there, or set another port`)
+  const place = { host: WORKER_HOST, port: WORKER_PORT, prefix: 'WORKER_' } as const
+  return (await listenable(isPortFree(WORKER_PORT, WORKER_HOST), place))
+    ? WORKER_PORT
+    : taken('WORKER_PORT', WORKER_PORT, WORKER_HOST)
 }
+
+const taken = (setting: string, port: number, host: string): never => {
+  throw new Error(`${setting} ${port} is taken on ${host}: stop the program that listens there, or set another port`)
+}
+
+/** Names the settings if the system allows no listener at their place. */
+const listenable = <T>(reserving: Promise<T>, place: Parameters<typeof whyNotListening>[1]): Promise<T> =>
+  reserving.catch((error: unknown) => {
+    throw 'code' in (error as Error) ? new Error(whyNotListening(error, place), { cause: error }) : error
+  })

@@ -20,7 +20,7 @@ const ANSWER_WITHIN_MS = 5_000
 
 const PROGRAMS = ['worker', 'api'] as const
 /** A program that still works after SHUTDOWN_SECONDS ends itself; only a hanging one is killed. */
-const HANGS_AFTER_MS = 1_000
+const HANGS_AFTER_MS = 5_000
 
 const stopSteps = ({ SHUTDOWN_SECONDS }: LauncherConfig): readonly StopStep[] => [
   { signal: 'SIGTERM', waitMs: SHUTDOWN_SECONDS * 1_000 + HANGS_AFTER_MS },

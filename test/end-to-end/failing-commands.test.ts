@@ -94,6 +94,12 @@ describe('a command that cannot do its work says why in one line, and ends with 
       () => ({ PORT: taken, DATA_DIR: join(folder, 'data') }),
     ],
     [
+      'npm start with a worker at an address of another machine',
+      START,
+      /Check WORKER_HOST and WORKER_PORT\.$/,
+      () => ({ WORKER_HOST: '192.0.2.1', WORKER_PORT: '39911', DATA_DIR: join(folder, 'data') }),
+    ],
+    [
       'npm start where its data directory is a file',
       START,
       /taken cannot be used \(\w+\): set DATA_DIR to a directory that this user can write$/,

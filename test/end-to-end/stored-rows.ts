@@ -10,7 +10,9 @@ type Sent = { body: JsonObject; answer: Answer }
 
 const ACCOUNT_OF_CONTACT = `
   left join account as a on a.id = c.account_id left join account_external_id as x on x.account_id = a.id`
-/** The tables of a submission as users join them, up to the key of its row. A purge stores nothing. */
+/**
+ * The tables of a submission as users join them, up to the key of its row. A purge stores nothing.
+ */
 const TABLES: Readonly<Partial<Record<OperationPath, string>>> = {
   '/feedbacks': `feedback as f left join contact as c on c.id = f.contact_id left join account as a on a.id = f.account_id
     left join project as p on p.id = f.project_id where f.id`,

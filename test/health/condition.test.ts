@@ -44,7 +44,6 @@ describe('the condition', () => {
       prefix,
       queues: Object.values(queuesOf(client)),
       listWorkspaces: async () => [WORKSPACE],
-      withinMs: 5_000,
     })()
   const rendered = (condition: Condition): Promise<string> => {
     const loopDelay = { current: () => ({ median: 0, p99: 0, max: 0 }), stop: () => {} }

@@ -47,7 +47,9 @@ export const identifyAccount = (accounts: Accounts, { record, source, moment, cl
 /** `late`: a newer submission had changed the account before it claimed. */
 type Claimant = { profile: Profile; number: number; late: boolean }
 
-/** The latest claim holds. The first claim takes over the anonymous account, if no domain has it. */
+/**
+ * The latest claim holds. The first claim takes over the anonymous account, if no domain has it.
+ */
 const claim = (meanings: Map<string, Meaning>, key: string, { profile, number, late }: Claimant): void => {
   const meant = meanings.get(key)
   if (meant?.kind === 'claimed' && late) return

@@ -72,7 +72,9 @@ export const valuesOf = (record: ContactRecord | AccountRecord, kind: 'contact' 
   return { columns: Object.fromEntries(columns), properties: Object.fromEntries(properties) }
 }
 
-/** Sets the values of a record. A late record only fills absent values. Returns whether it is late. */
+/**
+ * Sets the values of a record. A late record only fills absent values. Returns whether it is late.
+ */
 export const identify = (profile: Profile, values: Values, moment: Moment): boolean => {
   const late = isLate(profile, values, moment)
   if (late) fill(profile, values, moment.number)

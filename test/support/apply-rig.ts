@@ -101,7 +101,9 @@ export const openApplyRig = async () => {
     },
     /** Lets the pauses before further attempts pass. */
     passTime: () => void (offsetMs += 60_000),
-    /** Whether Postgres has refused several statements of the worker, and no worker holds the lease. */
+    /**
+     * Whether Postgres has refused several statements of the worker, and no worker holds the lease.
+     */
     hasReleased: async (workspaceId: string): Promise<boolean> => state.refused > 1 && !(await isLeased(workspaceId)),
     isLeased,
     /**

@@ -4,7 +4,8 @@ import { until } from './until.ts'
 
 /**
  * The results of clients. `accepted`: ids in the order of the answers. `unknown`: requests that may
- * have been accepted or not. `wrong`: answers that are neither a 2xx nor a 503 with a time to retry.
+ * have been accepted or not. `wrong`: answers that are neither a 2xx nor a 503 with a time to
+ * retry.
  */
 export type Seen = { accepted: Set<string>; unknown: number; refused: number; slowestMs: number; wrong: string[] }
 type Load = { seen: Seen; stop: () => Promise<void> }

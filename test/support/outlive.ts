@@ -34,7 +34,9 @@ export type Fault<R> = {
   /** The preparation, while no submissions arrive. */
   readonly idle?: (rig: R) => Promise<unknown>
   readonly submissions?: number
-  /** Whether the history has purges. It must have none if answers get lost (submitted-history.ts). */
+  /**
+   * Whether the history has purges. It must have none if answers get lost (submitted-history.ts).
+   */
   readonly purges?: boolean
   /** Whether each submission is accepted at the first attempt at all times. */
   readonly refusesNone?: boolean

@@ -19,7 +19,9 @@ export const requestFor = (given: Partial<AdmissionRequest> & { workspaceId: str
 
 export type Entered = Extract<Admission, { submissionId: string }>
 
-/** The admission of a submission that is in the log, also if its key was repeated. Fails for others. */
+/**
+ * The admission of a submission that is in the log, also if its key was repeated. Fails for others.
+ */
 export const entered = (admission: Admission | undefined): Entered => {
   assert.ok(admission?.outcome === 'admitted' || admission?.outcome === 'repeated', String(admission?.outcome))
   return admission

@@ -82,7 +82,10 @@ const opened = async ({ hostname, port }: URL): Promise<Open> => {
   return open
 }
 
-/** The final answer; undefined until it is whole. Interim answers, such as 100 Continue, go before it. */
+/**
+ * The final answer; undefined until it is whole. Interim answers, such as 100 Continue, go before
+ * it.
+ */
 const answerIn = ({ received, isOver }: Pick<Open, 'received' | 'isOver'>, hasBody: boolean): RawAnswer | undefined => {
   const end = received.indexOf('\r\n\r\n')
   if (end < 0) return undefined

@@ -23,7 +23,9 @@ const root = fileURLToPath(new URL('../..', import.meta.url))
 
 const INHERITED = ['PATH', 'HOME', 'TMPDIR', 'LD_LIBRARY_PATH', 'DENO_DIR']
 
-/** The environment without settings of the service on this machine, and without variables of npm. */
+/**
+ * The environment without settings of the service on this machine, and without variables of npm.
+ */
 export const bareEnvironment: Readonly<Record<string, string>> = Object.fromEntries(
   INHERITED.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]])),
 )

@@ -34,8 +34,8 @@ const started = new Map<keyof typeof SERVICES, Promise<Service>>()
 
 /**
  * A workspace of its own in a service that all files of a run share. `sql` sees the rows of this
- * workspace only, so that a test sees them as if it were alone; it cannot write. The service ends with
- * the run.
+ * workspace only, so that a test sees them as if it were alone; it cannot write. The service ends
+ * with the run.
  */
 export const sharedService = (): Promise<SharedService> => shareOf('working')
 

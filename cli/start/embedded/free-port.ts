@@ -2,6 +2,8 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { connect, createServer, type Server } from 'node:net'
 
 const LOOPBACK = '127.0.0.1'
+/** An address that drops packets never answers. */
+const ANSWERS_WITHIN_MS = 2_000
 
 export const findFreePort = async (): Promise<number> => {
   const any = await bind(0, LOOPBACK)
@@ -73,13 +75,7 @@ const bind = (port: number, host: string): Promise<ReservedPort | undefined> =>
     const server = createServer((socket) => socket.destroy())
     server.once('error', (error: NodeJS.ErrnoException) => {
       if (error.code === 'EADDRINUSE') resolve(undefined)
-      else
-        reject(
-          new Error(
-            `cannot listen on ${host}:${port} (${error.code}): set HOST to an address of this machine, and PORT to a port that this user may use`,
-            { cause: error },
-          ),
-        )
+      else reject(error)
     })
     server.listen({ port, host, exclusive: true }, () => {
       const address = server.address()
@@ -103,4 +99,5 @@ const answers = (port: number, host: string): Promise<boolean> =>
     }
     socket.once('connect', () => finish(true))
     socket.once('error', () => finish(false))
+    socket.setTimeout(ANSWERS_WITHIN_MS, () => finish(false))
   })

@@ -93,8 +93,8 @@ const configuration = (options: RedisOptions & { port: number; password: string;
     'save ""',
     `maxmemory ${maxMemoryBytes}`,
     'maxmemory-policy noeviction',
-    // Redis searches a small hash from its first key on, which is slow for idempotency keys. Redis 7
-    // has a second name for this setting, and accepts the old one.
+    // Redis searches a small hash from its first key on, which is slow for idempotency keys. Redis
+    // 7 has a second name for this setting, and accepts the old one.
     `hash-max-ziplist-entries ${ENTRIES_IN_ONE_PIECE}`,
     // A slow log and a crash report quote commands, and so submitted content.
     'slowlog-log-slower-than -1',

@@ -12,7 +12,10 @@ import { describeWhere, missingProgram } from '../../support/where.ts'
 const RULES = fileURLToPath(new URL('../../../api/operators/alert-rules.yaml', import.meta.url))
 const RULES_TEXT = readFileSync(RULES, 'utf8')
 
-/** Series beside, or instead of, those of a healthy installation, and the only alert that fires, if any. */
+/**
+ * Series beside, or instead of, those of a healthy installation, and the only alert that fires, if
+ * any.
+ */
 type Case = readonly [name: string, series: Readonly<Record<string, string>>, after: string, alert?: string]
 
 const PROCESSES = 'feedback_insights_processes{kind="worker",instance="api:1"}'

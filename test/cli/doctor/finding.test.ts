@@ -3,8 +3,9 @@ import { describe, it } from 'node:test'
 import { checkApi, checkRuntime, checkWorkerPort } from '../../../cli/doctor/check-machine.ts'
 import { describeFinding, judgeClock, warning } from '../../../cli/doctor/finding.ts'
 
-/** Above the highest port. Listening there fails like at the address of another machine. */
-const REFUSED_PORT = 65_536
+/** An address of documentation (RFC 5737), which no machine has. */
+const FOREIGN_HOST = '192.0.2.1'
+const PORT = 39_911
 
 describe('findings', () => {
   it('about clocks allow for the time of the answer', () => {
@@ -24,10 +25,10 @@ describe('findings', () => {
   })
 
   it('about ports say that this user cannot listen there', async () => {
-    const api = await checkApi({ url: undefined, host: '127.0.0.1', port: REFUSED_PORT })
+    const api = await checkApi({ url: undefined, host: FOREIGN_HOST, port: PORT })
     assert.deepEqual([api.level, /this user cannot listen there/.test(api.what)], ['trouble', true])
-    const worker = await checkWorkerPort('127.0.0.1', REFUSED_PORT)
-    assert.deepEqual([worker.level, worker.what.includes('cannot listen on WORKER_PORT 65536')], ['trouble', true])
+    const worker = await checkWorkerPort(FOREIGN_HOST, PORT)
+    assert.deepEqual([worker.level, worker.what.includes('cannot listen on WORKER_PORT 39911')], ['trouble', true])
   })
 
   it('say what to do', () => {

@@ -31,7 +31,9 @@ const NAMES: Readonly<Record<string, string>> = {
 }
 const INSTANTS = ['source_created_at', 'source_updated_at', 'created_at', 'updated_at']
 
-/** Asserts that the fold of an empty workspace gives the rows of the model, in all their columns. */
+/**
+ * Asserts that the fold of an empty workspace gives the rows of the model, in all their columns.
+ */
 export const assertRows = (fold: Fold, tables: Tables): void => {
   const changes = noChanges()
   fold.writeTo(changes, 1)
