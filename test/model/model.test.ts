@@ -10,6 +10,26 @@ import { findByOwnId } from './register.ts'
 import { submissionHistories } from './submission-arbitrary.ts'
 import { hashKey } from './submissions.ts'
 
+const SAMPLE = 100
+const MOST_BEFORE = 6
+
+describe('random histories', () => {
+  it('repeat many submissions', () => {
+    const histories = fc.sample(submissionHistories({ hashKey }), seeded({ numRuns: SAMPLE }))
+    const bodies = histories.map((history) => history.map(({ operation, body }) => JSON.stringify([operation, body])))
+    // Two draws seldom give the same body of these operations.
+    const large = bodies.flatMap((texts) =>
+      texts.flatMap((text, at) =>
+        /create_feedback|submit_conversation/.test(text)
+          ? [texts.slice(Math.max(0, at - MOST_BEFORE), at).includes(text)]
+          : [],
+      ),
+    )
+    const share = large.filter((isRepeated) => isRepeated).length / large.length
+    assert.ok(share > 0.25, `only ${share} of the submissions are repeated`)
+  })
+})
+
 describe('any history', () => {
   it('resolves every id that an answer may have had', () => {
     fc.assert(

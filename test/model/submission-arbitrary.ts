@@ -49,8 +49,8 @@ export const submissionHistories = ({
     weight: index === 0 ? FIRST_WORKSPACE_WEIGHT : 1,
     arbitrary: submissionsOf({ hashKey, workspaceId }, { workspace: index, purges }),
   }))
-  // About half of the submissions repeat one of the few before them.
-  const distance = fc.option(fc.nat({ max: REPEATED_FROM - 1 }), { freq: 1 })
+  // Half of the submissions repeat one of the few before them, if there are as many.
+  const distance = fc.option(fc.nat({ max: REPEATED_FROM - 1 }), { freq: 2 })
   const drawn = fc.tuple(fc.oneof(...submissions), distance, fate(replays))
   return fc.array(drawn, { maxLength, size: 'max' }).map((all) => {
     const entries: (Drawn & Fate)[] = []
