@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { beforeEach, describe, it } from 'node:test'
 import { contactIdKey, contactSourceKey, ownId } from '../../../contract/identity/keys.ts'
 import type { Submission } from '../../../contract/submission.ts'
-import { applyStrides } from '../../../worker/apply/apply-strides.ts'
+import { applyStrides, giveUp } from '../../../worker/apply/apply-strides.ts'
 import type { StrideResult } from '../../../worker/apply/stride-work.ts'
 import { hashKey, makeWorkspaces, sharedSchema } from '../../support/schema.ts'
 import { parsed } from '../../model/submission-arbitrary.ts'
@@ -82,6 +82,35 @@ describe('applying a stride', () => {
     const [receipt] =
       await sql`select state from submission where workspace_id = ${workspaceId} and id = ${lost.submissionId}`
     assert.equal(receipt!['state'], 'queued', 'its records are not removed yet')
+  })
+
+  it('does not end a submission as dead that another writer applies at that moment', async () => {
+    const submissions = given([feedback({})])
+    const sqlOfLateWriter = new Proxy(sql, {
+      apply: async (target, self, query: [TemplateStringsArray, ...unknown[]]) => {
+        if (query[0].join('').includes('set_aside')) await applied(submissions)
+        return Reflect.apply<unknown, unknown[], unknown>(target, self, query)
+      },
+    })
+    const [events, settled]: [string[], Submission[]] = [[], []]
+    const dependencies = {
+      sql: sqlOfLateWriter,
+      hashKey,
+      purgedWorkspaces: new Set<string>(),
+      log: (_level: string, event: string) => void events.push(event),
+      answerWithinMs: 60_000,
+      onSettled: (submission: Submission) => void settled.push(submission),
+      attempts: new Map(),
+    }
+    const stride = { workspaceId, after: 0, submissions }
+    const result = await giveUp(dependencies, stride, { attempts: 3, reason: 'GivenUp stalled' })
+    assert.deepEqual(result, {
+      results: [{ outcome: 'applied', position: FIRST, applied: [], found: submissions, decided: [] }],
+      dead: new Map(),
+    })
+    assert.deepEqual([events, settled], [[], []])
+    const [receipt] = await sql`select state from submission where workspace_id = ${workspaceId}`
+    assert.equal(receipt!['state'], 'applied')
   })
 
   it('fills metadata of contacts that are too large to be loaded together', async () => {
