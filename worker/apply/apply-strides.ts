@@ -162,6 +162,8 @@ export const giveUp = async (
   // Another writer has moved the position since it was read.
   if (!(await setAside(sql, hashKey, { submission, ...why, expected: position })))
     return giveUp(dependencies, stride, why)
+  // Before `setAside`, the line could name an applied submission. After it, the line is missing if
+  // the answer of Postgres gets lost.
   log('error', 'submission_dead', { workspaceId, submissionId, operation, attempts, fault: reason })
   onSettled(submission, 'dead', { attempts, isDeep: true })
   dead.set(submissionId, { state: 'dead', fault: reason })
