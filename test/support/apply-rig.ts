@@ -5,6 +5,7 @@ import type { Operation, Submission } from '../../contract/submission.ts'
 import type { Sql } from '../../db/connection/postgres.ts'
 import { createWorkspace } from '../../db/workspaces/workspaces.ts'
 import { workspaceKeys } from '../../queue/keys.ts'
+import type { Log } from '../../queue/log/log.ts'
 import { createApplyLogs } from '../../worker/apply/apply-log.ts'
 import { createStrideSizes } from '../../worker/apply/stride-size.ts'
 import { createQuarantine } from '../../worker/quarantine.ts'
@@ -43,12 +44,21 @@ export const openApplyRig = async () => {
   const schema = await freshSchema(4)
   const { sql } = schema
   const { ofWorker, state } = createSql(sql)
+  let onceIdle = async (): Promise<void> => {}
+  const logs: Log = {
+    ...room.log,
+    take: async (...given) => {
+      const taken = await room.log.take(...given)
+      if (taken.some(({ outcome }) => outcome === 'idle')) await onceIdle()
+      return taken
+    },
+  }
   const settled: Settled[] = []
   const lines: [event: string, fields: Logged][] = []
   let offsetMs = 0
   const worker = createApplyLogs({
     ...room,
-    logs: room.log,
+    logs,
     sql: ofWorker,
     hashKey,
     worker: randomUUID(),
@@ -99,6 +109,13 @@ export const openApplyRig = async () => {
         await room.redis.hset(stateKey(workspaceId), 'until', Date.now() - 1)
       }
     },
+    /** Does work once, when Redis has found a log idle and the worker has no answer yet. */
+    onceIdle: (work: () => Promise<void>): void => {
+      onceIdle = () => {
+        onceIdle = async () => {}
+        return work()
+      }
+    },
     /** Lets the pauses before further attempts pass. */
     passTime: () => void (offsetMs += 60_000),
     /**
@@ -143,8 +160,8 @@ export const openApplyRig = async () => {
       state.isAway = true
       return () => void (state.isAway = false)
     },
-    backlogJobs: async (): Promise<string[]> => {
-      const jobs = await room.queues.backlog.getJobs(['waiting'])
+    wokenIn: async (queue: 'wake' | 'backlog'): Promise<string[]> => {
+      const jobs = await room.queues[queue].getJobs(['waiting'])
       return jobs.flatMap(({ data }) => (data as { workspaceIds: string[] }).workspaceIds)
     },
     taggingJobs: async () => (await room.queues.tagging.getJobs(['waiting'])).map(({ data }) => data as TaggingJob),

@@ -178,16 +178,18 @@ const postpone = async (job: Job, { request, ms }: Extract<ApplyOutcome, { kind:
 }
 
 /**
- * Notes the positions and releases the leases. Returns the workspaces with more to apply. Passes on
- * a log that has become deep.
+ * Notes the positions and releases the leases. Returns the workspaces to wake again: they have more
+ * to apply, or a job has named them meanwhile. Passes on a log that has become deep.
  */
 const putBack = async (job: Job, requests: readonly TakeRequest[]): Promise<string[]> => {
   if (requests.length === 0) return []
-  const taken = await take(job, requests, 0)
-  const idsWith = (outcome: TakeResult['outcome']): string[] =>
-    requests.flatMap(({ workspaceId }, at) => (taken[at]!.outcome === outcome ? workspaceId : []))
-  for (const workspaceId of idsWith('deep')) passOn(job, workspaceId)
-  return idsWith('taken')
+  const left: string[] = []
+  for (const [at, { outcome }] of (await take(job, requests, 0)).entries()) {
+    const { workspaceId } = requests[at]!
+    if (outcome === 'deep') passOn(job, workspaceId)
+    else if (outcome === 'taken' || !job.hand.giveBack(workspaceId)) left.push(workspaceId)
+  }
+  return left
 }
 
 /** The workspaces of one job. */

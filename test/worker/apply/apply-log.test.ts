@@ -50,7 +50,7 @@ describe('a worker that applies logs', () => {
     const ids = await rig.admit(workspaceId, withOne(MANY, BAD, NUL))
     await rig.apply([workspaceId])
     assert.deepEqual(await rig.statesOf(workspaceId), {})
-    assert.deepEqual(await rig.backlogJobs(), [workspaceId])
+    assert.deepEqual(await rig.wokenIn('backlog'), [workspaceId])
     await rig.apply([workspaceId], true)
     const states = await rig.statesOf(workspaceId)
     assert.deepEqual(
@@ -76,7 +76,24 @@ describe('a worker that applies logs', () => {
     goOn()
     await applying
     assert.equal((await rig.waitingIn(workspaceId)).length, 300)
-    assert.deepEqual(await rig.backlogJobs(), [workspaceId])
+    assert.deepEqual(await rig.wokenIn('backlog'), [workspaceId])
+  })
+
+  it('wakes a workspace again that another job has named while the last take of a job was answered', async () => {
+    const workspaceId = await rig.makeWorkspace()
+    await rig.admit(workspaceId, replaced(10))
+    const goOn = rig.holdPostgres()
+    const applying = rig.apply([workspaceId])
+    await until('the worker has taken a stride', () => rig.isLeased(workspaceId))
+    rig.onceIdle(async () => {
+      await rig.admit(workspaceId, replaced(1))
+      await rig.apply([workspaceId])
+    })
+    rig.passTime()
+    goOn()
+    await applying
+    assert.equal((await rig.waitingIn(workspaceId)).length, 1)
+    assert.deepEqual(await rig.wokenIn('wake'), [workspaceId])
   })
 
   it('tries a submission with a passing fault again after a pause, while later ones wait', async () => {
