@@ -183,11 +183,16 @@ export class StrideWork {
   #fold(loaded: LoadedState, segment: readonly FoldableSubmission[]): FoldedSegment | undefined {
     const fold = new Fold(this.keys.realm)
     fold.learn(loaded, this.keys)
-    const settled = settledAmong(loaded)
-    const skipped = segment.filter(({ submissionId }) => settled.has(submissionId))
+    // After a failover, a segment may have a submission twice. It skips the second copy.
+    const seen = settledAmong(loaded)
+    const skipped: Submission[] = []
     const missing: MissingState[] = []
     for (const [at, submission] of segment.entries()) {
-      if (settled.has(submission.submissionId)) continue
+      if (seen.has(submission.submissionId)) {
+        skipped.push(submission)
+        continue
+      }
+      seen.add(submission.submissionId)
       const state = tryToTakeIn(fold, submission)
       if (state === undefined) continue
       if (this.#isLarge(state)) {
@@ -228,10 +233,7 @@ export class StrideWork {
   }
 }
 
-/**
- * Submissions that were appended again and whose receipts are not queued: they are applied already,
- * or a purge took them back.
- */
+/** Submissions whose receipts are not queued: they are applied, or a purge took them back. */
 const settledAmong = ({ rows }: LoadedState): Set<string> =>
   new Set(rows.flatMap(({ kind, key, claimed }) => (kind === 'receipt' && !claimed ? [key] : [])))
 

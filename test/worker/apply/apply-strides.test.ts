@@ -84,6 +84,25 @@ describe('applying a stride', () => {
     assert.equal(receipt!['state'], 'queued', 'its records are not removed yet')
   })
 
+  it('applies once a submission that was appended twice after a failover', async () => {
+    const lost = () => ({ submissionId: randomUUID(), originalNumber: 5 })
+    const once = [
+      feedback({ sourceId: 'F-1', source: 'desk' }, lost()),
+      contact({ id: '1' }, lost()),
+      { operation: 'identify_account', body: { id: 'a' }, ...lost() },
+      { operation: 'submit_conversation', body: conversation('C-1'), ...lost() },
+    ] as const
+    const submissions = given([...once, ...once])
+    const result = await applied(submissions)
+    assert.deepEqual(
+      result.applied,
+      submissions.slice(0, 4).map((submission) => ({ submission, state: 'applied' })),
+    )
+    assert.deepEqual([result.found, result.position], [submissions.slice(4), FIRST + 7])
+    const [progress] = await sql`select applied from workspace_progress where workspace_id = ${workspaceId}`
+    assert.equal(Number(progress!['applied']), 4)
+  })
+
   it('does not end a submission as dead that another writer applies at that moment', async () => {
     const submissions = given([feedback({})])
     const sqlOfLateWriter = new Proxy(sql, {
