@@ -1,6 +1,6 @@
 /**
- * From how many texts that people tagged one worker learns in one workspace: a burst, and then per
- * second.
+ * One worker learns from this many tagged texts of a workspace at once, and then from this many a
+ * second. People gave the tags.
  */
 export const LEARNED_AT_ONCE = 1_000
 export const LEARNED_PER_SECOND = 10
@@ -10,9 +10,9 @@ export const LEARNED_PER_SECOND = 10
  */
 export const LEARNED_TOGETHER = 100
 /**
- * How often one worker learns, in all workspaces together: a burst, and then per second. Each time
- * costs a job and several statements, which matters when many workspaces send single texts with
- * tags.
+ * One worker learns this many times at once, in all workspaces together, and then this many times a
+ * second. Each time costs a job and several statements, which matters when many workspaces send
+ * single texts with tags.
  */
 export const TIMES_AT_ONCE = 100
 export const TIMES_PER_SECOND = 5
