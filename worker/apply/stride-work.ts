@@ -39,8 +39,8 @@ export type ApplyStores = {
 }
 
 /**
- * A folded segment and its end. `skipped`: submissions that were appended again and that their
- * receipts show as settled.
+ * A folded segment and its end. `skipped`: submissions that were appended again. Their receipts say
+ * that they are settled or decided, or the segment has a copy of them.
  */
 export type FoldedSegment = { fold: Fold; end: number; skipped: readonly Submission[] }
 
@@ -147,8 +147,8 @@ export class StrideWork {
   }
 
   async #decide(purge: SubmissionOf<'purge_contact'>, loaded: LoadedState): Promise<FoldedSegment | undefined> {
-    // A failover had lost this purge, and it may be in the log twice. Only its receipt tells
-    // whether it is decided already, so the receipt has to be loaded.
+    // After a failover, workers may have appended this purge twice. Its receipt tells whether it
+    // is decided, so the receipt has to be loaded.
     if (purge.originalNumber !== undefined && this.keys.submissions[0] !== purge) {
       this.keys = this.#keysOfSegment()
       return undefined
