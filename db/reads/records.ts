@@ -43,7 +43,7 @@ export const currentId = async (sql: Sql, workspaceId: string, { kind, id }: Nam
 }
 
 const RECORDS_AT_ONCE = 500
-const LEAST_ID = '00000000-0000-0000-0000-000000000000'
+export const LEAST_ID = '00000000-0000-0000-0000-000000000000'
 
 /** `records`: JSON texts. `after`: the last id of the page; undefined at the end. */
 type RecordsPage = { records: string[]; after: string | undefined }

@@ -1,4 +1,5 @@
 import type { Sql } from '../connection/postgres.ts'
+import { LEAST_ID } from '../reads/records.ts'
 
 /**
  * Selects the records to tag again, without records that people tagged. `since` and `until` are
@@ -15,8 +16,6 @@ export type Retag = {
    */
   olderThanVersion: number | undefined
 }
-
-const LEAST_ID = '00000000-0000-0000-0000-000000000000'
 
 const TABLES = ['feedback', 'conversation'] as const
 type RetagTable = (typeof TABLES)[number]
