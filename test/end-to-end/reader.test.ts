@@ -80,7 +80,7 @@ describe('the role of readers', () => {
     })
   }
 
-  it('is enough for npm run export and npm run report, also among servers of which one is away', async () => {
+  it('is enough for npm run export and npm run report, also if one of two servers is away', async () => {
     const url = new URL(readerUrl)
     // The sessions of the role are read-only on the primary, too.
     url.searchParams.set('target_session_attrs', 'read-write')

@@ -191,6 +191,7 @@ export const applyStrides = async (
   let left = works
   for (let round = 0; left.length > 0; round++) {
     if (round > MOST_ROUNDS) throw new Error(`A stride made no progress in ${MOST_ROUNDS} rounds.`)
+    const before = left.map(({ position }) => position)
     const loaded = await load(
       dependencies.sql,
       left.map(({ keys }) => keys),
@@ -200,17 +201,15 @@ export const applyStrides = async (
       const segment = await work.takeStep(loaded[at]!)
       if (segment !== undefined) folded.push({ work, segment })
     }
-    if (folded.length > 0 && (await saveAll(dependencies.sql, folded))) round = 0
+    if (folded.length > 0) await saveAll(dependencies.sql, folded)
+    if (left.some(({ position }, at) => position !== before[at])) round = 0
     left = left.filter(({ result }) => result === undefined)
   }
   return new Map(works.map(({ stride, result }) => [stride.workspaceId, result!]))
 }
 
-/**
- * Saves all folds in one statement. Returns false if it saved nothing: all of them are then loaded
- * again.
- */
-const saveAll = async (sql: Sql, folded: readonly Folded[]): Promise<boolean> => {
+/** Saves all folds in one statement, or none of them: all are then loaded again. */
+const saveAll = async (sql: Sql, folded: readonly Folded[]): Promise<void> => {
   const changes = noChanges()
   const positions: PositionMove[] = []
   for (const [at, { work, segment }] of folded.entries()) {
@@ -224,13 +223,12 @@ const saveAll = async (sql: Sql, folded: readonly Folded[]): Promise<boolean> =>
   switch (saved.outcome) {
     case 'busy':
       for (const w of saved.busy) folded[w - 1]!.work.wasBusy = true
-      return false
+      return
     case 'too-many':
       for (const { w, kind, id } of saved.profiles) folded[w - 1]!.work.noteTooMany({ kind, id })
-      return false
+      return
     case 'saved':
       for (const w of saved.moves) await moveRecords(sql, workspaceIds[w - 1]!)
       for (const { work, segment } of folded) work.noteSaved(segment)
-      return true
   }
 }

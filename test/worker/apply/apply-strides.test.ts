@@ -69,6 +69,14 @@ describe('applying a stride', () => {
     assert.notEqual(held!['id'], contactSourceKey(realm(), 'API', '1'), 'a purged id is never given again')
   })
 
+  it('decides any number of purges in a row', async () => {
+    const purges = given(
+      Array.from({ length: 150 }, () => ({ operation: 'purge_contact', body: { id: '1' } }) as const),
+    )
+    const { applied: left, position } = await applied(purges)
+    assert.deepEqual([left.length, position], [150, FIRST + 149])
+  })
+
   it('decides a purge once that was appended twice after a failover', async () => {
     const lost = {
       operation: 'purge_contact',
