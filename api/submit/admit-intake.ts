@@ -20,7 +20,7 @@ export const check = async (
   const refusal = kind.checkBody?.(body)
   if (refusal) return { refusal }
   if (!kind.checkStored && !(lookUpKeyFirst && idempotency)) return { ...intake, former: undefined }
-  const former = await ask(dependencies, intake, { peek: true })
+  const former = await requestAdmission(dependencies, intake, { peek: true })
   if (!isFresh(former)) return { ...intake, former }
   const refusalByStored = await kind.checkStored?.(dependencies, intake, former)
   return refusalByStored ? { refusal: refusalByStored } : { ...intake, former: undefined }
@@ -31,22 +31,22 @@ export const admitIntake = async (
   dependencies: IntakeDependencies,
   intake: Intake<Valid | 'former'>,
 ): Promise<Intake<Valid | 'admitted'> | RefusedIntake> => {
-  const outcome = intake.former ?? (await ask(dependencies, intake, { peek: false }))
+  const outcome = intake.former ?? (await requestAdmission(dependencies, intake, { peek: false }))
   if (isFresh(outcome)) throw new Error('An admission was answered like a peek.')
   dependencies.emptyBuckets.remember(intake.workspaceId, intake.kind.operation, outcome.bucket)
   return isRefusedIntake(outcome) ? outcome : { ...intake, admitted: outcome }
 }
 
 type Fresh = { outcome: 'fresh' } & LogState
-type AskResult = Exclude<Intake<'former'>['former'], undefined> | Fresh
+type AdmissionResult = Exclude<Intake<'former'>['former'], undefined> | Fresh
 
-const isFresh = (outcome: AskResult): outcome is Fresh => 'outcome' in outcome && outcome.outcome === 'fresh'
+const isFresh = (outcome: AdmissionResult): outcome is Fresh => 'outcome' in outcome && outcome.outcome === 'fresh'
 
-const ask = async (
+const requestAdmission = async (
   dependencies: IntakeDependencies,
   intake: Intake<Valid>,
   { peek }: { peek: boolean },
-): Promise<AskResult> => {
+): Promise<AdmissionResult> => {
   const { request, span, kind, workspaceId, body, idempotency } = intake
   const pressure = dependencies.pressure.current()
   const bodyText = peek ? '' : JSON.stringify(body)
@@ -84,7 +84,7 @@ const resultOf = (
   dependencies: IntakeDependencies,
   admission: Admission,
   { operation, pressure }: Circumstances,
-): AskResult => {
+): AdmissionResult => {
   switch (admission.outcome) {
     case 'admitted':
     case 'repeated':

@@ -88,6 +88,7 @@ export type IntakeDependencies = {
   authenticate: Authenticate
   /** Called when the body has arrived: whether the runtime can still answer the request. */
   isWhole: (request: Request) => Promise<boolean>
+  /** `createAdmit` of queue/admission/admit.ts. */
   admit: Admit
   resolveReferences: ResolveReferences
   /** Whether a purge would match stored data. Rejects when Postgres does not answer in time. */

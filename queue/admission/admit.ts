@@ -5,8 +5,8 @@ import { coalesce } from '../../runtime/coalesce.ts'
 import {
   type AdmissionRequest,
   type Admit,
-  type AskRequest,
   type ScriptAnswer,
+  type ScriptRequest,
   callAdmit,
   createSendAdmit,
   type StoredKey,
@@ -46,7 +46,7 @@ const POSTGRES_FIRST_MS = 60_000
  */
 export const createAdmit = (dependencies: AdmitDependencies): Admit => {
   const { findStoredKey } = dependencies
-  const ask = createAsk(dependencies)
+  const callScript = createSharedCall(dependencies)
   const postgresFirstUntil = new Map<string, number>()
   const findKnown = async ({ workspaceId, idempotency }: AdmissionRequest): Promise<StoredKey> =>
     (await findStoredKey(workspaceId, idempotency!.key)) ?? 'nothing'
@@ -55,17 +55,17 @@ export const createAdmit = (dependencies: AdmitDependencies): Admit => {
     const { workspaceId, idempotency } = request
     const isPostgresFirst = idempotency !== undefined && (postgresFirstUntil.get(workspaceId) ?? 0) > performance.now()
     const known = isPostgresFirst ? await findKnown(request) : undefined
-    const answer = await askInSteps(ask, { ...request, known })
+    const answer = await callInSteps(callScript, { ...request, known })
     if (answer.outcome !== 'unknown-key') return answer
     postgresFirstUntil.set(workspaceId, performance.now() + POSTGRES_FIRST_MS)
-    const second = await askInSteps(ask, { ...request, known: await findKnown(request) })
+    const second = await callInSteps(callScript, { ...request, known: await findKnown(request) })
     if (second.outcome === 'unknown-key')
       throw new Error('The script answered unknown-key to a request with a known key.')
     return second
   }
 }
 
-type Ask = (request: AskRequest) => Promise<ScriptAnswer>
+type CallScript = (request: ScriptRequest) => Promise<ScriptAnswer>
 
 /**
  * A larger body is sent only after the script would admit it, so that a refused one costs Redis
@@ -73,11 +73,11 @@ type Ask = (request: AskRequest) => Promise<ScriptAnswer>
  */
 const SENT_AT_ONCE_CHARACTERS = 64 * 1024
 
-const askInSteps = async (ask: Ask, request: AskRequest): Promise<ScriptAnswer> => {
+const callInSteps = async (callScript: CallScript, request: ScriptRequest): Promise<ScriptAnswer> => {
   const { mode, bodyText } = request
-  if (mode === undefined && bodyText.length <= SENT_AT_ONCE_CHARACTERS) return ask(request)
-  const answer = await ask({ ...request, bodyText: '', mode: mode ?? 'judge' })
-  return mode === undefined && answer.outcome === 'full' ? ask(request) : answer
+  if (mode === undefined && bodyText.length <= SENT_AT_ONCE_CHARACTERS) return callScript(request)
+  const answer = await callScript({ ...request, bodyText: '', mode: mode ?? 'judge' })
+  return mode === undefined && answer.outcome === 'full' ? callScript(request) : answer
 }
 
 const CALL_WEIGHT = 1_000
@@ -95,25 +95,25 @@ const weightOf = ({ operation, bodyText }: AdmissionRequest): number =>
 const TOGETHER = { items: 64, weight: { most: CALL_WEIGHT, weigh: weightOf }, concurrency: 2 }
 
 /** Concurrent requests of one workspace share a call, in their order. */
-const createAsk = (dependencies: AdmitDependencies): Ask => {
+const createSharedCall = (dependencies: AdmitDependencies): CallScript => {
   const { redis, replicas = 0 } = dependencies
   const send = replicas === 0 ? createSendAdmit(redis) : createReplicatedSend(redis, replicas)
-  const askTogether = new Map<string, Ask>()
+  const callOf = new Map<string, CallScript>()
   return (request) => {
     const { workspaceId } = request
-    let ask = askTogether.get(workspaceId)
-    if (!ask) {
-      ask = coalesce((requests) => askAndWake({ ...dependencies, send }, workspaceId, requests), TOGETHER)
-      askTogether.set(workspaceId, ask)
+    let call = callOf.get(workspaceId)
+    if (!call) {
+      call = coalesce((requests) => callAndWake({ ...dependencies, send }, workspaceId, requests), TOGETHER)
+      callOf.set(workspaceId, call)
     }
-    return ask(request)
+    return call(request)
   }
 }
 
-const askAndWake = async (
+const callAndWake = async (
   { prefix, wake, floorOf, send }: AdmitDependencies & { send: SendAdmit },
   workspaceId: string,
-  requests: readonly AskRequest[],
+  requests: readonly ScriptRequest[],
 ): Promise<ScriptAnswer[]> => {
   // The floor is read right before the call: a failover in between could make it too low.
   const floor = (await floorOf?.(workspaceId)) ?? 0

@@ -69,7 +69,7 @@ export type Admit = (request: AdmissionRequest) => Promise<Admission>
 
 /** The record of the idempotency key in Postgres. */
 export type StoredKey = IdempotencyRecord | 'nothing'
-export type AskRequest = AdmissionRequest & Pick<ItemParts, 'original'> & { known?: StoredKey | undefined }
+export type ScriptRequest = AdmissionRequest & Pick<ItemParts, 'original'> & { known?: StoredKey | undefined }
 /** `unknown-key`: only Postgres can tell whether the idempotency key was used before. */
 export type ScriptAnswer = Admission | { outcome: 'unknown-key' }
 
@@ -106,18 +106,18 @@ type CallResult = { answers: ScriptAnswer[]; toWake?: WakeSize }
 export const callAdmit = async (
   { prefix, send }: { prefix: string; send: SendAdmit },
   { workspaceId, floor }: { workspaceId: string; floor: number },
-  requests: readonly AskRequest[],
+  requests: readonly ScriptRequest[],
 ): Promise<CallResult> => {
   const { keys, begin } = keysOfScript(prefix, workspaceId)
   const idBase = idBaseOf(newId())
   const mostBytes = requests.reduce((least, request) => Math.min(least, request.mostBytes ?? least), NO_BOUND)
   const appendedAgain = requests.filter(({ original }) => original !== undefined).length
   const settings = [begin, floor, IDEMPOTENCY_SECONDS, compactId(idBase), Math.floor(mostBytes), appendedAgain]
-  const entries = [
+  const requestsAndItems = [
     JSON.stringify(requests.map((request, at) => scriptArgument(request, idBase, at + 1))),
     ...requests.map(itemText),
   ]
-  const { texts, isReplicated } = await send([...keys, ...settings, ...entries])
+  const { texts, isReplicated } = await send([...keys, ...settings, ...requestsAndItems])
   if (texts === undefined) return { answers: requests.map(() => UNSENT) }
   const [first, isEmpty, isIdentify, isPurge, isDeep, isLeased] = texts.at(-1)!.split(' ').map(Number)
   let isLogEmpty = isEmpty === 1
@@ -150,7 +150,7 @@ const unreplicated = (answer: ScriptAnswer): ScriptAnswer =>
     : answer
 
 /** A request in the form of the script. JSON leaves out undefined members. */
-const scriptArgument = (request: AskRequest, idBase: string, place: number) => {
+const scriptArgument = (request: ScriptRequest, idBase: string, place: number) => {
   const { operation, mode, limit, idempotency, known } = request
   // The script assigns the number, and with it the time of the id. `readFormer` inserts the time.
   const submissionId = submissionIdIn({ idBase, first: 0 }, place)
