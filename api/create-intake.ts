@@ -18,7 +18,7 @@ import type { Wake } from '../queue/jobs/job-queues.ts'
 import { createAuthenticate } from './authenticate.ts'
 import type { ApiConfig } from './config.ts'
 import { createResolveReferences } from './resolve-references.ts'
-import { isWhole } from './serve.ts'
+import { canStillAnswer } from './serve.ts'
 import { createAwaitProgress, type FindProgress } from './submit/await-progress.ts'
 import { createEmptyBuckets } from './submit/rate-limit.ts'
 import type { IntakeDependencies } from './submit/intake.ts'
@@ -63,7 +63,7 @@ export const createIntake = (resources: Resources, circumstances: Circumstances)
   return {
     ...handed,
     hashKey,
-    isWhole,
+    canStillAnswer,
     authenticate: createAuthenticate(findTokens, { now: Date.now, steadily }),
     admit: createAdmitTo(resources, wake),
     resolveReferences: createResolveReferences({ sql, timeoutMs: LOOK_UP_TIMEOUT_MS, awaitProgress }),

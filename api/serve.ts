@@ -82,7 +82,7 @@ export const serve = ({ port, hostname, fetch }: { port: number; hostname: strin
  * packet. Deno reads trailers and lets the next request wait. Its signal must not be used, since it
  * aborts on success as well.
  */
-export const isWhole = async (request: Request): Promise<boolean> => {
+export const canStillAnswer = async (request: Request): Promise<boolean> => {
   if (!globals.Bun) return true
   await new Promise((resolve) => setImmediate(resolve))
   return !request.signal.aborted

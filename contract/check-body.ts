@@ -13,7 +13,7 @@ const REPLACEMENT = '\u{FFFD}'
  * Returns `value` itself if nothing has to be replaced, and never changes it. The body reader has
  * bounded the depth of this recursion.
  */
-export const storable = <T extends JsonValue>(value: T): T => storableValue(value) as T
+export const replaceUnstorable = <T extends JsonValue>(value: T): T => storableValue(value) as T
 
 const storableValue = (value: JsonValue): JsonValue => {
   if (typeof value === 'string') return storableText(value)

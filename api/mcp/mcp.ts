@@ -1,6 +1,6 @@
 import { createMcpHandler, localhostAllowedOrigins, validateOriginHeader } from '@modelcontextprotocol/server'
 import { isJsonObject, type JsonObject, type JsonValue } from '../../contract/json.ts'
-import { storable } from '../../contract/check-body.ts'
+import { replaceUnstorable } from '../../contract/check-body.ts'
 import { tokenHash } from '../../contract/token-format.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import { callerOf } from '../authenticate.ts'
@@ -71,7 +71,7 @@ const readBody = async (request: Request): Promise<JsonObject | Response> => {
   if (isRefusal(read)) return problem(PARSE_ERROR, 'The body must be JSON')
   // A request has one message, so that the limit counts it as one call.
   if (!isJsonObject(read.value)) return problem(INVALID_REQUEST, 'The body must be one message, not a batch')
-  return storable(read.value)
+  return replaceUnstorable(read.value)
 }
 
 const problem = (code: number, message: string): Response => errorResponse({ code, message }, { status: 400 })

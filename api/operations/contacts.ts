@@ -26,7 +26,7 @@ export const purgeContact: SubmissionKind<'purge_contact'> = {
   operation: 'purge_contact',
   needs: 'admin',
   schema: purgeRequest,
-  checkStored: async ({ canPurgeMatch, onFault }, { request, workspaceId, body }, { isLogEmpty }) => {
+  refuseByStored: async ({ canPurgeMatch, onFault }, { request, workspaceId, body }, { isLogEmpty }) => {
     try {
       // Postgres is asked even if the log decides: while it is away, the API accepts no purge.
       const canMatch = await canPurgeMatch(workspaceId, body)

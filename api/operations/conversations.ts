@@ -9,7 +9,7 @@ export const submitConversation: SubmissionKind<'submit_conversation'> = {
   operation: 'submit_conversation',
   needs: 'submit',
   schema: conversationRecord,
-  checkBody: (body) =>
+  refuseBody: (body) =>
     body.propagatePropertiesToMessages === true && propagatedBytes(body) > MAX_PROPAGATED_BYTES
       ? { refused: 'too-large-propagated', maxBytes: MAX_PROPAGATED_BYTES }
       : undefined,

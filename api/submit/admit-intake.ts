@@ -7,22 +7,22 @@ import { type Intake, type IntakeDependencies, isRefusedIntake, type RefusedInta
 import { rateLimited } from './rate-limit.ts'
 
 /**
- * The checks between validation and admission. With `lookUpKeyFirst` the idempotency key is looked
- * up before admission. Operations with a `checkStored` always look it up first: a repeated purge
- * finds no contact, and `checkStored` would refuse it.
+ * With `lookUpKeyFirst` the idempotency key is looked up before admission. Operations with a
+ * `refuseByStored` always look it up first: a repeated purge finds no contact, and `refuseByStored`
+ * would refuse it.
  */
-export const check = async (
+export const checkBeforeAdmission = async (
   dependencies: IntakeDependencies,
   intake: Intake<Valid>,
   { lookUpKeyFirst }: { lookUpKeyFirst: boolean },
 ): Promise<Intake<Valid | 'former'> | RefusedIntake> => {
   const { kind, body, idempotency } = intake
-  const refusal = kind.checkBody?.(body)
+  const refusal = kind.refuseBody?.(body)
   if (refusal) return { refusal }
-  if (!kind.checkStored && !(lookUpKeyFirst && idempotency)) return { ...intake, former: undefined }
+  if (!kind.refuseByStored && !(lookUpKeyFirst && idempotency)) return { ...intake, former: undefined }
   const former = await requestAdmission(dependencies, intake, { peek: true })
   if (!isFresh(former)) return { ...intake, former }
-  const refusalByStored = await kind.checkStored?.(dependencies, intake, former)
+  const refusalByStored = await kind.refuseByStored?.(dependencies, intake, former)
   return refusalByStored ? { refusal: refusalByStored } : { ...intake, former: undefined }
 }
 

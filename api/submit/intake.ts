@@ -66,12 +66,16 @@ export type SubmissionKind<O extends Operation> = {
   needs: 'submit' | 'admin'
   schema: GenericSchema<unknown, SubmissionOf<O>['body']>
   /** Refuses a valid body for a reason that a schema cannot express. */
-  checkBody?(body: SubmissionOf<O>['body']): Refusal | undefined
+  refuseBody?(body: SubmissionOf<O>['body']): Refusal | undefined
   /**
    * Refuses by the stored data, before the admission. Such operations look up their idempotency key
    * first.
    */
-  checkStored?(dependencies: IntakeDependencies, intake: Intake<Valid, O>, log: LogState): Promise<Refusal | undefined>
+  refuseByStored?(
+    dependencies: IntakeDependencies,
+    intake: Intake<Valid, O>,
+    log: LogState,
+  ): Promise<Refusal | undefined>
   answer(dependencies: IntakeDependencies, intake: Intake<Valid | 'admitted', O>): Promise<Answer> | Answer
 }
 
@@ -87,7 +91,7 @@ export type AnySubmissionKind = Pick<SubmissionKind<Operation>, keyof Submission
 export type IntakeDependencies = {
   authenticate: Authenticate
   /** Called when the body has arrived: whether the runtime can still answer the request. */
-  isWhole: (request: Request) => Promise<boolean>
+  canStillAnswer: (request: Request) => Promise<boolean>
   /** `createAdmit` of queue/admission/admit.ts. */
   admit: Admit
   resolveReferences: ResolveReferences

@@ -9,7 +9,7 @@ import { submissionState } from '../../contract/receipt.ts'
 import { type Caller, callerOf } from '../authenticate.ts'
 import { anyObject } from '../reads/records.ts'
 import { isRefusal, type Refusal, refusalResponse } from '../refusal.ts'
-import { admitIntake, check } from './admit-intake.ts'
+import { admitIntake, checkBeforeAdmission } from './admit-intake.ts'
 import { answer, BROKEN_OFF, maxBytesOf, outcomeOf, refusedAttribute, validate, withBody } from './submit.ts'
 import {
   type AnySubmissionKind,
@@ -97,7 +97,7 @@ const acceptItems = async (
   const checked = checkBody(batchRequest, parsed.value, { isStrict: isStrict(headers) })
   if ('problems' in checked) return { refusal: { refused: 'invalid', problems: checked.problems } }
   const items = await checkItems(dependencies, batch, checked.valid.items as JsonValue[])
-  if (!(await dependencies.isWhole(batch.request))) return { refusal: BROKEN_OFF }
+  if (!(await dependencies.canStillAnswer(batch.request))) return { refusal: BROKEN_OFF }
   const outcomes: Outcome[] = []
   for (const group of groupsOf(items)) {
     outcomes.push(...(await Promise.all(group.map((item) => admitItem(dependencies, item)))))
@@ -156,7 +156,7 @@ const checkItem = async (dependencies: IntakeDependencies, batch: Batch, item: J
   if (isRefusedIntake(valid)) return { operation, bytes, checked: countProblems(batch, valid) }
   // Keys are looked up before the admissions. A look-up between two admissions would let the later
   // item overtake.
-  return { operation, bytes, checked: await check(dependencies, valid, { lookUpKeyFirst: true }) }
+  return { operation, bytes, checked: await checkBeforeAdmission(dependencies, valid, { lookUpKeyFirst: true }) }
 }
 
 /**

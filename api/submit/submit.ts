@@ -1,9 +1,9 @@
 import { IDEMPOTENCY_KEY } from '../../contract/batch-request.ts'
-import { checkBody, storable } from '../../contract/check-body.ts'
+import { checkBody, replaceUnstorable } from '../../contract/check-body.ts'
 import { idempotencyOf } from '../../queue/admission/admit.ts'
 import { callerOf } from '../authenticate.ts'
 import { isRefusal, type Refusal, refusalResponse } from '../refusal.ts'
-import { admitIntake, check } from './admit-intake.ts'
+import { admitIntake, checkBeforeAdmission } from './admit-intake.ts'
 import { describeLimit, refuseByEmptyBucket } from './rate-limit.ts'
 import {
   type Answer,
@@ -97,9 +97,11 @@ const acceptBody = async (
   if (isRefusal(parsed)) return { refusal: parsed }
   const valid = validate(dependencies, { ...intake, ...parsed })
   if (isRefusedIntake(valid)) return valid
-  const checked = await check(dependencies, valid, { lookUpKeyFirst: false })
+  const checked = await checkBeforeAdmission(dependencies, valid, { lookUpKeyFirst: false })
   if (isRefusedIntake(checked)) return checked
-  return (await dependencies.isWhole(intake.request)) ? admitIntake(dependencies, checked) : { refusal: BROKEN_OFF }
+  return (await dependencies.canStillAnswer(intake.request))
+    ? admitIntake(dependencies, checked)
+    : { refusal: BROKEN_OFF }
 }
 
 /** Validates the parsed body, then the idempotency key. */
@@ -109,7 +111,7 @@ export const validate = (
 ): Intake<Valid> | RefusedIntake => {
   const { request, kind, key, value, mostProblems } = intake
   const options = { isStrict: isStrict(request.headers), most: mostProblems }
-  const checked = checkBody(kind.schema, storable(value), options)
+  const checked = checkBody(kind.schema, replaceUnstorable(value), options)
   if ('problems' in checked) return { refusal: { refused: 'invalid', problems: checked.problems } }
   const body = checked.valid
   if (key === null) return { ...intake, body, idempotency: undefined }

@@ -211,7 +211,7 @@ const SITUATIONS: Readonly<Record<string, readonly [given: Given, expected: Expe
     DATABASE_AWAY,
   ],
   'bytes follow the body': [
-    { intake: { isWhole: async () => false } },
+    { intake: { canStillAnswer: async () => false } },
     invalid('The body must end the request: send nothing after it'),
   ],
   'it announces a trailer that the runtime cannot read': [

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import * as fc from 'fast-check'
 import { isJsonObject, type JsonObject, type JsonValue } from '../../contract/json.ts'
-import { storable } from '../../contract/check-body.ts'
+import { replaceUnstorable } from '../../contract/check-body.ts'
 import { seeded } from '../support/property-seed.ts'
 
-describe('storable', () => {
+describe('replaceUnstorable', () => {
   const replaced: Record<string, [given: JsonValue, expected: JsonValue]> = {
     'U+0000': ['a\0b\0', 'a\u{FFFD}b\u{FFFD}'],
     'a high surrogate on its own': ['a\uD83D', 'a\u{FFFD}'],
@@ -18,12 +18,13 @@ describe('storable', () => {
     ],
   }
   it('replaces characters that Postgres does not accept', () => {
-    for (const [what, [given, expected]] of Object.entries(replaced)) assert.deepEqual(storable(given), expected, what)
+    for (const [what, [given, expected]] of Object.entries(replaced))
+      assert.deepEqual(replaceUnstorable(given), expected, what)
   })
 
   it('keeps both of two keys that become equal, and the name of the storable one', () => {
     const given = { '\0': 1, '\uD800': 2, '\u{FFFD}2': 3, '\u{FFFD}': 4, '\u{FFFD}\u{FFFD}2': 5, other: 6 }
-    assert.deepEqual(storable(given), {
+    assert.deepEqual(replaceUnstorable(given), {
       '\u{FFFD}2': 3,
       '\u{FFFD}': 4,
       '\u{FFFD}\u{FFFD}2': 5,
@@ -38,7 +39,7 @@ describe('storable', () => {
     // 65,536 keys of two lone high surrogates: no two of them are alike, and none makes a pair.
     const halves = Array.from({ length: 256 }, (_, index) => String.fromCharCode(0xd800 + index))
     const keys = halves.flatMap((first) => halves.map((second) => first + second))
-    const result = storable(Object.fromEntries(keys.map((key) => [key, 1])))
+    const result = replaceUnstorable(Object.fromEntries(keys.map((key) => [key, 1])))
     assert.equal(Object.keys(result).length, keys.length)
   })
 
@@ -58,12 +59,12 @@ describe('storable', () => {
     fc.assert(
       fc.property(value, (given) => {
         const before = JSON.stringify(given)
-        const result = storable(given)
+        const result = replaceUnstorable(given)
         assert.equal(JSON.stringify(given), before)
         for (const found of texts(result)) assert.ok(found.isWellFormed() && !found.includes('\0'))
         assert.equal(texts(result).length, texts(given).length)
         assert.equal(JSON.stringify(JSON.parse(JSON.stringify(result))), JSON.stringify(result))
-        assert.equal(storable(result), result)
+        assert.equal(replaceUnstorable(result), result)
       }),
       seeded({ numRuns: 500 }),
     )

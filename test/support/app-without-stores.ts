@@ -25,7 +25,7 @@ const notAsked = (): never => {
 
 /** A token is the name of its scope. The stores are empty, and accept all submissions. */
 const INTAKE: IntakeDependencies = {
-  isWhole: async () => true,
+  canStillAnswer: async () => true,
   bodies: {
     whenBytesFit: (_, work) => work(),
     oneLargeAtATime: (_, work) => work(),
