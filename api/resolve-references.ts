@@ -17,7 +17,7 @@ import {
   type ReferenceKeys,
   type StoredReference,
   type StoredReferences,
-} from '../db/apply/answers.ts'
+} from '../db/identity/references.ts'
 import type { Sql } from '../db/connection/postgres.ts'
 import { coalesce } from '../runtime/coalesce.ts'
 import { withinTime } from '../runtime/within-time.ts'

@@ -1,4 +1,4 @@
-import type { Progress } from '../../db/apply/answers.ts'
+import type { Progress } from '../../db/submissions/receipts.ts'
 
 const LOOK_EVERY_MS = 25
 

@@ -1,4 +1,4 @@
-import type { PurgeConsumers, PurgeIdentifiers, Receipt } from '../../contract/receipt.ts'
+import type { PurgeConsumers, PurgeIdentifiers, Receipt, SubmissionState } from '../../contract/receipt.ts'
 import type { Sql } from '../connection/postgres.ts'
 
 type Row = Omit<Receipt, 'acceptedAt' | 'finishedAt' | 'counts' | 'identifiers' | 'consumers'> & {
@@ -33,6 +33,27 @@ export const findReceipt = async (sql: Sql, workspaceId: string, id: string): Pr
     ...(consumers !== null && { consumers }),
   }
 }
+
+/** The progress of a submission. `isUnmatched`: a decided purge that found nothing to remove. */
+export type Progress = { id: string; state: SubmissionState; isUnmatched: boolean }
+
+/** The progress of the given submissions that have a receipt. */
+export const findProgress = (
+  sql: Sql,
+  submissions: readonly { workspaceId: string; id: string }[],
+): Promise<Progress[]> =>
+  sql<Progress[]>`
+    select s.id, s.state, s.is_unmatched as "isUnmatched"
+    from unnest(
+      ${submissions.map(({ workspaceId }) => workspaceId)}::uuid[], ${submissions.map(({ id }) => id)}::uuid[]
+    ) as k (workspace_id, id)
+    cross join lateral (
+      select s.id, s.state,
+        s.operation = 'purge_contact' and s.state = 'applied' and not exists (
+          select from jsonb_each_text(s.counts) as c (name, value) where c.value <> '0'
+        ) as is_unmatched
+      from submission as s where s.workspace_id = k.workspace_id and s.id = k.id limit 1
+    ) as s`.execute()
 
 /** The given submissions that have no receipt. */
 export const findMissingReceipts = async (sql: Sql, workspaceId: string, ids: readonly string[]): Promise<string[]> => {

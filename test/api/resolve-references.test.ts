@@ -14,7 +14,7 @@ import {
   projectKey,
   recordContactKey,
 } from '../../contract/identity/keys.ts'
-import { findProgress } from '../../db/apply/answers.ts'
+import { findProgress } from '../../db/submissions/receipts.ts'
 import { freshSchema, type TestSchema } from '../support/schema.ts'
 import { until } from '../support/until.ts'
 

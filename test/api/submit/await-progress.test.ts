@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { createAwaitProgress } from '../../../api/submit/await-progress.ts'
-import type { Progress } from '../../../db/apply/answers.ts'
+import type { Progress } from '../../../db/submissions/receipts.ts'
 import type { SubmissionState } from '../../../contract/receipt.ts'
 
 const SUBMISSION = { workspaceId: 'w', id: 's' }

@@ -1,4 +1,3 @@
-import type { SubmissionState } from '../../contract/receipt.ts'
 import type { Sql } from '../connection/postgres.ts'
 
 /** The keys of a feedback for its contact and its project. */
@@ -105,24 +104,3 @@ export const readFeedbackReferences = async (
   const found = new Map(rows.map((row) => [row.place, row]))
   return places.map((_, at) => found.get(at + 1))
 }
-
-/** The progress of a submission. `isUnmatched`: a decided purge that found nothing to remove. */
-export type Progress = { id: string; state: SubmissionState; isUnmatched: boolean }
-
-/** The progress of the given submissions that have a receipt. */
-export const findProgress = (
-  sql: Sql,
-  submissions: readonly { workspaceId: string; id: string }[],
-): Promise<Progress[]> =>
-  sql<Progress[]>`
-    select s.id, s.state, s.is_unmatched as "isUnmatched"
-    from unnest(
-      ${submissions.map(({ workspaceId }) => workspaceId)}::uuid[], ${submissions.map(({ id }) => id)}::uuid[]
-    ) as k (workspace_id, id)
-    cross join lateral (
-      select s.id, s.state,
-        s.operation = 'purge_contact' and s.state = 'applied' and not exists (
-          select from jsonb_each_text(s.counts) as c (name, value) where c.value <> '0'
-        ) as is_unmatched
-      from submission as s where s.workspace_id = k.workspace_id and s.id = k.id limit 1
-    ) as s`.execute()
