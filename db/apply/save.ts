@@ -151,11 +151,11 @@ export const noChanges = (): Changes =>
   Object.fromEntries(TABLES.map((table) => [table, []])) as { [table in keyof Changes]: never[] }
 
 /** The expected position of a workspace, its new one, and the submissions in between by state. */
-export type PositionMove = { w: number; expected: number; position: number; applied: number; superseded: number }
+export type PositionAdvance = { w: number; expected: number; position: number; applied: number; superseded: number }
 
 type SaveRequest = {
   workspaceIds: readonly string[]
-  positions: readonly PositionMove[]
+  positions: readonly PositionAdvance[]
   changes: Changes
   /** Wait for a writer that holds one of the workspaces. Otherwise the result is busy. */
   waits: boolean

@@ -1,7 +1,8 @@
 -- Saves the changes of folded strides in one call for several workspaces: all or nothing. Each
--- table is one jsonb parameter (an array of objects, or null); `w` is the index of the workspace in
--- ws. `later`: how many changes of the workspace come behind this one in the change feed; `ends`
--- has the position of the last one. db/apply/save.ts has the members.
+-- table is one jsonb parameter `g_` (an array of objects, or null); `w` is the index of the
+-- workspace in ws. db/apply/save.ts has the members. `ends`: the last change position of each
+-- workspace in this save. `later`: how many changes of its workspace follow this one in the save,
+-- so its change position is `ends[w] - later`.
 --
 -- Returns a row `busy` for each workspace whose position is not the expected one, since another
 -- writer was first. Then nothing is saved. Returns a row `moves` for each workspace with records
@@ -30,12 +31,12 @@ create or replace function save(
 as $$
 #variable_conflict use_column
 declare
-  taken integer[] := take_positions(ws, waits, g_progress);
+  locked integer[] := lock_at_positions(ws, waits, g_progress);
   ends bigint[];
   known uuid[];
 begin
-  if cardinality(taken) < cardinality(ws) then
-    return query select 'busy', x.w::integer from generate_series(1, cardinality(ws)) as x (w) where x.w <> all (taken);
+  if cardinality(locked) < cardinality(ws) then
+    return query select 'busy', x.w::integer from generate_series(1, cardinality(ws)) as x (w) where x.w <> all (locked);
     return;
   end if;
   ends := advance_positions(ws, g_progress);
@@ -76,7 +77,7 @@ end $$;
 -- Locks the workspaces that are at the expected position, in the order of their ids, and returns
 -- their indices. waits: wait for a writer that holds a workspace; otherwise that workspace is left
 -- out.
-create or replace function take_positions(ws uuid[], waits boolean, g_progress jsonb) returns integer[]
+create or replace function lock_at_positions(ws uuid[], waits boolean, g_progress jsonb) returns integer[]
   language plpgsql as $$
 begin
   if waits then
@@ -97,7 +98,8 @@ begin
   );
 end $$;
 
--- Moves the positions, and reserves positions of the change feed. Returns the last ones of these.
+-- Moves the positions, and reserves the change positions of the save. Returns the last of these for
+-- each workspace (`ends`).
 create or replace function advance_positions(ws uuid[], g_progress jsonb) returns bigint[]
   language plpgsql as $$
 declare

@@ -1,6 +1,6 @@
 import { load } from '../../db/apply/load.ts'
 import type { Sql } from '../../db/connection/postgres.ts'
-import { moveRecords, noChanges, type PositionMove, save } from '../../db/apply/save.ts'
+import { moveRecords, noChanges, type PositionAdvance, save } from '../../db/apply/save.ts'
 import { type ApplyStores, type FoldedSegment, type Stride, type StrideResult, StrideWork } from './stride-work.ts'
 import type { HashKey } from '../../contract/identity/keys.ts'
 import type { Submission } from '../../contract/submission.ts'
@@ -211,7 +211,7 @@ export const applyStrides = async (
 /** Saves all folds in one statement, or none of them: all are then loaded again. */
 const saveAll = async (sql: Sql, folded: readonly Folded[]): Promise<void> => {
   const changes = noChanges()
-  const positions: PositionMove[] = []
+  const positions: PositionAdvance[] = []
   for (const [at, { work, segment }] of folded.entries()) {
     segment.fold.writeTo(changes, at + 1)
     const superseded = segment.fold.folded.filter(({ state }) => state === 'superseded').length
