@@ -7,7 +7,7 @@
 -- answer `unknown-key`. The caller reads the key from Postgres and calls again with `known`: the
 -- record, or an empty text.
 --
--- KEYS state never (why: `never` in keys.ts)
+-- KEYS state never (a key that never exists; keys.ts says why)
 -- ARGV 1 how the keys begin, 2 floor, 3 seconds of idempotency, 4 ID_BASE of the entry
 --      (log-entry.ts), 5 waiting bytes beyond which the log is full, 6 how many of the submissions
 --      were in the log before, 7 the requests as JSON (`scriptArgument` in call-admit.ts), then the
@@ -81,6 +81,7 @@ local function formerOf(request)
   if number > oldestRecord then return body, submission, whole(number) end
 end
 
+-- letters: a letter for each place of the entry, by operation (`LETTERS` in log-entry.ts).
 local answers, letters, items, newKeys, newRecords = {}, {}, {}, {}, {}
 local oldest, last, identify, isPurge
 for i, request in ipairs(requests) do
@@ -102,6 +103,7 @@ for i, request in ipairs(requests) do
     oldest = oldest or last
     answers[i] = 'admitted ' .. describe(bucket, request) .. ' ' .. whole(last)
     letters[i], items[#items + 1] = request.letter, ARGV[7 + i]
+    -- p is a purge. i and c can identify a contact: `IDENTIFYING` in call-admit.ts has the same two.
     isPurge = isPurge or request.letter == 'p'
     if request.letter == 'i' or request.letter == 'c' then identify = last end
     if request.keyHash then

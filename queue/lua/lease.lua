@@ -1,6 +1,6 @@
 -- Renews or releases the leases of a worker.
--- KEYS state never (why: `never` in keys.ts), of the first workspace. ARGV 1 worker, 2 ms of a
--- lease, 0 to release; then for each workspace how its keys begin.
+-- KEYS state never (a key that never exists; keys.ts says why), of the first workspace. ARGV 1
+-- worker, 2 ms of a lease, 0 to release; then for each workspace how its keys begin.
 local untilMs = math.floor(nowMicroseconds() / 1000) + ARGV[2]
 local answers = {}
 for at = 3, #ARGV do

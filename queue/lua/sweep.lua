@@ -1,7 +1,7 @@
 -- Trims entries of each workspace that were applied long ago, and tells whether to wake it.
--- KEYS state never (why: `never` in keys.ts), of the first workspace. ARGV 1 ms after which a
--- waiting submission is old, 2 ms for which applied entries are kept; then for each workspace how
--- its keys begin, and its position in Postgres or an empty text.
+-- KEYS state never (a key that never exists; keys.ts says why), of the first workspace. ARGV 1 ms
+-- after which a waiting submission is old, 2 ms for which applied entries are kept; then for each
+-- workspace how its keys begin, and its position in Postgres or an empty text.
 -- Returns for each 0 (not to be woken), 1 (to be woken), or 2 (to be woken as a deep one).
 local waited, redoMs = ARGV[1] * 1000, tonumber(ARGV[2])
 local now = nowMicroseconds()

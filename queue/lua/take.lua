@@ -5,10 +5,11 @@
 -- A lease that ran out without a release is a death of a worker. It halves the bound of the next
 -- strides. In quarantine, at a bound of one, it is counted as a quarantine death instead.
 --
--- KEYS state never (why: `never` in keys.ts), of the first workspace. ARGV 1 worker, 2 ms of a
--- lease, 3 submissions, 4 bytes, 5 whether to take deep logs (1 or 0), 6 ms for which applied
--- entries are kept, 7 the submissions of a full stride; then for each workspace how its keys begin,
--- and applied, rewindTo and the bound of the next strides (`full` for none), or empty texts.
+-- KEYS state never (a key that never exists; keys.ts says why), of the first workspace. ARGV 1
+-- worker, 2 ms of a lease, 3 submissions, 4 bytes, 5 whether to take deep logs (1 or 0), 6 ms for
+-- which applied entries are kept, 7 the submissions of a full stride; then for each workspace how
+-- its keys begin, and applied, rewindTo and the bound of the next strides (`full` for none), or
+-- empty texts.
 -- Returns for each 0 (idle), 1 (leased), 2 (deep), or a list: the number after which the log was
 -- read, the bound or an empty text, quarantine deaths, then entries.
 local worker, leaseMs, submissions, mostBytes = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
