@@ -171,8 +171,8 @@ const withReads = (
 ): ReturnType<typeof emptyApp> => {
   const ask = timed((arrival) => answerMcp(mcp, arrival))
   app.post(MCP_PATH, ask, UNPARSED)
-  for (const { path, read } of READ_ROUTES) {
-    const handle = timed((arrival, params) => answerRead(reads, arrival, read(params)))
+  for (const { path, handlerFor } of READ_ROUTES) {
+    const handle = timed((arrival, params) => answerRead(reads, arrival, handlerFor(params)))
     app.get(`${BASE_PATH}${path}`, handle, UNPARSED)
   }
   return app

@@ -3,7 +3,7 @@ import type { GroupChange, Comparison, ComparisonRequest, Counts, GroupRequest }
 import type { FeedbackFilters } from '../../db/reads/lists.ts'
 import { isRefusal, type Refusal } from '../refusal.ts'
 import { type Page, readPage, type WantedPage, withCurrentIds } from '../reads/lists.ts'
-import { type Read, withPermit } from '../reads/reads.ts'
+import { type ReadContext, withPermit } from '../reads/reads.ts'
 import { feedbackOf, named } from './answers.ts'
 import type { Sight } from './quote.ts'
 
@@ -17,7 +17,7 @@ export type AgentReads = {
 }
 
 /** One call of an agent, in the workspace of its token. */
-export type AgentRead = Read & { sight: Sight; agentReads: AgentReads; now: () => Date }
+export type AgentRead = ReadContext & { sight: Sight; agentReads: AgentReads; now: () => Date }
 
 /** An answer with too few records begins no further page after this time. */
 const LOOK_FOR_MS = 150

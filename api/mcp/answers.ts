@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import type { AccountRow, FeedbackContext } from '../../db/reads/context.ts'
 import type { Dimension } from '../../db/reads/insights.ts'
-import type { Feedback, StoredConversation, StoredMessage } from '../reads/records.ts'
+import type { Feedback, StoredConversation, StoredMessage } from '../reads/record-schemas.ts'
 import { quoteOf, quoteSchema, shown, type Sight } from './quote.ts'
 
 /** Of a feedback in a list. A single record shows more. */

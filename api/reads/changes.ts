@@ -2,19 +2,19 @@ import type { Change, ChangesPage, FeedPlace } from '../../db/reads/changes.ts'
 import { isRefusal, type Refusal } from '../refusal.ts'
 import { waitSeconds } from '../submit/request-headers.ts'
 import { CHANGES_PARAMETERS, DEFAULT_LIMIT, readQuery } from './parameters.ts'
-import { type Read, type ReadAnswer, withPermit } from './reads.ts'
+import { type ReadAnswer, type ReadContext, withPermit } from './reads.ts'
 
 const LOOK_EVERY_MS = 250
 const MS_PER_SECOND = 1_000
 const START: FeedPlace = { position: 0, passSince: undefined }
 
 /** GET /changes: the changes after a place. With `Prefer: wait`, an empty answer waits. */
-export const readFeed = async (read: Read): Promise<ReadAnswer> => {
-  const query = readQuery(read.request, CHANGES_PARAMETERS)
+export const readFeed = async (context: ReadContext): Promise<ReadAnswer> => {
+  const query = readQuery(context.request, CHANGES_PARAMETERS)
   if (isRefusal(query)) return query
   const { after = START, limit = DEFAULT_LIMIT } = query
-  const seconds = waitSeconds(read.request.headers)
-  const page = await whenNotEmpty(read, { after, limit }, (seconds ?? 0) * MS_PER_SECOND)
+  const seconds = waitSeconds(context.request.headers)
+  const page = await whenNotEmpty(context, { after, limit }, (seconds ?? 0) * MS_PER_SECOND)
   if (isRefusal(page)) return page
   const json = `{"changes":[${page.changes.map(changeJson).join()}],"next":${JSON.stringify(placeText(page.next))}}`
   return {
@@ -24,14 +24,14 @@ export const readFeed = async (read: Read): Promise<ReadAnswer> => {
 }
 
 const whenNotEmpty = async (
-  read: Read,
+  context: ReadContext,
   wanted: { after: FeedPlace; limit: number },
   waitMs: number,
 ): Promise<Exclude<ChangesPage, 'expired'> | Refusal> => {
-  const { workspaceId, dependencies, request } = read
+  const { workspaceId, dependencies, request } = context
   const until = performance.now() + waitMs
   for (;;) {
-    const page = await withPermit(read, async () => {
+    const page = await withPermit(context, async () => {
       const found = await dependencies.readChanges(workspaceId, wanted)
       return found === 'expired' ? EXPIRED : found
     })

@@ -5,30 +5,30 @@ import { isDateTime } from '../../contract/date-time.ts'
 import type { FeedbackFilters, ListRequest, Place } from '../../db/reads/lists.ts'
 import { isRefusal, type Refusal } from '../refusal.ts'
 import { DEFAULT_LIMIT, FEEDBACK_PARAMETERS, LIST_PARAMETERS, readQuery } from './parameters.ts'
-import { findRecord, type Read, type ReadAnswer, type Resource, withPermit } from './reads.ts'
+import { findRecord, type ReadContext, type ReadHandler, type Resource, withPermit } from './reads.ts'
 
 /** A page of a resource. */
 export const readMany =
-  ({ kind, many }: Resource) =>
-  async (read: Read): Promise<ReadAnswer> => {
-    const query = readQuery(read.request, kind === 'feedback' ? FEEDBACK_PARAMETERS : LIST_PARAMETERS)
+  ({ kind, many }: Resource): ReadHandler =>
+  async (context) => {
+    const query = readQuery(context.request, kind === 'feedback' ? FEEDBACK_PARAMETERS : LIST_PARAMETERS)
     if (isRefusal(query)) return query
     const { limit = DEFAULT_LIMIT, order = 'newest', next, ...filters } = query
-    const page = await readPage(read, { kind, limit, isOldestFirst: order === 'oldest', filters }, next)
+    const page = await readPage(context, { kind, limit, isOldestFirst: order === 'oldest', filters }, next)
     return isRefusal(page) ? page : { json: `{${JSON.stringify(many)}:[${page.records}],"next":${page.next}}` }
   }
 
 /** A conversation with a page of its messages, the oldest first. */
 export const readConversation =
-  (id: string) =>
-  async (read: Read): Promise<ReadAnswer> => {
-    const query = readQuery(read.request, LIST_PARAMETERS)
+  (id: string): ReadHandler =>
+  async (context) => {
+    const query = readQuery(context.request, LIST_PARAMETERS)
     if (isRefusal(query)) return query
     const { limit = DEFAULT_LIMIT, order = 'oldest', next } = query
-    const conversation = await findRecord(read, 'conversation', id)
+    const conversation = await findRecord(context, 'conversation', id)
     if (isRefusal(conversation)) return conversation
     const filters = { conversationId: conversation.id }
-    const page = await readPage(read, { kind: 'message', limit, isOldestFirst: order === 'oldest', filters }, next)
+    const page = await readPage(context, { kind: 'message', limit, isOldestFirst: order === 'oldest', filters }, next)
     if (isRefusal(page)) return page
     return { json: `{"conversation":${conversation.json},"messages":[${page.records}],"next":${page.next}}` }
   }
@@ -38,13 +38,17 @@ export type WantedPage = Pick<ListRequest, 'kind' | 'limit' | 'isOldestFirst' | 
 /** `records`: JSON texts with commas between. `next`: a JSON text. */
 export type Page = { records: string; next: string }
 
-export const readPage = async (read: Read, wanted: WantedPage, next: string | undefined): Promise<Page | Refusal> => {
-  const { workspaceId, dependencies } = read
+export const readPage = async (
+  context: ReadContext,
+  wanted: WantedPage,
+  next: string | undefined,
+): Promise<Page | Refusal> => {
+  const { workspaceId, dependencies } = context
   const { limit: _, ...list } = wanted
   const after = next === undefined ? undefined : readCursor(next, list)
   if (next !== undefined && after === undefined) return BAD_CURSOR
-  return withPermit(read, async () => {
-    const filters = await withCurrentIds(read, wanted.filters)
+  return withPermit(context, async () => {
+    const filters = await withCurrentIds(context, wanted.filters)
     const page = await dependencies.readList({ ...wanted, filters, workspaceId, after })
     return { records: page.records.join(), next: page.next ? JSON.stringify(writeCursor(page.next, list)) : 'null' }
   })
@@ -57,7 +61,7 @@ const BAD_CURSOR: Refusal = {
 
 /** Ids that were merged stand for the customer or account that they mean now. */
 export const withCurrentIds = async (
-  { workspaceId, dependencies }: Pick<Read, 'workspaceId' | 'dependencies'>,
+  { workspaceId, dependencies }: Pick<ReadContext, 'workspaceId' | 'dependencies'>,
   filters: ListRequest['filters'],
 ): Promise<FeedbackFilters> => {
   const { customerId, accountId } = filters

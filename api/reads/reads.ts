@@ -11,7 +11,10 @@ import type { Arrival } from '../submit/intake.ts'
 import { jsonAnswer } from '../submit/json-answer.ts'
 import { readQuery } from './parameters.ts'
 
-/** The sources of reads. Each function rejects if the database does not answer in time. */
+/**
+ * The sources of reads: functions of db/reads/ with a time limit. Each rejects if the database does
+ * not answer in time.
+ */
 export type ReadDependencies = {
   authenticate: Authenticate
   /** Bounds how many reads of a workspace are under way, so that it cannot take all connections. */
@@ -43,11 +46,13 @@ export const RESOURCES = [
   { path: 'conversations', kind: 'conversation', many: 'conversations', one: 'conversation' },
 ] as const satisfies readonly Resource[]
 
-/** A read in one workspace, as its handler sees it. */
-export type Read = { workspaceId: string; request: Request; dependencies: ReadDependencies }
+/** The input of each read handler. */
+export type ReadContext = { workspaceId: string; request: Request; dependencies: ReadDependencies }
 
 /** The text of an answer, or why there is none. */
 export type ReadAnswer = { json: string; headers?: Record<string, string> } | Refusal
+
+export type ReadHandler = (context: ReadContext) => Promise<ReadAnswer>
 
 /**
  * Answers a read if its token permits reading. A fault of the database is a 503, and is logged
@@ -56,7 +61,7 @@ export type ReadAnswer = { json: string; headers?: Record<string, string> } | Re
 export const answerRead = async (
   dependencies: ReadDependencies,
   arrival: Arrival,
-  read: (read: Read) => Promise<ReadAnswer>,
+  handle: ReadHandler,
 ): Promise<Response> => {
   const { request, span } = arrival
   const refuse = (refusal: Refusal): Response => {
@@ -66,15 +71,15 @@ export const answerRead = async (
   const caller = await callerOf(dependencies.authenticate, arrival, 'read')
   if (isRefusal(caller)) return refuse(caller)
   const { workspaceId } = caller
-  const answer = await readFor({ workspaceId, request, dependencies }, read)
+  const answer = await handleSafely({ workspaceId, request, dependencies }, handle)
   if (isRefusal(answer)) return refuse(answer)
   return jsonAnswer(dependencies, answer.json, { workspaceId, status: 200, headers: answer.headers ?? {} })
 }
 
-const readFor = async (own: Read, read: (read: Read) => Promise<ReadAnswer>): Promise<ReadAnswer> => {
-  const { workspaceId, request, dependencies } = own
+const handleSafely = async (context: ReadContext, handle: ReadHandler): Promise<ReadAnswer> => {
+  const { workspaceId, request, dependencies } = context
   try {
-    return await read(own)
+    return await handle(context)
   } catch (error) {
     dependencies.onFault('read_failed', error, faultIds(request, { workspaceId }))
     return { refused: 'unavailable', why: 'reads' }
@@ -86,7 +91,7 @@ const PATIENCE_MS = { permits: 1_000, countPermits: 5_000 }
 
 /** Does the work with a permit of the workspace. */
 export const withPermit = async <T extends object>(
-  { workspaceId, dependencies }: Read,
+  { workspaceId, dependencies }: ReadContext,
   work: () => Promise<T>,
   bound: keyof typeof PATIENCE_MS = 'permits',
 ): Promise<T | Refusal> =>
@@ -97,20 +102,20 @@ export const withPermit = async <T extends object>(
 
 /** One record of a resource, by its own id or by an id that was merged into it. */
 export const readOne =
-  ({ kind, one }: Resource, id: string) =>
-  async (read: Read): Promise<ReadAnswer> => {
-    const query = readQuery(read.request, {})
-    const record = isRefusal(query) ? query : await findRecord(read, kind, id)
+  ({ kind, one }: Resource, id: string): ReadHandler =>
+  async (context) => {
+    const query = readQuery(context.request, {})
+    const record = isRefusal(query) ? query : await findRecord(context, kind, id)
     return isRefusal(record) ? record : { json: `{${JSON.stringify(one)}:${record.json}}` }
   }
 
 type Found = { id: string; json: string }
 
-export const findRecord = async (read: Read, kind: RecordKind, id: string): Promise<Found | Refusal> => {
+export const findRecord = async (context: ReadContext, kind: RecordKind, id: string): Promise<Found | Refusal> => {
   const own = asUuid(id)
   if (own === undefined) return { refused: 'no-such-record' }
-  const { workspaceId, dependencies } = read
-  return withPermit(read, async (): Promise<Found | Refusal> => {
+  const { workspaceId, dependencies } = context
+  return withPermit(context, async (): Promise<Found | Refusal> => {
     const current = await dependencies.currentId(workspaceId, { kind, id: own })
     const json = await dependencies.readRecord(workspaceId, { kind, id: current })
     return json === undefined ? { refused: 'no-such-record' } : { id: current, json }

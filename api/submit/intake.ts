@@ -95,7 +95,10 @@ export type IntakeDependencies = {
   /** `createAdmit` of queue/admission/admit.ts. */
   admit: Admit
   resolveReferences: ResolveReferences
-  /** Whether a purge would match stored data. Rejects when Postgres does not answer in time. */
+  /**
+   * Whether a purge would match stored data (db/purges/decide-purge.ts). Rejects when Postgres does
+   * not answer in time.
+   */
   canPurgeMatch: (workspaceId: string, wanted: PurgeRequest) => Promise<boolean>
   awaitProgress: AwaitProgress
   bodies: BodiesInHand

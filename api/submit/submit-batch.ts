@@ -7,7 +7,7 @@ import { MAX_BATCH_BODY_BYTES, MAX_DEPTH_LEVELS, MAX_REPORTED_PROBLEMS } from '.
 import { checkBody } from '../../contract/check-body.ts'
 import { submissionState } from '../../contract/receipt.ts'
 import { type Caller, callerOf } from '../authenticate.ts'
-import { anyObject } from '../reads/records.ts'
+import { anyObject } from '../reads/record-schemas.ts'
 import { isRefusal, type Refusal, refusalResponse } from '../refusal.ts'
 import { admitIntake, checkBeforeAdmission } from './admit-intake.ts'
 import { answer, BROKEN_OFF, maxBytesOf, outcomeOf, refusedAttribute, validate, withBody } from './submit.ts'

@@ -36,6 +36,8 @@ export type ListRequest = {
 /** `records`: JSON texts. `next`: the place where the list goes on, if it does. */
 export type ListPage = { records: string[]; next: Place | undefined }
 
+// Conditions are SQL over `r`. $1 is the workspace and $2 the filters (`list_query` in reads.sql).
+
 /** Filters with an index. The first given one selects the index of the list. */
 const LEADING = {
   conversationId: `r.conversation_id = ($2 ->> 'conversationId')::uuid`,
@@ -68,7 +70,7 @@ const WHOLE_ACCOUNT = `r.id in (
   join feedback as o on o.workspace_id = c.workspace_id and o.contact_id = c.id and o.account_id is null
   where c.workspace_id = $1 and c.account_id = ($2 ->> 'accountId')::uuid)`
 
-/** All filters as an SQL condition over `r`, with the workspace as $1 and the filters as $2. */
+/** All filters as one condition. */
 export const conditionOf = (filters: FeedbackFilters): string =>
   conjunction([...given({ ...CONDITIONS, accountId: WHOLE_ACCOUNT }, filters), ...given(RANGES, filters)])
 
