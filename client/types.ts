@@ -285,7 +285,7 @@ export type BatchResult = {
   readonly status: number
   /** Id of the accepted submission, for `GET /submissions/{id}`. */
   readonly submissionId?: string | undefined
-  /** What became of the submission. `queued`: waits to be applied, or is a purge whose records are being removed; `applied`: is stored; `superseded`: replayed after it was dead, and left without effect because a newer submission had replaced its record; `purged`: was dead, or waited to be replayed, when a purge of its contact removed it; `dead`: set aside with a reason; operators can have it processed again. */
+  /** What became of the submission. `queued`: waits to be applied, or is a purge whose records are being removed; `applied`: is stored; `superseded`: processed late, as a replay or after a failover of Redis, and without effect because a newer submission had replaced its record; `purged`: was dead, or waited to be replayed, when a purge of its contact removed it; `dead`: set aside with a reason; operators can have it processed again. */
   readonly state?: 'queued' | 'applied' | 'superseded' | 'purged' | 'dead' | undefined
   /** Whole seconds after which to send the item again. */
   readonly retryAfter?: number | undefined
@@ -308,7 +308,7 @@ export type Receipt = {
   /** The operation of the submission. `create_feedback`: POST /feedbacks; `identify_contact`: POST /contacts/identify; `identify_account`: POST /accounts/identify; `submit_conversation`: POST /conversations; `purge_contact`: POST /contacts/purge. */
   readonly operation:
     'create_feedback' | 'identify_contact' | 'identify_account' | 'submit_conversation' | 'purge_contact'
-  /** What became of the submission. `queued`: waits to be applied, or is a purge whose records are being removed; `applied`: is stored; `superseded`: replayed after it was dead, and left without effect because a newer submission had replaced its record; `purged`: was dead, or waited to be replayed, when a purge of its contact removed it; `dead`: set aside with a reason; operators can have it processed again. */
+  /** What became of the submission. `queued`: waits to be applied, or is a purge whose records are being removed; `applied`: is stored; `superseded`: processed late, as a replay or after a failover of Redis, and without effect because a newer submission had replaced its record; `purged`: was dead, or waited to be replayed, when a purge of its contact removed it; `dead`: set aside with a reason; operators can have it processed again. */
   readonly state: 'queued' | 'applied' | 'superseded' | 'purged' | 'dead'
   /** How often processing was begun. */
   readonly attempts: number

@@ -13,7 +13,8 @@ const OPERATIONS: Readonly<Record<Operation, string>> = {
 const STATES = {
   queued: 'waits to be applied, or is a purge whose records are being removed',
   applied: 'is stored',
-  superseded: 'replayed after it was dead, and left without effect because a newer submission had replaced its record',
+  superseded:
+    'processed late, as a replay or after a failover of Redis, and without effect because a newer submission had replaced its record',
   purged: 'was dead, or waited to be replayed, when a purge of its contact removed it',
   dead: 'set aside with a reason; operators can have it processed again',
 }
