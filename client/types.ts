@@ -8,7 +8,7 @@ export type FeedbackSubmission = {
   readonly title?: string | null | undefined
   /** Whether the text is the transcript of something spoken. */
   readonly isTranscript?: boolean | null | undefined
-  /** Your own tags, stored as written, trimmed and without duplicates. An empty array means no tags. If absent or null, the service generates tags from title and description a little later. */
+  /** Your own tags, stored as written, but trimmed, and without blank ones and duplicates. An empty array means no tags. If absent or null, the service generates tags from title and description a little later. */
   readonly tags?: readonly string[] | null | undefined
   /** How `contactId` and `contact.id` are read: true means the id that your system gave the contact. False or absent means the id that this service gave it. */
   readonly isExternalContactId?: boolean | undefined

@@ -34,7 +34,8 @@ an admin token, and purging an admin token.
 
 **Acceptance.** A 2xx answer to a POST means that the submission is kept and will be processed. Its
 \`Submission-Id\` leads to a receipt with its state; with \`Prefer: wait=N\` the answer waits for
-that state. In the answer to a batch, each result has a status and an id of its own. With an \`Idempotency-Key\` a request can be repeated without being applied twice. The
+that state. A batch is a 200 whatever becomes of its items: each result has a status and an id of
+its own. With an \`Idempotency-Key\` a request can be repeated without being applied twice. The
 submissions of a workspace take effect one after the other, in the order in which they were
 accepted: a purge finds a contact that was identified just before it.
 
@@ -60,8 +61,8 @@ not described here are ignored, except where the description says that any key i
 \`Prefer: handling=strict\` they are refused.
 
 **Errors** are JSON as well: \`{"error": string}\`, and for a 400 an array of at most
-${MAX_REPORTED_PROBLEMS} problems, each with \`message\` and \`path\`. A path that does not exist is answered with 404. Each answer of the
-service carries \`X-Request-Id\`.
+${MAX_REPORTED_PROBLEMS} problems, each with \`message\` and \`path\`. A path that does not exist is
+answered with 404. Each answer of the service carries \`X-Request-Id\`.
 
 **Answers of the runtime.** The runtime itself answers a request that it cannot read as HTTP,
 without JSON and without \`X-Request-Id\`, or closes the connection. Nothing of such a request is
