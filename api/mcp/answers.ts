@@ -44,8 +44,8 @@ export const change = v.strictObject({
   after: v.number(),
 })
 export const personalObject = v.strictObject({
-  json: v.pipe(v.string(), v.description(`JSON, of which at most ${MOST_JSON_CHARACTERS} characters are shown.`)),
-  isCut: v.pipe(v.boolean(), v.description('The JSON is longer than this, so it cannot be parsed.')),
+  json: v.pipe(v.string(), v.description(`At most ${MOST_JSON_CHARACTERS} characters of JSON.`)),
+  isCut: v.pipe(v.boolean(), v.description('The record has more JSON than this, so it cannot be parsed.')),
 })
 export const account = v.strictObject({
   id: v.string(),

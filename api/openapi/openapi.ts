@@ -34,8 +34,8 @@ an admin token, and purging an admin token.
 
 **Acceptance.** A 2xx answer to a POST means that the submission is kept and will be processed. Its
 \`Submission-Id\` leads to a receipt with its state; with \`Prefer: wait=N\` the answer waits for
-that state. A batch is a 200 whatever becomes of its items: each result has a status and an id of
-its own. With an \`Idempotency-Key\` a request can be repeated without being applied twice. The
+that state. A valid batch is a 200 even if all its items are refused: each result has a status and
+an id of its own. With an \`Idempotency-Key\` a request can be repeated without being applied twice. The
 submissions of a workspace take effect one after the other, in the order in which they were
 accepted: a purge finds a contact that was identified just before it.
 

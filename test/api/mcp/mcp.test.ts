@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { createCallLimit } from '../../../api/mcp/call-limit.ts'
 import { shown } from '../../../api/mcp/quote.ts'
+import type { ToolAnswer } from '../../support/agent.ts'
 import { appWithoutStores, asksNothing } from '../../support/app-without-stores.ts'
 
 const CALL = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'list_feedback', arguments: {} } }
@@ -131,12 +132,13 @@ describe('POST /mcp', () => {
     assert.deepEqual([[...whole].length, [...cut].length, [...shortened].length], [4_000, 4_001, 4_001])
     const account = { id, name: null, domain: null, properties: cut }
     const context = { sourceId: null, sourceData: whole, customer: null, account, project: null }
-    const answerOf = async (given: typeof context) => {
+    const answerOf = async (given: typeof context): Promise<ToolAnswer> => {
       const agentReads = { ...asksNothing.agentReads, feedbackContext: async () => given }
       const { handle } = appWithoutStores({ mcp: { ...asksNothing, reads, agentReads } })
       const params = { name: 'get_feedback', arguments: { id } }
       const { text } = await ask(handle, { body: JSON.stringify({ ...CALL, params }) })
-      return JSON.parse(text.slice(text.indexOf('{'))).result.structuredContent
+      const message: ToolAnswer = JSON.parse(text.slice(text.indexOf('{')))
+      return message.result.structuredContent
     }
     const answer = await answerOf(context)
     assert.deepEqual(answer.sourceData, { json: whole, isCut: false })
