@@ -19,7 +19,7 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml',
 }
 
-/** A file of a page, or its text. The type follows from the extension of the name. */
+/** The answer with a file of a page. The extension of the name gives the type. */
 export const pageFile = (
   name: string,
   content: string | Uint8Array<ArrayBuffer>,
@@ -33,5 +33,6 @@ export const pageFile = (
     },
   })
 
-export const sendPageFile = async (path: string, headers?: Readonly<Record<string, string>>): Promise<Response> =>
+/** The answer with a file from the disk. */
+export const readPageFile = async (path: string, headers?: Readonly<Record<string, string>>): Promise<Response> =>
   pageFile(path, await readFile(path), headers)

@@ -10,7 +10,7 @@ export type Refusal =
   | { refused: 'too-slow' }
   | { refused: 'invalid'; problems: readonly Problem[] }
   | { refused: 'origin' }
-  | { refused: 'rate-limited'; unit?: 'calls'; tokens: number; windowSeconds: number; retryAfterSeconds: number }
+  | { refused: 'rate-limited'; unit?: 'calls'; most: number; windowSeconds: number; retryAfterSeconds: number }
   | { refused: 'no-such-contact' }
   | { refused: 'no-such-submission' }
   | { refused: 'no-such-record' }
@@ -70,7 +70,7 @@ export const refusalResponse = (refusal: Refusal): Response => {
     case 'rate-limited':
       return answer(
         429,
-        `Rate limit exceeded: ${refusal.unit ?? 'submissions'} are limited to ${refusal.tokens} per ${span(refusal.windowSeconds)}. ` +
+        `Rate limit exceeded: ${refusal.unit ?? 'submissions'} are limited to ${refusal.most} per ${span(refusal.windowSeconds)}. ` +
           `Retry later, in ${refusal.retryAfterSeconds} s.`,
         { 'Retry-After': String(refusal.retryAfterSeconds) },
       )

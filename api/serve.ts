@@ -41,9 +41,9 @@ type DenoGlobal = {
 }
 
 /**
- * Listens on Bun or on Deno; no other file knows the runtime. Each runtime uses its own server. On
- * both, node:http would read trailers and let us answer a broken head, but it takes more than twice
- * the processor time for a small request.
+ * Listens on Bun or on Deno; no other file of this room asks for the runtime. Each runtime uses its
+ * own server. On both, node:http would read trailers and let us answer a broken head, but it takes
+ * more than twice the processor time for a small request.
  *
  * `stop` takes no new connections and resolves when the requests in flight are answered.
  *

@@ -8,7 +8,7 @@ export type FeedbackSubmission = {
   readonly title?: string | null | undefined
   /** Whether the text is the transcript of something spoken. */
   readonly isTranscript?: boolean | null | undefined
-  /** Your own tags, stored as written, trimmed and without duplicates. An empty array means no tags. If absent or null, the service generates tags from title and description a little later. */
+  /** Your own tags, stored as written, but trimmed, and without blank ones and duplicates. An empty array means no tags. If absent or null, the service generates tags from title and description a little later. */
   readonly tags?: readonly string[] | null | undefined
   /** How `contactId` and `contact.id` are read: true means the id that your system gave the contact. False or absent means the id that this service gave it. */
   readonly isExternalContactId?: boolean | undefined
@@ -129,7 +129,7 @@ export type AccountRecord = {
 
 /** A call, an email thread or a chat: its contacts and its messages. */
 export type Conversation = {
-  /** The id that the source gave the conversation. The same source and id again replace the conversation, unless `updatedAt` is older than the stored one. Messages and contacts that are not sent again stay. */
+  /** The id that the source gave the conversation. The same source and id again replace the conversation, unless a newer `updatedAt` was sent before. Messages and contacts that are not sent again stay. */
   readonly id: string
   /** A heading for the conversation. */
   readonly title?: string | null | undefined
@@ -137,7 +137,7 @@ export type Conversation = {
   readonly source: string
   /** When the conversation began in the system that the record comes from: RFC 3339 with an offset, years 1 to 9999. Kept as UTC. */
   readonly createdAt: string
-  /** When the conversation last changed in the system that the record comes from: RFC 3339 with an offset, years 1 to 9999. Kept as UTC. A stored conversation with a newer time is not replaced. */
+  /** When the conversation last changed in the system that the record comes from: RFC 3339 with an offset, years 1 to 9999. Kept as UTC. If a newer time was sent before, the conversation is not replaced. */
   readonly updatedAt?: string | null | undefined
   /** Contacts who took part. Each is identified as if by a call of its own. May be empty. */
   readonly contacts: readonly ContactRecord[]

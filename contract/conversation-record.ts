@@ -49,15 +49,15 @@ export const conversationRecord = object(
   {
     id: about(
       identifier,
-      'The id that the source gave the conversation. The same source and id again replace the conversation, unless ' +
-        '`updatedAt` is older than the stored one. Messages and contacts that are not sent again stay.',
+      'The id that the source gave the conversation. The same source and id again replace the conversation, unless a ' +
+        'newer `updatedAt` was sent before. Messages and contacts that are not sent again stay.',
     ),
     title: about(v.nullish(text), 'A heading for the conversation.'),
     source: about(storedSource, 'The system that the conversation comes from.'),
     createdAt: about(dateTime, `When the conversation began ${SOURCE_TIME}`),
     updatedAt: about(
       v.nullish(dateTime),
-      `When the conversation last changed ${SOURCE_TIME} A stored conversation with a newer time is not replaced.`,
+      `When the conversation last changed ${SOURCE_TIME} If a newer time was sent before, the conversation is not replaced.`,
     ),
     contacts: about(
       list(contactRecord, MAX_CONVERSATION_CONTACTS, 'contacts'),

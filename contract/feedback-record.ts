@@ -102,8 +102,8 @@ export const feedbackRecord = object(
     isTranscript: about(v.nullish(flag), 'Whether the text is the transcript of something spoken.'),
     tags: about(
       v.nullish(list(textOfAtMost(MAX_TAG_CHARACTERS), MAX_TAGS, 'tags')),
-      'Your own tags, stored as written, trimmed and without duplicates. An empty array means no tags. If absent or null, ' +
-        'the service generates tags from title and description a little later.',
+      'Your own tags, stored as written, but trimmed, and without blank ones and duplicates. An empty array means no tags. ' +
+        'If absent or null, the service generates tags from title and description a little later.',
     ),
     isExternalContactId: externalIdFlag('contact'),
     contact: about(v.nullish(contactReference), 'The contact who gave it. Used when `contactId` is absent or unknown.'),

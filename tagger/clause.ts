@@ -4,14 +4,19 @@ import { isFailure } from './events.ts'
 
 /** The greatest distance in words between a failure or negation and its object. */
 const FAILURE_REACH = 3
-/** The length of a clause of circumstances. */
+/** The greatest distance in words between a word such as `when` and a phrase in its clause. */
 const ASIDE_REACH = 8
 
+/**
+ * Whether a phrase begins its clause, with or without a determiner. A token without traits ends a
+ * clause.
+ */
 export const isLeading = ({ traits }: Reading, start: number): boolean => {
   const before = traits[start - 1]
   return before === undefined || (before.isDeterminer && traits[start - 2] === undefined)
 }
 
+/** Whether a word of failure or negation follows: the export fails. */
 export const isFailing = ({ traits }: Reading, end: number): boolean => {
   for (let at = end; at < end + FAILURE_REACH; at++) {
     const after = traits[at]
@@ -22,9 +27,11 @@ export const isFailing = ({ traits }: Reading, end: number): boolean => {
   return false
 }
 
+/** Whether a word of failure or negation precedes: cannot export. */
 export const isDenied = (reading: Reading, start: number): boolean =>
   isBefore(reading, { start, reach: FAILURE_REACH }, ({ isTrouble }) => isTrouble)
 
+/** Whether a word such as `when` precedes, so that the clause tells circumstances. */
 export const isAside = (reading: Reading, start: number): boolean =>
   isBefore(reading, { start, reach: ASIDE_REACH }, ({ isAside: is }) => is)
 
@@ -41,6 +48,7 @@ const isBefore = (
   return false
 }
 
+/** Whether a preposition of place precedes: `in the app`. */
 export const isLocated = ({ traits }: Reading, start: number): boolean => {
   const before = traits[start - 1]
   return before?.isPlace === true || (before?.isDeterminer === true && traits[start - 2]?.isPlace === true)

@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import type { AccountRow, FeedbackContext } from '../../db/reads/context.ts'
+import { type AccountRow, type FeedbackContext, MOST_JSON_CHARACTERS } from '../../db/reads/context.ts'
 import type { Dimension } from '../../db/reads/insights.ts'
 import type { Feedback, StoredConversation, StoredMessage } from '../reads/record-schemas.ts'
 import { quoteOf, quoteSchema, shown, type Sight } from './quote.ts'
@@ -43,18 +43,22 @@ export const change = v.strictObject({
   before: v.number(),
   after: v.number(),
 })
+export const personalObject = v.strictObject({
+  json: v.pipe(v.string(), v.description(`At most ${MOST_JSON_CHARACTERS} characters of JSON.`)),
+  isCut: v.pipe(v.boolean(), v.description('The record has more JSON than this, so it cannot be parsed.')),
+})
 export const account = v.strictObject({
   id: v.string(),
   name: v.optional(v.string()),
   domain: v.optional(v.string()),
-  properties: v.optional(v.pipe(v.string(), v.description('JSON as text.'))),
+  properties: v.optional(personalObject),
 })
 export const customer = v.strictObject({
   id: v.string(),
   feedback: v.number(),
   name: v.optional(v.string()),
   email: v.optional(v.string()),
-  properties: v.optional(v.string()),
+  properties: v.optional(personalObject),
 })
 
 export const label = (text: string, sight: Sight): string => shown(text, MOST_LABEL_CHARACTERS, sight).text
@@ -106,12 +110,23 @@ export const named = <T extends { key: string | null; name: string | null }>(
 export const personal = (text: string | null | undefined, sight: Sight): string | undefined =>
   text != null && sight.readsPersonal ? shown(text, MOST_PERSONAL_CHARACTERS, sight).text : undefined
 
+/** An object that only a token with the scope `read:personal` sees. */
+export const personalObjectOf = (
+  json: string | null,
+  sight: Sight,
+): v.InferOutput<typeof personalObject> | undefined => {
+  if (json === null || !sight.readsPersonal) return undefined
+  const { text } = shown(json, MOST_JSON_CHARACTERS, sight)
+  // The length of the read JSON counts, since `shown` can replace several characters by one.
+  return { json: text, isCut: [...json].length > MOST_JSON_CHARACTERS }
+}
+
 export const accountOf = ({ id, name, domain, properties }: AccountRow, sight: Sight): v.InferOutput<typeof account> =>
   present({
     id,
     name: personal(name, sight),
     domain: personal(domain, sight),
-    properties: personal(properties, sight),
+    properties: personalObjectOf(properties, sight),
   })
 
 export const customerOf = (
@@ -123,7 +138,7 @@ export const customerOf = (
     feedback,
     name: personal(name, sight),
     email: personal(email, sight),
-    properties: personal(properties, sight),
+    properties: personalObjectOf(properties, sight),
   })
 
 const MOST_CUSTOMERS = 20

@@ -91,7 +91,7 @@ const isCall = ({ method }: JsonObject): boolean => method === 'tools/call' || m
 const limited = ({ limit, callsPerMinute }: McpDependencies, token: string): Refusal | undefined => {
   const retryAfterSeconds = limit(tokenHash(token))
   if (retryAfterSeconds === 0) return undefined
-  return { refused: 'rate-limited', unit: 'calls', tokens: callsPerMinute, windowSeconds: 60, retryAfterSeconds }
+  return { refused: 'rate-limited', unit: 'calls', most: callsPerMinute, windowSeconds: 60, retryAfterSeconds }
 }
 
 const serve = ({ called, log }: McpDependencies, body: JsonObject, asked: AgentRead): Promise<Response> => {

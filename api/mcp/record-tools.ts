@@ -18,6 +18,8 @@ import {
   messageOf,
   nextPage,
   personal,
+  personalObject,
+  personalObjectOf,
   present,
   SINGLE_CHARACTERS,
 } from './answers.ts'
@@ -36,7 +38,7 @@ const oneFeedback = v.strictObject({
   account: v.optional(account),
   project: v.optional(v.strictObject({ id: v.string(), name: v.string() })),
   sourceId: v.optional(v.string()),
-  sourceData: v.optional(v.pipe(v.string(), v.description('JSON as text.'))),
+  sourceData: v.optional(personalObject),
   othersOfCustomer: v.array(feedbackItem),
 })
 
@@ -62,7 +64,7 @@ export const readFeedback = async (
     account: context.account && accountOf(context.account, sight),
     project: project && { id: project.id, name: label(project.name, sight) },
     sourceId: personal(context.sourceId, sight),
-    sourceData: personal(context.sourceData, sight),
+    sourceData: personalObjectOf(context.sourceData, sight),
     othersOfCustomer: others.feedback.filter((other) => other.id !== found.id).slice(0, OTHERS),
   })
   return { answer, records: 1 + answer.othersOfCustomer.length }
@@ -72,7 +74,8 @@ export const getFeedback = defineTool({
   name: 'get_feedback',
   title: 'One feedback with its context',
   description:
-    'One feedback by its id, in full, with its customer, account, project and other feedback of the customer.',
+    `One feedback by its id, with at most ${SINGLE_CHARACTERS} characters of its text, its customer, account, project ` +
+    'and other feedback of the customer.',
   input: v.strictObject({ id: ownId('The id of a feedback.') }),
   output: oneFeedback,
   run: (asked, { id }) => readFeedback(asked, id),

@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
-import { pageFile, sendPageFile } from '../page-files.ts'
+import { pageFile, readPageFile } from '../page-files.ts'
 import { refusalResponse } from '../refusal.ts'
 import type { Handler } from '../serve.ts'
 
@@ -11,7 +11,7 @@ type DocsOptions = {
   readonly documentPath: string
 }
 
-/** The files of Swagger UI that the page needs. A file that is not in this list does not exist. */
+/** The files of Swagger UI that the page needs. It serves no other file of the package. */
 const SWAGGER_FILES = ['swagger-ui.css', 'swagger-ui-bundle.js', 'favicon-32x32.png', 'favicon-16x16.png'] as const
 
 const CACHED = { 'Cache-Control': 'public, max-age=3600' }
@@ -35,7 +35,7 @@ export const createDocs = ({ basePath, documentPath }: DocsOptions): Handler => 
     const file = files.get(path)
     return file === undefined
       ? refusalResponse({ refused: 'not-found' })
-      : sendPageFile(join(swaggerFolder(), file), CACHED)
+      : readPageFile(join(swaggerFolder(), file), CACHED)
   }
 }
 

@@ -9,6 +9,7 @@ import {
   MAX_IDENTIFIER_CHARACTERS,
   MAX_METADATA_MEMBER_BYTES,
   MAX_OBJECT_MEMBERS,
+  MAX_REPORTED_PROBLEMS,
 } from '../../contract/limits.ts'
 import { PLACEHOLDERS } from '../../contract/identity/keys.ts'
 import { schemas } from './schemas.ts'
@@ -33,7 +34,8 @@ an admin token, and purging an admin token.
 
 **Acceptance.** A 2xx answer to a POST means that the submission is kept and will be processed. Its
 \`Submission-Id\` leads to a receipt with its state; with \`Prefer: wait=N\` the answer waits for
-that state. With an \`Idempotency-Key\` a request can be repeated without being applied twice. The
+that state. A valid batch is a 200 even if all its items are refused: each result has a status and
+an id of its own. With an \`Idempotency-Key\` a request can be repeated without being applied twice. The
 submissions of a workspace take effect one after the other, in the order in which they were
 accepted: a purge finds a contact that was identified just before it.
 
@@ -41,9 +43,9 @@ accepted: a purge finds a contact that was identified just before it.
 were sent. External ids and sources are compared exactly. An email is the bare address, without
 format characters and white space around it, in lower case if it has an \`@\`. A name has its white
 space reduced to single spaces, and keeps its case. A domain is the host of an address, without
-\`www.\`, in lower case. All are in Unicode NFC. A key that is blank or a placeholder counts as
-absent. A placeholder as the external id of a contact or account that is identified, purged or named
-by a feedback is a 400. Placeholders, in upper or lower case:
+\`www.\` and a final dot, in lower case if it has a dot. All are in Unicode NFC. A key that is blank
+or a placeholder counts as absent. A placeholder as the external id of a contact or account that is
+identified, purged or named by a feedback is a 400. Placeholders, in upper or lower case:
 ${PLACEHOLDERS.map((text) => `\`${text}\``).join(', ')}.
 
 **Bodies** are JSON in UTF-8, plain or gzip, at most ${MAX_BODY_BYTES / KIB} KiB (conversations
@@ -58,9 +60,9 @@ account has at most ${MAX_METADATA_MEMBER_BYTES / KIB} KiB of JSON, with its nam
 not described here are ignored, except where the description says that any key is stored; with
 \`Prefer: handling=strict\` they are refused.
 
-**Errors** are JSON as well: \`{"error": string}\`, and for a 400 an array of every problem, each
-with \`message\` and \`path\`. A path that does not exist is answered with 404. Each answer of the
-service carries \`X-Request-Id\`.
+**Errors** are JSON as well: \`{"error": string}\`, and for a 400 an array of at most
+${MAX_REPORTED_PROBLEMS} problems, each with \`message\` and \`path\`. A path that does not exist is
+answered with 404. Each answer of the service carries \`X-Request-Id\`.
 
 **Answers of the runtime.** The runtime itself answers a request that it cannot read as HTTP,
 without JSON and without \`X-Request-Id\`, or closes the connection. Nothing of such a request is

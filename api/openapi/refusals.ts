@@ -125,7 +125,7 @@ const TURNED_AWAY = {
   RateLimited: {
     description: 'The rate limit is exceeded. A refused request does not count against it.',
     examples: {
-      'limit exceeded': { refused: 'rate-limited', tokens: 10, windowSeconds: 60, retryAfterSeconds: 37 },
+      'limit exceeded': { refused: 'rate-limited', most: 10, windowSeconds: 60, retryAfterSeconds: 37 },
     },
     also: ['RateLimit-Policy', 'RateLimit'],
   },

@@ -10,7 +10,7 @@ import type {
   IServerAdapter,
   UIConfig,
 } from '@bull-board/api/typings/app'
-import { pageFile, sendPageFile } from '../page-files.ts'
+import { pageFile, readPageFile } from '../page-files.ts'
 import { refusalResponse } from '../refusal.ts'
 import type { Handler } from '../serve.ts'
 import { FIRST_SCRIPT, readTemplate, wayTo, withWayBack } from './board-page.ts'
@@ -146,7 +146,7 @@ const show = async (board: Board, request: Request, url: URL): Promise<Response>
 const sendFile = (file: string): Promise<Response> => {
   // A file with a hash in its name never changes; other files may change with the next version.
   const lifetime = /\.[0-9a-f]{10}\.(?:css|js)$/.test(file) ? 'max-age=31536000, immutable' : 'max-age=3600'
-  return sendPageFile(file, { 'Cache-Control': `private, ${lifetime}` })
+  return readPageFile(file, { 'Cache-Control': `private, ${lifetime}` })
 }
 
 const sendPage = ({ entry, template, basePath, uiConfig }: Board, pathname: string): Response => {

@@ -34,8 +34,8 @@ export const createMetrics = (
   const metrics = createProcessMetrics('api')
   const { submissions, unavailable, requests, calls, records } = countersIn(metrics)
   let latest: Latest = { condition: { at: 0 }, loads: [] }
-  tellCondition(metrics, () => latest)
-  tellBodies(metrics, own.bodies)
+  registerCondition(metrics, () => latest)
+  registerBodies(metrics, own.bodies)
   registerLoopDelay(metrics, own.loopDelay)
   let accepted = 0
   let refused = 0
@@ -99,7 +99,7 @@ const countersIn = ({ counter, histogram }: ProcessMetrics) => ({
 /** The condition of the installation at the scrape, and the load of each workspace. */
 type Latest = { condition: Condition; loads: readonly WorkspaceLoad[] }
 
-const tellCondition = (metrics: ProcessMetrics, latest: () => Latest): void => {
+const registerCondition = (metrics: ProcessMetrics, latest: () => Latest): void => {
   const { gauge } = metrics
   const condition = (): Condition => latest().condition
   gauge(
@@ -128,9 +128,9 @@ const tellCondition = (metrics: ProcessMetrics, latest: () => Latest): void => {
       }))
     },
   )
-  tellQueues(metrics, () => condition().queues ?? [])
-  tellWaiting(metrics, () => latest().loads)
-  tellLedgers(metrics, () => condition().ledgers ?? [])
+  registerQueues(metrics, () => condition().queues ?? [])
+  registerWaiting(metrics, () => latest().loads)
+  registerLedgers(metrics, () => condition().ledgers ?? [])
   registerAnswerTime(metrics, () => condition().postgresSeconds)
   for (const [name, help, value] of UNLABELLED_GAUGES) gauge({ name, help }, () => figureOf(value(condition())))
 }
@@ -166,7 +166,7 @@ const UNLABELLED_GAUGES: readonly (readonly [
   ],
 ]
 
-const tellBodies = ({ gauge }: ProcessMetrics, bodies: () => BodyFigures): void => {
+const registerBodies = ({ gauge }: ProcessMetrics, bodies: () => BodyFigures): void => {
   gauge(
     {
       name: 'feedback_insights_bytes_in_hand',
@@ -181,7 +181,7 @@ const tellBodies = ({ gauge }: ProcessMetrics, bodies: () => BodyFigures): void 
 
 const QUEUE_STATES = ['waiting', 'active', 'delayed', 'failed'] as const
 
-const tellQueues = ({ gauge }: ProcessMetrics, queues: () => readonly QueueDepth[]): void => {
+const registerQueues = ({ gauge }: ProcessMetrics, queues: () => readonly QueueDepth[]): void => {
   gauge({ name: 'feedback_insights_queue_jobs', help: 'Jobs in a queue by state.', labels: ['queue', 'state'] }, () =>
     queues().flatMap((depth) =>
       QUEUE_STATES.map((state) => ({ labels: { queue: depth.queue, state }, value: depth[state] })),
@@ -200,7 +200,7 @@ const tellQueues = ({ gauge }: ProcessMetrics, queues: () => readonly QueueDepth
 /** Few series, even with a thousand workspaces. */
 const WAITING_SHOWN = 10
 
-const tellWaiting = ({ gauge }: ProcessMetrics, loads: () => readonly WorkspaceLoad[]): void => {
+const registerWaiting = ({ gauge }: ProcessMetrics, loads: () => readonly WorkspaceLoad[]): void => {
   const highest = (of: (load: WorkspaceLoad) => number): Figure[] =>
     loads()
       .filter(({ waiting }) => waiting > 0)
@@ -227,7 +227,7 @@ const tellWaiting = ({ gauge }: ProcessMetrics, loads: () => readonly WorkspaceL
 
 const LEDGER_STATES = ['accepted', 'queued', 'applied', 'superseded', 'purged', 'dead'] as const
 
-const tellLedgers = ({ gauge }: ProcessMetrics, ledgers: () => readonly Ledger[]): void => {
+const registerLedgers = ({ gauge }: ProcessMetrics, ledgers: () => readonly Ledger[]): void => {
   gauge(
     {
       name: 'feedback_insights_ledger',

@@ -66,5 +66,5 @@ export const rateLimited = (
 ): Refusal => {
   const { tokens = 0, windowMs = 0 } = limitOf(operation) ?? {}
   const retryAfterSeconds = wholeSeconds(bucket?.resetMs ?? windowMs)
-  return { refused: 'rate-limited', tokens, windowSeconds: windowMs / 1_000, retryAfterSeconds }
+  return { refused: 'rate-limited', most: tokens, windowSeconds: windowMs / 1_000, retryAfterSeconds }
 }

@@ -45,7 +45,7 @@ export const checkWork = async ({ sql, redis, prefix, maxBacklog }: Installation
       points.push(pointOf(condition, before))
     }
     return [
-      ...tellFigures(condition, points.at(-1)!),
+      ...describeFigures(condition, points.at(-1)!),
       ...judge(evidenceOf(points, maxBacklog)),
       ...(await checkLeases(redis, prefix, condition)),
       ...judgeCounts(condition.ledgers ?? []),
@@ -62,7 +62,7 @@ const evidenceOf = (points: readonly Point[], maxBacklog: number): Evidence => {
   return { points, pressure: isFull ? 'redis-memory' : (queued ?? 0) >= maxBacklog ? 'backlog' : undefined }
 }
 
-const tellFigures = ({ logs, at }: Condition, { waiting, workers, queued, purgesUnderWay }: Point): Checked[] => {
+const describeFigures = ({ logs, at }: Condition, { waiting, workers, queued, purgesUnderWay }: Point): Checked[] => {
   const oldest = queued ? `, the oldest for ${Math.round(oldestOf(logs ?? [], at))} s` : ''
   return [
     ...(waiting === null || workers === null ? [] : [well(`${jobsWait(waiting)}; ${workersRun(workers)}.`)]),

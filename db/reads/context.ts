@@ -1,12 +1,14 @@
 import { canonicalDomain, canonicalName } from '../../contract/identity/keys.ts'
 import type { Sql } from '../connection/postgres.ts'
 
-/** The most characters of an object to read. */
-const MOST_JSON_CHARACTERS = 5_000
+/** The most characters of an object that an answer has. */
+export const MOST_JSON_CHARACTERS = 4_000
+/** The last of these characters shows that the object has more than an answer has. */
+const READ_JSON_CHARACTERS = MOST_JSON_CHARACTERS + 1
 
 /**
- * The customer, account, project and source of a feedback. `properties` and `sourceData` are JSON
- * text.
+ * The customer, account, project and source of a feedback. `properties` and `sourceData` are the
+ * first `READ_JSON_CHARACTERS` of JSON.
  */
 export type FeedbackContext = {
   sourceId: string | null
@@ -24,12 +26,12 @@ export const readFeedbackContext = async (
   id: string,
 ): Promise<FeedbackContext | undefined> => {
   const [row] = await sql<FeedbackContext[]>`
-    select f.source_id as "sourceId", left(f.source_data::text, ${MOST_JSON_CHARACTERS}) as "sourceData",
+    select f.source_id as "sourceId", left(f.source_data::text, ${READ_JSON_CHARACTERS}) as "sourceData",
       case when c.id is not null then json_build_object('id', c.id, 'name', c.name, 'email', c.email,
-        'properties', left(c.properties::text, ${MOST_JSON_CHARACTERS}), 'feedback', (
+        'properties', left(c.properties::text, ${READ_JSON_CHARACTERS}), 'feedback', (
           select count(*) from feedback as o where o.workspace_id = c.workspace_id and o.contact_id = c.id)) end as customer,
       case when a.id is not null then json_build_object('id', a.id, 'name', a.name, 'domain', a.domain,
-        'properties', left(a.properties::text, ${MOST_JSON_CHARACTERS})) end as account,
+        'properties', left(a.properties::text, ${READ_JSON_CHARACTERS})) end as account,
       case when p.id is not null then json_build_object('id', p.id, 'name', p.name) end as project
     from feedback as f
     left join contact as c on c.workspace_id = f.workspace_id and c.id = f.contact_id
@@ -48,7 +50,7 @@ export const readAccountContext = async (
   id: string,
 ): Promise<AccountContext | undefined> => {
   const [row] = await sql<AccountContext[]>`
-    select a.id, a.name, a.domain, left(a.properties::text, ${MOST_JSON_CHARACTERS}) as properties, (
+    select a.id, a.name, a.domain, left(a.properties::text, ${READ_JSON_CHARACTERS}) as properties, (
         select count(*)::float8 from contact as c where c.workspace_id = a.workspace_id and c.account_id = a.id) as customers
     from account as a where a.workspace_id = ${workspaceId} and a.id = ${id}`
   return row

@@ -2,6 +2,7 @@ const DAY_MS = 86_400_000
 const FIRST = Date.parse('2026-01-05T10:00:00Z')
 export const daysAfterFirst = (days: number): string => new Date(FIRST + days * DAY_MS).toISOString()
 
+/** One a day for 42 days, then one every second day, so that periods differ. */
 export const ITEMS = Array.from({ length: 84 }, (_, at) => ({
   operation: 'create_feedback',
   body: {

@@ -72,7 +72,7 @@ describe('hostile feedback', () => {
         tags: [description.slice(0, 150), 'all'],
         source: 'Hostile',
         sourceId: `${raw} ${at}`,
-        sourceData: { raw },
+        sourceData: { raw, long: 'x'.repeat(at === 0 ? 6_000 : 0) },
         contact: { email },
         rating: 1,
       },
@@ -184,6 +184,19 @@ describe('hostile feedback', () => {
       for (const value of [...PERSONAL, ...EMAILS]) assert.equal(texts.includes(value), !isMasked, value)
     })
   }
+
+  it('has source data as whole JSON, or marked as cut', async () => {
+    const agent = await agentAt(service.urls[0]!, personalToken)
+    const stored = await service.sql<{ id: string; data: unknown }[]>`select id, source_data as data from feedback`
+    let cut = 0
+    for (const { id, data } of stored) {
+      const { json, isCut } = (await agent.call('get_feedback', { id })).sourceData
+      if (isCut) cut++
+      else assert.deepEqual(JSON.parse(json), data)
+    }
+    assert.equal(cut, 1)
+    await agent.client.close()
+  })
 
   it('an admin token sees no personal data either, and no token sees another workspace', async () => {
     const agent = await agentAt(service.urls[0]!, service.adminToken)

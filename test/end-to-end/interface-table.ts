@@ -22,8 +22,6 @@ export const SUCCESS: Readonly<Record<OperationPath, number>> = {
 }
 /** The last character has two units of UTF-16, and still counts as one. */
 export const LONGEST = `${'x'.repeat(511)}😀`
-/** Ids that are looked up but not stored. */
-const IS_REFERENCE = /(?:contact|account|project)(?:Id|\.id)$/
 
 /** Kinds of strings: any text · at most 512 characters · an id, which is short and not empty. */
 export type Kind = 'text' | 'short' | 'id' | 'number' | 'boolean' | 'date-time' | 'object' | 'array'
@@ -214,5 +212,8 @@ export const FIELDS: readonly Field[] = [
 export const valueOf = (given: Given, whom: Known): JsonValue => (typeof given === 'function' ? given(whom) : given)
 
 /** Whether a text of `LONGEST` is accepted and stored. */
-export const mayBeLong = ({ kind, path }: Field): boolean =>
-  kind === 'short' || (kind === 'id' && !IS_REFERENCE.test(path))
+export const mayBeLong = ({ kind, stored }: Field): boolean =>
+  kind === 'short' || (kind === 'id' && !isLookedUp(stored))
+
+/** Whether an id is looked up: the row has the own id of the record that it means. */
+const isLookedUp = (stored: string | null): boolean => /\.(?:contact|account|project)_id$/.test(stored ?? '')

@@ -23,8 +23,8 @@ const FAULTS_FOR_MS = LONG ? 1_800_000 : 8_000
 const FEWEST_FAULTS = 6
 const WORKERS = 4
 const SUBMISSIONS = 60
-/** Submissions that the promoted standby lacks. */
-const MISSED = 20
+/** The least number of submissions that the promoted standby lacks. */
+const FEWEST_MISSED = 20
 const COPIED_WITHIN_MS = LONG ? 600_000 : 60_000
 const READY_WITHIN_MS = 60_000
 
@@ -99,7 +99,10 @@ const randomFaults = fc.record({
   thenMs: fc.integer({ min: 0, max: 1_500 }),
 })
 
-/** Promotes a standby that lacks feedback that the reader has read. Returns the number of it. */
+/**
+ * Promotes a standby that lacks feedback that the reader has read. Returns how many feedback it
+ * lacks.
+ */
 const failOver = async ({ pair, struck, redisPrefix }: Rig, own: HistoryService, reader: Follower): Promise<number> => {
   const { atFormer, atStandby } = pair
   const storedAt = async (sql: PostgresPair['atStandby']): Promise<number> => {
@@ -111,7 +114,7 @@ const failOver = async ({ pair, struck, redisPrefix }: Rig, own: HistoryService,
     until('more is stored', async () => (await storedAt(sql)) > than, SETTLED_WITHIN_MS)
   await holdsMore(atStandby, 10)
   await pair.part()
-  await holdsMore(atFormer, (await storedAt(atFormer)) + MISSED)
+  await holdsMore(atFormer, (await storedAt(atFormer)) + FEWEST_MISSED)
   const lost = async (): Promise<string[]> => {
     const rows = await atStandby<{ name: string }[]>`
       select 'feedback ' || id as name from ${atStandby(redisPrefix)}.feedback where workspace_id = ${own.workspaceId}`

@@ -46,7 +46,7 @@ const losesAnswers = (target: Target): boolean => target === 'api' || target ===
 
 const signalled: readonly Row[] = TARGETS.flatMap((target) =>
   SIGNALS.map((signal): Row => {
-    const strikeOne = async ({ kept }: FaultStack) => void (await strike(kept[target], signal, STOP_MS))
+    const strikeOne = ({ kept }: FaultStack) => strike(kept[target], signal, STOP_MS)
     const isIdleFirst = LONG || signal === 'SIGKILL'
     const idle = async (stack: FaultStack): Promise<void> => {
       await strikeOne(stack)

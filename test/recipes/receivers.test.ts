@@ -35,7 +35,7 @@ describe('the recipes that submit', () => {
   const itAccepts = (file: string, runtime: Runtime, test: (deliver: Deliver) => Promise<void>): void => {
     it(`${file} on ${runtime} accepts the documented payloads`, async () => {
       await using receiver = await startReceiver(file, { directory, runtime, environment })
-      let wasPutOff = false
+      let wasRefused = false
       const deliver: Deliver = async (sign, payload) => {
         const bytes = typeof payload === 'string' ? payload : JSON.stringify(payload)
         const post = async (signature: Headers): Promise<number> => {
@@ -46,9 +46,10 @@ describe('the recipes that submit', () => {
         // RudderStack sends the secret itself, which does not depend on the body.
         if (sign !== SIGNS['rudderstack']) wrong.push(sign(`${bytes} `, secret))
         for (const signature of wrong) assert.equal(await post(signature), 401)
-        // The first attempt is put off, and a vendor may deliver again.
-        if (!wasPutOff) between.refuse(503)
-        wasPutOff = true
+        // The service refuses the first submission, and the recipe repeats it. Then the vendor delivers
+        // the same event again.
+        if (!wasRefused) between.refuse(503)
+        wasRefused = true
         const seen = between.seen.length
         assert.deepEqual([await post(sign(bytes, secret)), await post(sign(bytes, secret))], [200, 200])
         return between.seen.slice(seen)

@@ -25,7 +25,10 @@ export type Kept = {
 }
 type Running = { pid: number; exited: Promise<unknown>; stop: () => Promise<void> }
 
-/** A server that waits for its clients gets a stronger signal, like from an init system. */
+/**
+ * After SIGTERM, Postgres waits for its clients. After this time it gets SIGINT, which ends their
+ * sessions.
+ */
 const TERM_PATIENCE_MS = 3_000
 const START_AGAIN_AFTER_MS = 50
 
@@ -115,20 +118,19 @@ export const send = (pid: number | undefined, signal: NodeJS.Signals): void => {
   }
 }
 
-export const strike = async (kept: Kept, signal: FaultSignal, stopMs: number): Promise<number> => {
+/** Strikes a process, and waits until it has ended, or has resumed after SIGSTOP. */
+export const strike = async (kept: Kept, signal: FaultSignal, stopMs: number): Promise<void> => {
   if (signal === 'SIGSTOP') {
     const goOn = freeze(kept)
     await pause(stopMs)
     goOn()
-    return performance.now()
+    return
   }
   const exited = kept.exited()
-  const at = performance.now()
   send(kept.pid(), signal)
   const hasExited = await Promise.race([exited.then(() => true), pause(TERM_PATIENCE_MS, false)])
   if (!hasExited) send(kept.pid(), 'SIGINT')
   await exited
-  return at
 }
 
 /** Freezes a process with its children. The result resumes or ends it. */

@@ -15,8 +15,8 @@ type PostRequest = {
 type PostAnswer = { status: number; retryAfter: string | undefined }
 
 /**
- * Posts a text to an address of the public internet, or to a host that is allowed by name, and
- * reads the head of the answer. It uses no proxy and follows no redirect.
+ * Posts a text to an address of the public internet, or to an allowed host, and reads the head of
+ * the answer. It uses no proxy and follows no redirect.
  *
  * @throws with the code of the failure
  */

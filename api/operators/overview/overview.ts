@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url'
-import { sendPageFile } from '../../page-files.ts'
+import { readPageFile } from '../../page-files.ts'
 import { refusalResponse } from '../../refusal.ts'
 import type { Handler } from '../../serve.ts'
 import type { Finding, Evidence } from '../../../health/finding.ts'
@@ -44,7 +44,7 @@ export const createOverview =
     if (path === '/') return new Response(null, { status: 302, headers: { Location: `..${basePath}` } })
     const file = Object.hasOwn(FILES, path) ? FILES[path] : undefined
     if (file === undefined) return refusalResponse({ refused: 'not-found' })
-    return sendPageFile(fileURLToPath(new URL(file, import.meta.url)))
+    return readPageFile(fileURLToPath(new URL(file, import.meta.url)))
   }
 
 /** A rate needs two points. */

@@ -19,7 +19,8 @@ export const writePidFile = (file: string, pid: number): void => {
 export const endLeftover = async (file: string, steps: readonly StopStep[]): Promise<void> => {
   const left = readPidFile(file)
   if (left !== undefined && processIdentity(left.pid) === left.identity) {
-    await endProcess(left.pid, untilGone(left.pid, left.identity), steps)
+    const stop = new AbortController()
+    await endProcess(left.pid, untilGone(left, stop.signal), steps).finally(() => stop.abort())
   }
   rmSync(file, { force: true })
 }
@@ -55,7 +56,7 @@ const settlesWithin = (promise: Promise<unknown>, milliseconds: number): Promise
   })
 
 /** The process in the file, running or not. */
-export const readPidFile = (file: string): { pid: number; identity: string } | undefined => {
+export const readPidFile = (file: string): Identified | undefined => {
   let content: string
   try {
     content = readFileSync(file, 'utf8')
@@ -66,8 +67,10 @@ export const readPidFile = (file: string): { pid: number; identity: string } | u
   return match?.[1] && match[2] ? { pid: Number(match[1]), identity: match[2] } : undefined
 }
 
+type Identified = { pid: number; identity: string }
+
 /** Polls, since only its parent can wait for a process. */
-const untilGone = (pid: number, identity: string): Promise<void> => {
+const untilGone = ({ pid, identity }: Identified, stop: AbortSignal): Promise<void> => {
   const lookEveryMs = 50
   return new Promise((resolve) => {
     const look = setInterval(() => {
@@ -75,6 +78,7 @@ const untilGone = (pid: number, identity: string): Promise<void> => {
       clearInterval(look)
       resolve()
     }, lookEveryMs)
+    stop.addEventListener('abort', () => clearInterval(look))
   })
 }
 

@@ -56,7 +56,7 @@ describe('the answers in the OpenAPI document', () => {
     'too-large-propagated': [[{ refused: 'too-large-propagated', maxBytes: 1 }, ['POST /conversations']]],
     'too-slow': [[{ refused: 'too-slow' }, POSTS]],
     invalid: [[{ refused: 'invalid', problems: [{ message: 'The body is required', path: '' }] }, EVERYWHERE]],
-    'rate-limited': [[{ refused: 'rate-limited', tokens: 10, windowSeconds: 60, retryAfterSeconds: 6 }, SINGLE]],
+    'rate-limited': [[{ refused: 'rate-limited', most: 10, windowSeconds: 60, retryAfterSeconds: 6 }, SINGLE]],
     'no-such-contact': [[{ refused: 'no-such-contact' }, [PURGES]]],
     'no-such-submission': [[{ refused: 'no-such-submission' }, [RECEIPTS]]],
     'no-such-record': [[{ refused: 'no-such-record' }, RECORDS]],

@@ -1,7 +1,15 @@
 import * as fc from 'fast-check'
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../contract/json.ts'
 import { resolved } from '../../api/openapi/openapi-document.ts'
-import { NAMES, HOSTILE_TEXTS, KEYS, NUMBERS, NO_JSON, DATE_TIMES, BAD_DATE_TIMES } from './fuzz-texts.ts'
+import {
+  IDENTITY_KEYS,
+  HOSTILE_TEXTS,
+  MEMBER_NAMES,
+  NUMBERS,
+  NO_JSON,
+  DATE_TIMES,
+  BAD_DATE_TIMES,
+} from './fuzz-texts.ts'
 
 /**
  * All generators make JSON as text, since much hostile content does not survive as a value: doubled
@@ -13,7 +21,7 @@ const quoted = (text: string): string => JSON.stringify(text)
 
 const someText: Text = fc
   .oneof(
-    { weight: 6, arbitrary: fc.constantFrom(...NAMES) },
+    { weight: 6, arbitrary: fc.constantFrom(...IDENTITY_KEYS) },
     { weight: 2, arbitrary: fc.string({ unit: 'binary', maxLength: 20 }) },
     { weight: 2, arbitrary: fc.constantFrom(...HOSTILE_TEXTS) },
   )
@@ -25,7 +33,7 @@ const someText: Text = fc
 const shortText: Text = fc
   .oneof(
     { weight: 40, arbitrary: fc.nat({ max: 20_000 }).map((number) => `id-${number}@example.com`) },
-    { weight: 2, arbitrary: fc.constantFrom(...NAMES) },
+    { weight: 2, arbitrary: fc.constantFrom(...IDENTITY_KEYS) },
     { weight: 1, arbitrary: fc.string({ minLength: 1, maxLength: 20 }) },
   )
   .map(quoted)
@@ -74,7 +82,7 @@ const { anything, anyObject } = fc.letrec<{ anything: string; anyObject: string;
     tie('anyArray'),
   ),
   anyObject: fc
-    .array(fc.tuple(fc.constantFrom(...KEYS), tie('anything')), { maxLength: 4, depthIdentifier: 'json' })
+    .array(fc.tuple(fc.constantFrom(...MEMBER_NAMES), tie('anything')), { maxLength: 4, depthIdentifier: 'json' })
     .map(objectOf),
   anyArray: fc.array(tie('anything'), { maxLength: 4, depthIdentifier: 'json' }).map((items) => `[${items.join()}]`),
 }))
@@ -142,7 +150,7 @@ const membersOf = (definition: JsonObject, properties: JsonObject, wobbly: boole
     if (!required.has(name)) return fc.oneof(none, member)
     return wobbly ? fc.oneof({ weight: ONE_IN, arbitrary: member }, { weight: 1, arbitrary: none }) : member
   })
-  const more = fc.array(fc.tuple(fc.constantFrom(...KEYS), anything), { maxLength: 2 })
+  const more = fc.array(fc.tuple(fc.constantFrom(...MEMBER_NAMES), anything), { maxLength: 2 })
   const open = definition['additionalProperties'] === true || wobbly ? fc.oneof(fc.constant([]), more) : fc.constant([])
   // Last, so that a known member may come twice, as JSON allows.
   return fc

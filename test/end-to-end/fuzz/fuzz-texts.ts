@@ -1,10 +1,10 @@
 // Hostile texts, by their place in a body.
 
 /**
- * Few keys, so that records meet each other: faults hide in merges, claims, replacements and
- * purges.
+ * Keys of contacts, accounts and projects, and sources. Few, so that records meet each other:
+ * faults hide in merges, claims, replacements and purges.
  */
-export const NAMES = [
+export const IDENTITY_KEYS = [
   ['a', 'b', 'c', 'A', ' a ', 'a@example.com', 'A@Example.com ', 'example.com', 'API', 'crm', '0', 'null'],
 ].flat()
 
@@ -17,7 +17,8 @@ export const HOSTILE_TEXTS = [
   ['../../etc/passwd', 'infinity', 'now', '{"a":1}', '01a1fe57-b855-7043-8526-67d8d6621feb'],
 ].flat()
 
-export const KEYS = [
+/** Names of members of free objects. */
+export const MEMBER_NAMES = [
   '__proto__ constructor prototype toString hasOwnProperty valueOf toJSON then length'.split(' '),
   '. .. a a. .a a.b a.b.c a..b 0 a.0 __proto__.a a.__proto__ a.constructor.b'.split(' '),
   '$name $email $domain $createdAt $contractValue $set id source'.split(' '),
