@@ -216,6 +216,10 @@ describe('agents', () => {
       assert.ok(description.length > 50)
     }
     const { prompts } = await agent.client.listPrompts()
+    assert.deepEqual(
+      prompts.map(({ name }) => name),
+      ['this_week', 'topic_report', 'account_review'],
+    )
     for (const { name, arguments: args = [] } of prompts) {
       const given = Object.fromEntries(args.map((each) => [each.name, 'speed']))
       assert.equal((await agent.client.getPrompt({ name, arguments: given })).messages.length, 1)
