@@ -137,6 +137,13 @@ describe('the role of readers', () => {
     await reader`set default_transaction_read_only = on`
   })
 
+  it('has at most 10 connections, and 5 minutes for a statement', async () => {
+    const [limits] = await reader`
+      select rolconnlimit as connections, current_setting('statement_timeout') as time
+      from pg_roles where rolname = current_user`
+    assert.deepEqual({ ...limits }, { connections: 10, time: '5min' })
+  })
+
   it('delays no submission, even with every lock that it can take', async () => {
     // The answer arrives while the transaction goes on.
     await reader.unsafe('begin isolation level repeatable read')
