@@ -1,0 +1,19 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { describe, it } from 'node:test'
+import { newRunning } from '../../../cli/start/running.ts'
+
+describe('the processes of a start', () => {
+  it('are all killed at once, also beside one that has ended', async () => {
+    const running = newRunning()
+    const children = Array.from({ length: 3 }, () => spawn('sleep', ['10']))
+    const signals = children.map(async (child) => ((await once(child, 'exit')) as unknown[])[1])
+    const pidOf = (at: number) => () => children[at]!.pid
+    const stop = (): void => assert.fail('A kill waits for no stop.')
+    running.add(stop, [pidOf(0)])
+    running.add(stop, [() => undefined, pidOf(1), pidOf(2)])
+    running.killAll()
+    assert.deepEqual(await Promise.all(signals), ['SIGKILL', 'SIGKILL', 'SIGKILL'])
+  })
+})
