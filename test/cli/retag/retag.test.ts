@@ -13,6 +13,7 @@ const FEEDBACK = 3_600
 /** Each has up to 500 records. */
 const JOBS = 8
 const JOBS_AHEAD = 4
+const ALL = { source: undefined, since: undefined, until: undefined, olderThanVersion: undefined }
 
 describe('tagging again', () => {
   const room = openQueueRoom()
@@ -25,9 +26,8 @@ describe('tagging again', () => {
       insert into feedback (workspace_id, id, description, tags_generated, source, first_number, number, change_position)
       select ${workspaceId}, gen_random_uuid(), 'x', true, 'API', n, n, n from generate_series(1, ${FEEDBACK}) as n`
     const finished: number[] = []
-    const all = { workspaceId, source: undefined, since: undefined, until: undefined, olderThanVersion: undefined }
     const waiting = () => room.queues.tagging.getWaitingCount()
-    const result = retag({ sql, queues: room.queues }, all, (done) => finished.push(done))
+    const result = retag({ sql, queues: room.queues }, { workspaceId, ...ALL }, (done) => finished.push(done))
     await until('some jobs wait', async () => (await waiting()) >= JOBS_AHEAD)
     /** While a worker has a job, so many others wait. */
     const waitingBeside: number[] = []
@@ -47,5 +47,17 @@ describe('tagging again', () => {
     assert.equal(finished.at(-1), FEEDBACK)
     await worker.close()
     assert.ok(Math.max(...waitingBeside) < JOBS_AHEAD, waitingBeside.join())
+  })
+
+  it('counts the records of a job that BullMQ has removed as tagged', async () => {
+    const workspaceId = randomUUID()
+    await makeWorkspaces(sql, [workspaceId])
+    await sql`
+      insert into feedback (workspace_id, id, description, tags_generated, source, first_number, number, change_position)
+      values (${workspaceId}, gen_random_uuid(), 'x', true, 'API', 1, 1, 1)`
+    const result = retag({ sql, queues: room.queues }, { workspaceId, ...ALL }, () => {})
+    await until('the job waits', async () => (await room.queues.tagging.getWaitingCount()) === 1)
+    await room.queues.tagging.drain()
+    assert.deepEqual(await result, { kept: 1, failed: 0 })
   })
 })
