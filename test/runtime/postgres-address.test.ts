@@ -28,8 +28,8 @@ describe('the forms of DATABASE_URL', () => {
     'postgres://u:p@h:25060/d?ssl=true': 'postgres://u:p@h:25060/d?sslmode=verify-full',
     'postgres://u:p@h/d?sslmode=no-verify': 'postgres://u:p@h/d?sslmode=require',
     'postgres://u:p@h/d?sslrootcert=system': 'postgres://u:p@h/d?sslmode=verify-full',
-    'postgres://u:p@h/d?connection_limit=1&pool_timeout=20&connect_timeout=9&application_name=x':
-      'postgres://u:p@h/d?application_name=x',
+    'postgres://u:p@h/d?connection_limit=1&pool_timeout=20&connect_timeout=9&application_name=Feedback':
+      'postgres://u:p@h/d?application_name=Feedback',
     'postgres://u:p@h/d?target_session_attrs=any&gssencmode=disable': 'postgres://u:p@h/d',
     'postgres://u:p@localhost/d?host=/var/run/postgresql': 'postgres://u:p@%2Fvar%2Frun%2Fpostgresql/d',
     'postgres://u:p@/d?host=::1&port=5433': 'postgres://u:p@[::1]:5433/d',
