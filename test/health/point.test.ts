@@ -32,6 +32,7 @@ describe('a point', () => {
     assert.equal(point.workers, 3)
     assert.equal(point.acceptedPerSecond, 3)
     assert.equal(point.refusedPerSecond, 0.1)
+    assert.equal(point.refusedForBytesPerSecond, 0.5)
     assert.equal(point.taggedPerSecond, 2)
     assert.equal(point.storedPerSecond, 2)
     assert.equal(point.failedPerSecond, 0.1)
