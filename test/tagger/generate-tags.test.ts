@@ -28,6 +28,8 @@ for (const [tag, texts] of Object.entries(unified)) {
 const subjects: Record<string, string> = {
   'My card was declined, I stood at the counter with a full basket': 'card decline',
   'The month view is far too crowded on a phone': 'month view',
+  // A compound of the dictionary counts less than one of the list of topics.
+  'The reports are of high quality': 'report',
 }
 for (const [text, tag] of Object.entries(subjects)) {
   test(`the first tag is the subject: ${text}`, () => {
