@@ -200,6 +200,8 @@ describe('agents', () => {
       assert.match(refusal, problem, `${tool} ${JSON.stringify(args)}`)
       assert.ok(!/yesterday|or true|select/.test(refusal), refusal)
     }
+    for (const { name } of (await agent.client.listTools()).tools)
+      assert.match(await agent.refused(name, { sql: 'select 1' }), /sql is not known here/, name)
     assert.equal((await agent.call('search_feedback', { words: 'a\u0000b' })).feedback.length, 0)
     const { next } = await agent.call('list_feedback', { limit: 1 })
     const [, id, list] = JSON.parse(Buffer.from(next, 'base64url').toString())

@@ -110,10 +110,15 @@ describe('metrics', () => {
       [inWorkspace('accepted')]: 1,
       [inWorkspace('applied')]: 1,
     }
-    await grow(ofApi, counted, async () => {
+    let seconds = 0
+    const grown = await grow(ofApi, counted, async () => {
       await service.submit('/contacts/identify', { id: 'm-1' })
+      const beganAt = performance.now()
       await service.post('/contacts/identify', { id: 7 })
+      seconds = (performance.now() - beganAt) / 1_000
     })
+    const measured = grown('request_seconds_sum{method="POST",route="/api/v1/contacts/identify",status="400"}')
+    assert.ok(measured > 0 && measured <= seconds, `${measured} of ${seconds} s`)
     const difference = `ledger_difference{workspace="${service.workspaceId}"}`
     await until('the ledger adds up', async () => valueOf(await ofApi(), difference) === 0)
   })

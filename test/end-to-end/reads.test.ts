@@ -187,6 +187,19 @@ describe('reading over HTTP', () => {
     assert.deepEqual(empty.body, { changes: [], next: answer.body.next })
   })
 
+  it('the change feed shows the records of a batch in the order of its items', async () => {
+    const { next } = await read('/changes?limit=500')
+    const names = ['First', 'Second', 'Third']
+    await service.submitAll(
+      names.map(($name) => ({ operation: 'identify_contact', body: { id: $name, properties: { $name } } })),
+    )
+    const { changes } = await read(`/changes?after=${next}`)
+    assert.deepEqual(
+      (changes as { record: Read }[]).map(({ record }) => record['name']),
+      names,
+    )
+  })
+
   it('a token reads only its own workspace', async () => {
     const other = await ownWorkspace({ sql: service.all, urls: service.urls })
     const { changes } = await read('/changes?limit=500')

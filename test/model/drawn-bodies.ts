@@ -33,7 +33,7 @@ import {
 const SOURCE_IDS = ['T-1', 'T-2', 'T-3']
 
 const instants = { $createdAt: nullOr(dateTime), $updatedAt: nullOr(dateTime), $contractValue: nullOr(number) }
-const metadata = { plan: value, 'a.b': value, 'a.c': value, a: value, $plan: value }
+const metadata = { plan: value, 'a.b': value, 'a.c': value, a: value, $plan: value, ['__proto__']: value }
 
 export const account = body(
   {

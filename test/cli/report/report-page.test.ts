@@ -102,6 +102,8 @@ describe('the page of a report', () => {
     assert.match(page, /1\.0 ↓/)
     assert.match(page, /50 %/)
     assert.match(page, /aria-label="Feedback over time: 12, 0"/)
+    const widths = [...page.matchAll(/<rect width="([^"]+)" height="10"/g)].map(([, width]) => width)
+    assert.deepEqual(new Set(widths), new Set(['100.0']), 'the largest value of a table has a full bar')
   })
 
   it('is a page even without feedback', () => {

@@ -43,6 +43,20 @@ describe('the floor of acceptance numbers', () => {
     assert.equal(await floor.get(service.workspaceId), highest + 1)
   })
 
+  it('is 0 while Postgres is away, and is read again after 5 seconds', async () => {
+    let isAway = true
+    let now = 0
+    const unsteady = ((...query: Parameters<Sql>) =>
+      isAway ? Promise.reject(new Error('away')) : service.sql(...query)) as unknown as Sql
+    const floor = createNumberFloor(unsteady, () => now)
+    assert.equal(await floor.get(service.workspaceId), 0)
+    isAway = false
+    now = 4_999
+    assert.equal(await floor.get(service.workspaceId), 0)
+    now = 5_000
+    assert.ok((await floor.get(service.workspaceId)) > FAR)
+  })
+
   it('is read again if another Redis comes before the answer', async () => {
     let asked = 0
     const counting = ((...query: Parameters<Sql>) => {
