@@ -3,7 +3,7 @@ import type { Tracing } from '../../runtime/tracing.ts'
 import type { OnApplyTime } from '../apply-times.ts'
 import type { Quarantine } from '../quarantine.ts'
 import { beginStride, endStride } from '../trace-jobs.ts'
-import { type ApplyResult, applyHalving, applySplitting, type FaultDependencies, giveUp } from './apply-strides.ts'
+import { type ApplyResult, applyOrHalve, applyOrSplit, type FaultDependencies, giveUp } from './apply-safely.ts'
 import type { StrideResult } from './stride-work.ts'
 import { type AppliedStride, followUp, type FollowUpDependencies } from './follow-up.ts'
 import { type StrideSizes, weightOf } from './stride-size.ts'
@@ -39,7 +39,7 @@ export const applyShared = async (
   const { quarantine, tracing } = dependencies
   const submissions = strides.flatMap((stride) => stride.submissions)
   const spans = beginStride(tracing, 'wake', submissions)
-  const { applied, failing, ms } = await quarantine.shared(() => timed(() => applySplitting(dependencies, strides)))
+  const { applied, failing, ms } = await quarantine.shared(() => timed(() => applyOrSplit(dependencies, strides)))
   const bounds = noteTimes(dependencies, strides, ms)
   const followed = [...applied].map(([workspaceId, result]) => ({ workspaceId, results: [result].filter(isApplied) }))
   endStride(spans, await followUp(dependencies, { followed, spans, isDeep: false }))
@@ -59,7 +59,7 @@ export const applyDeep = async (dependencies: StrideDependencies, stride: TakenS
   const { results, dead, postponedMs, ms } =
     stride.bound === 1
       ? await quarantine.exclusive(() => timed(() => applyInQuarantine(dependencies, stride)))
-      : await quarantine.shared(() => timed(() => applyHalving(dependencies, stride)))
+      : await quarantine.shared(() => timed(() => applyOrHalve(dependencies, stride)))
   endStride(spans, dead)
   const [bound] = noteTimes(dependencies, [stride], ms)
   const followed = [{ workspaceId, results: results.filter(isApplied) }]
@@ -86,7 +86,7 @@ const applyInQuarantine = async (dependencies: StrideDependencies, stride: Taken
   const isGivenUp = quarantineDeaths >= MOST_QUARANTINE_DEATHS
   if (!isGivenUp) await logs.noteQuarantine(workspaceId)
   try {
-    if (!isGivenUp) return await applyHalving(dependencies, first)
+    if (!isGivenUp) return await applyOrHalve(dependencies, first)
     return await giveUp(dependencies, first, { attempts: quarantineDeaths, reason: 'GivenUp stalled' })
   } finally {
     await logs.noteSurvived(workspaceId)

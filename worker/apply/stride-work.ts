@@ -46,7 +46,8 @@ export type FoldedSegment = { fold: Fold; end: number; skipped: readonly Submiss
 
 /**
  * The progress of one workspace's stride. It is cut at purges, since each purge is decided alone in
- * its place.
+ * its place. The caller loads and saves. `StrideWork` itself decides purges, moves records of merged
+ * contacts and accounts, and removes records of pending purges.
  */
 export class StrideWork {
   readonly stride: Stride
