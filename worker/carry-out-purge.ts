@@ -1,16 +1,10 @@
-import type { HashKey } from '../contract/identity/keys.ts'
 import type { RemovalJob } from '../contract/jobs.ts'
-import type { Sql } from '../db/connection/postgres.ts'
 import { findPurge, finishPurge, type PurgeCounts, purgeDead, removeRecords } from '../db/purges/purge.ts'
 import { findKeysToFree, freeKeys } from '../db/submissions/idempotency-keys.ts'
 import { tagShortened } from '../db/tags/tagging.ts'
 import { freeIdempotencyKeys } from '../queue/admission/idempotency.ts'
-import { addTagging, type JobQueues } from '../queue/jobs/job-queues.ts'
-import { createLog } from '../queue/log/log.ts'
-import type { RedisClient } from '../queue/redis/connect-redis.ts'
-
-/** The stores of a worker. All its names in Redis begin with `prefix`. */
-export type WorkerStores = { sql: Sql; redis: RedisClient; prefix: string; queues: JobQueues; hashKey: HashKey }
+import { addTagging } from '../queue/jobs/job-queues.ts'
+import type { WorkerStores } from './config.ts'
 
 type FinishedPurge = { number: number; counts: PurgeCounts }
 
@@ -23,7 +17,7 @@ type FinishedPurge = { number: number; counts: PurgeCounts }
  * @returns undefined if the purge was finished before
  */
 export const carryOutPurge = async (
-  { sql, redis, prefix, queues, hashKey }: WorkerStores,
+  { sql, redis, prefix, logs, queues, hashKey }: WorkerStores,
   { workspaceId, purgeId, attempts }: RemovalJob & { attempts: number },
   onProgress: (removed: number) => Promise<void>,
 ): Promise<FinishedPurge | undefined> => {
@@ -34,7 +28,7 @@ export const carryOutPurge = async (
   await purgeDead(sql, { hashKey, workspaceId }, { purgeId, keys })
   await freeKeysOf({ sql, redis, prefix }, { workspaceId, subjectIds, number })
   await tagShortened(sql, { workspaceId, number }, (jobs) => addTagging(queues, jobs))
-  await createLog(redis, prefix).trimThrough(workspaceId, number)
+  await logs.trimThrough(workspaceId, number)
   const counts = await finishPurge(sql, { workspaceId, purgeId, attempts })
   return counts && { number, counts }
 }

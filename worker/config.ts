@@ -1,4 +1,19 @@
+import type { HashKey } from '../contract/identity/keys.ts'
+import type { Sql } from '../db/connection/postgres.ts'
+import type { JobQueues } from '../queue/jobs/job-queues.ts'
+import type { Log } from '../queue/log/log.ts'
+import type { RedisClient } from '../queue/redis/connect-redis.ts'
 import { readSettings, type Settings } from '../runtime/settings.ts'
+
+/** The stores that all work of a worker shares. All its names in Redis begin with `prefix`. */
+export type WorkerStores = {
+  sql: Sql
+  redis: RedisClient
+  prefix: string
+  logs: Log
+  queues: JobQueues
+  hashKey: HashKey
+}
 
 const NAMES = [
   'DATABASE_URL',

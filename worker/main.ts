@@ -9,6 +9,7 @@ import { watchLoopDelay } from '../runtime/event-loop-delay.ts'
 import type { QueueName } from '../contract/jobs.ts'
 import { describeFault } from '../runtime/fault.ts'
 import { closeQueues, createWake, openQueues } from '../queue/jobs/job-queues.ts'
+import { createLog } from '../queue/log/log.ts'
 import { createProcessReports, startReporting } from '../queue/jobs/process-reports.ts'
 import { connectToWork } from '../queue/redis/connect-redis.ts'
 import { workerConnection } from '../queue/jobs/silent-workers.ts'
@@ -16,7 +17,7 @@ import { watchRedoTime } from './apply/redo-time.ts'
 import { openTracing } from '../runtime/open-tracing.ts'
 import { bypassProxies } from '../runtime/bypass-proxies.ts'
 import { createJobsInHand } from './jobs-in-hand.ts'
-import { readWorkerConfig } from './config.ts'
+import { readWorkerConfig, type WorkerStores } from './config.ts'
 import { createHealthServer } from './health.ts'
 import { createWorkerMetrics } from './metrics.ts'
 import { createProcessors } from './processors.ts'
@@ -43,7 +44,8 @@ const { config, log, hashKey, sql, redis } = await connectProcess({
 const tracing = await openTracing('worker', config.OTEL_EXPORTER_OTLP_ENDPOINT, log)
 const queues = openQueues(redis, config.REDIS_PREFIX, () => {})
 const stopping = new AbortController()
-const stores = { sql, redis, prefix: config.REDIS_PREFIX, queues, hashKey }
+const logs = createLog(redis, config.REDIS_PREFIX)
+const stores: WorkerStores = { sql, redis, prefix: config.REDIS_PREFIX, logs, queues, hashKey }
 const wake = createWake(queues)
 const redoTime = watchRedoTime(redis, config.REDO_SECONDS * 1_000)
 const loopDelay = watchLoopDelay()

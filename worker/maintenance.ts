@@ -11,12 +11,12 @@ import { trimIdempotencyKeys } from '../queue/admission/idempotency.ts'
 import { addDeliveries, addRemovals, type Wake } from '../queue/jobs/job-queues.ts'
 import { takeTurn } from '../queue/jobs/take-turn.ts'
 import { forgetLeftOf } from '../queue/log/forget-workspace.ts'
-import { createLog, type Log } from '../queue/log/log.ts'
+import type { Log } from '../queue/log/log.ts'
 import { readNotedPositions, sweepLogs } from '../queue/log/sweep.ts'
 import { readRedisCondition } from '../queue/redis/redis-condition.ts'
 import { describeFault } from '../runtime/fault.ts'
 import type { Logger } from '../runtime/logger.ts'
-import type { WorkerStores } from './carry-out-purge.ts'
+import type { WorkerStores } from './config.ts'
 
 export type MaintenanceDependencies = WorkerStores & {
   wake: Wake
@@ -126,16 +126,16 @@ export const finishReplays: Service = {
   name: 'finish-replays',
   everyMs: 10_000,
   run: async (dependencies) => {
-    const log = createLog(dependencies.redis, dependencies.prefix)
+    const { sql, logs, wake } = dependencies
     const begun = await listBegun(dependencies)
     const workspaceIds = [...new Set(begun.map(({ workspaceId }) => workspaceId))]
-    const waiting = new Set((await Promise.all(workspaceIds.map((id) => waitingIds(log, id)))).flat())
+    const waiting = new Set((await Promise.all(workspaceIds.map((id) => waitingIds(logs, id)))).flat())
     // This second list leaves out replays that were applied while the logs were read.
     const left = begun.length === 0 ? [] : await listBegun(dependencies)
     const lost = left.filter(({ workspaceId, id }) => workspaceIds.includes(workspaceId) && !waiting.has(id))
     for (const { workspaceId, submission } of lost) {
-      await log.append([submission], await readPosition(dependencies.sql, workspaceId))
-      await dependencies.wake.wake(workspaceId, { submissions: 1, isDeep: false })
+      await logs.append([submission], await readPosition(sql, workspaceId))
+      await wake.wake(workspaceId, { submissions: 1, isDeep: false })
     }
     return { replaysFinished: lost.length }
   },
@@ -144,9 +144,9 @@ export const finishReplays: Service = {
 const listBegun = ({ sql }: MaintenanceDependencies) =>
   listBegunReplays(sql, { afterMs: REPLAY_BEGUN_MS, limit: REPLAYS_LOOKED_AT })
 
-const waitingIds = async (log: Log, workspaceId: string): Promise<string[]> => {
+const waitingIds = async (logs: Log, workspaceId: string): Promise<string[]> => {
   const ids: string[] = []
-  for await (const { submissionId } of log.readWaiting(workspaceId)) ids.push(submissionId)
+  for await (const { submissionId } of logs.readWaiting(workspaceId)) ids.push(submissionId)
   return ids
 }
 

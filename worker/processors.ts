@@ -2,7 +2,6 @@ import * as v from 'valibot'
 import { type QueueName, removalJob, taggingJob, wakeJob, webhookJob } from '../contract/jobs.ts'
 import { type DeliveredJob, unrecoverable } from '../queue/jobs/open-worker.ts'
 import type { Wake } from '../queue/jobs/job-queues.ts'
-import { createLog } from '../queue/log/log.ts'
 import { describeFault } from '../runtime/fault.ts'
 import type { Logger } from '../runtime/logger.ts'
 import type { Tracing } from '../runtime/tracing.ts'
@@ -10,7 +9,8 @@ import { createApplyLogs } from './apply/apply-log.ts'
 import { createStrideSizes } from './apply/stride-size.ts'
 import type { createWorkerMetrics } from './metrics.ts'
 import { createQuarantine } from './quarantine.ts'
-import { carryOutPurge, type WorkerStores } from './carry-out-purge.ts'
+import { carryOutPurge } from './carry-out-purge.ts'
+import type { WorkerStores } from './config.ts'
 import { createLearningPace } from './tagging/learning-pace.ts'
 import { tag } from './tagging/tagging.ts'
 import { beginTagging } from './trace-jobs.ts'
@@ -39,11 +39,10 @@ export type Processor = (job: DeliveredJob) => Promise<unknown>
 export const createProcessors = (
   dependencies: Dependencies,
 ): Readonly<Record<QueueName, Processor>> & { stop: () => void } => {
-  const { redis, prefix, queues, metrics } = dependencies
+  const { queues, metrics } = dependencies
   const quarantine = createQuarantine()
   const applying = createApplyLogs({
     ...dependencies,
-    logs: createLog(redis, prefix),
     quarantine,
     strideSizes: createStrideSizes(),
     attempts: new Map(),

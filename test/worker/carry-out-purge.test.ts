@@ -30,7 +30,7 @@ describe('the job that removes the records of a purge', () => {
   })
   after(() => room.close())
 
-  const stores = () => ({ ...room, sql: schema.sql, hashKey })
+  const stores = () => ({ ...room, logs: room.log, sql: schema.sql, hashKey })
   const remove = (purgeId: string) => carryOutPurge(stores(), { workspaceId, purgeId, attempts: 2 }, async () => {})
   /** The entries in the log, applied or not. */
   const entries = async (): Promise<number> => room.redis.xlen(`{${room.prefix}:${workspaceId}}:log`)

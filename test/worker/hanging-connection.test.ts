@@ -27,6 +27,7 @@ describe('a worker with a hanging connection to Postgres', () => {
     workspaceId = (await createWorkspace(sql, 'hanging'))!.id
     processors = createProcessors({
       ...room,
+      logs: room.log,
       sql: schema.sql,
       hashKey,
       worker: 'w',

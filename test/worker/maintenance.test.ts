@@ -33,6 +33,7 @@ describe('maintenance', () => {
     schema = await freshSchema(2)
     dependencies = {
       ...room,
+      logs: room.log,
       sql: schema.sql,
       hashKey,
       redoMs: () => 60_000,
