@@ -34,11 +34,11 @@ create table installation (
   hash_key_proof bytea not null
 );
 
--- The position of a workspace: every submission up to applied_number is applied. It moves in the
--- same transaction as the rows, so no submission is applied twice. The counters are the submissions
--- by final state; they stay when receipts expire. purges: how many purges found something to
--- remove; at 0, no key has an epoch. change_position: the last position of the change feed
--- (db/functions/changes.sql). forgotten_position: tombstones up to it have expired. Each save
+-- The position of a workspace: every submission up to applied_number is applied or set aside. It
+-- moves in the same transaction as the rows, so no submission is applied twice. The counters are
+-- the submissions by final state; they stay when receipts expire. purges: how many purges found
+-- something to remove; at 0, no key has an epoch. change_position: the last position of the change
+-- feed (db/functions/changes.sql). forgotten_position: tombstones up to it have expired. Each save
 -- updates this row: it is small, and half of each page stays free, so that updates stay on their
 -- page.
 create table workspace_progress (
