@@ -16,6 +16,7 @@ import {
 } from './fields.ts'
 import type { FreeMember } from './free-members.ts'
 import { DEFAULT_SOURCE } from './feedback-record.ts'
+import { ownId, type Realm } from './identity/keys.ts'
 import { MAX_CONVERSATION_CONTACTS, MAX_CONVERSATION_MESSAGES } from './limits.ts'
 
 const PROPERTIES: readonly FreeMember[] = [{ name: 'properties', flag: 'shouldUnflattenProperties' }]
@@ -76,6 +77,10 @@ export const conversationRecord = object(
   { description: 'A call, an email thread or a chat: its contacts and its messages.', free: PROPERTIES },
 )
 export type ConversationRecord = v.InferOutput<typeof conversationRecord>
+
+/** The id of a conversation. Submissions with the same source and id share one. */
+export const conversationId = (realm: Realm, { source, id }: ConversationRecord): string =>
+  ownId(realm, 'conversation', source, id)
 
 /**
  * The contacts that a conversation names, each once. The last record of a contact counts and keeps

@@ -1,4 +1,5 @@
-import { type HashKey, ownId } from '../../contract/identity/keys.ts'
+import { conversationId } from '../../contract/conversation-record.ts'
+import type { HashKey } from '../../contract/identity/keys.ts'
 import type { RemovalJob, TaggingJob } from '../../contract/jobs.ts'
 import type { SubmissionState } from '../../contract/receipt.ts'
 import { feedbackId } from '../../contract/feedback-record.ts'
@@ -129,7 +130,7 @@ const wantedFor = (hashKey: HashKey, submission: Submission): TaggableRecord | u
   const { workspaceId, submissionId, operation, body } = submission
   const realm = { hashKey, workspaceId }
   if (operation === 'submit_conversation') {
-    return { submission, record: ownId(realm, 'conversation', body.source, body.id), hasTags: false }
+    return { submission, record: conversationId(realm, body), hasTags: false }
   }
   if (operation !== 'create_feedback') return undefined
   const hasTags = body.tags?.some((tag) => tag.trim() !== '') ?? false

@@ -1,5 +1,5 @@
 import type { AccountRecord, ContactRecord } from '../../contract/contact-record.ts'
-import { type ConversationRecord, sourcedContacts } from '../../contract/conversation-record.ts'
+import { conversationId, sourcedContacts } from '../../contract/conversation-record.ts'
 import { DEFAULT_SOURCE, feedbackId, type FeedbackRecord } from '../../contract/feedback-record.ts'
 import {
   accountIdKey,
@@ -143,23 +143,20 @@ export class StrideKeys implements WantedKeys, Keys {
     for (const contact of sourcedContacts(body)) this.#addContact(contact, submission)
     const senders = new Set(body.messages.map(({ contactId }) => contactId))
     for (const id of senders) if (id !== undefined) want(this.contactKey, contactIdKey(this.realm, id), KEY)
-    if (body.updatedAt != null || originalNumber !== undefined) want(this.conversation, this.#conversationId(body), KEY)
-    if (originalNumber !== undefined) this.#addMessages(this.#conversationId(body))
+    if (body.updatedAt != null || originalNumber !== undefined)
+      want(this.conversation, conversationId(this.realm, body), KEY)
+    if (originalNumber !== undefined) this.#addMessages(conversationId(this.realm, body))
   }
 
-  #addMessages(conversationId: string): void {
+  #addMessages(id: string): void {
     for (const { operation, body } of this.submissions) {
-      if (operation !== 'submit_conversation' || this.#conversationId(body) !== conversationId) continue
-      for (const { id } of body.messages) want(this.message, ownId(this.realm, 'message', conversationId, id), KEY)
+      if (operation !== 'submit_conversation' || conversationId(this.realm, body) !== id) continue
+      for (const message of body.messages) want(this.message, ownId(this.realm, 'message', id, message.id), KEY)
     }
   }
 
   #feedbackId({ submissionId, body }: SubmissionOf<'create_feedback'>): string {
     return feedbackId({ ...this.realm, submissionId }, body)
-  }
-
-  #conversationId({ source, id }: ConversationRecord): string {
-    return ownId(this.realm, 'conversation', source, id)
   }
 }
 

@@ -1,4 +1,5 @@
-import { type HashKey, ownId } from '../../contract/identity/keys.ts'
+import { conversationId } from '../../contract/conversation-record.ts'
+import type { HashKey } from '../../contract/identity/keys.ts'
 import { feedbackId } from '../../contract/feedback-record.ts'
 import type { Submission, SubmissionOf } from '../../contract/submission.ts'
 import { KEY, type LoadedState, WHOLE, WHOLE_IF_LARGE } from '../../db/apply/load.ts'
@@ -46,8 +47,8 @@ export type FoldedSegment = { fold: Fold; end: number; skipped: readonly Submiss
 
 /**
  * The progress of one workspace's stride. It is cut at purges, since each purge is decided alone in
- * its place. The caller loads and saves. `StrideWork` itself decides purges, moves records of merged
- * contacts and accounts, and removes records of pending purges.
+ * its place. It decides purges, moves merged records and removes records of pending purges itself;
+ * the caller loads and saves.
  */
 export class StrideWork {
   readonly stride: Stride
@@ -83,10 +84,9 @@ export class StrideWork {
     if (position < this.stride.after) return this.#end({ outcome: 'behind', position })
     this.#moveTo(position)
     if (this.#due.length === 0) return this.#endApplied()
-    const { sql } = this.#dependencies
     if (loaded.hadPurges) this.#dependencies.purgedWorkspaces?.add(this.stride.workspaceId)
     if (loaded.hasMoves) {
-      await moveRecords(sql, this.stride.workspaceId)
+      await moveRecords(this.#dependencies.sql, this.stride.workspaceId)
       return undefined
     }
     const [first] = this.#due
@@ -172,7 +172,7 @@ export class StrideWork {
     const conversationIds = new Set<string>()
     for (const { operation, body, submissionId } of segment) {
       if (operation === 'create_feedback') feedbackIds.add(feedbackId({ ...realm, submissionId }, body))
-      if (operation === 'submit_conversation') conversationIds.add(ownId(realm, 'conversation', body.source, body.id))
+      if (operation === 'submit_conversation') conversationIds.add(conversationId(realm, body))
     }
     await removeBefore(this.#dependencies.sql, realm.workspaceId, {
       feedbackIds: [...feedbackIds],

@@ -1,7 +1,7 @@
 import { instantOf, postgresDateTime } from '../../contract/date-time.ts'
-import { type ConversationRecord, namedContacts } from '../../contract/conversation-record.ts'
+import { conversationId, type ConversationRecord, namedContacts } from '../../contract/conversation-record.ts'
 import type { ContactRecord } from '../../contract/contact-record.ts'
-import { ownId, type Realm } from '../../contract/identity/keys.ts'
+import type { Realm } from '../../contract/identity/keys.ts'
 import type { SubmissionOf } from '../../contract/submission.ts'
 import { unflattenIf } from '../../contract/unflatten.ts'
 import type { LoadedRow } from '../../db/apply/load.ts'
@@ -60,7 +60,7 @@ export class Conversations {
     identify: (record: ContactRecord) => Profile,
   ): { id: string; state: 'applied' | 'superseded' } {
     const { body, number, originalNumber } = submission
-    const id = ownId(this.realm, 'conversation', body.source, body.id)
+    const id = conversationId(this.realm, body)
     const conversation = this.#open(id)
     const version = versionOf(body)
     const isLate =
@@ -103,8 +103,9 @@ export class Conversations {
   }
 
   /**
-   * Identifies the contacts, and returns them by external id. New sources in one submission are
-   * ordered by name.
+   * Identifies the contacts, and returns them by external id. It creates them in the order of their
+   * sources first: all have the number of the submission, so the first source by name counts as the
+   * oldest one of an external id (`byAge` in contacts.ts).
    */
   #identifyContacts(
     submission: ConversationSubmission,
