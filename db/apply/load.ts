@@ -53,7 +53,7 @@ export const PRESENCE: Readonly<Record<string, number>> = {
   account: 32,
 }
 
-/** A key and its meaning. db/functions/load.sql describes the columns of each kind. */
+/** A key and its meaning. The kinds share columns, so a column means what its kind needs. */
 export type LoadedRow = {
   kind:
     | 'contact_key'
@@ -70,14 +70,30 @@ export type LoadedRow = {
     | 'epoch'
     | 'receipt'
   key: string
+  /** Of the contact, account, project or record. */
   id: string
+  /** Of a `contact_key`. */
   source: string | null
+  /**
+   * Of a `contact_key`: when it appeared. Of an `email`: when the contact got or claimed it. Of an
+   * `epoch`: the epoch. Otherwise: the last change of the contact, account or record.
+   */
   number: number
+  /**
+   * Of a `receipt`: it is queued. Of an `email`, `domain` or `name`: an identify has claimed it, or
+   * the domain of the name.
+   */
   claimed: boolean
+  /** Of a `name`: the domain that it came with. */
   domain: string | null
+  /** Bits of `PRESENCE`. */
   presence: number
-  /** Microseconds since 1970. */
+  /**
+   * In microseconds since 1970. Of a contact or account: `source_updated_at`. Of a `conversation`:
+   * `latest_version`. Of a `message`: `version`.
+   */
   version: number | null
+  /** Of a contact or account, if its level asks for it. */
   whole: WholeProfile | null
 }
 

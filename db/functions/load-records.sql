@@ -1,5 +1,5 @@
 -- The part of `load_keys` for projects, records, epochs and receipts. Many strides need none of
--- them. load.sql describes the columns.
+-- them. `LoadedRow` in db/apply/load.ts describes the columns.
 
 create or replace function load_records(
   ws uuid[], project_w int[], project_id uuid[], feedback_w int[], feedback_id uuid[], conversation_w int[], conversation_id uuid[],

@@ -1,17 +1,13 @@
 -- Loads the stored data of the keys that strides name, in one call for several workspaces. Keys
 -- come as parallel arrays: the index of the workspace in ws, the key, and its level
 -- (db/apply/load.ts). The kinds share columns: building JSON for a key costs more than its look-up.
+-- `LoadedRow` in db/apply/load.ts says what each column means.
 --
 -- Every look-up is `cross join lateral (... limit 1)` or `offset 0`, with the planner settings
 -- below. Otherwise a generic plan that was made while the tables were empty would read a whole
 -- workspace for each key.
 --
--- presence: bits of the columns with a value: 1 name, 2 email or domain, 4 contract_value, 8
--- source_created_at, 16 source_updated_at, 32 account. whole: all stored data of a profile.
--- version: source_updated_at of a profile, latest_version of a conversation, version of a message.
--- number: for a key of a contact, when it appeared or was claimed; for a profile or record, its
--- last change; for an epoch, the epoch. claimed, of a receipt: it is queued. domain: of the name of
--- an account. The functions that load_keys calls plan under its settings.
+-- The functions that load_keys calls plan under its settings.
 
 create or replace function load_keys(
   ws uuid[],
