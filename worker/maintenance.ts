@@ -1,5 +1,5 @@
 import { TOKEN_USABLE_WITHOUT_POSTGRES_MS } from '../contract/limits.ts'
-import { listPurgesUnderWay } from '../db/purges/purge.ts'
+import { listPurgesUnderWay } from '../db/purges/removal.ts'
 import { expireTombstones } from '../db/reads/changes.ts'
 import { listBegunReplays } from '../db/submissions/dead.ts'
 import { expireReceipts } from '../db/submissions/receipts.ts'

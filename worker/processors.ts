@@ -9,7 +9,7 @@ import { createApplyLogs } from './apply/apply-log.ts'
 import { createStrideSizes } from './apply/stride-size.ts'
 import type { createWorkerMetrics } from './metrics.ts'
 import { createQuarantine } from './quarantine.ts'
-import { carryOutPurge } from './carry-out-purge.ts'
+import { removePurged } from './remove-purged.ts'
 import type { WorkerStores } from './config.ts'
 import { createLearningPace } from './tagging/learning-pace.ts'
 import { tag } from './tagging/tagging.ts'
@@ -57,7 +57,7 @@ export const createProcessors = (
     wake: async (job) => applying.apply(dataOf(job, wakeJob).workspaceIds, false),
     backlog: (job) => metrics.deep(async () => applying.apply(dataOf(job, wakeJob).workspaceIds, true)),
     removal: (job) => quarantine.shared(() => runRemoval(dependencies, job)),
-    tagging: (job) => quarantine.shared(() => generateTags(dependencies, job)),
+    tagging: (job) => quarantine.shared(() => runTagging(dependencies, job)),
     webhook: (job) => deliverChanges(dependencies, job),
     stop: applying.stop,
   }
@@ -73,13 +73,13 @@ const dataOf = <S extends v.GenericSchema>(job: DeliveredJob, schema: S): v.Infe
 const runRemoval = async (dependencies: Dependencies, job: DeliveredJob): Promise<string> => {
   const purge = { ...dataOf(job, removalJob), attempts: attemptOf(job) }
   const onProgress = (removed: number): Promise<void> => job.updateProgress({ removed })
-  const ended = await attempt(dependencies, { job, ids: purge }, () => carryOutPurge(dependencies, purge, onProgress))
+  const ended = await attempt(dependencies, { job, ids: purge }, () => removePurged(dependencies, purge, onProgress))
   if (ended !== undefined) dependencies.metrics.purged(ended.number, purge.attempts)
   return 'done'
 }
 
 /** Tags the records of a job, or learns from them. Returns how many. */
-const generateTags = async (dependencies: Dependencies, job: DeliveredJob): Promise<number> => {
+const runTagging = async (dependencies: Dependencies, job: DeliveredJob): Promise<number> => {
   const data = dataOf(job, taggingJob)
   const ids = { jobId: job.id, workspaceId: data.workspaceId }
   const spans = dependencies.tracing && beginTagging(dependencies.tracing, data, attemptOf(job))

@@ -1,5 +1,5 @@
 import process from 'node:process'
-import { readPurgedKeys } from '../../db/purges/purged-keys.ts'
+import { readPurgedKeys } from '../../db/purges/purge-replay.ts'
 import { print, runCommand } from '../run-command.ts'
 
 const USAGE = `usage: npm run --silent purge:export > purged-keys.ndjson

@@ -1,10 +1,10 @@
 import { createReadStream } from 'node:fs'
 import { createInterface } from 'node:readline'
-import { parsePurgedKey, type PurgedKey, raisePurgedKeys } from '../../db/purges/purged-keys.ts'
+import { parsePurgedKey, type PurgedKey, raisePurgedKeys } from '../../db/purges/purge-replay.ts'
 import type { Sql } from '../../db/connection/postgres.ts'
-import { tagShortened } from '../../db/tags/tagging.ts'
+import { findShortened } from '../../db/tags/retag.ts'
 import { listWorkspaces } from '../../db/workspaces/workspaces.ts'
-import { addTagging } from '../../queue/jobs/job-queues.ts'
+import { addConversationTagging } from '../../queue/jobs/job-queues.ts'
 import { CommandError, pathOfCaller, print, runCommand } from '../run-command.ts'
 
 const USAGE = `usage: npm run purge:replay -- purged-keys.ndjson
@@ -64,7 +64,9 @@ await runCommand({
     const { queues } = await openQueues()
     let shortened = 0
     for (const { id: workspaceId } of await listWorkspaces(sql)) {
-      shortened += await tagShortened(sql, { workspaceId, number: 0 }, (jobs) => addTagging(queues, jobs))
+      const ids = await findShortened(sql, { workspaceId, number: 0 })
+      await addConversationTagging(queues, workspaceId, ids)
+      shortened += ids.length
     }
     print(`${shortened} conversations wait for new tags.`)
   },

@@ -175,8 +175,8 @@ create or replace function conversations_left_empty(ws uuid, p purge, conversati
 $$;
 
 -- Removes messages. Their conversations lose their tags and their share, since their text changes,
--- and are tagged again when the purge is finished (db/tags/tagging.ts). Messages that are
--- newer than the purge stay without a contact, as with feedback.
+-- and are tagged again when the purge is finished (`findShortened` in db/tags/retag.ts). Messages
+-- that are newer than the purge stay without a contact, as with feedback.
 create or replace function remove_messages(ws uuid, p purge, doomed uuid[]) returns int
   language plpgsql as $$
 declare

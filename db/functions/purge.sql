@@ -60,10 +60,12 @@ $$;
 -- deleted. `unmatched`: the purge found nothing, and its receipt says so. `decided`: the purge
 -- found contacts, records that wait for the external id, or dead submissions, and all of them are
 -- to be removed. purge: {id, number, acceptanceNumber, identifiers, idempotencyKey, bodyHash}.
--- contacts, ended, keys and former: see PurgedContacts in contract/identity/purge-keys.ts. id_key:
--- the external id in all sources; waiting_key: the same in its epoch.
+-- contact_ids, ended_keys, keys and former_keys: see PurgedContacts in
+-- contract/identity/purge-keys.ts. id_key: the external id in all sources; waiting_key: the same in
+-- its epoch.
 create or replace function decide_purge(
-  ws uuid, expected bigint, purge jsonb, contacts uuid[], ended uuid[], keys uuid[], former uuid[], id_key uuid, waiting_key uuid
+  ws uuid, expected bigint, purge jsonb, contact_ids uuid[], ended_keys uuid[], keys uuid[], former_keys uuid[],
+  id_key uuid, waiting_key uuid
 ) returns text
   language plpgsql
   set enable_seqscan = off
@@ -72,34 +74,36 @@ as $$
 declare
   at bigint := (purge ->> 'number')::bigint;
   aliases uuid[];
+  named_keys uuid[];
   is_waited_for boolean;
   is_matched boolean;
 begin
   update workspace_progress set applied_number = at where workspace_id = ws and applied_number = expected;
   if not found then return 'busy'; end if;
-  aliases := array(select a.id from contact_alias as a where a.workspace_id = ws and a.contact_id = any (contacts));
-  keys := keys || contacts || aliases;
+  aliases := array(select a.id from contact_alias as a where a.workspace_id = ws and a.contact_id = any (contact_ids));
+  named_keys := keys || contact_ids || aliases;
   is_waited_for := exists (
     select from unresolved as u where u.workspace_id = ws and u.key_id = waiting_key and u.slot in ('c', 'm')
   );
-  is_matched := cardinality(contacts) > 0 or is_waited_for or exists (
-    select from dead_submission as d where d.workspace_id = ws and d.keys && decide_purge.keys
+  is_matched := cardinality(contact_ids) > 0 or is_waited_for or exists (
+    select from dead_submission as d where d.workspace_id = ws and d.keys && named_keys
   );
   perform note_purge(ws, purge, is_matched);
   if not is_matched then return 'unmatched'; end if;
-  perform purge_contacts(ws, contacts);
-  perform raise_epochs(ws, ended || case when is_waited_for then id_key end, at);
-  perform take_back_replays(ws, keys);
+  perform purge_contacts(ws, contact_ids);
+  perform raise_epochs(ws, ended_keys || case when is_waited_for then id_key end, at);
+  perform take_back_replays(ws, named_keys);
   insert into purge (workspace_id, id, number, contact_ids, unresolved_key, keys, subject_ids, contacts)
   values (
-    ws, (purge ->> 'id')::uuid, at, contacts, case when is_waited_for then waiting_key end, keys,
-    array_remove(former || aliases || case when is_waited_for then waiting_key end, null), cardinality(contacts)
+    ws, (purge ->> 'id')::uuid, at, contact_ids, case when is_waited_for then waiting_key end, named_keys,
+    array_remove(former_keys || aliases || case when is_waited_for then waiting_key end, null), cardinality(contact_ids)
   );
   return 'decided';
 end $$;
 
 -- Writes the receipt of a decided purge. A purge that matched stays queued until its records are
--- removed.
+-- removed. Any other purge is applied with all counts 0: `findProgress` in db/apply/answers.ts tells
+-- an unmatched purge by them.
 create or replace function note_purge(ws uuid, purge jsonb, is_matched boolean) returns void
   language plpgsql as $$
 begin

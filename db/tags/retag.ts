@@ -64,3 +64,16 @@ export const readRetagPages = async function* (sql: Sql, wanted: Retag, most: nu
     }
   }
 }
+
+/**
+ * The ids of conversations that lost messages, and so their tags, to the purge of this number or a
+ * later one. A conversation counts until it has tags again.
+ */
+export const findShortened = async (
+  sql: Sql,
+  { workspaceId, number }: { workspaceId: string; number: number },
+): Promise<string[]> => {
+  const rows = await sql<{ id: string }[]>`
+    select id from conversation where workspace_id = ${workspaceId} and purged_number >= ${number} and tags is null`
+  return rows.map(({ id }) => id)
+}

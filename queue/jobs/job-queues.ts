@@ -84,6 +84,20 @@ export const addTagging = async (queues: JobQueues, jobs: readonly TaggingJob[])
   return added.flatMap(({ id }) => id ?? [])
 }
 
+const CONVERSATIONS_PER_JOB = 500
+
+/** Adds tagging jobs for any number of conversations. */
+export const addConversationTagging = async (
+  queues: JobQueues,
+  workspaceId: string,
+  ids: readonly string[],
+): Promise<void> => {
+  for (let at = 0; at < ids.length; at += CONVERSATIONS_PER_JOB) {
+    const conversationIds = ids.slice(at, at + CONVERSATIONS_PER_JOB)
+    await addTagging(queues, [{ workspaceId, feedbackIds: [], conversationIds }])
+  }
+}
+
 /**
  * The outcome of a tagging job with the number of tagged records; undefined while it runs. A job
  * that BullMQ has removed counts as successful.

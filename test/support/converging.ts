@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import type { Submission } from '../../contract/submission.ts'
 import type { Sql } from '../../db/connection/postgres.ts'
-import { finishPurge } from '../../db/purges/purge.ts'
+import { finishPurge } from '../../db/purges/removal.ts'
 import { applyStrides } from '../../worker/apply/apply-strides.ts'
 import type { Stride } from '../../worker/apply/stride-work.ts'
 import { hashKey } from './schema.ts'

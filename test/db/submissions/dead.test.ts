@@ -10,7 +10,7 @@ import {
   markReplayed,
   setAside,
 } from '../../../db/submissions/dead.ts'
-import { findPurge } from '../../../db/purges/purge.ts'
+import { findPurge } from '../../../db/purges/removal.ts'
 import { readPosition } from '../../../db/submissions/position.ts'
 import { findReceipt } from '../../../db/submissions/receipts.ts'
 import { createPurgeRig, type PurgeRig } from '../../support/purge-rig.ts'

@@ -13,8 +13,8 @@ import {
   listDeletedIds,
   OWNED_TABLES,
 } from '../../../db/workspaces/delete-workspace.ts'
-import { finishPurge, removeRecords } from '../../../db/purges/purge.ts'
-import { raisePurgedKeys, readPurgedKeys } from '../../../db/purges/purged-keys.ts'
+import { finishPurge, removeRecords } from '../../../db/purges/removal.ts'
+import { raisePurgedKeys, readPurgedKeys } from '../../../db/purges/purge-replay.ts'
 import { markReplayed, setAside } from '../../../db/submissions/dead.ts'
 import { readPosition } from '../../../db/submissions/position.ts'
 import { readTexts, storeTags } from '../../../db/tags/tagging.ts'

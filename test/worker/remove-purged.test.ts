@@ -5,7 +5,7 @@ import { findIdempotencyKeys } from '../../db/submissions/idempotency-keys.ts'
 import { setAside } from '../../db/submissions/dead.ts'
 import type { Submission } from '../../contract/submission.ts'
 import { decidePurge } from '../../db/purges/decide-purge.ts'
-import { carryOutPurge } from '../../worker/carry-out-purge.ts'
+import { removePurged } from '../../worker/remove-purged.ts'
 import { createPurgeRig, type PurgeRig } from '../support/purge-rig.ts'
 import { requestFor, entered, openQueueRoom, takeSettings } from '../support/queue-room.ts'
 import { hashKey, sharedSchema } from '../support/schema.ts'
@@ -31,7 +31,7 @@ describe('the job that removes the records of a purge', () => {
   after(() => room.close())
 
   const stores = () => ({ ...room, logs: room.log, sql: schema.sql, hashKey })
-  const remove = (purgeId: string) => carryOutPurge(stores(), { workspaceId, purgeId, attempts: 2 }, async () => {})
+  const remove = (purgeId: string) => removePurged(stores(), { workspaceId, purgeId, attempts: 2 }, async () => {})
   /** The entries in the log, applied or not. */
   const entries = async (): Promise<number> => room.redis.xlen(`{${room.prefix}:${workspaceId}}:log`)
 

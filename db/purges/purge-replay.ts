@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { idOfEpoch } from '../../contract/identity/keys.ts'
 import type { Sql } from '../connection/postgres.ts'
-import { removeRecords } from './purge.ts'
+import { removeRecords } from './removal.ts'
 
 const purgedKey = v.object({
   workspaceId: v.pipe(v.string(), v.uuid()),

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { beforeEach, describe, it } from 'node:test'
-import { parsePurgedKey, type PurgedKey, raisePurgedKeys, readPurgedKeys } from '../../../db/purges/purged-keys.ts'
+import { parsePurgedKey, type PurgedKey, raisePurgedKeys, readPurgedKeys } from '../../../db/purges/purge-replay.ts'
 import { createPurgeRig, type PurgeRig } from '../../support/purge-rig.ts'
 import { sharedSchema } from '../../support/schema.ts'
 

@@ -1,9 +1,9 @@
 import type { RemovalJob } from '../contract/jobs.ts'
-import { findPurge, finishPurge, type PurgeCounts, purgeDead, removeRecords } from '../db/purges/purge.ts'
+import { findPurge, finishPurge, type PurgeCounts, purgeDead, removeRecords } from '../db/purges/removal.ts'
 import { findKeysToFree, freeKeys } from '../db/submissions/idempotency-keys.ts'
-import { tagShortened } from '../db/tags/tagging.ts'
+import { findShortened } from '../db/tags/retag.ts'
 import { freeIdempotencyKeys } from '../queue/admission/idempotency.ts'
-import { addTagging } from '../queue/jobs/job-queues.ts'
+import { addConversationTagging } from '../queue/jobs/job-queues.ts'
 import type { WorkerStores } from './config.ts'
 
 type FinishedPurge = { number: number; counts: PurgeCounts }
@@ -16,7 +16,7 @@ type FinishedPurge = { number: number; counts: PurgeCounts }
  *
  * @returns undefined if the purge was finished before
  */
-export const carryOutPurge = async (
+export const removePurged = async (
   { sql, redis, prefix, logs, queues, hashKey }: WorkerStores,
   { workspaceId, purgeId, attempts }: RemovalJob & { attempts: number },
   onProgress: (removed: number) => Promise<void>,
@@ -27,7 +27,7 @@ export const carryOutPurge = async (
   await removeRecords(sql, { workspaceId, purgeId }, onProgress)
   await purgeDead(sql, { hashKey, workspaceId }, { purgeId, keys })
   await freeKeysOf({ sql, redis, prefix }, { workspaceId, subjectIds, number })
-  await tagShortened(sql, { workspaceId, number }, (jobs) => addTagging(queues, jobs))
+  await addConversationTagging(queues, workspaceId, await findShortened(sql, { workspaceId, number }))
   await logs.trimThrough(workspaceId, number)
   const counts = await finishPurge(sql, { workspaceId, purgeId, attempts })
   return counts && { number, counts }
