@@ -63,7 +63,7 @@ declare
 begin
   if not lock_progress(ws) then return 0; end if;
   standing := standing_records(ws, tagged);
-  perform give_tags(ws, tagger, tagged, standing);
+  perform write_tags(ws, tagger, tagged, standing);
   perform forget_shares(ws, standing);
   perform add_shares(ws, tagger, tagged, standing);
   select * into memory from tag_memory where workspace_id = ws;
@@ -90,23 +90,23 @@ $$;
 
 -- Writes the generated tags and counts them, record by record: the plan of a join could read all
 -- records of the workspace.
-create or replace function give_tags(ws uuid, tagger integer, tagged jsonb, standing uuid[]) returns void
+create or replace function write_tags(ws uuid, tagger integer, tagged jsonb, standing uuid[]) returns void
   language plpgsql as $$
 declare
   t record;
   at bigint := reserve_positions(ws, cardinality(standing));
-  former text[] := array(
+  lost text[] := array(
     select unnest(f.tags) from feedback as f where f.workspace_id = ws and f.id = any (standing) and f.tags_generated
     union all
     select unnest(c.tags) from conversation as c where c.workspace_id = ws and c.id = any (standing)
   );
-  given text[] := '{}';
+  gained text[] := '{}';
 begin
   for t in
     select r.record, r.id, r.tags from jsonb_to_recordset(tagged) as r (record text, id uuid, tags text[], judged boolean)
     where r.id = any (standing) and not r.judged
   loop
-    given := given || t.tags;
+    gained := gained || t.tags;
     at := at + 1;
     if t.record = 'feedback' then
       update feedback set tags = t.tags, tagger_version = tagger, change_position = at where workspace_id = ws and id = t.id;
@@ -114,12 +114,12 @@ begin
       update conversation set tags = t.tags, tagger_version = tagger, change_position = at where workspace_id = ws and id = t.id;
     end if;
   end loop;
-  perform count_tags(ws, given, former);
+  perform count_tags(ws, gained, lost);
 end $$;
 
 -- Counts the tags that records of the workspace gain and lose, each as often as it is listed.
 -- Deletes a category without uses.
-create or replace function count_tags(ws uuid, given text[], gone text[]) returns void
+create or replace function count_tags(ws uuid, gained text[], lost text[]) returns void
   language plpgsql
   set enable_seqscan = off
 as $$
@@ -127,16 +127,16 @@ declare
   before bigint;
   ids uuid[];
 begin
-  if cardinality(given) + cardinality(gone) = 0 then return; end if;
-  before := reserve_positions(ws, cardinality(given) + cardinality(gone));
+  if cardinality(gained) + cardinality(lost) = 0 then return; end if;
+  before := reserve_positions(ws, cardinality(gained) + cardinality(lost));
   insert into feedback_category as c (workspace_id, id, title, uses, change_position)
   select ws, category_id(ws, u.title), u.title, sum(u.uses), before + row_number() over ()
-  from (select unnest(given) as title, 1 as uses union all select unnest(gone), -1) as u
+  from (select unnest(gained) as title, 1 as uses union all select unnest(lost), -1) as u
   group by u.title having sum(u.uses) <> 0
   order by category_id(ws, u.title)
   on conflict (workspace_id, id) do update set uses = c.uses + excluded.uses;
-  if cardinality(gone) = 0 then return; end if;
-  ids := array(select distinct category_id(ws, g.title) from unnest(gone) as g (title));
+  if cardinality(lost) = 0 then return; end if;
+  ids := array(select distinct category_id(ws, g.title) from unnest(lost) as g (title));
   delete from feedback_category as c where c.workspace_id = ws and c.id = any (ids) and c.uses <= 0;
   perform add_tombstones(ws, 'feedback_category', array(
     select g.id from unnest(ids) as g (id)

@@ -1,14 +1,14 @@
 import type { Realm } from '../../contract/identity/keys.ts'
 import type { Sql } from '../../db/connection/postgres.ts'
 import { type RecalledMemory, recall } from '../../db/tags/tag-memory.ts'
-import type { Share } from '../../db/tags/tagging.ts'
+import type { Share } from '../../db/tags/store-tags.ts'
 import { hashTerm, type Delta, type Memory } from '../../tagger/memory.ts'
 import { hashesOf, type AnalysedText } from '../../tagger/tag-texts.ts'
 
 /**
- * Loads into a memory the counts of the terms in these texts, and the tags in use among them,
- * instead of the workspace's whole memory. It loads each term once. `except`: ids of texts whose
- * own share does not count.
+ * Returns a function that loads into a memory the counts of the terms in some texts, and the tags in
+ * use among them, instead of the workspace's whole memory. Call it again when the texts have more
+ * terms: it loads each term once. `except`: ids of texts whose own share does not count.
  */
 export const recallInto = (
   memory: Memory,

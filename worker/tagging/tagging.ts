@@ -1,7 +1,13 @@
 import type { HashKey, Realm } from '../../contract/identity/keys.ts'
 import { type TaggingJob, TAGGER_VERSION } from '../../contract/jobs.ts'
 import type { Sql } from '../../db/connection/postgres.ts'
-import { MAX_TERMS_OF_TEXTS, readTexts, storeTags, type StoredText, type WantedRecords } from '../../db/tags/tagging.ts'
+import {
+  MAX_TERMS_OF_TEXTS,
+  readTexts,
+  storeTags,
+  type StoredText,
+  type WantedRecords,
+} from '../../db/tags/store-tags.ts'
 import { recallInto, toShare } from './recalled-memory.ts'
 import { newMemory } from '../../tagger/memory.ts'
 import { analyseTexts, unhideWordsOfTexts, learnTexts, tagAnalysed } from '../../tagger/tag-texts.ts'

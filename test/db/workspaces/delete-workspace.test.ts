@@ -17,7 +17,7 @@ import { finishPurge, removeRecords } from '../../../db/purges/removal.ts'
 import { raisePurgedKeys, readPurgedKeys } from '../../../db/purges/purge-replay.ts'
 import { markReplayed, setAside } from '../../../db/submissions/dead.ts'
 import { readPosition } from '../../../db/submissions/position.ts'
-import { readTexts, storeTags } from '../../../db/tags/tagging.ts'
+import { readTexts, storeTags } from '../../../db/tags/store-tags.ts'
 import { addToken, findTokenHolders, setBootstrapTokens } from '../../../db/tokens.ts'
 import {
   createWorkspace,
