@@ -102,8 +102,8 @@ begin
 end $$;
 
 -- Writes the receipt of a decided purge. A purge that matched stays queued until its records are
--- removed. Any other purge is applied with all counts 0: `findProgress` in db/apply/answers.ts tells
--- an unmatched purge by them.
+-- removed. Any other purge is applied with all counts 0: `findProgress` in
+-- db/submissions/receipts.ts tells an unmatched purge by them.
 create or replace function note_purge(ws uuid, purge jsonb, is_matched boolean) returns void
   language plpgsql as $$
 begin
