@@ -65,7 +65,7 @@ describe('receivers of odd deliveries', () => {
     assert.deepEqual(await rowOf(`${accounts} 'co-1'`), { name: 'Initech', domain: 'co-1' })
     await until(
       'the plan is stored',
-      async () => (await service.sql`select 1 from account where properties ->> 'plan' = 'team'`).length,
+      async () => (await service.sql`select from account where properties ->> 'plan' = 'team'`).count > 0,
     )
     assert.deepEqual(await rowOf(`${accounts} '17'`), { name: 'Globex', domain: 'globex.example' })
     const others = `select 1 as found from feedback where source_data ->> 'event' <> 'Product Reviewed'`

@@ -5,11 +5,12 @@ const WITHIN_MS = 90_000
 const EVERY_MS = 15
 
 /**
- * Waits for a condition that another process fulfils, and returns its value.
+ * Waits for a condition that another process fulfils, and returns its value. The value cannot be a
+ * number, since a count of 0 would fulfil the condition.
  *
  * @throws when it is still not fulfilled after a generous time.
  */
-export const until = async <T>(
+export const until = async <T extends object | string | true>(
   what: string,
   condition: () => Promise<T | undefined | null | false>,
   withinMs = WITHIN_MS,

@@ -35,7 +35,7 @@ describe('a connection that dies between two rows of a result', () => {
   }
 
   /** The connection may still be closing when its statement has failed. */
-  const nextResult = async <T>(statement: () => Promise<T>): Promise<T> =>
+  const nextResult = async <T extends object>(statement: () => Promise<T>): Promise<T> =>
     until('a new connection', () => statement().catch(() => undefined))
 
   it('leaves no holes in the result of the next statement', async () => {
