@@ -19,7 +19,10 @@ export const typesText = async (): Promise<string> => {
 
 export const writeTypes = async (): Promise<void> => writeFileSync(TYPES_FILE, await typesText())
 
-/** Compiles the client, and packs it into the folder at an absolute path. Returns the path of the archive. */
+/**
+ * Compiles the client, and packs it into the folder at an absolute path. Returns the path of the
+ * archive.
+ */
 export const makePackage = async (outDir: string): Promise<string> => {
   const directory = mkdtempSync(join(tmpdir(), 'feedback-insights-client-'))
   try {

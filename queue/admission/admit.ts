@@ -67,7 +67,7 @@ export const createAdmit = (dependencies: AdmitDependencies): Admit => {
 
 type CallScript = (request: ScriptRequest) => Promise<ScriptAnswer>
 
-/** A larger body is sent only if the script would admit it, so that a refusal costs Redis little. */
+/** A larger body is sent only if the script would admit it, so a refusal costs Redis little. */
 const SENT_AT_ONCE_CHARACTERS = 64 * 1024
 
 const callInSteps = async (callScript: CallScript, request: ScriptRequest): Promise<ScriptAnswer> => {
