@@ -91,6 +91,7 @@ const resultOf = (
     case 'fresh':
       return admission
     case 'full':
+    case 'admissible':
       return { refusal: { refused: 'unavailable', why: pressure ?? 'workspace-log-full' }, bucket: admission.bucket }
     case 'unreplicated':
       return { refusal: { refused: 'unavailable', why: 'redis-replicas' }, bucket: admission.bucket }

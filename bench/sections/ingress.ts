@@ -1,6 +1,9 @@
 import { type CreateSection, feedbackTarget, loadWith, plainTarget, untilAllFinished, warmUp } from '../rig.ts'
 
-/** The rate of accepted requests while no worker runs, and the latency at half of that rate. */
+/**
+ * The rate of accepted requests while no worker runs, and the latency at half of that rate, without
+ * workers and with them.
+ */
 export const ingress: CreateSection = async (rig) => {
   const { measures } = rig
   const plain = await rig.plain()

@@ -19,7 +19,10 @@ export const typesText = async (): Promise<string> => {
 
 export const writeTypes = async (): Promise<void> => writeFileSync(TYPES_FILE, await typesText())
 
-/** Compiles the client, and packs it into the folder at an absolute path. Returns its archive. */
+/**
+ * Compiles the client, and packs it into the folder at an absolute path. Returns the path of the
+ * archive.
+ */
 export const makePackage = async (outDir: string): Promise<string> => {
   const directory = mkdtempSync(join(tmpdir(), 'feedback-insights-client-'))
   try {
@@ -33,7 +36,7 @@ export const makePackage = async (outDir: string): Promise<string> => {
     cpSync(join(root, 'LICENSE'), join(directory, 'LICENSE'))
     cpSync(join(root, 'client', 'package-readme.md'), join(directory, 'README.md'))
     mkdirSync(outDir, { recursive: true })
-    // Bun is always installed here; npm may be missing.
+    // This program runs on Bun; npm may be missing.
     run(['pm', 'pack', '--quiet', '--destination', outDir], directory)
     return join(outDir, `${NAME}-${version}.tgz`)
   } finally {
@@ -87,7 +90,7 @@ const useEmittedNames = (directory: string): void => {
   }
 }
 
-/** Runs on the current runtime, since `node` may be missing. */
+/** Runs the Bun of this process with these words, since `node` may be missing. */
 const run = (words: readonly string[], cwd: string): void => {
   const { status, stdout, stderr, error } = spawnSync(process.execPath, words, { cwd, encoding: 'utf8' })
   if (status !== 0) throw new Error(`${words.join(' ')} failed:\n${stdout}${stderr}${error?.message ?? ''}`)

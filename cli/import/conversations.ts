@@ -14,8 +14,8 @@ const MAX_MESSAGES = 1_000
 const MAX_CHARACTERS = 1024 * 1024
 
 /**
- * Collects the rows of each conversation from the whole file. Each part repeats the title, rating
- * and properties, since a part replaces those of the part before.
+ * Collects the rows of each conversation from the whole file. Each submission of a conversation
+ * repeats the title, rating and properties, since it replaces those of the submission before.
  */
 export const joinConversations = function* (rows: readonly ConversationRow[]): Generator<Conversation> {
   const groups = Map.groupBy(rows, ({ value: { id, source } }, at) =>
@@ -42,7 +42,7 @@ export const joinConversations = function* (rows: readonly ConversationRow[]): G
 
 type Parts = {
   readonly own: Values
-  /** The author of the message, unless the message is an answer to the customer. */
+  /** The author of the message. Absent without an id, and if the message answers the customer. */
   readonly contact: Values | undefined
   readonly message: Values | undefined
   readonly lines: Lines

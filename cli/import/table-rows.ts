@@ -12,12 +12,13 @@ export type Row = {
   readonly doubt?: string
 }
 
-export type Rest = {
+/** A table whose header is read. */
+export type TableStart = {
   readonly text: string
   readonly delimiter: string
   readonly header: CsvRecord
   readonly names: readonly string[]
-  /** The places of the records that belong to the header. */
+  /** The places of further header rows, which survey tools write. */
   readonly further: ReadonlySet<number>
   readonly isLeftOut: (number: number) => boolean
   /** The number of the header among all records, from 1. */
@@ -25,24 +26,24 @@ export type Rest = {
 }
 
 /**
- * The rest after an open quote is a table if this share of it fits the header; else it is text of
- * the quote.
+ * The lines after an open quote are a table if this share of their first records fits the header.
+ * Else they are text of the quote.
  */
 const MIN_FITTING = 0.9
 
 export const skipped = (lines: Lines, why: string): Unsent => ({ lines: [lines], reasons: [why], isSkipped: true })
 
-export const rowsAfter = function* (rest: Rest): Generator<Row | Unsent> {
-  const { text, delimiter, header } = rest
-  let number = rest.number
+export const rowsAfter = function* (table: TableStart): Generator<Row | Unsent> {
+  const { text, delimiter, header } = table
+  let number = table.number
   for (let next: Place | undefined = { at: header.end, line: header.lines.to + 1 }; next !== undefined;) {
     const records: Iterable<CsvRecord> = csvRecords(text, delimiter, next)
     next = undefined
     for (const record of records) {
       number++
-      if (record.problem !== 'open quote') yield rowOf(record, number, rest)
+      if (record.problem !== 'open quote') yield rowOf(record, number, table)
       else {
-        next = tableAfter(record, rest)
+        next = tableAfter(record, table)
         const { from, to } = record.lines
         yield { lines: [{ from, to: next ? from : to }], reasons: ['a quote is opened and never closed'] }
       }
@@ -50,10 +51,10 @@ export const rowsAfter = function* (rest: Rest): Generator<Row | Unsent> {
   }
 }
 
-const rowOf = (record: CsvRecord, number: number, rest: Rest): Row | Unsent => {
+const rowOf = (record: CsvRecord, number: number, table: TableStart): Row | Unsent => {
   const { cells, lines, problem, start } = record
-  const { names, header, further, delimiter } = rest
-  if (rest.isLeftOut(number)) return skipped(lines, 'left out by --skip-rows')
+  const { names, header, further, delimiter } = table
+  if (table.isLeftOut(number)) return skipped(lines, 'left out by --skip-rows')
   if (isBlank(record)) return skipped(lines, 'blank')
   if (further.has(start)) return skipped(lines, 'a further row of the header')
   if (problem !== undefined)
@@ -80,17 +81,18 @@ export const fitsHeader = ({ cells, problem }: CsvRecord, width: number): boolea
   problem === undefined && cells.length >= width && cells.slice(width).every((cell) => cell.trim() === '')
 
 const swallows = (cell: string, delimiter: string, width: number): boolean =>
-  width > 1 && /[\r\n]/.test(cell) && separated(cell.split(delimiter)) >= width - 1
+  width > 1 && /[\r\n]/.test(cell) && countDelimiters(cell.split(delimiter)) >= width - 1
 
-/** The number of delimiters in a text. A delimiter before a space counts as prose. */
-const separated = (cells: readonly string[]): number => cells.slice(1).filter((cell) => !cell.startsWith(' ')).length
+/** The number of delimiters between these cells. A delimiter before a space counts as prose. */
+const countDelimiters = (cells: readonly string[]): number =>
+  cells.slice(1).filter((cell) => !cell.startsWith(' ')).length
 
-/** The next line at which a table begins, if any. */
-const tableAfter = ({ start, lines }: CsvRecord, { text, delimiter, names }: Rest): Place | undefined => {
+/** The line after the first line of the record, if a table begins there. */
+const tableAfter = ({ start, lines }: CsvRecord, { text, delimiter, names }: TableStart): Place | undefined => {
   const next = { at: lineEnd(text, start), line: lines.from + 1 }
   const records = sample(csvRecords(text, delimiter, next))
   const fitting = records.filter(
-    (record) => fitsHeader(record, names.length) && separated(record.cells) === record.cells.length - 1,
+    (record) => fitsHeader(record, names.length) && countDelimiters(record.cells) === record.cells.length - 1,
   )
   const isTable = names.length > 1 && records.length > 0 && fitting.length >= records.length * MIN_FITTING
   return isTable ? next : undefined

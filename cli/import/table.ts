@@ -33,15 +33,15 @@ export const openTable = (path: string, text: string, options: TableOptions): Ta
       checkHeader(path, record, following)
       const further = furtherHeaders(record, following)
       const columns = columnsOf(record, further[0])
-      const rest = { text, delimiter, header: record, names: columns.map(({ name }) => name), isLeftOut, number }
-      const starts = new Set(further.map(({ start }) => start))
+      const start = { text, delimiter, header: record, names: columns.map(({ name }) => name), isLeftOut, number }
+      const furtherPlaces = new Set(further.map((row) => row.start))
       return {
         columns,
         delimiter,
         header: record.lines,
         rows: function* () {
           yield* before
-          yield* rowsAfter({ ...rest, further: starts })
+          yield* rowsAfter({ ...start, further: furtherPlaces })
         },
       }
     }

@@ -5,6 +5,7 @@ const MOST_TOPICS = 12
 const MOST_NEWS = 6
 const MOST_ACCOUNTS = 12
 const MOST_SOURCES = 12
+const MOST_PROJECTS = 12
 const EXAMPLES = 3
 const TAGS_OF_ACCOUNT = 3
 
@@ -98,8 +99,8 @@ const readTopics = (sql: Sql, { id, period: { before, since, until } }: Asked): 
     limit ${MOST_TOPICS}`.execute()
 
 /**
- * Topics that at least doubled in the last seven days compared with the eight weeks before, with
- * three feedback or more.
+ * Topics whose feedback in the seven days before `until` is at least twice the weekly mean of the
+ * eight weeks before, with three feedback or more.
  */
 const readNews = (sql: Sql, { id, period: { until } }: Asked): Promise<Found<News>[]> =>
   sql<Found<News>[]>`
@@ -188,4 +189,4 @@ const readProjects = (sql: Sql, { id, period: { since, until } }: Asked): Promis
     where workspace_id = ${id} and created_at >= ${since} and created_at < ${until} and project_name is not null
     group by project_id, project_name
     order by feedback desc, project
-    limit ${MOST_SOURCES}`.execute()
+    limit ${MOST_PROJECTS}`.execute()

@@ -93,7 +93,7 @@ const pointOf = (step: Step, unit: Unit, kind: 'feedback' | 'rating'): Point => 
 
 const news = (found: readonly News[]): Html =>
   html`<section class="news">
-    <h2>New in the last seven days</h2>
+    <h2>New in the last seven days of this report</h2>
     <ul>
       ${found.map(
         ({ tag, feedback, weeklyBefore, rating: rated, examples }) =>

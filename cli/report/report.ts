@@ -41,7 +41,7 @@ export type Topic = {
   steps: number[]
   examples: Example[]
 }
-/** Feedback of the last seven days, and the weekly mean of the eight weeks before. */
+/** Feedback of the seven days before `until`, and the weekly mean of the eight weeks before. */
 export type News = { tag: string; feedback: number; weeklyBefore: number; rating: number | null; examples: Example[] }
 export type Account = {
   name: string | null

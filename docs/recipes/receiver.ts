@@ -23,7 +23,7 @@ const MOST_BYTES = 5 * 1024 * 1024
  */
 const MOST_BYTES_IN_HAND = 32 * 1024 * 1024
 const BODY_MS = 10_000
-/** Vendors wait as little as 5 s, and repeat a delivery without a 200. */
+/** Some vendors wait for 5 s only. Most repeat a delivery without a 200. */
 const PATIENCE_MS = 3_000
 /** A stranger may have copied a delivery with an older signature. */
 const SIGNED_WITHIN_MS = 5 * 60 * 1_000
@@ -58,7 +58,7 @@ export const receive = <Payload>(receiver: Receiver<Payload>): void => {
     } catch (error) {
       // The message has paths and no values of the payload, which may be personal data.
       console.error(error instanceof RequestError ? error.message : error)
-      // A payload of another form than the vendor documents is final: a repetition has it, too.
+      // If the payload does not have the documented form, a repetition fails, too.
       if (error instanceof TypeError) return { status: 422, text: 'not of the form that is documented' }
       const isFinal = error instanceof RequestError && [400, 413, 422].includes(error.status ?? 0)
       return isFinal ? { status: 422, text: error.message } : AGAIN
@@ -113,7 +113,10 @@ const jsonOf = (bytes: Buffer): unknown => {
  */
 const withoutBreaks = (text: string): string => text.replaceAll(/[\n\r\t]/g, (sign) => BREAKS[sign]!)
 
-/** A number beyond 2^53, which JavaScript may round or make infinite, stays a text. */
+/**
+ * A number beyond 2^53, which JavaScript may round or make infinite, becomes a text with the same
+ * digits.
+ */
 const exactJsonOf = (text: string): unknown => {
   const exact = (_: string, value: unknown, { source }: { source?: string } = {}): unknown =>
     typeof value === 'number' && Math.abs(value) > Number.MAX_SAFE_INTEGER ? (source ?? value) : value

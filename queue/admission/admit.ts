@@ -67,17 +67,14 @@ export const createAdmit = (dependencies: AdmitDependencies): Admit => {
 
 type CallScript = (request: ScriptRequest) => Promise<ScriptAnswer>
 
-/**
- * A larger body is sent only after the script would admit it, so that a refused one costs Redis
- * little.
- */
+/** A larger body is sent only if the script would admit it, so a refusal costs Redis little. */
 const SENT_AT_ONCE_CHARACTERS = 64 * 1024
 
 const callInSteps = async (callScript: CallScript, request: ScriptRequest): Promise<ScriptAnswer> => {
   const { mode, bodyText } = request
   if (mode === undefined && bodyText.length <= SENT_AT_ONCE_CHARACTERS) return callScript(request)
   const answer = await callScript({ ...request, bodyText: '', mode: mode ?? 'judge' })
-  return mode === undefined && answer.outcome === 'full' ? callScript(request) : answer
+  return mode === undefined && answer.outcome === 'admissible' ? callScript(request) : answer
 }
 
 const CALL_WEIGHT = 1_000

@@ -28,7 +28,7 @@ export type AdmissionRequest = {
   /** Refuse the submission while its workspace has more waiting bytes than this. */
   mostBytes?: number
   /**
-   * `peek`: only look up the idempotency key. `judge`: answer `full` instead of admitting the
+   * `peek`: only look up the idempotency key. `judge`: answer `admissible` instead of admitting the
    * submission, which leaves the rate limit as it is.
    */
   mode?: 'peek' | 'judge' | undefined
@@ -52,7 +52,7 @@ export type Admission =
       number: number
       bucket: Bucket | undefined
     } & LogState)
-  | { outcome: 'rate-limited' | 'full' | 'other-body'; bucket: Bucket | undefined }
+  | { outcome: 'rate-limited' | 'full' | 'admissible' | 'other-body'; bucket: Bucket | undefined }
   /**
    * The submission is in the log, but on too few replicas. A failover can lose it, so do not
    * confirm it.
@@ -177,6 +177,7 @@ const readAnswer = (answer: string, submissionId: string, state: LogState): Scri
       return { outcome: 'unknown-key' }
     case 'rate-limited':
     case 'full':
+    case 'admissible':
     case 'other-body':
       return { outcome: outcome as 'full', bucket }
     case 'admitted':

@@ -24,7 +24,7 @@ type Sources = {
 
 /** If fewer workers than this are busy on average, no workspace delays another. */
 const LEAST_BUSY = 0.05
-/** An idle workspace with a smaller share is left out. */
+/** A workspace without waiting submissions is left out if its `applyingShare` is smaller. */
 const LEAST_SHARE = 0.01
 
 /** The loads of all workspaces with a load, the heaviest first. Deleted workspaces are left out. */
@@ -71,7 +71,7 @@ const OTHERS_WAIT_SECONDS = 10
 
 /**
  * A workspace that has most of the waiting submissions, or takes most of the workers' time, while
- * other workspaces wait. `othersSeconds`: how long these have waited.
+ * other workspaces wait. `othersSeconds`: the age of their oldest waiting submission.
  */
 export type Crowding = WorkspaceLoad & { othersSeconds: number }
 

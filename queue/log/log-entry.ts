@@ -6,8 +6,10 @@ import { compactId, MICROSECONDS_PER_MS, readCompactId } from '../keys.ts'
 //   1 FIRST LETTERS ID_BASE APPENDED BYTES POSITION\n[items]
 // 1 is the version of this form. FIRST is the number of the first place, and LETTERS has a letter
 // for each place, `-` for a refused submission. ID_BASE is a compact UUIDv7 whose last 12 bits are
-// 0: the ids of the submissions follow from it. APPENDED and BYTES say what was appended before the
-// entry. POSITION is the position hint at the admission. There is an item for each submission:
+// 0. The id of a submission has the time of FIRST, the random bits of ID_BASE, and its place.
+// APPENDED is the number of submissions that were appended before the entry, and BYTES the bytes of
+// their entries. POSITION is the position hint at the admission. There is an item for each
+// submission:
 //   [body, key, hash of the body, traceparent, submission id, original number]
 // with null for an absent part, and without trailing nulls. The last two parts belong to a
 // submission that is appended again.
@@ -27,7 +29,10 @@ export const letterOf = (operation: Operation): string => LETTERS[operation]
 /** Places start at 1 and fit in the last twelve bits of an id. */
 const PLACE_DIGITS = 3
 
-/** The common part of the ids of an entry's submissions. `id` is any UUIDv7. */
+/**
+ * An id whose random bits the ids of an entry's submissions have. Its place is 0, and its time is
+ * not used. `id` is any UUIDv7.
+ */
 export const idBaseOf = (id: string): string => id.slice(0, -PLACE_DIGITS) + '0'.repeat(PLACE_DIGITS)
 
 const TIME = /^(.{8})-(.{4})/
@@ -114,8 +119,8 @@ const optionalParts = ([, key, body, traceparent]: Item) => ({
 })
 
 /**
- * A submission that is appended again was answered before its first admission, so it has no
- * `seenPosition`.
+ * A submission that is appended again was answered after its first admission. The position of that
+ * admission is not kept, so it has no `seenPosition`.
  */
 const idAndPosition = ([, , , , id, originalNumber]: Item, head: EntryHead, place: number) =>
   typeof id === 'string' && typeof originalNumber === 'number'

@@ -96,7 +96,8 @@ for i, request in ipairs(requests) do
   elseif request.keyHash and not isBookWhole and not request.known then answers[i] = 'unknown-key - -'
   elseif request.mode == 'peek' then answers[i] = 'fresh - -'
   elseif bucket and bucket.spent >= request.tokens then answers[i] = 'rate-limited ' .. describe(bucket, request)
-  elseif isFull or request.mode == 'judge' then answers[i] = 'full ' .. describe(bucket, request)
+  elseif isFull then answers[i] = 'full ' .. describe(bucket, request)
+  elseif request.mode == 'judge' then answers[i] = 'admissible ' .. describe(bucket, request)
   else
     if bucket then spend(bucket) end
     last = first + i - 1

@@ -10,7 +10,7 @@ import { applyAll } from '../model/model.ts'
 import { seeded } from '../support/property-seed.ts'
 import { connectToSchema, freshSchema, hashKey, makeWorkspaces, type TestSchema } from '../support/schema.ts'
 import { clearTables, dumpModel, dumpTables, resetPositions } from '../support/tables.ts'
-import { LENGTH } from '../support/converging.ts'
+import { LENGTH } from '../support/deliver.ts'
 import { submissionHistories } from '../model/submission-arbitrary.ts'
 
 const histories = submissionHistories({ hashKey })

@@ -8,7 +8,7 @@ import { migrate } from '../../db/schema/migrate.ts'
 import type { Sql } from '../../db/connection/postgres.ts'
 import { applyAll } from '../model/model.ts'
 import { submissionHistories } from '../model/submission-arbitrary.ts'
-import { deliver, schedules, WORKSPACES } from '../support/converging.ts'
+import { deliver, schedules, WORKSPACES } from '../support/deliver.ts'
 import {
   emptySchema,
   hashKey,

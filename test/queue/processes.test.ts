@@ -68,7 +68,7 @@ describe('process reports', () => {
     for (const key of [idsKey, reportOf('a')]) assert.ok((await redis.pttl(key)) > 0, key)
   })
 
-  it('from before a step back of the clock of Redis disappear', async () => {
+  it('disappear if they were made before the clock of Redis was set back', async () => {
     await reports.report({ ...REPORT, id: 'ahead', stored: [] })
     await redis.pexpire(reportOf('ahead'), 3_600_000)
     await reports.report({ ...REPORT, stored: [] })

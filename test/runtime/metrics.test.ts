@@ -5,7 +5,7 @@ import { type Figure, figureOf, createProcessMetrics } from '../../runtime/metri
 const linesOf = (text: string, name: string): string[] => text.split('\n').filter((line) => line.startsWith(name))
 
 describe('the metrics of a process', () => {
-  it('tell what it is, what it takes, and what was counted', async () => {
+  it('tell version and runtime, memory, and what was counted', async () => {
     const metrics = createProcessMetrics('worker')
     const counter = metrics.counter({ name: 'n_total', help: 'N.', labels: ['a'] })
     counter.inc({ a: 'c"d\\e\nf' })
@@ -24,7 +24,7 @@ describe('the metrics of a process', () => {
     ])
   })
 
-  it('leave out unknown figures, and figures of workspaces that are gone', async () => {
+  it('leave out unknown figures, and figures of labels that are gone', async () => {
     const metrics = createProcessMetrics('api')
     const known: { depth?: number; taken: Figure[] } = { taken: [] }
     metrics.gauge({ name: 'depth', help: 'How deep.' }, () => figureOf(known.depth))

@@ -15,9 +15,11 @@ export type Tokens = Readonly<Record<(typeof TOKEN_NAMES)[number], string>>
 export const keptHashKey = (dataDir: string): string =>
   keptFile(join(dataDir, 'hash.key'), () => randomBytes(HASH_KEY_BYTES).toString('hex'))
 
-/** A password of a server, made once. */
-export const keptPassword = (dataDir: string, name = 'password'): string =>
-  keptFile(join(dataDir, name), () => randomBytes(PASSWORD_BYTES).toString('hex'))
+export const newPassword = (): string => randomBytes(PASSWORD_BYTES).toString('hex')
+
+/** A password of a server. The first call stores it. */
+export const keptPassword = (dataDir: string, name = 'password', first = newPassword()): string =>
+  keptFile(join(dataDir, name), () => first)
 
 /** The first two tokens, made once and stored, so that every start can print them. */
 export const keptTokens = (dataDir: string): Tokens => {

@@ -1,6 +1,6 @@
 import { existsSync, lchownSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { keptPassword } from './kept-secrets.ts'
+import { keptPassword, newPassword } from './kept-secrets.ts'
 import { giveCluster, type PostgresAccount } from './postgres-account.ts'
 import type { PostgresBinaries } from './postgres-binaries.ts'
 import { SERVER_ENVIRONMENT } from './server.ts'
@@ -29,21 +29,24 @@ type ClusterOptions = {
 type Prepared = { readonly cluster: string; readonly passwords: PostgresPasswords }
 
 /**
- * The database cluster below `dataDir` and its passwords. The first call makes the cluster, and
- * every call gives it to the account.
+ * The database cluster below `dataDir` and its passwords. The first call makes the cluster. A call
+ * that does not find a password in its file makes a new one and sets it. Every call gives the
+ * cluster to the account.
  */
 export const ensureCluster = async (options: ClusterOptions): Promise<Prepared> => {
   const { account, dataDir } = options
   const cluster = join(dataDir, 'cluster')
   const files = { superuser: 'superuser-password', owner: 'owner-password' }
-  const mustPrepare = Object.values(files).some((name) => !existsSync(join(dataDir, name)))
-  const passwords = {
-    superuser: keptPassword(dataDir, files.superuser),
-    owner: keptPassword(dataDir, files.owner),
-  }
+  const isKept = (name: string): boolean => existsSync(join(dataDir, name))
+  const mustPrepare = !Object.values(files).every(isKept)
+  const passwordIn = (name: string): string => (isKept(name) ? keptPassword(dataDir, name) : newPassword())
+  const passwords = { superuser: passwordIn(files.superuser), owner: passwordIn(files.owner) }
   giveCluster(account, dataDir, cluster)
   if (!existsSync(cluster)) await createCluster({ ...options, cluster, passwords })
   else if (mustPrepare) await prepare({ ...options, cluster, passwords })
+  // Stored after they are set: if a call ends in between, the next one sets new passwords.
+  keptPassword(dataDir, files.superuser, passwords.superuser)
+  keptPassword(dataDir, files.owner, passwords.owner)
   return { cluster, passwords }
 }
 
@@ -61,8 +64,8 @@ const createCluster = async (options: ClusterOptions & Prepared): Promise<void> 
     options.binaries.initdb,
     `--pgdata=${path}`,
     `--username=${POSTGRES_SUPERUSER}`,
-    // The access file below replaces this setting. initdb reads a password only from a file, which
-    // it may not be able to read.
+    // `prepare` replaces this setting with `HOST_BASED_ACCESS`. initdb reads a password only from a
+    // file, which it may not be able to read.
     '--auth=trust',
     '--encoding=UTF8',
     '--locale=C',
@@ -82,9 +85,9 @@ const prepare = async (options: ClusterOptions & Prepared): Promise<void> => {
 
 /**
  * Statements that make the database and its owner. The owner has the rights that the service and
- * its commands need, and none outside of the database. It can create the roles of `npm run reader`,
- * and see the statements of all connections, which `npm run purge:verify` searches. The statements
- * are for single-user mode, and can be repeated.
+ * its commands need. Outside of the database it has two: it can create the roles of
+ * `npm run reader`, and see the statements of all connections, which `npm run purge:verify`
+ * searches. The statements are for single-user mode, and can be repeated.
  */
 const rolesAndDatabase = ({ superuser, owner }: PostgresPasswords): readonly string[] => [
   `alter role ${POSTGRES_SUPERUSER} password '${superuser}'`,

@@ -6,7 +6,7 @@ import type { Admission, AdmissionRequest } from '../../../queue/admission/call-
 import { MICROSECONDS_PER_MS, workspaceKeys } from '../../../queue/keys.ts'
 import { readLogTotals } from '../../../queue/log/log-totals.ts'
 import type { WakeSize } from '../../../queue/jobs/job-queues.ts'
-import { requestFor, entered, openQueueRoom, takeSettings } from '../../support/queue-room.ts'
+import { requestFor, entered, openQueueRoom, takeSettings, wakesNobody } from '../../support/queue-room.ts'
 
 const TOKENS = 10
 const AT_ONCE = 200
@@ -64,7 +64,7 @@ describe('submissions that are admitted together', () => {
     const requests = Array.from({ length: MOST_OF_A_CALL }, () => requestFor({ workspaceId, limit }))
     requests.splice(3, 1, requestFor({ workspaceId, operation: 'identify_contact', mode: 'judge' }))
     const admitted = await together([...requests, requestFor({ workspaceId, limit })])
-    assert.deepEqual([admitted[3]?.outcome, admitted[MOST_OF_A_CALL]?.outcome], ['full', 'rate-limited'])
+    assert.deepEqual([admitted[3]?.outcome, admitted[MOST_OF_A_CALL]?.outcome], ['admissible', 'rate-limited'])
     const those = admitted.filter(({ outcome }) => outcome === 'admitted').map(entered)
     assert.deepEqual(
       those.map(({ number }) => number - those[0]!.number),
@@ -98,7 +98,7 @@ describe('submissions that are admitted together', () => {
       requestFor({ workspaceId }),
     ])
     assert.deepEqual(outcomes(admitted), [
-      'full',
+      'admissible',
       'fresh',
       'admitted',
       'rate-limited',
@@ -120,7 +120,7 @@ describe('submissions that are admitted together', () => {
     const large = requestFor({ workspaceId, limit, bodyText: LARGE })
     const admission = entered(await room.admit(large))
     assert.equal((await room.admit(large)).outcome, 'rate-limited')
-    assert.equal((await room.admit({ ...large, limit: undefined, mode: 'judge' })).outcome, 'full')
+    assert.equal((await room.admit({ ...large, limit: undefined, mode: 'judge' })).outcome, 'admissible')
     const waiting = await Array.fromAsync(room.log.readWaiting(workspaceId))
     assert.deepEqual(
       waiting.map(({ submissionId, body }) => [submissionId, JSON.stringify(body)]),
@@ -128,7 +128,24 @@ describe('submissions that are admitted together', () => {
     )
   })
 
-  it('do not count against a limit if they are older than a step back of the clock of Redis', async () => {
+  it('are not sent with a large body while their workspace has too many bytes waiting', async () => {
+    const workspaceId = randomUUID()
+    await room.admit(requestFor({ workspaceId }))
+    const { prefix } = room
+    const real = room.redis as unknown as { admit: (...sent: readonly unknown[]) => Promise<string[]> }
+    const lengths: number[] = []
+    const counting = (...sent: readonly unknown[]): Promise<string[]> => {
+      lengths.push(sent.join('').length)
+      return real.admit(...sent)
+    }
+    const redis = { defineCommand: () => {}, admit: counting } as unknown as typeof room.redis
+    const admit = createAdmit({ redis, prefix, wake: wakesNobody, findStoredKey: async () => null })
+    const large = requestFor({ workspaceId, bodyText: LARGE, mostBytes: 50 })
+    assert.equal((await admit(large)).outcome, 'full')
+    assert.deepEqual([lengths.length, lengths[0]! < LARGE.length], [1, true])
+  })
+
+  it('do not count against a limit if they were admitted before the clock of Redis was set back', async () => {
     const workspaceId = randomUUID()
     const limit = { tokens: TOKENS, windowMs: 60_000 }
     const ahead = (Date.now() + 3_600_000) * MICROSECONDS_PER_MS

@@ -69,7 +69,7 @@ describe('the log of a workspace', () => {
     assert.equal(await entries(workspaceId), 0)
   })
 
-  it('loses an applied entry a set time after its note, and not earlier', async () => {
+  it('loses an applied entry a set time after a worker has noted its position, and not earlier', async () => {
     const workspaceId = randomUUID()
     const { state } = workspaceKeys(room.prefix, workspaceId)
     const [first] = await admit(workspaceId, 1)
@@ -105,7 +105,7 @@ describe('the log of a workspace', () => {
     assert.deepEqual(numbersOf(await take(workspaceId)), [applied + 1])
   })
 
-  it('takes submissions again with new numbers and their former ids, counted once', async () => {
+  it('appends submissions again with new numbers and their former ids, and counts them once', async () => {
     const workspaceId = randomUUID()
     const idempotency = { key: 'k'.repeat(22), body: 'b'.repeat(9) }
     await room.admit(requestFor({ workspaceId, idempotency, traceparent: 'trace' }))

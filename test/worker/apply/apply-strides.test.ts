@@ -161,7 +161,7 @@ describe('applying a stride', () => {
     )
   })
 
-  it('stores with an idempotency key the contacts of the submission', async () => {
+  it('stores the contact or conversation of a submission in its receipt, only beside an idempotency key', async () => {
     const idempotency = () => ({ idempotency: { key: randomUUID(), body: 'hash' } })
     const submissions = given([
       contact({ id: '1' }, idempotency()),

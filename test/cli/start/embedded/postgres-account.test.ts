@@ -86,7 +86,7 @@ describe('the account of the embedded PostgreSQL, and the user of the printed co
     }
   })
 
-  it('owns the database, is not a superuser, and reaches nothing outside of the database', async () => {
+  it('owns the database, is not a superuser, and reaches neither files, programs nor other roles', async () => {
     await withServer(join(private_, 'postgres'), async (sql) => {
       const [row] = await sql`select rolsuper, pg_get_userbyid(datdba) = current_user as owns
         from pg_roles, pg_database where rolname = current_user and datname = current_database()`

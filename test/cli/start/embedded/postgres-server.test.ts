@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import process from 'node:process'
@@ -74,6 +74,17 @@ describe('the embedded PostgreSQL', () => {
     assert.notEqual(second.url, first.url)
     assert.deepEqual(await ask(second, 'select * from stayed'), [])
     assert.deepEqual(await ask({ url: superuserUrl(dataDir, second.url) }, 'select 1 as one'), [{ one: 1 }])
+  })
+
+  it('makes a new password at the next start if a start could not set it', async () => {
+    const first = await start()
+    await first.stop()
+    rmSync(join(dataDir, 'owner-password'))
+    const control = join(dataDir, 'cluster', 'global', 'pg_control')
+    renameSync(control, `${control}.away`)
+    await assert.rejects(start(), /ended with/)
+    renameSync(`${control}.away`, control)
+    assert.deepEqual(await ask(await start(), 'select 1 as one'), [{ one: 1 }])
   })
 
   it('starts again after kill -9 with all confirmed data', async () => {

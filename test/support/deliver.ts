@@ -54,9 +54,9 @@ export const deliver = async (sql: Sql, history: readonly Submission[], schedule
         break
     }
     await onStep()
-    await removeSteps(sql, inTurn(schedule.removals, turn), onStep)
+    await takeRemovalSteps(sql, inTurn(schedule.removals, turn), onStep)
   }
-  await removeSteps(sql, Number.POSITIVE_INFINITY, onStep)
+  await takeRemovalSteps(sql, Number.POSITIVE_INFINITY, onStep)
 }
 
 /**
@@ -90,7 +90,7 @@ const readPositions = async (sql: Sql): Promise<Map<string, number>> => {
 }
 
 /** Takes this many steps of the purges under way. */
-const removeSteps = async (sql: Sql, steps: number, onStep: () => Promise<void>): Promise<void> => {
+const takeRemovalSteps = async (sql: Sql, steps: number, onStep: () => Promise<void>): Promise<void> => {
   for (let step = 0; step < steps; step++) {
     const [purge] = await sql<{ workspace_id: string; id: string }[]>`
       select workspace_id, id from purge order by md5(id::text || ${step}) limit 1`
