@@ -52,7 +52,7 @@ export type AppDependencies = {
   isReady: () => Promise<boolean>
   board: Handler
   overview: Handler
-  /** Origins whose pages may submit from a browser. */
+  /** Origins whose pages may use the paths below the base path. */
   corsOrigins: readonly string[]
   metrics: Handler
   answered: Metrics['answered']

@@ -33,8 +33,8 @@ import { createBodiesInHand } from './submit/bodies-in-hand.ts'
 import { countWaiting, type PressureWatch, watchPressure } from './submit/pressure.ts'
 import type { IntakeDependencies } from './submit/intake.ts'
 
-/** A page answers within seconds even when Redis or Postgres hangs. */
-const ANSWER_TIMEOUT_MS = 2_000
+/** `/readyz` answers within seconds even when Redis or Postgres hangs. */
+const READY_WITHIN_MS = 2_000
 
 type Api = {
   handle: Handler
@@ -96,7 +96,10 @@ const pressureOf = (stores: Parameters<typeof countWaiting>[0], mostWaiting: num
     return { usedBytes, maxBytes, waiting }
   }, mostWaiting)
 
-/** The answer waits longer than a statement may take, so that it sees the cancellation. */
+/**
+ * The answer waits longer than a statement may take, so that it sees the cancellation. Behind a
+ * pooler, the role bounds statements, and one can outlast the answer.
+ */
 const READ_TIMEOUT_MS = 6_000
 
 /** If further reads of the workspace wait, the permit of a read rests as long as the read took. */
@@ -187,7 +190,7 @@ const receiptsIn = ({
 const isReady = async ({ redis, sql }: Resources, stop: AbortSignal): Promise<boolean> => {
   if (stop.aborted) return false
   try {
-    await withinTime(Promise.all([pingRedis(redis), sql`select 1`]), ANSWER_TIMEOUT_MS)
+    await withinTime(Promise.all([pingRedis(redis), sql`select 1`]), READY_WITHIN_MS)
     return true
   } catch {
     return false

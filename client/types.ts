@@ -310,7 +310,7 @@ export type Receipt = {
     'create_feedback' | 'identify_contact' | 'identify_account' | 'submit_conversation' | 'purge_contact'
   /** What became of the submission. `queued`: waits to be applied, or is a purge whose records are being removed; `applied`: is stored; `superseded`: processed late, as a replay or after a failover of Redis, and without effect because a newer submission had replaced its record; `purged`: was dead, or waited to be replayed, when a purge of its contact removed it; `dead`: set aside with a reason; operators can have it processed again. */
   readonly state: 'queued' | 'applied' | 'superseded' | 'purged' | 'dead'
-  /** How often processing was begun. */
+  /** 0 until it is first processed. Then the attempts until it died, or at the removal of a purge; otherwise 1. */
   readonly attempts: number
   /** When it was accepted. */
   readonly acceptedAt: string

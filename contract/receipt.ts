@@ -40,7 +40,10 @@ export const receipt = about(
     id: about(v.pipe(v.string(), v.uuid()), 'The id that came in `Submission-Id`.'),
     operation: enumeration('The operation of the submission.', OPERATIONS),
     state: submissionState,
-    attempts: about(count, 'How often processing was begun.'),
+    attempts: about(
+      count,
+      '0 until it is first processed. Then the attempts until it died, or at the removal of a purge; otherwise 1.',
+    ),
     acceptedAt: about(time, 'When it was accepted.'),
     finishedAt: about(v.nullable(time), 'When it reached its final state; null while it is queued.'),
     error: about(v.nullable(v.string()), 'Why it is dead, without personal data; null otherwise.'),

@@ -114,7 +114,7 @@ const countersIn = ({ counter, histogram }: ProcessMetrics) => ({
   }),
   attempts: histogram({
     name: 'feedback_insights_settled_attempts',
-    help: 'Attempts that submissions took until they left the state queued in this worker.',
+    help: 'Attempts of submissions that ended dead and of purges, in this worker; 1 for each other submission.',
     labels: ['operation'],
     buckets: ATTEMPT_BOUNDS,
   }),

@@ -28,7 +28,6 @@ export const beginStride = (
             'feedback_insights.operation': operation,
             'feedback_insights.workspace.id': workspaceId,
             'feedback_insights.submission.id': submissionId,
-            'feedback_insights.attempts': 1,
           },
         }),
       ]),
@@ -40,7 +39,10 @@ export const beginStride = (
  */
 export type Ending = { state: SubmissionState; fault?: string }
 
-/** Ends the spans of the submissions with known endings. A later attempt applies the others. */
+/**
+ * Ends the spans of the submissions with known endings. The other spans are never sent: a later
+ * attempt begins new ones.
+ */
 export const endStride = (spans: StrideSpans, endings: ReadonlyMap<string, Ending>): void => {
   for (const [submissionId, { state, fault }] of endings) {
     const span = spans.get(submissionId)

@@ -20,8 +20,9 @@ export const RESPONSE_HEADERS = {
     schemaOf(submissionState),
   ),
   'Preference-Applied': header(
-    'The preferences that the service followed: `wait` when the submission left the state `queued` in time, `handling=strict` whenever it ' +
-      'was asked for. A page of changes has `wait` if the request asked to wait and the page is not empty.',
+    'The preferences that the service followed: `wait` when the submission left the state `queued` in time; `handling=strict` when it ' +
+      'was asked for, in each answer to a permitted submission and in the 200 of a batch. A batch never has `wait`: its results ' +
+      'have `state`. A page of changes has `wait` if the request asked to wait and the page is not empty.',
   ),
   'RateLimit-Policy': header(
     'Sent to permitted callers of an operation with a limit: its name, the number of submissions (`q`), and the seconds in ' +

@@ -24,7 +24,8 @@ const tooLarge = (maxBytes: number): Refusal => ({ refused: 'too-large', maxByte
 const TURNED_AWAY = {
   Invalid: {
     description:
-      'The body, or one of the headers `Idempotency-Key`, `Host` and (on Bun) `Trailer`, is not valid. At most 100 problems are listed.',
+      'The body, a parameter of the query, or one of the headers `Idempotency-Key`, `Host` and (on Bun) `Trailer`, is ' +
+      'not valid. At most 100 problems are listed.',
     examples: {
       'invalid members': {
         refused: 'invalid',
@@ -41,8 +42,12 @@ const TURNED_AWAY = {
         refused: 'invalid',
         problems: [invalid('The header Idempotency-Key must be 1 to 255 visible ASCII characters', 'Idempotency-Key')],
       },
+      'an invalid parameter': {
+        refused: 'invalid',
+        problems: [invalid('limit must be a whole number from 1 to 500', 'limit')],
+      },
     },
-    also: ['RateLimit-Policy'],
+    also: ['Preference-Applied', 'RateLimit-Policy'],
   },
   Unauthenticated: {
     description: 'No token, or one that is malformed, unknown, expired or revoked.',
@@ -91,12 +96,12 @@ const TURNED_AWAY = {
   TooSlow: {
     description: 'The body did not arrive in time. The connection is closed.',
     examples: { 'too slow': { refused: 'too-slow' } },
-    also: ['RateLimit-Policy'],
+    also: ['Preference-Applied', 'RateLimit-Policy'],
   },
   TooLarge: {
     description: 'The body is larger than the limit, which is counted after decompression.',
     examples: { 'too large': tooLarge(MAX_BODY_BYTES) },
-    also: ['RateLimit-Policy'],
+    also: ['Preference-Applied', 'RateLimit-Policy'],
   },
   ConversationTooLarge: {
     description:
@@ -106,7 +111,7 @@ const TURNED_AWAY = {
       'too large': tooLarge(MAX_CONVERSATION_BODY_BYTES),
       'too large once propagated': { refused: 'too-large-propagated', maxBytes: MAX_PROPAGATED_BYTES },
     },
-    also: ['RateLimit-Policy'],
+    also: ['Preference-Applied', 'RateLimit-Policy'],
   },
   BatchTooLarge: {
     description: 'The batch is larger than the limit, which is counted after decompression. Send it in parts.',
@@ -115,19 +120,19 @@ const TURNED_AWAY = {
   NotJson: {
     description: 'The body is not `application/json`, or has an encoding other than gzip.',
     examples: { 'another type': { refused: 'not-json' } },
-    also: ['RateLimit-Policy'],
+    also: ['Preference-Applied', 'RateLimit-Policy'],
   },
   KeyOfOtherBody: {
     description: 'The `Idempotency-Key` was used with another body within the last 24 hours.',
     examples: { 'another body': { refused: 'idempotency-key-of-other-body' } },
-    also: ['RateLimit-Policy', 'RateLimit'],
+    also: ['Preference-Applied', 'RateLimit-Policy', 'RateLimit'],
   },
   RateLimited: {
     description: 'The rate limit is exceeded. A refused request does not count against it.',
     examples: {
       'limit exceeded': { refused: 'rate-limited', most: 10, windowSeconds: 60, retryAfterSeconds: 37 },
     },
-    also: ['RateLimit-Policy', 'RateLimit'],
+    also: ['Preference-Applied', 'RateLimit-Policy', 'RateLimit'],
   },
   Unavailable: {
     description:
@@ -143,7 +148,7 @@ const TURNED_AWAY = {
       'too many bytes in hand': unavailable('bodies-in-hand'),
       'database away': unavailable('postgres'),
     },
-    also: ['RateLimit-Policy', 'RateLimit'],
+    also: ['Preference-Applied', 'RateLimit-Policy', 'RateLimit'],
   },
   CannotRead: {
     description: 'The database does not answer in time, or too many reads of the workspace are under way.',

@@ -16,32 +16,20 @@ export const submitConversation: SubmissionKind<'submit_conversation'> = {
   answer: () => ({ status: 200, body: { success: true } }),
 }
 
-const propagatedBytes = (body: ConversationRecord): number =>
-  propagatedSizeBytes({
-    conversationBytes: jsonBytes(body),
-    propertiesBytes: jsonBytes(unflattenIf(body.shouldUnflattenProperties, body.properties)),
-    messageCount: body.messages.length,
-  })
-
-type Propagation = {
-  /** The conversation as it is queued: UTF-8 bytes of its JSON. */
-  readonly conversationBytes: number
-  /**
-   * The conversation's properties after unflattening, which lengthens them: UTF-8 bytes of their
-   * JSON.
-   */
-  readonly propertiesBytes: number
-  readonly messageCount: number
-}
-
 /**
  * An upper bound of the bytes of JSON that a conversation has once each message has its properties.
  *
- * The bound does not depend on the content of messages. A merge adds at most the properties to a
- * message, and less where the message has a key itself. The comma between two objects takes the
- * place of a pair of braces.
+ * All properties are unflattened first, as the worker does, which can lengthen them. A merge adds
+ * at most the properties of the conversation to a message, and less where the message has a key
+ * itself. The comma between two objects takes the place of a pair of braces.
  */
-export const propagatedSizeBytes = ({ conversationBytes, propertiesBytes, messageCount }: Propagation): number =>
-  conversationBytes + propertiesBytes * messageCount
+export const propagatedBytes = (body: ConversationRecord): number => {
+  const properties = unflattenIf(body.shouldUnflattenProperties, body.properties)
+  const messages = body.messages.map((message) => ({
+    ...message,
+    properties: unflattenIf(message.shouldUnflattenProperties, message.properties),
+  }))
+  return jsonBytes({ ...body, properties, messages }) + jsonBytes(properties) * messages.length
+}
 
 const jsonBytes = (value: object): number => Buffer.byteLength(JSON.stringify(value))

@@ -8,8 +8,11 @@ import { join } from 'node:path'
 export const readTemplate = (folder: string): string =>
   readFileSync(join(folder, 'index.ejs'), 'utf8').replaceAll(/<link\b[^>]*\bhref="(?:https?:)?\/\/[^>]*>/gi, '')
 
-/** A link on every page, at every width. Bull Board shows custom links only in a menu. */
-export const withWayBack = (template: string, { basePath, overviewPath }: Paths): string => {
+/**
+ * Adds `FIRST_SCRIPT`, and a link to the overview, which every page shows at every width. Bull
+ * Board shows custom links only in a menu.
+ */
+export const withScriptAndLink = (template: string, { basePath, overviewPath }: Paths): string => {
   // The base of the page is the folder of the board.
   const way = '../'.repeat(basePath.split('/').length - 1) + overviewPath.slice(1)
   return template.replace(

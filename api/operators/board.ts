@@ -13,7 +13,7 @@ import type {
 import { pageFile, readPageFile } from '../page-files.ts'
 import { refusalResponse } from '../refusal.ts'
 import type { Handler } from '../serve.ts'
-import { FIRST_SCRIPT, readTemplate, wayTo, withWayBack } from './board-page.ts'
+import { FIRST_SCRIPT, readTemplate, wayTo, withScriptAndLink } from './board-page.ts'
 
 type BoardQueue = ConstructorParameters<typeof BullMQAdapter>[0]
 
@@ -57,7 +57,7 @@ const POLICY =
  */
 export const createBoard = ({ queues, basePath, overviewPath, onFault }: BoardOptions): Handler => {
   const parts = assemble(queues)
-  const board: Board = { ...parts, template: withWayBack(parts.template, { basePath, overviewPath }), basePath }
+  const board: Board = { ...parts, template: withScriptAndLink(parts.template, { basePath, overviewPath }), basePath }
   return async (request) => {
     const response = await answer(board, request).catch((error: unknown) => {
       // The router and Bull Board's own operations throw this when they decode a malformed percent

@@ -80,7 +80,7 @@ const countersIn = ({ counter, histogram }: ProcessMetrics) => ({
   }),
   calls: counter({
     name: 'feedback_insights_agent_calls_total',
-    help: 'Calls of agents by workspace, tool and result: answered, or why refused.',
+    help: 'Calls of agents that ran, by workspace, tool and result: answered, or why refused.',
     labels: ['workspace', 'tool', 'result'],
   }),
   records: counter({

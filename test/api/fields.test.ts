@@ -78,7 +78,8 @@ describe('a body', () => {
   it('may have unknown members, unless it is read strictly', async () => {
     assert.equal((await post('/feedbacks', UNKNOWN)).status, 201)
     const strict = { Prefer: 'handling=strict, wait=0' }
-    const { body } = await post('/feedbacks', UNKNOWN, strict)
+    const { body, headers } = await post('/feedbacks', UNKNOWN, strict)
+    assert.equal(headers.get('Preference-Applied'), 'handling=strict')
     assert.deepEqual(
       body.error?.map(({ path }) => path),
       ['Rating', 'contact.$name'],

@@ -21,7 +21,8 @@ const full = (): Report => {
     new Date(Date.parse('2026-01-05T00:00:00Z') + WEEKS * WEEK_MS),
   )
   const text = `<img src=x onerror="document.title='struck'"> ${'Donaudampfschifffahrt'.repeat(8)}`
-  const examples = [{ tag: 'x', description: text, rating: 1, at: period.since, contact: text, account: text }]
+  const example = { tag: 'x', description: text, rating: 1, at: period.since, contact: text, account: text }
+  const examples = [example, example, example]
   const twelve = Array.from({ length: 12 }, (_, at) => at)
   return {
     workspace: 'default',
@@ -43,7 +44,7 @@ const full = (): Report => {
       steps: Array.from({ length: WEEKS }, (_step, week) => week * at),
       examples,
     })),
-    news: [{ tag: text, feedback: 40, weeklyBefore: 0.5, rating: 1.2, examples }],
+    news: twelve.slice(6).map(() => ({ tag: text, feedback: 40, weeklyBefore: 0.5, rating: 1.2, examples })),
     accounts: twelve.map((at) => ({
       name: `Company ${at}`,
       contractValue: 500_000 - 40_000 * at,

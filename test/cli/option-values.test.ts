@@ -16,7 +16,7 @@ for (const [text, moment] of Object.entries(dates)) {
   })
 }
 
-test('an option without an offset, with another form or with a day that does not exist is refused by its name', () => {
+test('a date-time without an offset, another form or a day that does not exist is refused, with the option named', () => {
   for (const text of ['', 'yesterday', '2026-01', '2026-02-30', '2026-01-31T09:30', '2026-01-31T09Z']) {
     const names = (error: unknown): boolean => error instanceof CommandError && error.message.startsWith('--since must')
     assert.throws(() => dateOf('since', text), names, text)

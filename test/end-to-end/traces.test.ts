@@ -74,7 +74,6 @@ describe('traces', () => {
       'messaging.batch.message_count': 1,
       'feedback_insights.operation': 'create_feedback',
       'feedback_insights.workspace.id': service.workspaceId,
-      'feedback_insights.attempts': 1,
       'feedback_insights.state': 'applied',
       [SUBMISSION]: id,
     })

@@ -127,4 +127,14 @@ describe('the answers in the OpenAPI document', () => {
       ])
     }
   })
+
+  it('name the preferences that a refused submission of a permitted caller followed', () => {
+    const others = [401, 403, 405, 500]
+    for (const { path, operation } of submissions) {
+      const refused = Object.keys(operation.responses).map(Number)
+      for (const status of refused.filter((code) => code >= 400 && !others.includes(code))) {
+        assert.ok('Preference-Applied' in answerOf(operation, status).headers, `${path} ${status}`)
+      }
+    }
+  })
 })
