@@ -118,25 +118,27 @@ begin
 end $$;
 
 -- Counts the tags that records of the workspace gain and lose, each as often as it is listed.
--- Deletes a category without uses.
+-- Deletes a category without uses. One that loses a use and stays is shown as changed: before a
+-- failover of Postgres, other strides may have left it without uses, and consumers saw its removal.
 create or replace function count_tags(ws uuid, gained text[], lost text[]) returns void
   language plpgsql
   set enable_seqscan = off
 as $$
 declare
   before bigint;
-  ids uuid[];
+  ids uuid[] := array(select distinct category_id(ws, g.title) from unnest(lost) as g (title));
 begin
   if cardinality(gained) + cardinality(lost) = 0 then return; end if;
   before := reserve_positions(ws, cardinality(gained) + cardinality(lost));
   insert into feedback_category as c (workspace_id, id, title, uses, change_position)
   select ws, category_id(ws, u.title), u.title, sum(u.uses), before + row_number() over ()
   from (select unnest(gained) as title, 1 as uses union all select unnest(lost), -1) as u
-  group by u.title having sum(u.uses) <> 0
+  group by u.title
   order by category_id(ws, u.title)
-  on conflict (workspace_id, id) do update set uses = c.uses + excluded.uses;
+  on conflict (workspace_id, id) do update set
+    uses = c.uses + excluded.uses,
+    change_position = case when c.id = any (ids) then excluded.change_position else c.change_position end;
   if cardinality(lost) = 0 then return; end if;
-  ids := array(select distinct category_id(ws, g.title) from unnest(lost) as g (title));
   delete from feedback_category as c where c.workspace_id = ws and c.id = any (ids) and c.uses <= 0;
   perform add_tombstones(ws, 'feedback_category', array(
     select g.id from unnest(ids) as g (id)

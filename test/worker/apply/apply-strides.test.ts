@@ -70,6 +70,23 @@ describe('applying a stride', () => {
     assert.notEqual(held!['id'], contactSourceKey(realm(), 'API', '1'), 'a purged id is never given again')
   })
 
+  it('shows a category as changed that other strides would have removed for a moment', async () => {
+    const categoryAt = async (): Promise<number> => {
+      const [category] =
+        await sql`select change_position from feedback_category where workspace_id = ${workspaceId} and title = 'speed'`
+      return Number(category!['change_position'])
+    }
+    await applied(given([feedback({ sourceId: '1', tags: ['speed'] })]))
+    const before = await categoryAt()
+    await applied(
+      given([feedback({ sourceId: '1', tags: [] }), feedback({ sourceId: '2', tags: ['speed'] })], FIRST + 1),
+    )
+    assert.ok((await categoryAt()) > before)
+    const after = await categoryAt()
+    await applied(given([feedback({ sourceId: '3', tags: ['speed'] })], FIRST + 3))
+    assert.equal(await categoryAt(), after, 'a further use does not change it')
+  })
+
   it('decides any number of purges in a row', async () => {
     const purges = given(
       Array.from({ length: 150 }, () => ({ operation: 'purge_contact', body: { id: '1' } }) as const),
