@@ -24,23 +24,28 @@ export type Collector = {
   readonly span: (what: string, fits: (span: CollectedSpan) => boolean) => Promise<CollectedSpan>
   /** All received bytes, including headers. */
   readonly received: () => string
+  /** While it is away, it closes each connection without an answer, and keeps its port. */
+  readonly setAway: (isAway: boolean) => void
   readonly close: () => void
 }
 
-/** A collector of OpenTelemetry (OTLP over HTTP, JSON), on the given port or a free one. */
-export const startCollector = async (port = 0): Promise<Collector> => {
+/** A collector of OpenTelemetry (OTLP over HTTP, JSON). */
+export const startCollector = async (): Promise<Collector> => {
+  let isAway = false
   const spans: CollectedSpan[] = []
   let received = ''
-  const { url, stop } = await serveHttp(({ method, url: path, headers }, response, body) => {
+  const { url, stop } = await serveHttp(({ method, url: path, headers, socket }, response, body) => {
+    if (isAway) return socket.destroy()
     received += `${method} ${path}\n${JSON.stringify(headers)}\n${String(body)}\n`
     if (method === 'POST' && path === '/v1/traces') spans.push(...spansIn(JSON.parse(String(body))))
-    response.writeHead(200, { 'Content-Type': 'application/json' }).end('{}')
-  }, port)
+    return response.writeHead(200, { 'Content-Type': 'application/json' }).end('{}')
+  })
   return {
     url,
     spans: () => spans,
     span: (what, fits) => until(`the span of ${what}`, async () => spans.find(fits)),
     received: () => received,
+    setAway: (away) => (isAway = away),
     close: stop,
   }
 }

@@ -7,13 +7,13 @@ type HttpServer = { readonly url: string; readonly stop: () => void }
 type Handle = (request: IncomingMessage, response: ServerResponse, body: Buffer) => unknown
 
 /** A server on this machine that handles each request once its body is there. */
-export const serveHttp = async (handle: Handle, port = 0): Promise<HttpServer> => {
+export const serveHttp = async (handle: Handle): Promise<HttpServer> => {
   const server = createServer((request, response) => {
     const pieces: Buffer[] = []
     request.on('data', (piece: Buffer) => pieces.push(piece))
     request.on('end', () => void handle(request, response, Buffer.concat(pieces)))
   })
-  await once(server.listen(port, '127.0.0.1'), 'listening')
+  await once(server.listen(0, '127.0.0.1'), 'listening')
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     stop: () => {
