@@ -3,7 +3,8 @@ import { extname } from 'node:path'
 
 /**
  * The policy of our pages; the board replaces it with its own. Nothing is inline or from another
- * host, but style sheets may have icons as data. Scripts call only this service, even when a reader tries a request in Swagger UI.
+ * host, but style sheets may have icons as data. Scripts call only this service, even when a reader
+ * tries a request in Swagger UI.
  */
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +

@@ -9,8 +9,8 @@ type Listening = { port: number; stop(): Promise<void> }
  */
 const HEAD_SECONDS = 10
 /**
- * Bounds the rest of a request on Bun; Deno's server has no such bound. The body (`readBody`) and an answer that waits (`Prefer: wait`)
- * have their own, lower bounds.
+ * Bounds the rest of a request on Bun; Deno's server has no such bound. The body (`readBody`) and
+ * an answer that waits (`Prefer: wait`) have their own, lower bounds.
  */
 const REQUEST_SECONDS = 70
 

@@ -45,7 +45,7 @@ export const change = v.strictObject({
 })
 export const personalObject = v.strictObject({
   json: v.pipe(v.string(), v.description(`At most ${MOST_JSON_CHARACTERS} characters of JSON.`)),
-  isCut: v.pipe(v.boolean(), v.description('The record has more JSON than this, so it cannot be parsed.')),
+  isCut: v.pipe(v.boolean(), v.description('Whether the record has more JSON than this, which then cannot be parsed.')),
 })
 export const account = v.strictObject({
   id: v.string(),

@@ -5,7 +5,7 @@ create table feedback_category (
   id uuid not null,
   title text not null,
   uses bigint not null,
-  created_at timestamptz generated always as (acceptance_time(change_position)) stored,
+  created_at timestamptz not null default clock_timestamp(),
   change_position bigint not null,
   primary key (workspace_id, id)
 );

@@ -104,7 +104,8 @@ for i, request in ipairs(requests) do
     oldest = oldest or last
     answers[i] = 'admitted ' .. describe(bucket, request) .. ' ' .. whole(last)
     letters[i], items[#items + 1] = request.letter, ARGV[7 + i]
-    -- p is a purge. i and c can identify a contact: `IDENTIFYING` in call-admit.ts has the same two.
+    -- p is a purge. i and c can identify a contact: `IDENTIFYING` in call-admit.ts has the same
+    -- two.
     isPurge = isPurge or request.letter == 'p'
     if request.letter == 'i' or request.letter == 'c' then identify = last end
     if request.keyHash then

@@ -113,7 +113,7 @@ export const applyOrHalve = async (dependencies: FaultDependencies, stride: Stri
   return { ...second, results: [...first.results, ...second.results], dead: new Map([...first.dead, ...second.dead]) }
 }
 
-/** A stride can end early, at a purge. */
+/** A stride can end early: its workspace was deleted, or Postgres has lost its last commits. */
 const isThrough = (results: readonly StrideResult[], number: number): boolean => {
   const last = results.at(-1)
   return last?.outcome === 'applied' && last.position >= number

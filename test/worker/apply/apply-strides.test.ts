@@ -71,20 +71,22 @@ describe('applying a stride', () => {
   })
 
   it('shows a category as changed that other strides would have removed for a moment', async () => {
-    const categoryAt = async (): Promise<number> => {
-      const [category] =
-        await sql`select change_position from feedback_category where workspace_id = ${workspaceId} and title = 'speed'`
-      return Number(category!['change_position'])
+    const category = async () => {
+      const [row] = await sql<{ createdAt: Date; position: string }[]>`
+        select created_at as "createdAt", change_position as position from feedback_category
+        where workspace_id = ${workspaceId} and title = 'speed'`
+      return { createdAt: row!.createdAt, position: Number(row!.position) }
     }
     await applied(given([feedback({ sourceId: '1', tags: ['speed'] })]))
-    const before = await categoryAt()
+    const before = await category()
     await applied(
       given([feedback({ sourceId: '1', tags: [] }), feedback({ sourceId: '2', tags: ['speed'] })], FIRST + 1),
     )
-    assert.ok((await categoryAt()) > before)
-    const after = await categoryAt()
+    const after = await category()
+    assert.ok(after.position > before.position)
+    assert.deepEqual(after.createdAt, before.createdAt, 'its place in lists stays')
     await applied(given([feedback({ sourceId: '3', tags: ['speed'] })], FIRST + 3))
-    assert.equal(await categoryAt(), after, 'a further use does not change it')
+    assert.deepEqual(await category(), after, 'a further use does not change it')
   })
 
   it('decides any number of purges in a row', async () => {
