@@ -1,5 +1,5 @@
-// Bounds that several rooms share, mostly of accepted bodies. A bound that can be configured has
-// its default here.
+// Bounds that several rooms share. Most of them limit accepted bodies. This file has the default of
+// each bound that an operator can configure.
 
 export const MAX_IDENTIFIER_CHARACTERS = 512
 /** The largest rating or contract value, positive or negative. */

@@ -35,7 +35,7 @@ export type Candidate = {
   praised: number
   /** Occurrences before `is`. */
   described: number
-  /** Occurrences after a function word that expects no noun or verb, mostly a preposition. */
+  /** Occurrences after a stop word that announces no noun or verb, mostly after a preposition. */
   related: number
   /** Occurrences in a request: please add a nice dark mode. */
   requested: number
