@@ -4,6 +4,7 @@ import process from 'node:process'
 import { after, before, beforeEach, describe, it } from 'node:test'
 import * as fc from 'fast-check'
 import type { Submission } from '../../../contract/submission.ts'
+import { moveRecords } from '../../../db/apply/save.ts'
 import { makeToken, tokenHash } from '../../../contract/token-format.ts'
 import {
   beginDeletion,
@@ -95,6 +96,9 @@ describe('deleting a workspace', () => {
     const purge = { workspaceId, ...(await rig.decide({ email: 'ada@x.example' })) }
     const purgedKeys = await Array.fromAsync(readPurgedKeys(sql))
     assert.ok(purgedKeys.length > 0)
+    await sql`
+      insert into pending_move (workspace_id, kind, old_id, new_id)
+      select workspace_id, 'c', contact_id, gen_random_uuid() from feedback`
 
     await beginDeletion(sql, workspaceId)
     const refused = { outcome: 'unknown', submission: null }
@@ -105,6 +109,7 @@ describe('deleting a workspace', () => {
     const held = await rows()
     await aside(rig.make('create_feedback', { description: 'y' }))
     await removeRecords(sql, purge, async () => {})
+    await moveRecords(sql, workspaceId)
     assert.equal(await finishPurge(sql, { ...purge, attempts: 1 }), undefined)
     assert.equal(await rows(), held)
 
