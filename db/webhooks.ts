@@ -32,7 +32,7 @@ export type WebhookStatus = Pick<Webhook, 'id' | 'url' | 'state' | 'failingSince
 
 /**
  * Creates a webhook that begins behind a position, or at the end of the feed. Returns its id;
- * undefined if the workspace does not exist.
+ * undefined if the workspace does not exist or is being deleted.
  */
 export const createWebhook = async (
   sql: Sql,
@@ -127,7 +127,10 @@ export const setWebhookState = async (
   return count === 1
 }
 
-/** Makes the next secret and returns its version. The former secret also signs for a day. */
+/**
+ * Makes the next secret and returns its version; undefined if the webhook does not exist. The
+ * former secret also signs for a day.
+ */
 export const rotateWebhookSecret = async (sql: Sql, id: string): Promise<number | undefined> => {
   const [row] = await sql<{ version: number }[]>`
     update webhook set secret = secret + 1, former_secret_until = now() + interval '1 day'

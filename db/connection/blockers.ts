@@ -5,10 +5,7 @@ type Blocker = { pid: number; role: string; program: string; waiting: number; se
 
 const LONG_SECONDS = 2
 
-/**
- * The sessions that have delayed statements for seconds. The service itself holds no lock for this
- * long.
- */
+/** The sessions that delay statements which began more than two seconds ago. */
 export const findBlockers = async (sql: Sql): Promise<readonly Blocker[]> => sql<Blocker[]>`
     select b.pid, b.usename as role, b.application_name as program, count(*)::int as waiting,
       max(extract(epoch from clock_timestamp() - w.query_start))::int as seconds

@@ -131,7 +131,7 @@ create or replace function purge_counts(
     'deadSubmissions', dead_submissions)
 $$;
 
--- Removes contacts with all keys and links to them.
+-- Removes contacts with all their keys and aliases.
 create or replace function purge_contacts(ws uuid, contacts uuid[]) returns void
   language plpgsql as $$
 begin

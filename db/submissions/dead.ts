@@ -8,8 +8,8 @@ type DeadSubmission = { submission: Submission; attempts: number; reason: string
 
 /**
  * Sets aside a submission that can never be applied, and moves the position. Its receipt gives the
- * reason, and it is kept for a replay. If the position has changed, this does nothing and returns
- * false.
+ * reason, and it is kept for a replay. If the position has changed or the workspace is deleted,
+ * this does nothing and returns false.
  */
 export const setAside = async (
   sql: Sql,

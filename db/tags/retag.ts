@@ -20,7 +20,7 @@ export type Retag = {
 const TABLES = ['feedback', 'conversation'] as const
 type RetagTable = (typeof TABLES)[number]
 
-/** For a conversation, the time of its current row, since no other is known. */
+/** A conversation has the time of the submission that it shows. An earlier one is not stored. */
 const conditions = (sql: Sql, table: RetagTable, { workspaceId, source, since, until, olderThanVersion }: Retag) => {
   const acceptedAt = table === 'feedback' ? sql`accepted_at` : sql`acceptance_time(number)`
   return sql`

@@ -2,7 +2,7 @@ import { conversationId } from '../../contract/conversation-record.ts'
 import type { HashKey } from '../../contract/identity/keys.ts'
 import { feedbackId } from '../../contract/feedback-record.ts'
 import type { Submission, SubmissionOf } from '../../contract/submission.ts'
-import { KEY, type LoadedState, WHOLE, WHOLE_IF_LARGE } from '../../db/apply/load.ts'
+import { KEY, type LoadedState, WHOLE, WHOLE_OF_ANY_SIZE } from '../../db/apply/load.ts'
 import { moveRecords } from '../../db/apply/save.ts'
 import type { Sql } from '../../db/connection/postgres.ts'
 import { removeBefore } from '../../db/purges/removal.ts'
@@ -118,7 +118,7 @@ export class StrideWork {
   noteTooMany(state: MissingState): void {
     const { submissions } = this.keys
     if (!this.#isLarge(state)) this.keys.addMissing(state)
-    else if (submissions.length === 1) this.keys.addMissing(state, WHOLE_IF_LARGE)
+    else if (submissions.length === 1) this.keys.addMissing(state, WHOLE_OF_ANY_SIZE)
     else this.keys = this.#keysOf(submissions.slice(0, Math.ceil(submissions.length / 2)))
   }
 
@@ -218,7 +218,7 @@ export class StrideWork {
   /** Applies a submission that needs a large contact or account by itself. */
   #cutBefore(segment: readonly Submission[], large: MissingState | undefined): void {
     this.keys = this.#keysOf(segment)
-    if (large !== undefined) this.keys.addMissing(large, WHOLE_IF_LARGE)
+    if (large !== undefined) this.keys.addMissing(large, WHOLE_OF_ANY_SIZE)
   }
 
   /** The keys of the next segment: one purge, or all submissions up to the next purge. */
