@@ -42,6 +42,7 @@ export const createWebhook = async (
     insert into webhook (workspace_id, id, url, state, position)
     select w.id, gen_random_uuid(), ${url}, 'active', coalesce(${from ?? null}::bigint, p.change_position)
     from workspace as w join workspace_progress as p on p.workspace_id = w.id where w.name = ${workspace}
+    for update of p
     returning id`
   return row?.id
 }

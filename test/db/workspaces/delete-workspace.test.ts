@@ -20,6 +20,7 @@ import { markReplayed, setAside } from '../../../db/submissions/dead.ts'
 import { readPosition } from '../../../db/submissions/position.ts'
 import { readTexts, storeTags } from '../../../db/tags/store-tags.ts'
 import { addToken, findTokenHolders, setBootstrapTokens } from '../../../db/tokens.ts'
+import { createWebhook } from '../../../db/webhooks.ts'
 import {
   createWorkspace,
   DEFAULT_WORKSPACE,
@@ -32,6 +33,7 @@ import { seeded } from '../../support/property-seed.ts'
 import { createPurgeRig } from '../../support/purge-rig.ts'
 import { freshSchema, hashKey, makeWorkspaces, type TestSchema } from '../../support/schema.ts'
 import { clearTables, dumpTables } from '../../support/tables.ts'
+import { until } from '../../support/until.ts'
 
 const HISTORIES = process.env['TEST_SIZE'] === 'long' ? 100 : 3
 const AT_ONCE = 4
@@ -116,6 +118,23 @@ describe('deleting a workspace', () => {
     assert.equal(await deleteOwnedRows(sql, workspaceId, () => {}), held)
     assert.equal(await raisePurgedKeys(sql, purgedKeys), 0)
     assert.equal(await rows(), 0)
+  })
+
+  it('refuses a webhook that is created while it begins', async () => {
+    const other = await schema.sql.reserve()
+    await other.unsafe('begin')
+    await other`select begin_deletion(${workspaceId})`
+    const wanted = { workspace: 'goes', url: 'https://hooks.example', from: undefined }
+    let isSettled = false
+    const created = createWebhook(schema.sql, wanted).finally(() => (isSettled = true))
+    await until('it waits for the deletion', async () => {
+      const waiting =
+        await schema.sql`select from pg_stat_activity where wait_event_type = 'Lock' and query like '%into webhook%'`
+      return isSettled || waiting.count > 0
+    })
+    await other.unsafe('commit')
+    other.release()
+    assert.equal(await created, undefined)
   })
 
   it(`leaves no rows when it begins while ${AT_ONCE} workers save, and changes no other workspace, in ${HISTORIES} histories`, async () => {
