@@ -60,7 +60,7 @@ export const whatToApply = async (sql: Sql, ours: Functions): Promise<string | u
 }
 
 /** Whether the database has the functions of this release, or those of a newer one. */
-export const hasFunctions = async (sql: Sql, ours: Pick<Functions, 'version' | 'checksum'>): Promise<boolean> => {
+export const hasFunctions = async (sql: Sql, ours: Functions): Promise<boolean> => {
   const [found] = await sql<{ exists: boolean }[]>`select to_regclass('schema_functions') is not null as exists`
   if (!found!.exists) return false
   const [noted] = await sql<Omit<Noted, 'isUntouched'>[]>`select version, checksum from schema_functions`

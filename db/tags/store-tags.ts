@@ -26,16 +26,14 @@ export type StoredText = {
  * have not tagged. The text of a conversation consists of its incoming messages. An empty list of
  * tags teaches nothing: clients send it for texts that people have not read.
  */
-export const readTexts = async (
+export const readTexts = (
   sql: Sql,
   { workspaceId, feedbackIds, conversationIds, taggerVersion, isRetag }: WantedRecords,
-): Promise<StoredText[]> => {
-  const rows = await sql<(Omit<StoredText, 'number'> & { number: string })[]>`
-    select record, id, number, text_version as "textVersion", tags, text
-    from texts_to_read(${workspaceId}, ${feedbackIds}::uuid[], ${conversationIds}::uuid[], ${taggerVersion}, ${isRetag})
-    order by number, id`
-  return rows.map((row) => ({ ...row, number: Number(row.number) }))
-}
+): Promise<StoredText[]> =>
+  sql<StoredText[]>`
+    select t.record, t.id, t.number::float8 as number, t.text_version as "textVersion", t.tags, t.text
+    from texts_to_read(${workspaceId}, ${feedbackIds}::uuid[], ${conversationIds}::uuid[], ${taggerVersion}, ${isRetag}) as t
+    order by t.number, t.id`.execute()
 
 /** The share of one text in the memory: how each of its terms appears in it, and its tags. */
 export type Share = {
