@@ -84,8 +84,8 @@ export const findDead = async (sql: Sql, id: string): Promise<(DeadEntry & { sub
 export const dropDead = async (sql: Sql, filter: DeadFilter): Promise<number> =>
   (
     await sql`
-      delete from dead_submission where (workspace_id, id) in (
-        select d.workspace_id, d.id from ${matching(sql, filter)} and s.state = 'dead'
+      delete from dead_submission where replayed_at is null and (workspace_id, id) in (
+        select d.workspace_id, d.id from ${matching(sql, filter)}
       )`
   ).count
 

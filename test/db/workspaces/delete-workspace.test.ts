@@ -4,6 +4,7 @@ import process from 'node:process'
 import { after, before, beforeEach, describe, it } from 'node:test'
 import * as fc from 'fast-check'
 import type { Submission } from '../../../contract/submission.ts'
+import type { Sql } from '../../../db/connection/postgres.ts'
 import { moveRecords } from '../../../db/apply/save.ts'
 import { makeToken, tokenHash } from '../../../contract/token-format.ts'
 import {
@@ -31,9 +32,8 @@ import { applyStrides } from '../../../worker/apply/apply-strides.ts'
 import { submissionHistories } from '../../model/submission-arbitrary.ts'
 import { seeded } from '../../support/property-seed.ts'
 import { createPurgeRig } from '../../support/purge-rig.ts'
-import { freshSchema, hashKey, makeWorkspaces, type TestSchema } from '../../support/schema.ts'
+import { freshSchema, hashKey, makeWorkspaces, type TestSchema, whileLocked } from '../../support/schema.ts'
 import { clearTables, dumpTables } from '../../support/tables.ts'
-import { until } from '../../support/until.ts'
 
 const HISTORIES = process.env['TEST_SIZE'] === 'long' ? 100 : 3
 const AT_ONCE = 4
@@ -121,20 +121,9 @@ describe('deleting a workspace', () => {
   })
 
   it('refuses a webhook that is created while it begins', async () => {
-    const other = await schema.sql.reserve()
-    await other.unsafe('begin')
-    await other`select begin_deletion(${workspaceId})`
     const wanted = { workspace: 'goes', url: 'https://hooks.example', from: undefined }
-    let isSettled = false
-    const created = createWebhook(schema.sql, wanted).finally(() => (isSettled = true))
-    await until('it waits for the deletion', async () => {
-      const waiting =
-        await schema.sql`select from pg_stat_activity where wait_event_type = 'Lock' and query like '%into webhook%'`
-      return isSettled || waiting.count > 0
-    })
-    await other.unsafe('commit')
-    other.release()
-    assert.equal(await created, undefined)
+    const begin = (sql: Sql) => beginDeletion(sql, workspaceId)
+    assert.equal(await whileLocked(schema.sql, begin, () => createWebhook(schema.sql, wanted)), undefined)
   })
 
   it(`leaves no rows when it begins while ${AT_ONCE} workers save, and changes no other workspace, in ${HISTORIES} histories`, async () => {
