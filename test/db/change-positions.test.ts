@@ -113,7 +113,12 @@ describe('positions of the change feed', () => {
       select source, external_id as id from contact_external_id where workspace_id = ${workspaceId} order by 1, 2 limit 2`
     const realm = { hashKey, workspaceId }
     const keyIds = contacts.flatMap(({ source, id }) => [contactSourceKey(realm, source, id), contactIdKey(realm, id)])
-    const keys = [...new Set(keyIds)].map((keyId): PurgedKey => ({ workspaceId, keyId, epoch: HIGH_EPOCH, number: 2 ** 52 }))
+    const keys = [...new Set(keyIds)].map((keyId): PurgedKey => ({
+      workspaceId,
+      keyId,
+      epoch: HIGH_EPOCH,
+      number: 2 ** 52,
+    }))
     assert.equal(await raisePurgedKeys(schema.sql, keys), contacts.length)
   }
 

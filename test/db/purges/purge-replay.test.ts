@@ -92,7 +92,10 @@ describe('purges that a restored database lacks', () => {
 
   it('reach records that waited at the time of the backup for contacts that came and were purged later', async () => {
     for (const id of ['ada', 'bob']) await rig.feedback({ contactId: id, isExternalContactId: true })
-    const messages = [{ id: 'of ada', contactId: 'ada' }, { id: 'of bob', contactId: 'bob' }]
+    const messages = [
+      { id: 'of ada', contactId: 'ada' },
+      { id: 'of bob', contactId: 'bob' },
+    ]
     await rig.conversation({ id: 'c', contacts: [], messages })
     const keys = await restoring(async () => {
       for (const id of ['ada', 'bob']) await rig.identify({ id, properties: { $email: 'shared@example.com' } })
