@@ -148,6 +148,17 @@ describe('an idempotency key', () => {
       assert.deepEqual(asksFor, ['one', 'one', 'two'])
     })
 
+    it('is not looked up after a peek that found it unused, so that no later submission overtakes', async () => {
+      const { workspaceId } = await afterTrimming()
+      const { admit, asksFor } = process(null)
+      const keyed = withKey(workspaceId, 'new')
+      assert.equal((await admit({ ...keyed, mode: 'peek' })).outcome, 'fresh')
+      const both = await Promise.all([admit({ ...keyed, isKeyUnused: true }), admit(requestFor({ workspaceId }))])
+      const [first, second] = both.map((admission) => entered(admission).number)
+      assert.ok(first! < second!)
+      assert.deepEqual(asksFor, ['new'])
+    })
+
     it('is not looked up once all keys that left the book are older than a day', async () => {
       const { workspaceId } = await afterTrimming()
       const { state } = namesOf(workspaceId)
