@@ -27,8 +27,7 @@ export const createJobsInHand = () => {
      */
     close: async (workers: readonly Closable[]): Promise<void> => {
       const closed = new AbortController()
-      const closing = Promise.all(workers.map((worker) => worker.close())).then(() => closed.abort())
-      closing.catch(() => {})
+      const closing = Promise.allSettled(workers.map((worker) => worker.close())).then(() => closed.abort())
       for (let idleSince = performance.now(); !closed.signal.aborted && performance.now() - idleSince < IDLE_MS;) {
         if (inHand > 0) idleSince = performance.now()
         await Promise.race([closing, new Promise((resolve) => setTimeout(resolve, CHECK_EVERY_MS))])

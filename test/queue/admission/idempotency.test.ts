@@ -225,9 +225,7 @@ describe('an idempotency key', () => {
     it('in steps, for any number of keys', async () => {
       const workspaceId = randomUUID()
       const count = 2_500
-      const admitted = await Promise.all(
-        Array.from({ length: count }, (_, at) => room.admit(withKey(workspaceId, `key ${at}`.replace(' ', '-')))),
-      )
+      await Promise.all(Array.from({ length: count }, (_, at) => room.admit(withKey(workspaceId, `key-${at}`))))
       const { keyOrder } = namesOf(workspaceId)
       const calls = await room.redis.llen(keyOrder)
       await room.noteAllApplied(workspaceId)
@@ -237,7 +235,6 @@ describe('an idempotency key', () => {
       assert.ok(left.length <= 250 && left.length > 100, String(left.length))
       assert.ok(left.includes(`key-${count - 1}`))
       assert.ok((await room.redis.llen(keyOrder)) < calls)
-      assert.equal(entered(admitted.at(-1)).outcome, 'admitted')
     })
   })
 
