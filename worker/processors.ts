@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { type QueueName, removalJob, taggingJob, wakeJob, webhookJob } from '../contract/jobs.ts'
-import { type DeliveredJob, unrecoverable } from '../queue/jobs/open-worker.ts'
+import { type DeliveredJob, unrecoverable, withoutCause } from '../queue/jobs/open-worker.ts'
 import type { Wake } from '../queue/jobs/job-queues.ts'
 import { describeFault } from '../runtime/fault.ts'
 import type { Logger } from '../runtime/logger.ts'
@@ -123,6 +123,3 @@ const attempt = async <T>(
     throw withoutCause(fault)
   }
 }
-
-/** The error that Redis keeps. Its cause stays out, since it can quote a customer's data. */
-const withoutCause = (fault: string): Error => new Error(fault)

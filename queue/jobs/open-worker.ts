@@ -25,6 +25,9 @@ type WorkerSettings = { connection: RedisClient; prefix: string; concurrency: nu
  */
 export const unrecoverable = (why: string): Error => new UnrecoverableError(why)
 
+/** The error that Redis keeps. Its cause stays out, since it can quote a customer's data. */
+export const withoutCause = (fault: string): Error => new Error(fault)
+
 /** Starts taking jobs of a queue. */
 export const openWorker = (
   name: QueueName,

@@ -35,11 +35,13 @@ export const defineWorkspaceScript = <Answer>(
     const portions = Array.from({ length: Math.ceil(workspaces.length / portion) }, (_, at) =>
       workspaces.slice(at * portion, (at + 1) * portion),
     )
+    const answers: Answer[] = []
     const called = portions.map((some) => {
       const { keys } = keysOfScript(prefix, some[0]!.workspaceId)
       const rest = some.flatMap(({ workspaceId, values }) => [keysOfScript(prefix, workspaceId).begin, ...values])
       return call(keys.length, ...keys, ...settings, ...rest) as Promise<Answer[]>
     })
-    return (await Promise.all(called)).flat(1) as Answer[]
+    for (const some of await Promise.all(called)) answers.push(...some)
+    return answers
   }
 }

@@ -63,8 +63,8 @@ describe('a batch', () => {
   })
 
   it('is accepted in its order, with items of any size and operation, even if keys have left Redis', async () => {
-    const { state } = workspaceKeys(service.redisPrefix, service.workspaceId)
-    await service.redis.hset(state, 'forgotten', Date.now() * 1_000)
+    const keys = workspaceKeys(service.redisPrefix, service.workspaceId)
+    await service.redis.hset(keys.state, 'forgotten', Date.now() * 1_000)
     const large = { title: 'x'.repeat(100_000) }
     const items = Array.from({ length: MANY }, (_, at) => {
       if (at % 97 === 0) return item('submit_conversation', LEAST['/conversations'](`order-${at}`))

@@ -11,6 +11,7 @@ import type { RedisClient } from '../../queue/redis/connect-redis.ts'
 import { forgetWorkspace } from '../../queue/log/forget-workspace.ts'
 import type { TakeResult, TakeRequest } from '../../queue/log/log.ts'
 import type { Wake } from '../../queue/jobs/job-queues.ts'
+import { withoutCause } from '../../queue/jobs/open-worker.ts'
 import { describeFault, isUnavailable } from '../../runtime/fault.ts'
 import { untilAvailable } from '../when-available.ts'
 import { applyDeep, type ApplyOutcome, applyShared, type StrideDependencies, type TakenStride } from './apply-taken.ts'
@@ -105,8 +106,7 @@ const applyWhenAvailable = async (job: Job, requests: readonly TakeRequest[]): P
     if (!isUnavailable(error)) {
       const fault = describeFault(error)
       log('error', 'job_failed', { queue: job.isDeep ? 'backlog' : 'wake', fault })
-      // Redis keeps this error. The cause stays out, since it can quote a customer's data.
-      throw new Error(fault)
+      throw withoutCause(fault)
     }
     await untilAvailable(sql, stop)
     return hand.ids().map((workspaceId) => ({ workspaceId }))
