@@ -125,7 +125,7 @@ const byAge = (a: SourceKey, b: SourceKey): number => a.number - b.number || (a.
 
 /** The contact that an email means. Without a claim it is anonymous: known by this email alone. */
 type Meaning = { contact: Profile; isClaimed: boolean; number: number }
-/** `number`: of the claim, of the first feedback that named an anonymous contact, or `HOLDS_ONLY`. */
+/** `number`: of the claim, of the feedback that created the contact, or `HOLDS_ONLY`. */
 type Holding = { number: number; isClaimed: boolean }
 /** `isEmailFilled`: a late identify filled the email column. */
 type Claim = {

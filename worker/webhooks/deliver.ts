@@ -32,8 +32,8 @@ const GIVE_UP_AFTER_MS = 86_400_000
 const MS_PER_SECOND = 1_000
 
 /**
- * Delivers the unconfirmed changes of a webhook; those of one record in their order. A change counts
- * as confirmed when all changes before it are. After a failure or a crash, some changes are
+ * Delivers the unconfirmed changes of a webhook, those of one record in order. A change counts as
+ * confirmed when all changes before it are. After a failure or a crash, some changes are
  * delivered twice and none is left out. Returns how many were confirmed.
  */
 export const deliver = async (
