@@ -6,7 +6,8 @@ import { compactId, MICROSECONDS_PER_MS, readCompactId } from '../keys.ts'
 //   1 FIRST LETTERS ID_BASE APPENDED BYTES POSITION\n[items]
 // 1 is the version of this form. FIRST is the number of the first place, and LETTERS has a letter
 // for each place, `-` for a request that was not admitted. ID_BASE is a compact UUIDv7 whose last
-// 12 bits are 0. The id of a submission has the time of FIRST, the random bits of ID_BASE, and its place.
+// 12 bits are 0. The id of a submission has the time of FIRST, the random bits of ID_BASE, and its
+// place.
 // APPENDED is the number of submissions that were appended before the entry, and BYTES the bytes of
 // their entries. POSITION is the position hint at the admission. There is an item for each
 // submission:
