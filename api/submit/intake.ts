@@ -32,10 +32,10 @@ type Results<O extends Operation> = {
   body: SubmissionOf<O>['body']
   idempotency: Idempotency | undefined
   /**
-   * The result of the look-up of the key, if it already decides the request: the former admission,
-   * or a refusal.
+   * The result of the look-up of the key: the former admission, or a refusal; undefined without a
+   * look-up.
    */
-  former: Admitted | RefusedIntake | undefined
+  former: Admitted | RefusedIntake | 'unused-key' | undefined
   admitted: Admitted
 }
 

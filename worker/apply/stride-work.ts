@@ -112,8 +112,7 @@ export class StrideWork {
 
   /**
    * Asks for a contact or account as a whole, since it would get too many metadata keys. A large
-   * one is loaded for a single submission, so this halves the segment until that submission is
-   * alone.
+   * one is loaded for a single submission, so this halves the segment until it has a single one.
    */
   noteTooMany(state: MissingState): void {
     const { submissions } = this.keys
@@ -131,7 +130,7 @@ export class StrideWork {
     this.#end({ outcome: 'applied', position: this.position, applied, found: this.#found, decided: this.#decided })
   }
 
-  /** A submission at or below the position was applied by another writer, or was lost. */
+  /** A submission at or below the position was applied by another call, or was lost. */
   #moveTo(position: number): void {
     this.position = position
     for (const submission of this.#due) if (submission.number <= position) this.#found.push(submission)
@@ -208,7 +207,7 @@ export class StrideWork {
     return undefined
   }
 
-  /** The load left it out for its size. */
+  /** It was asked for as a whole and is missing, so the load left it out for its size. */
   #isLarge(state: MissingState): boolean {
     return (
       (state.kind === 'contact' || state.kind === 'account') && (this.keys[state.kind].get(state.id) ?? KEY) >= WHOLE
