@@ -27,7 +27,7 @@ export type CommandContext = {
   /**
    * HASH_KEY.
    *
-   * @throws CommandError when the database was made with another key
+   * @throws CommandError when the database has another key or none
    */
   readHashKey: () => Promise<HashKey>
   openRedis: () => Promise<OpenRedis>
@@ -117,6 +117,8 @@ const actionOf = ({ usage, run, takesWord = false }: Command, words: readonly st
 const OTHER_KEY =
   'HASH_KEY is not the one that this database was made with. Set the key from hash.key in DATA_DIR or from your store of secrets.'
 
+const NO_KEY_YET = 'The database has no HASH_KEY yet. Start the API or a worker once, which binds it to their key.'
+
 const runConnected = async (command: Command, values: ParsedValues, run: Chosen): Promise<void> => {
   const environment = await environmentOfService()
   const read: CommandContext['read'] = (names) => readSettings(names, environment)
@@ -144,8 +146,9 @@ const runConnected = async (command: Command, values: ParsedValues, run: Chosen)
     read,
     readHashKey: async () => {
       const hashKey = hashKeyFrom(read(['HASH_KEY']).HASH_KEY)
-      if (await isMadeWith(sql, hashKey)) return hashKey
-      throw new CommandError(OTHER_KEY)
+      const isSame = await isMadeWith(sql, hashKey)
+      if (isSame) return hashKey
+      throw new CommandError(isSame === undefined ? NO_KEY_YET : OTHER_KEY)
     },
     openRedis,
     openQueues: async () => {

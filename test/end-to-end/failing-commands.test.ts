@@ -9,6 +9,7 @@ import { type CommandResult, resultOf, runCommand } from '../support/command.ts'
 import { serveHttp } from '../support/http-server.ts'
 import { SERVICE_COMMAND } from '../support/service-process.ts'
 import { testServers } from '../support/servers.ts'
+import { freshSchema } from '../support/schema.ts'
 import { idleService, type SharedService } from '../support/shared-service.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
 
@@ -135,9 +136,9 @@ describe('a command that cannot do its work says why in one line, and ends with 
       /^There is no role unmade\. Check the name\.$/,
     ],
     [
-      'a command that replays purges from a file that does not exist',
-      'cli/purge/replay-command.ts nowhere.ndjson',
-      /nowhere\.ndjson cannot be read/,
+      'a command that replays purges from a folder',
+      'cli/purge/replay-command.ts docs',
+      /docs cannot be read \(\w+ EISDIR\)\. Name a file/,
     ],
     [
       'a command whose Redis is away',
@@ -153,6 +154,12 @@ describe('a command that cannot do its work says why in one line, and ends with 
     ],
   ]
   for (const [title, command, says, environment] of commands) it(title, () => fails(command, says, environment?.()))
+
+  it('a command that needs HASH_KEY, before the first start has bound the database to a key', async () => {
+    const schema = await freshSchema()
+    const command = 'cli/webhook-command.ts create --workspace default --url https://example.com'
+    await fails(command, /^The database has no HASH_KEY yet\. Start /, { DATABASE_SCHEMA: schema.name }).finally(schema.drop)
+  })
 
   describe('on a full disk', { skip: !existsSync(FULL) && 'there is no /dev/full here' }, () => {
     it('the tagger, which cannot write its tags', () => {
