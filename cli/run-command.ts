@@ -42,7 +42,7 @@ type Command = {
   lists?: readonly string[]
   /** The names of options without a value. */
   flags?: readonly string[]
-  /** The command reads only tables of the role of `npm run reader`, and reads whole tables. */
+  /** The command reads only tables of the role of `npm run reader`. Its session is read-only. */
   isReadOnly?: boolean
   /** The command takes a word that is not an option. An action may always have one. */
   takesWord?: boolean
@@ -52,10 +52,7 @@ type Command = {
 
 type Action = (context: CommandContext, word: string | undefined) => Promise<void>
 
-/**
- * A wrong call of a command, or a call about an object that does not exist. The message says what
- * to do.
- */
+/** An error whose message is written for the operator. */
 export class CommandError extends Error {
   override readonly name = 'CommandError'
 }
@@ -72,7 +69,7 @@ export const pathOfCaller = (path: string): string => pathIn(path, process.env)
 /**
  * Runs a command of an operator: parses its words, and connects to Postgres at DATABASE_URL (or to
  * that of a running `npm start`) and, if the command needs it, to Redis. Exits with 0, or with 1
- * and a line that explains the error. `--help` prints the usage.
+ * and a message about the error. `--help` prints the usage.
  */
 export const runCommand = async (command: Command): Promise<never> => {
   const fail = (error: unknown): never => {
@@ -201,4 +198,6 @@ const explain = (error: unknown, usage: string): string => {
 const inOneLine = ({ what, remedy }: Explained): string => `${what} ${remedy}`
 
 const cannotPrint = (error: unknown): string =>
-  `The output cannot be written (${describeFault(error)}). Free some space, or redirect the output to another disk.`
+  codeOf(error) === 'EPIPE'
+    ? 'The program that reads the output has ended, so this command has stopped.'
+    : `The output cannot be written (${describeFault(error)}). Free some space, or redirect the output to another disk.`

@@ -158,7 +158,9 @@ describe('a command that cannot do its work says why in one line, and ends with 
   it('a command that needs HASH_KEY, before the first start has bound the database to a key', async () => {
     const schema = await freshSchema()
     const command = 'cli/webhook-command.ts create --workspace default --url https://example.com'
-    await fails(command, /^The database has no HASH_KEY yet\. Start /, { DATABASE_SCHEMA: schema.name }).finally(schema.drop)
+    await fails(command, /^The database has no HASH_KEY yet\. Start /, { DATABASE_SCHEMA: schema.name }).finally(
+      schema.drop,
+    )
   })
 
   describe('on a full disk', { skip: !existsSync(FULL) && 'there is no /dev/full here' }, () => {
@@ -172,6 +174,11 @@ describe('a command that cannot do its work says why in one line, and ends with 
       assert.match(stderr, /^The output cannot be written \(Error ENOSPC\)\. Free some space/m)
       assert.equal(code, 1)
     })
+  })
+
+  it('a command that outlives the reader of its output', async () => {
+    const { stderr } = await ends('"$@" | true', MIGRATE)
+    assert.match(stderr, /^The program that reads the output has ended/m)
   })
 
   it('the import, which cannot keep its journal', async () => {
