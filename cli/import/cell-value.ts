@@ -70,7 +70,7 @@ const flagOf = (cell: string, trueFor: readonly string[] | undefined): unknown =
 const TIME =
   /^(\d{4}-\d\d-\d\d)(?:[T ]\s*(\d\d:\d\d)(:\d\d(?:[.,]\d+)?)?)?\s*(?:(Z|UTC|GMT)|(?:UTC|GMT)?([+-]\d\d):?(\d\d)?)?$/i
 
-/** Offsets and seconds in the form of RFC 3339. A time without an offset stays unchanged. */
+/** Offsets and seconds in the form of RFC 3339. Without `isUtc`, a time without an offset stays. */
 const timeOf = (cell: string, isUtc: boolean): string => {
   const [whole, day, time, seconds = ':00', zulu, hours, minutes = '00'] = TIME.exec(cell) ?? []
   const offset = hours !== undefined ? `${hours}:${minutes}` : zulu !== undefined || isUtc ? 'Z' : undefined

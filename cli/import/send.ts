@@ -23,12 +23,12 @@ type Request = { readonly body: string; readonly key: string }
 type Send = (request: Request) => Promise<readonly string[]>
 
 /**
- * The most attempts of a request that fail or get no answer. A busy service may ask for more time.
+ * The most attempts of a request that may fail. The rate limit and a busy service are no failures.
  */
 const ATTEMPTS = 6
 /**
- * A character can take four bytes, and the envelope of a batch takes some. A larger body is sent
- * alone.
+ * Of the bodies of a batch: a character can take several bytes, and the batch has more members. A
+ * larger body is sent alone.
  */
 const MOST_CHARACTERS = MAX_BATCH_BODY_BYTES / 8
 /** Statuses about one record. Others concern every record. */
@@ -37,10 +37,10 @@ const REFUSED = [400, 413, 415, 422, 500]
 const REFUSED_AS_A_WHOLE = [400, 413]
 
 /**
- * Sends records with the client, which repeats a request until the service has accepted or refused
- * it. Simultaneous records share a batch.
+ * Sends records with the client, which repeats requests. Simultaneous records share a batch.
  *
- * @throws ImportError when no record can succeed: no service, a wrong token or address.
+ * @throws ImportError when no service answers. The returned function throws it when no further
+ * record can succeed: no service, a wrong token or address.
  */
 export const createSender = async ({ service, kind, atOnce, onWait }: Sending): Promise<Send> => {
   await reach(service)

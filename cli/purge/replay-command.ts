@@ -18,7 +18,7 @@ const KEYS_AT_ONCE = 10_000
 const raiseAll = async (sql: Sql, file: string): Promise<void> => {
   let read = 0
   let contacts = 0
-  // All keys of a purge have the same number, so one call raises their epochs together.
+  // Keys with the same number belong to one purge, whose keys have to be in one call.
   let together: PurgedKey[] = []
   for await (const key of keysIn(file)) {
     if (together.length >= KEYS_AT_ONCE && together.at(-1)!.number !== key.number) {

@@ -14,7 +14,7 @@ Searches Postgres and Redis for these strings, in upper or lower case and in the
 planner statistics and statements; names and values of every key, and the slow log.
 Prints the places of each string and the number of rows or keys that contain it, never the content.
 With the id of a deleted workspace it counts the rows and keys that belong to it.
-Exit code 0: no string is found. 1: a string is found, or the command failed.`
+Exit code 0: the search has found none of this. 1: it has found some, or the command failed.`
 
 const OPTIONS = ['id', 'email', 'text'] as const
 

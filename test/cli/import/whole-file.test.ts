@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { Buffer } from 'node:buffer'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { isUnsent } from '../../../cli/import/build-bodies.ts'
+import { isRemark } from '../../../cli/import/build-bodies.ts'
 import { countBreaks, mergeLines } from '../../../cli/import/lines.ts'
 import { openText } from '../../../cli/import/source-file.ts'
 import { seeded } from '../../support/property-seed.ts'
@@ -51,7 +51,7 @@ describe('a whole table', () => {
         const found = [...openText('x.csv', written(text, encodingName), {}).rows()]
         const isBlank = (row: readonly string[]): boolean => row.every((field) => field.trim() === '')
         assert.deepEqual(
-          found.map((row) => (isUnsent(row) ? row.reasons[0] : Object.values(row.cells))),
+          found.map((row) => (isRemark(row) ? row.reasons[0] : Object.values(row.cells))),
           table.map((row) => (isBlank(row) ? 'blank' : row)),
         )
         let line = 2
