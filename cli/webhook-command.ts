@@ -49,7 +49,7 @@ const urlOf = (text: string | undefined): string => {
 }
 
 /** An action about the webhook with this id. */
-const about =
+const requireId =
   (act: (context: CommandContext, id: string) => Promise<void>) =>
   async (context: CommandContext, id: string | undefined): Promise<void> => {
     if (id === undefined) throw new CommandError(USAGE)
@@ -120,18 +120,18 @@ await runCommand({
     list: async ({ sql }) => {
       for (const webhook of await listWebhooks(sql)) print(statusLine(webhook))
     },
-    test: about(test),
-    pause: about(async ({ sql }, id) => {
+    test: requireId(test),
+    pause: requireId(async ({ sql }, id) => {
       await setState(sql, id, { state: 'paused' })
       print('paused; it keeps its position')
     }),
-    resume: about(async ({ sql }, id) => {
+    resume: requireId(async ({ sql }, id) => {
       await setState(sql, id, { state: 'active' })
       print('active; it continues at its position')
     }),
-    replay: about(replay),
-    rotate: about(rotate),
-    delete: about(async ({ sql }, id) => {
+    replay: requireId(replay),
+    rotate: requireId(rotate),
+    delete: requireId(async ({ sql }, id) => {
       if (!(await deleteWebhook(sql, id))) throw new CommandError(NO_SUCH_WEBHOOK)
       print('deleted')
     }),

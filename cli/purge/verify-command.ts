@@ -23,7 +23,7 @@ const SNAPSHOTS = 'not searched: snapshots of Redis (docs/operate.md, "Redis")'
 
 const rows = (count: number): string => (count === 1 ? '1 row' : `${count} rows`)
 
-const verifyWorkspace = async ({ sql, openRedis }: Pick<CommandContext, 'sql' | 'openRedis'>, word: string) => {
+const verifyWorkspace = async ({ sql, openRedis }: CommandContext, word: string) => {
   const workspaceId = asUuid(word)
   if (workspaceId === undefined)
     throw new CommandError('The id of a workspace must be a UUID, as npm run workspace -- list and -- delete print it.')
@@ -39,14 +39,15 @@ await runCommand({
   usage: USAGE,
   options: ['workspace'],
   lists: OPTIONS,
-  run: async ({ sql, values, valuesOf, openRedis }) => {
+  run: async (context) => {
+    const { sql, values, valuesOf, openRedis } = context
     const given = OPTIONS.flatMap((option) =>
       valuesOf(option).map((text, index) => ({ label: `${option} ${index + 1}`, text: text.trim() })),
     )
     const workspace = values['workspace']
     if (workspace !== undefined) {
       if (given.length > 0) throw new CommandError(USAGE)
-      return verifyWorkspace({ sql, openRedis }, workspace)
+      return verifyWorkspace(context, workspace)
     }
     const sought = soughtOf(given.map(({ text }) => text))
     if (given.length === 0) throw new CommandError(USAGE)

@@ -12,7 +12,7 @@ const END = fc.constantFrom('\n', '\r\n', '\r')
 const DELIMITER = fc.constantFrom(',', ';', '\t', '|')
 const quoted = (text: string): string => `"${text.replaceAll('"', '""')}"`
 
-/** The encodings that the import recognises. */
+/** The text in an encoding that the import recognises. */
 const written = (text: string, encoding: string): Uint8Array => {
   const wide = Buffer.from(text, 'utf16le')
   switch (encoding) {
@@ -25,7 +25,7 @@ const written = (text: string, encoding: string): Uint8Array => {
   }
 }
 
-/** The lines of all records of a file, and of its header. */
+/** The lines of the header and of all rows and remarks, in one range if none is missing. */
 const linesOf = (content: Uint8Array) => {
   const file = openText('x.csv', content, {})
   const header = /columns in lines? (\d+)(?:–(\d+))?/.exec(file.description)!
