@@ -4,10 +4,9 @@ import { type ProgressOutput, startProgressBar } from '../progress-bar.ts'
 import { buildBodies, isRemark, type Submission } from './build-bodies.ts'
 import type { Service } from './find-service.ts'
 import { type Journal, openJournal } from './journal.ts'
-import type { Kind } from './kinds.ts'
 import type { Lines, Remark } from './lines.ts'
 import type { Mapping } from './mapping.ts'
-import { createSender } from './send.ts'
+import { createSender, mostPerRequest } from './send.ts'
 import type { SourceFile } from './source-file.ts'
 
 export type Import = {
@@ -34,7 +33,6 @@ export type Summary = {
 }
 
 const MS_PER_SECOND = 1_000
-const SUBMISSIONS_PER_REQUEST = 100
 
 /**
  * Submits the submissions of a file that got no answer in an earlier run.
@@ -59,8 +57,9 @@ export const importFile = async (given: Import): Promise<Summary> => {
       journal.note(submission.key, reasons)
       bar.set(count(tally, submission, reasons))
     }
+    const most = atOnce === 1 ? 1 : atOnce * mostPerRequest(mapping.kind)
     const submissions = withoutAnswered(keyed(buildBodies(file.rows(), mapping)), journal, tally)
-    await Promise.race([sendSome(submissions, sendOne, mostUnderWay(mapping.kind, atOnce)), untilAborted(stop)])
+    await Promise.race([sendSome(submissions, sendOne, most), untilAborted(stop)])
     // After a stop, the rest of the file is read as well, to count what earlier runs have sent.
     submissions.forEach(() => {})
   } finally {
@@ -138,12 +137,5 @@ const sendSome = async (
   await Promise.all(underWay)
   if (failure !== undefined) throw failure.error
 }
-
-/**
- * The number of submissions that fill the requests under way. Conversations go alone, since a batch
- * would hit their rate limit.
- */
-const mostUnderWay = (kind: Kind, atOnce: number): number =>
-  kind === 'conversations' || atOnce === 1 ? atOnce : atOnce * SUBMISSIONS_PER_REQUEST
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('base64url')

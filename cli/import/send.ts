@@ -1,6 +1,6 @@
 import { type BatchItem, type CallOptions, createClient, RequestError } from '../../client/client.ts'
 import { PASSING } from '../../client/send.ts'
-import { MAX_BATCH_BODY_BYTES, MAX_BATCH_ITEMS } from '../../contract/limits.ts'
+import { MAX_BATCH_BODY_BYTES } from '../../contract/limits.ts'
 import { coalesce } from '../../runtime/coalesce.ts'
 import { parseExactly } from '../../runtime/exact-json.ts'
 import type { Service } from './find-service.ts'
@@ -31,6 +31,8 @@ const ATTEMPTS = 6
  * larger body is sent alone.
  */
 const MOST_CHARACTERS = MAX_BATCH_BODY_BYTES / 8
+/** The most records of one request. A batch of conversations would hit their rate limit. */
+export const mostPerRequest = (kind: Kind): number => (kind === 'conversations' ? 1 : 100)
 /** Statuses about one record. Others concern every record. */
 const REFUSED = [400, 413, 415, 422, 500]
 /** Refusals of a whole batch. Its records are then sent one by one, so that each gets an answer. */
@@ -70,7 +72,7 @@ export const createSender = async ({ service, kind, atOnce, onWait }: Sending): 
     }
   }
   return coalesce(sendTogether, {
-    items: MAX_BATCH_ITEMS,
+    items: mostPerRequest(kind),
     weight: { most: MOST_CHARACTERS, weigh: ({ body }) => body.length },
     concurrency: atOnce,
   })
