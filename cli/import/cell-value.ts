@@ -13,9 +13,16 @@ const SEPARATORS = ['|', ';', ',']
  */
 export const valueOf = (given: unknown, target: Target, isUtc: boolean): unknown => {
   if (given === undefined || (given === null && target.type !== 'any')) return undefined
-  const keepsNumber = target.values === undefined && ['any', 'object', 'number', 'flag'].includes(target.type)
-  const text = typeof given === 'string' ? given : keepsNumber ? undefined : writtenNumber(given)
+  const text = textOf(given, target)
   return text === undefined ? given : ofText(text, target, isUtc)
+}
+
+/** The text of a cell, and of a number or flag of JSON if an option or the type asks for one. */
+const textOf = (given: unknown, { type, trueFor, values }: Target): string | undefined => {
+  if (typeof given === 'string') return given
+  const isAsked = trueFor !== undefined || values !== undefined
+  if (typeof given === 'boolean') return isAsked ? String(given) : undefined
+  return isAsked || !['any', 'object', 'number', 'flag'].includes(type) ? writtenNumber(given) : undefined
 }
 
 const ofText = (written: string, { type, trueFor, separator, values = {} }: Target, isUtc: boolean): unknown => {
