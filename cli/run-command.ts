@@ -189,7 +189,7 @@ const explain = (error: unknown, usage: string): string => {
   if (error instanceof CommandError || error instanceof BadSettings || error instanceof MigrationRefused) {
     return error.message
   }
-  if (error instanceof TypeError && 'code' in error) return `${error.message}\n\n${usage}`
+  if (error instanceof Error && codeOf(error)?.startsWith('ERR_PARSE_ARGS')) return `${error.message}\n\n${usage}`
   // Deno throws it from the print; Bun makes it an event of the output.
   if (error instanceof Error && 'code' in error && error.code === 'ENOSPC') return cannotPrint(error)
   return inOneLine(isRefusedByRedis(error) ? explainRedis(error) : explainPostgres(error))

@@ -11,7 +11,7 @@ type Table = {
   readonly columns: readonly Column[]
   readonly delimiter: string
   readonly header: Lines
-  /** The rows. Every line except the header belongs to a row. */
+  /** Every line except those of the header belongs to a row or a remark. */
   readonly rows: () => Iterable<Row | Remark>
 }
 
