@@ -32,10 +32,14 @@ const NO_SUCH_WEBHOOK = 'There is no webhook with this id. See: npm run webhook 
 const TEST_WITHIN_MS = 30_000
 const LOOK_EVERY_MS = 100
 
+const DAY_MS = 86_400_000
+
+/** A position is about the time of a change in microseconds: after a later one, none would come. */
+const isPosition = (text: string): boolean => /^\d+$/.test(text) && Number(text) <= (Date.now() + DAY_MS) * 1_000
+
 const positionOf = (text: string | undefined): number | undefined => {
   if (text === undefined) return undefined
-  if (!/^\d{1,16}$/.test(text))
-    throw new CommandError('--from must be a position of the change feed (a whole number), or 0.')
+  if (!isPosition(text)) throw new CommandError('--from must be a position of the change feed (a whole number), or 0.')
   return Number(text)
 }
 

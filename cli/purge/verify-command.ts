@@ -52,7 +52,7 @@ await runCommand({
     const sought = soughtOf(given.map(({ text }) => text))
     if (given.length === 0) throw new CommandError(USAGE)
     if (given.some(({ text }) => !sought.some((one) => one.text === text))) {
-      throw new CommandError('A string to search for must not be blank: give --id, --email or --text a text.')
+      throw new CommandError('A string to search for needs a character other than spaces and backslashes.')
     }
     const { redis, prefix } = await openRedis()
     // Redis is searched first: submissions move from Redis to Postgres, and not back.

@@ -136,6 +136,11 @@ describe('a command that cannot do its work says why in one line, and ends with 
       /^There is no role unmade\. Check the name\.$/,
     ],
     [
+      'a webhook from a position that lies far ahead, after which it would wait for years',
+      'cli/webhook-command.ts create --workspace default --url https://example.com --from 9999999999999999',
+      /^--from must be a position of the change feed/,
+    ],
+    [
       'a command that replays purges from a folder',
       'cli/purge/replay-command.ts docs',
       /docs cannot be read \(\w+ EISDIR\)\. Name a file/,
