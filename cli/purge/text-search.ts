@@ -11,7 +11,7 @@ export type Residue = { readonly text: string; readonly place: string; readonly 
  */
 export const comparable = (text: string): string => text.replaceAll('\\', '').toLowerCase().replaceAll('ς', 'σ')
 
-/** The strings to search for, trimmed, without duplicates and without those that match any text. */
+/** The strings to search for, trimmed, without duplicates and strings that match any text. */
 export const soughtOf = (texts: readonly string[]): Sought[] =>
   [...new Set(texts.map((text) => text.trim()))]
     .filter((text) => comparable(text).trim() !== '')

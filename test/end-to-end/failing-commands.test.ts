@@ -163,9 +163,11 @@ describe('a command that cannot do its work says why in one line, and ends with 
   it('a command that needs HASH_KEY, before the first start has bound the database to a key', async () => {
     const schema = await freshSchema()
     const command = 'cli/webhook-command.ts create --workspace default --url https://example.com'
-    await fails(command, /^The database has no HASH_KEY yet\. Start /, { DATABASE_SCHEMA: schema.name }).finally(
-      schema.drop,
-    )
+    try {
+      await fails(command, /^The database has no HASH_KEY yet\. Start /, { DATABASE_SCHEMA: schema.name })
+    } finally {
+      await schema.drop()
+    }
   })
 
   describe('on a full disk', { skip: !existsSync(FULL) && 'there is no /dev/full here' }, () => {
