@@ -13,12 +13,7 @@ NAME is in lower case. The user of DATABASE_URL has to have the right to create 
 const LARGE_OBJECTS =
   'It can also fill the disk with large objects, as every role can: docs/queries.md says how a superuser ends that.\n'
 
-/** A handler that throws the message instead of an error with this SQLSTATE. */
-const explainCode =
-  (code: string, message: string) =>
-  (error: unknown): never => {
-    throw codeOf(error) === code ? new CommandError(message) : error
-  }
+const DUPLICATE_OBJECT = '42710'
 
 const NAME = /^[a-z_][a-z0-9_]{0,62}$/
 
@@ -32,17 +27,26 @@ await runCommand({
   run: {
     create: async ({ sql }, word) => {
       const name = nameOf(word)
-      const password = await createReader(sql, name).catch(
-        explainCode('42710', `The role ${name} exists already. Choose another name.`),
-      )
+      const password = await createReader(sql, name).catch((error: unknown) => {
+        if (codeOf(error) !== DUPLICATE_OBJECT) throw error
+        throw new CommandError(`The role ${name} exists already. Choose another name.`)
+      })
       process.stderr.write(`password of ${name}, shown this once:\n`)
       print(password)
       if (await canMakeLargeObjects(sql, name)) process.stderr.write(LARGE_OBJECTS)
     },
     drop: async ({ sql }, word) => {
       const name = nameOf(word)
-      await dropReader(sql, name).catch(explainCode('42704', `There is no role ${name}. Check the name.`))
-      print('dropped')
+      switch (await dropReader(sql, name)) {
+        case 'dropped':
+          return print('dropped')
+        case 'unknown':
+          throw new CommandError(`There is no role ${name}. Check the name.`)
+        case 'owner':
+          throw new CommandError(
+            `The role ${name} owns objects such as tables, and they would be dropped with it. Check the name.`,
+          )
+      }
     },
   },
 })

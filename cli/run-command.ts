@@ -27,7 +27,7 @@ export type CommandContext = {
   /**
    * HASH_KEY.
    *
-   * @throws CommandError when the database was made with another key
+   * @throws CommandError when the database has another key or none
    */
   readHashKey: () => Promise<HashKey>
   openRedis: () => Promise<OpenRedis>
@@ -42,7 +42,7 @@ type Command = {
   lists?: readonly string[]
   /** The names of options without a value. */
   flags?: readonly string[]
-  /** The command reads only tables of the role of `npm run reader`, and reads whole tables. */
+  /** The command reads only tables of the role of `npm run reader`. Its session is read-only. */
   isReadOnly?: boolean
   /** The command takes a word that is not an option. An action may always have one. */
   takesWord?: boolean
@@ -52,10 +52,7 @@ type Command = {
 
 type Action = (context: CommandContext, word: string | undefined) => Promise<void>
 
-/**
- * A wrong call of a command, or a call about an object that does not exist. The message says what
- * to do.
- */
+/** An error whose message is written for the operator. */
 export class CommandError extends Error {
   override readonly name = 'CommandError'
 }
@@ -72,7 +69,7 @@ export const pathOfCaller = (path: string): string => pathIn(path, process.env)
 /**
  * Runs a command of an operator: parses its words, and connects to Postgres at DATABASE_URL (or to
  * that of a running `npm start`) and, if the command needs it, to Redis. Exits with 0, or with 1
- * and a line that explains the error. `--help` prints the usage.
+ * and a message about the error. `--help` prints the usage.
  */
 export const runCommand = async (command: Command): Promise<never> => {
   const fail = (error: unknown): never => {
@@ -117,6 +114,8 @@ const actionOf = ({ usage, run, takesWord = false }: Command, words: readonly st
 const OTHER_KEY =
   'HASH_KEY is not the one that this database was made with. Set the key from hash.key in DATA_DIR or from your store of secrets.'
 
+const NO_KEY_YET = 'The database has no HASH_KEY yet. Start the API or a worker once, which binds it to their key.'
+
 const runConnected = async (command: Command, values: ParsedValues, run: Chosen): Promise<void> => {
   const environment = await environmentOfService()
   const read: CommandContext['read'] = (names) => readSettings(names, environment)
@@ -144,8 +143,9 @@ const runConnected = async (command: Command, values: ParsedValues, run: Chosen)
     read,
     readHashKey: async () => {
       const hashKey = hashKeyFrom(read(['HASH_KEY']).HASH_KEY)
-      if (await isMadeWith(sql, hashKey)) return hashKey
-      throw new CommandError(OTHER_KEY)
+      const isSame = await isMadeWith(sql, hashKey)
+      if (isSame) return hashKey
+      throw new CommandError(isSame === undefined ? NO_KEY_YET : OTHER_KEY)
     },
     openRedis,
     openQueues: async () => {
@@ -189,7 +189,7 @@ const explain = (error: unknown, usage: string): string => {
   if (error instanceof CommandError || error instanceof BadSettings || error instanceof MigrationRefused) {
     return error.message
   }
-  if (error instanceof TypeError && 'code' in error) return `${error.message}\n\n${usage}`
+  if (error instanceof Error && codeOf(error)?.startsWith('ERR_PARSE_ARGS')) return `${error.message}\n\n${usage}`
   // Deno throws it from the print; Bun makes it an event of the output.
   if (error instanceof Error && 'code' in error && error.code === 'ENOSPC') return cannotPrint(error)
   return inOneLine(isRefusedByRedis(error) ? explainRedis(error) : explainPostgres(error))
@@ -198,4 +198,6 @@ const explain = (error: unknown, usage: string): string => {
 const inOneLine = ({ what, remedy }: Explained): string => `${what} ${remedy}`
 
 const cannotPrint = (error: unknown): string =>
-  `The output cannot be written (${describeFault(error)}). Free some space, or redirect the output to another disk.`
+  codeOf(error) === 'EPIPE'
+    ? 'The program that reads the output has ended, so this command has stopped.'
+    : `The output cannot be written (${describeFault(error)}). Free some space, or redirect the output to another disk.`

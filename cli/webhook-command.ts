@@ -32,10 +32,14 @@ const NO_SUCH_WEBHOOK = 'There is no webhook with this id. See: npm run webhook 
 const TEST_WITHIN_MS = 30_000
 const LOOK_EVERY_MS = 100
 
+const DAY_MS = 86_400_000
+
+/** A position is about the time of a change in microseconds: after a later one, none would come. */
+const isPosition = (text: string): boolean => /^\d+$/.test(text) && Number(text) <= (Date.now() + DAY_MS) * 1_000
+
 const positionOf = (text: string | undefined): number | undefined => {
   if (text === undefined) return undefined
-  if (!/^\d{1,16}$/.test(text))
-    throw new CommandError('--from must be a position of the change feed (a whole number), or 0.')
+  if (!isPosition(text)) throw new CommandError('--from must be a position of the change feed (a whole number), or 0.')
   return Number(text)
 }
 
@@ -49,7 +53,7 @@ const urlOf = (text: string | undefined): string => {
 }
 
 /** An action about the webhook with this id. */
-const about =
+const requireId =
   (act: (context: CommandContext, id: string) => Promise<void>) =>
   async (context: CommandContext, id: string | undefined): Promise<void> => {
     if (id === undefined) throw new CommandError(USAGE)
@@ -120,18 +124,18 @@ await runCommand({
     list: async ({ sql }) => {
       for (const webhook of await listWebhooks(sql)) print(statusLine(webhook))
     },
-    test: about(test),
-    pause: about(async ({ sql }, id) => {
+    test: requireId(test),
+    pause: requireId(async ({ sql }, id) => {
       await setState(sql, id, { state: 'paused' })
       print('paused; it keeps its position')
     }),
-    resume: about(async ({ sql }, id) => {
+    resume: requireId(async ({ sql }, id) => {
       await setState(sql, id, { state: 'active' })
       print('active; it continues at its position')
     }),
-    replay: about(replay),
-    rotate: about(rotate),
-    delete: about(async ({ sql }, id) => {
+    replay: requireId(replay),
+    rotate: requireId(rotate),
+    delete: requireId(async ({ sql }, id) => {
       if (!(await deleteWebhook(sql, id))) throw new CommandError(NO_SUCH_WEBHOOK)
       print('deleted')
     }),

@@ -26,10 +26,7 @@ const whyTaken = async (sql: Sql, name: string): Promise<string> => {
     : 'A workspace with this name exists already. See: npm run workspace -- list'
 }
 
-const remove = async (
-  { sql, openRedis }: Pick<CommandContext, 'sql' | 'openRedis'>,
-  { id, name }: Pick<Workspace, 'id' | 'name'>,
-) => {
+const remove = async ({ sql, openRedis }: CommandContext, { id, name }: Pick<Workspace, 'id' | 'name'>) => {
   const stores = { sql, ...(await openRedis()) }
   let bar: ProgressBar | undefined
   const { rows, keys } = await deleteWorkspace(stores, id, (total) => {
@@ -62,9 +59,10 @@ await runCommand({
     list: async ({ sql }) => {
       for (const workspace of await listWorkspaces(sql)) print(lineOf(workspace))
     },
-    delete: async ({ sql, values, openRedis }, name) => {
-      if (!values['yes']) throw new CommandError('This removes the workspace with all its data. Add --yes to confirm.')
-      await remove({ sql, openRedis }, await findWorkspace(sql, nameOf(name)))
+    delete: async (context, name) => {
+      if (!context.values['yes'])
+        throw new CommandError('This removes the workspace with all its data. Add --yes to confirm.')
+      await remove(context, await findWorkspace(context.sql, nameOf(name)))
     },
   },
 })

@@ -8,10 +8,14 @@ Makes a package of the client for TypeScript and JavaScript: types and calls of 
 Writes feedback-insights-client-VERSION.tgz into DIR, by default the current folder. Install that file in your program with
 npm or bun.`
 
-const { values } = parseArgs({ options: { help: { type: 'boolean', short: 'h' }, out: { type: 'string' } } })
-
-if (values.help === true) console.log(USAGE)
-else {
-  await writeTypes()
-  console.log(await makePackage(pathOfCaller(values.out ?? '.', process.env)))
+try {
+  const { values } = parseArgs({ options: { help: { type: 'boolean', short: 'h' }, out: { type: 'string' } } })
+  if (values.help === true) console.log(USAGE)
+  else {
+    await writeTypes()
+    console.log(await makePackage(pathOfCaller(values.out ?? '.', process.env)))
+  }
+} catch (error) {
+  console.error(error instanceof Error ? error.message : error)
+  process.exitCode = 1
 }

@@ -112,7 +112,7 @@ const replayMatching = async (context: CommandContext, which: string | undefined
   for (const [index, dead] of found.entries()) {
     if (index % LOOK_AT_MEMORY_EVERY === 0 && isNearlyFull(await readRedisCondition(redis))) {
       throw new CommandError(
-        `Redis is nearly full. ${index} of ${found.length} were replayed. Run the same command again later.`,
+        `Redis is nearly full. ${outcomes.get('queued') ?? 0} of ${found.length} are queued again. Run the same command again later.`,
       )
     }
     const outcome = await replay(stores, dead)

@@ -91,10 +91,10 @@ const checkMigrations = async (sql: Sql, migrations: readonly Migration[]): Prom
 }
 
 const checkHashKey = async (sql: Sql, hashKey: HashKey): Promise<Checked> => {
-  if (await isMadeWith(sql, hashKey)) return well('HASH_KEY is the one of this database.')
-  const made = await sql`select from installation`
-  return made.count === 0
-    ? well('The database has no HASH_KEY yet; the first start binds it to one.')
+  const isSame = await isMadeWith(sql, hashKey)
+  if (isSame === undefined) return well('The database has no HASH_KEY yet; the first start binds it to one.')
+  return isSame
+    ? well('HASH_KEY is the one of this database.')
     : wrong(
         'HASH_KEY is not the one that this database was made with: keys would get other ids.',
         'Set the key of this database, from hash.key in DATA_DIR or from your store of secrets.',

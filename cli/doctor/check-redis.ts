@@ -141,6 +141,14 @@ const checkSnapshots = async (redis: RedisServer, lastStatus: string): Promise<C
 /** A slow log quotes commands, and a purge cannot remove content from it. */
 const checkSlowLog = async (redis: RedisServer): Promise<Checked[]> => {
   const setting = await settingOf(redis, 'slowlog-log-slower-than')
+  if (setting === undefined) {
+    return [
+      warning(
+        'Redis does not show whether it keeps a slow log, which may hold content of submissions.',
+        'Ask its provider for slowlog-log-slower-than -1.',
+      ),
+    ]
+  }
   return when(
     Number(setting) >= 0,
     warning(

@@ -15,7 +15,7 @@ type Server = { place: string; isStandby: boolean; behindBytes: number; behindSe
  * `sql` is connected to the primary.
  */
 export const checkStandbys = async (addresses: readonly string[], sql: Sql): Promise<Checked[]> => {
-  const urlsByHost = new Map(addresses.flatMap(serversOf).map((url) => [new URL(url).host, url]))
+  const urlsByHost = new Map(addresses.flatMap(urlsIn).map((url) => [new URL(url).host, url]))
   const urls = [...urlsByHost.values()]
   if (urls.length === 1) return []
   const [{ written }] = await sql<[{ written: string }]>`select pg_current_wal_lsn()::text as written`
@@ -35,7 +35,7 @@ export const checkStandbys = async (addresses: readonly string[], sql: Sql): Pro
   ]
 }
 
-const serversOf = (address: string): readonly string[] => {
+const urlsIn = (address: string): readonly string[] => {
   const read = readPostgresUrl(address)
   return typeof read === 'string' ? [] : read.urls
 }

@@ -28,7 +28,7 @@ It checks the service that runs in DATA_DIR, or the servers of DATABASE_URL and 
 Exit code 0: no line is wrong. 1: at least one is.`
 
 const STATEMENT_TIMEOUT_MS = 10_000
-/** For all questions to one server: a hanging server is a finding too. */
+/** For the connection to a server, and for the checks of the server: hanging is a finding too. */
 const SERVER_TIMEOUT_MS = 15_000
 
 type Environment = Readonly<Record<string, string | undefined>>
@@ -87,8 +87,8 @@ const testedVersions = (): Tested => {
 }
 
 /**
- * Reads the settings group by group, so that a bad value hides no other finding. It adds a finding
- * about each bad value.
+ * Reads a group of settings, or adds a finding about its bad values. So a bad value hides only the
+ * findings that need its group.
  */
 const reader =
   (environment: Environment, findings: Checked[]) =>

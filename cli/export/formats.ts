@@ -1,10 +1,10 @@
-import { createReadStream, createWriteStream } from 'node:fs'
+import { createWriteStream } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
-import { createInterface } from 'node:readline'
 import { pipeline } from 'node:stream/promises'
 import { ParquetWriter } from 'hyparquet-writer'
 import { fileWriter } from 'hyparquet-writer/src/node.js'
 import { OWNER_ONLY } from '../option-values.ts'
+import { readLines } from '../read-lines.ts'
 import { type Columns, type ColumnType, valuesOf } from './columns.ts'
 
 export type Format = 'ndjson' | 'csv' | 'parquet'
@@ -12,16 +12,11 @@ export type Format = 'ndjson' | 'csv' | 'parquet'
 /** Converts a file of one record a line into the format. */
 type WriteFormat = (from: string, to: string, columns: Columns) => Promise<void>
 
-const linesOf = (path: string): AsyncIterable<string> =>
-  createInterface({ input: createReadStream(path, 'utf8'), crlfDelay: Infinity })
-
-/**
- * In the form of RFC 4180, with every text in quotes, since it may contain line breaks and commas.
- */
+/** In the form of RFC 4180, with every value in quotes: it may contain line breaks and commas. */
 const asCsv: WriteFormat = async (from, to, columns) => {
   const rows = async function* (): AsyncGenerator<string> {
     yield `${Object.keys(columns).join()}\r\n`
-    for await (const line of linesOf(from)) yield `${valuesOf(columns, line).map(cell).join()}\r\n`
+    for await (const line of readLines(from)) yield `${valuesOf(columns, line).map(cell).join()}\r\n`
   }
   await pipeline(rows, createWriteStream(to, { mode: OWNER_ONLY }))
 }
@@ -49,7 +44,7 @@ const asParquet: WriteFormat = async (from, to, columns) => {
     rows = []
     characters = 0
   }
-  for await (const line of linesOf(from)) {
+  for await (const line of readLines(from)) {
     rows.push(valuesOf(columns, line))
     characters += line.length
     if (rows.length === ROWS_OF_GROUP || characters > CHARACTERS_OF_GROUP) await writeGroup()

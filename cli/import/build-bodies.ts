@@ -1,7 +1,7 @@
 import { type ConversationRow, joinConversations, type Values } from './conversations.ts'
 import { valueOf } from './cell-value.ts'
 import { RECORDS } from './kinds.ts'
-import type { Lines, Unsent } from './lines.ts'
+import type { Lines, Remark } from './lines.ts'
 import type { Mapping, Target } from './mapping.ts'
 import type { Row } from './table-rows.ts'
 
@@ -13,20 +13,20 @@ export type Submission = {
   readonly id: string | undefined
   readonly hasSource: boolean
   /** Doubts that a person should check before the submission is sent. */
-  readonly doubts: readonly Unsent[]
+  readonly doubts: readonly Remark[]
 }
 
 type Entry = { readonly path: readonly string[]; readonly value: unknown }
 
-export const isUnsent = (item: object): item is Unsent => 'reasons' in item
+export const isRemark = (item: object): item is Remark => 'reasons' in item
 
 /** Turns rows into submissions. The rows of a conversation in a table are joined. */
-export const buildBodies = function* (rows: Iterable<Row | Unsent>, mapping: Mapping): Generator<Submission | Unsent> {
+export const buildBodies = function* (rows: Iterable<Row | Remark>, mapping: Mapping): Generator<Submission | Remark> {
   const messages: ConversationRow[] = []
   const filled = mapping.columns.flatMap(({ column, targets }) => targets.map((target) => ({ column, target })))
   const plan = { ...mapping, fields: [...Map.groupBy(filled, ({ target }) => target.field).values()] }
   for (const row of rows) {
-    if (isUnsent(row)) {
+    if (isRemark(row)) {
       yield row
       continue
     }

@@ -13,9 +13,16 @@ const SEPARATORS = ['|', ';', ',']
  */
 export const valueOf = (given: unknown, target: Target, isUtc: boolean): unknown => {
   if (given === undefined || (given === null && target.type !== 'any')) return undefined
-  const keepsNumber = target.values === undefined && ['any', 'object', 'number', 'flag'].includes(target.type)
-  const text = typeof given === 'string' ? given : keepsNumber ? undefined : writtenNumber(given)
+  const text = textOf(given, target)
   return text === undefined ? given : ofText(text, target, isUtc)
+}
+
+/** The text of a cell, and of a number or flag of JSON if an option or the type asks for one. */
+const textOf = (given: unknown, { type, trueFor, values }: Target): string | undefined => {
+  if (typeof given === 'string') return given
+  const isAsked = trueFor !== undefined || values !== undefined
+  if (typeof given === 'boolean') return isAsked ? String(given) : undefined
+  return isAsked || !['any', 'object', 'number', 'flag'].includes(type) ? writtenNumber(given) : undefined
 }
 
 const ofText = (written: string, { type, trueFor, separator, values = {} }: Target, isUtc: boolean): unknown => {
@@ -70,7 +77,7 @@ const flagOf = (cell: string, trueFor: readonly string[] | undefined): unknown =
 const TIME =
   /^(\d{4}-\d\d-\d\d)(?:[T ]\s*(\d\d:\d\d)(:\d\d(?:[.,]\d+)?)?)?\s*(?:(Z|UTC|GMT)|(?:UTC|GMT)?([+-]\d\d):?(\d\d)?)?$/i
 
-/** Offsets and seconds in the form of RFC 3339. A time without an offset stays unchanged. */
+/** Offsets and seconds in the form of RFC 3339. Without `isUtc`, a time without an offset stays. */
 const timeOf = (cell: string, isUtc: boolean): string => {
   const [whole, day, time, seconds = ':00', zulu, hours, minutes = '00'] = TIME.exec(cell) ?? []
   const offset = hours !== undefined ? `${hours}:${minutes}` : zulu !== undefined || isUtc ? 'Z' : undefined

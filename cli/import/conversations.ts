@@ -1,4 +1,4 @@
-import type { Lines, Unsent } from './lines.ts'
+import type { Lines, Remark } from './lines.ts'
 
 export type Values = { readonly [member: string]: unknown }
 
@@ -7,7 +7,7 @@ export type Values = { readonly [member: string]: unknown }
  */
 export type ConversationRow = { readonly value: Values; readonly lines: Lines; readonly doubt: string | undefined }
 
-type Conversation = { readonly value: Values; readonly lines: readonly Lines[]; readonly doubts: readonly Unsent[] }
+type Conversation = { readonly value: Values; readonly lines: readonly Lines[]; readonly doubts: readonly Remark[] }
 
 /** A longer conversation is sent in several submissions. Each adds messages to it. */
 const MAX_MESSAGES = 1_000
@@ -46,7 +46,7 @@ type Parts = {
   readonly contact: Values | undefined
   readonly message: Values | undefined
   readonly lines: Lines
-  readonly doubts: readonly Unsent[]
+  readonly doubts: readonly Remark[]
 }
 
 const partsOf = ({ value, lines, doubt }: ConversationRow): Parts => {

@@ -19,7 +19,8 @@ const HINT = 'name its encoding with --encoding, such as windows-1252, windows-1
  * order mark, the places of NUL bytes, or valid UTF-8. Other bytes count as windows-1252 only if
  * that makes words.
  *
- * @throws ImportError naming the line and the offset of the first byte that does not fit
+ * @throws ImportError when the encoding is unknown, or the text does not fit it; the message names
+ * the place
  */
 export const decodeText = (bytes: Uint8Array, path: string, label?: string): Decoded => {
   const marked = MARKS.find(([mark]) => mark.every((byte, at) => bytes[at] === byte))?.[1]
@@ -69,7 +70,7 @@ const wideEncodingOf = (bytes: Uint8Array): string | undefined => {
   return order > 0 ? 'utf-16le' : 'utf-16be'
 }
 
-/** The text if the low byte of each pair is the first (0) or the second (1). */
+/** What shows that the low byte of each pair is the first (0) or the second (1). */
 const evidence = (bytes: Uint8Array, lower: 0 | 1) => {
   const found = { nuls: 0, ascii: 0, lineEnds: 0 }
   for (let at = 0; at + 1 < bytes.length; at += 2) {
@@ -122,7 +123,7 @@ const asWestern = (bytes: Uint8Array, { path, where }: { path: string; where: st
   )
 }
 
-/** Characters that do not occur in text, and so show another encoding. */
+/** Characters that do not occur in text, and mostly show another encoding. */
 const UNREADABLE = [
   [/\0/, 'a NUL character. If the file is UTF-16, add --encoding utf-16le or utf-16be; else remove the character'],
   // oxlint-disable-next-line no-control-regex -- the search is for these characters

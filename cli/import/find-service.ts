@@ -4,16 +4,16 @@ import { parseEnv } from 'node:util'
 import { DEFAULT_DATA_DIR, readServiceFile } from '../../runtime/service-file.ts'
 import { ImportError } from './import-error.ts'
 
-/** The service's address, without a slash at its end, and the token for it. */
+/** The service's address, without `/api/v1` and a slash at its end, and the token for it. */
 export type Service = { readonly url: string; readonly token: string }
 
 type Given = { readonly url?: string | undefined; readonly token?: string | undefined }
 
 /**
  * Takes the given address and token first, then FEEDBACK_URL and FEEDBACK_TOKEN, then the service
- * that runs in DATA_DIR. Only that service gets the tokens in DATA_DIR.
+ * that runs in DATA_DIR. Only that service gets its own access token.
  *
- * @throws ImportError when there is no address or no token
+ * @throws ImportError when there is no valid address or no token
  */
 export const findService = async (
   given: Given,

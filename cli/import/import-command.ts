@@ -9,7 +9,7 @@ import { importFile } from './import-file.ts'
 import { LAYOUTS } from './layouts.ts'
 import { KINDS } from './kinds.ts'
 import { type Mapping, type MappingWords, planMapping } from './mapping.ts'
-import { describePlan, describeSummary, describeUnsent } from './report.ts'
+import { describePlan, describeSummary, describeRefused } from './report.ts'
 import { openSource, type SourceFile } from './source-file.ts'
 import { type Survey, surveyFile } from './survey.ts'
 
@@ -32,7 +32,8 @@ FILE is a table (.csv, .tsv), or JSON: an array (.json) or lines (.ndjson, .json
 --encoding NAME      a label of the Encoding standard, such as shift_jis; by default found in the bytes
 --utc                read date-times without an offset, and days, as UTC
 --url URL            the service; by default FEEDBACK_URL, or the service that runs in DATA_DIR
---token TOKEN        a token of scope submit or admin; by default FEEDBACK_TOKEN, which other users cannot see
+--token TOKEN        a token of scope submit or admin; by default FEEDBACK_TOKEN, which other users of this machine
+                     cannot see, or the access token of the service that runs in DATA_DIR
 --state FILE         the journal of finished records, from which the same command continues; by default FILE.import
 --at-once N          requests at a time, 1 to 64; by default 8. 1 sends each record alone, in the order of the file
 --dry-run            show the mapping and the records that would be refused, and send nothing
@@ -83,7 +84,7 @@ const run = async (): Promise<number> => {
   print(describePlan(file, mapping, survey))
   if (!values['dry-run']) return submit({ file, mapping, survey, values })
   const refused = [...survey.unreadable, ...survey.refused]
-  print([`${survey.total - survey.refused.length} would be accepted.`, ...describeUnsent(refused, 'would be refused')])
+  print([`${survey.total - survey.refused.length} would be accepted.`, ...describeRefused(refused, 'would be refused')])
   return refused.length === 0 ? 0 : 1
 }
 

@@ -1,13 +1,12 @@
 import { createHash } from 'node:crypto'
 import { untilAborted } from '../../runtime/within-time.ts'
 import { type ProgressOutput, startProgressBar } from '../progress-bar.ts'
-import { buildBodies, isUnsent, type Submission } from './build-bodies.ts'
+import { buildBodies, isRemark, type Submission } from './build-bodies.ts'
 import type { Service } from './find-service.ts'
 import { type Journal, openJournal } from './journal.ts'
-import type { Kind } from './kinds.ts'
-import type { Lines, Unsent } from './lines.ts'
+import type { Lines, Remark } from './lines.ts'
 import type { Mapping } from './mapping.ts'
-import { createSender } from './send.ts'
+import { createSender, mostPerRequest } from './send.ts'
 import type { SourceFile } from './source-file.ts'
 
 export type Import = {
@@ -29,12 +28,11 @@ export type Summary = {
   readonly acceptedLines: readonly Lines[]
   /** How many of the accepted submissions earlier runs sent. */
   readonly before: number
-  readonly refused: readonly Unsent[]
+  readonly refused: readonly Remark[]
   readonly left: number
 }
 
 const MS_PER_SECOND = 1_000
-const SUBMISSIONS_PER_REQUEST = 100
 
 /**
  * Submits the submissions of a file that got no answer in an earlier run.
@@ -59,8 +57,9 @@ export const importFile = async (given: Import): Promise<Summary> => {
       journal.note(submission.key, reasons)
       bar.set(count(tally, submission, reasons))
     }
+    const most = atOnce === 1 ? 1 : atOnce * mostPerRequest(mapping.kind)
     const submissions = withoutAnswered(keyed(buildBodies(file.rows(), mapping)), journal, tally)
-    await Promise.race([sendSome(submissions, sendOne, mostUnderWay(mapping.kind, atOnce)), untilAborted(stop)])
+    await Promise.race([sendSome(submissions, sendOne, most), untilAborted(stop)])
     // After a stop, the rest of the file is read as well, to count what earlier runs have sent.
     submissions.forEach(() => {})
   } finally {
@@ -73,7 +72,7 @@ export const importFile = async (given: Import): Promise<Summary> => {
 }
 
 /** The outcome of the submissions of the file, in this run and in earlier ones. */
-type Tally = { readonly accepted: (readonly Lines[])[]; readonly refused: Unsent[]; before: number }
+type Tally = { readonly accepted: (readonly Lines[])[]; readonly refused: Remark[]; before: number }
 
 const count = ({ accepted, refused }: Tally, { lines }: Keyed, reasons: readonly string[]): number => {
   if (reasons.length > 0) refused.push({ lines, reasons })
@@ -95,13 +94,12 @@ const withoutAnswered = function* (all: Iterable<Keyed>, { answered }: Journal, 
 type Keyed = Submission & { readonly key: string }
 
 /**
- * Identifies a submission by its content, in any file and line. The second of two equal records
- * gets another key.
+ * Identifies a submission by its content, in any file and line. Equal records get different keys.
  */
-const keyed = function* (items: Iterable<Submission | Unsent>): Generator<Keyed> {
+const keyed = function* (items: Iterable<Submission | Remark>): Generator<Keyed> {
   const counts = new Map<string, number>()
   for (const item of items) {
-    if (isUnsent(item)) continue
+    if (isRemark(item)) continue
     const content = sha256(item.body)
     const number = (counts.get(content) ?? 0) + 1
     counts.set(content, number)
@@ -139,12 +137,5 @@ const sendSome = async (
   await Promise.all(underWay)
   if (failure !== undefined) throw failure.error
 }
-
-/**
- * The number of submissions that fill the requests under way. Conversations go alone, since a batch
- * would hit their rate limit.
- */
-const mostUnderWay = (kind: Kind, atOnce: number): number =>
-  kind === 'conversations' || atOnce === 1 ? atOnce : atOnce * SUBMISSIONS_PER_REQUEST
 
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('base64url')

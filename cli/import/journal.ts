@@ -20,8 +20,7 @@ type Entry = { readonly key?: string; readonly refused?: readonly string[] }
 /**
  * Opens the journal of an import, or begins one.
  *
- * @throws ImportError when the journal is of another mapping or service, so that it does not apply
- * to this import.
+ * @throws ImportError when the journal is of another mapping or service, or cannot be used
  */
 export const openJournal = (path: string, subject: Subject): Journal => {
   const lines = readLines(path)
@@ -71,7 +70,7 @@ const open = (path: string, flags: string): number => {
 
 const unusable = (path: string, cause: unknown): ImportError => {
   const { code } = cause as NodeJS.ErrnoException
-  return new ImportError(`The journal ${path} cannot be written (${code}). Name another file with --state.`, { cause })
+  return new ImportError(`The journal ${path} cannot be used (${code}). Name another file with --state.`, { cause })
 }
 
 const parse = (text: string | undefined): object => {

@@ -1,22 +1,22 @@
 import { ImportError } from './import-error.ts'
-import { countBreaks, type Lines, type Unsent } from './lines.ts'
+import { countBreaks, type Lines, type Remark } from './lines.ts'
 import { parseExactly } from '../../runtime/exact-json.ts'
 import type { Row } from './table-rows.ts'
 
 /** A piece of the text that may be a record, as written. */
 type Piece = { readonly lines: Lines; readonly text: string }
 
-export type JsonFile = {
+type JsonFile = {
   /** The form of the file, in words for a person. */
   readonly form: string
-  readonly rows: () => Iterable<Row | Unsent>
+  readonly rows: () => Iterable<Row | Remark>
 }
 
 /**
- * Reads lines, an array, or an object with one array. The name of the file decides only if its
- * content shows none of these.
+ * Reads lines, an array, an object with one array, or one record. The name of the file decides only
+ * if its content shows none of these.
  *
- * @throws ImportError when it is none of these
+ * @throws ImportError when neither shows one of these, or an object has several arrays of records
  */
 export const openJson = (path: string, text: string): JsonFile => {
   const { form, pieces } = piecesOf(path, text)
@@ -28,7 +28,7 @@ export const openJson = (path: string, text: string): JsonFile => {
   }
 }
 
-const rowOf = ({ lines, text }: Piece): Row | Unsent => {
+const rowOf = ({ lines, text }: Piece): Row | Remark => {
   if (text.trim() === '') return { lines: [lines], reasons: ['blank'], isSkipped: true }
   const value = parsed(text)
   if (value === undefined) return { lines: [lines], reasons: ['the record is not JSON'] }

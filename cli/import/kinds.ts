@@ -30,10 +30,7 @@ type KindOfRecord = {
   readonly free: readonly string[]
   /** Further column names that need no mapping, in addition to the names of fields. */
   readonly usual: Readonly<Record<string, string>>
-  /**
-   * A later record replaces an earlier one with the same value of this field, so they are sent one
-   * after the other.
-   */
+  /** Records with the same value of this field change the same row: their order matters. */
   readonly id: 'id' | 'sourceId'
 }
 

@@ -1,8 +1,8 @@
 /** The first and the last line of a row, from 1. */
 export type Lines = { readonly from: number; readonly to: number }
 
-/** Lines of a file without a record, or whose record is refused. */
-export type Unsent = {
+/** Lines of a file, and why they are skipped, refused or doubtful. */
+export type Remark = {
   readonly lines: readonly Lines[]
   readonly reasons: readonly string[]
   /** The lines have no content to submit, such as blank rows. */

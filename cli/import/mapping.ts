@@ -8,7 +8,7 @@ export type Target = {
   readonly field: string
   readonly path: readonly string[]
   readonly type: FieldType
-  /** The cells that make a flag true; every other cell makes it false. */
+  /** The cells that make a flag true. Others make it false, except empty ones. */
   readonly trueFor?: readonly string[]
   /** The separator of words. */
   readonly separator?: string
@@ -103,9 +103,7 @@ const ofColumn = ({ left, right }: Pair, columns: readonly Column[]): Pair => {
   throw new ImportError(`--map names a column that the file does not have: ${left}. The file has: ${known}.`)
 }
 
-/**
- * Columns of one prose are joined, and tags are collected. Any other field takes only one column.
- */
+/** `prose`, `content` and `words` can have several columns. Any other field takes only one. */
 const refuseDoubles = (columns: Mapping['columns']): void => {
   const filled = columns.flatMap(({ column, targets }) => targets.map((target) => ({ column, ...target })))
   for (const [field, all] of Map.groupBy(filled, (target) => target.field)) {

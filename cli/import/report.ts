@@ -1,5 +1,5 @@
 import type { Summary } from './import-file.ts'
-import { describeLines, type Unsent } from './lines.ts'
+import { describeLines, type Remark } from './lines.ts'
 import type { Mapping, Target } from './mapping.ts'
 import type { SourceFile } from './source-file.ts'
 import type { Survey } from './survey.ts'
@@ -24,7 +24,7 @@ export const describePlan = (
   ]
 }
 
-/** One line for each column and constant, for a person to check. */
+/** One line for each column and constant. */
 const describeMapping = ({ columns, constants, utc, layout }: Mapping): string[] => {
   const wide = Math.max(...columns.map(({ column }) => column.length), 8)
   return [
@@ -49,7 +49,7 @@ const shortened = (body: string): string =>
     ? body
     : `${body.slice(0, MAX_SHOWN_CHARACTERS).toWellFormed()}… and ${body.length - MAX_SHOWN_CHARACTERS} characters more`
 
-export const describeUnsent = (rows: readonly Unsent[], what: string): string[] => {
+export const describeRefused = (rows: readonly Remark[], what: string): string[] => {
   const sorted = rows.toSorted((one, other) => one.lines[0]!.from - other.lines[0]!.from)
   return [
     ...(rows.length > 0 ? ['', `${rows.length} ${what}:`] : []),
@@ -62,17 +62,17 @@ export const describeUnsent = (rows: readonly Unsent[], what: string): string[] 
   ]
 }
 
-const describeSkipped = (rows: readonly Unsent[]): string[] =>
+const describeSkipped = (rows: readonly Remark[]): string[] =>
   describeTogether(rows, `${rows.length} rows are skipped:`)
 
 /** One line for each reason. */
-const describeTogether = (rows: readonly Unsent[], title: string): string[] => {
+const describeTogether = (rows: readonly Remark[], title: string): string[] => {
   const byReason = [...Map.groupBy(rows, ({ reasons }) => reasons.join('; '))]
   const listed = byReason.map(([reason, all]) => `  ${describeLines(all.flatMap(({ lines }) => lines))}: ${reason}`)
   return rows.length === 0 ? [] : [title, ...listed]
 }
 
-type Ended = Summary & { readonly skipped: readonly Unsent[]; readonly journalPath: string }
+type Ended = Summary & { readonly skipped: readonly Remark[]; readonly journalPath: string }
 
 /** The outcome of each line. */
 export const describeSummary = ({
@@ -96,6 +96,6 @@ export const describeSummary = ({
       ]
     : []),
   ...describeSkipped(skipped),
-  ...describeUnsent(refused, 'refused'),
+  ...describeRefused(refused, 'refused'),
   ...(left === 0 ? [] : [`Stopped: ${left} records are left. Run the same command again to continue.`]),
 ]

@@ -1,6 +1,6 @@
 import { type BatchItem, type CallOptions, createClient, RequestError } from '../../client/client.ts'
 import { PASSING } from '../../client/send.ts'
-import { MAX_BATCH_BODY_BYTES, MAX_BATCH_ITEMS } from '../../contract/limits.ts'
+import { MAX_BATCH_BODY_BYTES } from '../../contract/limits.ts'
 import { coalesce } from '../../runtime/coalesce.ts'
 import { parseExactly } from '../../runtime/exact-json.ts'
 import type { Service } from './find-service.ts'
@@ -23,24 +23,26 @@ type Request = { readonly body: string; readonly key: string }
 type Send = (request: Request) => Promise<readonly string[]>
 
 /**
- * The most attempts of a request that fail or get no answer. A busy service may ask for more time.
+ * The most attempts of a request that may fail. The rate limit and a busy service are no failures.
  */
 const ATTEMPTS = 6
 /**
- * A character can take four bytes, and the envelope of a batch takes some. A larger body is sent
- * alone.
+ * Of the bodies of a batch: a character can take several bytes, and the batch has more members. A
+ * larger body is sent alone.
  */
 const MOST_CHARACTERS = MAX_BATCH_BODY_BYTES / 8
+/** The most records of one request. A batch of conversations would hit their rate limit. */
+export const mostPerRequest = (kind: Kind): number => (kind === 'conversations' ? 1 : 100)
 /** Statuses about one record. Others concern every record. */
 const REFUSED = [400, 413, 415, 422, 500]
 /** Refusals of a whole batch. Its records are then sent one by one, so that each gets an answer. */
 const REFUSED_AS_A_WHOLE = [400, 413]
 
 /**
- * Sends records with the client, which repeats a request until the service has accepted or refused
- * it. Simultaneous records share a batch.
+ * Sends records with the client, which repeats requests. Simultaneous records share a batch.
  *
- * @throws ImportError when no record can succeed: no service, a wrong token or address.
+ * @throws ImportError when no service answers. The returned function throws it when no further
+ * record can succeed: no service, a wrong token or address.
  */
 export const createSender = async ({ service, kind, atOnce, onWait }: Sending): Promise<Send> => {
   await reach(service)
@@ -70,7 +72,7 @@ export const createSender = async ({ service, kind, atOnce, onWait }: Sending): 
     }
   }
   return coalesce(sendTogether, {
-    items: MAX_BATCH_ITEMS,
+    items: mostPerRequest(kind),
     weight: { most: MOST_CHARACTERS, weigh: ({ body }) => body.length },
     concurrency: atOnce,
   })

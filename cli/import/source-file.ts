@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { decodeText } from './decode.ts'
 import { ImportError } from './import-error.ts'
 import { openJson } from './json-records.ts'
-import { describeLines, type Unsent } from './lines.ts'
+import { describeLines, type Remark } from './lines.ts'
 import { type Column, openTable, type TableOptions } from './table.ts'
 import type { Row } from './table-rows.ts'
 
@@ -15,7 +15,7 @@ export type SourceFile = {
   /** How the file was read, for a person to check. */
   readonly description: string
   /** All rows of the file except the header, in their order. */
-  readonly rows: () => Iterable<Row | Unsent>
+  readonly rows: () => Iterable<Row | Remark>
 }
 
 export type SourceOptions = TableOptions & { readonly encoding?: string | undefined }
@@ -27,7 +27,7 @@ const NAMES: Readonly<Record<string, string>> = { '\t': 'tabs', ',': 'commas', '
 /**
  * Opens the file at `path`. `shownAs`: the path as the caller wrote it, for messages.
  *
- * @throws ImportError when it does not exist or cannot be read
+ * @throws ImportError when it cannot be read, or has no known name, encoding or form
  */
 export const openSource = (
   { path, shownAs }: { path: string; shownAs: string },
@@ -52,7 +52,7 @@ export const openText = (path: string, bytes: Uint8Array, options: SourceOptions
   return { path, columns, description: `${encoding}, ${separated}`, rows, members: () => [] }
 }
 
-const membersOf = (rows: Iterable<Row | Unsent>): string[] => {
+const membersOf = (rows: Iterable<Row | Remark>): string[] => {
   for (const row of rows) if ('cells' in row) return namesIn(row.cells)
   return []
 }

@@ -2,9 +2,9 @@ import { checkBody } from '../../contract/check-body.ts'
 import { parseJsonText } from '../../contract/json-text.ts'
 import { MAX_DEPTH_LEVELS } from '../../contract/limits.ts'
 import { Buffer } from 'node:buffer'
-import { buildBodies, isUnsent, type Submission } from './build-bodies.ts'
+import { buildBodies, isRemark, type Submission } from './build-bodies.ts'
 import { type Kind, RECORDS } from './kinds.ts'
-import type { Lines, Unsent } from './lines.ts'
+import type { Lines, Remark } from './lines.ts'
 import type { Mapping } from './mapping.ts'
 import type { SourceFile } from './source-file.ts'
 
@@ -13,29 +13,29 @@ export type Survey = {
   readonly total: number
   readonly first: Submission | undefined
   /** Rows that cannot become a submission. */
-  readonly unreadable: readonly Unsent[]
-  readonly skipped: readonly Unsent[]
+  readonly unreadable: readonly Remark[]
+  readonly skipped: readonly Remark[]
   /** Doubts that a person should check before the import sends records. */
-  readonly doubts: readonly Unsent[]
+  readonly doubts: readonly Remark[]
   /** Rows that the service would refuse. Known only if bodies are checked. */
-  readonly refused: readonly Unsent[]
+  readonly refused: readonly Remark[]
 }
 
 /**
  * Reads the whole file before the first request. `isChecked`: checks each body like the service.
  */
 export const surveyFile = (file: SourceFile, mapping: Mapping, isChecked: boolean): Survey => {
-  const unreadable: Unsent[] = []
-  const skipped: Unsent[] = []
-  const doubts: Unsent[] = []
-  const refused: Unsent[] = []
+  const unreadable: Remark[] = []
+  const skipped: Remark[] = []
+  const doubts: Remark[] = []
+  const refused: Remark[] = []
   const again: Lines[] = []
   const withoutSource: Lines[] = []
   const ids = new Set<string>()
   let first: Submission | undefined
   let total = 0
   for (const item of buildBodies(file.rows(), mapping)) {
-    if (isUnsent(item)) {
+    if (isRemark(item)) {
       const rows = item.isSkipped ? skipped : unreadable
       rows.push(item)
       continue

@@ -1,6 +1,6 @@
 import { type CsvRecord, csvRecords, lineEnd, type Place } from './csv-records.ts'
 import { isBlank, sample } from './delimiter.ts'
-import type { Lines, Unsent } from './lines.ts'
+import type { Lines, Remark } from './lines.ts'
 
 export type Row = {
   readonly lines: Lines
@@ -8,12 +8,12 @@ export type Row = {
   readonly cells: Readonly<Record<string, unknown>>
   /** A record of JSON, whose members are those of the body unless the mapping moves them. */
   readonly isRecord?: boolean
-  /** Doubts that a person should check before the row is sent. */
+  /** A doubt that a person should check before the row is sent. */
   readonly doubt?: string
 }
 
 /** A table whose header is read. */
-export type TableStart = {
+type TableStart = {
   readonly text: string
   readonly delimiter: string
   readonly header: CsvRecord
@@ -31,9 +31,9 @@ export type TableStart = {
  */
 const MIN_FITTING = 0.9
 
-export const skipped = (lines: Lines, why: string): Unsent => ({ lines: [lines], reasons: [why], isSkipped: true })
+export const skipped = (lines: Lines, why: string): Remark => ({ lines: [lines], reasons: [why], isSkipped: true })
 
-export const rowsAfter = function* (table: TableStart): Generator<Row | Unsent> {
+export const rowsAfter = function* (table: TableStart): Generator<Row | Remark> {
   const { text, delimiter, header } = table
   let number = table.number
   for (let next: Place | undefined = { at: header.end, line: header.lines.to + 1 }; next !== undefined;) {
@@ -51,7 +51,7 @@ export const rowsAfter = function* (table: TableStart): Generator<Row | Unsent> 
   }
 }
 
-const rowOf = (record: CsvRecord, number: number, table: TableStart): Row | Unsent => {
+const rowOf = (record: CsvRecord, number: number, table: TableStart): Row | Remark => {
   const { cells, lines, problem, start } = record
   const { names, header, further, delimiter } = table
   if (table.isLeftOut(number)) return skipped(lines, 'left out by --skip-rows')

@@ -1,7 +1,7 @@
 import { type CsvRecord, csvRecords } from './csv-records.ts'
 import { findDelimiter, isBlank, mostFrequent, parseDelimiter, sample, sepLine } from './delimiter.ts'
 import { ImportError } from './import-error.ts'
-import type { Lines, Unsent } from './lines.ts'
+import type { Lines, Remark } from './lines.ts'
 import { fitsHeader, type Row, rowsAfter, skipped } from './table-rows.ts'
 
 /** `name` is unique: columns with equal titles are numbered. */
@@ -11,18 +11,18 @@ type Table = {
   readonly columns: readonly Column[]
   readonly delimiter: string
   readonly header: Lines
-  /** The rows. Every line except the header belongs to a row. */
-  readonly rows: () => Iterable<Row | Unsent>
+  /** Every line except those of the header belongs to a row or a remark. */
+  readonly rows: () => Iterable<Row | Remark>
 }
 
 export type TableOptions = { readonly delimiter?: string | undefined; readonly skipRows?: string | undefined }
 
-/** @throws ImportError when no header fits the rows */
+/** @throws ImportError when no header fits the rows, or an option has another form */
 export const openTable = (path: string, text: string, options: TableOptions): Table => {
   const named = sepLine(text)
   const delimiter = parseDelimiter(options.delimiter) ?? named?.[1] ?? findDelimiter(text.slice(named?.[0].length ?? 0))
   const isLeftOut = parseSkippedRows(options.skipRows)
-  const before: Unsent[] = []
+  const before: Remark[] = []
   for (const record of csvRecords(text, delimiter)) {
     const number = before.length + 1
     if (isLeftOut(number)) before.push(skipped(record.lines, 'left out by --skip-rows'))

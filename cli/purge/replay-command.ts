@@ -1,10 +1,10 @@
-import { createReadStream } from 'node:fs'
-import { createInterface } from 'node:readline'
 import { parsePurgedKey, type PurgedKey, raisePurgedKeys } from '../../db/purges/purge-replay.ts'
 import type { Sql } from '../../db/connection/postgres.ts'
 import { findShortened } from '../../db/tags/retag.ts'
 import { listWorkspaces } from '../../db/workspaces/workspaces.ts'
+import { describeFault } from '../../runtime/fault.ts'
 import { addConversationTagging } from '../../queue/jobs/job-queues.ts'
+import { readLines } from '../read-lines.ts'
 import { CommandError, pathOfCaller, print, runCommand } from '../run-command.ts'
 
 const USAGE = `usage: npm run purge:replay -- purged-keys.ndjson
@@ -18,7 +18,7 @@ const KEYS_AT_ONCE = 10_000
 const raiseAll = async (sql: Sql, file: string): Promise<void> => {
   let read = 0
   let contacts = 0
-  // All keys of a purge have the same number, so one call raises their epochs together.
+  // Keys with the same number belong to one purge, whose keys have to be in one call.
   let together: PurgedKey[] = []
   for await (const key of keysIn(file)) {
     if (together.length >= KEYS_AT_ONCE && together.at(-1)!.number !== key.number) {
@@ -33,16 +33,8 @@ const raiseAll = async (sql: Sql, file: string): Promise<void> => {
 }
 
 const keysIn = async function* (file: string): AsyncGenerator<PurgedKey> {
-  const input = createReadStream(file)
-  // The reader of lines does not pass on the stream's error about a missing file.
-  await new Promise<void>((resolve, reject) => {
-    input.once('open', () => resolve())
-    input.once('error', () =>
-      reject(new CommandError(`${file} cannot be read. Name a file that purge:export has written.`)),
-    )
-  })
   let line = 0
-  for await (const text of createInterface({ input })) {
+  for await (const text of linesIn(file)) {
     line++
     if (text.trim() === '') continue
     try {
@@ -52,6 +44,16 @@ const keysIn = async function* (file: string): AsyncGenerator<PurgedKey> {
         `Line ${line} of ${file} is not a line of purge:export. Write the file again with npm run --silent purge:export.`,
       )
     }
+  }
+}
+
+const linesIn = async function* (file: string): AsyncGenerator<string> {
+  try {
+    yield* readLines(file)
+  } catch (error) {
+    throw new CommandError(
+      `${file} cannot be read (${describeFault(error)}). Name a file that purge:export has written.`,
+    )
   }
 }
 

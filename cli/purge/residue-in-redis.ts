@@ -12,8 +12,8 @@ const ITEMS_AT_ONCE = 100
 
 /**
  * Searches Redis for the strings: names and values of every key under the prefix (logs, states,
- * idempotency keys, jobs), and the slow log of each server. The search may miss a key that is
- * added, removed or moved meanwhile, or count it twice.
+ * idempotency keys, jobs), and the slow log of each server that holds keys, without replicas. The
+ * search may miss a key that is added, removed or moved meanwhile, or count it twice.
  *
  * @throws CommandError when a key has a type that this product never makes; a ReplyError when Redis
  * hides its slow log.

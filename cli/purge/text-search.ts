@@ -1,17 +1,17 @@
 /** A string to search for, with the forms that it can have after `comparable`. */
 export type Sought = { readonly text: string; readonly forms: readonly string[] }
 
-/** A found string: `count` rows of a column, or keys of one pattern, contain it. */
+/** A found string. `count`: how many rows, keys or entries of the slow log contain it there. */
 export type Residue = { readonly text: string; readonly place: string; readonly count: number }
 
 /**
  * The form for comparison: lower case, without backslashes. JSON, array literals and Lua escape
  * with backslashes, nested to any depth. Without backslashes a string has the same form in all of
- * them. Lower case writes a final sigma unlike a sigma within a word, so both become one letter.
+ * them, except control characters (see `formsOf`). Lower case writes a final sigma unlike a sigma within a word, so both become one letter.
  */
 export const comparable = (text: string): string => text.replaceAll('\\', '').toLowerCase().replaceAll('ς', 'σ')
 
-/** The strings to search for, trimmed and without duplicates. Blank strings are left out. */
+/** The strings to search for, trimmed, without duplicates and strings that match any text. */
 export const soughtOf = (texts: readonly string[]): Sought[] =>
   [...new Set(texts.map((text) => text.trim()))]
     .filter((text) => comparable(text).trim() !== '')
@@ -28,7 +28,6 @@ export const heldIn = (compared: string, sought: readonly Sought[]): Sought[] =>
 
 export type Tally = { note: (held: readonly Sought[], place: string) => void; residue: () => Residue[] }
 
-/** Counts the rows or keys that contain a string, for each string and place. */
 export const newTally = (): Tally => {
   const counts = new Map<Sought, Map<string, number>>()
   return {

@@ -14,7 +14,7 @@ Searches Postgres and Redis for these strings, in upper or lower case and in the
 planner statistics and statements; names and values of every key, and the slow log.
 Prints the places of each string and the number of rows or keys that contain it, never the content.
 With the id of a deleted workspace it counts the rows and keys that belong to it.
-Exit code 0: no string is found. 1: a string is found, or the command failed.`
+Exit code 0: the search has found none of this. 1: it has found some, or the command failed.`
 
 const OPTIONS = ['id', 'email', 'text'] as const
 
@@ -23,7 +23,7 @@ const SNAPSHOTS = 'not searched: snapshots of Redis (docs/operate.md, "Redis")'
 
 const rows = (count: number): string => (count === 1 ? '1 row' : `${count} rows`)
 
-const verifyWorkspace = async ({ sql, openRedis }: Pick<CommandContext, 'sql' | 'openRedis'>, word: string) => {
+const verifyWorkspace = async ({ sql, openRedis }: CommandContext, word: string) => {
   const workspaceId = asUuid(word)
   if (workspaceId === undefined)
     throw new CommandError('The id of a workspace must be a UUID, as npm run workspace -- list and -- delete print it.')
@@ -39,19 +39,20 @@ await runCommand({
   usage: USAGE,
   options: ['workspace'],
   lists: OPTIONS,
-  run: async ({ sql, values, valuesOf, openRedis }) => {
+  run: async (context) => {
+    const { sql, values, valuesOf, openRedis } = context
     const given = OPTIONS.flatMap((option) =>
       valuesOf(option).map((text, index) => ({ label: `${option} ${index + 1}`, text: text.trim() })),
     )
     const workspace = values['workspace']
     if (workspace !== undefined) {
       if (given.length > 0) throw new CommandError(USAGE)
-      return verifyWorkspace({ sql, openRedis }, workspace)
+      return verifyWorkspace(context, workspace)
     }
     const sought = soughtOf(given.map(({ text }) => text))
     if (given.length === 0) throw new CommandError(USAGE)
     if (given.some(({ text }) => !sought.some((one) => one.text === text))) {
-      throw new CommandError('A string to search for must not be blank: give --id, --email or --text a text.')
+      throw new CommandError('A string to search for needs a character other than spaces and backslashes.')
     }
     const { redis, prefix } = await openRedis()
     // Redis is searched first: submissions move from Redis to Postgres, and not back.

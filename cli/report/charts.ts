@@ -30,7 +30,7 @@ export const columnChart = (title: string, points: readonly Point[]): Html => {
   return frame({ title, points, ends: [0, top], drawn: html`<g class="columns">${columns}</g>` })
 }
 
-/** A line from the lower to the upper end, broken where there is no value. */
+/** A line on a scale from the lower to the upper end, broken where there is no value. */
 export const lineChart = (title: string, points: readonly Point[], ends: readonly [number, number]): Html => {
   const dots = points.flatMap(({ value, tooltip }, at) =>
     value === null ? [] : [{ at, tooltip, x: placeOf(at, points.length), y: heightOf(value, ends) }],
@@ -45,7 +45,7 @@ export const lineChart = (title: string, points: readonly Point[], ends: readonl
   return frame({ title, points, ends, drawn: html`<path class="line" d="${path}" /><g class="dots">${circles}</g>` })
 }
 
-/** A small chart beside a name, from zero. */
+/** Small columns from zero, without axes. */
 export const sparkline = (title: string, values: readonly number[]): Html => {
   const top = Math.max(...values, 1)
   const width = SPARK.width / Math.max(values.length, 1)
@@ -104,7 +104,7 @@ const heightOf = (value: number, [low, high]: readonly [number, number]): number
   return TOP + (1 - share) * (HEIGHT - TOP - BOTTOM)
 }
 
-/** The next even number of the form 2, 4, 10, 20, 40, 100 …, so that half of it is whole. */
+/** The next of 2, 4, 6, 8, 10, 20, 40 …: half of it, which is shown as well, is whole. */
 const niceTop = (most: number): number => {
   for (let power = 1; ; power *= 10) {
     const found = [2, 4, 6, 8, 10].find((step) => step * power >= most)

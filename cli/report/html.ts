@@ -16,7 +16,7 @@ export const html = (texts: TemplateStringsArray, ...values: readonly Value[]): 
   html: texts.map((text, at) => text + (at < values.length ? escaped(values[at]!) : '')).join(''),
 })
 
-/** HTML from a file of this repository, unescaped. */
+/** Text from a file of this repository, such as a style sheet, unescaped. */
 export const trusted = (text: string): Html => ({ html: text })
 
 const escaped = (value: Value): string => {

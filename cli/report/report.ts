@@ -1,4 +1,4 @@
-/** The content of a report, without its form. Ratings are means, or null without ratings. */
+/** The content of a report, without its form. A rating is a mean, except that of an example. */
 export type Report = {
   readonly workspace: string
   /**

@@ -35,10 +35,10 @@ await runCommand({
       now: Date.now,
     })
     if ((await queues.tagging.getWorkersCount()) === 0) bar.note('waits for a worker: npm run worker')
-    const { kept, failed } = await retag({ sql, queues }, wanted, bar.set)
+    const { tagged, failed } = await retag({ sql, queues }, wanted, bar.set)
     bar.end()
     print(`checked: ${feedback} feedback, ${conversation} conversations`)
-    print(`tagged by version ${TAGGER_VERSION}: ${kept}`)
+    print(`tagged by version ${TAGGER_VERSION}: ${tagged}`)
     if (failed > 0)
       throw new CommandError(
         `failed: ${failed}. /admin/queues of the API shows the failed jobs of the queue tagging and their reasons.`,

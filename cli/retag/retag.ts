@@ -20,17 +20,17 @@ export const retag = async (
   { sql, queues }: { sql: Sql; queues: JobQueues },
   wanted: Retag,
   onProgress: (done: number) => void,
-): Promise<{ kept: number; failed: number }> => {
-  const result = { kept: 0, failed: 0 }
+): Promise<{ tagged: number; failed: number }> => {
+  const result = { tagged: 0, failed: 0 }
   let done = 0
   const ahead: Queued[] = []
   const finishFirst = async (): Promise<void> => {
     const first = ahead.shift()
     if (first === undefined) return
-    const { failed, kept } = await outcomeOf(queues, first.id)
+    const { failed, tagged } = await outcomeOf(queues, first.id)
     done += first.records
     if (failed) result.failed += first.records
-    else result.kept += kept ?? first.records
+    else result.tagged += tagged ?? first.records
     onProgress(done)
   }
   for await (const page of readRetagPages(sql, wanted, RECORDS_PER_JOB)) {
@@ -49,7 +49,7 @@ const jobOf = ({ table, workspaceId, ids }: RetagPage, isRetag: boolean): Taggin
   ...(isRetag && { isRetag }),
 })
 
-const outcomeOf = async (queues: JobQueues, id: string): Promise<{ failed: boolean; kept: number | undefined }> => {
+const outcomeOf = async (queues: JobQueues, id: string): Promise<{ failed: boolean; tagged: number | undefined }> => {
   for (;;) {
     const outcome = await findTaggingOutcome(queues, id)
     if (outcome !== undefined) return outcome

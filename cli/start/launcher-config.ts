@@ -2,17 +2,13 @@ import { resolve } from 'node:path'
 import { DEFAULT_DATA_DIR } from '../../runtime/service-file.ts'
 import { readSettings, SETTINGS, type SettingName, type Settings, withSecretFiles } from '../../runtime/settings.ts'
 
-/**
- * The settings that an operator gives the launcher: existing servers, ports, secrets. The launcher
- * makes the others itself.
- */
+/** The settings that the environment sets, and the defaults that the launcher uses itself. */
 export type LauncherConfig = Partial<Settings<SettingName>> &
   Settings<'HOST' | 'SHUTDOWN_SECONDS'> & { readonly DATA_DIR: string }
 
 /**
  * Checks every set variable, even variables that only the API or the worker reads, so that a bad
- * value fails before the servers run. An unset variable stays absent, except those whose default
- * the launcher uses itself.
+ * value fails before the servers run.
  *
  * @throws BadSettings
  */

@@ -22,7 +22,7 @@ export const reservePorts = async (config: LauncherConfig, running: Running): Pr
 const reserveApiPort = async ({ PORT, HOST }: LauncherConfig): Promise<ReservedPort> => {
   const port = PORT ?? FIRST_PORT
   const reserving = PORT === undefined ? reserveNextPort(port, HOST) : reservePort(port, HOST)
-  return (await listenable(reserving, { host: HOST, port, prefix: '' })) ?? taken('PORT', port, HOST)
+  return (await listenable(reserving, { host: HOST, port, prefix: '' })) ?? refuseTaken('PORT', port, HOST)
 }
 
 const chooseWorkerPort = async ({ WORKER_PORT, WORKER_HOST = '127.0.0.1' }: LauncherConfig): Promise<number> => {
@@ -30,10 +30,10 @@ const chooseWorkerPort = async ({ WORKER_PORT, WORKER_HOST = '127.0.0.1' }: Laun
   const place = { host: WORKER_HOST, port: WORKER_PORT, prefix: 'WORKER_' } as const
   return (await listenable(isPortFree(WORKER_PORT, WORKER_HOST), place))
     ? WORKER_PORT
-    : taken('WORKER_PORT', WORKER_PORT, WORKER_HOST)
+    : refuseTaken('WORKER_PORT', WORKER_PORT, WORKER_HOST)
 }
 
-const taken = (setting: string, port: number, host: string): never => {
+const refuseTaken = (setting: string, port: number, host: string): never => {
   throw new Error(`${setting} ${port} is taken on ${host}: stop the program that listens there, or set another port`)
 }
 

@@ -56,7 +56,7 @@ type Starting = {
 /**
  * Starts a worker and the API, and keeps them running once the API is ready.
  *
- * @throws when one of them ends before
+ * @throws when one of them ends before, or the API is not ready in time
  */
 export const startPrograms = async (options: Starting): Promise<void> => {
   const { config, ports, running, say } = options

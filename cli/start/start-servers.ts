@@ -9,8 +9,8 @@ import type { Running } from './running.ts'
 export type ServerUrls = { readonly databaseUrl: string; readonly redisUrl: string }
 
 /**
- * Starts the servers that the configuration does not name. `say` receives a line about each long or
- * failed step.
+ * Starts the servers that the configuration does not name. `say` receives a line about each long
+ * step, and about each restart of a server.
  */
 export const startServers = async (
   { DATA_DIR, DATABASE_URL, REDIS_URL }: LauncherConfig,

@@ -14,8 +14,10 @@ export const belongsToHashKey = async (sql: Sql, hashKey: HashKey): Promise<bool
   return row!.same
 }
 
-/** The same without binding the database: false before the first process has started on it. */
-export const isMadeWith = async (sql: Sql, hashKey: HashKey): Promise<boolean> =>
-  (await sql`select from installation where hash_key_proof = ${proofOf(hashKey)}`).count > 0
+/** The same without binding the database. Undefined while the database is bound to no key. */
+export const isMadeWith = async (sql: Sql, hashKey: HashKey): Promise<boolean | undefined> => {
+  const [row] = await sql<{ same: boolean }[]>`select hash_key_proof = ${proofOf(hashKey)} as same from installation`
+  return row?.same
+}
 
 const proofOf = (hashKey: HashKey): Buffer => keyedHash(hashKey, 'installation')

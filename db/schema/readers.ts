@@ -65,11 +65,21 @@ export const canMakeLargeObjects = async (sql: Sql, name: string): Promise<boole
 }
 
 /**
- * Drops the role and its grants in this database. The creator of a role may administer it without
- * being its member; only a member or a superuser can drop its grants.
+ * Drops the role, with its grants and large objects in this database. Refuses a role that owns
+ * other objects, such as tables: they would be dropped too. The creator of a role may administer it
+ * without being its member; only a member or a superuser can drop its grants.
  */
-export const dropReader = async (sql: Sql, name: string): Promise<void> => {
-  const [{ statements }] = await sql<[{ statements: string }]>`
-    select format('grant %1$I to current_user; drop owned by %1$I; drop role %1$I', ${name}::text) as statements`
-  await sql.unsafe(statements)
+export const dropReader = async (sql: Sql, name: string): Promise<'dropped' | 'unknown' | 'owner'> => {
+  const [role] = await sql<{ isOwner: boolean; statements: string }[]>`
+    select exists (
+        select from pg_shdepend
+        where refclassid = 'pg_authid'::regclass and refobjid = r.oid and deptype = 'o'
+          and classid <> 'pg_largeobject'::regclass
+      ) as "isOwner",
+      format('grant %1$I to current_user; drop owned by %1$I; drop role %1$I', rolname) as statements
+    from pg_roles as r where rolname = ${name}`
+  if (role === undefined) return 'unknown'
+  if (role.isOwner) return 'owner'
+  await sql.unsafe(role.statements)
+  return 'dropped'
 }

@@ -105,14 +105,14 @@ export const addConversationTagging = async (
 export const findTaggingOutcome = async (
   queues: JobQueues,
   id: string,
-): Promise<{ failed: boolean; kept: number | undefined } | undefined> => {
+): Promise<{ failed: boolean; tagged: number | undefined } | undefined> => {
   const job: Job<TaggingJob, number> | undefined = await queues.tagging.getJob(id)
-  if (job === undefined) return { failed: false, kept: undefined }
-  if (await job.isFailed()) return { failed: true, kept: 0 }
+  if (job === undefined) return { failed: false, tagged: undefined }
+  if (await job.isFailed()) return { failed: true, tagged: 0 }
   if (!(await job.isCompleted())) return undefined
   // The job is read again, since it may have ended after the first read.
   const ended: Job<TaggingJob, number> | undefined = await queues.tagging.getJob(id)
-  return { failed: false, kept: ended?.returnvalue }
+  return { failed: false, tagged: ended?.returnvalue }
 }
 
 /** `isDeep`: much waits in the log, or its strides are short. */

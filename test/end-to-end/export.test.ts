@@ -11,7 +11,7 @@ import { temporaryDirectory } from '../support/temporary-directory.ts'
 const PROGRAM = 'cli/export/export-command.ts'
 const OWNER_ONLY = 0o600
 const PERMISSIONS = 0o777
-const DESCRIPTIONS = ['a "quoted", word', 'two\r\nlines', '=1+1', 'Größe 🎉', '']
+const DESCRIPTIONS = ['a "quoted", word', 'two\r\nlines', 'a\u2028line', '=1+1', 'Größe 🎉', '']
 
 const json = (text: unknown): unknown => JSON.parse(String(text))
 

@@ -9,6 +9,7 @@ import { type CommandResult, resultOf, runCommand } from '../support/command.ts'
 import { serveHttp } from '../support/http-server.ts'
 import { SERVICE_COMMAND } from '../support/service-process.ts'
 import { testServers } from '../support/servers.ts'
+import { freshSchema } from '../support/schema.ts'
 import { idleService, type SharedService } from '../support/shared-service.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
 
@@ -135,9 +136,14 @@ describe('a command that cannot do its work says why in one line, and ends with 
       /^There is no role unmade\. Check the name\.$/,
     ],
     [
-      'a command that replays purges from a file that does not exist',
-      'cli/purge/replay-command.ts nowhere.ndjson',
-      /nowhere\.ndjson cannot be read/,
+      'a webhook from a position that lies far ahead, after which it would wait for years',
+      'cli/webhook-command.ts create --workspace default --url https://example.com --from 9999999999999999',
+      /^--from must be a position of the change feed/,
+    ],
+    [
+      'a command that replays purges from a folder',
+      'cli/purge/replay-command.ts docs',
+      /docs cannot be read \(\w+ EISDIR\)\. Name a file/,
     ],
     [
       'a command whose Redis is away',
@@ -154,6 +160,16 @@ describe('a command that cannot do its work says why in one line, and ends with 
   ]
   for (const [title, command, says, environment] of commands) it(title, () => fails(command, says, environment?.()))
 
+  it('a command that needs HASH_KEY, before the first start has bound the database to a key', async () => {
+    const schema = await freshSchema()
+    const command = 'cli/webhook-command.ts create --workspace default --url https://example.com'
+    try {
+      await fails(command, /^The database has no HASH_KEY yet\. Start /, { DATABASE_SCHEMA: schema.name })
+    } finally {
+      await schema.drop()
+    }
+  })
+
   describe('on a full disk', { skip: !existsSync(FULL) && 'there is no /dev/full here' }, () => {
     it('the tagger, which cannot write its tags', () => {
       const texts = fileOf('texts.ndjson', '{"id":1,"text":"Exports are slow"}\n')
@@ -165,6 +181,11 @@ describe('a command that cannot do its work says why in one line, and ends with 
       assert.match(stderr, /^The output cannot be written \(Error ENOSPC\)\. Free some space/m)
       assert.equal(code, 1)
     })
+  })
+
+  it('a command that outlives the reader of its output', async () => {
+    const { stderr } = await ends('"$@" | true', MIGRATE)
+    assert.match(stderr, /^The program that reads the output has ended/m)
   })
 
   it('the import, which cannot keep its journal', async () => {

@@ -142,7 +142,7 @@ describe('the import of a file', () => {
       [[join(folder, 'none.csv')], /There is no file .*none\.csv/],
       [[join(folder, 'none.csv', 'x.csv')], /There is no file/],
       [[folderOf('folder.csv')], /folder\.csv is a folder/],
-      [[path, '--state', join(folder, 'none', 'x'), ...reaching], /journal .* cannot be written \(ENOENT\)/],
+      [[path, '--state', join(folder, 'none', 'x'), ...reaching], /journal .* cannot be used \(ENOENT\)/],
       [[path, '--url', `http://127.0.0.1:${await closedPort()}`, '--token', 'any'], /does not answer \(.*refused/i],
       [[path, '--nonsense'], /nonsense/],
     ]

@@ -221,7 +221,7 @@ describe('npm run purge:verify', () => {
     for (const words of [[], ['--text', ' '], ['--nothing']]) {
       const { code, stdout, stderr } = await verify(...words)
       assert.deepEqual([code, stdout], [1, ''], words.join(' '))
-      assert.match(stderr, /usage: |must not be blank/)
+      assert.match(stderr, /usage: |needs a character/)
     }
   })
 })

@@ -50,14 +50,14 @@ const takeLock = (dir: string, file: string): void => {
   rmSync(draft, { force: true })
   writePidFile(draft, process.pid)
   try {
-    while (!linked(draft, file)) removeStale(file, dir)
+    while (!tryLink(draft, file)) removeStale(file, dir)
   } finally {
     rmSync(draft, { force: true })
   }
 }
 
 /** A link appears whole or not at all, so a lock never lacks its owner. */
-const linked = (draft: string, file: string): boolean => {
+const tryLink = (draft: string, file: string): boolean => {
   try {
     linkSync(draft, file)
     return true
@@ -81,6 +81,6 @@ const removeStale = (file: string, dir: string): void => {
   // Another start may have taken over the lock before the rename. Then the moved file is a live
   // lock and goes back.
   const moved = readPidFile(aside)
-  if (moved !== undefined && processIdentity(moved.pid) === moved.identity) linked(aside, file)
+  if (moved !== undefined && processIdentity(moved.pid) === moved.identity) tryLink(aside, file)
   rmSync(aside, { force: true })
 }

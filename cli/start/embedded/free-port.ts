@@ -84,11 +84,8 @@ const bind = (port: number, host: string): Promise<ReservedPort | undefined> =>
     })
   })
 
-const close = (server: Server): Promise<void> =>
-  new Promise((resolve) => {
-    if (server.listening) server.close(() => resolve())
-    else resolve()
-  })
+/** Also resolves if the server is closed already. */
+const close = (server: Server): Promise<void> => new Promise((resolve) => server.close(() => resolve()))
 
 const answers = (port: number, host: string): Promise<boolean> =>
   new Promise((resolve) => {

@@ -5,7 +5,7 @@ import process from 'node:process'
 /** One attempt to end a process: the signal, and the time before the next attempt. */
 export type StopStep = { readonly signal: NodeJS.Signals; readonly waitMs: number }
 
-/** Records a child process, so that the next start can end it if this program is killed. */
+/** Writes the id and the identity of a running process. No file appears if it has ended. */
 export const writePidFile = (file: string, pid: number): void => {
   const identity = processIdentity(pid)
   if (identity === undefined) return
@@ -84,7 +84,7 @@ const untilGone = ({ pid, identity }: Identified, stop: AbortSignal): Promise<vo
 
 /**
  * Identifies the running process with this id. Undefined if there is none, or only a zombie. The id
- * alone is not enough: after a reboot, or in a new container, another process has it.
+ * alone is not enough: after a reboot, or in a new container, another process can have it.
  */
 export const processIdentity = (pid: number): string | undefined =>
   process.platform === 'linux' ? identityFromProc(pid) : identityFromPs(pid)

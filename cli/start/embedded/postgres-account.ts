@@ -71,7 +71,7 @@ type Choice = { readonly account: PostgresAccount; readonly binaries: PostgresBi
  * user is the starting one, or an unprivileged one instead of root: an intruder in the server gets
  * the rights of its user.
  *
- * @throws when root cannot run it as another user, and when the starting user has no name
+ * @throws when root cannot run it as another user, or a user without a name not at all
  */
 export const chooseAccount = (binaries: PostgresBinaries, dataDir: string): Choice => {
   if (process.getuid?.() !== ROOT) return { account: accountForUser(binaries, dataDir), binaries }

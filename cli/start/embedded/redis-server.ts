@@ -7,7 +7,7 @@ import { redisBinary } from './redis-binary.ts'
 import { type EmbeddedServer, startServer } from './server.ts'
 import { signalOnParentDeath } from './start-process.ts'
 
-export type AppendFsync = 'always' | 'everysec' | 'no'
+export type AppendFsync = 'always' | 'everysec'
 
 export type RedisOptions = {
   /** The folder for all files of the server: data, password, port, log. */

@@ -31,6 +31,8 @@ type StartOptions = {
 /**
  * Starts a process in its own session, so that Ctrl-C does not reach it, and its owner can stop
  * processes in order.
+ *
+ * @throws when the program cannot be run
  */
 export const startProcess = async (
   [program = '', ...args]: readonly string[],
@@ -65,7 +67,11 @@ export const startProcess = async (
   }
 }
 
-/** Runs a program to its end. `how`: its exit code, or the signal that ended it. */
+/**
+ * Runs a program to its end. `how`: its exit code, or the signal that ended it.
+ *
+ * @throws when the program cannot be run
+ */
 export const runToEnd = async (
   [program = '', ...args]: readonly string[],
   options: SpawnOptionsWithoutStdio,
@@ -87,7 +93,7 @@ export const runToEnd = async (
 let supported: boolean | undefined
 
 /**
- * Words to put before a command, so that its process gets `signal` when this program is killed.
+ * Words to put before a command, so that its process gets `signal` when this program ends.
  * Empty on systems without this feature (macOS); there the next start ends the process
  * (`endLeftover`).
  */

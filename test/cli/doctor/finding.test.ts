@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { checkApi, checkRuntime, checkWorkerPort } from '../../../cli/doctor/check-machine.ts'
-import { describeFinding, judgeClock, warning } from '../../../cli/doctor/finding.ts'
+import { judgeClock } from '../../../cli/doctor/finding.ts'
 
 /** An address of documentation (RFC 5737), which no machine has. */
 const FOREIGN_HOST = '192.0.2.1'
@@ -29,9 +29,5 @@ describe('findings', () => {
     assert.deepEqual([api.level, /this user cannot listen there/.test(api.what)], ['trouble', true])
     const worker = await checkWorkerPort(FOREIGN_HOST, PORT)
     assert.deepEqual([worker.level, worker.what.includes('cannot listen on WORKER_PORT 39911')], ['trouble', true])
-  })
-
-  it('say what to do', () => {
-    assert.equal(describeFinding(warning('It is so.', 'Do this.')), 'warning  It is so.\n         → Do this.')
   })
 })

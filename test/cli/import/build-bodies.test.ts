@@ -84,6 +84,17 @@ const FILES: readonly Case[] = [
     },
   ],
   [
+    'of JSON have numbers, true and false that options name by their texts',
+    '{"description":"a","t":false,"r":1}\n{"description":"b","t":true,"r":true}\n',
+    {
+      bodies: [
+        { description: 'a', isTranscript: true, rating: 5 },
+        { description: 'b', isTranscript: false, rating: 4 },
+      ],
+    },
+    { name: 'x.ndjson', map: ['t=isTranscript:false', 'r=rating'], 'map-value': ['rating 1=5', 'rating true=4'] },
+  ],
+  [
     'get the refusals of the service in a dry run',
     `{"description":"a","rating":1161888007138312192}\n{"description":"a","sourceData":${'['.repeat(70)}${']'.repeat(70)}}\n{"description":"${'x'.repeat(600_000)}"}\n{"description":"a","nope":1}\n`,
     {

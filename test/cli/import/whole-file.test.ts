@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { Buffer } from 'node:buffer'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { isUnsent } from '../../../cli/import/build-bodies.ts'
+import { isRemark } from '../../../cli/import/build-bodies.ts'
 import { countBreaks, mergeLines } from '../../../cli/import/lines.ts'
 import { openText } from '../../../cli/import/source-file.ts'
 import { seeded } from '../../support/property-seed.ts'
@@ -12,7 +12,7 @@ const END = fc.constantFrom('\n', '\r\n', '\r')
 const DELIMITER = fc.constantFrom(',', ';', '\t', '|')
 const quoted = (text: string): string => `"${text.replaceAll('"', '""')}"`
 
-/** The encodings that the import recognises. */
+/** The text in an encoding that the import recognises. */
 const written = (text: string, encoding: string): Uint8Array => {
   const wide = Buffer.from(text, 'utf16le')
   switch (encoding) {
@@ -25,7 +25,7 @@ const written = (text: string, encoding: string): Uint8Array => {
   }
 }
 
-/** The lines of all records of a file, and of its header. */
+/** The lines of the header and of all rows and remarks, in one range if none is missing. */
 const linesOf = (content: Uint8Array) => {
   const file = openText('x.csv', content, {})
   const header = /columns in lines? (\d+)(?:–(\d+))?/.exec(file.description)!
@@ -51,7 +51,7 @@ describe('a whole table', () => {
         const found = [...openText('x.csv', written(text, encodingName), {}).rows()]
         const isBlank = (row: readonly string[]): boolean => row.every((field) => field.trim() === '')
         assert.deepEqual(
-          found.map((row) => (isUnsent(row) ? row.reasons[0] : Object.values(row.cells))),
+          found.map((row) => (isRemark(row) ? row.reasons[0] : Object.values(row.cells))),
           table.map((row) => (isBlank(row) ? 'blank' : row)),
         )
         let line = 2

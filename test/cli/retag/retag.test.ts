@@ -43,7 +43,7 @@ describe('tagging again', () => {
       connection: room.redis,
       prefix: queuePrefix(room.prefix, 'tagging'),
     })
-    assert.deepEqual(await result, { kept: JOBS, failed: 0 })
+    assert.deepEqual(await result, { tagged: JOBS, failed: 0 })
     assert.equal(finished.at(-1), FEEDBACK)
     await worker.close()
     assert.ok(Math.max(...waitingBeside) < JOBS_AHEAD, waitingBeside.join())
@@ -58,6 +58,6 @@ describe('tagging again', () => {
     const result = retag({ sql, queues: room.queues }, { workspaceId, ...ALL }, () => {})
     await until('the job waits', async () => (await room.queues.tagging.getWaitingCount()) === 1)
     await room.queues.tagging.drain()
-    assert.deepEqual(await result, { kept: 1, failed: 0 })
+    assert.deepEqual(await result, { tagged: 1, failed: 0 })
   })
 })

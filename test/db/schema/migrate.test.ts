@@ -201,3 +201,20 @@ const catalogueText = async (sql: Sql): Promise<string> => {
     order by 1`
   return rows.map(({ text }) => text.replaceAll(`${name}.`, '')).join('\n')
 }
+
+describe('the tables of a role', () => {
+  it('are not dropped as if the role were a reader', async () => {
+    const { sql, name } = await migrated()
+    const role = `o_${name}`
+    await sql.unsafe(`
+      create role ${role};
+      grant ${role} to current_user;
+      grant create on schema ${name} to ${role};
+      alter table feedback owner to ${role}`)
+    assert.equal(await dropReader(sql, role), 'owner')
+    await sql.unsafe(`
+      alter table feedback owner to current_user;
+      revoke create on schema ${name} from ${role}`)
+    assert.deepEqual([await dropReader(sql, role), await dropReader(sql, role)], ['dropped', 'unknown'])
+  })
+})

@@ -52,6 +52,7 @@ describe('a Redis that does not show its policy', () => {
       /^Redis does not show its maxmemory-policy/,
       /^Redis does not show whether it has an append-only file/,
       /^Redis does not show whether it keeps snapshots/,
+      /^Redis does not show whether it keeps a slow log/,
     ])
       assert.ok(
         warnings.some((text) => pattern.test(text)),
