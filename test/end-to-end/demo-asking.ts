@@ -9,11 +9,16 @@ export const NOW = '2026-03-31T12:00:00.000Z'
  */
 export const MORE_FEEDBACK = [
   { tags: [], contact: { email: 'stranger@example.org' } },
-  { tags: ['battery', 'screen'], rating: 4.5, source: 'Store' },
+  { tags: ['battery', 'screen'], rating: 1, source: 'Store' },
   { tags: ['battery'], rating: 2.5, contact: { email: 'amara.abara@harbour-lights-hotels.example.com' } },
 ].map((body, at) => ({
   operation: 'create_feedback',
-  body: { description: `More, ${at}`, project: { name: 'Tablet' }, createdAt: `2026-03-2${at}T12:00:00Z`, ...body },
+  body: {
+    description: `More about the battery, ${at}`,
+    project: { name: 'Tablet' },
+    createdAt: `2026-03-2${at}T12:00:00Z`,
+    ...body,
+  },
 }))
 
 /** The account of each feedback, from the tables and not from the view of the product. */

@@ -54,16 +54,6 @@ describe('npm run purge:verify', () => {
   const placesOf = async (text: string): Promise<string[]> =>
     (await findTraces(service, [text])).map(({ place, count }) => `${place}: ${count}`).toSorted()
 
-  it('finds text in JSON within JSON, in upper or lower case', async () => {
-    const text = newString()
-    const submission = JSON.stringify({ body: { text, json: JSON.stringify({ text }) } })
-    await service.sql`
-      insert into dead_submission (workspace_id, id, reason, submission, keys)
-      values (${service.workspaceId}, ${randomUUID()}, 'x', ${submission}, '{}')`
-    for (const given of [text, ` ${text.toLowerCase()} `])
-      assert.deepEqual(await placesOf(given), ['dead_submission.submission: 1'])
-  })
-
   it('finds text in bytes', async () => {
     const text = `plain-${randomUUID()}`
     await service.sql`
@@ -86,16 +76,6 @@ describe('npm run purge:verify', () => {
     await service.sql`drop table observed`
     assert.deepEqual(await placesOf(text), [])
     assert.deepEqual(await placesOf(inJson), [])
-  })
-
-  it('finds text in the entries of a log', async () => {
-    const text = newString()
-    await room.admit({
-      workspaceId: service.workspaceId,
-      operation: 'create_feedback',
-      bodyText: JSON.stringify({ description: text }),
-    })
-    assert.deepEqual(await placesOf(text), [`${key('*}:log')}: 1`])
   })
 
   it('finds text in the statement of a connection', async () => {
@@ -169,7 +149,7 @@ describe('npm run purge:verify', () => {
           insert into feedback (workspace_id, id, description, tags, source_data, tags_generated, source, number, first_number,
             change_position)
           values (${service.workspaceId}, ${id}, ${`x${text}x`}, ${[text]}, ${service.sql.json({ [text]: { in: [text] } })}, false, 'x', 1, 1, 1)`
-        await service.redis.hset(key(`wake}:${id}`), 'data', JSON.stringify({ body: JSON.stringify([text]) }))
+        await service.redis.hset(key(`wake}:${id}`), 'data', JSON.stringify({ json: JSON.stringify([text]) }))
         assert.deepEqual(await placesOf(text), [
           'feedback.description: 1',
           'feedback.source_data: 1',
@@ -203,7 +183,14 @@ describe('npm run purge:verify', () => {
     const body = { id, source: 'crm', properties: { $email: email } }
     const bodyText = JSON.stringify(body)
     await room.admit({ workspaceId: service.workspaceId, operation: 'identify_contact', bodyText })
-    const { code, stdout, stderr } = await verify('--email', email.toLowerCase(), '--id', id, '--text', randomUUID())
+    const { code, stdout, stderr } = await verify(
+      '--email',
+      ` ${email.toLowerCase()} `,
+      '--id',
+      id,
+      '--text',
+      randomUUID(),
+    )
     assert.equal(code, 1)
     assert.equal(stderr, 'At least one string was found, in the places above.\n')
     assert.deepEqual(stdout.split('\n').slice(0, -2), [

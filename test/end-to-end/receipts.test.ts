@@ -35,20 +35,4 @@ describe('a receipt', () => {
     assert.equal(settled.acceptedAt, queued.acceptedAt)
     assert.ok(Date.parse(settled.finishedAt) >= Date.parse(settled.acceptedAt))
   })
-
-  it('of a purge counts the removed records, and does not name the contact', async () => {
-    const contact = { id: 'purged-person', properties: { $email: 'purged-person@example.com' } }
-    await service.submit('/contacts/identify', contact)
-    await service.submit('/feedbacks', { description: 'x', contact: { email: 'purged-person@example.com' } })
-    const purge = await service.submit('/contacts/purge', { id: contact.id }, { token: service.adminToken })
-    const { text, body } = await receiptOf(submissionIdOf(purge))
-    assert.deepEqual(body.submission.counts, {
-      contacts: 1,
-      feedback: 1,
-      messages: 0,
-      conversations: 0,
-      deadSubmissions: 0,
-    })
-    assert.doesNotMatch(text, /purged-person/)
-  })
 })
