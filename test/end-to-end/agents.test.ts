@@ -122,8 +122,8 @@ describe('agents that ask about the demo', () => {
     const [, id, list] = JSON.parse(Buffer.from(next, 'base64url').toString())
     const forged = Buffer.from(JSON.stringify(['2026-02-30 00:00:00', id, list])).toString('base64url')
     assert.match(await agent.refused('list_feedback', { limit: 1, next: forged }), /next must be the next/)
-    for (const until of ['0001-01-05', '9999-12-31t23:59:59.1234567z'])
-      assert.equal((await agent.call('compare_periods', { by: 'tag', days: 366, until })).after.feedback, 0)
+    for (const at of ['0001-01-05', '9999-12-31t23:59:59.1234567z'])
+      assert.equal((await agent.call('compare_periods', { by: 'tag', days: 366, until: at })).after.feedback, 0)
   })
 
   it('see described tools that only read, and get each prompt', async () => {

@@ -91,5 +91,7 @@ describe('npm run workspace -- delete', () => {
     await isGone(id)
     assert.equal((await command('delete', 'half', '--yes')).code, 1)
     await succeed('create', 'half')
+    assert.match((await command('create', 'half')).stderr, /exists already/)
+    assert.match(await succeed('list'), /\bdefault$[\s\S]*\bhalf$/m)
   })
 })
