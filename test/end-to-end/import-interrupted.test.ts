@@ -15,7 +15,7 @@ const service = await sharedService()
 after(() => service.stop())
 
 const PROGRAM = 'cli/import/import-command.ts'
-const SLOW_MS = 60_000
+const SLOW_MS = 240_000
 /** More rows than the import sends before a kill arrives. */
 const ROWS = 1_500
 const SOME = 20

@@ -5,8 +5,8 @@ import process from 'node:process'
 import { after, before, describe, it } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import * as fc from 'fast-check'
-import { findFreePort } from '../../cli/start/embedded/free-port.ts'
 import { startRedis } from '../../cli/start/embedded/redis-server.ts'
+import { findLastingPort } from '../support/lasting-port.ts'
 import { assertCopiesEqualTables, followFeed, type Follower, receiveWebhook } from '../support/feed-followers.ts'
 import { isReady } from '../support/fault-stack.ts'
 import { type FaultSignal, keep, keepServer, type Kept, runProgram, SIGNALS, strike } from '../support/kept-process.ts'
@@ -25,8 +25,8 @@ const WORKERS = 4
 const SUBMISSIONS = 60
 /** The least number of submissions that the promoted standby lacks. */
 const FEWEST_MISSED = 20
-const COPIED_WITHIN_MS = LONG ? 600_000 : 60_000
-const READY_WITHIN_MS = 60_000
+const COPIED_WITHIN_MS = LONG ? 600_000 : 120_000
+const READY_WITHIN_MS = 120_000
 
 const environment = { CONVERSATIONS_PER_MINUTE: '1000000', WEBHOOK_ALLOWED_HOSTS: '127.0.0.1', REDO_SECONDS: '300' }
 
@@ -55,7 +55,7 @@ const startRig = () => {
       environment,
     })
     running.defer(service.stop)
-    const ports = [String(await findFreePort()), String(await findFreePort())]
+    const ports = [String(await findLastingPort()), String(await findLastingPort())]
     const start = async (program: string, more: Record<string, string> = {}): Promise<Kept> => {
       const kept = await keep(() => runProgram(program, { ...service.environment, ...more }, () => {}))
       running.defer(kept.stop)

@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import process from 'node:process'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { startRedis } from '../../cli/start/embedded/redis-server.ts'
+import { findLastingPort } from './lasting-port.ts'
 import { spawnProgram } from './service-process.ts'
 import { until } from './until.ts'
 
@@ -31,19 +32,20 @@ type Running = { pid: number; exited: Promise<unknown>; stop: () => Promise<void
  */
 const TERM_PATIENCE_MS = 3_000
 const START_AGAIN_AFTER_MS = 50
+const STOPPED_WITHIN_MS = 60_000
 
 export const keepServer = async (
-  start: (port: { port?: number }) => ReturnType<typeof startRedis>,
+  start: (at: { port: number }) => ReturnType<typeof startRedis>,
 ): Promise<Kept & { url: string }> => {
-  const first = await start({})
-  const { url, port } = first
+  const port = await findLastingPort()
+  const first = await start({ port })
   let given: typeof first | undefined = first
   const kept = await keep(async () => {
     const server = given ?? (await start({ port }))
     given = undefined
     return server
   })
-  return { ...kept, url }
+  return { ...kept, url: first.url }
 }
 
 export const keep = async (start: () => Promise<Running>): Promise<Kept> => {
@@ -104,8 +106,9 @@ export const runProgram = async (
     stop: async () => {
       if (child.exitCode !== null || child.signalCode !== null) return
       process.kill(child.pid!, 'SIGTERM')
-      await Promise.race([exited, pause(20_000).then(() => child.kill('SIGKILL'))])
+      const late = setTimeout(() => child.kill('SIGKILL'), STOPPED_WITHIN_MS)
       await exited
+      clearTimeout(late)
     },
   }
 }

@@ -5,8 +5,8 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import process from 'node:process'
 import type { Redis } from 'ioredis'
-import { findFreePort } from '../../cli/start/embedded/free-port.ts'
 import { redisBinary } from '../../cli/start/embedded/redis-binary.ts'
+import { findLastingPort } from './lasting-port.ts'
 import type { Authority } from './certificates.ts'
 import { clientOf, startRedisNode } from './redis-node.ts'
 import { redisTlsSettings } from './serve-tls.ts'
@@ -50,8 +50,8 @@ export const startRedisSentinel = (authority?: Authority): Promise<RedisSentinel
     const master = await server('master', [])
     const replica = await server('replica', [`replicaof 127.0.0.1 ${master.reachedAt}`])
     await until('the replica is in step', () => areInStep(master.redis, replica.redis), WITHIN_MS)
-    const port = await findFreePort()
-    const tlsPort = authority && (await findFreePort())
+    const port = await findLastingPort()
+    const tlsPort = authority && (await findLastingPort())
     const sentinelDirectory = join(directory, 'sentinel')
     mkdirSync(sentinelDirectory)
     const sentinel = await startSentinel({

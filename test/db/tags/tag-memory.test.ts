@@ -8,7 +8,7 @@ import { createPurgeRig, type PurgeRig } from '../../support/purge-rig.ts'
 import { sharedSchema } from '../../support/schema.ts'
 
 const schema = await sharedSchema()
-const HISTORIES = process.env['TEST_SIZE'] === 'long' ? 500 : 15
+const HISTORIES = process.env['TEST_SIZE'] === 'long' ? 500 : 25
 const TAGS = ['slow', 'export', 'invoice']
 
 const person = fc.constantFrom('ada', 'bob')
@@ -28,8 +28,23 @@ const steps = fc.array(
     }),
     fc.record({ kind: fc.constant('purge' as const), person }),
   ),
-  { minLength: 8, maxLength: 15 },
+  { maxLength: 15 },
 )
+type Step = typeof steps extends fc.Arbitrary<(infer S)[]> ? S : never
+
+const feedback = (sourceId: '1' | '2', given?: string[]): Step => ({
+  kind: 'feedback',
+  person: 'ada',
+  tags: given,
+  sourceId,
+})
+const tagging: Step = { kind: 'tag', tags: ['slow'], most: 4, workers: 2, isLate: false }
+/** More terms than the memory keeps, of each kind of text; and a text that is replaced before its tags come. */
+const EXAMPLES: [Step[]][] = [
+  [[feedback('1', ['slow']), feedback('2', ['export']), tagging]],
+  [[feedback('1'), feedback('2'), tagging, { kind: 'purge', person: 'ada' }]],
+  [[feedback('1'), { ...tagging, isLate: true }, feedback('1')]],
+]
 
 describe('the tag memory of a workspace', () => {
   const ids = async (table: string, workspaceId: string): Promise<string[]> =>
@@ -72,10 +87,7 @@ describe('the tag memory of a workspace', () => {
     assert.equal(forgotten.count, 0)
   }
   /** Takes a step. Returns work that comes after the next step, if any. */
-  const apply = async (
-    rig: PurgeRig,
-    step: typeof steps extends fc.Arbitrary<(infer S)[]> ? S : never,
-  ): Promise<(() => Promise<unknown>) | void> => {
+  const apply = async (rig: PurgeRig, step: Step): Promise<(() => Promise<unknown>) | void> => {
     switch (step.kind) {
       case 'feedback':
         return void (await rig.feedback({
@@ -153,7 +165,7 @@ describe('the tag memory of a workspace', () => {
             and not exists (select from conversation as c where c.workspace_id = ${ws} and c.id = s.record_id)`
         assert.equal(stray.count, 0, 'every share belongs to an existing record in its latest form')
       }),
-      seeded({ numRuns: HISTORIES }),
+      seeded({ numRuns: HISTORIES, examples: EXAMPLES }),
     )
   })
 })
