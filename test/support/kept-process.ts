@@ -27,8 +27,8 @@ export type Kept = {
 type Running = { pid: number; exited: Promise<unknown>; stop: () => Promise<void> }
 
 /**
- * After SIGTERM, Postgres waits for its clients. After this time it gets SIGINT, which ends their
- * sessions.
+ * A process that goes on for so long after SIGTERM gets SIGINT. Postgres waits for its clients, and
+ * SIGINT ends their sessions.
  */
 const TERM_PATIENCE_MS = 3_000
 const START_AGAIN_AFTER_MS = 50

@@ -27,7 +27,7 @@ export type PostgresPair = {
   readonly part: () => Promise<void>
   /** The first primary. */
   readonly primary: EmbeddedServer
-  /** Kills the primary, like a power cut. */
+  /** Kills the primary, and waits for its end. */
   readonly killPrimary: () => Promise<void>
   /** Waits until the standby has replayed what the primary has written. */
   readonly standbyFollows: () => Promise<void>

@@ -18,7 +18,7 @@ export type RedisNode = {
   readonly pid: number
   /** A connection to only this server. */
   readonly redis: Redis
-  /** Kills the server, like a power cut that spares its disk. */
+  /** Kills the server, and waits for its end. */
   readonly kill: () => Promise<void>
   /** Starts the server again with its data, on its known port. */
   readonly start: () => Promise<void>

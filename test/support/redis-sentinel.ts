@@ -19,10 +19,7 @@ export type RedisSentinel = {
   readonly url: string
   /** The process that is the replica until a failover. */
   readonly replicaPid: number
-  /**
-   * Kills the master, like a power cut. The sentinel promotes the replica. Resolves when the
-   * sentinel reports it.
-   */
+  /** Kills the master. Resolves when the sentinel has promoted the replica. */
   readonly failOver: () => Promise<void>
   /** Starts the former master again, which becomes the replica. Resolves when it is a replica. */
   readonly bringBack: () => Promise<void>
@@ -105,8 +102,8 @@ const areInStep = async (master: Redis, replica: Redis): Promise<boolean> => {
 }
 
 /**
- * A sentinel that was held up for two seconds (its `TILT`) does nothing for half a minute, as long
- * as tests wait for it. That happens if tests share two cores.
+ * A sentinel that was held up for two seconds does nothing for half a minute (`TILT`). That happens
+ * if tests share two cores.
  */
 export const shortenTilt = (sentinel: Redis): Promise<unknown> =>
   sentinel.call('SENTINEL', 'DEBUG', 'tilt-period', '1000')
