@@ -103,10 +103,7 @@ describe('reading over HTTP', () => {
     await service.submit('/accounts/identify', { id: 'merged', properties: { $name: 'Merged', $domain: domain } })
     const { customer } = await read(`/customers/${former.customerId}`)
     const { account } = await read(`/accounts/${former.accountId}`)
-    assert.deepEqual(
-      [customer, account].map(({ externalIds }) => externalIds),
-      [[{ source: 'API', id: 'merged' }], [{ source: 'API', id: 'merged' }]],
-    )
+    for (const { externalIds } of [customer, account]) assert.deepEqual(externalIds, [{ source: 'API', id: 'merged' }])
     for (const filter of [`customerId=${former.customerId}`, `accountId=${former.accountId}`]) {
       const { feedbacks } = await read(`/feedbacks?${filter}`)
       assert.deepEqual(

@@ -2,13 +2,14 @@ import { once } from 'node:events'
 import { readdirSync, readFileSync } from 'node:fs'
 import process from 'node:process'
 import { setTimeout as pause } from 'node:timers/promises'
+import * as fc from 'fast-check'
 import type { startRedis } from '../../cli/start/embedded/redis-server.ts'
 import { findLastingPort } from './lasting-port.ts'
 import { spawnProgram } from './service-process.ts'
 import { until } from './until.ts'
 
 export const SIGNALS = ['SIGTERM', 'SIGKILL', 'SIGSTOP'] as const
-export type FaultSignal = (typeof SIGNALS)[number]
+type FaultSignal = (typeof SIGNALS)[number]
 
 /**
  * A process that is started again as soon as it ends, like by an init system, unless it is held
@@ -120,6 +121,15 @@ export const send = (pid: number | undefined, signal: NodeJS.Signals): void => {
     // The process has ended.
   }
 }
+
+/** Random strikes of these processes, each with a pause after it. */
+export const randomStrikes = (targets: readonly Kept[]) =>
+  fc.record({
+    target: fc.constantFrom(...targets),
+    signal: fc.constantFrom<FaultSignal[]>(...SIGNALS),
+    stopMs: fc.integer({ min: 100, max: 2_500 }),
+    thenMs: fc.integer({ min: 0, max: 1_500 }),
+  })
 
 /** Strikes a process, and waits until it has ended, or has resumed after SIGSTOP. */
 export const strike = async (kept: Kept, signal: FaultSignal, stopMs: number): Promise<void> => {
