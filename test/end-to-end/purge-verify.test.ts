@@ -4,11 +4,9 @@ import process from 'node:process'
 import { after, before, describe, it } from 'node:test'
 import * as fc from 'fast-check'
 import { runCommand } from '../support/command.ts'
+import { inject } from '../support/inject.ts'
 import { seeded } from '../support/property-seed.ts'
-import { openQueueRoom } from '../support/queue-room.ts'
-import { freshSchema, type TestSchema } from '../support/schema.ts'
-import { testServers } from '../support/servers.ts'
-import type { Service } from '../support/service.ts'
+import { type Service, startService } from '../support/service.ts'
 import { findTraces } from '../support/traces.ts'
 
 const RUNS = process.env['TEST_SIZE'] === 'long' ? 40 : 15
@@ -17,34 +15,13 @@ const FIRST_STEPS = 10_000_000
 const SLOW_SCRIPT = 'local sum = 0 for i = 1, ARGV[2] do sum = sum + i end return ARGV[1]'
 
 describe('npm run purge:verify', () => {
-  // Stores of its own, without a service: in shared ones Postgres could gather statistics that
+  // Stores of its own, without processes: in shared ones Postgres could gather statistics that
   // contain a text of this test.
-  const room = openQueueRoom()
-  let schema: TestSchema
-  let service: Pick<Service, 'sql' | 'redis' | 'redisPrefix' | 'output' | 'environment' | 'workspaceId'>
+  let service: Service
   before(async () => {
-    schema = await freshSchema()
-    const { databaseUrl, redisUrl } = testServers()
-    const [workspace] = await schema.sql<[{ id: string }]>`select id from workspace`
-    service = {
-      sql: schema.sql,
-      redis: room.redis,
-      redisPrefix: room.prefix,
-      output: () => '',
-      workspaceId: workspace.id,
-      environment: {
-        DATABASE_URL: databaseUrl,
-        DATABASE_SCHEMA: schema.name,
-        REDIS_URL: redisUrl,
-        REDIS_PREFIX: room.prefix,
-        HASH_KEY: '0'.repeat(64),
-      },
-    }
+    service = await startService({ apis: 0, workers: 0 })
   })
-  after(async () => {
-    await room.close()
-    await schema.drop()
-  })
+  after(() => service?.stop())
 
   const verify = (...words: string[]) => runCommand(service, 'cli/purge/verify-command.ts', ...words)
   /** A new text each time, with upper case and characters that need escapes. */
@@ -183,8 +160,7 @@ describe('npm run purge:verify', () => {
       insert into contact_external_id (workspace_id, key_id, source, external_id, contact_id, number)
       values (${service.workspaceId}, ${randomUUID()}, 'crm', ${id}, ${randomUUID()}, 1)`
     const body = { id, source: 'crm', properties: { $email: email } }
-    const bodyText = JSON.stringify(body)
-    await room.admit({ workspaceId: service.workspaceId, operation: 'identify_contact', bodyText })
+    await inject(service, service.queues, { operation: 'identify_contact', body })
     const { code, stdout, stderr } = await verify(
       '--email',
       ` ${email.toLowerCase()} `,
