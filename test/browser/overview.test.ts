@@ -20,7 +20,7 @@ import { type ServiceProcess, startProcess } from '../support/service-process.ts
 import { until } from '../support/until.ts'
 import { describeWhere } from '../support/where.ts'
 
-const DRAWN_WITHIN_MS = 45_000
+const DRAWN_WITHIN_MS = 120_000
 
 describeWhere('the overview in Chromium', whyNoBrowser, () => {
   let service: Service

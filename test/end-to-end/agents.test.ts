@@ -5,59 +5,28 @@ import { after, before, describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { Client } from '@modelcontextprotocol/client'
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
-import { type Agent, agentAt, agentOf, type Quoted, quotesIn, type ToolAnswer } from '../support/agent.ts'
+import { createDemoData, readReviews } from '../../demo/demo-data.ts'
+import { type Agent, agentAt, agentOf, quotesIn } from '../support/agent.ts'
 import { type SharedService, sharedService } from '../support/shared-service.ts'
-import { daysAfterFirst, ITEMS, MESSAGES, PEOPLE } from './agents-data.ts'
+import { until } from '../support/until.ts'
+import { FEEDBACK, MORE_FEEDBACK, NOW } from './demo-asking.ts'
+import { FIGURES } from './demo-figures.ts'
+import { WORDS } from './demo-words.ts'
 
-/** Filters of a count: arguments of the tool, and the same as SQL over `feedback_view`. */
-const narrowed = (ids: Readonly<Record<'account' | 'customer' | 'project', string>>) => [
-  { args: {}, where: 'true' },
-  { args: { ratingMax: 2 }, where: 'rating <= 2' },
-  {
-    args: { words: 'export TAKES' },
-    where: `lower(description) like '%export%' and lower(description) like '%takes%'`,
-  },
-  { args: { tags: ['login', 'speed'] }, where: `tags @> array['login', 'speed']` },
-  { args: { accountId: ids.account }, where: `account_id = '${ids.account}'` },
-  {
-    args: { customerId: ids.customer, projectId: ids.project },
-    where: `contact_id = '${ids.customer}' and project_id = '${ids.project}'`,
-  },
-]
-const KEYS: Readonly<Record<string, string>> = {
-  tag: 't.tag',
-  week: `to_char(date_trunc('week', created_at), 'YYYY-MM-DD')`,
-  account: 'account_id::text',
-  project: 'project_id::text',
-  source: 'source',
-  rating: 'rating::text',
-}
+const QUESTIONS = [...FIGURES, ...WORDS]
 
-const FEEDBACK = 'feedback_view as f'
-const FEEDBACK_BY: Readonly<Record<string, string>> = { tag: `${FEEDBACK} left join unnest(f.tags) as t (tag) on true` }
-
-describe('agents', () => {
+describe('agents that ask about the demo', () => {
   let service: SharedService
   let agent: Agent
-  const rows = async (text: string): Promise<ToolAnswer[]> => [...(await service.sql.unsafe(text))]
-  const idsOf = async (text: string): Promise<string[]> =>
-    (await service.sql.unsafe<{ id: string }[]>(text)).map(({ id }) => id)
-  const only = async (text: string): Promise<string> => Object.values((await rows(text))[0])[0] as string
-  const quotedIds = (answer: ToolAnswer): string[] => quotesIn(answer).map(({ id }) => id)
+  const called = new Set<string>()
+  let quotes = 0
 
   before(async () => {
     service = await sharedService()
-    await service.submitAll([...PEOPLE, ...ITEMS])
-    const contacts = [{ id: 'pat', properties: { $name: 'Pat', $email: 'pat@example.org' } }]
-    const conversation = {
-      id: 'c',
-      source: 'chat',
-      title: 'Invoices',
-      createdAt: daysAfterFirst(0),
-      contacts,
-      messages: MESSAGES,
-    }
-    await service.submit('/conversations', conversation)
+    const { accounts, contacts, feedback, conversations } = createDemoData(readReviews(), new Date(NOW))
+    await service.submitAll([...accounts, ...contacts, ...feedback, ...conversations, ...MORE_FEEDBACK])
+    const untagged = async () => (await service.sql`select from feedback where tags is null`).count
+    await until('each feedback has tags', async () => (await untagged()) === 0)
     agent = await agentAt(service.urls[0]!, service.readToken)
   })
   after(async () => {
@@ -65,118 +34,64 @@ describe('agents', () => {
     await service?.stop()
   })
 
-  it('get the same counts as SQL, in each dimension and with each filter', async () => {
-    const ids = {
-      account: await only(`select id from account where name = 'Works 1'`),
-      customer: await only(`select id from contact where name = 'Person 4'`),
-      project: await only(`select id from project where name = 'Reports'`),
+  /** Calls a tool, and checks that each quote has the id of a record with these words. */
+  const call = async (tool: string, args: { by?: string } = {}) => {
+    const answer = await agent.call(tool, args)
+    called.add(args.by === undefined ? tool : `${tool} by ${args.by}`)
+    for (const { kind, id, text, isCut } of quotesIn(answer)) {
+      const column = { feedback: 'description', message: 'content', conversation: 'title' }[kind]!
+      const [record] = await service.sql.unsafe<{ words: string }[]>(
+        `select ${column} as words from ${kind} where id = '${id}'`,
+      )
+      assert.equal(text, isCut ? record!.words.slice(0, text.length) : record!.words)
+      quotes++
     }
-    for (const [by, key] of Object.entries(KEYS)) {
-      for (const { args, where } of narrowed(ids)) {
-        const answer = await agent.call('count_feedback', { by, limit: 50, ...args })
-        const figures = `count(*)::int as feedback, count(rating)::int as rated,
-          round(avg(rating)::numeric, 2)::float8 as "averageRating"`
-        const matching = `from ${FEEDBACK_BY[by] ?? FEEDBACK} where ${where}`
-        const name = by === 'project' ? 'max(project_name) as name,' : ''
-        const groups = await rows(`select ${key} as key, ${name} ${figures} ${matching} group by 1
-          order by ${by === 'week' ? '1 desc' : 'feedback desc, 1'}`)
-        assert.ok(groups.length > 0, `${by} ${where}`)
-        assert.deepEqual(answer.groups, groups, `${by} ${where}`)
-        const { notice: _, groups: __, moreGroups, ...all } = answer
-        assert.deepEqual(all, (await rows(`select ${figures} from feedback_view where ${where}`))[0])
-        assert.equal(moreGroups, 0)
-      }
+    return answer as Readonly<Record<string, never>>
+  }
+
+  it(`get the same figures and records as SQL for ${QUESTIONS.length} questions, with each tool and dimension`, async () => {
+    for (const [question, answer, sql] of QUESTIONS) {
+      const expected = await service.sql.unsafe(`${FEEDBACK} ${sql}`).values()
+      assert.ok(expected.length > 0, question)
+      assert.deepEqual(await answer(call), [...expected], question)
     }
-    const few = await agent.call('count_feedback', { by: 'week', limit: 2 })
-    const weeks = Number(await only(`select count(distinct ${KEYS['week']}) from feedback`))
-    assert.equal(few.groups.length + few.moreGroups, weeks)
+    assert.ok(QUESTIONS.length >= 40 && quotes > 100)
+    const { tools } = await agent.client.listTools()
+    const dimensions = ['tag', 'week', 'account', 'project', 'source', 'rating'].map((by) => `count_feedback by ${by}`)
+    const names = tools
+      .map(({ name }) => name)
+      .filter((name) => name !== 'count_feedback' && name !== 'compare_periods')
+    for (const each of [...names, ...dimensions, 'compare_periods by tag']) assert.ok(called.has(each), each)
   })
 
-  it('get the same changes between two periods as SQL, in each dimension', async () => {
-    const days = 28
-    for (const [by, key] of Object.entries(KEYS))
-      for (const [side, last] of Object.entries({ grows: days, falls: 70 })) {
-        const [from, splitAt, until] = [last - 2 * days, last - days, last].map(daysAfterFirst)
-        const answer = await agent.call('compare_periods', { by, days, until, limit: 50 })
-        const counts = `count(*) filter (where created_at < '${splitAt}')::int as before,
-          count(*) filter (where created_at >= '${splitAt}')::int as after`
-        const inTime = `where created_at >= '${from}' and created_at < '${until}'`
-        const groups = `select ${key} as key, ${counts} from ${FEEDBACK_BY[by] ?? FEEDBACK} ${inTime} group by 1`
-        const changes = await rows(`select * from (${groups}) as g where after ${side === 'grows' ? '>' : '<'} before
-          order by abs(after - before) desc, key`)
-        assert.ok(changes.length > 0, by)
-        const found = answer[side] as { key: string; name: string | null; before: number; after: number }[]
-        const changed = found.map(({ name: _, ...figures }) => figures)
-        assert.deepEqual(changed, changes, `${by} ${side}`)
-        const [all] = await rows(`select ${counts} from ${FEEDBACK} ${inTime}`)
-        assert.deepEqual({ before: answer.before.feedback, after: answer.after.feedback }, all)
-      }
-  })
-
-  it('get the same records of lists and searches as SQL, page by page', async () => {
-    const account = await only(`select id from account where name = 'Works 2'`)
-    const asked: [tool: string, args: Record<string, unknown>, where: string, order?: string][] = [
-      ['list_feedback', {}, 'true'],
-      ['list_feedback', { order: 'oldest', source: 'Store' }, `source = 'Store'`, 'created_at, id'],
-      ['list_feedback', { accountId: account }, `account_id = '${account}'`],
-      ['list_feedback', { ratingMin: 3.5, createdTo: '2026-02-01' }, `rating >= 3.5 and created_at < '2026-02-01'`],
-      [
-        'list_feedback',
-        { tags: ['login'], createdFrom: '2026-02-01' },
-        `'login' = any (tags) and created_at >= '2026-02-01'`,
-      ],
-      ['search_feedback', { words: 'GRÖSSE' }, 'false'],
-      ['search_feedback', { words: 'größe export' }, `title like 'Größe%' and description like '%EXPORT%'`],
-      [
-        'search_feedback',
-        { words: 'case 1', source: 'Survey' },
-        `description like '%case%' and description like '%1%' and source = 'Survey'`,
-      ],
-      ['quotes_for_tag', { tag: 'speed' }, `'speed' = any (tags)`],
-      ['quotes_for_tag', { tag: 'speed', ratingMax: 1 }, `'speed' = any (tags) and rating <= 1`],
-    ]
-    for (const [tool, args, where, order = 'created_at desc, id desc'] of asked) {
-      const found: string[] = []
-      for (let next: string | null | undefined; next !== null;) {
-        const answer = await agent.call(tool, { ...args, limit: 20, ...(next && { next }) })
-        found.push(...quotedIds(answer))
-        next = answer.next
-      }
-      const expected = await idsOf(`select id from feedback_view where ${where} order by ${order}`)
-      assert.deepEqual(found, expected, `${tool} ${where}`)
-    }
-  })
-
-  // agents-questions.test.ts compares the figures and quotes of these answers with SQL.
   it('find an account by its id, and by other forms of its name and domain', async () => {
-    const id = await only(`select id from account where name = 'Works 0'`)
-    for (const args of [{ id }, { nameOrDomain: ' Works  0 ' }, { nameOrDomain: 'https://www.works-0.example/' }])
-      assert.equal((await agent.call('account_story', args)).account.id, id)
+    const [bank] = await service.sql<[{ id: string }]>`select id from account where name = 'Cedar Bridge Bank'`
+    for (const args of [
+      { id: bank.id },
+      { nameOrDomain: ' Cedar  Bridge Bank ' },
+      { nameOrDomain: 'https://www.cedar-bridge-bank.example.com/' },
+    ])
+      assert.equal((await agent.call('account_story', args)).account.id, bank.id)
   })
 
   it('read a feedback also as a resource', async () => {
-    const [id] = quotedIds(await agent.call('list_feedback', { limit: 1 }))
+    const { id } = (await agent.call('list_feedback', { limit: 1 })).feedback[0]
     const { contents } = await agent.client.readResource({ uri: `feedback-insights://feedback/${id}` })
     assert.deepEqual(JSON.parse((contents[0] as { text: string }).text), await agent.call('get_feedback', { id }))
   })
 
   it('read the messages of a conversation page by page', async () => {
-    const { conversations } = await agent.call('list_conversations')
-    const read: string[][] = []
+    const [{ id, messages }] = await service.sql<[{ id: string; messages: string[] }]>`
+      select conversation_id as id, array_agg(content order by created_at, id) as messages
+      from message group by 1 order by count(*) desc limit 1`
+    assert.ok(messages.length > 3)
+    const read: string[] = []
     for (let next: string | null | undefined; next !== null;) {
-      const page = await agent.call('get_conversation', { id: conversations[0].id, limit: 5, ...(next && { next }) })
-      const found = page.messages as { quote: Quoted; from: string; createdAt: string }[]
-      read.push(...found.map(({ quote, from, createdAt }) => [quote.text, from, createdAt]))
+      const page = await agent.call('get_conversation', { id, limit: 3, ...(next && { next }) })
+      read.push(...quotesIn(page.messages).map(({ text }) => text))
       next = page.next
     }
-    assert.deepEqual(
-      read,
-      MESSAGES.map(({ content, incoming, createdAt }) => [
-        content,
-        incoming ? 'customer' : 'team',
-        createdAt.replace('Z', '.000000Z'),
-      ]),
-    )
+    assert.deepEqual(read, messages)
   })
 
   it('get a refusal that names the fault for an unknown tool, or for unknown or malformed arguments', async () => {
@@ -207,8 +122,8 @@ describe('agents', () => {
     const [, id, list] = JSON.parse(Buffer.from(next, 'base64url').toString())
     const forged = Buffer.from(JSON.stringify(['2026-02-30 00:00:00', id, list])).toString('base64url')
     assert.match(await agent.refused('list_feedback', { limit: 1, next: forged }), /next must be the next/)
-    for (const until of ['0001-01-05', '9999-12-31t23:59:59.1234567z'])
-      assert.equal((await agent.call('compare_periods', { by: 'tag', days: 366, until })).after.feedback, 0)
+    for (const at of ['0001-01-05', '9999-12-31t23:59:59.1234567z'])
+      assert.equal((await agent.call('compare_periods', { by: 'tag', days: 366, until: at })).after.feedback, 0)
   })
 
   it('see described tools that only read, and get each prompt', async () => {
@@ -235,7 +150,7 @@ describe('agents', () => {
       const env = { FEEDBACK_URL: service.urls[1] ?? service.urls[0]!, FEEDBACK_TOKEN: service.readToken }
       await client.connect(new StdioClientTransport({ command: process.execPath, args: [run], env }))
       const answers = await Promise.all(['tag', 'source'].map((by) => agentOf(client).call('count_feedback', { by })))
-      for (const { feedback } of answers) assert.equal(feedback, 84)
+      for (const { feedback } of answers) assert.equal(feedback, (await service.sql`select from feedback`).count)
       await client.close()
     }
   })

@@ -43,50 +43,24 @@ describe('npm run contact:export', () => {
   it('has all stored data of a contact, and no data of others', async () => {
     const email = 'Ada@example.com'
     const account = { id: 'acme', properties: { $name: 'Acme', $domain: 'acme.example', secret: 'of the account' } }
-    await service.submit('/contacts/identify', {
-      id: 'ada',
-      source: 'crm',
-      account,
-      properties: { $email: 'former@example.com' },
-    })
-    await service.submit('/contacts/identify', {
-      id: 'ada',
-      source: 'crm',
-      properties: { $email: email, $name: 'Ada', plan: 'pro' },
-    })
-    await service.submit('/contacts/identify', { id: 'bob', source: 'crm', properties: { $email: 'bob@example.com' } })
-    await service.submit('/feedbacks', {
-      description: 'by email',
-      contact: { email: 'ADA@example.com' },
-      tags: ['slow'],
-    })
-    await service.submit('/feedbacks', {
-      description: 'by id',
-      contactId: 'ada',
-      isExternalContactId: true,
-      sourceData: { a: 1e3 },
-    })
-    await service.submit('/feedbacks', { description: 'replaced', sourceId: '1', contact: { email, name: 'A.' } })
-    await service.submit('/feedbacks', {
-      description: 'replacing',
-      sourceId: '1',
-      contact: { email: 'bob@example.com' },
-    })
-    await service.submit(
-      '/conversations',
-      conversation(
-        'shared',
-        [
-          { id: 'ada', source: 'crm' },
-          { id: 'bob', source: 'crm' },
-        ],
-        [
-          { contactId: 'ada', content: 'Hi, Bob', properties: { mood: 'good' } },
-          { contactId: 'bob', content: 'Hello' },
-        ],
-      ),
-    )
-    await service.submit('/conversations', conversation('elsewhere', [{ id: 'bob', source: 'crm' }], []))
+    const former = { id: 'ada', source: 'crm', account, properties: { $email: 'former@example.com' } }
+    const ada = { id: 'ada', source: 'crm', properties: { $email: email, $name: 'Ada', plan: 'pro' } }
+    const bob = { id: 'bob', source: 'crm', properties: { $email: 'bob@example.com' } }
+    for (const contact of [former, ada, bob]) await service.submit('/contacts/identify', contact)
+    for (const feedback of [
+      { description: 'by email', contact: { email: 'ADA@example.com' }, tags: ['slow'] },
+      { description: 'by id', contactId: 'ada', isExternalContactId: true, sourceData: { a: 1e3 } },
+      { description: 'replaced', sourceId: '1', contact: { email, name: 'A.' } },
+      { description: 'replacing', sourceId: '1', contact: { email: 'bob@example.com' } },
+    ])
+      await service.submit('/feedbacks', feedback)
+    const messages = [
+      { contactId: 'ada', content: 'Hi, Bob', properties: { mood: 'good' } },
+      { contactId: 'bob', content: 'Hello' },
+    ]
+    const people = [ada, bob].map(({ id, source }) => ({ id, source }))
+    await service.submit('/conversations', conversation('shared', people, messages))
+    await service.submit('/conversations', conversation('elsewhere', people.slice(1), []))
 
     const all = await exported('--email', 'ada@EXAMPLE.com')
     const [contact] = all['contacts']!

@@ -3,6 +3,24 @@ import { quotesIn, type ToolAnswer } from '../support/agent.ts'
 /** When the demo ends. */
 export const NOW = '2026-03-31T12:00:00.000Z'
 
+/**
+ * Feedback that the demo lacks: without a tag, rating or account, with a fraction as rating, of
+ * another source, and of the account of its customer.
+ */
+export const MORE_FEEDBACK = [
+  { tags: [], contact: { email: 'stranger@example.org' } },
+  { tags: ['battery', 'screen'], rating: 1, source: 'Store' },
+  { tags: ['battery'], rating: 2.5, contact: { email: 'amara.abara@harbour-lights-hotels.example.com' } },
+].map((body, at) => ({
+  operation: 'create_feedback',
+  body: {
+    description: `More about the battery, ${at}`,
+    project: { name: 'Tablet' },
+    createdAt: `2026-03-2${at}T12:00:00Z`,
+    ...body,
+  },
+}))
+
 /** The account of each feedback, from the tables and not from the view of the product. */
 export const FEEDBACK = `with f as (
   select r.*, coalesce(r.account_id, c.account_id) as of_account from feedback as r left join contact as c on c.id = r.contact_id

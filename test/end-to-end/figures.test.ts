@@ -39,6 +39,7 @@ describe('the overview', () => {
       const latest = points.at(-1)
       return latest?.apis === 1 && latest.workers === 1 && latest.acceptedPerSecond !== null
     })
+    const begunAt = Date.now()
     await service.submit('/feedbacks', { description: 'The overview shows that this came in' })
     const { queues, points } = await untilSays('the work is visible', (now) =>
       (['acceptedPerSecond', 'storedPerSecond', 'taggedPerSecond', 'storageSeconds'] as const).every((key) =>
@@ -50,7 +51,7 @@ describe('the overview', () => {
     assert.deepEqual(findings, [])
     assert.deepEqual(Object.keys(queues ?? {}).toSorted(), ['backlog', 'removal', 'tagging', 'wake', 'webhook'])
     const { at, ...latest } = points.at(-1)!
-    assert.ok(Math.abs(at - Date.now()) < 60_000)
+    assert.ok(at > begunAt && at <= Date.now(), `${at}`)
     for (const [name, value] of Object.entries(latest)) {
       if (name !== 'storageSeconds') assert.notEqual(value, null, name)
     }
@@ -132,12 +133,13 @@ describe('metrics', () => {
       [`storage_seconds_bucket{le="+Inf",${ofFeedback}}`]: 1,
       tagged_texts_total: 1,
     }
+    const begunAt = performance.now()
     const grown = await grow(ofWorker, counted, async () => {
       await service.submit('/accounts/identify', { id: 'm-2' })
       await service.submit('/feedbacks', { description: 'The invoice export is slow on large accounts' })
     })
     const seconds = grown(`storage_seconds_sum{${ofFeedback}}`)
-    assert.ok(seconds > 0 && seconds < 60, String(seconds))
+    assert.ok(seconds > 0 && seconds <= (performance.now() - begunAt) / 1_000, String(seconds))
     for (const workspace of [service.workspaceId, 'others'])
       assert.ok((valueOf(await ofWorker(), `applying_seconds_total{workspace="${workspace}"}`) ?? -1) >= 0, workspace)
     assert.ok(grown(`applying_seconds_total{workspace="${service.workspaceId}"}`) > 0)
@@ -190,8 +192,7 @@ describe('metrics', () => {
         const metrics = await scrapeOne()
         return (late(metrics, '0.5') ?? 0) > 0 && metrics
       })
-      const seconds = valueOf(now, 'postgres_answer_seconds') ?? 0
-      assert.ok(seconds > 0 && seconds < 5, String(seconds))
+      assert.ok((valueOf(now, 'postgres_answer_seconds') ?? 0) > 0)
       assert.ok(late(now, '0.5')! <= late(now, '0.99')! && late(now, '0.99')! <= late(now, '1')!)
     }
   })

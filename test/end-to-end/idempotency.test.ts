@@ -71,23 +71,6 @@ describe('an idempotency key of a settled submission', () => {
     await service.redis.hset(keys().state, 'forgotten', number!)
     await service.redis.del(keys().idempotency, keys().keyOrder)
   }
-  it('that has left Redis gets the first answer from Postgres, in any process', async () => {
-    const first = await settled('old', { description: 'old' })
-    await forgetAll()
-    for (const api of [0, 1]) {
-      const again = await send(service, 'old', { description: 'old', api })
-      assert.deepEqual([again.status, submissionIdOf(again), again.text], [201, submissionIdOf(first), first.text])
-    }
-    assert.equal((await send(service, 'old', { description: 'another' })).status, 422)
-    const fresh = await settled('fresh-since', { description: 'fresh since' })
-    assert.notEqual(submissionIdOf(fresh), submissionIdOf(first))
-    assert.equal(
-      submissionIdOf(await send(service, 'fresh-since', { description: 'fresh since' })),
-      submissionIdOf(fresh),
-    )
-    assert.deepEqual([await storedWith(service, 'old'), await storedWith(service, 'fresh since')], [1, 1])
-  })
-
   it('is recognised only while Redis has it, if Postgres does not answer', async () => {
     const first = await settled('while-away', { description: 'while away' })
     // From here on a worker cannot save.

@@ -4,8 +4,8 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { findFreePort } from '../../cli/start/embedded/free-port.ts'
 import type { Sql } from '../../db/connection/postgres.ts'
+import { findLastingPort } from '../support/lasting-port.ts'
 import {
   type Document,
   readManual,
@@ -99,7 +99,7 @@ describe('the README and the documents', () => {
 
   before(async () => {
     clone = cloneOfRepository()
-    settings = { ...DEAD_PROXY, PORT: String(await findFreePort()) }
+    settings = { ...DEAD_PROXY, PORT: String(await findLastingPort()) }
     writeFileSync(join(clone, '.env'), OF_COMPOSE)
     started = await startClone(clone, settings)
     sql = connectTo(started)

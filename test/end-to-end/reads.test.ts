@@ -94,33 +94,24 @@ describe('reading over HTTP', () => {
     assert.equal(newest.messages[0].content, 'Message 0')
   })
 
-  it('an id that was merged leads to the customer that absorbed it, also as a filter', async () => {
-    const email = 'merged@example.org'
-    const { customerId } = (await service.submit('/feedbacks', { description: 'Mine', contact: { email } })).body
-      .feedback
+  it('an id that was merged leads to the customer or account that absorbed it, also as a filter', async () => {
+    const [email, domain] = ['merged@example.org', 'merged.example']
+    const body = { description: 'Mine', contact: { email }, account: { domain } }
+    const { id } = (await service.submit('/feedbacks', body)).body.feedback
+    const { feedback: former } = await read(`/feedbacks/${id}`)
     await service.submit('/contacts/identify', { id: 'merged', properties: { $email: email } })
-    const { customer } = await read(`/customers/${customerId}`)
-    assert.notEqual(customer.id, customerId)
-    assert.deepEqual(customer.externalIds, [{ source: 'API', id: 'merged' }])
-    const { feedbacks } = await read(`/feedbacks?customerId=${customerId}`)
-    assert.deepEqual(
-      rowsOf(feedbacks).map((each) => [each['description'], each['customerId']]),
-      [['Mine', customer.id]],
-    )
-  })
-
-  it('an id that was merged leads to the account that absorbed it, also as a filter', async () => {
-    const domain = 'merged.example'
-    const { id } = (await service.submit('/feedbacks', { description: 'Ours', account: { domain } })).body.feedback
-    const { accountId } = (await read(`/feedbacks/${id}`)).feedback
     await service.submit('/accounts/identify', { id: 'merged', properties: { $name: 'Merged', $domain: domain } })
-    const { account } = await read(`/accounts/${accountId}`)
-    assert.notEqual(account.id, accountId)
-    const { feedbacks } = await read(`/feedbacks?accountId=${accountId}`)
-    assert.deepEqual(
-      rowsOf(feedbacks).map((each) => [each['description'], each['accountId']]),
-      [['Ours', account.id]],
-    )
+    const { customer } = await read(`/customers/${former.customerId}`)
+    const { account } = await read(`/accounts/${former.accountId}`)
+    for (const { externalIds } of [customer, account]) assert.deepEqual(externalIds, [{ source: 'API', id: 'merged' }])
+    for (const filter of [`customerId=${former.customerId}`, `accountId=${former.accountId}`]) {
+      const { feedbacks } = await read(`/feedbacks?${filter}`)
+      assert.deepEqual(
+        rowsOf(feedbacks).map((each) => [each['id'], each['customerId'], each['accountId']]),
+        [[id, customer.id, account.id]],
+      )
+    }
+    assert.ok(customer.id !== former.customerId && account.id !== former.accountId)
   })
 
   it('a parameter that is unknown, badly formed, repeated or of another list is refused by name', async () => {

@@ -1,13 +1,11 @@
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach, describe, it } from 'node:test'
 import type { JsonObject } from '../../contract/json.ts'
-import { type TaggingJob, TAGGER_VERSION } from '../../contract/jobs.ts'
+import { TAGGER_VERSION } from '../../contract/jobs.ts'
 import { hashKeyFrom } from '../../contract/identity/keys.ts'
-import { addTagging, findTaggingOutcome } from '../../queue/jobs/job-queues.ts'
 import { MAX_TERMS_OF_TEXTS, readTexts, storeTags } from '../../db/tags/store-tags.ts'
 import { runCommand } from '../support/command.ts'
 import { type SharedService, sharedService } from '../support/shared-service.ts'
-import { findTraces } from '../support/traces.ts'
 import { until } from '../support/until.ts'
 
 const CREATED_AT = '2026-01-01T00:00:00Z'
@@ -57,17 +55,6 @@ describe('the tagger', () => {
     const [row] = await service.sql<{ tags: string[] }[]>`select tags from feedback where id = ${id}`
     return row?.tags ?? []
   }
-  const run = async (
-    job: Pick<TaggingJob, 'feedbackIds' | 'conversationIds' | 'isRetag'>,
-    times = 1,
-  ): Promise<void> => {
-    const jobs = Array.from({ length: times }, (): TaggingJob => ({ workspaceId: service.workspaceId, ...job }))
-    for (const id of await addTagging(service.queues, jobs)) {
-      const outcome = await until('a tagging job ends', () => findTaggingOutcome(service.queues, id))
-      assert.equal(outcome.failed, false)
-    }
-  }
-
   /** Reads texts as a job does that tags them again. */
   const readAgain = (ids: { feedbackIds?: string[]; conversationIds?: string[] }) => {
     const all = { feedbackIds: [], conversationIds: [], taggerVersion: 0, isRetag: true }
@@ -78,13 +65,7 @@ describe('the tagger', () => {
     const tagged = texts.map((text) => ({ ...text, tags: ['stale'], share: NO_SHARE }))
     return storeTags(service.all, realm(), { taggerVersion: 1, tagged, maxTerms: MAX_TERMS_OF_TEXTS })
   }
-  /** The content of the memory, without the shares themselves. */
-  const dump = async (): Promise<unknown> => {
-    const tables = ['tag_memory', 'tag_term', 'tag_in_use']
-    return Promise.all(
-      tables.map((table) => service.sql.unsafe(`select to_jsonb(t)::text as row from ${table} as t order by 1`)),
-    ).then((found) => found.map((rows) => rows.map(({ row }) => row as unknown)))
-  }
+
   it('gives a text tags from its title and description if none are submitted, and keeps submitted ones', async () => {
     const generated = [await give({ title: 'Billing' }), await give({ title: 'Billing', tags: null })]
     for (const id of generated) assert.match((await tagsOf(id)).join(), /invoice|export/i)
@@ -121,62 +102,6 @@ describe('the tagger', () => {
     assert.deepEqual(await tagsOf(await give({ description: 'exporting to CSV is missing' })), ['csv exports'])
   })
 
-  it('counts a text once, even if several workers repeat its job at once', async () => {
-    const ids = [await give({}), await give({ tags: ['Billing'] }), await give({ description: 'The button is loose.' })]
-    await converse([{ id: '1', contactId: 'a', content: COMPLAINT }])
-    await untilRead()
-    const [conversation] = await service.sql<{ id: string }[]>`select id from conversation`
-    const known = await dump()
-    const job = { feedbackIds: ids, conversationIds: [conversation!.id] }
-    await run(job, 6)
-    assert.deepEqual(await dump(), known)
-    await run({ ...job, isRetag: true }, 6)
-    const [memory] = await service.sql`select texts::int, judged::int from tag_memory`
-    assert.deepEqual({ ...memory }, { texts: 4, judged: 1 })
-  })
-
-  it('has the same memory after a purge as before the contact came, and no word of the contact', async () => {
-    const theirs = {
-      id: '1',
-      contactId: 'stays',
-      content: 'The password reset page is empty. I need a password reset.',
-    }
-    await give({ contactId: 'stays', isExternalContactId: true })
-    await give({ contactId: 'stays', isExternalContactId: true, description: 'The button is loose.', tags: ['Button'] })
-    await converse([theirs])
-    await untilRead()
-    const known = await dump()
-    const gone = { contactId: 'goes', isExternalContactId: true }
-    await give({ ...gone, description: 'The gazebo zipper is stuck. The gazebo zipper broke again.' })
-    await give({ ...gone, description: 'The button is loose.', tags: ['Zanzibar'] })
-    await converse([theirs, { id: '2', contactId: 'goes', content: 'The gazebo zipper is stuck, the gazebo zipper.' }])
-    await untilRead()
-    assert.ok((await findTraces({ ...service, sql: service.all }, ['gazebo', 'zanzibar'])).length > 0)
-    const answer = await service.post('/contacts/purge', { id: 'goes' }, { token: service.adminToken })
-    assert.equal(await service.settled(answer), 'applied')
-    await untilRead()
-    assert.deepEqual(await dump(), known)
-    assert.deepEqual(await findTraces({ ...service, sql: service.all }, ['gazebo', 'zanzibar']), [])
-  })
-
-  it('keeps the terms of the latest texts, with a bound each for texts with and without tags of people', async () => {
-    const ids = [await give({}), await give({ description: 'The wheel is loose.' })]
-    await give({ description: 'The lid is loose.', tags: ['Lid'] })
-    await untilRead()
-    const store = async (maxTerms: number): Promise<string[]> => {
-      const texts = await readAgain({ feedbackIds: ids.slice(1) })
-      const share = { ...NO_SHARE, terms: [{ hash: 1, determined: true, free: true, valued: false, given: false }] }
-      const tagged = texts.map((text) => ({ ...text, tags: [], share }))
-      assert.equal(await storeTags(service.all, realm(), { taggerVersion: TAGGER_VERSION, tagged, maxTerms }), 1)
-      const rows = await service.sql<{ id: string }[]>`select record_id as id from tag_share where not judged`
-      return rows.map(({ id }) => id).toSorted()
-    }
-    assert.deepEqual(await store(MAX_TERMS_OF_TEXTS), ids.toSorted())
-    assert.deepEqual(await store(8), ids.slice(1))
-    const [memory] = await service.sql`select texts::int, (terms - judged_terms)::int as terms from tag_memory`
-    assert.deepEqual({ ...memory }, { texts: 2, terms: 1 })
-  })
-
   it('learns nothing from a conversation that has changed since it was read', async () => {
     await converse([{ id: '1', contactId: 'a', content: COMPLAINT }])
     await untilRead()
@@ -184,9 +109,7 @@ describe('the tagger', () => {
     const texts = await readAgain({ conversationIds: [conversation!.id] })
     await converse([{ id: '1', contactId: 'a', content: 'The button is loose.' }])
     await untilRead()
-    const known = await dump()
     assert.equal(await storeStale(texts), 0)
-    assert.deepEqual(await dump(), known)
   })
 
   describe('npm run retag', () => {

@@ -3,11 +3,11 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
-import { findFreePort } from '../../cli/start/embedded/free-port.ts'
 import { startPostgres } from '../../cli/start/embedded/postgres-server.ts'
 import { startRedis } from '../../cli/start/embedded/redis-server.ts'
 import { connectPostgres, type Sql } from '../../db/connection/postgres.ts'
 import { connectToAnswer } from '../../queue/redis/connect-redis.ts'
+import { findLastingPort } from '../support/lasting-port.ts'
 import { type Certificate, makeAuthority } from '../support/certificates.ts'
 import { runCommand } from '../support/command.ts'
 import { redisTlsSettings, servePostgresByTls, startTlsService } from '../support/serve-tls.ts'
@@ -27,7 +27,7 @@ describe('Postgres and Redis with TLS', () => {
     stopping.defer(() => rmSync(directory, { recursive: true, force: true }))
     const authority = makeAuthority()
     writeFileSync(authorityFile, authority.certificate)
-    const port = await findFreePort()
+    const port = await findLastingPort()
     const settings = redisTlsSettings(directory, { name: 'localhost', port, authority })
     const [postgres, redis] = await Promise.all([
       startPostgres({ dataDir: join(directory, 'postgres') }),

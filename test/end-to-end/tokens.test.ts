@@ -26,16 +26,6 @@ describe('the commands for workspaces and tokens', () => {
   const give = (token: string, api = 0): Promise<Answer> =>
     service.post('/feedbacks', { description: 'x' }, { token, api })
 
-  it('create a workspace, and list it', async () => {
-    await succeed(workspaces('create', 'acme'))
-    const { stdout } = await succeed(workspaces('list'))
-    assert.match(stdout, /\bdefault$/m)
-    assert.match(stdout, /\bacme$/m)
-    const again = await workspaces('create', 'acme')
-    assert.equal(again.code, 1)
-    assert.match(again.stderr, /already/)
-  })
-
   it('create a token that submits into its workspace, and store only its hash', async () => {
     await succeed(workspaces('create', 'submitting'))
     const { id, token } = await makeToken('--workspace', 'submitting', '--scope', 'submit')

@@ -20,7 +20,7 @@ const CONVERSATION = {
 }
 
 const ANSWERED_WITHIN_MS = 30_000
-const MISSED_WITHIN_MS = 45_000
+const MISSED_WITHIN_MS = 180_000
 
 let service: Service
 before(async () => {

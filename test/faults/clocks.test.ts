@@ -6,6 +6,7 @@ import { spawnSync } from 'node:child_process'
 import { runCommand } from '../support/command.ts'
 import { holdWork, resumeWork } from '../support/hold-work.ts'
 import { serveOn } from '../support/host-server.ts'
+import { findLastingPort } from '../support/lasting-port.ts'
 import { freeze } from '../support/kept-process.ts'
 import { readLedger } from '../support/ledgers.ts'
 import { describeFaults } from '../support/outlive.ts'
@@ -108,7 +109,8 @@ const startRig = (aheads: Aheads) => {
     const postgres = await serveOn(ofPostgres, 'postgres', { dataDir: join(directory, 'postgres') })
     running.defer(postgres.stop)
     const redisDirectory = join(directory, 'redis')
-    let redis = await serveOn(clocks.redis.host, 'redis', { dataDir: redisDirectory })
+    const order = { dataDir: redisDirectory, port: await findLastingPort() }
+    let redis = await serveOn(clocks.redis.host, 'redis', order)
     running.defer(() => redis.stop())
     const service = await startHistoryService({
       databaseUrl: postgres.url,
@@ -126,7 +128,7 @@ const startRig = (aheads: Aheads) => {
         process.kill(redis.pid, 'SIGKILL')
         await redis.exited
         rmSync(join(redisDirectory, 'appendonlydir'), { recursive: true })
-        redis = await serveOn(clocks.redis.host, 'redis', { dataDir: redisDirectory, port: redis.port })
+        redis = await serveOn(clocks.redis.host, 'redis', order)
         await service.queues.tagging.pause()
       },
     }

@@ -7,7 +7,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import * as fc from 'fast-check'
 import { runCommand } from '../support/command.ts'
 import { type FaultStack, startFaultStack, type Target, TARGETS } from '../support/fault-stack.ts'
-import { freeze, type FaultSignal, SIGNALS, strike } from '../support/kept-process.ts'
+import { freeze, randomStrikes, SIGNALS, strike } from '../support/kept-process.ts'
 import { readLedger } from '../support/ledgers.ts'
 import { losingAnswers, standBetween } from '../support/between.ts'
 import { assertAnswersWithoutPostgres, assertAnswersWithoutRedis, readMetrics } from '../support/outage-answers.ts'
@@ -205,19 +205,14 @@ const dyingConnections: Row = {
   },
 }
 
-const randomFaults = fc.record({
-  target: fc.constantFrom(...TARGETS),
-  signal: fc.constantFrom<FaultSignal[]>(...SIGNALS),
-  stopMs: fc.integer({ min: 100, max: 2_500 }),
-  thenMs: fc.integer({ min: 0, max: 1_500 }),
-})
 const inARow: Row = {
   fault: `${RANDOM_FAULTS} faults in a row`,
   purges: false,
   strike: async ({ kept }) => {
     const { seed = randomInt(LARGEST_SEED) } = seeded()
-    for (const { target, signal, stopMs, thenMs } of fc.sample(randomFaults, { numRuns: RANDOM_FAULTS, seed })) {
-      await strike(kept[target], signal, stopMs)
+    const strikes = fc.sample(randomStrikes(Object.values(kept)), { numRuns: RANDOM_FAULTS, seed })
+    for (const { target, signal, stopMs, thenMs } of strikes) {
+      await strike(target, signal, stopMs)
       await pause(thenMs)
     }
     return { note: `FC_SEED=${seed}` }

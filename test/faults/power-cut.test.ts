@@ -81,12 +81,22 @@ for (const appendFsync of ['always', 'everysec'] as const) {
           const { accepted } = await readLedger(own)
           await until('more submissions are accepted', async () => (await readLedger(own)).accepted > accepted + 50)
           const goOn = appendFsync === 'always' ? () => {} : freeze(api)
-          if (appendFsync !== 'always') await pause(SYNCED_AFTER_MS)
+          if (appendFsync !== 'always') await untilSynced(stack)
           await losePower(stack, disk!).finally(goOn)
           worker.letGo()
         },
       },
     ],
+  })
+}
+
+/** Waits until Redis has synced what it has accepted. */
+const untilSynced = async ({ redis }: FaultStack): Promise<void> => {
+  await pause(SYNCED_AFTER_MS)
+  await until('Redis has synced its file', async () => {
+    // Between two commands, Redis begins a sync that is due.
+    await redis.ping()
+    return (await redis.info('persistence')).includes('aof_pending_bio_fsync:0')
   })
 }
 

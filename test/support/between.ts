@@ -7,8 +7,8 @@ export type Between = { url: string; stop: () => void }
 type Passing = (bytes: Buffer, client: Socket) => boolean
 
 /**
- * A proxy before a server that passes on requests and answers as the test decides, each piece after
- * a delay and in order.
+ * A proxy before a server that passes on requests and answers as the test decides, in order and
+ * after their delays.
  */
 export const standBetween = async (
   serverUrl: string,
@@ -72,6 +72,7 @@ export const sightOf = (text: string): Passing => {
 }
 
 export type LosingAnswers = Between & {
+  /** Drops the next pieces of answers, and closes the connection at the last of them. */
   loseAnswers: (count?: number) => void
   /**
    * Resolves when a request with this text has been passed on. From then on no client gets an
@@ -84,9 +85,7 @@ export type LosingAnswers = Between & {
   passAnswers: () => void
 }
 
-/**
- * A proxy before a server that can lose answers: instead of the last one it closes the connection.
- */
+/** A proxy before a server that can lose answers. */
 export const losingAnswers = async (serverUrl: string): Promise<LosingAnswers> => {
   let toLose = 0
   let isSilent = false

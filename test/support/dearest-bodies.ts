@@ -7,7 +7,7 @@ export type Submitted = { operation: Exclude<Operation, 'purge_contact'>; body: 
 /**
  * Submissions with the highest cost for Postgres for their bytes. `submissions` makes them for any
  * size and `name`. Another name gives other people, accounts and records, so that none of them is
- * stored yet. Twice the size is twice the bytes.
+ * stored yet. Twice the size is about twice the bytes.
  */
 export type Dearest = {
   title: string

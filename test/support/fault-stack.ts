@@ -1,7 +1,7 @@
 import { join } from 'node:path'
-import { findFreePort } from '../../cli/start/embedded/free-port.ts'
 import { startPostgres } from '../../cli/start/embedded/postgres-server.ts'
 import { type AppendFsync, startRedis } from '../../cli/start/embedded/redis-server.ts'
+import { findLastingPort } from './lasting-port.ts'
 import { keep, keepServer, type Kept, runProgram } from './kept-process.ts'
 import { requestsTo, type Service } from './service.ts'
 import { startHistoryService } from './submitted-history.ts'
@@ -17,7 +17,7 @@ export type FaultStack = Service & {
   readonly untilReady: () => Promise<unknown>
 }
 
-const READY_WITHIN_MS = 60_000
+const READY_WITHIN_MS = 120_000
 
 type Options = {
   redisMemoryBytes?: number
@@ -46,7 +46,7 @@ export const startFaultStack = (options: Options = {}): Promise<FaultStack> => {
         redisUrl: redis.url,
         apis: 0,
         workers: 0,
-        environment: { PORT: String(await findFreePort()) },
+        environment: { PORT: String(await findLastingPort()) },
       })
       running.defer(service.stop)
       let output = ''

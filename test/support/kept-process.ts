@@ -2,12 +2,14 @@ import { once } from 'node:events'
 import { readdirSync, readFileSync } from 'node:fs'
 import process from 'node:process'
 import { setTimeout as pause } from 'node:timers/promises'
+import * as fc from 'fast-check'
 import type { startRedis } from '../../cli/start/embedded/redis-server.ts'
+import { findLastingPort } from './lasting-port.ts'
 import { spawnProgram } from './service-process.ts'
 import { until } from './until.ts'
 
 export const SIGNALS = ['SIGTERM', 'SIGKILL', 'SIGSTOP'] as const
-export type FaultSignal = (typeof SIGNALS)[number]
+type FaultSignal = (typeof SIGNALS)[number]
 
 /**
  * A process that is started again as soon as it ends, like by an init system, unless it is held
@@ -26,24 +28,25 @@ export type Kept = {
 type Running = { pid: number; exited: Promise<unknown>; stop: () => Promise<void> }
 
 /**
- * After SIGTERM, Postgres waits for its clients. After this time it gets SIGINT, which ends their
- * sessions.
+ * A process that goes on for so long after SIGTERM gets SIGINT. Postgres waits for its clients, and
+ * SIGINT ends their sessions.
  */
 const TERM_PATIENCE_MS = 3_000
 const START_AGAIN_AFTER_MS = 50
+const STOPPED_WITHIN_MS = 60_000
 
 export const keepServer = async (
-  start: (port: { port?: number }) => ReturnType<typeof startRedis>,
+  start: (at: { port: number }) => ReturnType<typeof startRedis>,
 ): Promise<Kept & { url: string }> => {
-  const first = await start({})
-  const { url, port } = first
+  const port = await findLastingPort()
+  const first = await start({ port })
   let given: typeof first | undefined = first
   const kept = await keep(async () => {
     const server = given ?? (await start({ port }))
     given = undefined
     return server
   })
-  return { ...kept, url }
+  return { ...kept, url: first.url }
 }
 
 export const keep = async (start: () => Promise<Running>): Promise<Kept> => {
@@ -104,8 +107,9 @@ export const runProgram = async (
     stop: async () => {
       if (child.exitCode !== null || child.signalCode !== null) return
       process.kill(child.pid!, 'SIGTERM')
-      await Promise.race([exited, pause(20_000).then(() => child.kill('SIGKILL'))])
+      const late = setTimeout(() => child.kill('SIGKILL'), STOPPED_WITHIN_MS)
       await exited
+      clearTimeout(late)
     },
   }
 }
@@ -117,6 +121,15 @@ export const send = (pid: number | undefined, signal: NodeJS.Signals): void => {
     // The process has ended.
   }
 }
+
+/** Random strikes of these processes, each with a pause after it. */
+export const randomStrikes = (targets: readonly Kept[]) =>
+  fc.record({
+    target: fc.constantFrom(...targets),
+    signal: fc.constantFrom<FaultSignal[]>(...SIGNALS),
+    stopMs: fc.integer({ min: 100, max: 2_500 }),
+    thenMs: fc.integer({ min: 0, max: 1_500 }),
+  })
 
 /** Strikes a process, and waits until it has ended, or has resumed after SIGSTOP. */
 export const strike = async (kept: Kept, signal: FaultSignal, stopMs: number): Promise<void> => {

@@ -51,7 +51,7 @@ export type Fault<R> = {
 /**
  * The test of every fault. Submits a random history in a new workspace during the fault, repeats
  * unanswered requests, and waits until all submissions are settled. Then the rows equal the
- * model's, no submission is dead, and the ledger is exact.
+ * model's. No submission is dead, and the ledger is exact, except as the row says.
  */
 export const outlive = async <R extends Rig>(rig: R, row: Fault<R>): Promise<void> => {
   await row.idle?.(rig)

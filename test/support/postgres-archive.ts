@@ -6,6 +6,7 @@ import { promisify } from 'node:util'
 import { postgresBinaries } from '../../cli/start/embedded/postgres-binaries.ts'
 import { startPostgres } from '../../cli/start/embedded/postgres-server.ts'
 import type { EmbeddedServer } from '../../cli/start/embedded/server.ts'
+import { findLastingPort } from './lasting-port.ts'
 import { asSuperuser, superuserUrl } from './superuser.ts'
 import { until } from './until.ts'
 
@@ -28,7 +29,7 @@ const LEFT_OUT = /^(?:postmaster\.(?:pid|opts)|(?:pg_wal|pg_replslot|pg_stat_tmp
 export const startArchivedPostgres = async (directory: string): Promise<ArchivedPostgres> => {
   const [dataDir, archive] = [join(directory, 'postgres'), join(directory, 'archive')]
   const cluster = join(dataDir, 'cluster')
-  const first = await startPostgres({ dataDir })
+  const first = await startPostgres({ dataDir, port: await findLastingPort() })
   await first.stop()
   mkdirSync(archive, { mode: 0o700 })
   letPass(directory, dataDir)

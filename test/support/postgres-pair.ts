@@ -6,6 +6,7 @@ import process from 'node:process'
 import { startPostgres } from '../../cli/start/embedded/postgres-server.ts'
 import type { EmbeddedServer } from '../../cli/start/embedded/server.ts'
 import { connectPostgres, type Sql } from '../../db/connection/postgres.ts'
+import { findLastingPort } from './lasting-port.ts'
 import { superuserUrl } from './superuser.ts'
 import { until } from './until.ts'
 import { startParts } from './temporary-directory.ts'
@@ -26,7 +27,7 @@ export type PostgresPair = {
   readonly part: () => Promise<void>
   /** The first primary. */
   readonly primary: EmbeddedServer
-  /** Kills the primary, like a power cut. */
+  /** Kills the primary, and waits for its end. */
   readonly killPrimary: () => Promise<void>
   /** Waits until the standby has replayed what the primary has written. */
   readonly standbyFollows: () => Promise<void>
@@ -77,7 +78,7 @@ export const startPostgresPair = ({
       running.defer(() => sql.end({ timeout: 1 }))
       return sql
     }
-    const first = await startPostgres({ dataDir: former })
+    const first = await startPostgres({ dataDir: former, port: await findLastingPort() })
     await first.stop()
     appendFileSync(join(former, 'cluster', 'pg_hba.conf'), 'host all,replication all 0.0.0.0/0 scram-sha-256\n')
     assert.equal(spawnSync('cp', ['-a', former, standby]).status, 0)

@@ -35,7 +35,7 @@ type SeenAnswer = {
 type Exchange = {
   readonly pieces: readonly Piece[]
   readonly ending?: Ending | undefined
-  /** Called after each piece, and when the server closes. */
+  /** Asked when all pieces are sent, and again after received bytes and at the end. */
   readonly isEnough: (seen: Seen) => boolean
   readonly withinMs: number
   /**

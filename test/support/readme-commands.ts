@@ -22,7 +22,7 @@ const FENCED = /^```(\w*)\n([\s\S]*?)^```$/gm
 /** An id or a time in a documented answer, which differs in each run. */
 const ANY = '…'
 const ID_OR_TIME = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$|^\d{4}-\d\d-\d\dT[\d:.]+Z$/
-const COMMAND_MS = 60_000
+const COMMAND_MS = 200_000
 
 /** The language of every fenced block, in the order of the text. */
 export const blockLanguages = (markdown: string): string[] => fencedBlocks(markdown).map(({ language }) => language)

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import process from 'node:process'
 import { setTimeout as pause } from 'node:timers/promises'
-import { findFreePort } from '../../cli/start/embedded/free-port.ts'
+import { findLastingPort } from './lasting-port.ts'
 import type { Authority } from './certificates.ts'
 import { type RedisNode, startRedisNode } from './redis-node.ts'
 import { until } from './until.ts'
@@ -44,7 +44,7 @@ export const startRedisCluster = ({
     const password = randomBytes(16).toString('hex')
     const nodes: ClusterNode[] = []
     for (let index = 0; index < CLUSTER_MASTERS * (1 + replicas); index++) {
-      const busPort = await findFreePort()
+      const busPort = await findLastingPort()
       const settings = [
         'cluster-enabled yes',
         'cluster-config-file nodes.conf',

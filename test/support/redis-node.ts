@@ -2,9 +2,9 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import process from 'node:process'
 import { Redis } from 'ioredis'
-import { findFreePort } from '../../cli/start/embedded/free-port.ts'
 import { startRedis } from '../../cli/start/embedded/redis-server.ts'
 import type { EmbeddedServer } from '../../cli/start/embedded/server.ts'
+import { findLastingPort } from './lasting-port.ts'
 import type { Authority } from './certificates.ts'
 import { redisTlsSettings } from './serve-tls.ts'
 
@@ -18,7 +18,7 @@ export type RedisNode = {
   readonly pid: number
   /** A connection to only this server. */
   readonly redis: Redis
-  /** Kills the server, like a power cut that spares its disk. */
+  /** Kills the server, and waits for its end. */
   readonly kill: () => Promise<void>
   /** Starts the server again with its data, on its known port. */
   readonly start: () => Promise<void>
@@ -55,12 +55,13 @@ export const startRedisNode = async (
 ): Promise<RedisNode> => {
   mkdirSync(dataDir)
   writeFileSync(join(dataDir, 'password'), password, { mode: 0o600 })
-  const tlsPort = authority && (await findFreePort())
+  const tlsPort = authority && (await findLastingPort())
   const ofTls = authority ? redisTlsSettings(dataDir, { port: tlsPort!, authority }) : []
   const settings = [`masterauth ${password}`, ...ofTls, ...given]
-  let server = await start({ dataDir, settings, ...(wanted !== undefined && { port: wanted }) })
+  const port = wanted ?? (await findLastingPort())
+  let server = await start({ dataDir, settings, port })
   running.defer(() => server.stop())
-  const { port, pid } = server
+  const { pid } = server
   return {
     dataDir,
     address,

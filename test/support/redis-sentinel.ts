@@ -5,8 +5,8 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import process from 'node:process'
 import type { Redis } from 'ioredis'
-import { findFreePort } from '../../cli/start/embedded/free-port.ts'
 import { redisBinary } from '../../cli/start/embedded/redis-binary.ts'
+import { findLastingPort } from './lasting-port.ts'
 import type { Authority } from './certificates.ts'
 import { clientOf, startRedisNode } from './redis-node.ts'
 import { redisTlsSettings } from './serve-tls.ts'
@@ -19,10 +19,7 @@ export type RedisSentinel = {
   readonly url: string
   /** The process that is the replica until a failover. */
   readonly replicaPid: number
-  /**
-   * Kills the master, like a power cut. The sentinel promotes the replica. Resolves when the
-   * sentinel reports it.
-   */
+  /** Kills the master. Resolves when the sentinel has promoted the replica. */
   readonly failOver: () => Promise<void>
   /** Starts the former master again, which becomes the replica. Resolves when it is a replica. */
   readonly bringBack: () => Promise<void>
@@ -50,8 +47,8 @@ export const startRedisSentinel = (authority?: Authority): Promise<RedisSentinel
     const master = await server('master', [])
     const replica = await server('replica', [`replicaof 127.0.0.1 ${master.reachedAt}`])
     await until('the replica is in step', () => areInStep(master.redis, replica.redis), WITHIN_MS)
-    const port = await findFreePort()
-    const tlsPort = authority && (await findFreePort())
+    const port = await findLastingPort()
+    const tlsPort = authority && (await findLastingPort())
     const sentinelDirectory = join(directory, 'sentinel')
     mkdirSync(sentinelDirectory)
     const sentinel = await startSentinel({
@@ -105,8 +102,8 @@ const areInStep = async (master: Redis, replica: Redis): Promise<boolean> => {
 }
 
 /**
- * A sentinel that was held up for two seconds (its `TILT`) does nothing for half a minute, as long
- * as tests wait for it. That happens if tests share two cores.
+ * A sentinel that was held up for two seconds does nothing for half a minute (`TILT`). That happens
+ * if tests share two cores.
  */
 export const shortenTilt = (sentinel: Redis): Promise<unknown> =>
   sentinel.call('SENTINEL', 'DEBUG', 'tilt-period', '1000')

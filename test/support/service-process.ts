@@ -12,7 +12,7 @@ export type ServiceProcess = {
   readonly output: () => string
   /** Ends the process like an init system, and fails if it does not end cleanly. */
   readonly stop: () => Promise<void>
-  /** Kills the process, like a power cut. */
+  /** Kills the process, and waits for its end. */
   readonly kill: () => Promise<void>
 }
 

@@ -11,7 +11,7 @@ import { bareEnvironment } from './service-process.ts'
 import { until } from './until.ts'
 import { isHere } from './where.ts'
 
-const STARTED_WITHIN_MS = 90_000
+const STARTED_WITHIN_MS = 200_000
 const STOPPED_WITHIN_MS = 120_000
 
 const root = fileURLToPath(new URL('../..', import.meta.url))

@@ -26,8 +26,8 @@ const isRemoved = (directory: string): boolean => {
 }
 
 /**
- * Starts something of several parts, with a directory of its own. The parts end in reverse order:
- * together, or at once if one of them does not start.
+ * Starts something of several parts, with a directory of its own. The parts end in reverse order,
+ * also if one of them does not start.
  */
 export const startParts = async <T extends object>(
   name: string,

@@ -27,8 +27,8 @@ const WITHIN = ' > '
 
 /**
  * Counts the tests of a JUnit report of Bun or Deno. Deno reports groups like tests; they count
- * only if they fail by themselves, as in a hook. A file without a report could not be loaded, and
- * counts as a failure.
+ * only if they fail by themselves, as in a hook. A file without a reported test, such as one that
+ * could not be loaded, counts as a failure.
  */
 export const countTests = (report: string, files: readonly string[]): TestCounts => {
   const cases = testCases(report)

@@ -17,8 +17,8 @@ export type UnwillingService = {
 }
 
 /**
- * A proxy before a service that puts off some requests, and passes on the rest. If the service asks
- * for time, it asks for one second.
+ * A proxy before a service that puts off some requests, and passes on the rest. It shortens the
+ * time to retry in answers of the service to a second.
  */
 export const unwilling = async (serviceUrl: string): Promise<UnwillingService> => {
   const seen: { key: string | undefined; body: string }[] = []

@@ -5,7 +5,7 @@ import * as fc from 'fast-check'
 import { readTexts, storeTags, type Share } from '../../../db/tags/store-tags.ts'
 import { seeded } from '../../support/property-seed.ts'
 import { createPurgeRig, type PurgeRig } from '../../support/purge-rig.ts'
-import { hashKey, sharedSchema } from '../../support/schema.ts'
+import { sharedSchema } from '../../support/schema.ts'
 
 const schema = await sharedSchema()
 const HISTORIES = process.env['TEST_SIZE'] === 'long' ? 500 : 25
@@ -16,21 +16,43 @@ const tags = fc.option(fc.subarray(TAGS, { minLength: 1 }), { nil: undefined })
 /** The steps of a workspace's history. */
 const steps = fc.array(
   fc.oneof(
-    fc.record({ kind: fc.constant('feedback' as const), person, tags, sourceId: fc.constantFrom('1', '2', '3') }),
+    fc.record({ kind: fc.constant('feedback' as const), person, tags, sourceId: fc.constantFrom('1', '2') }),
     fc.record({ kind: fc.constant('conversation' as const), person, id: fc.constantFrom('1', '2') }),
-    fc.record({ kind: fc.constant('tag' as const), tags: fc.subarray(TAGS), most: fc.constantFrom(4, 1_000) }),
+    fc.record({
+      kind: fc.constant('tag' as const),
+      tags: fc.subarray(TAGS),
+      most: fc.constantFrom(4, 1_000),
+      /** How many workers store the same texts at once, and whether that is after the next step. */
+      workers: fc.constantFrom(1, 2),
+      isLate: fc.boolean(),
+    }),
     fc.record({ kind: fc.constant('purge' as const), person }),
   ),
   { maxLength: 15 },
 )
+type Step = typeof steps extends fc.Arbitrary<(infer S)[]> ? S : never
+
+const feedback = (sourceId: '1' | '2', given?: string[]): Step => ({
+  kind: 'feedback',
+  person: 'ada',
+  tags: given,
+  sourceId,
+})
+const tagging: Step = { kind: 'tag', tags: ['slow'], most: 4, workers: 2, isLate: false }
+/** More terms than the memory keeps, of each kind of text; and a text that is replaced before its tags come. */
+const EXAMPLES: [Step[]][] = [
+  [[feedback('1', ['slow']), feedback('2', ['export']), tagging]],
+  [[feedback('1'), feedback('2'), tagging, { kind: 'purge', person: 'ada' }]],
+  [[feedback('1'), { ...tagging, isLate: true }, feedback('1')]],
+]
 
 describe('the tag memory of a workspace', () => {
   const ids = async (table: string, workspaceId: string): Promise<string[]> =>
     (await schema.sql<{ id: string }[]>`select id from ${schema.sql(table)} where workspace_id = ${workspaceId}`).map(
       ({ id }) => id,
     )
-  /** Tags all untagged records with the same tags. */
-  const tagAll = async ({ realm }: PurgeRig, given: string[], maxTerms: number): Promise<void> => {
+  /** Reads all untagged records. Returns a function that stores the same tags for them. */
+  const readAll = async ({ realm }: PurgeRig, given: string[], maxTerms: number): Promise<() => Promise<void>> => {
     const { workspaceId } = realm
     const wanted = { workspaceId, taggerVersion: 1, isRetag: false }
     const [feedbackIds, conversationIds] = [await ids('feedback', workspaceId), await ids('conversation', workspaceId)]
@@ -51,12 +73,21 @@ describe('the tag memory of a workspace', () => {
       }
       return { record, id, number, textVersion, tags: given, share }
     })
-    await storeTags(schema.sql, { hashKey, workspaceId }, { taggerVersion: 1, tagged, maxTerms })
+    return async () => void (await storeTags(schema.sql, realm, { taggerVersion: 1, tagged, maxTerms }))
   }
-  const apply = async (
-    rig: PurgeRig,
-    step: typeof steps extends fc.Arbitrary<(infer S)[]> ? S : never,
-  ): Promise<void> => {
+  /** The memory has at most so many terms of texts with tags of people, and of others: the latest. */
+  const assertLatestKept = async (workspaceId: string, maxTerms: number): Promise<void> => {
+    const over = await schema.sql`
+      select judged from tag_share where workspace_id = ${workspaceId} group by 1 having sum(terms) > ${maxTerms}`
+    assert.equal(over.count, 0)
+    const forgotten = await schema.sql`
+      select from feedback as f where f.workspace_id = ${workspaceId} and tags is not null
+        and f.number > (select min(number) from tag_share where workspace_id = f.workspace_id and judged <> f.tags_generated)
+        and not exists (select from tag_share where workspace_id = f.workspace_id and record_id = f.id)`
+    assert.equal(forgotten.count, 0)
+  }
+  /** Takes a step. Returns work that comes after the next step, if any. */
+  const apply = async (rig: PurgeRig, step: Step): Promise<(() => Promise<unknown>) | void> => {
     switch (step.kind) {
       case 'feedback':
         return void (await rig.feedback({
@@ -71,8 +102,13 @@ describe('the tag memory of a workspace', () => {
           contacts: [{ id: step.person }],
           messages: [{ id: step.person, contactId: step.person }],
         }))
-      case 'tag':
-        return tagAll(rig, step.tags, step.most)
+      case 'tag': {
+        const store = await readAll(rig, step.tags, step.most)
+        const storeAll = () => Promise.all(Array.from({ length: step.workers }, store))
+        if (step.isLate) return storeAll
+        await storeAll()
+        return assertLatestKept(rig.realm.workspaceId, step.most)
+      }
       case 'purge': {
         const purge = await rig.decide({ id: step.person })
         if (purge.isMatched) await rig.remove(purge)
@@ -80,12 +116,17 @@ describe('the tag memory of a workspace', () => {
     }
   }
 
-  it(`is always the sum of the shares, and the categories are the categories of its records, in ${HISTORIES} histories`, async () => {
+  it(`is always the sum of the shares of the latest texts, and the categories are the categories of its records, in ${HISTORIES} histories`, async () => {
     await fc.assert(
       fc.asyncProperty(steps, async (history) => {
         const rig = await createPurgeRig(schema.sql)
         const ws = rig.realm.workspaceId
-        for (const step of history) await apply(rig, step)
+        let late: Awaited<ReturnType<typeof apply>> = undefined
+        for (const step of history) {
+          const next = await apply(rig, step)
+          await late?.()
+          late = next
+        }
         const [terms] = await schema.sql`
           select coalesce((select jsonb_agg(to_jsonb(t) - 'workspace_id' order by t.hash) from tag_term as t where t.workspace_id = ${ws}), '[]') as kept,
             coalesce((select jsonb_agg(s order by s.hash) from (
@@ -102,6 +143,14 @@ describe('the tag memory of a workspace', () => {
                 coalesce(sum(terms) filter (where judged), 0) as judged_terms, sum(terms) as terms
               from tag_share where workspace_id = ${ws} having count(*) > 0) as s) as summed`
         assert.deepEqual(memory!['kept'], memory!['summed'])
+        const [inUse] = await schema.sql`
+          select coalesce((select jsonb_agg(to_jsonb(t) - 'workspace_id' - 'title_id' order by t.hash, t.title)
+              from tag_in_use as t where t.workspace_id = ${ws}), '[]') as kept,
+            coalesce((select jsonb_agg(s order by s.hash, s.title) from (
+              select h.hash, h.title, count(*) filter (where k.judged) as people, count(*) filter (where not k.judged) as generated
+              from tag_share as k cross join lateral unnest(k.tag_hashes, k.titles) as h (hash, title)
+              where k.workspace_id = ${ws} group by 1, 2) as s), '[]') as summed`
+        assert.deepEqual(inUse!['kept'], inUse!['summed'])
         const categories = await schema.sql`
           select title, uses::int as uses from feedback_category where workspace_id = ${ws} order by 1`
         const carried = await schema.sql`
@@ -116,7 +165,7 @@ describe('the tag memory of a workspace', () => {
             and not exists (select from conversation as c where c.workspace_id = ${ws} and c.id = s.record_id)`
         assert.equal(stray.count, 0, 'every share belongs to an existing record in its latest form')
       }),
-      seeded({ numRuns: HISTORIES }),
+      seeded({ numRuns: HISTORIES, examples: EXAMPLES }),
     )
   })
 })
