@@ -39,7 +39,12 @@ const SHARED_MEMORY = '/dev/shm'
 const forgetEndedClocks = (): void => {
   for (const name of readdirSync(SHARED_MEMORY)) {
     const pid = /^(?:sem\.faketime_sem_|faketime_shm_)(\d+)$/.exec(name)?.[1]
-    if (pid !== undefined && !existsSync(`/proc/${pid}`)) rmSync(join(SHARED_MEMORY, name), { force: true })
+    if (pid === undefined || existsSync(`/proc/${pid}`)) continue
+    try {
+      rmSync(join(SHARED_MEMORY, name), { force: true })
+    } catch {
+      // Files of another user cannot be removed.
+    }
   }
 }
 
