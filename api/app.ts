@@ -123,7 +123,6 @@ const BATCH_KINDS = {
   submit_conversation: submitConversation,
 }
 
-/** The routes. They open no connection: the caller hands in every store and clock. */
 const createRoutes = (dependencies: AppDependencies) => {
   const { intake, receipts, isReady, board, overview, metrics, tracing, log } = dependencies
   const timed = timedBy(dependencies.answered, tracing)

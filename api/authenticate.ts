@@ -31,8 +31,8 @@ export type Authenticate = (token: string | undefined) => Promise<TokenHolder | 
 type FindHolders = (hashes: readonly string[]) => Promise<ReadonlyMap<string, TokenHolder>>
 
 /**
- * Finds the holder of a bearer token through `find` and remembers the answer for seconds, even that
- * a token is unknown. Simultaneous requests share a look-up.
+ * Finds the holder of a bearer token through `find` and remembers the answer, even that a token is
+ * unknown. Simultaneous requests share a look-up.
  */
 export const createAuthenticate = (find: FindHolders, { now, steadily }: Clocks): Authenticate => {
   const tokens = rememberTokens(find, steadily)

@@ -40,7 +40,7 @@ type Api = {
   handle: Handler
   /**
    * Prepares the end of the process: it counts as not ready, and requests stop waiting for
-   * submissions.
+   * submissions and changes.
    */
   drain: () => void
   /** Ends the background work. Call it when all requests are answered. */

@@ -77,12 +77,11 @@ export const createIntake = (resources: Resources, circumstances: Circumstances)
   }
 }
 
-const createAdmitTo = ({ config, sql, redis, admitting }: Resources, wake: Pick<Wake, 'wake'>): Admit => {
+const createAdmitTo = ({ config, sql, admitting }: Resources, wake: Pick<Wake, 'wake'>): Admit => {
   const floor = createNumberFloor(sql, steadily)
-  const connection = config.REDIS_REPLICAS_ACK === 0 ? redis : admitting
-  onNewConnection(connection, floor.forget)
+  onNewConnection(admitting, floor.forget)
   return createAdmit({
-    redis: connection,
+    redis: admitting,
     replicas: config.REDIS_REPLICAS_ACK,
     prefix: config.REDIS_PREFIX,
     wake,

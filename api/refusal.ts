@@ -1,6 +1,6 @@
 import type { Problem } from '../contract/check-body.ts'
 
-/** The reasons to refuse a request. Only `refusalResponse` decides what the client sees. */
+/** The reasons to refuse a request. */
 export type Refusal =
   | { refused: 'unauthenticated' }
   | { refused: 'forbidden'; needs: 'submit' | 'read' | 'admin' | 'operator' }

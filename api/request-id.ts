@@ -24,7 +24,7 @@ export const requestIdOf = (request: Request): string => {
  */
 type FaultIds = { requestId: string; workspaceId?: string; submissionId?: string }
 
-/** Receives each fault whose answer does not say to the client what failed. */
+/** Receives a fault of a request that gets an answer all the same. */
 export type OnFault = (event: string, error: unknown, ids: FaultIds) => void
 
 export const faultIds = (request: Request, ids: Omit<FaultIds, 'requestId'>): FaultIds => ({

@@ -35,8 +35,8 @@ type ReferenceQuestion = {
 }
 
 /**
- * The own ids for the answer. Null if the feedback names none, or if the id cannot be determined in
- * time.
+ * The own ids for the answer. Null if the record has no such reference, or if the id cannot be
+ * determined in time.
  */
 type ResolvedReferences = { contactId: string | null; projectId: string | null }
 export type ResolveReferences = (question: ReferenceQuestion) => Promise<ResolvedReferences>

@@ -33,7 +33,7 @@ export type CallOptions = {
   readonly idempotencyKey?: string | undefined
   /**
    * Waits until the submission is no longer queued, at most this many seconds (30 at most). `state`
-   * then has the outcome.
+   * is its state by then.
    */
   readonly waitSeconds?: number | undefined
 }

@@ -50,7 +50,7 @@ export class RequestError extends Error {
   }
 }
 
-/** Waits before the next attempt; false if the call has used up its waiting time. */
+/** Waits before the next attempt; false if the call has used up its waiting time or attempts. */
 type Patience = (failed: {
   readonly status?: number | undefined
   retryAfterMs?: number | undefined

@@ -8,7 +8,7 @@ import { MISSING } from './check-body.ts'
 
 // The kinds of field that the interface knows. Every message but `MISSING` says the expected form:
 // it ends a sentence that begins with the path and "must be". No message quotes the value. Metadata
-// repeats in JSON Schema the rule that a function checks; validation ignores it.
+// repeats in JSON Schema the rule that a function checks.
 
 export const text = v.string('a string')
 export const flag = v.boolean('true or false')

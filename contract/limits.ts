@@ -1,5 +1,4 @@
-// Bounds that several rooms share. Most of them limit accepted bodies. This file has the default of
-// each bound that an operator can configure.
+// Bounds that several rooms share. Most of them limit accepted bodies.
 
 export const MAX_IDENTIFIER_CHARACTERS = 512
 /** The largest rating or contract value, positive or negative. */
@@ -22,7 +21,10 @@ export const MAX_CONVERSATION_CONTACTS = 10_000
 export const MAX_PROPAGATED_BYTES = 32 * 1024 * 1024
 /** How long an `Idempotency-Key` leads to its submission. */
 export const IDEMPOTENCY_SECONDS = 24 * 60 * 60
-/** How long a token look-up is cached. A revoked token is refused after this time at the latest. */
+/**
+ * How long a token look-up is cached. A revoked token is refused after this time at the latest,
+ * unless Postgres is away.
+ */
 export const TOKEN_REMEMBERED_MS = 5_000
 /** How long a valid token stays usable while Postgres is away. */
 export const TOKEN_USABLE_WITHOUT_POSTGRES_MS = 60 * 60 * 1_000

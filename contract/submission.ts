@@ -46,6 +46,6 @@ type Accepted<O extends Operation> = {
   originalNumber?: number
 }
 
-/** An accepted request. Its body was checked when it was accepted, and is never checked again. */
+/** An accepted request, with the body as it was checked. */
 export type Submission = { [O in Operation]: Accepted<O> }[Operation]
 export type SubmissionOf<O extends Operation> = Extract<Submission, { operation: O }>

@@ -22,7 +22,7 @@ type StoredToken = {
 
 /**
  * Stores the hash of a new token and returns the token's id; undefined if the workspace does not
- * exist.
+ * exist or is being deleted.
  */
 export const addToken = async (
   sql: Sql,

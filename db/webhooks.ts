@@ -32,7 +32,7 @@ export type WebhookStatus = Pick<Webhook, 'id' | 'url' | 'state' | 'failingSince
 
 /**
  * Creates a webhook that begins behind a position, or at the end of the feed. Returns its id;
- * undefined if the workspace does not exist.
+ * undefined if the workspace does not exist or is being deleted.
  */
 export const createWebhook = async (
   sql: Sql,
@@ -42,6 +42,7 @@ export const createWebhook = async (
     insert into webhook (workspace_id, id, url, state, position)
     select w.id, gen_random_uuid(), ${url}, 'active', coalesce(${from ?? null}::bigint, p.change_position)
     from workspace as w join workspace_progress as p on p.workspace_id = w.id where w.name = ${workspace}
+    for update of p
     returning id`
   return row?.id
 }
@@ -127,7 +128,10 @@ export const setWebhookState = async (
   return count === 1
 }
 
-/** Makes the next secret and returns its version. The former secret also signs for a day. */
+/**
+ * Makes the next secret and returns its version; undefined if the webhook does not exist. The
+ * former secret also signs for a day.
+ */
 export const rotateWebhookSecret = async (sql: Sql, id: string): Promise<number | undefined> => {
   const [row] = await sql<{ version: number }[]>`
     update webhook set secret = secret + 1, former_secret_until = now() + interval '1 day'

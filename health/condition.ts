@@ -15,10 +15,7 @@ import { type WorkspaceLoad, workspaceLoads } from '../queue/jobs/workspace-load
 import { countSilent } from '../queue/jobs/silent-workers.ts'
 import { withinTime } from '../runtime/within-time.ts'
 
-/**
- * The state of the installation at one moment. A member that could not be read is missing: its
- * server is away.
- */
+/** The state of the installation at one moment. A member that could not be read is missing. */
 export type Condition = {
   /** Milliseconds since 1970. */
   at: number

@@ -1,8 +1,6 @@
 import type { Point } from './point.ts'
 
-/**
- * A problem and its remedy. `trouble`: work stops or is refused. `attention`: trouble may follow.
- */
+/** `trouble`: work stops, or all submissions are refused. `attention`: any other problem. */
 export type Finding = { level: 'trouble' | 'attention'; what: string; remedy: string }
 
 /** What `judge` judges: the points and the pressure. */

@@ -131,7 +131,7 @@ const highest = (values: readonly (number | null | undefined)[]): number | null 
   return known.length === 0 ? null : Math.max(...known)
 }
 
-/** A rate is null without an earlier condition to compare with. */
+/** A rate is null if the reports of either condition are missing. */
 type Rates = {
   acceptedPerSecond: number | null
   refusedPerSecond: number | null

@@ -54,7 +54,7 @@ export const keysOfScript = (
 
 const beginOf = (prefix: string, workspaceId: string): string => `{${prefix}:${workspaceId}}:`
 
-/** An id in 22 characters. Ids are most of the memory of a waiting submission beside its body. */
+/** An id in 22 characters, which saves memory of Redis. */
 export const compactId = (id: string): string => Buffer.from(id.replaceAll('-', ''), 'hex').toString('base64url')
 
 export const readCompactId = (compact: string): string =>

@@ -1,7 +1,7 @@
 /**
  * `items` and `weight.most` bound one call; an item that weighs more than that goes alone.
  * `concurrency`: how many calls run at the same time, 1 by default. `everyMs`: after a call begins,
- * the next one gathers items for this time, or until it is full; 0 by default.
+ * the next one gathers items for this time, or until it has `items`; 0 by default.
  */
 type CoalesceBounds<In> = {
   items: number

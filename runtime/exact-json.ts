@@ -1,5 +1,5 @@
 /** A number with its text, which JSON.stringify writes unchanged. */
-export type WrittenNumber = { readonly rawJSON: string }
+type WrittenNumber = { readonly rawJSON: string }
 
 type Reviver = (key: string, value: unknown, context: { readonly source?: string }) => unknown
 

@@ -3,8 +3,8 @@ type Demand = { workspaceId: string; permits: number }
 type Waiter = Demand & { admit: () => void }
 
 /**
- * A semaphore that keeps permits free for other workspaces. It serves workspaces in the order of
- * their demands, and the demands of one workspace keep their order.
+ * A semaphore that keeps permits free for other workspaces. It serves workspaces in turn, and the
+ * demands of one workspace in their order.
  *
  * A workspace that holds permits gets more, up to `mostOfWorkspace`, only while at least as many as
  * it then holds stay free. Until then it is skipped and delays no other workspace. A workspace that

@@ -16,8 +16,8 @@ const PARTS =
 const ATTRIBUTE = 'target_session_attrs'
 
 /**
- * Parameters of hosting providers and other drivers that this driver can ignore. `host` and `port`
- * are read separately.
+ * Parameters of hosting providers and other drivers that this driver can ignore. `host`, `port` and
+ * `pgbouncer` are read separately.
  */
 const HARMLESS: ReadonlySet<string> = new Set([
   'channel_binding',

@@ -9,7 +9,7 @@ export type RedisAccess = { username?: string; password?: string; sentinelPasswo
 /**
  * The target of a REDIS_URL: one server, seed nodes of a cluster, or sentinels that know a master.
  */
-export type RedisAddress =
+type RedisAddress =
   | { kind: 'server'; url: string }
   | { kind: 'cluster'; nodes: readonly Host[]; access: RedisAccess }
   | { kind: 'sentinel'; sentinels: readonly Host[]; master: string; access: RedisAccess }

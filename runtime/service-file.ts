@@ -27,7 +27,7 @@ export const writeServiceFile = async (dataDir: string, service: ServiceFile): P
 /** Call it when the service stops, so that commands do not look for it. */
 export const removeServiceFile = (dataDir: string): Promise<void> => rm(pathIn(dataDir), { force: true })
 
-/** Undefined if no service runs in this directory. */
+/** Undefined if the directory has no such file. */
 export const readServiceFile = async (dataDir: string): Promise<ServiceFile | undefined> => {
   try {
     return JSON.parse(await readFile(pathIn(dataDir), 'utf8')) as ServiceFile

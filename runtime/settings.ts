@@ -4,7 +4,7 @@ import { MAX_BODY_BYTES, MAX_BYTES_IN_HAND, MAX_CONVERSATION_BODY_BYTES } from '
 import { QUEUE_NAMES } from '../contract/jobs.ts'
 import { isPlausibleToken } from '../contract/token-format.ts'
 import { LOG_LEVELS } from './logger.ts'
-import { type PostgresAddress, readPostgresUrl } from './postgres-address.ts'
+import { readPostgresUrl } from './postgres-address.ts'
 import { readRedisUrl } from './redis-address.ts'
 
 /** `expected` may depend on the given text, but never quotes it. */
@@ -41,8 +41,6 @@ const httpUrl = v.pipe(
   v.check((value) => URL.canParse(value) && ['http:', 'https:'].includes(new URL(value).protocol)),
 )
 
-const refusalIn = (read: PostgresAddress | string): string | undefined => (typeof read === 'string' ? read : undefined)
-
 const list = v.pipe(
   v.string(),
   v.transform((value) => value.split(',').map((item) => item.trim())),
@@ -59,15 +57,19 @@ const originList = v.pipe(
 )
 const isOrigin = (text: string): boolean => URL.canParse(text) && new URL(text).origin === text
 
-const postgresProblem = (given: string): string | undefined => refusalIn(readPostgresUrl(given))
+const postgresProblem = (given: string): string | undefined => {
+  const read = readPostgresUrl(given)
+  return typeof read === 'string' ? read : undefined
+}
 const postgresUrl = v.pipe(
   v.string(),
   v.check((value) => postgresProblem(value) === undefined),
 )
 
 /**
- * Every environment variable of the service: its form, its default, and the expected form in words,
- * which a process with a bad value prints. Each process picks the variables that it needs.
+ * The environment variables of the processes: their forms, their defaults, and the expected forms
+ * in words, which a process with a bad value prints. Each process picks the variables that it
+ * needs.
  */
 export const SETTINGS = {
   PORT: setting(v.optional(port, '3000'), 'a port from 1 to 65535, or 0 for any free one'),

@@ -1,10 +1,7 @@
 import type { Figure } from '../runtime/metrics.ts'
 import { LATELY_SECONDS, type ProcessReport } from '../queue/jobs/process-reports.ts'
 
-/**
- * Takes the time of a stride. The time of a stride of several workspaces is divided by their
- * weights.
- */
+/** Takes the time of a stride. Strides that were applied together share their time by weight. */
 export type OnApplyTime = (workspaceId: string, seconds: number) => void
 
 /**

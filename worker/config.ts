@@ -5,7 +5,7 @@ import type { Log } from '../queue/log/log.ts'
 import type { RedisClient } from '../queue/redis/connect-redis.ts'
 import { readSettings, type Settings } from '../runtime/settings.ts'
 
-/** The stores that all work of a worker shares. All its names in Redis begin with `prefix`. */
+/** The stores that all work of a worker shares. `prefix`: REDIS_PREFIX. */
 export type WorkerStores = {
   sql: Sql
   redis: RedisClient

@@ -2,8 +2,8 @@ import { createServer, type Server } from 'node:http'
 import { METRICS_TYPE } from '../runtime/metrics.ts'
 
 /**
- * Answers GET /healthz and GET /metrics only. It asks for no token, so it must not be reachable
- * from outside.
+ * Answers GET and HEAD of /healthz and /metrics only. It asks for no token, so it must not be
+ * reachable from outside.
  */
 export const createHealthServer = (metrics: () => Promise<string>): Server =>
   createServer((request, response) => {

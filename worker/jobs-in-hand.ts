@@ -21,14 +21,13 @@ export const createJobsInHand = () => {
         }
       },
     /**
-     * Resolves when the workers have closed, or have had no job in hand for this time. On a cluster
+     * Resolves when the workers have closed, or have had no job in hand for `IDLE_MS`. On a cluster
      * that lost a node, a waiting worker may not notice that it should close (BullMQ 6.7.0 with
      * ioredis 6.0.0). A job whose end did not reach Redis is delivered again, which is harmless.
      */
     close: async (workers: readonly Closable[]): Promise<void> => {
       const closed = new AbortController()
-      const closing = Promise.all(workers.map((worker) => worker.close())).then(() => closed.abort())
-      closing.catch(() => {})
+      const closing = Promise.allSettled(workers.map((worker) => worker.close())).then(() => closed.abort())
       for (let idleSince = performance.now(); !closed.signal.aborted && performance.now() - idleSince < IDLE_MS;) {
         if (inHand > 0) idleSince = performance.now()
         await Promise.race([closing, new Promise((resolve) => setTimeout(resolve, CHECK_EVERY_MS))])

@@ -26,7 +26,7 @@ export type MaintenanceDependencies = WorkerStores & {
   log: Logger
 }
 
-/** A task of maintenance. `run` returns its counts, by kind. */
+/** A task of maintenance. `run` returns how much it has done, by kind. */
 export type Service = {
   name: string
   everyMs: number

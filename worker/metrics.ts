@@ -17,7 +17,7 @@ type WorkerMetrics = {
   tagged: (texts: number) => void
   failed: (queue: QueueName) => void
   applyTime: OnApplyTime
-  /** Counts the deep workspaces in work. */
+  /** Does the work of a backlog job. */
   deep: <T>(work: () => Promise<T>) => Promise<T>
   /** As Prometheus text. */
   render: () => Promise<string>

@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { type QueueName, removalJob, taggingJob, wakeJob, webhookJob } from '../contract/jobs.ts'
-import { type DeliveredJob, unrecoverable } from '../queue/jobs/open-worker.ts'
+import { type DeliveredJob, unrecoverable, withoutCause } from '../queue/jobs/open-worker.ts'
 import type { Wake } from '../queue/jobs/job-queues.ts'
 import { describeFault } from '../runtime/fault.ts'
 import type { Logger } from '../runtime/logger.ts'
@@ -73,8 +73,8 @@ const dataOf = <S extends v.GenericSchema>(job: DeliveredJob, schema: S): v.Infe
 const runRemoval = async (dependencies: Dependencies, job: DeliveredJob): Promise<string> => {
   const purge = { ...dataOf(job, removalJob), attempts: attemptOf(job) }
   const onProgress = (removed: number): Promise<void> => job.updateProgress({ removed })
-  const ended = await attempt(dependencies, { job, ids: purge }, () => removePurged(dependencies, purge, onProgress))
-  if (ended !== undefined) dependencies.metrics.purged(ended.number, purge.attempts)
+  const number = await attempt(dependencies, { job, ids: purge }, () => removePurged(dependencies, purge, onProgress))
+  if (number !== undefined) dependencies.metrics.purged(number, purge.attempts)
   return 'done'
 }
 
@@ -123,6 +123,3 @@ const attempt = async <T>(
     throw withoutCause(fault)
   }
 }
-
-/** The error that Redis keeps. Its cause stays out, since it can quote a customer's data. */
-const withoutCause = (fault: string): Error => new Error(fault)

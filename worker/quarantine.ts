@@ -1,9 +1,7 @@
 export type Quarantine = {
   /** Runs beside other shared work, but waits while exclusive work waits or runs. */
   shared: <T>(work: () => Promise<T>) => Promise<T>
-  /**
-   * Runs while no other such work runs, shared or exclusive. If the process dies, it is the cause.
-   */
+  /** Runs while no other such work runs, shared or exclusive. */
   exclusive: <T>(work: () => Promise<T>) => Promise<T>
   /** Whether exclusive work waits or runs. Long shared work then ends early. */
   isWanted: () => boolean

@@ -1,12 +1,10 @@
 import type { RemovalJob } from '../contract/jobs.ts'
-import { findPurge, finishPurge, type PurgeCounts, purgeDead, removeRecords } from '../db/purges/removal.ts'
+import { findPurge, finishPurge, purgeDead, removeRecords } from '../db/purges/removal.ts'
 import { findKeysToFree, freeKeys } from '../db/submissions/idempotency-keys.ts'
 import { findShortened } from '../db/tags/retag.ts'
 import { freeIdempotencyKeys } from '../queue/admission/idempotency.ts'
 import { addConversationTagging } from '../queue/jobs/job-queues.ts'
 import type { WorkerStores } from './config.ts'
-
-type FinishedPurge = { number: number; counts: PurgeCounts }
 
 /**
  * Removes the data of a decided purge: records in bounded steps, then its parts of dead submissions
@@ -14,13 +12,13 @@ type FinishedPurge = { number: number; counts: PurgeCounts }
  * lost messages are tagged again. The receipt comes last. Each step can be repeated after a crash.
  * `onProgress` gets the number of records removed so far.
  *
- * @returns undefined if the purge was finished before
+ * @returns the number of the purge; undefined if it was finished before
  */
 export const removePurged = async (
   { sql, redis, prefix, logs, queues, hashKey }: WorkerStores,
   { workspaceId, purgeId, attempts }: RemovalJob & { attempts: number },
   onProgress: (removed: number) => Promise<void>,
-): Promise<FinishedPurge | undefined> => {
+): Promise<number | undefined> => {
   const purge = await findPurge(sql, { workspaceId, purgeId })
   if (purge === undefined) return undefined
   const { number, keys, subjectIds } = purge
@@ -29,8 +27,7 @@ export const removePurged = async (
   await freeKeysOf({ sql, redis, prefix }, { workspaceId, subjectIds, number })
   await addConversationTagging(queues, workspaceId, await findShortened(sql, { workspaceId, number }))
   await logs.trimThrough(workspaceId, number)
-  const counts = await finishPurge(sql, { workspaceId, purgeId, attempts })
-  return counts && { number, counts }
+  return (await finishPurge(sql, { workspaceId, purgeId, attempts })) && number
 }
 
 const KEYS_AT_ONCE = 500

@@ -53,8 +53,8 @@ export const endStride = (spans: StrideSpans, endings: ReadonlyMap<string, Endin
 }
 
 /**
- * Begins a span for each submission whose texts are tagged together, so that the tagging is in all
- * their traces.
+ * Begins a span in the trace of each traced submission whose texts are tagged together; without
+ * one, a single span in a trace of its own.
  */
 export const beginTagging = (tracing: Tracing, job: TaggingJob, attempts: number): Span[] =>
   (job.traceparents ?? [undefined]).map((parent) =>

@@ -21,6 +21,6 @@ export const whenAvailable = async <T>(work: () => Promise<T>, stop: AbortSignal
   }
 }
 
-/** Resolves when Postgres answers. */
+/** Resolves when Postgres answers. Throws as `whenAvailable`. */
 export const untilAvailable = (sql: Sql, stop: AbortSignal): Promise<unknown> =>
   whenAvailable(() => sql`select 1`, stop)

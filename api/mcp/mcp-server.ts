@@ -105,7 +105,7 @@ const registerResource = (
 
 type Call = { name: string; given: unknown; run: (asked: AgentRead, given: unknown) => Promise<Answered | Refusal> }
 
-/** Every answer begins with the notice. Faults are logged without content. */
+/** Faults are logged without content. */
 const answer = async (asked: AgentRead, called: Called, { name, given, run }: Call): Promise<Answered | Refusal> => {
   const { workspaceId, request, dependencies } = asked
   const outcome = await run(asked, given).catch((error: unknown): Refusal => {

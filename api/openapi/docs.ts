@@ -16,10 +16,7 @@ const SWAGGER_FILES = ['swagger-ui.css', 'swagger-ui-bundle.js', 'favicon-32x32.
 
 const CACHED = { 'Cache-Control': 'public, max-age=3600' }
 
-/**
- * The API reference, open without a token, as a page that loads nothing from other hosts. The route
- * takes GET only.
- */
+/** The API reference, open without a token, as a page that loads nothing from other hosts. */
 export const createDocs = ({ basePath, documentPath }: DocsOptions): Handler => {
   const made: Readonly<Record<string, () => Response>> = {
     '': () => page(`${basePath.slice(1)}/`),

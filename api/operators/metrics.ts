@@ -24,8 +24,8 @@ export type Metrics = {
 const REQUEST_BOUNDS_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30] as const
 
 /**
- * Counts the accepted and refused submissions of this process. Shows the counts, the state of the
- * process and the condition of the installation.
+ * Counts the submissions, requests and calls of agents of this process. Shows the counts, the state
+ * of the process and the condition of the installation.
  */
 export const createMetrics = (
   readCondition: ReadCondition,

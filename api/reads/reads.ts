@@ -12,8 +12,7 @@ import { jsonAnswer } from '../submit/json-answer.ts'
 import { readQuery } from './parameters.ts'
 
 /**
- * The sources of reads: functions of db/reads/ with a time limit. Each rejects if the database does
- * not answer in time.
+ * The dependencies of reads. Each look-up in Postgres rejects if it does not answer in time.
  */
 export type ReadDependencies = {
   authenticate: Authenticate
@@ -21,7 +20,7 @@ export type ReadDependencies = {
   permits: FairSemaphore
   /** Bounds counts, which look at many records, more narrowly. */
   countPermits: FairSemaphore
-  /** Until an answer is written, it counts as in hand and holds a permit of its workspace. */
+  /** Until a large answer is written, it counts as in hand and holds a permit of its workspace. */
   takeAnswer: BodiesInHand['takeAnswer']
   onFault: OnFault
   /** Aborted when the process is to end. */

@@ -20,10 +20,10 @@ export const checkBeforeAdmission = async (
   const refusal = kind.refuseBody?.(body)
   if (refusal) return { refusal }
   if (!kind.refuseByStored && !(lookUpKeyFirst && idempotency)) return { ...intake, former: undefined }
-  const former = await requestAdmission(dependencies, intake, { peek: true })
+  const former = await requestAdmission(dependencies, intake, { mode: 'peek' })
   if (!isFresh(former)) return { ...intake, former }
   const refusalByStored = await kind.refuseByStored?.(dependencies, intake, former)
-  return refusalByStored ? { refusal: refusalByStored } : { ...intake, former: undefined }
+  return refusalByStored ? { refusal: refusalByStored } : { ...intake, former: 'unused-key' }
 }
 
 /** Checks the idempotency key and the limits and appends to the log, in one script in Redis. */
@@ -31,25 +31,28 @@ export const admitIntake = async (
   dependencies: IntakeDependencies,
   intake: Intake<Valid | 'former'>,
 ): Promise<Intake<Valid | 'admitted'> | RefusedIntake> => {
-  const outcome = intake.former ?? (await requestAdmission(dependencies, intake, { peek: false }))
+  const { former } = intake
+  const isKeyUnused = former === 'unused-key'
+  const isDecided = former !== undefined && !isKeyUnused
+  const outcome = isDecided ? former : await requestAdmission(dependencies, intake, { isKeyUnused })
   if (isFresh(outcome)) throw new Error('An admission was answered like a peek.')
   dependencies.emptyBuckets.remember(intake.workspaceId, intake.kind.operation, outcome.bucket)
   return isRefusedIntake(outcome) ? outcome : { ...intake, admitted: outcome }
 }
 
 type Fresh = { outcome: 'fresh' } & LogState
-type AdmissionResult = Exclude<Intake<'former'>['former'], undefined> | Fresh
+type AdmissionResult = Exclude<Intake<'former'>['former'], 'unused-key' | undefined> | Fresh
 
 const isFresh = (outcome: AdmissionResult): outcome is Fresh => 'outcome' in outcome && outcome.outcome === 'fresh'
 
 const requestAdmission = async (
   dependencies: IntakeDependencies,
   intake: Intake<Valid>,
-  { peek }: { peek: boolean },
+  { mode, isKeyUnused }: { mode?: 'peek'; isKeyUnused?: boolean },
 ): Promise<AdmissionResult> => {
   const { request, span, kind, workspaceId, body, idempotency } = intake
   const pressure = dependencies.pressure.current()
-  const bodyText = peek ? '' : JSON.stringify(body)
+  const bodyText = mode === 'peek' ? '' : JSON.stringify(body)
   try {
     const admission = await dependencies.admit({
       workspaceId,
@@ -58,8 +61,9 @@ const requestAdmission = async (
       traceparent: span?.traceparent,
       limit: dependencies.limitOf(kind.operation),
       idempotency,
+      ...(isKeyUnused !== undefined && { isKeyUnused }),
       mostBytes: dependencies.pressure.bytesLeft(),
-      mode: peek ? 'peek' : pressure && 'judge',
+      mode: mode ?? (pressure && 'judge'),
     })
     if (admission.outcome === 'admitted') dependencies.pressure.added(bodyText.length)
     return resultOf(dependencies, admission, { operation: kind.operation, pressure })

@@ -22,8 +22,8 @@ export type BodiesInHand = {
    */
   oneLargeAtATime: <T>(body: Body, work: () => Promise<T>) => Promise<T>
   /**
-   * Counts the bytes of an answer, also beyond the bound, since the submission is accepted. Call
-   * the returned function once the answer is written.
+   * Counts the bytes of an answer, also beyond the bound. Call the returned function once the
+   * answer is written.
    */
   takeAnswer: (answer: Body) => () => void
   figures: () => BodyFigures

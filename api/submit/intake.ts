@@ -13,7 +13,10 @@ import type { GenericSchema } from 'valibot'
 import type { JsonValue } from '../../contract/json.ts'
 import type { Span } from '../../runtime/tracing.ts'
 
-/** A request below the base path. `span`: present if the request is traced. */
+/**
+ * `token`: undefined if the request has no well-formed bearer token. `span`: present if the request
+ * is traced.
+ */
 export type Arrival = {
   readonly request: Request
   readonly token: string | undefined
@@ -29,10 +32,10 @@ type Results<O extends Operation> = {
   body: SubmissionOf<O>['body']
   idempotency: Idempotency | undefined
   /**
-   * The result of the look-up of the key, if it already decides the request: the former admission,
-   * or a refusal.
+   * The result of the look-up of the key: the former admission, or a refusal; undefined without a
+   * look-up.
    */
-  former: Admitted | RefusedIntake | undefined
+  former: Admitted | RefusedIntake | 'unused-key' | undefined
   admitted: Admitted
 }
 
@@ -85,9 +88,6 @@ export type SubmissionKind<O extends Operation> = {
  */
 export type AnySubmissionKind = Pick<SubmissionKind<Operation>, keyof SubmissionKind<Operation>>
 
-/**
- * The dependencies of the intake. The caller hands in every clock, store and source of randomness.
- */
 export type IntakeDependencies = {
   authenticate: Authenticate
   /** Called when the body has arrived: whether the runtime can still answer the request. */

@@ -3,7 +3,7 @@ import type { BodiesInHand } from './bodies-in-hand.ts'
 /** Smaller answers fit into the buffers of a connection. */
 const LARGE_CHARACTERS = 64 * 1024
 const CHUNK_BYTES = 64 * 1024
-/** Cuts off slower clients. Their submissions are accepted and have receipts. */
+/** Cuts off slower clients. */
 const WRITTEN_WITHIN_MS = 60_000
 
 type Options = { workspaceId: string; status: number; headers?: Readonly<Record<string, string>> }

@@ -18,8 +18,8 @@ const GZIP_OVERHEAD_BYTES = 64 * 1024
 
 /**
  * The bytes of a body whose content type is JSON. Refuses a body of another type or encoding, and a
- * body that is late, too large or cut off. Memory holds not much more than `maxBytes` of a larger
- * body.
+ * body that is late, too large, cut off or invalid gzip. Memory holds not much more than `maxBytes`
+ * of a larger body.
  *
  * @param maxBytes counted after decompression
  * @param timeoutMs the longest time from the call to the last byte
@@ -49,7 +49,7 @@ export const parseBody = (bytes: Uint8Array, maxDepth = MAX_DEPTH_LEVELS): { val
   return 'problem' in parsed ? malformed(parsed.problem) : parsed
 }
 
-/** The most bytes that a body can have in memory, at most `maxBytes`. */
+/** The bytes of a body if its head has them, else `maxBytes`; never more than `maxBytes`. */
 export const mostBytesOf = ({ headers }: Request, maxBytes: number): number =>
   Math.min(knownBytesOf(headers) ?? maxBytes, maxBytes)
 

@@ -56,5 +56,5 @@ export const waitSeconds = (headers: Headers): number | undefined => {
   return digits === undefined ? undefined : Math.min(Number(digits), MAX_WAIT_SECONDS)
 }
 
-/** Whether unknown members are refused: `Prefer: handling=strict`. */
+/** Whether parts without an effect are refused: `Prefer: handling=strict`. */
 export const isStrict = (headers: Headers): boolean => IS_STRICT.test(firstPreference(headers, IS_HANDLING) ?? '')

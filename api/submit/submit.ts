@@ -152,10 +152,7 @@ const MS_PER_SECOND = 1_000
  */
 type AcceptedAnswer = Answer & { submissionId: string; waited?: { state: SubmissionState | undefined } }
 
-/**
- * The answer to an accepted submission. A repeated request with the same idempotency key gets the
- * same answer.
- */
+/** The answer to an accepted submission. */
 export const answer = async (
   dependencies: IntakeDependencies,
   intake: Intake<Valid | 'admitted'>,

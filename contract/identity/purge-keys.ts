@@ -29,7 +29,10 @@ export type PurgeCandidate = {
 
 type PurgedContacts = {
   contactIds: string[]
-  /** The keys whose epochs rise. The purge removes every contact that has them. */
+  /**
+   * The keys whose epochs rise. The purge removes every contact that has them. They include
+   * external ids in all sources: `raise_purged_keys` finds records by them that waited in a backup.
+   */
   endedKeys: string[]
   /** Keys to look for in dead submissions: those of the request and those of the contacts. */
   keys: string[]
@@ -57,9 +60,10 @@ export const choosePurged = (
   const freedIds = externalIds.filter(areGone)
   const freedEmails = gone.flatMap((contact) => contact.emails).filter(areGone)
   const emails = freedEmails.map(({ email }) => emailKey(realm, email))
+  const idKeys = freedIds.map(({ externalId }) => contactIdKey(realm, externalId))
   return {
     contactIds,
-    endedKeys: unique([...sourceKeys, ...emails]),
+    endedKeys: unique([...sourceKeys, ...emails, ...idKeys]),
     keys: unique([
       ...purgeKeys(realm, wanted),
       ...sourceKeys,

@@ -5,17 +5,14 @@ import type { Sql } from '../connection/postgres.ts'
 export const KEY = 0
 /**
  * For a contact or account by external id: which columns have a value, and its version. All other
- * keys return these always.
+ * keys of contacts and accounts return these always.
  */
 export const PROFILE = 1
 /** For a weak key: everything about an anonymous contact or account, since it may be absorbed. */
 export const WHOLE_IF_ANONYMOUS = 1
 export const WHOLE = 2
-/**
- * Everything, of any size. At lower levels, large metadata is left out to bound the memory of a
- * stride.
- */
-export const WHOLE_IF_LARGE = 3
+/** Everything, of any size. At `WHOLE`, large metadata is not loaded, which bounds the memory. */
+export const WHOLE_OF_ANY_SIZE = 3
 
 /** Kinds of keys, in the order of the parameters of `load_keys`. Keys of text are not hashed. */
 const KINDS = [
@@ -76,7 +73,7 @@ export type LoadedRow = {
   source: string | null
   /**
    * Of a `contact_key`: when it appeared. Of an `email`: when the contact got or claimed it. Of an
-   * `epoch`: the epoch. Otherwise: the last change of the contact, account or record.
+   * `epoch`: the epoch. Of a contact, account, feedback, conversation or message: its last change.
    */
   number: number
   /**
@@ -93,7 +90,7 @@ export type LoadedRow = {
    * `latest_version`. Of a `message`: `version`.
    */
   version: number | null
-  /** Of a contact or account, if its level asks for it. */
+  /** Of a contact or account, if the level of the key asks for it. */
   whole: WholeProfile | null
 }
 

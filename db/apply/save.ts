@@ -4,8 +4,8 @@ import type { Sql } from '../connection/postgres.ts'
 
 /**
  * A changed row; `w` is the index of its workspace. Members without a value may be absent. `save`
- * sets `later`: how many changes of its workspace follow it in the same save. Its change position
- * is the last one of the save less this number.
+ * sets `later` in rows of the change feed: how many changes of its workspace follow it in the same
+ * save. Its change position is the last one of the save less this number.
  */
 type Row<Members> = { w: number; later?: number } & Members
 type Link = { id: string; target: string }
@@ -165,8 +165,11 @@ type SaveRequest = {
 type OverfullProfile = { kind: 'contact' | 'account'; w: number; id: string }
 
 type Saved =
-  | { outcome: 'saved'; /** Indices of workspaces with records to move. */ moves: number[] }
-  | { outcome: 'busy'; /** Indices of workspaces that another writer holds or has moved. */ busy: number[] }
+  | { outcome: 'saved'; /** Indices of workspaces that may have more feedback to move. */ moves: number[] }
+  | {
+      outcome: 'busy'
+      /** Indices of workspaces that are deleted, or that another writer holds or has moved. */ busy: number[]
+    }
   | { outcome: 'too-many'; profiles: OverfullProfile[] }
 
 const QUERY = `select kind, w from save(($1::text)::uuid[], $2::boolean, ($3::text)::jsonb, ${TABLES.map(
@@ -212,7 +215,7 @@ const readTooMany = (line: string): OverfullProfile => {
   return { kind: kind as OverfullProfile['kind'], w: Number(w), id: id! }
 }
 
-/** Moves the remaining records of absorbed contacts and accounts of a workspace, in steps. */
+/** Moves the remaining feedback of absorbed contacts and accounts of a workspace, in steps. */
 export const moveRecords = async (sql: Sql, workspaceId: string): Promise<void> => {
   for (;;) {
     const [row] = await sql<{ is_more: boolean }[]>`select move_step(${workspaceId}) as is_more`

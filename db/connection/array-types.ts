@@ -19,6 +19,7 @@ const QUOTED_OR_BARE = /"([^"\\]*(?:\\.[^"\\]*)*)"|([^,{}"]+)/gs
 const arrayType = (oid: number, read: (text: string) => string | number): postgres.PostgresType => ({
   to: oid,
   from: [oid],
+  // When the driver repeats a statement, it passes the text that this returned.
   serialize: (value: readonly Element[] | string) =>
     typeof value === 'string' ? value : `{${value.map(elementText).join()}}`,
   parse: (literal: string) =>

@@ -6,16 +6,16 @@ import { withinTime } from '../../runtime/within-time.ts'
 const CHECK_EVERY_MS = 1_000
 const CHECK_AGAIN_MS = 100
 const ANSWER_WITHIN_MS = 1_000
-/** After this many silent checks of a second each, connections to a primary may never answer. */
+/** After this many checks that found no primary, former connections may never answer. */
 const SILENT_CHECKS = 5
 const DEFAULT_PORT = 5_432
 /** The digits of a timeline at the start of a WAL file name. */
 const TIMELINE_DIGITS = 8
 
 export type FollowedPrimary = {
-  /** Connects to the known primary, for the driver's option `socket`. */
+  /** Connects to the known primary, or to the first server, for the driver's option `socket`. */
   socket: () => Promise<Socket>
-  /** The host of the known primary. */
+  /** The host to which `socket` connects. */
   host: () => string
   stop: () => Promise<void>
 }
@@ -32,15 +32,15 @@ type Server = {
   port: number
   timeline: () => Promise<number>
   connect: () => Socket
-  /** Ends all connections from `socket`. */
+  /** Ends all established connections from `connect`. */
   cut: () => void
   stop: () => Promise<void>
 }
 
 /**
- * Finds the primary among the servers every second. When it changes, this cuts the connections to
- * every other server. The driver alone tries hosts in order. It asks a standby again and again
- * until the standby is promoted, and stays with a primary that was replaced.
+ * Finds the primary among the servers every second, and cuts the connections to every other server.
+ * The driver alone tries hosts in order. It asks a standby again and again until the standby is
+ * promoted, and stays with a primary that was replaced.
  *
  * Connections are also cut when a primary answers again after seconds: after a network partition,
  * TCP would retry the old connections up to a minute later.

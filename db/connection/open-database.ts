@@ -9,10 +9,7 @@ type DatabaseSettings = Settings<'DATABASE_URL' | 'DATABASE_SCHEMA' | 'DATABASE_
 
 type HowToOpen = { name: string; statementTimeoutMs: number; isReadOnly?: boolean; log?: Logger }
 
-/**
- * Opens the pool of a process from its settings. Postgres cancels a statement that takes longer
- * than `statementTimeoutMs`.
- */
+/** Opens the pool of a process from its settings. */
 export const openDatabase = (
   settings: DatabaseSettings,
   { name, statementTimeoutMs, isReadOnly = false, log }: HowToOpen,
@@ -27,7 +24,10 @@ export const openDatabase = (
     ...(settings.DATABASE_SCHEMA !== undefined && { schema: settings.DATABASE_SCHEMA }),
   })
 
-/** Why this database must not be used, or undefined: it has another version or another hash key. */
+/**
+ * Why a process must not use this database: it lacks parts of this version, or was made with
+ * another hash key. Undefined if it may. A new database is bound to the hash key.
+ */
 export const whyNotThisDatabase = async (sql: Sql, hashKey: HashKey): Promise<string | undefined> => {
   if (!(await isMigrated(sql, await readMigrations()))) {
     return 'The database has not been migrated to this version. Run: npm run migrate'

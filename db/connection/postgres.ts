@@ -13,11 +13,11 @@ export type PostgresOptions = {
   /** The server cancels a statement that takes longer. */
   statementTimeoutMs: number
   applicationName: string
-  /** The schema to work in. Each test has its own. */
+  /** The schema to work in; by default that of the role. */
   schema?: string
   /**
-   * The mode of a pooler in between. In mode `transaction` each transaction gets another connection
-   * of the server, so nothing is prepared, and the role has to set session settings.
+   * The mode of a pooler in between. In mode `transaction` each transaction may get another
+   * connection of the server, so nothing is prepared, and the role has to set session settings.
    */
   pooler?: 'session' | 'transaction'
   /**
@@ -25,7 +25,7 @@ export type PostgresOptions = {
    * so.
    */
   isReadOnly?: boolean
-  /** With several servers: called with host and port of a new primary. */
+  /** With several servers: called with host and port of each further primary. */
   onPrimary?: (server: string) => void
 }
 
@@ -37,7 +37,7 @@ const LONGEST_RECONNECT_SECONDS = 0.5
 
 /** The driver alone waits up to 20 s before its next attempt, and every statement waits with it. */
 const reconnectSeconds = (attempts: number): number =>
-  Math.min(FIRST_RECONNECT_SECONDS * 2 ** Math.min(attempts, 10), LONGEST_RECONNECT_SECONDS)
+  Math.min(FIRST_RECONNECT_SECONDS * 2 ** attempts, LONGEST_RECONNECT_SECONDS)
 
 // The driver's types lack this option. Without it, a statement on a connection between its error
 // and its close is never answered, which happened when backends were killed under load on Bun.
@@ -97,8 +97,7 @@ const settingsOfSession = ({ statementTimeoutMs, schema, isReadOnly = false }: P
   // the next analyze.
   enable_seqscan: 'off',
   ...(isReadOnly && { default_transaction_read_only: true }),
-  // Parallel workers would take the processors from the intake, and a count of 40,000 feedback is
-  // no faster with them.
+  // Parallel workers would take the processors from the intake.
   max_parallel_workers_per_gather: '0',
   ...(schema !== undefined && { search_path: schema }),
 })

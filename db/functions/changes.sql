@@ -1,18 +1,18 @@
 -- The change feed of a workspace. Every readable record has a change position, and each change
 -- gives it a new one. A deleted record leaves a tombstone.
 --
--- Change positions are given under the lock of the workspace's progress row, until the transaction
--- ends. So they become visible in their order, and a consumer that has seen one has seen all lower
--- ones. They are at least the time in microseconds: a standby that is promoted without the last
--- commits never gives a change position that a consumer has seen.
+-- A transaction locks the workspace's progress row until it ends. So change positions become
+-- visible in their order, and a consumer that has seen one has seen all lower ones. They are at
+-- least the time in microseconds: a standby that is promoted without the last commits never gives a
+-- change position that a consumer has seen.
 
--- Reserves `most` positions and returns the position before the first. The caller holds the lock.
-create or replace function reserve_positions(ws uuid, most bigint) returns bigint
+-- Reserves positions and returns the position before the first. The caller holds the lock.
+create or replace function reserve_positions(ws uuid, how_many bigint) returns bigint
   language sql
   set enable_seqscan = off
 as $$
-  update workspace_progress set change_position = greatest(change_position, microseconds_now()) + most where workspace_id = ws
-  returning change_position - most
+  update workspace_progress set change_position = greatest(change_position, microseconds_now()) + how_many where workspace_id = ws
+  returning change_position - how_many
 $$;
 
 create or replace function microseconds_now() returns bigint

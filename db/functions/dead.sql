@@ -13,8 +13,8 @@ begin
   update workspace_progress set applied_number = (given ->> 'number')::bigint
   where workspace_id = ws and applied_number = expected;
   if not found then return false; end if;
-  -- A replay has a receipt, which keeps its number. If it is not queued, a purge has taken the
-  -- replay back.
+  -- A replay has a receipt, which keeps its number. If it is not queued, the replay has ended: a
+  -- purge may have taken it back.
   if exists (select from submission where workspace_id = ws and id = dead_id and state <> 'queued') then return true; end if;
   insert into submission as s (
     workspace_id, id, acceptance_number, operation, state, attempts, finished_at, error, idempotency_key, body_hash)

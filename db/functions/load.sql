@@ -3,11 +3,8 @@
 -- (db/apply/load.ts). The kinds share columns: building JSON for a key costs more than its look-up.
 -- `LoadedRow` in db/apply/load.ts says what each column means.
 --
--- Every look-up is `cross join lateral (... limit 1)` or `offset 0`, with the planner settings
--- below. Otherwise a generic plan that was made while the tables were empty would read a whole
--- workspace for each key.
---
--- The functions that load_keys calls plan under its settings.
+-- The functions that load_keys calls plan under its settings. README.md says why each look-up is a
+-- lateral join.
 
 create or replace function load_keys(
   ws uuid[],

@@ -1,6 +1,6 @@
--- Records of an absorbed contact or account move to the absorber. `save` moves the first
--- move_limit() records. Further steps move the rest, and the workspace applies nothing else until
--- then.
+-- Feedback of an absorbed contact or account moves to the absorber. `save` moves the first
+-- move_limit() feedback of contacts and as many of accounts. Further steps move the rest, and the
+-- workspace applies nothing else until then.
 
 create or replace function move_limit() returns integer
   language sql immutable parallel safe as 'select 1000';
@@ -36,7 +36,7 @@ begin
   return moved;
 end $$;
 
--- Moves one step of the remaining records of a workspace. Returns whether more may remain.
+-- Moves one step of the remaining feedback of a workspace. Returns whether more may remain.
 create or replace function move_step(ws uuid) returns boolean
   language plpgsql
   set enable_seqscan = off
@@ -50,7 +50,7 @@ declare
   gone jsonb;
   moved integer;
 begin
-  perform from workspace_progress where workspace_id = ws for update;
+  if not lock_progress(ws) then return false; end if;
   select * into move from pending_move where workspace_id = ws order by kind, old_id limit 1;
   if not found then return false; end if;
   gone := jsonb_build_array(jsonb_build_object('w', 1, 'id', move.old_id, 'target', move.new_id));

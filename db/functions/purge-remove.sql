@@ -2,16 +2,15 @@
 --
 -- A step finds records by contact: records of the purge's contacts, and records that wait for its
 -- external id in the former epoch. No later submission creates such a record, since no key leads to
--- a purged contact and the external id has another epoch. So a step never removes too much. The set
--- of records can change in three ways only, and each is prevented by removing the records first:
--- - A stride names the same feedback or conversation: remove_before, before the stride is loaded.
+-- a purged contact and the external id has another epoch. So a step never removes too much. Three
+-- events could change the set of records:
+-- - A stride names the same feedback or conversation. remove_before removes the records before the
+--   stride is loaded.
 -- - A stride links messages that waited for another external id to a contact. So it gives a contact
---   to a conversation that the purge left without one: remove_before_linking, in the statement that
---   links them.
--- - Another purge affects the same conversation: each removes its own data, and the purge that
+--   to a conversation that the purge left without one. remove_before_linking removes the records
+--   before, in the same statement.
+-- - Another purge affects the same conversation. Each removes its own data, and the purge that
 --   leaves no contact removes the rest.
---
--- A step takes the lock of the workspace (lock_progress), as each save does.
 
 -- Removes about `most` records. Returns how many it removed or changed; 0 if nothing is left.
 create or replace function purge_step(ws uuid, purge_id uuid, most int) returns int
@@ -153,9 +152,9 @@ begin
   return removed + places;
 end $$;
 
--- The conversations that a purge leaves without a contact: none is listed, none wrote a message,
--- and nothing was sent after the purge. (A purge of an external id that only records wait for has
--- no contacts. `<> all` of none holds for null as well, so null is tested by itself.)
+-- The conversations that a purge leaves without a contact: no other contact is listed or wrote a
+-- message, and nothing was sent after the purge. (A purge of an external id that only records wait
+-- for has no contacts. `<> all` of none holds for null as well, so null is tested by itself.)
 create or replace function conversations_left_empty(ws uuid, p purge, conversations uuid[]) returns uuid[]
   language sql stable as $$
   select array(
@@ -207,7 +206,7 @@ begin
 end $$;
 
 -- Ends a purge whose records are removed, and completes its receipt. Returns the counts; null if it
--- was ended before.
+-- was ended before, or the workspace is deleted.
 create or replace function finish_purge(ws uuid, purge_id uuid, with_attempts int) returns jsonb
   language plpgsql
   set enable_seqscan = off

@@ -12,7 +12,7 @@ as $$
 declare
   part record;
   contacts uuid[];
-  waited_for uuid;
+  waited_for uuid[];
 begin
   for part in
     select p.ws, p.number, array_agg(p.key) as keys, array_agg(p.epoch) as epochs, jsonb_agg(p.former) as former
@@ -31,18 +31,21 @@ begin
     set epoch = greatest(k.epoch, excluded.epoch), number = greatest(k.number, excluded.number);
     update workspace_progress as w set purges = w.purges + 1 where w.workspace_id = part.ws;
     contacts := contacts_to_end(part.ws, part.former, part.number);
-    waited_for := (
+    waited_for := array(
       select f.id::uuid from jsonb_array_elements(part.former) as k cross join lateral jsonb_array_elements_text(k) as f (id)
       where exists (select from unresolved as u where u.workspace_id = part.ws and u.key_id = f.id::uuid and u.slot in ('c', 'm'))
-      limit 1
     );
-    continue when cardinality(contacts) = 0 and waited_for is null;
-    workspace_id := part.ws;
-    purge_id := gen_random_uuid();
-    insert into purge (workspace_id, id, number, contact_ids, unresolved_key, keys, subject_ids, contacts)
-    values (part.ws, purge_id, part.number, contacts, waited_for, part.keys, '{}', cardinality(contacts));
+    continue when cardinality(contacts) + cardinality(waited_for) = 0;
     perform purge_contacts(part.ws, contacts);
-    return next;
+    workspace_id := part.ws;
+    -- A purge has one key that records wait for, so each further key gets a purge of its own.
+    for place in 1 .. greatest(1, cardinality(waited_for)) loop
+      purge_id := gen_random_uuid();
+      insert into purge (workspace_id, id, number, contact_ids, unresolved_key, keys, subject_ids, contacts)
+      values (part.ws, purge_id, part.number, contacts, waited_for[place], part.keys, '{}', cardinality(contacts));
+      contacts := '{}';
+      return next;
+    end loop;
   end loop;
 end $$;
 

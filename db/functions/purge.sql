@@ -131,7 +131,7 @@ create or replace function purge_counts(
     'deadSubmissions', dead_submissions)
 $$;
 
--- Removes contacts with all keys and links to them.
+-- Removes contacts with all their keys and aliases.
 create or replace function purge_contacts(ws uuid, contacts uuid[]) returns void
   language plpgsql as $$
 begin
@@ -145,7 +145,7 @@ end $$;
 create or replace function raise_epochs(ws uuid, ended uuid[], at bigint) returns void
   language sql as $$
   insert into purged_key as p (workspace_id, key_id, epoch, number)
-  select ws, k.id, 1, at from unnest(ended) as k (id) where k.id is not null order by k.id
+  select distinct ws, k.id, 1, at from unnest(ended) as k (id) where k.id is not null order by k.id
   on conflict (workspace_id, key_id) do update set epoch = p.epoch + 1, number = excluded.number
 $$;
 

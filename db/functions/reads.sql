@@ -133,8 +133,8 @@ as $$
     record)
 $$;
 
--- A list in the order of an index, as SQL: newest or oldest first, from behind a place in it, up to
--- $6 records. `scope` narrows it by an index; `condition` says which records match. Both are SQL of
+-- A list in the order of an index, as SQL: newest or oldest first, behind a place, up to $6
+-- records. `scope` narrows it by an index; `condition` says which records match. Both are SQL of
 -- the caller over `r`, with $2 for their values. The time is compared with -infinity, since an
 -- index whose condition is a null test serves only a query with a comparison.
 create or replace function list_query(of_table text, scope text, condition text, is_behind boolean, is_oldest_first boolean)
@@ -175,8 +175,8 @@ end $$;
 
 -- The same for feedback of an account. Feedback without an account belongs to that of its customer,
 -- so this merges the list of the account with the lists of its customers, each to the same depth.
--- The result ends where the first of them can go on. If that depth would be less than ten records,
--- it walks through all feedback instead, with `account_condition`.
+-- The result ends where the first of them can go on. If the customers are more than a tenth of
+-- `most_looked`, it walks through all feedback instead, with `account_condition`.
 create or replace function list_account_places(
   ws uuid, account_condition text, scope text, condition text, filters jsonb, after_at text, after_id uuid,
   is_oldest_first boolean, most integer, most_looked integer

@@ -14,7 +14,7 @@ begin
 end $$;
 
 -- Inserts or changes accounts. columns: the given columns. properties: metadata keys to set;
--- all_properties: all metadata, in place of the stored one. `save_contacts` has the same members.
+-- all_properties: all metadata, in place of the stored one.
 create or replace function save_accounts(ws uuid[], ends bigint[], changes jsonb) returns void
   language plpgsql as $$
 declare

@@ -43,8 +43,8 @@ begin
 end $$;
 
 -- records: conversations that are replaced or new. touched: conversations that an older submission
--- only adds to. The text of both changes, so no tagger has read it. Returns the conversations that
--- existed before.
+-- only adds to. The text of both may change, so a tagger has to read it again. Returns the
+-- conversations that existed before.
 create or replace function save_conversations(ws uuid[], ends bigint[], records jsonb, touched jsonb, contacts jsonb) returns uuid[]
   language plpgsql as $$
 declare

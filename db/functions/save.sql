@@ -4,15 +4,15 @@
 -- workspace in this save. `later`: how many changes of its workspace follow this one in the save,
 -- so its change position is `ends[w] - later`.
 --
--- Returns a row `busy` for each workspace whose position is not the expected one, since another
--- writer was first. Then nothing is saved. Returns a row `moves` for each workspace with records
--- that still have to be moved. Raises P0999 if a contact or account would have too many metadata
+-- Returns a row `busy` for each workspace that is deleted, or that another writer holds or has
+-- moved. Then nothing is saved. Returns a row `moves` for each workspace that may have more
+-- feedback to move (move.sql). Raises P0999 if a contact or account would have too many metadata
 -- keys; its detail names them, and the fold then needs all their metadata.
 --
 -- The functions that it calls plan under its settings. None of them updates or deletes by a join: a
 -- plan that was made while the table was empty would start with the table, and read a whole
 -- workspace later. So an update of many rows is an insert that always conflicts, over values that
--- are looked up. Rare changes go workspace by workspace, by `id = any (...)`.
+-- are looked up. Rare changes go record by record, or workspace by workspace with `id = any (...)`.
 create or replace function save(
   ws uuid[], waits boolean, g_progress jsonb,
   g_account jsonb, g_account_gone jsonb, g_account_alias jsonb, g_account_key jsonb, g_domain jsonb, g_account_name jsonb,
@@ -174,8 +174,8 @@ begin
   from jsonb_to_recordset(links) as r (w integer, key uuid, slot "char", record uuid);
 end $$;
 
--- Moves the first records of absorbed contacts and accounts, and notes which of them may have more.
--- Returns the indices of their workspaces.
+-- Moves the first feedback of absorbed contacts and accounts. If any of them may have more, it
+-- notes all of that kind, and returns the indices of their workspaces.
 create or replace function move_first(ws uuid[], contacts jsonb, accounts jsonb) returns setof integer
   language plpgsql as $$
 declare

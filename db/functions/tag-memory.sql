@@ -1,6 +1,7 @@
 -- The memory of the tagger. tag_memory, tag_term and tag_in_use are the sums of all shares (table
 -- tag_share). A share and its sums change in the same call, under the lock of the workspace's
--- progress row. A change of a text and a removal of a record call forget_shares.
+-- progress row. Replaced feedback and removed records lose their share at once. A conversation that
+-- gets messages keeps its share until it is tagged again.
 
 -- Takes the shares of these records out of the memory.
 create or replace function forget_shares(ws uuid, records uuid[]) returns void
@@ -98,7 +99,7 @@ begin
 end $$;
 
 -- Takes the oldest shares out, of texts that people tagged or of the others, until `excess` terms
--- are gone.
+-- are gone, and at most 10,000 shares.
 create or replace function forget_oldest(ws uuid, of_people boolean, excess bigint) returns void
   language plpgsql as $$
 begin
@@ -107,10 +108,10 @@ begin
     select record_id from (
       select record_id, sum(terms) over (order by number, record_id) - terms as before
       from (
-        -- A share has at least one term, except for texts without content: this bounds what one
-        -- call looks at.
+        -- A share has at least one term, except for texts without content. The comparison lets the
+        -- index tag_share_oldest serve the query.
         select record_id, number, terms from tag_share
-        where workspace_id = ws and judged = of_people order by number, record_id limit least(excess, 10000)
+        where workspace_id = ws and judged = of_people and number > 0 order by number, record_id limit least(excess, 10000)
       ) as oldest
     ) as summed
     where before < excess

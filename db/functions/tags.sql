@@ -48,9 +48,9 @@ create or replace function conversation_version(ws uuid, conversation uuid) retu
 $$;
 
 -- Stores generated tags and shares for the records whose text is still the one that was read. They
--- replace tags of the tagger, never tags of people. Repeating it changes nothing. Returns how many
--- records it stored. tagged: [{record, id, number, text_version, tags, judged, given, hashes,
--- traits, tag_hashes, titles}].
+-- replace tags of the tagger, never tags of people. A repetition stores the same tags and shares.
+-- Returns how many records it stored. tagged: [{record, id, number, text_version, tags, judged,
+-- given, hashes, traits, tag_hashes, titles}].
 create or replace function store_tags(ws uuid, tagger integer, tagged jsonb, most_terms bigint) returns integer
   language plpgsql
   set enable_seqscan = off

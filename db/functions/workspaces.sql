@@ -1,9 +1,9 @@
--- The lock of a workspace, and its deletion. Each function that changes rows of a workspace first
--- locks its row in workspace_progress, so one transaction at a time writes to a workspace. A
--- deletion removes this row first: from then on nothing can be written.
+-- The lock of a workspace, and its deletion. A function that adds or changes records first locks
+-- the workspace's row in workspace_progress, so one transaction at a time does so. A deletion
+-- removes this row first.
 
--- Locks a workspace until the transaction ends. Returns false if the workspace is deleted: nothing
--- may be written then.
+-- Locks a workspace until the transaction ends. Returns false if the workspace is deleted: the
+-- caller must not write to it then.
 create or replace function lock_progress(ws uuid) returns boolean
   language plpgsql
   set enable_seqscan = off

@@ -20,8 +20,8 @@ export const readDead = async function* (sql: Sql, workspaceId: string): AsyncGe
 }
 
 /**
- * The rows of each table as JSON texts. Conversations belong to other contacts as well, so only
- * their identifying columns are included.
+ * The rows of each table as JSON texts. Conversations and accounts belong to other contacts as
+ * well, so only their identifying columns are included.
  */
 export const readRowsOfContacts = (
   sql: Sql,

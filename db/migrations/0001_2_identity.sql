@@ -155,9 +155,9 @@ create table project (
 create index project_created on project (workspace_id, created_at, id) where created_at is not null;
 create index project_changed on project (workspace_id, change_position) where change_position is not null;
 
--- External ids in records that no contact or account has. slot: c for the contact of a feedback, m
--- of a message; a for the account of a feedback. key_id: the own id of the external id in all
--- sources, with its epoch.
+-- External ids that records name and no contact or account has. slot: c for the contact of a
+-- feedback, m of a message; a for the account of a feedback. key_id: the own id of the external id
+-- in all sources, with its epoch.
 create table unresolved (
   workspace_id uuid not null,
   key_id uuid not null,
@@ -167,7 +167,7 @@ create table unresolved (
 );
 create index unresolved_record on unresolved (workspace_id, record_id) where record_id is not null;
 
--- Absorbed contacts (kind c) and accounts (kind a) with records that still have to move to the
+-- Absorbed contacts (kind c) and accounts (kind a) whose feedback may still have to move to the
 -- absorber. Until then, nothing else of the workspace is applied.
 create table pending_move (
   workspace_id uuid not null,

@@ -2,9 +2,9 @@
 
 -- Receipts. acceptance_number: the first one, also for a submission that was replayed. identifiers:
 -- keyed hashes of the identifiers in a purge request. idempotency_key and body_hash: keyed hashes.
--- subject_id: the contact or conversation of the submission, whose purge frees the idempotency key;
--- only set beside an idempotency key. change_position: for a finished purge, the position of the
--- change feed that covers all its removals.
+-- subject_id: the contact, its key or the conversation of the submission, or the purge of these,
+-- which frees the idempotency key; only set beside an idempotency key. change_position: for a
+-- finished purge, the position of the change feed that covers all its removals.
 create table submission (
   workspace_id uuid not null,
   id uuid not null,

@@ -1,4 +1,4 @@
--- The tag memory of a workspace. Every text has a share: its terms under keyed hashes
+-- The tag memory of a workspace. A text that was read has a share: its terms under keyed hashes
 -- (db/tags/tag-hashes.ts) and its tags. The other tables are the sums of all shares in whole
 -- numbers: a removed share is subtracted to the last count. Shares are never updated, only
 -- replaced.
@@ -45,7 +45,7 @@ create table tag_term (
   primary key (workspace_id, hash)
 );
 
--- title_id: titles can exceed the size of an index row.
+-- title_id: a hash of the title, since titles can exceed the size of an index row.
 create table tag_in_use (
   workspace_id uuid not null,
   hash bigint not null,

@@ -48,8 +48,8 @@ const loadPurge = async (sql: Sql, realm: Realm, { id, email }: PurgeRequest): P
 type PurgeOutcome = 'decided' | 'unmatched' | 'busy'
 
 /**
- * Decides a purge in its place in the log, and moves the position. All earlier submissions are
- * applied, and records of merged contacts are moved.
+ * Decides a purge in its place in the log, and moves the position. Before the call, all earlier
+ * submissions must be applied, and the records of merged contacts moved.
  */
 export const decidePurge = async (
   { sql, hashKey }: { sql: Sql; hashKey: HashKey },

@@ -11,8 +11,8 @@ const purgedKey = v.object({
 })
 
 /**
- * A key of a purged contact as the database keeps it: its keyed hash, which reveals nothing without
- * the hash key. `number`: of the last purge.
+ * A purged key as the database keeps it: its keyed hash, which reveals nothing without the hash
+ * key. `number`: of the last purge.
  */
 export type PurgedKey = v.InferOutput<typeof purgedKey>
 
@@ -33,14 +33,15 @@ type Raised = { workspaceId: string; purgeId: string }
 
 /**
  * Raises each epoch that is lower in this database, as after the restore of an old backup. Purges
- * the contacts that have one of these keys. Submissions since the purge stay. Pass all keys of one
- * purge in one call. Returns how many contacts it removed. Repeating it changes nothing.
+ * the contacts that have one of these keys, and the records that wait for one. Submissions since
+ * the purge stay. Pass all keys of one purge in one call. Returns how many contacts it removed.
+ * Repeating it changes nothing.
  */
 export const raisePurgedKeys = async (sql: Sql, keys: readonly PurgedKey[]): Promise<number> => {
-  const formerIds = keys.map(({ keyId, epoch }) =>
-    Array.from({ length: epoch }, (_, former) => idOfEpoch(keyId, former)),
-  )
-  const rows = keys.map((key, at) => ({ ...key, formerIds: formerIds[at]! }))
+  const rows = keys.map((key) => ({
+    ...key,
+    formerIds: Array.from({ length: key.epoch }, (_, former) => idOfEpoch(key.keyId, former)),
+  }))
   const raised = await sql<Raised[]>`
     select workspace_id as "workspaceId", purge_id as "purgeId" from raise_purged_keys(${sql.json(rows)})`
   let contacts = 0

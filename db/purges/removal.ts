@@ -6,8 +6,8 @@ import type { Realm } from '../../contract/identity/keys.ts'
 import type { Submission, SubmissionOf } from '../../contract/submission.ts'
 
 /**
- * The most records of one step. A step holds the workspace's lock, and takes most of its time to
- * subtract the shares of the records from the tag memory.
+ * About the most records of one step. A step holds the workspace's lock, and takes most of its time
+ * to subtract the shares of the records from the tag memory.
  */
 const RECORDS_PER_STEP = 250
 
@@ -47,7 +47,7 @@ export type PurgeCounts = Record<'contacts' | 'feedback' | 'messages' | 'convers
 
 /**
  * Completes the receipt of a purge whose records are removed. Returns undefined if it was complete
- * before.
+ * before, or if the workspace is deleted.
  */
 export const finishPurge = async (
   sql: Sql,
@@ -92,7 +92,7 @@ export const listPurgesUnderWay = (sql: Sql, { olderThanMs }: { olderThanMs: num
     where p.number <= (extract(epoch from now()) * 1000000 - ${olderThanMs}::float8 * 1000)::bigint and not is_deleted(p.workspace_id)
     order by p.number`.execute()
 
-/** The given purges that are under way. */
+/** The ids of the given purges that are under way. */
 export const findPurgesUnderWay = async (sql: Sql, workspaceId: string, ids: readonly string[]): Promise<string[]> => {
   const rows = await sql<{ id: string }[]>`
     select id from purge where workspace_id = ${workspaceId} and id = any (${[...ids]}::uuid[])`

@@ -74,7 +74,7 @@ const MICROSECONDS_PER_MS = 1_000
 
 /**
  * Deletes tombstones that are more than `days` old, in steps, and returns how many. Positions are
- * times, so the oldest ones come first.
+ * at least times, so none goes early.
  */
 export const expireTombstones = async (sql: Sql, days: number): Promise<number> => {
   const before = Date.now() * MICROSECONDS_PER_MS - days * MICROSECONDS_PER_DAY

@@ -56,7 +56,7 @@ export const readAccountContext = async (
   return row
 }
 
-/** The id of the account that a name or a domain means, compared in canonical form. */
+/** The id of the account that a text means as a name, or else as a domain, in canonical form. */
 export const findAccount = async (sql: Sql, workspaceId: string, given: string): Promise<string | undefined> => {
   const [row] = await sql<{ id: string | null }[]>`
     select coalesce(

@@ -3,8 +3,8 @@ import { conditionOf, type FeedbackFilters } from './lists.ts'
 
 const FEEDBACK = (where: string): string => `feedback as r where ${where}`
 /**
- * A row for each tag of a feedback, or one without a tag. A join with `unnest` would take a third
- * longer. The condition stands inside, since Postgres does not move it below `unnest`.
+ * A row for each tag of a feedback, or one without a tag. A join with `unnest` would take longer.
+ * The condition stands inside, since Postgres does not move it below `unnest`.
  */
 const FEEDBACK_BY_TAG = (where: string): string => `(
   select r.*, unnest(x.tags_or_null) as tag, generate_subscripts(x.tags_or_null, 1) as place
@@ -64,7 +64,7 @@ export type Counts = Omit<Group, 'key' | 'name'> & { groups: number; top: Group[
 
 /**
  * Counts feedback, in total and in groups: weeks with the latest first, all other groups with the
- * largest first. A feedback counts once for each of its tags.
+ * largest first. By tag, a feedback counts in the group of each of its tags.
  */
 export const countFeedback = async (sql: Sql, { workspaceId, by, filters, limit }: GroupRequest): Promise<Counts> => {
   const { first, text, name } = DIMENSIONS[by]

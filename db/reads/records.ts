@@ -12,7 +12,7 @@ export const RECORD_TABLES = {
 } as const
 export type RecordKind = keyof typeof RECORD_TABLES
 
-/** The most bytes of an answer. Only a first record alone may exceed them. */
+/** The most bytes of the records of an answer. Only a first record alone may exceed them. */
 export const MOST_BYTES = 4 * 1024 * 1024
 
 export type NamedRecord = { kind: RecordKind; id: string }
@@ -35,7 +35,7 @@ export const readRecords = async (
   return rows.map(({ record }) => record ?? undefined)
 }
 
-/** The record that the own id of a customer or account means now. */
+/** The id that the own id of a record means now: after a merge, that of the absorber. */
 export const currentId = async (sql: Sql, workspaceId: string, { kind, id }: NamedRecord): Promise<string> => {
   if (kind !== 'customer' && kind !== 'account') return id
   const [row] = await sql<[{ id: string }]>`select current_id(${workspaceId}::uuid, ${kind}, ${id}::uuid) as id`

@@ -11,9 +11,7 @@ const manifest = v.object({ version: v.pipe(v.string(), v.regex(/^\d+\.\d+\.\d+$
 /** All functions of a release: their text, its checksum, and the version of the package. */
 export type Functions = { version: string; checksum: string; text: string }
 
-/**
- * Reads all files of db/functions, in any order: Postgres resolves function bodies when they run.
- */
+/** Reads all files of db/functions. */
 export const readFunctions = async (): Promise<Functions> => {
   const names = (await readdir(DIRECTORY)).filter((file) => file.endsWith('.sql')).toSorted()
   const texts = await Promise.all(names.map((name) => readFile(new URL(name, DIRECTORY), 'utf8')))
@@ -34,7 +32,7 @@ export const FUNCTIONS_TABLE = `
     catalogue text not null
   );`
 
-/** The current definitions of all functions in the schema. */
+/** A hash of the current definitions of all functions in the schema. */
 const CATALOGUE = `
   select coalesce(md5(string_agg(pg_get_functiondef(oid), '' order by proname, pg_get_function_identity_arguments(oid))), '')
   from pg_proc where pronamespace = current_schema()::regnamespace and prokind in ('f', 'p')`
@@ -42,9 +40,9 @@ const CATALOGUE = `
 type Noted = { version: string; checksum: string; isUntouched: boolean }
 
 /**
- * The statements that apply the functions of this release; undefined if the database has them
- * already. They also repair functions that were edited or dropped by hand. Functions of a newer
- * release stay: an older release that comes back runs with them.
+ * The statements that apply the functions of this release; undefined if the database has them, or
+ * those of a newer release: an older release that comes back runs with them. They also repair
+ * functions that were edited or dropped by hand.
  */
 export const whatToApply = async (sql: Sql, ours: Functions): Promise<string | undefined> => {
   const [noted] = await sql.unsafe<Noted[]>(
@@ -62,7 +60,7 @@ export const whatToApply = async (sql: Sql, ours: Functions): Promise<string | u
 }
 
 /** Whether the database has the functions of this release, or those of a newer one. */
-export const hasFunctions = async (sql: Sql, ours: Pick<Functions, 'version' | 'checksum'>): Promise<boolean> => {
+export const hasFunctions = async (sql: Sql, ours: Functions): Promise<boolean> => {
   const [found] = await sql<{ exists: boolean }[]>`select to_regclass('schema_functions') is not null as exists`
   if (!found!.exists) return false
   const [noted] = await sql<Omit<Noted, 'isUntouched'>[]>`select version, checksum from schema_functions`

@@ -8,8 +8,8 @@ type DeadSubmission = { submission: Submission; attempts: number; reason: string
 
 /**
  * Sets aside a submission that can never be applied, and moves the position. Its receipt gives the
- * reason, and it is kept for a replay. If the position has changed, this does nothing and returns
- * false.
+ * reason, and it is kept for a replay. If the position has changed or the workspace is deleted,
+ * this does nothing and returns false.
  */
 export const setAside = async (
   sql: Sql,
@@ -84,8 +84,8 @@ export const findDead = async (sql: Sql, id: string): Promise<(DeadEntry & { sub
 export const dropDead = async (sql: Sql, filter: DeadFilter): Promise<number> =>
   (
     await sql`
-      delete from dead_submission where (workspace_id, id) in (
-        select d.workspace_id, d.id from ${matching(sql, filter)} and s.state = 'dead'
+      delete from dead_submission where replayed_at is null and (workspace_id, id) in (
+        select d.workspace_id, d.id from ${matching(sql, filter)}
       )`
   ).count
 

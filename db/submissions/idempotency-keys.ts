@@ -11,7 +11,6 @@ export const findIdempotencyKeys = async (
   sql: Sql,
   asked: readonly { workspaceId: string; key: string }[],
 ): Promise<(IdempotencyRecord | null)[]> => {
-  if (asked.length === 0) return []
   const workspaceIds = asked.map(({ workspaceId }) => workspaceId)
   const keys = asked.map(({ key }) => key)
   const rows = await sql<(IdempotencyRecord & { place: number })[]>`

@@ -11,8 +11,8 @@ const ASK_TIMEOUT_MS = 500
 
 type NumberFloor = {
   /**
-   * The position of a workspace, or 0 while Postgres is away. Acceptance numbers must be above it:
-   * the worker would take a lower one for an applied submission.
+   * A position that the workspace has had, or 0 while Postgres is away. Acceptance numbers must be
+   * above it.
    */
   get: (workspaceId: string) => Promise<number>
   /**

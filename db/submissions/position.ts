@@ -3,16 +3,16 @@ import type { Sql } from '../connection/postgres.ts'
 
 /** The position of a workspace; undefined for a deleted workspace. */
 export const readPosition = async (sql: Sql, workspaceId: string): Promise<number | undefined> => {
-  const [row] = await sql<{ position: string }[]>`
-    select applied_number as position from workspace_progress where workspace_id = ${workspaceId}`
-  return row && Number(row.position)
+  const [row] = await sql<{ position: number }[]>`
+    select applied_number::float8 as position from workspace_progress where workspace_id = ${workspaceId}`
+  return row?.position
 }
 
 /** The positions of all workspaces. A workspace that is being deleted has none. */
 export const readPositions = async (sql: Sql): Promise<Map<string, number>> => {
-  const rows = await sql<{ id: string; position: string }[]>`
-    select workspace_id as id, applied_number as position from workspace_progress`
-  return new Map(rows.map(({ id, position }) => [id, Number(position)]))
+  const rows = await sql<{ id: string; position: number }[]>`
+    select workspace_id as id, applied_number::float8 as position from workspace_progress`
+  return new Map(rows.map(({ id, position }) => [id, position]))
 }
 
 /** The totals of all workspaces. */

@@ -68,9 +68,9 @@ const MS_PER_DAY = 86_400_000
 
 /**
  * Deletes receipts of submissions that were accepted and finished more than `days` ago, except
- * those of dead submissions and of replays that are queued. Works in steps, and returns how many.
- * Ids of submissions begin with their time, so the oldest ones come first. The counters of the
- * workspace keep their totals.
+ * those of dead and of queued submissions. Works in steps, and returns how many. Ids of submissions
+ * begin with their time, so the oldest ones come first. The counters of the workspace keep their
+ * totals.
  */
 export const expireReceipts = async (sql: Sql, days: number): Promise<number> => {
   const before = new Date(Date.now() - days * MS_PER_DAY)
@@ -98,7 +98,7 @@ const expired = (sql: Sql, workspaceId: ReturnType<Sql>, before: Date) => sql`
   where s.workspace_id = ${workspaceId} and s.id < ${leastIdOf(before)}::uuid and s.state not in ('dead', 'queued')
     and s.finished_at < ${before}`
 
-/** The lowest id of version 7 of a submission at this time. */
+/** The lowest id (UUIDv7) of a submission at this time. */
 const leastIdOf = (time: Date): string => {
   const hex = time.getTime().toString(16).padStart(12, '0')
   return `${hex.slice(0, 8)}-${hex.slice(8)}-7000-8000-000000000000`

@@ -20,7 +20,7 @@ export type Retag = {
 const TABLES = ['feedback', 'conversation'] as const
 type RetagTable = (typeof TABLES)[number]
 
-/** For a conversation, the time of its current row, since no other is known. */
+/** A conversation has the time of the submission that it shows. An earlier one is not stored. */
 const conditions = (sql: Sql, table: RetagTable, { workspaceId, source, since, until, olderThanVersion }: Retag) => {
   const acceptedAt = table === 'feedback' ? sql`accepted_at` : sql`acceptance_time(number)`
   return sql`
@@ -34,9 +34,9 @@ const conditions = (sql: Sql, table: RetagTable, { workspaceId, source, since, u
 
 export const countRetag = async (sql: Sql, wanted: Retag): Promise<Record<RetagTable, number>> => {
   const count = async (table: RetagTable): Promise<number> => {
-    const [row] = await sql<[{ records: string }]>`
-      select count(*) as records from ${sql(table)} where ${conditions(sql, table, wanted)}`
-    return Number(row.records)
+    const [row] = await sql<[{ records: number }]>`
+      select count(*)::float8 as records from ${sql(table)} where ${conditions(sql, table, wanted)}`
+    return row.records
   }
   return { feedback: await count('feedback'), conversation: await count('conversation') }
 }

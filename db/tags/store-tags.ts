@@ -3,7 +3,7 @@ import type { Realm } from '../../contract/identity/keys.ts'
 import type { Sql } from '../connection/postgres.ts'
 import { storedHashes } from './tag-hashes.ts'
 
-/** The stored records of one statement. */
+/** Stored records to tag. */
 export type WantedRecords = Pick<TaggingJob, 'feedbackIds' | 'conversationIds'> & {
   workspaceId: string
   taggerVersion: number
@@ -11,10 +11,7 @@ export type WantedRecords = Pick<TaggingJob, 'feedbackIds' | 'conversationIds'> 
   isRetag: boolean
 }
 
-/**
- * A stored text. A later `textVersion` means that the text was replaced. `tags` are the tags that
- * people gave.
- */
+/** A stored text. Another `textVersion` means that it has changed. `tags`: given by people. */
 export type StoredText = {
   record: 'feedback' | 'conversation'
   id: string
@@ -25,20 +22,18 @@ export type StoredText = {
 }
 
 /**
- * The texts of the records that the tagger has not tagged yet. The text of a conversation consists
- * of its incoming messages. An empty list of tags teaches nothing: clients send it for texts that
- * people have not read.
+ * The texts of the records that the tagger has not read yet, or with `isRetag` of all that people
+ * have not tagged. The text of a conversation consists of its incoming messages. An empty list of
+ * tags teaches nothing: clients send it for texts that people have not read.
  */
-export const readTexts = async (
+export const readTexts = (
   sql: Sql,
   { workspaceId, feedbackIds, conversationIds, taggerVersion, isRetag }: WantedRecords,
-): Promise<StoredText[]> => {
-  const rows = await sql<(Omit<StoredText, 'number'> & { number: string })[]>`
-    select record, id, number, text_version as "textVersion", tags, text
-    from texts_to_read(${workspaceId}, ${feedbackIds}::uuid[], ${conversationIds}::uuid[], ${taggerVersion}, ${isRetag})
-    order by number, id`
-  return rows.map((row) => ({ ...row, number: Number(row.number) }))
-}
+): Promise<StoredText[]> =>
+  sql<StoredText[]>`
+    select t.record, t.id, t.number::float8 as number, t.text_version as "textVersion", t.tags, t.text
+    from texts_to_read(${workspaceId}, ${feedbackIds}::uuid[], ${conversationIds}::uuid[], ${taggerVersion}, ${isRetag}) as t
+    order by t.number, t.id`.execute()
 
 /** The share of one text in the memory: how each of its terms appears in it, and its tags. */
 export type Share = {
@@ -59,8 +54,8 @@ export const MAX_TERMS_OF_TEXTS = 250_000
 
 /**
  * Stores generated tags with the tagger's version, counts them into the workspace's categories, and
- * adds the shares to the memory. Skips a record that was replaced in the meantime. Repeating it
- * changes nothing. Returns how many records it stored.
+ * adds the shares to the memory. Skips a record that was replaced in the meantime. A repetition
+ * stores the same tags and shares. Returns how many records it stored.
  */
 export const storeTags = async (
   sql: Sql,

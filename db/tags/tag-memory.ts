@@ -18,13 +18,8 @@ type KnownTerm = {
  */
 type KnownTag = { hash: number; title: string; people: number; generated: number }
 
-export type RecalledMemory = {
-  texts: number
-  judged: number
-  given: number
-  terms: KnownTerm[]
-  tags: KnownTag[]
-}
+type Totals = { texts: number; judged: number; given: number }
+export type RecalledMemory = Totals & { terms: KnownTerm[]; tags: KnownTag[] }
 
 type RecallRequest = {
   hashes: readonly number[]
@@ -40,20 +35,20 @@ export const recall = async (sql: Sql, realm: Realm, { hashes, except }: RecallR
   const stored = storedHashes(realm, hashes)
   const plain = new Map(stored.map((hash, at) => [hash, hashes[at] ?? 0]))
   const ws = realm.workspaceId
-  const [totals, terms, tags] = await Promise.all([
-    sql<{ texts: string; judged: string; given: string }[]>`
-      select texts, judged, given from known_texts(${ws}, ${except}::uuid[])`,
-    sql<(Omit<KnownTerm, 'hash'> & { hash: string })[]>`
-      select hash, texts, determined, free, valued, judged, given
+  const [[totals = { texts: 0, judged: 0, given: 0 }], terms, tags] = await Promise.all([
+    sql<Totals[]>`
+      select texts::float8 as texts, judged::float8 as judged, given::float8 as given
+      from known_texts(${ws}, ${except}::uuid[])`,
+    sql<KnownTerm[]>`
+      select hash::float8 as hash, texts, determined, free, valued, judged, given
       from known_terms(${ws}, ${stored}::bigint[], ${except}::uuid[])`,
-    sql<(Omit<KnownTag, 'hash'> & { hash: string })[]>`
-      select hash, title, people, generated from known_tags(${ws}, ${stored}::bigint[], ${except}::uuid[])`,
+    sql<KnownTag[]>`
+      select hash::float8 as hash, title, people, generated
+      from known_tags(${ws}, ${stored}::bigint[], ${except}::uuid[])`,
   ])
-  const toPlain = (hash: string): number => plain.get(Number(hash)) ?? 0
+  const toPlain = (hash: number): number => plain.get(hash) ?? 0
   return {
-    texts: Number(totals[0]?.texts ?? 0),
-    judged: Number(totals[0]?.judged ?? 0),
-    given: Number(totals[0]?.given ?? 0),
+    ...totals,
     terms: terms.map((term) => ({ ...term, hash: toPlain(term.hash) })),
     tags: tags.map((tag) => ({ ...tag, hash: toPlain(tag.hash) })),
   }

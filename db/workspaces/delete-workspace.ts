@@ -1,8 +1,8 @@
 import type { Sql } from '../connection/postgres.ts'
 
 /**
- * Tables with rows of a workspace. Its row in workspace_progress goes first, when the deletion
- * begins.
+ * Tables with rows of a workspace, except workspace_progress and token: their rows go when the
+ * deletion begins.
  */
 export const OWNED_TABLES = [
   'tag_share',
@@ -85,7 +85,7 @@ export const endDeletion = async (sql: Sql, workspaceId: string): Promise<void> 
   await sql`delete from workspace where id = ${workspaceId}`
 }
 
-/** Workspaces whose deletion began within this time. */
+/** The ids of workspaces whose deletion began within this time. */
 export const listDeletedIds = async (sql: Sql, withinMs: number): Promise<string[]> => {
   const rows = await sql<{ id: string }[]>`
     select id from deleted_workspace where deleted_at > now() - make_interval(secs => ${withinMs / 1_000}) order by id`

@@ -52,10 +52,10 @@ export const createAdmit = (dependencies: AdmitDependencies): Admit => {
     (await findStoredKey(workspaceId, idempotency!.key)) ?? 'nothing'
 
   return async (request) => {
-    const { workspaceId, idempotency } = request
+    const { workspaceId, idempotency, isKeyUnused } = request
     const isPostgresFirst = idempotency !== undefined && (postgresFirstUntil.get(workspaceId) ?? 0) > performance.now()
-    const known = isPostgresFirst ? await findKnown(request) : undefined
-    const answer = await callInSteps(callScript, { ...request, known })
+    const known = isPostgresFirst && !isKeyUnused ? await findKnown(request) : undefined
+    const answer = await callInSteps(callScript, { ...request, known: isKeyUnused ? 'nothing' : known })
     if (answer.outcome !== 'unknown-key') return answer
     postgresFirstUntil.set(workspaceId, performance.now() + POSTGRES_FIRST_MS)
     const second = await callInSteps(callScript, { ...request, known: await findKnown(request) })

@@ -25,6 +25,8 @@ export type AdmissionRequest = {
   traceparent?: string | undefined
   limit?: RateLimit | undefined
   idempotency?: Idempotency | undefined
+  /** A `peek` has found the key unused. So it is not looked up in Postgres, which takes time. */
+  isKeyUnused?: boolean
   /** Refuse the submission while its workspace has more waiting bytes than this. */
   mostBytes?: number
   /**
@@ -44,7 +46,7 @@ export type LogState = {
   isPurgeWaiting: boolean
 }
 
-/** `bucket` is set for an operation with a limit. Only an admitted submission spends a token. */
+/** `bucket` belongs to the limit of the operation. Only an admitted submission spends a token. */
 export type Admission =
   | ({
       outcome: 'admitted' | 'repeated'
@@ -54,16 +56,17 @@ export type Admission =
     } & LogState)
   | { outcome: 'rate-limited' | 'full' | 'admissible' | 'other-body'; bucket: Bucket | undefined }
   /**
-   * The submission is in the log, but on too few replicas. A failover can lose it, so do not
-   * confirm it.
+   * Too few replicas have the submission. If it is in the log at all, a failover can lose it, so do
+   * not confirm it.
    */
   | { outcome: 'unreplicated'; bucket: Bucket | undefined }
   /** The answer to a peek: the key is unused. */
   | ({ outcome: 'fresh' } & LogState)
 
 /**
- * Rejects if Redis does not answer. The submission may still be in the log, so confirm nothing.
- * Calls for one workspace within a tick of the event loop keep their order.
+ * Rejects if Redis does not answer or refuses. The submission may still be in the log, so confirm
+ * nothing. Calls for one workspace within a tick of the event loop keep their order, except for
+ * large bodies and keys that are looked up in Postgres.
  */
 export type Admit = (request: AdmissionRequest) => Promise<Admission>
 
@@ -93,16 +96,10 @@ export const createSendAdmit = (redis: RedisClient): SendAdmit => {
   })
 }
 
-/**
- * `toWake` is absent if nothing entered the log, or if a worker holds its lease and sees the entry
- * anyway.
- */
+/** `toWake` is absent if no worker has to be woken. */
 type CallResult = { answers: ScriptAnswer[]; toWake?: WakeSize }
 
-/**
- * Calls admit.lua for requests of one workspace. KEYS and ARGV have the order that the script
- * describes.
- */
+/** Calls admit.lua for requests of one workspace. */
 export const callAdmit = async (
   { prefix, send }: { prefix: string; send: SendAdmit },
   { workspaceId, floor }: { workspaceId: string; floor: number },

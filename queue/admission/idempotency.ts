@@ -38,9 +38,9 @@ const KEYS_AT_ONCE = 500
 const STEPS_AT_ONCE = 1_000
 
 /**
- * Keeps all books of recent idempotency keys together within a tenth of Redis's memory. It shortens
- * the largest books, and removes the oldest keys first: Postgres has them. Keys of waiting
- * submissions stay.
+ * Removes expired keys from the books, and keeps all books together within a tenth of Redis's
+ * memory. For that it shortens the largest books, the oldest keys first: Postgres has them. Keys of
+ * waiting submissions stay.
  *
  * @param maxBytes `maxmemory`; 0 if there is no bound.
  */

@@ -10,8 +10,8 @@ export const FINISHED_JOBS_KEPT = { count: 1_000, age: 3_600 } as const
 const ATTEMPTS = 8
 const FIRST_RETRY_MS = 500
 
-/** The options of every job. */
-const JOB_OPTIONS = {
+/** Deliveries to webhooks have none: Postgres keeps the time of the next attempt. */
+const RETRY_OPTIONS = {
   attempts: ATTEMPTS,
   backoff: { type: 'exponential', delay: FIRST_RETRY_MS, jitter: 0.5 },
 } as const
@@ -48,7 +48,7 @@ export const addRemovals = async (queues: JobQueues, removals: readonly RemovalJ
     removals.map((data) => ({
       name: 'remove_purged',
       data,
-      opts: { ...JOB_OPTIONS, deduplication: { id: data.purgeId } },
+      opts: { ...RETRY_OPTIONS, deduplication: { id: data.purgeId } },
     })),
   )
 }
@@ -65,7 +65,7 @@ export const addDeliveries = async (queues: JobQueues, deliveries: readonly Webh
 export const addWebhookTest = async (queues: JobQueues, named: Omit<WebhookJob, 'isTest'>): Promise<string> =>
   (await queues.webhook.add('test_webhook', { ...named, isTest: true })).id!
 
-/** The outcome of a test; undefined while it runs. */
+/** The outcome of a test; undefined until it has ended. */
 export const findWebhookTestOutcome = async (queues: JobQueues, id: string): Promise<string | undefined> => {
   const job: Job<WebhookJob, string> | undefined = await queues.webhook.getJob(id)
   if (job === undefined || (await job.isFailed())) return 'the job failed'
@@ -79,7 +79,7 @@ export const findWebhookTestOutcome = async (queues: JobQueues, id: string): Pro
 export const addTagging = async (queues: JobQueues, jobs: readonly TaggingJob[]): Promise<string[]> => {
   if (jobs.length === 0) return []
   const added = await queues.tagging.addBulk(
-    jobs.map((job) => ({ name: 'generate_tags', data: job, opts: JOB_OPTIONS })),
+    jobs.map((job) => ({ name: 'generate_tags', data: job, opts: RETRY_OPTIONS })),
   )
   return added.flatMap(({ id }) => id ?? [])
 }
@@ -99,8 +99,8 @@ export const addConversationTagging = async (
 }
 
 /**
- * The outcome of a tagging job with the number of tagged records; undefined while it runs. A job
- * that BullMQ has removed counts as successful.
+ * The outcome of a tagging job with the number of stored records; undefined until it has ended. A
+ * job that BullMQ has removed counts as successful.
  */
 export const findTaggingOutcome = async (
   queues: JobQueues,
@@ -127,10 +127,7 @@ export type Wake = {
   ended: () => Promise<unknown>
 }
 
-/**
- * A job and its stride cost nearly the same for one workspace and for many. A lone wake goes at
- * once.
- */
+/** A job costs nearly the same for one workspace and for many. */
 const JOB_EVERY_MS = 50
 const WORKSPACES_OF_A_JOB = 100
 const WAKES_AT_ONCE = 10_000
@@ -177,8 +174,8 @@ const addSharedJobs = async (queues: JobQueues, requests: readonly WakeRequest[]
 }
 
 /**
- * One job for each workspace, so that a long log delays no other. At most one of them waits:
- * `openWorker` removes the deduplication key when a job begins.
+ * One job for each workspace, so that a long log delays no other. At most one job of a workspace
+ * waits: `openWorker` removes the deduplication key when a job begins.
  */
 const addDeepJobs = async (queues: JobQueues, requests: readonly WakeRequest[]): Promise<void> => {
   const counts = [...sumByWorkspace(requests)]
@@ -200,7 +197,7 @@ const jobOf = (counts: readonly (readonly [workspaceId: string, submissions: num
     counts.reduce((sum, [, submissions]) => sum + submissions, 0),
   ),
   data: { workspaceIds: counts.map(([workspaceId]) => workspaceId) },
-  opts: { ...JOB_OPTIONS, ...options },
+  opts: { ...RETRY_OPTIONS, ...options },
 })
 
 const describe = (workspaces: number, submissions: number): string =>

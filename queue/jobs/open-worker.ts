@@ -25,6 +25,9 @@ type WorkerSettings = { connection: RedisClient; prefix: string; concurrency: nu
  */
 export const unrecoverable = (why: string): Error => new UnrecoverableError(why)
 
+/** The error that Redis keeps. Its cause stays out, since it can quote a customer's data. */
+export const withoutCause = (fault: string): Error => new Error(fault)
+
 /** Starts taking jobs of a queue. */
 export const openWorker = (
   name: QueueName,
@@ -36,8 +39,7 @@ export const openWorker = (
     prefix: queuePrefix(prefix, name),
     concurrency,
     removeOnComplete: FINISHED_JOBS_KEPT,
-    // Other jobs carry no data, and maintenance adds them again. Operators look at failed tagging
-    // jobs.
+    // Only failed tagging jobs stay for operators: maintenance finds other unfinished work again.
     ...(name !== 'tagging' && { removeOnFail: FINISHED_JOBS_KEPT }),
     // Leases count the deaths of workers that apply a log (lua/take.lua).
     maxStalledCount: name === 'tagging' ? MOST_DEATHS_IN_TAGGING : Number.MAX_SAFE_INTEGER,

@@ -84,7 +84,7 @@ const MS_PER_SECOND = 1_000
 const REPORT_EVERY_MS = 2_000
 const WITHDRAW_WITHIN_MS = 1_000
 
-/** Reports the result of `readFigures` every `REPORT_EVERY_MS` until it is stopped. */
+/** Reports at once, and then regularly until it is stopped. Faults only skip a report. */
 export const startReporting = (
   reports: ProcessReports,
   { id, kind }: Pick<ProcessReport, 'id' | 'kind'>,

@@ -12,20 +12,14 @@ export type QueueDepth = { queue: string; oldestSeconds: number } & Record<(type
 /** Delayed jobs are ordered by their due time. The oldest one is searched among this many. */
 const DELAYED_LOOKED_AT = 100
 
-/** A job's age is measured on the clock of the process that added it. Payloads are not read. */
+/** An age is the time from the clock of the process that added the job to `nowMs`. */
 export const readQueueDepths = (queues: readonly Queue[], redis: RedisClient, nowMs: number): Promise<QueueDepth[]> =>
   Promise.all(
     queues.map(async (queue) => {
       const [counts, oldest] = await Promise.all([queue.getJobCounts(...STATES), oldestOf(queue, redis)])
-      const countOf = (state: (typeof STATES)[number]): number => counts[state] ?? 0
-      return {
-        queue: queue.name,
-        waiting: countOf('waiting'),
-        active: countOf('active'),
-        delayed: countOf('delayed'),
-        failed: countOf('failed'),
-        oldestSeconds: oldest === undefined ? 0 : Math.max(0, nowMs - oldest) / 1_000,
-      }
+      const { waiting = 0, active = 0, delayed = 0, failed = 0 } = counts
+      const oldestSeconds = oldest === undefined ? 0 : Math.max(0, nowMs - oldest) / 1_000
+      return { queue: queue.name, waiting, active, delayed, failed, oldestSeconds }
     }),
   )
 

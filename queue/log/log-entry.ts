@@ -5,8 +5,9 @@ import { compactId, MICROSECONDS_PER_MS, readCompactId } from '../keys.ts'
 // with the number of its last submission. Its value is
 //   1 FIRST LETTERS ID_BASE APPENDED BYTES POSITION\n[items]
 // 1 is the version of this form. FIRST is the number of the first place, and LETTERS has a letter
-// for each place, `-` for a refused submission. ID_BASE is a compact UUIDv7 whose last 12 bits are
-// 0. The id of a submission has the time of FIRST, the random bits of ID_BASE, and its place.
+// for each place, `-` for a request that was not admitted. ID_BASE is a compact UUIDv7 whose last
+// 12 bits are 0. The id of a submission has the time of FIRST, the random bits of ID_BASE, and its
+// place.
 // APPENDED is the number of submissions that were appended before the entry, and BYTES the bytes of
 // their entries. POSITION is the position hint at the admission. There is an item for each
 // submission:
@@ -29,10 +30,7 @@ export const letterOf = (operation: Operation): string => LETTERS[operation]
 /** Places start at 1 and fit in the last twelve bits of an id. */
 const PLACE_DIGITS = 3
 
-/**
- * An id whose random bits the ids of an entry's submissions have. Its place is 0, and its time is
- * not used. `id` is any UUIDv7.
- */
+/** The ID_BASE of an entry, from any UUIDv7. Its time is not used. */
 export const idBaseOf = (id: string): string => id.slice(0, -PLACE_DIGITS) + '0'.repeat(PLACE_DIGITS)
 
 const TIME = /^(.{8})-(.{4})/
@@ -53,7 +51,7 @@ export const submissionIdIn = ({ idBase, first }: { idBase: string; first: numbe
 /** The place of a submission in its entry, from its id. */
 export const placeOf = (submissionId: string): number => Number.parseInt(submissionId.slice(-PLACE_DIGITS), 16)
 
-/** The milliseconds since 1970 at which its entry was admitted. */
+/** The time in an id: the milliseconds since 1970 of its entry's first number. */
 export const admittedMs = (submissionId: string): number =>
   Number.parseInt(submissionId.replace(TIME, '$1$2').slice(0, TIME_DIGITS), 16)
 
@@ -96,10 +94,11 @@ export const readHead = (value: string): EntryHead => {
 export const readEntry = (workspaceId: string, value: string): Submission[] => {
   const head = readHead(value)
   const items = JSON.parse(value.slice(value.indexOf('\n') + 1)) as Item[]
-  const operations = [...head.letters].map((letter) => OPERATION_OF.get(letter))
   const submissions: Submission[] = []
-  for (const [at, operation] of operations.entries()) {
-    if (operation === undefined) continue
+  for (const [at, letter] of [...head.letters].entries()) {
+    if (letter === '-') continue
+    const operation = OPERATION_OF.get(letter)
+    if (operation === undefined) throw new Error(`The log has an entry with an unknown operation: ${letter}.`)
     const item = items[submissions.length]!
     submissions.push({
       operation,

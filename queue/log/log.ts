@@ -149,10 +149,7 @@ const WORKSPACES_AT_ONCE = 100
 type Answer = 0 | 1 | 2 | [after: string, bound: string, quarantineDeaths: number | string, ...entries: string[]]
 
 /** Takes the next submissions of logs, as lua/take.lua describes. */
-const createTake = (
-  redis: RedisClient,
-  prefix: string,
-): ((requests: readonly TakeRequest[], settings: TakeSettings) => Promise<TakeResult[]>) => {
+const createTake = (redis: RedisClient, prefix: string): Log['take'] => {
   const take = defineWorkspaceScript<Answer>({ redis, prefix }, { name: 'take', atOnce: WORKSPACES_AT_ONCE })
   return async (requests, { worker, leaseMs, submissions, bytes, takesDeep, redoMs }) => {
     const settings = [worker, leaseMs, submissions, bytes, takesDeep ? 1 : 0, redoMs, FULL_STRIDE_SUBMISSIONS]
@@ -194,8 +191,7 @@ const readAnswer = (workspaceId: string, answer: Answer, most: number): TakeResu
 /** One entry can be as large as a conversation. */
 const ENTRIES_AT_ONCE = 4
 
-/** The waiting submissions of a workspace, in order. */
-export const readWaiting = async function* (
+const readWaiting = async function* (
   redis: RedisClient,
   prefix: string,
   workspaceId: string,
@@ -224,7 +220,7 @@ const MOST_PLACES = 500
  * range of its entry. A replay has its receipt in Postgres. A submission that was appended again
  * after a failover has no receipt until it is applied.
  */
-export const findQueued = async (
+const findQueued = async (
   redis: RedisClient,
   prefix: string,
   { workspaceId, id }: { workspaceId: string; id: string },

@@ -1,6 +1,6 @@
 -- Admits submissions of one workspace that arrive together, in one atomic step on Redis's clock. It
--- judges them one after the other, as if each had come by itself: idempotency key, rate limit, free
--- memory. The admitted ones become one entry of the log. The submission at place p has the number
+-- judges them one after the other, as if each had come by itself: idempotency key, rate limit, full
+-- log. The admitted ones become one entry of the log. The submission at place p has the number
 -- of the first place plus p - 1.
 --
 -- The book may have lost old idempotency keys (`forgotten`). Then a key that it lacks gets the

@@ -13,10 +13,7 @@ export type RedisCondition = {
   maxBytes: number
 }
 
-/**
- * The memory and append-only file of a Redis. For a cluster: the memory of the fullest node, and
- * the worst of the other values.
- */
+/** For a cluster: the memory of the fullest node, and the worst of the other values. */
 export const readRedisCondition = async (redis: RedisClient): Promise<RedisCondition> => {
   const each = await Promise.all((await serversOf(redis)).map(readServerCondition))
   const fullest = each.reduce((a, b) => (fullness(b) > fullness(a) ? b : a))
@@ -35,7 +32,6 @@ const fullness = ({ usedBytes, maxBytes }: RedisCondition): number => (maxBytes 
 export const isNearlyFull = ({ usedBytes, maxBytes }: Pick<RedisCondition, 'usedBytes' | 'maxBytes'>): boolean =>
   maxBytes > 0 && usedBytes >= REDIS_FULL_SHARE * maxBytes
 
-/** The memory and append-only file of one server. */
 export const readServerCondition = async (server: RedisServer): Promise<RedisCondition> => {
   const info = await server.info()
   const field = (name: string): string => new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1] ?? ''
@@ -48,9 +44,7 @@ export const readServerCondition = async (server: RedisServer): Promise<RedisCon
   }
 }
 
-/**
- * A setting of a server. Undefined if the server does not report it. Some hosted servers do not.
- */
+/** A setting of a server; undefined if the server does not report it, as some hosted ones. */
 export const settingOf = (server: RedisServer, name: string): Promise<string | undefined> =>
   server.config('GET', name).then(
     (answer) => answer[1],

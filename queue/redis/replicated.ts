@@ -34,8 +34,8 @@ export const createReplicatedSend = (redis: RedisClient, replicas: number): Send
 }
 
 /**
- * Sends the hash of the script if the server has loaded the script, else its text. A server after a
- * failover has not loaded it.
+ * Sends the hash of the script if the server has loaded the script, else its text. The server after
+ * a failover may not have loaded it.
  */
 const createSend = (redis: RedisClient, replicas: number): SendAdmit => {
   let isKnown = false

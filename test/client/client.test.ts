@@ -112,7 +112,7 @@ describe('the client', () => {
     assert.equal((await admin.listChanges({ limit: 1 })).changes.length, 1)
   })
 
-  it('repeats a request after a broken connection or a 503, at the requested time, and it counts once', async () => {
+  it('repeats a request after a broken connection, a 503 or a 429, at the requested time, and it counts once', async () => {
     const seen = between.seen.length
     const waits: (readonly [number | undefined, number])[] = []
     between.refuse('cut', 503, 'lost', 429)
@@ -149,7 +149,7 @@ describe('the client', () => {
     assert.equal((await refused(admin.purgeContact({ id: 'gone', source: 'crm' }))).status, 404)
   })
 
-  it('repeats only the items of a batch that may be accepted later', async () => {
+  it('repeats only the items of a batch that may be accepted later, within its waiting time', async () => {
     const conversation = (at: number): BatchItem => ({
       operation: 'submit_conversation',
       body: { id: `b${at}`, source: 'batch', createdAt: CREATED_AT, contacts: [], messages: [] },
@@ -186,9 +186,16 @@ describe('the client', () => {
                (select count(*)::integer from feedback where description = 'once') as feedback`
       return row!['conversations'] === 12 && row!['feedback'] === 1
     })
+    await service.redis.unlink(bucket)
+    const impatient = createClient({ url: between.url, token: service.accessToken, patienceMs: 0 })
+    const inTime = await impatient.submitBatch(Array.from({ length: 11 }, (_, at) => conversation(at)))
+    assert.deepEqual(
+      inTime.map(({ status }) => status),
+      [...Array.from({ length: 10 }, () => 200), 429],
+    )
   })
 
-  it('ends after its waiting time, and names the items that were not accepted', async () => {
+  it('ends after its waiting time, and names the last answer or why there was none', async () => {
     const impatient = (url: string): Client => createClient({ url, token: service.accessToken, patienceMs: 900 })
     between.refuse(503)
     const put = await refused(impatient(between.url).createFeedback({ description: 'x' }))

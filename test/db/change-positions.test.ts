@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import process from 'node:process'
 import { after, before, describe, it } from 'node:test'
 import * as fc from 'fast-check'
+import { contactIdKey, contactSourceKey } from '../../contract/identity/keys.ts'
 import { raisePurgedKeys, type PurgedKey } from '../../db/purges/purge-replay.ts'
 import { readChanges } from '../../db/reads/changes.ts'
 import { RECORD_TABLES } from '../../db/reads/records.ts'
@@ -15,6 +16,8 @@ import { clearTables, resetPositions } from '../support/tables.ts'
 const HISTORIES = Number(process.env['CONVERGENCE_HISTORIES'] ?? (process.env['TEST_SIZE'] === 'long' ? 2_000 : 20))
 const TAGS = ['speed', 'export', 'login']
 const TAGGER_VERSION = 1
+/** Above the number of purges of a key in any history. */
+const HIGH_EPOCH = 9
 
 /** The data of a workspace that a consumer sees at one moment. */
 type Moment = {
@@ -106,10 +109,17 @@ describe('positions of the change feed', () => {
    * Like the restore of a backup: the purged keys are known, and contacts with former ids are back.
    */
   const raiseKeys = async (workspaceId: string): Promise<void> => {
-    const contacts = await schema.sql<{ key: string }[]>`
-      select distinct key_id as key from contact_external_id where workspace_id = ${workspaceId} order by 1 limit 2`
-    const keys = contacts.map(({ key: keyId }): PurgedKey => ({ workspaceId, keyId, epoch: 1, number: 2 ** 52 }))
-    await raisePurgedKeys(schema.sql, keys)
+    const contacts = await schema.sql<{ source: string; id: string }[]>`
+      select source, external_id as id from contact_external_id where workspace_id = ${workspaceId} order by 1, 2 limit 2`
+    const realm = { hashKey, workspaceId }
+    const keyIds = contacts.flatMap(({ source, id }) => [contactSourceKey(realm, source, id), contactIdKey(realm, id)])
+    const keys = [...new Set(keyIds)].map((keyId): PurgedKey => ({
+      workspaceId,
+      keyId,
+      epoch: HIGH_EPOCH,
+      number: 2 ** 52,
+    }))
+    assert.equal(await raisePurgedKeys(schema.sql, keys), contacts.length)
   }
 
   const assertEachStepShown = async (history: Parameters<typeof deliver>[1], schedule: Schedule): Promise<void> => {

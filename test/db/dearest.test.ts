@@ -22,8 +22,8 @@ const TRIED = LONG ? 400 : 4
 const SIZE = 40
 const TIMES = 4
 /**
- * With this many times the bytes, a byte may cost at most this much more. A quadratic cost would be
- * four times as much.
+ * With `TIMES` the bytes, a byte may cost at most this many times as much. At a quadratic cost it
+ * would be four times.
  */
 const MOST_GROWTH = 3
 /** The least cost at the smaller size for growth to be meaningful. */

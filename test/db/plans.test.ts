@@ -13,7 +13,7 @@ import { readPosition } from '../../db/submissions/position.ts'
 import { readChanges } from '../../db/reads/changes.ts'
 import { readList } from '../../db/reads/lists.ts'
 import { findProgress, findReceipt } from '../../db/submissions/receipts.ts'
-import { readTexts } from '../../db/tags/store-tags.ts'
+import { readTexts, storeTags } from '../../db/tags/store-tags.ts'
 import { applyStrides } from '../../worker/apply/apply-strides.ts'
 import { parsed } from '../model/submission-arbitrary.ts'
 import { tag } from '../../worker/tagging/tagging.ts'
@@ -148,6 +148,12 @@ const WORKS: Readonly<Record<string, (sql: Sql, round: string) => Promise<number
     assert.equal((await readTexts(sql, { ...job, taggerVersion: 1, isRetag: false })).length, 4)
     assert.equal(await tag({ sql, hashKey }, job), 4)
     return 30
+  },
+  'the oldest share of a tag memory that is full': async (sql) => {
+    const [memory] = await sql<{ most: number }[]>`
+      select greatest(judged_terms, terms - judged_terms)::int as most from tag_memory where workspace_id = ${workspaceId}`
+    await storeTags(sql, realm, { taggerVersion: 1, tagged: [], maxTerms: memory!.most - 1 })
+    return 1
   },
   'the answers to feedback': async (sql, round) => {
     const contact = (index: number, areExternal: boolean) => ({

@@ -6,10 +6,10 @@ import { testServers } from '../support/servers.ts'
 import { until } from '../support/until.ts'
 
 /**
- * More failed looks than a primary may have before its connections count as lost. Each failed look
+ * More failed checks than a primary may have before its connections count as lost. Each failed check
  * opens another connection.
  */
-const LOOKS = 7
+const CHECKS = 7
 
 describe('a primary that is silent for a while, and loses its answers of that time', () => {
   let between: Between
@@ -38,7 +38,7 @@ describe('a primary that is silent for a while, and loses its answers of that ti
     isSilent = true
     let hasFailed = false
     const lost = assert.rejects(sql`select 2`, /CONNECTION/).then(() => (hasFailed = true))
-    await until('the process has looked often', () => Promise.resolve(asking.size >= LOOKS))
+    await until('the process has checked often', () => Promise.resolve(asking.size >= CHECKS))
     isSilent = false
     await until('the waiting statement has failed', () => Promise.resolve(hasFailed))
     await lost

@@ -3,6 +3,7 @@ import { after, describe, it } from 'node:test'
 import type { BatchResult } from '../../api/submit/submit-batch.ts'
 import type { JsonObject } from '../../contract/json.ts'
 import { MAX_DEPTH_LEVELS } from '../../contract/limits.ts'
+import { workspaceKeys } from '../../queue/keys.ts'
 import type { Answer } from '../support/service.ts'
 import { sharedService } from '../support/shared-service.ts'
 import { LEAST } from './body-with.ts'
@@ -61,7 +62,9 @@ describe('a batch', () => {
     }
   })
 
-  it('is accepted in its order, with items of any size and operation', async () => {
+  it('is accepted in its order, with items of any size and operation, even if keys have left Redis', async () => {
+    const keys = workspaceKeys(service.redisPrefix, service.workspaceId)
+    await service.redis.hset(keys.state, 'forgotten', Date.now() * 1_000)
     const large = { title: 'x'.repeat(100_000) }
     const items = Array.from({ length: MANY }, (_, at) => {
       if (at % 97 === 0) return item('submit_conversation', LEAST['/conversations'](`order-${at}`))

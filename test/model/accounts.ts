@@ -48,7 +48,8 @@ export const identifyAccount = (accounts: Accounts, { record, source, moment, cl
 type Claimant = { profile: Profile; number: number; late: boolean }
 
 /**
- * The latest claim holds. The first claim takes over the anonymous account, if no domain has it.
+ * The latest claim holds, but a late one only if there is no other. The first takes over the
+ * anonymous account.
  */
 const claim = (meanings: Map<string, Meaning>, key: string, { profile, number, late }: Claimant): void => {
   const meant = meanings.get(key)

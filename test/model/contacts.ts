@@ -98,7 +98,10 @@ export const emailMeans = (contacts: Contacts, email: string): Profile | undefin
   return meaning?.claimants.at(-1)?.profile ?? meaning?.anonymous ?? undefined
 }
 
-/** The latest claim holds. The first claim takes over the anonymous contact. */
+/**
+ * The latest claim holds, but a late one only if there is no other. The first takes over the
+ * anonymous contact.
+ */
 const claimEmail = (contacts: Contacts, email: string, claimant: Claimant): void => {
   const meaning = contacts.byEmail.get(email) ?? { claimants: [], anonymous: null }
   const latest = meaning.claimants.at(-1)

@@ -80,7 +80,7 @@ const isNewer = (
 
 const versionOf = ({ updatedAt }: ConversationRecord): number | null => (updatedAt == null ? null : timeOf(updatedAt))
 
-/** The valid contact records, in their order. From then on their external ids are known. */
+/** The contact records without doubles, in their order. Creates their contacts. */
 const namedContacts = (
   contacts: Contacts,
   { body, number, originalNumber }: SubmissionOf<'submit_conversation'>,

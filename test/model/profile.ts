@@ -17,10 +17,7 @@ const COLUMNS = {
   account: new Map<string, string>([...SHARED_COLUMNS, ['$domain', 'domain']]),
 }
 
-/**
- * A contact, an account or a project. A value has no rank: an identify sets it, and a reference
- * fills absent values.
- */
+/** A contact, an account or a project. */
 export type Profile = {
   readonly id: string
   readonly columns: Map<string, JsonValue>
@@ -82,7 +79,7 @@ export const identify = (profile: Profile, values: Values, moment: Moment): bool
   return late
 }
 
-/** Whether a newer submission has written the stored values. */
+/** Whether the stored values are newer: by `$updatedAt`, or because the submission is a replay. */
 const isLate = (profile: Profile, values: Values, { number, originalNumber }: Moment): boolean => {
   const before = profile.number === number ? profile.priorNumber : profile.number
   if (originalNumber !== undefined && before > originalNumber) return true

@@ -1,12 +1,10 @@
 import { asUuid } from '../../contract/identity/keys.ts'
 import { openProfile, type Profile } from './profile.ts'
 
-/**
- * The contact or account of a record. Null while the external id that the record names is unknown.
- */
+/** The contact, account or project of a record. Null also while its external id is unknown. */
 export type Link = { profile: Profile | null }
 
-/** All contacts, or all accounts, of a workspace. */
+/** All contacts, all accounts or all projects of a workspace. */
 export type Register = {
   /** By own id, including ids of merged profiles and ids that an answer may have had. */
   readonly profiles: Map<string, Profile>
@@ -25,7 +23,7 @@ export const findOrOpen = (register: Register, id: string, number: number): Prof
 /** A claim of a weak key. A late one takes effect only while the key is unclaimed. */
 type Claim = { key: string; isLate: boolean; apply: () => void }
 
-/** The claims of one submission by key. Only the last of several claims on a key counts. */
+/** The claims of one submission by key: the last one that is not late, else the first one. */
 export type Claims = Map<string, () => void>
 
 export const noteClaim = (claims: Claims, { key, isLate, apply }: Claim): void => {
@@ -48,9 +46,9 @@ export const awaitExternalId = (register: Register, externalId: string): Link =>
   return link
 }
 
-/** The contact or account that a feedback names. */
+/** The contact, account or project that a feedback names. */
 export type Reference = {
-  /** `contactId` and `contact.id`, or the same of the account. */
+  /** `contactId` and `contact.id`, or those of the account or project. */
   ids: readonly (string | null | undefined)[]
   external: boolean
   findByExternalId: (externalId: string) => Profile | undefined

@@ -11,10 +11,7 @@ import { account, contact, conversation, feedbackIn, purge } from './drawn-bodie
 const DEFAULT_WORKSPACES = ['6f1b7c1e-52f1-4d0a-9c58-0c8f4f1f3a01', '6f1b7c1e-52f1-4d0a-9c58-0c8f4f1f3a02']
 const DEFAULT_MAX_LENGTH = 30
 const FIRST_WORKSPACE_WEIGHT = 4
-/**
- * The first number of each workspace. Later numbers are consecutive, except for submissions that
- * died. Postgres stores whole microseconds, like acceptance numbers.
- */
+/** The first number of each workspace. Later numbers are consecutive, but for dead submissions. */
 const FIRST_NUMBER = 1_000_000
 /** The first submissions of a workspace, whose ids feedback may name. */
 const NAMED_SUBMISSIONS = 4

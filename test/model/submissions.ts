@@ -15,10 +15,7 @@ export const X = idOf('contact_external', 'API', 'x')
 export const Y = idOf('contact_external', 'API', 'y')
 export const ANN = idOf('contact_email', 'ann@example.org')
 
-/**
- * An operation and its body, in the form of the model's tests. A replay also has its original
- * number.
- */
+/** An operation and its body. `more`: such as the original number of a replay. */
 export type Step = [operation: Submission['operation'], body: object, more?: Partial<Submission>]
 
 export const feedback = (body: object): Step => ['create_feedback', { description: 'slow', ...body }]

@@ -106,8 +106,7 @@ const rehearseOnSites = async (rehearsals: Readonly<Record<string, Strike>>): Pr
 }
 
 /**
- * Clients submit before, during and after a fault. Returns the numbers of lost and doubled
- * submissions.
+ * Clients submit before, during and after a fault. Returns how many submissions it lost or doubled.
  */
 const strikeUnderLoad = async (sites: Sites, strike: Strike): Promise<number> => {
   const { service } = sites

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { randomBytes, randomUUID } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
@@ -10,47 +10,38 @@ import { createAdmit } from '../../queue/admission/admit.ts'
 import type { Admit } from '../../queue/admission/call-admit.ts'
 import { closeQueues, createWake, type JobQueues, openQueues, type Wake } from '../../queue/jobs/job-queues.ts'
 import { connectToAnswer, connectToWork } from '../../queue/redis/connect-redis.ts'
-import { createLog, type Log } from '../../queue/log/log.ts'
 import { readLogTotals } from '../../queue/log/log-totals.ts'
 import { type LosingAnswers, losingAnswers } from '../support/between.ts'
-import { requestFor } from '../support/queue-room.ts'
+import { openQueueRoom, requestFor } from '../support/queue-room.ts'
 import { testServers } from '../support/servers.ts'
-import { removeKeys } from '../support/service.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
 import { until } from '../support/until.ts'
 
 const HELD_MS = 10_000
 
 describe('admissions in flight when their connection breaks', () => {
-  const prefix = `t_${randomBytes(6).toString('hex')}`
+  const room = openQueueRoom()
+  const { redis, prefix } = room
   const workspaceId = randomUUID()
-  let redis: Redis
   let between: LosingAnswers
   let apiRedis: Redis
-  let queues: JobQueues
   let apiQueues: JobQueues
   let admit: Admit
   let wake: Wake
-  let log: Log
   before(async () => {
-    redis = new Redis(testServers().redisUrl)
     between = await losingAnswers(testServers().redisUrl)
-    queues = openQueues(redis, prefix, () => {})
     apiRedis = connectToAnswer(between.url) as Redis
     apiRedis.on('error', () => {})
     await once(apiRedis, 'ready')
     apiQueues = openQueues(apiRedis, prefix, () => {})
     wake = createWake(apiQueues)
-    log = createLog(redis, prefix)
     admit = createAdmit({ redis: apiRedis, prefix, wake, findStoredKey: async () => null })
   })
   after(async () => {
     apiRedis.disconnect()
     between.stop()
     await closeQueues(apiQueues)
-    await closeQueues(queues)
-    await removeKeys(redis, prefix)
-    await redis.quit()
+    await room.close()
   })
 
   const submit = () => admit(requestFor({ workspaceId }))
@@ -72,10 +63,10 @@ describe('admissions in flight when their connection breaks', () => {
   /** Each submission is in the log once, and a job wakes a worker. */
   const assertCounted = async (count: number): Promise<void> => {
     assert.equal(await accepted(), count)
-    const waiting = await Array.fromAsync(log.readWaiting(workspaceId))
+    const waiting = await Array.fromAsync(room.log.readWaiting(workspaceId))
     assert.equal(waiting.length, count)
     assert.equal(new Set(waiting.map(({ submissionId }) => submissionId)).size, count)
-    const jobs = await queues.wake.getWaiting()
+    const jobs = await room.queues.wake.getWaiting()
     assert.ok(jobs.some(({ data }) => (data as WakeJob).workspaceIds.includes(workspaceId)))
   }
 

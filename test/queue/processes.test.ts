@@ -1,14 +1,12 @@
 import assert from 'node:assert/strict'
 import { randomBytes, randomUUID } from 'node:crypto'
 import { after, before, describe, it } from 'node:test'
-import { Redis } from 'ioredis'
 import { connectForCommand, type RedisClient } from '../../queue/redis/connect-redis.ts'
 import { processKeys } from '../../queue/keys.ts'
 import {
   LATELY_SECONDS,
   type ProcessReport,
   createProcessReports,
-  type ProcessReports,
   startReporting,
 } from '../../queue/jobs/process-reports.ts'
 import { countSilent } from '../../queue/jobs/silent-workers.ts'
@@ -31,18 +29,12 @@ const REPORT = processReport({
 })
 
 describe('process reports', () => {
-  const prefix = `t_${randomBytes(6).toString('hex')}`
+  const room = openQueueRoom()
+  after(() => room.close())
+
+  const { redis, prefix } = room
   const { ids: idsKey, report: reportOf } = processKeys(prefix)
-  let redis: Redis
-  let reports: ProcessReports
-  before(() => {
-    redis = new Redis(testServers().redisUrl)
-    reports = createProcessReports(redis, prefix)
-  })
-  after(async () => {
-    await redis.unlink(idsKey, reportOf('a'))
-    redis.disconnect()
-  })
+  const reports = createProcessReports(redis, prefix)
   const ids = async (): Promise<string[]> => (await reports.read()).map(({ id }) => id).toSorted()
 
   it('are the latest of each process, until it withdraws its report', async () => {

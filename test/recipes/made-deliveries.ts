@@ -1,6 +1,6 @@
 import { objectOf } from '../../docs/recipes/values.ts'
 import documented from './documented-payloads.json' with { type: 'json' }
-import { sign256, USER_SECRET } from './vendor-signs.ts'
+import { hexSignature, USER_SECRET } from './vendor-signs.ts'
 
 export type Vendor = 'segment' | 'zendesk' | 'intercom' | 'typeform' | 'app-store'
 export type Delivery = { readonly vendor: Vendor; readonly payload: unknown }
@@ -146,7 +146,7 @@ const typeform = (): unknown[] => {
     event_id: id,
     form_response: { ...response, token: id, ...more },
   })
-  const signature = sign256(USER_SECRET, hidden.user_id)
+  const signature = hexSignature(USER_SECRET, hidden.user_id)
   return [
     answered,
     of('signed', { hidden: { key: hidden.user_id, user_signature: signature } }),

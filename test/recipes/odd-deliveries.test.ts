@@ -6,7 +6,7 @@ import { temporaryDirectory } from '../support/temporary-directory.ts'
 import { until } from '../support/until.ts'
 import { installRecipes, settingsOf, startReceiver } from './running-recipe.ts'
 import { rowsOf } from './stored-rows.ts'
-import { type Headers, sha256, sign256, type Sign, SIGNS, USER_SECRET } from './vendor-signs.ts'
+import { base64Signature, type Headers, hexSignature, type Sign, SIGNS, USER_SECRET } from './vendor-signs.ts'
 
 /** Each attempt is a separate invocation. */
 const ofEachAttempt: Sign = (bytes, key) => ({
@@ -90,7 +90,7 @@ describe('receivers of odd deliveries', () => {
       response('t-forged', { user_id: 'victim' }, 'attacker@x.example'),
       response('t-bad', { user_id: 'victim', user_signature: '00' }, 'attacker@x.example'),
       response('t-empty', { user_id: '' }, 'p1@x.example'),
-      response('t-zero', { user_id: '0', user_signature: sign256(USER_SECRET, '0') }, 'p2@x.example'),
+      response('t-zero', { user_id: '0', user_signature: hexSignature(USER_SECRET, '0') }, 'p2@x.example'),
       response('t-none', null, 'p3@x.example'),
     ])
     const emailQuery = `select source_id, email from feedback join contact on contact.id = contact_id where title = 'Survey' order by 1`
@@ -202,7 +202,7 @@ describe('receivers of odd deliveries', () => {
       assert.equal(answer.status, vendor === 'segment' ? 200 : 422)
       if (vendor !== 'zendesk') return
       for (const at of ['2021-03-25T05:09:27Z', '2999-03-25T05:09:27Z', '', 'today']) {
-        const signature = sha256(secret, `${at}${body}`)
+        const signature = base64Signature(secret, `${at}${body}`)
         const time = 'x-zendesk-webhook-signature-timestamp'
         assert.equal(await statusOf({ [time]: at, 'x-zendesk-webhook-signature': signature }), 401, at)
       }

@@ -11,7 +11,7 @@ import { fetchReviews } from './app-store-server.ts'
 import documented from './documented-payloads.json' with { type: 'json' }
 import { installRecipes, type Runtime, settingsOf, startReceiver } from './running-recipe.ts'
 import { rowsOf } from './stored-rows.ts'
-import { type Headers, sign256, type Sign, SIGNS, USER_SECRET } from './vendor-signs.ts'
+import { type Headers, hexSignature, type Sign, SIGNS, USER_SECRET } from './vendor-signs.ts'
 
 describe('the recipes that submit', () => {
   const directory = temporaryDirectory()
@@ -184,7 +184,7 @@ describe('the recipes that submit', () => {
   itAccepts('typeform.ts', 'Deno', async (deliver) => {
     const { form_response: response } = documented.TYPEFORM
     const user = response.hidden.user_id
-    const hidden = { ...response.hidden, user_signature: sign256(USER_SECRET, user) }
+    const hidden = { ...response.hidden, user_signature: hexSignature(USER_SECRET, user) }
     await deliver(SIGNS['typeform']!, { ...documented.TYPEFORM, form_response: { ...response, hidden } })
     const {
       source_data: data,

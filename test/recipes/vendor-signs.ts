@@ -5,10 +5,9 @@ export type Headers = Readonly<Record<string, string>>
 export type Sign = (bytes: string, secret: string) => Headers
 
 const sha1 = (secret: string, signed: string): string => createHmac('sha1', secret).update(signed).digest('hex')
-export const sign256 = (secret: string, signed: string): string =>
-  createHmac('sha256', secret).update(signed).digest('hex')
-export const sha256 = (secret: string, signed: string): string =>
-  createHmac('sha256', secret).update(signed).digest('base64')
+const sha256 = (secret: string, signed: string) => createHmac('sha256', secret).update(signed)
+export const hexSignature = (secret: string, signed: string): string => sha256(secret, signed).digest('hex')
+export const base64Signature = (secret: string, signed: string): string => sha256(secret, signed).digest('base64')
 
 /** Signs in the documented form of the vendors. */
 export const SIGNS: Readonly<Record<string, Sign>> = {
@@ -19,11 +18,11 @@ export const SIGNS: Readonly<Record<string, Sign>> = {
     return {
       ...documented.ZENDESK_HEADERS,
       'x-zendesk-webhook-signature-timestamp': at,
-      'X-Zendesk-Webhook-Signature': sha256(secret, `${at}${bytes}`),
+      'X-Zendesk-Webhook-Signature': base64Signature(secret, `${at}${bytes}`),
     }
   },
   intercom: (bytes, secret) => ({ 'X-Hub-Signature': `sha1=${sha1(secret, bytes)}` }),
-  typeform: (bytes, secret) => ({ 'Typeform-Signature': `sha256=${sha256(secret, bytes)}` }),
+  typeform: (bytes, secret) => ({ 'Typeform-Signature': `sha256=${base64Signature(secret, bytes)}` }),
 }
 
 /** The secret with which an application signs the ids of its users. */

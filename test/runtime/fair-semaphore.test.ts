@@ -7,7 +7,7 @@ import { seeded } from '../support/property-seed.ts'
 
 const PERMITS = 10
 
-/** Works that hold their permits until the test calls `leave` or `fail`. */
+/** Works that hold their permits until the test calls `leave`. */
 const worksIn = (semaphore: FairSemaphore) => {
   const begun: number[] = []
   return {

@@ -4,6 +4,7 @@ import { hashKeyFrom } from '../../contract/identity/keys.ts'
 import { migrate, type Migration, readMigrations } from '../../db/schema/migrate.ts'
 import { connectPostgres, type Sql } from '../../db/connection/postgres.ts'
 import { testServers } from './servers.ts'
+import { until } from './until.ts'
 
 export type TestSchema = { name: string; sql: Sql; drop: () => Promise<void> }
 
@@ -60,6 +61,30 @@ export const withOtherConnection = async (
   } finally {
     await sql.end({ timeout: 5 })
   }
+}
+
+/**
+ * Does work in a transaction, and begins `next` before its end. Returns the result of `next`, which
+ * waits for it.
+ */
+export const whileLocked = async <T>(
+  sql: Sql,
+  work: (transaction: Sql) => Promise<unknown>,
+  next: () => Promise<T>,
+): Promise<T> => {
+  const transaction = await sql.reserve()
+  await transaction.unsafe('begin')
+  await work(transaction)
+  const [{ pid }] = await transaction<[{ pid: number }]>`select pg_backend_pid() as pid`
+  let isSettled = false
+  const result = next().finally(() => (isSettled = true))
+  await until('it waits', async () => {
+    const waiting = await sql`select from pg_stat_activity where ${pid} = any (pg_blocking_pids(pid))`
+    return isSettled || waiting.count > 0
+  })
+  await transaction.unsafe('commit')
+  transaction.release()
+  return result
 }
 
 /** The workspaces of a history, made like those of `npm run workspace`. */

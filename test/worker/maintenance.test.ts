@@ -16,12 +16,12 @@ import {
   sweepAllLogs,
 } from '../../worker/maintenance.ts'
 import { feedbackBody } from '../support/inject.ts'
-import { requestFor, entered, openQueueRoom } from '../support/queue-room.ts'
+import { requestFor, entered, openQueueRoom, takeSettings } from '../support/queue-room.ts'
 import { freshSchema, hashKey, type TestSchema } from '../support/schema.ts'
 import { until } from '../support/until.ts'
 
 const SECOND = 1_000_000
-const TAKE = { leaseMs: 60_000, submissions: 10, bytes: 1e6, takesDeep: true, redoMs: 60_000 }
+const TAKE = takeSettings({ redoMs: 60_000 })
 
 describe('maintenance', () => {
   const room = openQueueRoom()
@@ -105,8 +105,8 @@ describe('maintenance', () => {
   it('makes workers apply entries again that a promoted standby of Postgres lacks', async () => {
     const number = await admit()
     await age(4 * SECOND)
-    await room.log.take([{ workspaceId }], { ...TAKE, worker: 'w' })
-    await room.log.take([{ workspaceId, applied: number }], { ...TAKE, worker: 'w' })
+    await room.log.take([{ workspaceId }], TAKE)
+    await room.log.take([{ workspaceId, applied: number }], TAKE)
     assert.deepEqual(await waiting(), [])
     await sweepAllLogs.run(dependencies)
     assert.deepEqual(
@@ -118,9 +118,9 @@ describe('maintenance', () => {
   const deadSubmission = async (): Promise<Submission> => {
     const number = await admit('replayed')
     const [submission] = await waiting()
-    await room.log.take([{ workspaceId }], { ...TAKE, worker: 'w' })
+    await room.log.take([{ workspaceId }], TAKE)
     await setAside(schema.sql, hashKey, { submission: submission!, attempts: 8, reason: 'x', expected: 0 })
-    await room.log.take([{ workspaceId, applied: number }], { ...TAKE, worker: 'w' })
+    await room.log.take([{ workspaceId, applied: number }], TAKE)
     return submission!
   }
 

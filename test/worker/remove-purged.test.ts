@@ -48,9 +48,8 @@ describe('the job that removes the records of a purge', () => {
     assert.equal(await entries(), 1)
     const { purgeId } = await rig.decide({ email: 'ada@example.com' }, { number: number + 2 })
 
-    const finished = await remove(purgeId)
+    assert.equal(await remove(purgeId), number + 2)
     const counts = { contacts: 1, feedback: 1, messages: 0, conversations: 0, deadSubmissions: 1 }
-    assert.deepEqual(finished, { number: number + 2, counts })
     const receipt = await findReceipt(schema.sql, workspaceId, purgeId)
     assert.deepEqual([receipt?.state, receipt?.attempts, receipt?.counts], ['applied', 2, counts])
     assert.equal((await findReceipt(schema.sql, workspaceId, dead.submissionId))?.state, 'purged')

@@ -3,13 +3,15 @@
 //   idle     nothing to apply: Redis has released the lease, and the workspace is given back
 //   leased   another worker applies the log and sees the new entries: it is given back
 //   deep     the log has much to apply: it is woken through the queue `backlog` and given back
-//   taken    the stride is applied, and the next take notes the new position
+//   taken    the stride is applied, and `afterStride` goes on
 //
-// A job has a time budget. After it, the remaining workspaces are woken again.
+// An idle or leased log is taken again, if another job has named it meanwhile. A job has a time
+// budget (`mayGoOn`). After it, the remaining workspaces are woken again.
 import type { RedisClient } from '../../queue/redis/connect-redis.ts'
 import { forgetWorkspace } from '../../queue/log/forget-workspace.ts'
 import type { TakeResult, TakeRequest } from '../../queue/log/log.ts'
 import type { Wake } from '../../queue/jobs/job-queues.ts'
+import { withoutCause } from '../../queue/jobs/open-worker.ts'
 import { describeFault, isUnavailable } from '../../runtime/fault.ts'
 import { untilAvailable } from '../when-available.ts'
 import { applyDeep, type ApplyOutcome, applyShared, type StrideDependencies, type TakenStride } from './apply-taken.ts'
@@ -35,10 +37,7 @@ type ApplyDependencies = StrideDependencies & {
 }
 
 type ApplyLogs = {
-  /**
-   * Applies the logs of workspaces. Workspaces with entries left after the time budget are woken
-   * again. `isDeep`: a workspace with much to apply.
-   */
+  /** `isDeep`: for a job of the queue `backlog`. Throws faults other than an outage of Postgres. */
   apply: (workspaceIds: readonly string[], isDeep: boolean) => Promise<void>
   /** Ends the renewal of leases. */
   stop: () => void
@@ -97,7 +96,7 @@ const mayGoOn = async ({ until, isDeep, stop, quarantine, othersWait, now }: Job
   return isDeep && !quarantine.isWanted() && !(await othersWait())
 }
 
-/** Releases the leases while Postgres is away: a lease that runs out would count as a death. */
+/** Releases the leases after a fault: a lease that runs out would count as a death. */
 const applyWhenAvailable = async (job: Job, requests: readonly TakeRequest[]): Promise<TakeRequest[]> => {
   const { hand, logs, worker, sql, stop, log } = job
   try {
@@ -105,8 +104,9 @@ const applyWhenAvailable = async (job: Job, requests: readonly TakeRequest[]): P
   } catch (error) {
     await logs.release(worker, hand.ids())
     if (!isUnavailable(error)) {
-      log('error', 'job_failed', { queue: job.isDeep ? 'backlog' : 'wake', fault: describeFault(error) })
-      throw error
+      const fault = describeFault(error)
+      log('error', 'job_failed', { queue: job.isDeep ? 'backlog' : 'wake', fault })
+      throw withoutCause(fault)
     }
     await untilAvailable(sql, stop)
     return hand.ids().map((workspaceId) => ({ workspaceId }))

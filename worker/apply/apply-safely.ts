@@ -16,7 +16,7 @@ import type { Stride, StrideResult } from './stride-work.ts'
 const MOST_ATTEMPTS = 8
 const FIRST_PAUSE_MS = 250
 
-/** By workspace, the attempts of this process at its next submission, if that one fails. */
+/** By workspace: the failed attempts of this process at the submission with this number. */
 export type Attempts = Map<string, { number: number; count: number }>
 
 export type FaultDependencies = {
@@ -25,7 +25,7 @@ export type FaultDependencies = {
   /** The workspaces that had purges, as far as this process knows. */
   purgedWorkspaces: Set<string>
   log: Logger
-  /** A longer stride hangs with its connection, and is applied again on another one. */
+  /** A longer stride counts as hanging with its connection, and is applied again on another one. */
   answerWithinMs: number
   onSettled: OnSettled
   attempts: Attempts
@@ -39,8 +39,7 @@ export type ApplyResult = { results: StrideResult[]; dead: Map<string, Ending>; 
 
 /**
  * Applies strides of several workspaces together. If that fails, it applies each workspace by
- * itself, since one of them may be the cause. A workspace that fails again is returned as
- * `failing`.
+ * itself, since one of them may be the cause. `failing`: the workspaces that fail by themselves.
  *
  * @throws when Postgres is away
  */
@@ -138,7 +137,7 @@ const postponeOrGiveUp = async (
   return giveUp(dependencies, stride, { attempts: count, reason })
 }
 
-/** Sets the only submission of a stride aside, unless another writer has applied it. */
+/** Sets the only submission of a stride aside, if it is still the next one of its workspace. */
 export const giveUp = async (
   dependencies: FaultDependencies,
   stride: Stride,

@@ -3,10 +3,7 @@ import type { Sql } from '../../db/connection/postgres.ts'
 import { moveRecords, noChanges, type PositionAdvance, save } from '../../db/apply/save.ts'
 import { type ApplyStores, type FoldedSegment, type Stride, type StrideResult, StrideWork } from './stride-work.ts'
 
-/**
- * The most rounds without progress. More mean that the fold asks for a key that loading does not
- * return.
- */
+/** More rounds without progress show a fault: the fold may ask for a key that is never loaded. */
 const MOST_ROUNDS = 100
 
 type Folded = { work: StrideWork; segment: FoldedSegment }
@@ -14,7 +11,9 @@ type Folded = { work: StrideWork; segment: FoldedSegment }
 /**
  * Applies one stride of each workspace: loads the keys of the submissions, folds the submissions,
  * and saves the changes in one statement. It loads a workspace again if another writer was faster,
- * or if the fold needs more. Throws the errors of `save`.
+ * or if the fold needs more.
+ *
+ * @throws faults of Postgres, and if a stride makes no progress
  */
 export const applyStrides = async (
   dependencies: ApplyStores,

@@ -76,18 +76,17 @@ const timed = async <T extends object>(work: () => Promise<T>): Promise<T & { ms
 }
 
 /**
- * Applies the first submission in quarantine. A death counts against a submission only if the
+ * Applies the only submission of a stride in quarantine. A death counts against it only if the
  * worker applied, removed and tagged nothing else.
  */
 const applyInQuarantine = async (dependencies: StrideDependencies, stride: TakenStride): Promise<ApplyResult> => {
   const { logs } = dependencies
-  const { workspaceId, quarantineDeaths, submissions } = stride
-  const first = { ...stride, submissions: submissions.slice(0, 1) }
+  const { workspaceId, quarantineDeaths } = stride
   const isGivenUp = quarantineDeaths >= MOST_QUARANTINE_DEATHS
   if (!isGivenUp) await logs.noteQuarantine(workspaceId)
   try {
-    if (!isGivenUp) return await applyOrHalve(dependencies, first)
-    return await giveUp(dependencies, first, { attempts: quarantineDeaths, reason: 'GivenUp stalled' })
+    if (!isGivenUp) return await applyOrHalve(dependencies, stride)
+    return await giveUp(dependencies, stride, { attempts: quarantineDeaths, reason: 'GivenUp stalled' })
   } finally {
     await logs.noteSurvived(workspaceId)
   }

@@ -14,7 +14,7 @@ import type { LearningPace } from '../tagging/learning-pace.ts'
 import type { Ending, StrideSpans } from '../trace-jobs.ts'
 import type { StrideResult } from './stride-work.ts'
 
-/** Is called for each submission that has reached its final state. */
+/** Called for each submission that this worker has applied or set aside, but no decided purge. */
 export type OnSettled = (
   submission: Submission,
   state: SubmissionState,
@@ -37,7 +37,7 @@ type WorkspaceResults = { workspaceId: string; results: readonly AppliedStride[]
 /**
  * Adds the jobs that applied submissions need, before their entries are trimmed. A submission that
  * was applied before may lack its jobs, because its worker died. Its jobs are added again, which is
- * harmless. Returns the endings of the submissions, by id.
+ * harmless. Returns the endings of the applied and decided submissions, by id.
  */
 export const followUp = async (
   dependencies: FollowUpDependencies,
@@ -125,7 +125,7 @@ const wantedTagging = (
   }
 }
 
-/** A feedback with an empty list of tags needs no tags and teaches nothing. */
+/** A feedback with a list of no tags, or of blank ones, needs no tags and teaches nothing. */
 const wantedFor = (hashKey: HashKey, submission: Submission): TaggableRecord | undefined => {
   const { workspaceId, submissionId, operation, body } = submission
   const realm = { hashKey, workspaceId }

@@ -166,10 +166,7 @@ const want = (keys: Map<string, number>, key: string | undefined, level: number)
   if (held === undefined || held < level) keys.set(key, level)
 }
 
-/**
- * Metadata fills absent keys, so all stored keys must be known. Loading always tells which columns
- * have a value.
- */
+/** For a weak key: metadata fills absent keys, so all stored keys must be known. */
 const levelFor = (sourceData: JsonObject | null | undefined): number => {
   for (const _ in sourceData) return WHOLE
   return KEY

@@ -43,8 +43,7 @@ export type StrideSizes = {
 
 /**
  * Bounds the next stride of a workspace: smaller in proportion after a slow one, twice as large
- * after several in time. A worker that dies forgets the count, so strides stay halved until the
- * submission that kills workers is behind.
+ * after several in time in this process.
  */
 export const createStrideSizes = (): StrideSizes => {
   const inTime = new Map<string, number>()

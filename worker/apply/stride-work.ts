@@ -2,7 +2,7 @@ import { conversationId } from '../../contract/conversation-record.ts'
 import type { HashKey } from '../../contract/identity/keys.ts'
 import { feedbackId } from '../../contract/feedback-record.ts'
 import type { Submission, SubmissionOf } from '../../contract/submission.ts'
-import { KEY, type LoadedState, WHOLE, WHOLE_IF_LARGE } from '../../db/apply/load.ts'
+import { KEY, type LoadedState, WHOLE, WHOLE_OF_ANY_SIZE } from '../../db/apply/load.ts'
 import { moveRecords } from '../../db/apply/save.ts'
 import type { Sql } from '../../db/connection/postgres.ts'
 import { removeBefore } from '../../db/purges/removal.ts'
@@ -112,13 +112,12 @@ export class StrideWork {
 
   /**
    * Asks for a contact or account as a whole, since it would get too many metadata keys. A large
-   * one is loaded for a single submission, so this halves the segment until that submission is
-   * alone.
+   * one is loaded for a single submission, so this halves the segment until it has a single one.
    */
   noteTooMany(state: MissingState): void {
     const { submissions } = this.keys
     if (!this.#isLarge(state)) this.keys.addMissing(state)
-    else if (submissions.length === 1) this.keys.addMissing(state, WHOLE_IF_LARGE)
+    else if (submissions.length === 1) this.keys.addMissing(state, WHOLE_OF_ANY_SIZE)
     else this.keys = this.#keysOf(submissions.slice(0, Math.ceil(submissions.length / 2)))
   }
 
@@ -131,7 +130,7 @@ export class StrideWork {
     this.#end({ outcome: 'applied', position: this.position, applied, found: this.#found, decided: this.#decided })
   }
 
-  /** A submission at or below the position was applied by another writer, or was lost. */
+  /** A submission at or below the position was applied by another call, or was lost. */
   #moveTo(position: number): void {
     this.position = position
     for (const submission of this.#due) if (submission.number <= position) this.#found.push(submission)
@@ -208,7 +207,7 @@ export class StrideWork {
     return undefined
   }
 
-  /** The load left it out for its size. */
+  /** It was asked for as a whole and is missing, so the load left it out for its size. */
   #isLarge(state: MissingState): boolean {
     return (
       (state.kind === 'contact' || state.kind === 'account') && (this.keys[state.kind].get(state.id) ?? KEY) >= WHOLE
@@ -218,7 +217,7 @@ export class StrideWork {
   /** Applies a submission that needs a large contact or account by itself. */
   #cutBefore(segment: readonly Submission[], large: MissingState | undefined): void {
     this.keys = this.#keysOf(segment)
-    if (large !== undefined) this.keys.addMissing(large, WHOLE_IF_LARGE)
+    if (large !== undefined) this.keys.addMissing(large, WHOLE_OF_ANY_SIZE)
   }
 
   /** The keys of the next segment: one purge, or all submissions up to the next purge. */

@@ -61,7 +61,7 @@ export class Accounts {
     return account
   }
 
-  /** Finds the account by domain, and links a given name to the domain; else by name. */
+  /** By domain, to which it links a given name; else by name. */
   findOrCreateFor(given: FeedbackRecord['account'], { number }: Submission): Profile | undefined {
     const domain = canonicalDomain(given?.domain ?? '')
     const name = canonicalName(given?.name ?? '')
@@ -96,10 +96,7 @@ export class Accounts {
   }
 }
 
-/**
- * The account that a domain means. Without a claim it is anonymous: known by this domain or a name
- * alone.
- */
+/** The account that a domain means. Without a claim it is anonymous: known by weak keys alone. */
 type DomainMeaning = { account: Profile; isClaimed: boolean }
 /** The account that a name means; `linked`: the account of the domain that it came with. */
 type NameMeaning = { kind: 'claimed' | 'anonymous'; account: Profile } | { kind: 'linked'; domain: string }

@@ -97,7 +97,7 @@ export class Contacts {
     return (sources?.find(({ source }) => source === preferredSource) ?? sources?.[0])?.contact
   }
 
-  /** Finds the contact by email. With a name alone, the contact belongs to this feedback only. */
+  /** By email. With a name alone, the contact belongs to this feedback only. */
   findOrCreateFor(given: FeedbackRecord['contact'], feedbackId: string, submission: Submission): Profile | undefined {
     const email = canonicalEmail(given?.email ?? '')
     const name = canonicalName(given?.name ?? '')
@@ -125,7 +125,7 @@ const byAge = (a: SourceKey, b: SourceKey): number => a.number - b.number || (a.
 
 /** The contact that an email means. Without a claim it is anonymous: known by this email alone. */
 type Meaning = { contact: Profile; isClaimed: boolean; number: number }
-/** The number of the claim by which a contact holds an email. */
+/** `number`: of the claim, of the feedback that created the contact, or `HOLDS_ONLY`. */
 type Holding = { number: number; isClaimed: boolean }
 /** `isEmailFilled`: a late identify filled the email column. */
 type Claim = {

@@ -52,8 +52,8 @@ export class Feedbacks {
   }
 
   /**
-   * Replaces the whole record. A replay does not replace a record of a newer submission. Returns
-   * the contact.
+   * Replaces the whole record, and returns its contact. A replay does not replace a record of a
+   * newer submission.
    */
   create(submission: FeedbackSubmission): Link | 'superseded' {
     const { body, number, originalNumber } = submission

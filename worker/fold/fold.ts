@@ -143,7 +143,7 @@ export type Subject = Link | string | null
 
 type FoldedSubmission = { submission: Submission; state: 'applied' | 'superseded'; subject: Subject }
 
-/** A replay has a receipt already, and keeps its first number. */
+/** A submission that was appended again keeps its first number; a replay has a receipt already. */
 const writeReceipt = (changes: Changes, w: number, { submission, state, subject }: FoldedSubmission): void => {
   const { submissionId: id, operation, number, originalNumber, idempotency } = submission
   changes.receipt.push({

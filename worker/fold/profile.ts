@@ -37,7 +37,7 @@ export class Profile {
   readonly id: string
   readonly isStored: boolean
   absorbedBy: Profile | null = null
-  /** The first and the last submission that changed it; 0 for none. */
+  /** The first and last submission of the stride that changed it. Absorbing lowers the first. */
   firstNumber = 0
   lastNumber = 0
   readonly draft: Draft = { columns: {}, properties: {}, account: null }

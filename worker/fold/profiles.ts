@@ -124,7 +124,7 @@ type Claim = {
 
 /**
  * The claims of one submission, by claimed email, domain or name. They take effect at the end of
- * the submission. The last claim of a value counts.
+ * the submission. The last claim of a value that is not late counts, else the first one.
  */
 export class Claims {
   readonly #claims = new Map<string, Claim>()

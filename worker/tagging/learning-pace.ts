@@ -5,8 +5,8 @@
 export const LEARNED_AT_ONCE = 1_000
 export const LEARNED_PER_SECOND = 10
 /**
- * With a smaller allowance, the worker skips a larger group of texts: learning takes several
- * statements and the workspace's lock, even for a single text.
+ * With a smaller allowance, the worker skips a group of texts that is larger than the allowance:
+ * learning takes several statements and the workspace's lock, even for a single text.
  */
 export const LEARNED_TOGETHER = 100
 /**

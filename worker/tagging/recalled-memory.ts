@@ -6,9 +6,9 @@ import { hashTerm, type Delta, type Memory } from '../../tagger/memory.ts'
 import { hashesOf, type AnalysedText } from '../../tagger/tag-texts.ts'
 
 /**
- * Returns a function that loads into a memory the counts of the terms in some texts, and the tags in
- * use among them, instead of the workspace's whole memory. Call it again when the texts have more
- * terms: it loads each term once. `except`: ids of texts whose own share does not count.
+ * Returns a function that loads into a memory the counts of the terms in some texts, and the tags
+ * in use among them, instead of the workspace's whole memory. Call it again when the texts have
+ * more terms: it loads each term once. `except`: ids of texts whose own share does not count.
  */
 export const recallInto = (
   memory: Memory,

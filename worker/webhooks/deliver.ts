@@ -22,8 +22,8 @@ const CHANGES_AT_ONCE = 50
 /** The order of changes of different records does not matter. */
 const POSTS_AT_ONCE = 8
 /**
- * The job ends after this time, so that other webhooks are served. Maintenance adds it again while
- * there are changes.
+ * After this time the job reads no further page, so that other webhooks are served. Maintenance
+ * adds it again while there are changes.
  */
 const BUDGET_MS = 20_000
 const FIRST_PAUSE_MS = 5_000
@@ -32,9 +32,9 @@ const GIVE_UP_AFTER_MS = 86_400_000
 const MS_PER_SECOND = 1_000
 
 /**
- * Delivers the unconfirmed changes of a webhook, in the order of the feed. A change counts as
- * confirmed when all changes before it are. After a crash, some changes are delivered twice and
- * none is left out. Returns how many were delivered.
+ * Delivers the unconfirmed changes of a webhook, those of one record in order. A change counts as
+ * confirmed when all changes before it are. After a failure or a crash, some changes are
+ * delivered twice and none is left out. Returns how many were confirmed.
  */
 export const deliver = async (
   dependencies: DeliveryDependencies,

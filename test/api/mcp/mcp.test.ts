@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { createCallLimit } from '../../../api/mcp/call-limit.ts'
 import { shown } from '../../../api/mcp/quote.ts'
+import type { FeedbackContext } from '../../../db/reads/context.ts'
 import type { ToolAnswer } from '../../support/agent.ts'
 import { appWithoutStores, asksNothing } from '../../support/app-without-stores.ts'
 
@@ -116,46 +117,44 @@ describe('POST /mcp', () => {
     assert.deepEqual(call, { tool: 'list_feedback', result: 'unavailable', records: 0 })
   })
 
+  const id = '21e220a7-39de-8ea2-adec-1b9ebe43cbbd'
+  const FEEDBACK = { id, description: 'It squeaks', source: 'API', createdAt: '2026-01-31T12:00:00.000000Z' }
+  const NOTHING: FeedbackContext = { sourceId: null, sourceData: null, customer: null, account: null, project: null }
+
+  /** The answer of get_feedback to a feedback with this context. */
+  const feedbackWith = async (
+    context: FeedbackContext,
+    authenticate = asksNothing.reads.authenticate,
+  ): Promise<ToolAnswer> => {
+    const reads = { ...asksNothing.reads, authenticate, readRecord: async () => JSON.stringify(FEEDBACK) }
+    const agentReads = { ...asksNothing.agentReads, feedbackContext: async () => context }
+    const { handle } = appWithoutStores({ mcp: { ...asksNothing, reads, agentReads } })
+    const params = { name: 'get_feedback', arguments: { id } }
+    const { text } = await ask(handle, { body: JSON.stringify({ ...CALL, params }) })
+    const message: ToolAnswer = JSON.parse(text.slice(text.indexOf('{')))
+    return message.result.structuredContent
+  }
+
   it('shows whole JSON of personal objects, or marks that it is cut', async () => {
-    const id = '21e220a7-39de-8ea2-adec-1b9ebe43cbbd'
-    const record = { id, description: 'It squeaks', source: 'API', createdAt: '2026-01-31T12:00:00.000000Z' }
     const authenticate: typeof asksNothing.reads.authenticate = async () => ({
       workspaceId: id,
       scopes: ['read', 'read:personal'],
       expiresAt: null,
     })
-    const reads = { ...asksNothing.reads, authenticate, readRecord: async () => JSON.stringify(record) }
     // As Postgres reads them: at most one character more than an answer has.
     const whole = JSON.stringify({ text: '😀'.repeat(3_989) })
     const cut = `{"text": "${'😀'.repeat(3_991)}`
     const shortened = `{"text": "${'\u200C'.repeat(3_991)}`
     assert.deepEqual([[...whole].length, [...cut].length, [...shortened].length], [4_000, 4_001, 4_001])
     const account = { id, name: null, domain: null, properties: cut }
-    const context = { sourceId: null, sourceData: whole, customer: null, account, project: null }
-    const answerOf = async (given: typeof context): Promise<ToolAnswer> => {
-      const agentReads = { ...asksNothing.agentReads, feedbackContext: async () => given }
-      const { handle } = appWithoutStores({ mcp: { ...asksNothing, reads, agentReads } })
-      const params = { name: 'get_feedback', arguments: { id } }
-      const { text } = await ask(handle, { body: JSON.stringify({ ...CALL, params }) })
-      const message: ToolAnswer = JSON.parse(text.slice(text.indexOf('{')))
-      return message.result.structuredContent
-    }
-    const answer = await answerOf(context)
+    const answer = await feedbackWith({ ...NOTHING, sourceData: whole, account }, authenticate)
     assert.deepEqual(answer.sourceData, { json: whole, isCut: false })
     assert.deepEqual(answer.account.properties, { json: [...cut].slice(0, 4_000).join(''), isCut: true })
-    assert.equal((await answerOf({ ...context, sourceData: shortened })).sourceData.isCut, true)
+    assert.equal((await feedbackWith({ ...NOTHING, sourceData: shortened }, authenticate)).sourceData.isCut, true)
   })
 
   it('leaves out the members without a value, as the output schema of a tool demands', async () => {
-    const id = '21e220a7-39de-8ea2-adec-1b9ebe43cbbd'
-    const record = { id, description: 'It squeaks', source: 'API', createdAt: '2026-01-31T12:00:00.000000Z' }
-    const reads = { ...asksNothing.reads, readRecord: async () => JSON.stringify(record) }
-    const nothing = { sourceId: null, sourceData: null, customer: null, account: null, project: null }
-    const agentReads = { ...asksNothing.agentReads, feedbackContext: async () => nothing }
-    const { handle } = appWithoutStores({ mcp: { ...asksNothing, reads, agentReads } })
-    const params = { name: 'get_feedback', arguments: { id } }
-    const { text } = await ask(handle, { body: JSON.stringify({ ...CALL, params }) })
-    const { notice: _, ...answer } = JSON.parse(text.slice(text.indexOf('{'))).result.structuredContent
+    const { notice: _, ...answer } = await feedbackWith(NOTHING)
     assert.deepEqual(Object.keys(answer), ['feedback', 'othersOfCustomer'])
     assert.deepEqual(Object.keys(answer.feedback), ['id', 'createdAt', 'source', 'tags', 'quote'])
   })

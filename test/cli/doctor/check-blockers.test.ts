@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { after, before, describe, it } from 'node:test'
 import { checkBlockers } from '../../../cli/doctor/check-postgres.ts'
 import type { Sql } from '../../../db/connection/postgres.ts'
@@ -7,33 +8,29 @@ import { createWorkspace } from '../../../db/workspaces/workspaces.ts'
 import { connectToSchema, freshSchema, type TestSchema } from '../../support/schema.ts'
 import { until } from '../../support/until.ts'
 
+const PROCESSES = ['feedback-insights-worker', 'feedback-insights-doctor'] as const
 type Blocked = { seconds: number; role: string; workspaceIds: string[]; pid: number; program: string }
 
 describe('the doctor and a worker', () => {
   let schema: TestSchema
-  let worker: Sql
   before(async () => {
     schema = await freshSchema()
-    worker = connectToSchema(schema.name, { applicationName: 'feedback-insights-worker' })
   })
-  after(async () => {
-    await worker?.end({ timeout: 5 })
-    await schema?.drop()
-  })
+  after(() => schema?.drop())
 
-  it('name the session that blocks a workspace, and no session once it has ended', async () => {
-    const { id } = (await createWorkspace(schema.sql, 'held'))!
+  const findsBlocker = async (worker: Sql, doctor: Sql): Promise<void> => {
+    const { id } = (await createWorkspace(schema.sql, randomUUID()))!
     const other = await schema.sql.reserve()
     await other.unsafe('begin')
     await other`select 1 from workspace_progress where workspace_id = ${id} for update`
     const [{ pid }] = await other<[{ pid: number }]>`select pg_backend_pid() as pid`
     const logged: unknown[] = []
-    const watch = { sql: schema.sql, workspaceIds: [id], log: (...line: unknown[]) => void logged.push(line) }
+    const watch = { sql: doctor, workspaceIds: [id], log: (...line: unknown[]) => void logged.push(line) }
     const waiting = logBlockers(watch, async () => {
       await worker`select 1 from workspace_progress where workspace_id = ${id} for update`
     })
     const [finding] = await until('the session is found', async () => {
-      const found = await checkBlockers(schema.sql)
+      const found = await checkBlockers(doctor)
       return found.length > 0 && found
     })
     assert.equal(finding?.level, 'attention')
@@ -51,6 +48,20 @@ describe('the doctor and a worker', () => {
       ['warn', 'waiting_for_lock', { workspaceIds: [id], pid, program: 'test' }, []],
     )
     assert.ok(seconds >= 2 && role !== '')
-    assert.deepEqual(await checkBlockers(schema.sql), [])
-  })
+    assert.deepEqual(await checkBlockers(doctor), [])
+  }
+
+  for (const [title, ...names] of [
+    ['name the session that blocks a workspace, and no session once it has ended', ...PROCESSES],
+    ['do so also if DATABASE_URL names the connections', 'Feedback', 'Feedback'],
+  ] as const) {
+    it(title, async () => {
+      const pools = names.map((applicationName) => connectToSchema(schema.name, { applicationName }))
+      try {
+        await findsBlocker(pools[0]!, pools[1]!)
+      } finally {
+        await Promise.all(pools.map((sql) => sql.end({ timeout: 5 })))
+      }
+    })
+  }
 })

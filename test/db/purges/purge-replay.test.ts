@@ -90,6 +90,22 @@ describe('purges that a restored database lacks', () => {
     assert.deepEqual([await count('feedback'), await count('unresolved')], [0, 0])
   })
 
+  it('reach records that waited at the time of the backup for contacts that came and were purged later', async () => {
+    for (const id of ['ada', 'bob']) await rig.feedback({ contactId: id, isExternalContactId: true })
+    const messages = [
+      { id: 'of ada', contactId: 'ada' },
+      { id: 'of bob', contactId: 'bob' },
+    ]
+    await rig.conversation({ id: 'c', contacts: [], messages })
+    const keys = await restoring(async () => {
+      for (const id of ['ada', 'bob']) await rig.identify({ id, properties: { $email: 'shared@example.com' } })
+      await rig.purge({ email: 'shared@example.com' })
+    })
+    assert.equal(await raisePurgedKeys(schema.sql, keys), 0)
+    const left = [await count('feedback'), await count('message'), await count('conversation')]
+    assert.deepEqual([...left, await count('unresolved'), await count('purge')], [0, 0, 0, 0, 0])
+  })
+
   it('are repeated for a key that was purged any number of times', async () => {
     await rig.identify({ id: 'ada' })
     const keys = await restoring(async () => {
@@ -99,7 +115,7 @@ describe('purges that a restored database lacks', () => {
     })
     assert.deepEqual(
       keys.map(({ epoch }) => epoch),
-      [2],
+      [2, 2],
     )
     assert.equal(await raisePurgedKeys(schema.sql, keys), 1)
     assert.equal(await count('contact'), 0)

@@ -10,11 +10,12 @@ import {
   markReplayed,
   setAside,
 } from '../../../db/submissions/dead.ts'
+import type { Sql } from '../../../db/connection/postgres.ts'
 import { findPurge } from '../../../db/purges/removal.ts'
 import { readPosition } from '../../../db/submissions/position.ts'
 import { findReceipt } from '../../../db/submissions/receipts.ts'
 import { createPurgeRig, type PurgeRig } from '../../support/purge-rig.ts'
-import { hashKey, sharedSchema } from '../../support/schema.ts'
+import { hashKey, sharedSchema, whileLocked } from '../../support/schema.ts'
 
 const schema = await sharedSchema()
 
@@ -98,6 +99,9 @@ describe('a dead submission', () => {
     const both = await dropDead(schema.sql, { id: dropped })
     assert.deepEqual([both, await dropDead(schema.sql, { id: queued })], [1, 0])
     assert.deepEqual(await markReplayed(schema.sql, workspaceId, dropped), { outcome: 'unknown', submission: null })
+    const raced = await aside(feedback({ name: 'C' }))
+    const replay = (sql: Sql) => markReplayed(sql, workspaceId, raced)
+    assert.equal(await whileLocked(schema.sql, replay, () => dropDead(schema.sql, { id: raced })), 0)
   })
 
   it('that is a purge has lost its place, and is not queued again', async () => {

@@ -4,6 +4,8 @@ import process from 'node:process'
 import { after, before, beforeEach, describe, it } from 'node:test'
 import * as fc from 'fast-check'
 import type { Submission } from '../../../contract/submission.ts'
+import type { Sql } from '../../../db/connection/postgres.ts'
+import { moveRecords } from '../../../db/apply/save.ts'
 import { makeToken, tokenHash } from '../../../contract/token-format.ts'
 import {
   beginDeletion,
@@ -19,6 +21,7 @@ import { markReplayed, setAside } from '../../../db/submissions/dead.ts'
 import { readPosition } from '../../../db/submissions/position.ts'
 import { readTexts, storeTags } from '../../../db/tags/store-tags.ts'
 import { addToken, findTokenHolders, setBootstrapTokens } from '../../../db/tokens.ts'
+import { createWebhook } from '../../../db/webhooks.ts'
 import {
   createWorkspace,
   DEFAULT_WORKSPACE,
@@ -29,7 +32,7 @@ import { applyStrides } from '../../../worker/apply/apply-strides.ts'
 import { submissionHistories } from '../../model/submission-arbitrary.ts'
 import { seeded } from '../../support/property-seed.ts'
 import { createPurgeRig } from '../../support/purge-rig.ts'
-import { freshSchema, hashKey, makeWorkspaces, type TestSchema } from '../../support/schema.ts'
+import { freshSchema, hashKey, makeWorkspaces, type TestSchema, whileLocked } from '../../support/schema.ts'
 import { clearTables, dumpTables } from '../../support/tables.ts'
 
 const HISTORIES = process.env['TEST_SIZE'] === 'long' ? 100 : 3
@@ -95,6 +98,9 @@ describe('deleting a workspace', () => {
     const purge = { workspaceId, ...(await rig.decide({ email: 'ada@x.example' })) }
     const purgedKeys = await Array.fromAsync(readPurgedKeys(sql))
     assert.ok(purgedKeys.length > 0)
+    await sql`
+      insert into pending_move (workspace_id, kind, old_id, new_id)
+      select workspace_id, 'c', contact_id, gen_random_uuid() from feedback`
 
     await beginDeletion(sql, workspaceId)
     const refused = { outcome: 'unknown', submission: null }
@@ -105,12 +111,19 @@ describe('deleting a workspace', () => {
     const held = await rows()
     await aside(rig.make('create_feedback', { description: 'y' }))
     await removeRecords(sql, purge, async () => {})
+    await moveRecords(sql, workspaceId)
     assert.equal(await finishPurge(sql, { ...purge, attempts: 1 }), undefined)
     assert.equal(await rows(), held)
 
     assert.equal(await deleteOwnedRows(sql, workspaceId, () => {}), held)
     assert.equal(await raisePurgedKeys(sql, purgedKeys), 0)
     assert.equal(await rows(), 0)
+  })
+
+  it('refuses a webhook that is created while it begins', async () => {
+    const wanted = { workspace: 'goes', url: 'https://hooks.example', from: undefined }
+    const begin = (sql: Sql) => beginDeletion(sql, workspaceId)
+    assert.equal(await whileLocked(schema.sql, begin, () => createWebhook(schema.sql, wanted)), undefined)
   })
 
   it(`leaves no rows when it begins while ${AT_ONCE} workers save, and changes no other workspace, in ${HISTORIES} histories`, async () => {

@@ -148,6 +148,17 @@ describe('an idempotency key', () => {
       assert.deepEqual(asksFor, ['one', 'one', 'two'])
     })
 
+    it('is not looked up after a peek that found it unused, so that no later submission overtakes', async () => {
+      const { workspaceId } = await afterTrimming()
+      const { admit, asksFor } = process(null)
+      const keyed = withKey(workspaceId, 'new')
+      assert.equal((await admit({ ...keyed, mode: 'peek' })).outcome, 'fresh')
+      const both = await Promise.all([admit({ ...keyed, isKeyUnused: true }), admit(requestFor({ workspaceId }))])
+      const [first, second] = both.map((admission) => entered(admission).number)
+      assert.ok(first! < second!)
+      assert.deepEqual(asksFor, ['new'])
+    })
+
     it('is not looked up once all keys that left the book are older than a day', async () => {
       const { workspaceId } = await afterTrimming()
       const { state } = namesOf(workspaceId)
@@ -214,9 +225,7 @@ describe('an idempotency key', () => {
     it('in steps, for any number of keys', async () => {
       const workspaceId = randomUUID()
       const count = 2_500
-      const admitted = await Promise.all(
-        Array.from({ length: count }, (_, at) => room.admit(withKey(workspaceId, `key ${at}`.replace(' ', '-')))),
-      )
+      await Promise.all(Array.from({ length: count }, (_, at) => room.admit(withKey(workspaceId, `key-${at}`))))
       const { keyOrder } = namesOf(workspaceId)
       const calls = await room.redis.llen(keyOrder)
       await room.noteAllApplied(workspaceId)
@@ -226,7 +235,6 @@ describe('an idempotency key', () => {
       assert.ok(left.length <= 250 && left.length > 100, String(left.length))
       assert.ok(left.includes(`key-${count - 1}`))
       assert.ok((await room.redis.llen(keyOrder)) < calls)
-      assert.equal(entered(admitted.at(-1)).outcome, 'admitted')
     })
   })
 

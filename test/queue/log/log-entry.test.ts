@@ -73,8 +73,9 @@ describe('an entry of the log', () => {
     })
   })
 
-  it('in an unknown form is a fault', () => {
+  it('in an unknown form, or with an unknown operation, is a fault', () => {
     assert.throws(() => readHead(`2 ${entryOf('f').slice(2)}`), /unknown form/)
     assert.throws(() => readHead('1 5 f\n[]'), /unknown form/)
+    assert.throws(() => readEntry(WORKSPACE, entryOf('x', '[{}]')), /unknown operation/)
   })
 })

@@ -52,23 +52,6 @@ describe('the log of a workspace', () => {
     assert.deepEqual(numbersOf(await take(workspaceId)), numbers)
   })
 
-  it('keeps applied entries for a while, so that they can be applied again from an older position', async () => {
-    const workspaceId = randomUUID()
-    const first = await admit(workspaceId, 2)
-    const second = await admit(workspaceId, 2)
-    const applied = second.at(-1)
-    assert.deepEqual(await take(workspaceId, { applied }, { redoMs: KEPT_MS }), { outcome: 'idle' })
-    assert.equal(await entries(workspaceId), 2)
-    const again = await take(workspaceId, { rewindTo: first[0] }, { redoMs: KEPT_MS })
-    assert.deepEqual(numbersOf(again), [first[1], ...second])
-    assert.equal(await queued(workspaceId), 3)
-    // Another worker begins at the same position.
-    await room.log.release('a', [workspaceId])
-    assert.deepEqual(numbersOf(await take(workspaceId, {}, { worker: 'b', redoMs: 0 })), [first[1], ...second])
-    assert.deepEqual(await take(workspaceId, { applied }, { worker: 'b', redoMs: 0 }), { outcome: 'idle' })
-    assert.equal(await entries(workspaceId), 0)
-  })
-
   it('loses an applied entry a set time after a worker has noted its position, and not earlier', async () => {
     const workspaceId = randomUUID()
     const { state } = workspaceKeys(room.prefix, workspaceId)

@@ -196,6 +196,17 @@ describe('a worker that applies logs', () => {
     assert.deepEqual(await rig.removalJobs(), [{ workspaceId, purgeId }])
   })
 
+  it('fails without the text of a fault, which can quote content, and releases the lease', async () => {
+    const workspaceId = await rig.makeWorkspace()
+    await rig.admit(workspaceId, [feedbackBody(NUL)])
+    await rig.sql.unsafe(`
+      create function quote() returns trigger language plpgsql as $$ begin raise exception 'content'; end $$;
+      create trigger quoting before insert on dead_submission for each row execute function quote()`)
+    await assert.rejects(rig.apply([workspaceId], true), new Error('PostgresError P0001'))
+    assert.equal(await rig.isLeased(workspaceId), false)
+    await rig.sql.unsafe('drop trigger quoting on dead_submission; drop function quote')
+  })
+
   it('holds no lease while Postgres is away, and continues when it is back', async () => {
     const workspaceId = await rig.makeWorkspace()
     await rig.admit(workspaceId, [feedbackBody('x')])
