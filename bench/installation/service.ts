@@ -4,7 +4,10 @@ import { migrate, readMigrations } from '../../db/schema/migrate.ts'
 import { connectPostgres, type Sql } from '../../db/connection/postgres.ts'
 import { type Program, type Runtime, startProgram } from './program.ts'
 
-/** An API process, a worker, and perhaps an API process for reads, with a schema and a Redis prefix. */
+/**
+ * An API process, a worker, and perhaps an API process for reads, with their own schema and Redis
+ * prefix.
+ */
 export type Service = {
   readonly url: string
   /** The API for reads; the same as `url` unless it has a process of its own. */
