@@ -69,7 +69,9 @@ const KEPT_SHARE = 0.75
 export const newMemory = (): Memory => ({ texts: 0, judged: 0, given: 0, left: 0, terms: new Map(), tags: new Map() })
 
 /**
- * Adds a delta to the memory in place. Beyond its bounds, a memory loses its rarest terms and tags. */
+ * Adds a delta to the memory in place. Beyond its bounds, the memory loses its rarest terms and
+ * tags.
+ */
 export const addDelta = (memory: Memory, delta: Delta): void => {
   memory.texts += delta.texts
   memory.judged += delta.judged
