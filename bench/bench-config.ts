@@ -51,7 +51,7 @@ const SECONDS = /^\d{1,3}(?:\.\d{1,3})?$/
 const DEFAULT_SECONDS = 2
 const DEFAULT_OUTPUT = 'bench-results.json'
 
-/** @throws when a variable is not a number */
+/** @throws when a variable is not a number, or is out of range */
 export const readBenchConfig = (environment: Readonly<Record<string, string | undefined>>): BenchConfig => {
   const number = (name: keyof typeof DEFAULTS): number => {
     const given = environment[name]

@@ -91,8 +91,8 @@ export const readReviews = (): Review[] => {
 }
 
 /**
- * The submissions of the demo, dated up to `now`. They are always the same, so that a second run
- * gives the same records. Feedback about a broken release comes first.
+ * The submissions of the demo, dated up to `now`. All else is always the same, so that a second run
+ * replaces the records of the first. Feedback about a broken release comes first.
  */
 export const createDemoData = (reviews: readonly Review[], now: Date): DemoData => {
   const companies = COMPANY_NAMES.map(toCompany)

@@ -23,8 +23,8 @@ export type Thresholds = {
 }
 
 /**
- * The tags of a text: the candidates with good scores, none of them inside another. There is at
- * least one, unless even the best score is bad.
+ * The tags of a text: the candidates with good scores, none of them inside another. If there is
+ * none, the best candidate whose score suffices for the only tag.
  */
 export const choose = (
   { scored, trust }: Scores,

@@ -15,8 +15,7 @@ import type { Token } from './tokens.ts'
 
 /**
  * A language is clear if this share of the words are its function words, and it leads every other
- * language by `CLEAR_LEAD` words and by `CLEAR_LEAD_SHARE` of the words. A determiner counts as
- * two.
+ * language by `CLEAR_LEAD` words and by `CLEAR_LEAD_SHARE` of the words.
  */
 const CLEAR_SHARE = 0.25
 const CLEAR_LEAD = 2
@@ -26,7 +25,7 @@ const CLEAR_LEAD_SHARE = 0.1
  * its English words.
  */
 const MIN_ENGLISH_SHARE = 0.75
-/** A text with at most this many words is taken for English without other evidence. */
+/** A text of at most this many words, all in ASCII, is taken for English without other evidence. */
 const MAX_HEADING_WORDS = 8
 /** A larger share of words with letters of another alphabet means another language. */
 const MAX_FOREIGN_WORD_SHARE = 0.1

@@ -40,8 +40,8 @@ type TagCounts = { people: number; generated: number }
 
 /**
  * The memory of a workspace's texts, without the texts: hashed terms with counts, and the tags in
- * use. The counts that a text adds depend on the text and its tags alone. Postgres stores them as
- * the share of the text, and subtracts the share when the text changes or goes.
+ * use. The counts that a text adds depend on the text and its tags alone, so that its share can be
+ * subtracted again (db/functions/tag-memory.sql).
  */
 export type Memory = {
   texts: number
@@ -68,7 +68,10 @@ const KEPT_SHARE = 0.75
 
 export const newMemory = (): Memory => ({ texts: 0, judged: 0, given: 0, left: 0, terms: new Map(), tags: new Map() })
 
-/** Adds a delta to the memory. Changes the memory. */
+/**
+ * Adds a delta to the memory in place. Beyond its bounds, the memory loses its rarest terms and
+ * tags.
+ */
 export const addDelta = (memory: Memory, delta: Delta): void => {
   memory.texts += delta.texts
   memory.judged += delta.judged

@@ -138,7 +138,7 @@ const isStrange = ({ tokens, lexicon, common, isTitle }: Judge, at: number): boo
 }
 
 const MAX_ABBREVIATION_CHARACTERS = 5
-/** A word in this many texts of a workspace is no person's name. */
+/** A capitalised word in fewer texts of a workspace may be a person's name. */
 const MIN_TEXTS_OF_WORKSPACE_WORD = 4
 
 const isWorkspaceWord = (memory: Memory, lexicon: Lexicon, word: string): boolean => {

@@ -19,8 +19,8 @@ const NOT_NOUN: Readonly<Record<string, RegExp>> = {
 const SENSELESS = /^[^aeiouyàáâãäåæèéêëìíîïòóôõöùúûüąęóıаеёиоуыэюяіїє]+$|(.)\1\1/
 
 /**
- * Whether a text is hardly a word: too short, too long, without a vowel, or with a letter three
- * times in a row.
+ * Whether a word has too few or too many letters or, in languages whose words have spaces and
+ * vowels, no vowel or the same letter three times in a row.
  */
 export const isSenseless = (language: string, word: string): boolean => {
   if (word.length > MAX_UNLISTED_CHARACTERS) return true

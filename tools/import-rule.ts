@@ -18,7 +18,8 @@ const ALL_ROOMS = [
 ]
 
 /**
- * The rooms that each room may import, in addition to itself. A folder with its own line is a room.
+ * The rooms that each room may import, in addition to itself. A folder or file with its own line is
+ * a room.
  */
 export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   contract: [],
@@ -67,7 +68,7 @@ type Import = {
   readonly specifier: string
 }
 
-/** One sentence for each import that the tables above forbid, and for each circle of imports. */
+/** One sentence for each import that the tables above forbid, and for circles of imports. */
 export const findImportViolations = (files: readonly SourceFile[]): string[] => {
   const imports = files.flatMap(readImports)
   return [...imports.flatMap(judge), ...findCircles(imports)]
@@ -126,7 +127,10 @@ const resolve = ({ from, specifier }: Import): string => {
   return posix.join(posix.dirname(from), specifier)
 }
 
-/** Each circle once, from any of its files. Circles of types count: they are as hard to read. */
+/**
+ * At least one circle if there is any, and none twice. Circles of types count: they are as hard to
+ * read.
+ */
 const findCircles = (imports: readonly Import[]): string[] => {
   const targets = new Map<string, string[]>()
   for (const found of imports) {

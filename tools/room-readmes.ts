@@ -29,8 +29,8 @@ export const foldersOf = (files: readonly SourceFile[]): Folder[] => {
 }
 
 /**
- * One sentence for each folder that is not a room, and for each missing part of a room's README.md:
- * its purpose, its imports, its words, and its files.
+ * One sentence for each room without a folder, each folder that is no room, each fault of a
+ * README.md, and each word that two rooms define.
  */
 export const findReadmeFaults = (folders: readonly Folder[]): string[] => [
   ...ROOMS.filter((room) => !folders.some(({ name }) => name === room)).map((room) => `There is no room ${room}`),

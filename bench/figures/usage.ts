@@ -3,8 +3,8 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 
 /**
- * The processor time of a process and all its descendants, even ended ones, and the memory of the
- * running ones.
+ * The processor time of a process and all its descendants, on Linux even ended ones, and the memory
+ * of the running ones.
  */
 type Usage = { readonly cpuSeconds: number; readonly memoryBytes: number }
 

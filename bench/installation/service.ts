@@ -4,7 +4,10 @@ import { migrate, readMigrations } from '../../db/schema/migrate.ts'
 import { connectPostgres, type Sql } from '../../db/connection/postgres.ts'
 import { type Program, type Runtime, startProgram } from './program.ts'
 
-/** One API process and one worker, with their own schema and Redis prefix. */
+/**
+ * An API process, a worker, and perhaps an API process for reads, with their own schema and Redis
+ * prefix.
+ */
 export type Service = {
   readonly url: string
   /** The API for reads; the same as `url` unless it has a process of its own. */
@@ -47,7 +50,7 @@ export const startService = async (
     HASH_KEY: randomBytes(32).toString('hex'),
     // The section `backlog` queues more submissions than the default bound.
     MAX_BACKLOG: String(MOST_WAITING),
-    // The section `parts` sends more conversations than the default limit.
+    // The sections `parts` and `reads` send more than the default limits allow.
     CONVERSATIONS_PER_MINUTE: '1000000',
     AGENT_CALLS_PER_MINUTE: '1000000',
     BOOTSTRAP_ADMIN_TOKEN: token,

@@ -9,7 +9,7 @@ import { createAtOnceTables } from './at-once.ts'
 import { createPlainTable } from './feedback-table.ts'
 import { type Program, startProgram } from '../installation/program.ts'
 
-/** The plain alternatives to this service: four ways to take feedback in. */
+/** The plain alternatives to this service: three handlers, and a worker for the queue of one. */
 export type PlainVariants = {
   readonly token: string
   readonly insertApi: Program

@@ -52,7 +52,7 @@ test('the command tags texts with the history of their workspace, and keeps work
   ])
 })
 
-test('the command names a missing member, and the line of the fault', () => {
+test('the command shows its usage if options are missing, and names the line of a fault', () => {
   const without = run('bun', [])
   assert.equal(without.status, 2)
   assert.match(without.stderr, /usage/)
