@@ -1,8 +1,8 @@
 import type { BodyKind } from '../bodies.ts'
 
 /**
- * A load for the load generator. Closed: every connection sends its next request when it has its
- * answer. Open: requests are due at a steady rate, independent of the answers, and the time of each
+ * A load for the load generator. Closed: every connection sends its next request when the last one
+ * is answered. Open: requests are due at a steady rate, independent of the answers, and the time of each
  * counts from its due time.
  */
 export type LoadOrder = {
@@ -22,7 +22,7 @@ export type LoadOrder = {
   readonly remembered?: readonly number[]
 }
 
-/** The numbers of the bodies: a range from the first on, or a list. */
+/** The numbers of the bodies: `most` numbers, from `from` on; or a list. */
 export type Numbers = { readonly from: number; readonly most: number } | readonly number[]
 
 export type Answer = {
