@@ -1,6 +1,6 @@
 import type { Point } from './point.ts'
 
-/** `trouble`: work stops, or all submissions are refused. `attention`: any other problem. */
+/** `trouble`: a worker or queue stops, or all submissions are refused. `attention`: others. */
 export type Finding = { level: 'trouble' | 'attention'; what: string; remedy: string }
 
 /** What `judge` judges: the points and the pressure. */

@@ -107,8 +107,10 @@ describe('the Compose file', () => {
   })
 
   it('opens the servers only to the programs, and the API only to this machine', () => {
-    for (const name of ['postgres', 'redis', 'worker', 'migrate']) assert.deepEqual(service(name).networks, ['data'])
+    for (const name of ['postgres', 'redis', 'migrate']) assert.deepEqual(service(name).networks, ['data'])
     assert.equal(networks['data']?.internal, true)
+    assert.deepEqual(service('worker').networks, ['data', 'outside'], 'webhooks reach their addresses')
+    assert.equal(service('worker').ports, undefined)
     assert.deepEqual(service('api').ports, ['${API_ADDRESS:-127.0.0.1:3000}:3000'])
   })
 

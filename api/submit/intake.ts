@@ -32,8 +32,8 @@ type Results<O extends Operation> = {
   body: SubmissionOf<O>['body']
   idempotency: Idempotency | undefined
   /**
-   * The result of the look-up of the key: the former admission, or a refusal; undefined without a
-   * look-up.
+   * The result of the look-up of the key: the former admission, a refusal, or `unused-key`, also
+   * for a request without a key; undefined without a look-up.
    */
   former: Admitted | RefusedIntake | 'unused-key' | undefined
   admitted: Admitted

@@ -20,9 +20,12 @@ export const valueOf = (given: unknown, target: Target, isUtc: boolean): unknown
 /** The text of a cell, and of a number or flag of JSON if an option or the type asks for one. */
 const textOf = (given: unknown, { type, trueFor, values }: Target): string | undefined => {
   if (typeof given === 'string') return given
+  const written = typeof given === 'boolean' ? String(given) : writtenNumber(given)
+  if (written === undefined) return undefined
+  if (type === 'any') return Object.hasOwn(values ?? {}, written) ? written : undefined
   const isAsked = trueFor !== undefined || values !== undefined
-  if (typeof given === 'boolean') return isAsked ? String(given) : undefined
-  return isAsked || !['any', 'object', 'number', 'flag'].includes(type) ? writtenNumber(given) : undefined
+  const isOfType = ['object', 'number', 'flag'].includes(type) || typeof given === 'boolean'
+  return isAsked || !isOfType ? written : undefined
 }
 
 const ofText = (written: string, { type, trueFor, separator, values = {} }: Target, isUtc: boolean): unknown => {

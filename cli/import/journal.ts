@@ -23,7 +23,7 @@ type Entry = { readonly key?: string; readonly refused?: readonly string[] }
  * @throws ImportError when the journal is of another mapping or service, or cannot be used
  */
 export const openJournal = (path: string, subject: Subject): Journal => {
-  const lines = readLines(path)
+  const lines = linesOf(path)
   const answered = new Map<string, readonly string[]>()
   for (const text of lines.slice(1)) {
     const { key, refused = [] } = parse(text) as Entry
@@ -31,9 +31,9 @@ export const openJournal = (path: string, subject: Subject): Journal => {
   }
   const former = parse(lines[0]) as Partial<Subject>
   // A journal without an answered submission, such as after a wrong address, starts again. So does
-  // an empty file, such as after a full disk.
-  const isEmpty = lines.every((line) => line === '')
-  const isNew = isEmpty || (former.mappingHash !== undefined && answered.size === 0)
+  // a part of its first line, such as after a full disk.
+  const isCut = lines.length <= 1 && JSON.stringify(subject).startsWith(lines[0] ?? '')
+  const isNew = isCut || (former.mappingHash !== undefined && answered.size === 0)
   if (!isNew) checkSubject(path, former, subject)
   const file = open(path, isNew ? 'w' : 'a')
   const append = (value: unknown): void => void writeSync(file, `${JSON.stringify(value)}\n`)
@@ -51,7 +51,7 @@ export const openJournal = (path: string, subject: Subject): Journal => {
   }
 }
 
-const readLines = (path: string): string[] => {
+const linesOf = (path: string): string[] => {
   try {
     return readFileSync(path, 'utf8').split('\n')
   } catch (error) {

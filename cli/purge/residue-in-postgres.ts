@@ -11,10 +11,9 @@ const BETWEEN = '\0'
 
 /**
  * Searches Postgres for the strings: every column of every table in the schemas of this connection,
- * the planner's statistics of these tables, and those statements of connections to this database that
- * the role may see.
- * The search runs in this process, so that no statement contains the strings. A cursor reads the
- * rows, since the driver's streams of COPY hang when their reader is slower
+ * the planner's statistics of these tables, and the current statements of this database that the
+ * role may see. The search runs in this process, so that no statement contains the strings. A cursor
+ * reads the rows, since the driver's streams of COPY hang when their reader is slower
  * (porsager/postgres#499).
  */
 export const residueInPostgres = async (

@@ -7,7 +7,8 @@ export type Residue = { readonly text: string; readonly place: string; readonly 
 /**
  * The form for comparison: lower case, without backslashes. JSON, array literals and Lua escape
  * with backslashes, nested to any depth. Without backslashes a string has the same form in all of
- * them, except control characters (see `formsOf`). Lower case writes a final sigma unlike a sigma within a word, so both become one letter.
+ * them, except control characters (see `formsOf`). Lower case writes a final sigma unlike a sigma
+ * within a word, so both become one letter.
  */
 export const comparable = (text: string): string => text.replaceAll('\\', '').toLowerCase().replaceAll('ς', 'σ')
 

@@ -31,7 +31,8 @@ type PurgedContacts = {
   contactIds: string[]
   /**
    * The keys whose epochs rise. The purge removes every contact that has them. They include
-   * external ids in all sources: `raise_purged_keys` finds records by them that waited in a backup.
+   * an external id in all sources if no other contact has it: `raise_purged_keys` finds records by
+   * it that waited in a backup.
    */
   endedKeys: string[]
   /** Keys to look for in dead submissions: those of the request and those of the contacts. */

@@ -48,7 +48,8 @@ begin
   end if;
   select dead.submission, dead.keys, s.operation, s.state into d
   from dead_submission as dead join submission as s on s.workspace_id = dead.workspace_id and s.id = dead.id
-  where dead.workspace_id = ws and dead.id = dead_id and s.workspace_id = ws;
+  where dead.workspace_id = ws and dead.id = dead_id and s.workspace_id = ws
+  for update of dead;
   if not found then
     outcome := 'unknown';
   elsif d.state = 'queued' then

@@ -47,10 +47,11 @@ export const raisePurgedKeys = async (sql: Sql, keys: readonly PurgedKey[]): Pro
   let contacts = 0
   for (const purge of raised) {
     await removeRecords(sql, purge, async () => {})
-    const [done] = await sql<[{ contacts: number }]>`
+    const [done] = await sql<{ contacts: number }[]>`
       delete from purge where workspace_id = ${purge.workspaceId} and id = ${purge.purgeId}
       returning contacts::int as contacts`
-    contacts += done.contacts
+    // A worker may have ended the purge first.
+    contacts += done?.contacts ?? 0
   }
   return contacts
 }

@@ -65,7 +65,7 @@ export const canMakeLargeObjects = async (sql: Sql, name: string): Promise<boole
 }
 
 /**
- * Drops the role, with its grants and large objects in this database. Refuses a role that owns
+ * Drops the role, with its grants, default privileges and large objects in this database. Refuses a role that owns
  * other objects, such as tables: they would be dropped too. The creator of a role may administer it
  * without being its member; only a member or a superuser can drop its grants.
  */
@@ -74,7 +74,7 @@ export const dropReader = async (sql: Sql, name: string): Promise<'dropped' | 'u
     select exists (
         select from pg_shdepend
         where refclassid = 'pg_authid'::regclass and refobjid = r.oid and deptype = 'o'
-          and classid <> 'pg_largeobject'::regclass
+          and classid not in ('pg_largeobject'::regclass, 'pg_default_acl'::regclass)
       ) as "isOwner",
       format('grant %1$I to current_user; drop owned by %1$I; drop role %1$I', rolname) as statements
     from pg_roles as r where rolname = ${name}`

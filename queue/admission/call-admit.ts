@@ -25,7 +25,7 @@ export type AdmissionRequest = {
   traceparent?: string | undefined
   limit?: RateLimit | undefined
   idempotency?: Idempotency | undefined
-  /** A `peek` has found the key unused. So it is not looked up in Postgres, which takes time. */
+  /** A `peek` has found the key unused: only Redis looks it up again, as Postgres takes time. */
   isKeyUnused?: boolean
   /** Refuse the submission while its workspace has more waiting bytes than this. */
   mostBytes?: number

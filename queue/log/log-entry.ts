@@ -86,9 +86,12 @@ type EntryHead = { first: number; letters: string; idBase: string; position: num
 export const readHead = (value: string): EntryHead => {
   const [version, first, letters, idBase, , , position] = value.slice(0, value.indexOf('\n')).split(' ')
   if (version !== VERSION || position === undefined)
-    throw new Error(`The log has an entry in an unknown form, of version ${version}.`)
+    throw unreadable(`The log has an entry in an unknown form, of version ${version}.`)
   return { first: Number(first), letters: letters!, idBase: readCompactId(idBase!), position: Number(position) }
 }
+
+/** A newer release has written the entry. Log lines show the code alone. */
+const unreadable = (message: string): Error => Object.assign(new Error(message), { code: 'UNREADABLE_LOG_ENTRY' })
 
 /** The submissions of an entry, in the order of their numbers. */
 export const readEntry = (workspaceId: string, value: string): Submission[] => {
@@ -98,7 +101,7 @@ export const readEntry = (workspaceId: string, value: string): Submission[] => {
   for (const [at, letter] of [...head.letters].entries()) {
     if (letter === '-') continue
     const operation = OPERATION_OF.get(letter)
-    if (operation === undefined) throw new Error(`The log has an entry with an unknown operation: ${letter}.`)
+    if (operation === undefined) throw unreadable(`The log has an entry with an unknown operation: ${letter}.`)
     const item = items[submissions.length]!
     submissions.push({
       operation,

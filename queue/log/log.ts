@@ -130,6 +130,8 @@ export type TakeResult =
   | { outcome: 'leased' }
   /** The log is deep, and this call takes no deep logs. Wake the workspace with `isDeep`. */
   | { outcome: 'deep' }
+  /** The worker has the lease and cannot read an entry. A take of this log alone throws why. */
+  | { outcome: 'unreadable' }
   | {
       outcome: 'taken'
       submissions: Submission[]
@@ -160,7 +162,14 @@ const createTake = (redis: RedisClient, prefix: string): Log['take'] => {
         values: [applied ?? '', rewindTo ?? '', boundText(bound)],
       })),
     )
-    return answers.map((answer, at) => readAnswer(requests[at]!.workspaceId, answer, submissions))
+    return answers.map((answer, at) => {
+      try {
+        return readAnswer(requests[at]!.workspaceId, answer, submissions)
+      } catch (error) {
+        if (requests.length === 1) throw error
+        return { outcome: 'unreadable' }
+      }
+    })
   }
 }
 

@@ -6,8 +6,8 @@ import { testServers } from '../support/servers.ts'
 import { until } from '../support/until.ts'
 
 /**
- * More failed checks than a primary may have before its connections count as lost. Each failed check
- * opens another connection.
+ * More failed checks than a primary may have before its connections count as lost. Each failed
+ * check opens another connection.
  */
 const CHECKS = 7
 

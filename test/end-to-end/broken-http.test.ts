@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import process from 'node:process'
 import { after, describe, it } from 'node:test'
 import { readLedger } from '../support/ledgers.ts'
-import { exchange, type Piece, type Seen } from '../support/raw-exchange.ts'
+import { type Ending, exchange, type Piece, type Seen } from '../support/raw-exchange.ts'
 import { SERVICE_RUNTIME } from '../support/service-process.ts'
 import { idleService } from '../support/shared-service.ts'
 import { until } from '../support/until.ts'
@@ -20,6 +20,7 @@ const SLOW_WITHIN_MS = 90_000
  * submission with 201 is stored.
  */
 type Expected = { readonly bun: string; readonly deno: string }
+type Case = { readonly send: readonly Piece[]; readonly ending?: Ending }
 
 const both = (outcome: string): Expected => ({ bun: outcome, deno: outcome })
 
@@ -49,21 +50,26 @@ describe('HTTP that is broken, rare or cut off', () => {
   const inChunks = (...headers: readonly string[]): string => post(CHUNKED, ...headers) + CHUNK
   const accepted = async (): Promise<number> => (await readLedger(service)).accepted
 
-  const sees = async (pieces: readonly Piece[], expected: string): Promise<void> => {
+  const sees = async ({ send, ending }: Case, expected: string): Promise<void> => {
     const acceptedBefore = await accepted()
     const isEnough = (seen: Seen): boolean => outcomeOf(seen) === expected
-    const seen = await exchange(service.urls[0]!, { pieces, isEnough, withinMs: WITHIN_MS })
+    const seen = await exchange(service.urls[0]!, { pieces: send, ending, isEnough, withinMs: WITHIN_MS })
     assert.equal(outcomeOf(seen), expected)
     // The service still answers.
     await service.post('/feedbacks', BODY)
     const answered = seen.answers.filter(({ status }) => status === 201).length
     assert.equal((await accepted()) - acceptedBefore - 1, answered, 'only submissions with 201 are stored')
   }
-  const table = (cases: Readonly<Record<string, readonly [Expected, () => string | readonly Piece[]]>>): void => {
-    for (const [what, [expected, send]] of Object.entries(cases)) {
+  const table = (
+    cases: Readonly<Record<string, readonly [Expected, () => string | readonly Piece[], Ending?]>>,
+  ): void => {
+    for (const [what, [expected, send, ending]] of Object.entries(cases)) {
       it(`${what}: ${expected[SERVICE_RUNTIME]}`, () => {
         const sent = send()
-        return sees(typeof sent === 'string' ? [sent] : sent, expected[SERVICE_RUNTIME])
+        return sees(
+          { send: typeof sent === 'string' ? [sent] : sent, ...(ending && { ending }) },
+          expected[SERVICE_RUNTIME],
+        )
       })
     }
   }
@@ -121,8 +127,19 @@ describe('HTTP that is broken, rare or cut off', () => {
     })
   })
 
-  // The wire fuzz sends all other oddities of a head, ends connections, and compares stored
-  // submissions with answers.
+  describe('a client that ends the connection', () => {
+    const partial = { bun: 'closed', deno: '400, closed' }
+    const none = both('closed')
+    table({
+      'ends its stream within a body': [partial, () => whole().slice(0, -3), 'half-close'],
+      'ends its stream between chunks': [partial, () => inChunks(), 'half-close'],
+      'ends its stream within a head': [none, () => post().slice(0, -10), 'half-close'],
+      'resets within a body': [none, () => [whole().slice(0, -3), pause], 'reset'],
+      'resets between chunks': [none, () => [inChunks(), pause], 'reset'],
+    })
+  })
+
+  // The wire fuzz sends all other oddities of a head, and compares stored submissions with answers.
   describe('a head', () => {
     const tooLarge = { bun: '431 bare, closed', deno: '400 bare, closed' }
     table({

@@ -105,11 +105,13 @@ describe('the limit on conversations', () => {
   })
 
   it('returns each spent token 60 seconds later, and not earlier', async () => {
+    const begunAt = performance.now()
     await spendAll()
     // Most of the window is left for a busy machine.
     await age(10, 1)
     const retryAfter = assertLimited(await submit())
-    assert.ok(retryAfter <= WINDOW_SECONDS - 10, String(retryAfter))
+    const passed = 10 + Math.ceil((performance.now() - begunAt) / 1_000)
+    assert.ok(retryAfter <= WINDOW_SECONDS - 10 && retryAfter >= WINDOW_SECONDS - passed, String(retryAfter))
     await age(WINDOW_SECONDS - 10, 1)
     assert.equal((await submit()).status, 200)
     assertLimited(await submit())

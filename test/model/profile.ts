@@ -79,7 +79,7 @@ export const identify = (profile: Profile, values: Values, moment: Moment): bool
   return late
 }
 
-/** Whether the stored values are newer: by `$updatedAt`, or because the submission is a replay. */
+/** Whether the stored values are newer: by `$updatedAt`, or because a submission after the original of a replay changed them. */
 const isLate = (profile: Profile, values: Values, { number, originalNumber }: Moment): boolean => {
   const before = profile.number === number ? profile.priorNumber : profile.number
   if (originalNumber !== undefined && before > originalNumber) return true

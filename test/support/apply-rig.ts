@@ -101,6 +101,12 @@ export const openApplyRig = async () => {
       const requests = bodies.map((body) => room.admit({ workspaceId, operation, bodyText: JSON.stringify(body) }))
       return (await Promise.all(requests)).map((admission) => entered(admission).submissionId)
     },
+    /** Replaces the only entry of a log. */
+    rewriteLog: async (workspaceId: string, rewrite: (entry: string) => string): Promise<void> => {
+      const { log } = workspaceKeys(room.prefix, workspaceId)
+      const [[id, [name, value]]] = (await room.redis.xrange(log, '-', '+')) as [[string, [string, string]]]
+      await room.redis.multi().del(log).xadd(log, id, name, rewrite(value)).exec()
+    },
     /** Workers take the log for strides of one, and die in quarantine. */
     dieInQuarantine: async (workspaceId: string, deaths: number): Promise<void> => {
       for (let death = 1; death <= deaths; death++) {

@@ -3,6 +3,7 @@
 //   idle     nothing to apply: Redis has released the lease, and the workspace is given back
 //   leased   another worker applies the log and sees the new entries: it is given back
 //   deep     the log has much to apply: it is woken through the queue `backlog` and given back
+//   unreadable  as `deep`: its job then fails alone
 //   taken    the stride is applied, and `afterStride` goes on
 //
 // An idle or leased log is taken again, if another job has named it meanwhile. A job has a time
@@ -121,6 +122,7 @@ const applyRound = async (job: Job, requests: readonly TakeRequest[]): Promise<T
     const { workspaceId } = requests[at]!
     if (taken.outcome === 'taken') strides.push({ workspaceId, ...taken })
     else if (taken.outcome === 'deep') passOn(job, workspaceId)
+    else if (taken.outcome === 'unreadable') next.push(...(await afterStride(job, { kind: 'failing', workspaceId })))
     else if (!job.hand.giveBack(workspaceId)) next.push({ workspaceId })
   }
   if (strides.length === 0) return next

@@ -31,15 +31,17 @@ describe('the journal of an import', () => {
     third.close()
   })
 
-  it('begins in an empty file, such as a full disk leaves', () => {
-    const path = join(folder, 'empty')
-    writeFileSync(path, '')
-    const journal = openJournal(path, SUBJECT)
-    journal.note('a', [])
-    journal.close()
-    const next = openJournal(path, SUBJECT)
-    assert.deepEqual([...next.answered], [['a', []]])
-    next.close()
+  it('begins again in an empty file or one with a cut first line, such as a full disk leaves', () => {
+    for (const text of ['', JSON.stringify(SUBJECT).slice(0, -3)]) {
+      const path = join(folder, `cut ${text.length}`)
+      writeFileSync(path, text)
+      const journal = openJournal(path, SUBJECT)
+      journal.note('a', [])
+      journal.close()
+      const next = openJournal(path, SUBJECT)
+      assert.deepEqual([...next.answered], [['a', []]])
+      next.close()
+    }
   })
 
   it('refuses another mapping or service, and does not change', () => {

@@ -210,6 +210,7 @@ describe('the tables of a role', () => {
       create role ${role};
       grant ${role} to current_user;
       grant create on schema ${name} to ${role};
+      alter default privileges for role ${role} grant select on tables to current_user;
       alter table feedback owner to ${role}`)
     assert.equal(await dropReader(sql, role), 'owner')
     await sql.unsafe(`

@@ -102,6 +102,10 @@ describe('a dead submission', () => {
     const raced = await aside(feedback({ name: 'C' }))
     const replay = (sql: Sql) => markReplayed(sql, workspaceId, raced)
     assert.equal(await whileLocked(schema.sql, replay, () => dropDead(schema.sql, { id: raced })), 0)
+    const lost = await aside(feedback({ name: 'D' }))
+    const drop = (sql: Sql) => dropDead(sql, { id: lost })
+    const late = await whileLocked(schema.sql, drop, () => markReplayed(schema.sql, workspaceId, lost))
+    assert.deepEqual(late, { outcome: 'unknown', submission: null })
   })
 
   it('that is a purge has lost its place, and is not queued again', async () => {

@@ -39,7 +39,7 @@ const feedback = (sourceId: '1' | '2', given?: string[]): Step => ({
   sourceId,
 })
 const tagging: Step = { kind: 'tag', tags: ['slow'], most: 4, workers: 2, isLate: false }
-/** More terms than the memory keeps, of each kind of text; and a text that is replaced before its tags come. */
+/** More terms than the memory keeps, of each kind of text; and a text replaced before its tags. */
 const EXAMPLES: [Step[]][] = [
   [[feedback('1', ['slow']), feedback('2', ['export']), tagging]],
   [[feedback('1'), feedback('2'), tagging, { kind: 'purge', person: 'ada' }]],
@@ -75,7 +75,7 @@ describe('the tag memory of a workspace', () => {
     })
     return async () => void (await storeTags(schema.sql, realm, { taggerVersion: 1, tagged, maxTerms }))
   }
-  /** The memory has at most so many terms of texts with tags of people, and of others: the latest. */
+  /** The memory has at most so many terms of texts that people tagged, and of others: the latest. */
   const assertLatestKept = async (workspaceId: string, maxTerms: number): Promise<void> => {
     const over = await schema.sql`
       select judged from tag_share where workspace_id = ${workspaceId} group by 1 having sum(terms) > ${maxTerms}`

@@ -65,6 +65,17 @@ describe('a worker that applies logs', () => {
     assert.deepEqual(await rig.waitingIn(workspaceId), [])
   })
 
+  it('passes a log with an entry that it cannot read on to the backlog, and applies the others', async () => {
+    const [odd, other] = [await rig.makeWorkspace(), await rig.makeWorkspace()]
+    await rig.admit(odd, replaced(1))
+    await rig.admit(other, replaced(1))
+    await rig.rewriteLog(odd, (entry) => entry.replace(/^1 /, '2 '))
+    await rig.apply([odd, other])
+    assert.deepEqual(await rig.wokenIn('backlog'), [odd])
+    assert.equal((await rig.waitingIn(other)).length, 0)
+    await assert.rejects(rig.apply([odd], true), { message: 'Error UNREADABLE_LOG_ENTRY' })
+  })
+
   it('passes a log on to the backlog that has become deep when the time of the job is over', async () => {
     const workspaceId = await rig.makeWorkspace()
     await rig.admit(workspaceId, replaced(10))
