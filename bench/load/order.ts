@@ -18,19 +18,10 @@ export type LoadOrder = {
   readonly numbers: Numbers
   /** Whether each request has its own `Idempotency-Key`, made from its number. */
   readonly idempotencyKeys: boolean
-  /** The numbers of the requests whose answers are returned. */
-  readonly remembered?: readonly number[]
 }
 
-/** The numbers of the bodies: a range from the first on, or a list. */
-export type Numbers = { readonly from: number; readonly most: number } | readonly number[]
-
-export type Answer = {
-  readonly number: number
-  readonly status: number
-  readonly submissionId: string
-  readonly body: string
-}
+/** The numbers of the bodies: a range from the first on. */
+export type Numbers = { readonly from: number; readonly most: number }
 
 export type LoadResult = {
   readonly accepted: number
@@ -39,8 +30,5 @@ export type LoadResult = {
   readonly bodyBytes: number
   /** The time from the first request to the last answer. */
   readonly seconds: number
-  readonly p50Ms: number
   readonly p99Ms: number
-  readonly mostMs: number
-  readonly answers: readonly Answer[]
 }
