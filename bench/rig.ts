@@ -1,8 +1,7 @@
 import type { BenchConfig } from './bench-config.ts'
 import type { Measures } from './figures/measures.ts'
-import type { Runtime } from './installation/program.ts'
 import { untilFinished } from './installation/finished.ts'
-import type { Service } from './installation/service.ts'
+import type { Service, ServiceNeeds } from './installation/service.ts'
 import type { LoadGenerator } from './load/load-generator.ts'
 import type { LoadOrder, LoadResult, Numbers } from './load/order.ts'
 import type { PlainVariants } from './plain/plain-variants.ts'
@@ -23,15 +22,6 @@ type ServiceName =
   | 'master'
   | 'replicated'
 
-type ServiceNeeds = {
-  readonly runtime?: Runtime
-  /** With a bound of memory the service has its own Redis. */
-  readonly redisMemoryBytes?: number
-  readonly replicasAck?: number
-  /** Reads go to an API process of their own. */
-  readonly hasReadsApi?: boolean
-}
-
 /** The services, loads and measurements that the sections of the benchmark share. */
 export type Rig = {
   readonly config: BenchConfig
@@ -45,7 +35,11 @@ export type Rig = {
   readonly accepted: Map<string, number>
   readonly serverPids: { readonly Redis: number; readonly Postgres: number }
   /** Started by the first call for a name. */
-  readonly service: (name: ServiceName, needs?: ServiceNeeds) => Promise<Service>
+  readonly service: (
+    name: ServiceName,
+    /** With a bound of memory the service has its own Redis. */
+    needs?: ServiceNeeds & { readonly redisMemoryBytes?: number },
+  ) => Promise<Service>
   /** Starts a replica of a service's Redis. */
   readonly startReplica: (service: Service) => Promise<void>
   readonly say: (line: string) => void
