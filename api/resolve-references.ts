@@ -99,7 +99,7 @@ const keysOf = ({ realm, record, feedbackId }: ReferenceQuestion): Keys => {
   const { contact, project, isExternalContactId: areExternal } = record
   const given = [record.contactId, contact?.id].filter((id) => id != null)
   const email = canonicalEmail(contact?.email ?? '')
-  const isNamed = canonicalName(contact?.name ?? '') !== undefined
+  const hasName = canonicalName(contact?.name ?? '') !== undefined
   const projectName = canonicalName(project?.name ?? '')
   return {
     workspaceId: realm.workspaceId,
@@ -109,7 +109,7 @@ const keysOf = ({ realm, record, feedbackId }: ReferenceQuestion): Keys => {
       source: feedbackSource(record),
       email,
       weakKey:
-        email === undefined ? (isNamed ? recordContactKey(realm, feedbackId) : undefined) : emailKey(realm, email),
+        email === undefined ? (hasName ? recordContactKey(realm, feedbackId) : undefined) : emailKey(realm, email),
     },
     projectIds: ownIdsIn([record.projectId, project?.id].filter((id) => id != null)),
     namedProjectId: projectName === undefined ? undefined : projectKey(realm, projectName),
@@ -126,8 +126,8 @@ const contactOf = ({ contact }: Keys, stored: StoredReferences, { number, log }:
   const isNamed = ids.length > 0 || weakKey !== undefined
   if (isNamed && log.isPurgeWaiting) return UNSURE
   // Any unapplied submission can create an own id; only an identify adds an external id.
-  const mayComeUp = contact.areExternal ? log.isIdentifyWaiting : !log.isLogEmpty
-  const byId = firstOf(stored.contacts, { number, log, mayComeUp })
+  const mayBeQueued = contact.areExternal ? log.isIdentifyWaiting : !log.isLogEmpty
+  const byId = firstOf(stored.contacts, { number, log, mayBeQueued })
   if (byId) return byId
   if (weakKey === undefined) return { id: null, isSure: true }
   if (stored.email) return judge(stored.email, { number, log })
@@ -136,7 +136,7 @@ const contactOf = ({ contact }: Keys, stored: StoredReferences, { number, log }:
 }
 
 const projectOf = (keys: Keys, stored: StoredReferences, question: ReferenceQuestion): Resolved =>
-  firstOf(stored.projects, { ...question, mayComeUp: !question.log.isLogEmpty }) ?? {
+  firstOf(stored.projects, { ...question, mayBeQueued: !question.log.isLogEmpty }) ?? {
     id: keys.namedProjectId ?? null,
     isSure: true,
   }
@@ -148,10 +148,10 @@ type Moment = Pick<ReferenceQuestion, 'number' | 'log'>
 /** The first stored id. An earlier id that is not stored may still be in the log. */
 const firstOf = (
   stored: readonly (StoredReference | undefined)[],
-  { mayComeUp, ...moment }: Moment & { mayComeUp: boolean },
+  { mayBeQueued, ...moment }: Moment & { mayBeQueued: boolean },
 ): Resolved | undefined => {
   const first = stored.find((reference) => reference !== undefined)
-  if (mayComeUp && stored.length > 0 && stored[0] === undefined) return UNSURE
+  if (mayBeQueued && stored.length > 0 && stored[0] === undefined) return UNSURE
   return first && judge(first, moment)
 }
 

@@ -19,9 +19,10 @@ type Dotted = {
  * with that value.
  *
  * - Keys that begin with `$` stay unchanged. Segments are always object keys, even digits.
- * - Objects at the same path merge. Of two other values at one path, a given nested object wins,
- *   then the dotted key with fewer segments, then the first key in UTF-16 order. So the order of
- *   the keys in `object` does not matter. The other value stays whole, under its dotted key.
+ * - Objects at the same path merge. Two other values conflict if they have one path, or if one path
+ *   begins with the other. Then the value without a dotted key wins, then the dotted key with fewer
+ *   segments, then the first key in UTF-16 order. So the order of the keys in `object` does not
+ *   matter. The other value stays whole, under its dotted key.
  * - A key also stays dotted if it has an empty segment, more than 32 segments, or a segment that
  *   names a prototype.
  *
@@ -57,8 +58,8 @@ const byRank = (a: Dotted, b: Dotted): number => a.segments.length - b.segments.
 
 /**
  * Puts a value at the path of its segments. Returns false and changes nothing if that path is
- * taken. It walks through existing objects: a tree for each key and a merge cost several times as
- * much.
+ * taken. It walks through existing objects: to make a tree for each key and merge it would cost
+ * several times as much.
  */
 const place = (
   target: JsonObject,

@@ -65,8 +65,8 @@ export const conditionOf =
       }
     }
     const workspaces = listWorkspaces()
-    // The logs are read before the receipts are counted. A submission that is applied in between
-    // then counts twice and is never missing.
+    // The logs are read before the settled totals. A submission that is applied in between then
+    // counts twice and is never missing.
     const logs = workspaces.then((known) =>
       readLogTotals(
         redis,

@@ -33,20 +33,21 @@ workspace, and sees and changes only that workspace. Reading requires a token of
 an admin token, and purging an admin token.
 
 **Acceptance.** A 2xx answer to a POST means that the submission is kept and will be processed. Its
-\`Submission-Id\` leads to a receipt with its state; with \`Prefer: wait=N\` the answer waits for
-that state. A valid batch is a 200 even if all its items are refused: each result has a status and
-an id of its own. With an \`Idempotency-Key\` a request can be repeated without being applied twice. The
-submissions of a workspace take effect one after the other, in the order in which they were
-accepted: a purge finds a contact that was identified just before it.
+\`Submission-Id\` leads to a receipt with its state; with \`Prefer: wait=N\` the answer waits up to
+N seconds until the submission is no longer queued. A valid batch is a 200 even if all its items are
+refused: each result has a status of its own, and that of an accepted item also its id. With an
+\`Idempotency-Key\` a request can be repeated without being applied twice. The submissions of a
+workspace take effect one after the other, in the order in which they were accepted: a purge finds a
+contact that was identified just before it.
 
 **Keys** of contacts, accounts and projects are compared in a canonical form, and stored as they
 were sent. External ids and sources are compared exactly. An email is the bare address, without
 format characters and white space around it, in lower case if it has an \`@\`. A name has its white
-space reduced to single spaces, and keeps its case. A domain is the host of an address, without
-\`www.\` and a final dot, in lower case if it has a dot. All are in Unicode NFC. A key that is blank
-or a placeholder counts as absent. A placeholder as the external id of a contact or account that is
-identified, purged or named by a feedback is a 400. Placeholders, in upper or lower case:
-${PLACEHOLDERS.map((text) => `\`${text}\``).join(', ')}.
+space reduced to single spaces, and keeps its case. A domain is the host of a URL, without \`www.\`
+and a final dot, in lower case if it has a dot. Emails, names and domains are in Unicode NFC. A key
+that is blank or a placeholder counts as absent. A placeholder as the external id of a contact or
+account that is identified, purged or named by a feedback is a 400. Placeholders, in upper or lower
+case: ${PLACEHOLDERS.map((text) => `\`${text}\``).join(', ')}.
 
 **Bodies** are JSON in UTF-8, plain or gzip, at most ${MAX_BODY_BYTES / KIB} KiB (conversations
 ${MAX_CONVERSATION_BODY_BYTES / MIB} MiB, batches ${MAX_BATCH_BODY_BYTES / MIB} MiB) unless
@@ -60,7 +61,7 @@ account has at most ${MAX_METADATA_MEMBER_BYTES / KIB} KiB of JSON, with its nam
 not described here are ignored, except where the description says that any key is stored; with
 \`Prefer: handling=strict\` they are refused.
 
-**Errors** are JSON as well: \`{"error": string}\`, and for a 400 an array of at most
+**Errors** are JSON as well: \`{"error": string}\`, and in a 400 \`error\` is an array of at most
 ${MAX_REPORTED_PROBLEMS} problems, each with \`message\` and \`path\`. A path that does not exist is
 answered with 404. Each answer of the service carries \`X-Request-Id\`.
 
@@ -110,7 +111,7 @@ export const openApiDocument = async (basePath: string): Promise<JsonObject> => 
   paths: { ...below(basePath, allPaths()), ...PATHS_OUTSIDE },
   components: {
     securitySchemes: {
-      bearer: { type: 'http', scheme: 'bearer', description: 'An access token of a workspace, or one of an operator.' },
+      bearer: { type: 'http', scheme: 'bearer', description: 'An access token of a workspace, or an operator token.' },
       operator: {
         type: 'http',
         scheme: 'basic',

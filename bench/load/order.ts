@@ -1,9 +1,9 @@
 import type { BodyKind } from '../bodies.ts'
 
 /**
- * A load for the load generator. Closed: every connection sends its next request when it has its
- * answer. Open: requests are due at a steady rate, independent of the answers, and the time of each
- * counts from its due time.
+ * A load for the load generator. Closed: every connection sends its next request when the last one
+ * is answered. Open: requests are due at a steady rate, independent of the answers, and the time of
+ * each counts from its due time.
  */
 export type LoadOrder = {
   readonly url: string
@@ -20,7 +20,7 @@ export type LoadOrder = {
   readonly idempotencyKeys: boolean
 }
 
-/** The numbers of the bodies: a range from the first on. */
+/** The numbers of the bodies: `most` numbers, from `from` on. */
 export type Numbers = { readonly from: number; readonly most: number }
 
 export type LoadResult = {

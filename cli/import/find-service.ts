@@ -11,7 +11,7 @@ type Given = { readonly url?: string | undefined; readonly token?: string | unde
 
 /**
  * Takes the given address and token first, then FEEDBACK_URL and FEEDBACK_TOKEN, then the service
- * that runs in DATA_DIR. Only that service gets its own access token.
+ * that runs in DATA_DIR. Its access token is sent to no other address.
  *
  * @throws ImportError when there is no valid address or no token
  */

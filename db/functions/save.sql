@@ -119,8 +119,9 @@ begin
   return ends;
 end $$;
 
--- Links waiting records to a contact or account that got their external id. Before that, purges
--- under way remove their records in the same conversations (purge-remove.sql says why).
+-- Links waiting records to a contact or account that got their external id. Before that, the
+-- data of pending purges is removed from the conversations of waiting messages (purge-remove.sql
+-- says why).
 create or replace function link_resolved(ws uuid[], resolved jsonb) returns void
   language plpgsql as $$
 declare
@@ -149,7 +150,7 @@ begin
 end $$;
 
 -- Links records to their contact (slots c and m) or account (a), record by record, since each gets
--- its own position.
+-- its own change position.
 create or replace function link_records(ws uuid, slot "char", records uuid[], target uuid) returns void
   language plpgsql as $$
 declare
@@ -192,8 +193,8 @@ begin
   end loop;
 end $$;
 
--- is_replay: the submission was dead or lost, and is applied under a later number. A dead one has a
--- receipt, which is queued. number: the number at its acceptance.
+-- is_replay: the submission was dead or lost, and is applied under a later number. A dead one
+-- already has a receipt, in state `queued`. number: the number at its acceptance.
 create or replace function save_receipts(ws uuid[], receipts jsonb) returns void
   language plpgsql as $$
 declare

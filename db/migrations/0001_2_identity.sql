@@ -38,9 +38,9 @@ create index contact_account on contact (workspace_id, account_id) where account
 create index contact_created on contact (workspace_id, created_at, id) where created_at is not null;
 create index contact_changed on contact (workspace_id, change_position) where change_position is not null;
 
--- key_id: the hash of the external id in all sources; long ids do not fit in an index row. number:
--- when the id appeared in this source. The oldest source of an id has the least number, then the
--- first name.
+-- key_id: the hash of the external id without its source; long ids do not fit in an index row.
+-- number: when the id appeared in this source. The oldest source of an id has the least number; of
+-- equal numbers, the source that sorts first is the oldest.
 create table contact_external_id (
   workspace_id uuid not null,
   key_id uuid not null,
@@ -54,7 +54,7 @@ create index contact_external_id_contact on contact_external_id (workspace_id, c
 
 -- The contacts with an email, in its canonical form. The email means the contact with the highest
 -- number. claimed: by an identify; otherwise the contact is known by the email alone. Number 0: the
--- column has the email, but another contact claimed it.
+-- contact has the email in contact.email, but the email means another contact.
 create table contact_email (
   workspace_id uuid not null,
   email text not null,
@@ -155,9 +155,9 @@ create table project (
 create index project_created on project (workspace_id, created_at, id) where created_at is not null;
 create index project_changed on project (workspace_id, change_position) where change_position is not null;
 
--- External ids that records name and no contact or account has. slot: c for the contact of a
--- feedback, m of a message; a for the account of a feedback. key_id: the own id of the external id
--- in all sources, with its epoch.
+-- External ids that records name and no contact or account has. slot: c is the contact of a
+-- feedback, m the contact of a message, a the account of a feedback. key_id: the own id of the
+-- external id without its source, in the current epoch.
 create table unresolved (
   workspace_id uuid not null,
   key_id uuid not null,

@@ -29,8 +29,8 @@ const STATEMENT_TIMEOUT = '5min'
 const MOST_CONNECTIONS = 10
 
 /**
- * Creates a login role that can only read these tables of this schema, and returns its password,
- * which is stored nowhere.
+ * Creates a login role whose only right on tables is to read these of this schema
+ * (`canMakeLargeObjects`: what else it can store). Returns its password, which is stored nowhere.
  *
  * @throws if a role of this name exists, or if the user of DATABASE_URL may not create roles.
  */

@@ -95,7 +95,7 @@ const introduce = async (service: SharedService): Promise<Omit<Known, 'unique'>>
   return row!
 }
 
-/** The columns of an export are the members of the reference. */
+/** The members of a feedback in api/openapi/openapi.json, from which exports take their columns. */
 const EXPORTED = Object.keys(columnsOf('feedback'))
 
 const OTHER_COLUMNS: Readonly<Record<string, string>> = { customerId: 'contact_id', createdAt: 'source_created_at' }

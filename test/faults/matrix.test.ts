@@ -32,9 +32,7 @@ const KILLED_WITHIN_MS = 10 * 60_000
 const LARGEST_SEED = 2 ** 31
 /** The delay in each direction, half of a round trip. */
 const EACH_WAY_MS = 50
-/**
- * One piece in a hundred is lost. TCP sends it again after this time, and later pieces wait for it.
- */
+/** One piece in this many is lost. TCP sends it again later, and later pieces wait for it. */
 const LOST_EACH = 100
 const SENT_AGAIN_AFTER_MS = 200
 
@@ -92,7 +90,7 @@ const whileAway = (begin: Away, check: (stack: FaultStack) => Promise<void>) => 
 /** A token that a process has never seen is unknown while Postgres is away. */
 const useTokens = (stack: FaultStack) =>
   Promise.all([stack.submit('/feedbacks', { description: 'probe' }), readMetrics(stack)])
-const storedAtOnce = async (_: FaultStack, { sql, workspaceId }: HistoryService): Promise<void> => {
+const storedAtFirstAttempt = async (_: FaultStack, { sql, workspaceId }: HistoryService): Promise<void> => {
   const rows = await sql`select from submission where workspace_id = ${workspaceId} and attempts > 1`
   assert.equal(rows.count, 0, 'an outage does not count as a failed attempt')
 }
@@ -109,7 +107,7 @@ const outages: readonly Row[] = [
       const written = stack.output().slice(lines).split('\n').length
       assert.ok(written < MOST_LINES, stack.output().slice(lines))
     },
-    afterwards: storedAtOnce,
+    afterwards: storedAtFirstAttempt,
   })),
   {
     fault: 'the disk of Postgres is full; submissions are accepted, and stored when there is room',
@@ -119,7 +117,7 @@ const outages: readonly Row[] = [
       const waited = await post('/feedbacks', { description: 'probe' }, { headers: { Prefer: 'wait=3' } })
       assert.deepEqual([waited.status, waited.headers.get('Submission-State')], [201, 'queued'])
     }),
-    afterwards: storedAtOnce,
+    afterwards: storedAtFirstAttempt,
   },
   ...Object.entries({ 'is away': away('redis'), hangs: hangs('redis') }).map(([how, begin]): Row => ({
     fault: `Redis ${how}; all requests get a time to retry`,
@@ -243,7 +241,7 @@ describeFaults('a service whose API is killed after an admission, before it wake
         for (let kills = 0; kills < KILLS;) {
           // Clients first repeat unanswered requests.
           await until('more submissions are accepted', async () => (await readLedger(own)).accepted > before + 10)
-          // Only an admission sends this command to Redis.
+          // Of the requests of the API to Redis, only an admission has this text.
           await between.loseAnswersFrom('"description"')
           await until('Redis has carried out the admission', () => Promise.resolve(between.hasLost()))
           await kept.api.hold('SIGKILL')
@@ -256,7 +254,7 @@ describeFaults('a service whose API is killed after an admission, before it wake
           await until('all admissions are applied', async () => (await readLedger(own)).queued === 0)
           kept.api.letGo()
         }
-        return { note: `${left} left by ${KILLS} of them` }
+        return { note: `${left} submissions were left by ${KILLS} kills` }
       },
     },
   ],

@@ -43,7 +43,7 @@ describe('BullMQ as it is', () => {
     assert.deepEqual(found, [])
   })
 
-  it('has one key that our code reads, for the age of a queue', () => {
+  it('has one kind of key that our code reads: that of a job, for the age of the oldest one', () => {
     const naming = sources.filter(({ path, text }) => path.endsWith('.ts') && /\btoKey\b/.test(text))
     assert.deepEqual(
       naming.map(({ path }) => path),

@@ -120,7 +120,7 @@ describe('silent workers', () => {
     redis.disconnect()
   })
 
-  it('are none while no worker is connected under its name', async () => {
+  it('are none while no worker of this installation is connected', async () => {
     assert.equal(await countSilent(redis, randomUUID(), Promise.resolve([])), 0)
   })
 

@@ -18,7 +18,7 @@ describe('receivers of odd deliveries', () => {
   const directory = temporaryDirectory()
   const secret = randomBytes(20).toString('hex')
   let service: SharedService
-  let environment: Headers
+  let environment: Readonly<Record<string, string>>
   before(async () => {
     service = await sharedService()
     environment = settingsOf(service, secret)

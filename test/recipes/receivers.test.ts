@@ -18,7 +18,7 @@ describe('the recipes that submit', () => {
   const secret = randomBytes(20).toString('hex')
   let service: SharedService
   let between: UnwillingService
-  let environment: Headers
+  let environment: Readonly<Record<string, string>>
   before(async () => {
     service = await sharedService()
     between = await unwilling(service.urls[0]!)
@@ -125,9 +125,9 @@ describe('the recipes that submit', () => {
   })
 
   itAccepts('zendesk.ts', 'Deno', async (deliver) => {
-    // Filled like the placeholders of a trigger in Zendesk.
     const { detail } = documented.ZENDESK_EVENT
-    const values: Headers = {
+    // Zendesk fills the placeholders in the body of a trigger with such values.
+    const values: Readonly<Record<string, string>> = {
       'ticket.id': '5159',
       'ticket.title': detail.subject,
       'ticket.description': detail.description,
@@ -140,7 +140,7 @@ describe('the recipes that submit', () => {
     }
     const template = readFileSync(join(directory, 'zendesk-trigger.json'), 'utf8')
     const body = template.replaceAll(/\{\{([\w.]+)\}\}/g, (_, name: string) => values[name] ?? assert.fail(name))
-    // A delivery of another invocation than the event's.
+    // Another invocation than the one of ZENDESK_EVENT, and so another idempotency key.
     const sign: Sign = (bytes, key) => ({ ...SIGNS['zendesk']!(bytes, key), 'x-zendesk-webhook-invocation-id': '2' })
     await deliver(sign, body)
     const { account, contact: who, created_at: at } = await feedback('zendesk', '5159')

@@ -13,7 +13,7 @@ type HttpAnswer = {
 }
 
 export type Terminal = {
-  /** The output of the command. Rejects if the command fails, like all later ones. */
+  /** The output of the command. Rejects if the command fails; then all later ones reject as well. */
   readonly run: (command: string) => Promise<string>
   readonly close: () => Promise<void>
 }
@@ -185,6 +185,6 @@ export const readDocuments = (root: string): Document[] => {
   }))
 }
 
-/** The documents whose commands are run: the README and its targets. */
+/** The documents whose commands are run: the README and docs/. */
 export const readManual = (root: string): Document[] =>
   readDocuments(root).filter(({ path }) => path === 'README.md' || path.startsWith('docs/'))
