@@ -1,4 +1,4 @@
-/** Requests a second while a contact is purged. */
+/** Requests a second of a steady load. */
 export const STEADY_PER_SECOND = 500
 
 /** The size and length of a run. Printed with the table, because every figure depends on it. */

@@ -5,7 +5,7 @@ import type { ConversationRecord } from '../contract/conversation-record.ts'
 type Crowd = { readonly people: number }
 
 const PEOPLE_PER_COMPANY = 10
-const MESSAGES_PER_CONVERSATION = 20
+export const MESSAGES_PER_CONVERSATION = 20
 const SOMETIME = '2026-01-31T09:30:00Z'
 const TAGS = ['export', 'reports', 'billing', 'search', 'mobile', 'login', 'speed', 'import'] as const
 const SENTENCES = [
@@ -39,32 +39,32 @@ const personOf = (index: number, { people }: Crowd): number => (index * STRIDE) 
 
 /** The contact and the account in a person's feedback. */
 const referencesOfPerson = (person: number) => {
-  const company = Math.floor(person / PEOPLE_PER_COMPANY)
+  const company = companyOf(person)
   return {
     contact: { email: emailOf(person), name: `Person ${person}` },
     account: { name: `Company ${company}`, domain: domainOf(company) },
   }
 }
 
-export const emailOf = (person: number): string =>
-  `person-${person}@${domainOf(Math.floor(person / PEOPLE_PER_COMPANY))}`
+const companyOf = (person: number): number => Math.floor(person / PEOPLE_PER_COMPANY)
+
+export const emailOf = (person: number): string => `person-${person}@${domainOf(companyOf(person))}`
 
 const domainOf = (company: number): string => `company-${company}.example`
 
-const contactBody = (index: number): ContactRecord => ({
-  id: `user-${index}`,
-  source: 'crm',
-  properties: { $email: emailOf(index), $name: `Person ${index}`, plan: 'team', seats: index % 50 },
-  account: {
-    id: `company-${Math.floor(index / PEOPLE_PER_COMPANY)}`,
-    properties: {
-      $name: `Company ${Math.floor(index / PEOPLE_PER_COMPANY)}`,
-      $domain: domainOf(Math.floor(index / PEOPLE_PER_COMPANY)),
+const contactBody = (person: number): ContactRecord => {
+  const company = companyOf(person)
+  return {
+    id: `user-${person}`,
+    source: 'crm',
+    properties: { $email: emailOf(person), $name: `Person ${person}`, plan: 'team', seats: person % 50 },
+    account: {
+      id: `company-${company}`,
+      properties: { $name: `Company ${company}`, $domain: domainOf(company) },
     },
-  },
-})
+  }
+}
 
-/** A conversation with two contacts and 20 messages, every second one incoming. */
 const conversationBody = (index: number): ConversationRecord => ({
   id: `chat-${index}`,
   source: 'chat',

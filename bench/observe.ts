@@ -1,8 +1,18 @@
-import { type LoadHow, type LoadTarget, loadWith, type Rig, SUSTAINED_LOADS } from './rig.ts'
+import type { ProcessName } from './figures/measures.ts'
+import type { Service } from './installation/service.ts'
+import { feedbackTarget, type LoadHow, type LoadTarget, loadWith, type Rig, untilAllFinished } from './rig.ts'
 import { peakMemory, untilQuiet, usageOf } from './figures/usage.ts'
 
 const BYTES_PER_MB = 1_000_000
 const MICROSECONDS_PER_SECOND = 1_000_000
+
+/**
+ * A load that lasts this many times as long as others shows the sustainable rate. After a pause a
+ * process compiles its code again, since JavaScriptCore drops code that has not run for some time.
+ * Source: https://github.com/WebKit/WebKit/blob/main/Source/JavaScriptCore/bytecode/CodeBlock.cpp
+ * (timeToLive)
+ */
+const SUSTAINED_LOADS = 4
 
 export type Outcome<Name extends string> = {
   perSecond: number
@@ -20,8 +30,9 @@ type Observed<Name extends string> = {
 }
 
 /**
- * Loads a target long enough to see its sustainable rate, waits until all submissions are applied,
- * and returns the processor time of each process per submission.
+ * Loads a target long enough to see its sustainable rate, and waits until all submissions are
+ * applied. Returns the rate, and the processor time per submission and the peak memory of each
+ * process.
  */
 export const observe = async <Name extends string>(
   rig: Rig,
@@ -51,3 +62,16 @@ export const observe = async <Name extends string>(
     memoryMb: byName((name) => peaks[name] / BYTES_PER_MB),
   }
 }
+
+/** The same for a service, by feedback unless there is another target. */
+export const observeService = (
+  rig: Rig,
+  service: Service,
+  { target = feedbackTarget(service), how = {} }: { target?: LoadTarget; how?: LoadHow } = {},
+): Promise<Outcome<ProcessName>> =>
+  observe(rig, {
+    target,
+    how,
+    until: () => untilAllFinished(rig, service),
+    pids: { ...service.pids(), ...rig.serverPids },
+  })

@@ -1,8 +1,7 @@
 import type { BenchConfig } from './bench-config.ts'
 import type { Measures } from './figures/measures.ts'
-import type { Runtime } from './installation/program.ts'
 import { untilFinished } from './installation/finished.ts'
-import type { ServerUrls, Service } from './installation/service.ts'
+import type { Service, ServiceNeeds } from './installation/service.ts'
 import type { LoadGenerator } from './load/load-generator.ts'
 import type { LoadOrder, LoadResult, Numbers } from './load/order.ts'
 import type { PlainVariants } from './plain/plain-variants.ts'
@@ -23,15 +22,6 @@ type ServiceName =
   | 'master'
   | 'replicated'
 
-type ServiceNeeds = {
-  readonly runtime?: Runtime
-  /** With a bound of memory the service has its own Redis. */
-  readonly redisMemoryBytes?: number
-  readonly replicasAck?: number
-  /** Reads go to an API process of their own. */
-  readonly hasReadsApi?: boolean
-}
-
 /** The services, loads and measurements that the sections of the benchmark share. */
 export type Rig = {
   readonly config: BenchConfig
@@ -39,14 +29,17 @@ export type Rig = {
   readonly load: LoadGenerator
   /** Started by the first call. */
   readonly plain: () => Promise<PlainVariants>
-  readonly urls: ServerUrls
-  /** Addresses of processes that have had a load. */
+  /** The addresses that need no `warmUp`. */
   readonly warm: Set<string>
-  /** The number of accepted requests of each service, by origin. */
+  /** The number of accepted requests, by the origin of their address. */
   readonly accepted: Map<string, number>
   readonly serverPids: { readonly Redis: number; readonly Postgres: number }
   /** Started by the first call for a name. */
-  readonly service: (name: ServiceName, needs?: ServiceNeeds) => Promise<Service>
+  readonly service: (
+    name: ServiceName,
+    /** With a bound of memory the service has its own Redis. */
+    needs?: ServiceNeeds & { readonly redisMemoryBytes?: number },
+  ) => Promise<Service>
   /** Starts a replica of a service's Redis. */
   readonly startReplica: (service: Service) => Promise<void>
   readonly say: (line: string) => void
@@ -83,12 +76,43 @@ export type LoadHow = Partial<Omit<LoadOrder, keyof LoadTarget | 'connections'>>
 /** Sends new bodies, unless `how` has numbers. */
 export const loadWith = async (rig: Rig, target: LoadTarget, how: LoadHow = {}): Promise<LoadResult> => {
   const result = await rig.load.run(orderFor(rig, target, how))
-  const { origin } = new URL(target.url)
-  rig.accepted.set(origin, (rig.accepted.get(origin) ?? 0) + result.accepted)
+  addAccepted(rig, target.url, result.accepted)
   return result
 }
 
-/** Waits until a service has finished all submissions of its loads. */
+type Submission = { token?: string; path: string; body: object; idempotencyKey?: string }
+
+/**
+ * Submits one body outside of a load, and returns the id of the submission.
+ * @throws when the service refuses it
+ */
+export const submit = async (
+  rig: Rig,
+  service: Service,
+  { token = service.token, path, body, idempotencyKey }: Submission,
+): Promise<string> => {
+  const answer = await fetch(`${service.url}${path}`, {
+    method: 'POST',
+    headers: {
+      Authorization: `Bearer ${token}`,
+      'Content-Type': 'application/json',
+      ...(idempotencyKey !== undefined && { 'Idempotency-Key': idempotencyKey }),
+    },
+    body: JSON.stringify(body),
+  })
+  const text = await answer.text()
+  const id = answer.headers.get('Submission-Id')
+  if (!answer.ok || id === null) throw new Error(`${path} was answered ${answer.status}: ${text}`)
+  addAccepted(rig, service.url, 1)
+  return id
+}
+
+const addAccepted = ({ accepted }: Rig, url: string, count: number): void => {
+  const { origin } = new URL(url)
+  accepted.set(origin, (accepted.get(origin) ?? 0) + count)
+}
+
+/** Waits until a service has finished all submissions of its loads, and those of `submit`. */
 export const untilAllFinished = (rig: Rig, service: Service): Promise<void> =>
   untilFinished(service, rig.accepted.get(new URL(service.url).origin) ?? 0)
 
@@ -102,33 +126,22 @@ export const warmUp = async (rig: Rig, targets: readonly LoadTarget[]): Promise<
   }
 }
 
-/**
- * A load that lasts this many times as long as others shows the sustainable rate. After a pause a
- * process compiles its code again, since JavaScriptCore drops code that has not run for some time.
- * Source: https://github.com/WebKit/WebKit/blob/main/Source/JavaScriptCore/bytecode/CodeBlock.cpp
- * (timeToLive)
- */
-export const SUSTAINED_LOADS = 4
-
 /** The time limit of a load that ends by its number of requests. */
 const LONGEST_LOAD_SECONDS = 600
 
-const orderFor = ({ config, takeNumbers }: Rig, target: LoadTarget, how: LoadHow): LoadOrder => ({
+const orderFor = (rig: Rig, target: LoadTarget, how: LoadHow): LoadOrder => ({
   ...target,
-  connections: config.connections,
-  seconds: config.seconds,
-  people: config.storedContacts,
+  connections: rig.config.connections,
+  seconds: rig.config.seconds,
+  people: rig.config.storedContacts,
   kind: 'feedback',
-  numbers: newNumbers(takeNumbers, MOST_REQUESTS),
+  numbers: newNumbers(rig, MOST_REQUESTS),
   idempotencyKeys: false,
   ...how,
 })
 
-/** A range of unused numbers, at most this many. */
-export const newNumbers = (takeNumbers: Rig['takeNumbers'], most: number): Numbers & { from: number } => ({
-  from: takeNumbers(most),
-  most,
-})
+/** A range of this many unused numbers. */
+export const newNumbers = ({ takeNumbers }: Rig, most: number): Numbers => ({ from: takeNumbers(most), most })
 
 /** A load of exactly this many requests. */
 export const loadOf = (numbers: Numbers, how: LoadHow = {}): LoadHow => ({

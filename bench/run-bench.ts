@@ -9,8 +9,8 @@ import type { PlainVariants } from './plain/plain-variants.ts'
 import type { CreateSection, Rig } from './rig.ts'
 
 /**
- * The sections in their order within a round. Purges come last, since they remove stored feedback.
- * A section is loaded when it runs.
+ * The sections in their order within a round. `purge` comes last, since it removes stored
+ * feedback.
  */
 export const SECTIONS = {
   ingress: async () => (await import('./sections/ingress.ts')).ingress,
@@ -104,7 +104,6 @@ const startRig = async (options: {
     measures: createMeasures(say),
     load,
     plain: () => (plain ??= startPlain()),
-    urls,
     warm: new Set(),
     accepted: new Map(),
     serverPids: { Redis: servers.redis.pid, Postgres: servers.postgres.pid },

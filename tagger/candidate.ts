@@ -42,8 +42,8 @@ export type Candidate = {
   /** Occurrences as the first words of a clause, without a determiner: battery died. */
   starting: number
   /**
-   * Occurrences of an event with its object or subject, or with the whole product as its subject:
-   * exports to CSV, the card was declined, the app crashes.
+   * Occurrences of an event with its object or subject, with the whole product as its subject, or
+   * alone: exports to CSV, the card was declined, the app crashes.
    */
   joined: number
   /** Occurrences as a verb: logging in. */

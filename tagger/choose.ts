@@ -8,7 +8,7 @@ import type { Scored, Scores } from './score.ts'
 import type { Reading } from './reading.ts'
 import { tokenize } from './tokens.ts'
 
-export const MAX_TAGS = 5
+const MAX_TAGS = 5
 
 /**
  * The least scores of tags: `many` for every candidate, `one` for the best candidate of a text that
@@ -29,7 +29,7 @@ export type Thresholds = {
 export const choose = (
   { scored, trust }: Scores,
   reading: Reading,
-  { memory, thresholds = weights.thresholds }: { memory: Memory | undefined; thresholds?: Thresholds },
+  { memory, thresholds = weights.thresholds }: { memory: Memory; thresholds?: Thresholds },
 ): string[] => {
   const many = mix(trust.workspace, thresholds.manyPeople, thresholds.many)
   const alone = mix(trust.alone, thresholds.onePeople, thresholds.one)
@@ -50,10 +50,10 @@ const mix = (share: number, a: number, b: number): number => share * a + (1 - sh
 
 /**
  * The workspace's spelling of the tag, else the label. Languages share stems, so titles that the
- * tagger made count only if the label is no listed noun of this language. Undefined if the label, a
- * singular, is a function word or a filler.
+ * tagger made count only if the label is no listed noun of this language. Undefined if there is no
+ * spelling, and the label, a singular, is a function word or an unlisted filler.
  */
-const titleOf = (candidate: Candidate, { lexicon }: Reading, memory: Memory | undefined): string | undefined => {
+const titleOf = (candidate: Candidate, { lexicon }: Reading, memory: Memory): string | undefined => {
   const label = labelOf(candidate, lexicon)
   const isOfLanguage = (title: string): boolean =>
     !lexicon.nouns.has(label) && keyOfTag(title, lexicon) === candidate.key

@@ -19,10 +19,7 @@ const FAILING_GROUPS: ReadonlySet<number> = new Set(
 /** The most small words between a subject and its failure. */
 const FAILURE_REACH = 3
 
-/**
- * Stems of events that any preposition joins to their object: exports to CSV, import from Excel,
- * login with SSO.
- */
+/** Stems of events that a joiner joins to their object: exports to CSV, import from Excel. */
 const EVENTS: ReadonlySet<string> = new Set(
   'export import login download upload sync print scan convers migrat integr backup connect transfer'.split(' '),
 )
@@ -46,7 +43,7 @@ export const findInverted = (reading: Reading, start: number): Rearranged | unde
 const WHOLE_PRODUCT: ReadonlySet<string> = new Set('app application program software it system site website'.split(' '))
 const ALONE = new Set(['crash', 'freeze', 'lock-up', 'logout', 'lag'])
 
-/** Finds an event without its subject: `the app crashes`, `it froze`: crash, freeze. */
+/** Finds an event of the whole product, or alone: `the app crashes`, `it froze`: crash, freeze. */
 export const findLoneEvent = (reading: Reading, start: number): Rearranged | undefined => {
   const token = reading.tokens[start]
   if (token?.kind !== 'word' || token.isEvent !== true || !ALONE.has(token.text)) return undefined

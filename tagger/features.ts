@@ -71,7 +71,7 @@ const FIRST_TOKENS = 10
 const HALF_BELIEVED_TEXTS = 15
 
 /** The context of a candidate: its text and the memory of its workspace. */
-type Context = { readonly reading: Reading; readonly memory: Memory | undefined }
+type Context = { readonly reading: Reading; readonly memory: Memory }
 
 /**
  * Writes the values of FEATURES for one candidate into `values`. The caller reuses the array, since
@@ -137,7 +137,7 @@ const isBare = ({ determined, traits }: Candidate): boolean => {
 }
 
 const pushMemory = (values: number[], candidate: Candidate, { reading, memory }: Context): void => {
-  if (memory === undefined || memory.texts === 0) {
+  if (memory.texts === 0) {
     for (let at = 0; at < MEMORY_FEATURES; at++) values.push(0)
     return
   }

@@ -4,7 +4,7 @@ import { choose } from './choose.ts'
 import { dropNoise } from './drop-noise.ts'
 import { findLexicon } from './language.ts'
 import type { Lexicon } from './lexicon.ts'
-import type { Memory } from './memory.ts'
+import { type Memory, newMemory } from './memory.ts'
 import { findStrange, hideAfterCues, hideStrange, type Strange, remainingStrange } from './names.ts'
 import { MAX_HTML_CHARACTERS, reduceHtml } from './reduce-html.ts'
 import { scoreCandidates } from './score.ts'
@@ -41,11 +41,8 @@ export type Analysis = {
  */
 export const generateTags = (
   text: string,
-  { language, memory }: { language?: string; memory?: Memory } = {},
-): string[] => {
-  const analysis = analyse(text, language)
-  return chooseTags(memory === undefined ? analysis : unhideWorkspaceWords(analysis, memory), memory)
-}
+  { language, memory = newMemory() }: { language?: string; memory?: Memory } = {},
+): string[] => chooseTags(unhideWorkspaceWords(analyse(text, language), memory), memory)
 
 export const analyse = (text: string, language?: string): Analysis => {
   const messages = text.slice(0, MAX_HTML_CHARACTERS).split(MESSAGE_END, MOST_MESSAGES)
@@ -60,8 +57,8 @@ const readPhrases = (tokens: readonly Token[], lexicon: Lexicon, strange: Strang
   return { tokens, strange, reading, candidates: findCandidates(reading) }
 }
 
-/** Tags for an analysis. With a memory, call `unhideWorkspaceWords` first. */
-export const chooseTags = ({ reading, candidates }: Analysis, memory?: Memory): string[] =>
+/** Tags for an analysis. Call `unhideWorkspaceWords` first. */
+export const chooseTags = ({ reading, candidates }: Analysis, memory: Memory): string[] =>
   choose(scoreCandidates({ reading, candidates, memory }), reading, { memory })
 
 /** The analysis with the words unhidden that the workspace uses. */

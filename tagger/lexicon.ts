@@ -28,7 +28,7 @@ const LISTS = [
   'troubles',
   'asides',
   'places',
-  // Last characters of Chinese words that are nearly always nouns. `stop` has the exceptions.
+  // Last characters of words in Han script that are nearly always nouns. `stop` has the exceptions.
   'nounEndings',
   'nouns',
 ] as const
@@ -46,7 +46,8 @@ export type Lexicon = Readonly<Record<ListName, ReadonlySet<string>>> & {
 }
 
 /**
- * The traits of a word in a phrase. `group` is its index in GROUPS; -1 if no list has it as a noun.
+ * The traits of a word. `group` is its index in GROUPS, or -1 if the English dictionary does not
+ * have it as a noun.
  */
 export type WordTraits = {
   readonly stem: string

@@ -132,13 +132,13 @@ const keepMost = <Key extends string | number, Value>(
  * it `isOfLanguage`.
  */
 export const titleInUse = (
-  memory: Memory | undefined,
+  memory: Memory,
   key: string,
-  isOfLanguage: (title: string) => boolean = () => true,
+  isOfLanguage: (title: string) => boolean,
 ): string | undefined => {
   let best: string | undefined
   let bestUses = 0
-  for (const [title, { people, generated }] of memory?.tags.get(key) ?? []) {
+  for (const [title, { people, generated }] of memory.tags.get(key) ?? []) {
     if (people === 0 && !isOfLanguage(title)) continue
     const uses = 1_000_000 * people + generated
     if (uses > bestUses || (uses === bestUses && best !== undefined && title < best)) {

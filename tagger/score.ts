@@ -33,11 +33,7 @@ const FITTED: Weights = {
 
 /** Scores the open candidates and the candidates that are tags in use. */
 export const scoreCandidates = (
-  {
-    reading,
-    candidates,
-    memory,
-  }: { reading: Reading; candidates: ReadonlyMap<string, Candidate>; memory: Memory | undefined },
+  { reading, candidates, memory }: { reading: Reading; candidates: ReadonlyMap<string, Candidate>; memory: Memory },
   { words, plain, people }: Weights = FITTED,
 ): Scores => {
   const weightsOfWords = reading.lexicon.language === 'en' ? words : plain
@@ -47,10 +43,10 @@ export const scoreCandidates = (
   const trust = trustIn(memory)
   for (const candidate of candidates.values()) {
     const isOpen = candidate.isOpen || (candidate.isDoubtful && isEstablished(candidate, memory))
-    if (!isOpen && memory?.tags.has(candidate.key) !== true) continue
+    if (!isOpen && !memory.tags.has(candidate.key)) continue
     if (isOpen) measure(candidate, setting, values)
     const byWords = isOpen ? dot(weightsOfWords, values) : undefined
-    if (memory === undefined || memory.judged === 0) {
+    if (memory.judged === 0) {
       if (byWords !== undefined) scored.push({ candidate, score: byWords, alone: byWords })
       continue
     }
@@ -85,9 +81,8 @@ const UNWANTED = 0.5
  */
 const USUALLY_LEFT_SHARE = 1 / 3
 
-const trustIn = (memory: Memory | undefined): Trust => {
-  if (memory === undefined || memory.judged === 0) return { workspace: 0, alone: 0 }
-  const { texts, judged, left } = memory
+const trustIn = ({ texts, judged, left }: Memory): Trust => {
+  if (judged === 0) return { workspace: 0, alone: 0 }
   const workspace = Math.min(1, judged / (TRUSTED_TEXTS + TRUSTED_SHARE * (texts - judged)))
   const usuallyLeft = Math.min(1, left / judged / USUALLY_LEFT_SHARE)
   return { workspace, alone: Math.min(workspace, usuallyLeft) }
@@ -97,8 +92,8 @@ const trustIn = (memory: Memory | undefined): Trust => {
  * Whether several texts of the workspace have the term, some of them after a determiner: then it is
  * neither a name nor a slip.
  */
-const isEstablished = ({ hash }: Candidate, memory: Memory | undefined): boolean => {
-  const { texts, determined } = memory?.terms.get(hash) ?? NOTHING
+const isEstablished = ({ hash }: Candidate, memory: Memory): boolean => {
+  const { texts, determined } = memory.terms.get(hash) ?? NOTHING
   return texts >= MIN_TEXTS && determined >= texts * MIN_DETERMINED_SHARE
 }
 

@@ -176,7 +176,7 @@ const heavyLines = ({ purgedFeedback }: BenchConfig): readonly Line[] => [
     atLeast: 300,
   }),
   figure('longest statement meanwhile', ['longest statement, during it'], { atLeast: 250 }),
-  figure('longest wait of its own workspace', ['longest wait of its own workspace after it']),
+  figure('longest wait of its own workspace', ['longest wait of its own workspace, during it']),
   figure(`purge of ${count(purgedFeedback)} feedback while few submit`, ['purge while few submit']),
   figure('longest wait of another workspace meanwhile', ['longest wait of another workspace, during the purge'], {
     atLeast: 300,

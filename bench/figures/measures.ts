@@ -79,7 +79,7 @@ const UNITS_OF_ALL = {
   'an identify that absorbs a contact': 's',
   'longest wait of another workspace, during it': 'ms',
   'longest statement, during it': 'ms',
-  'longest wait of its own workspace after it': 'ms',
+  'longest wait of its own workspace, during it': 'ms',
   'purge while few submit': 's',
   'longest wait of another workspace, during the purge': 'ms',
   'longest statement, during the purge': 'ms',

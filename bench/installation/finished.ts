@@ -5,20 +5,18 @@ const LOOK_EVERY_MS = 20
 /** Without progress for this long, submissions are stuck. */
 const STANDSTILL_MS = 60_000
 
-type Stored = Pick<Service, 'sql'>
-
 /**
  * The number of finished submissions in all workspaces. There are too many receipts to count them
  * often.
  */
-export const countFinished = async ({ sql }: Stored): Promise<number> => {
+export const countFinished = async ({ sql }: Service): Promise<number> => {
   const [row] = await sql<{ finished: string }[]>`
     select coalesce(sum(applied + superseded + purged + dead), 0) as finished from workspace_progress`
   return Number(row!.finished)
 }
 
 /** Waits until this many submissions are finished. */
-export const untilFinished = async (service: Stored, count: number): Promise<void> => {
+export const untilFinished = async (service: Service, count: number): Promise<void> => {
   let former = -1
   let progressAt = performance.now()
   for (;;) {
@@ -30,5 +28,19 @@ export const untilFinished = async (service: Stored, count: number): Promise<voi
     }
     former = finished
     await pause(LOOK_EVERY_MS)
+  }
+}
+
+/** Waits until a submission is no longer queued, and returns its state. */
+export const finalState = async (
+  { sql, workspaceId }: Service,
+  id: string,
+  lookEveryMs = LOOK_EVERY_MS,
+): Promise<string> => {
+  for (;;) {
+    const [row] = await sql<{ state: string }[]>`
+      select state from submission where workspace_id = ${workspaceId} and id = ${id} and state <> 'queued'`
+    if (row !== undefined) return row.state
+    await pause(lookEveryMs)
   }
 }

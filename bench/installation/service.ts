@@ -28,14 +28,19 @@ export type Service = {
 
 export type ServerUrls = { readonly databaseUrl: string; readonly redisUrl: string }
 
-type ServiceOptions = { name: string; runtime?: Runtime; replicasAck?: number; hasReadsApi?: boolean }
+export type ServiceNeeds = {
+  readonly runtime?: Runtime
+  readonly replicasAck?: number
+  /** Reads go to an API process of their own. */
+  readonly hasReadsApi?: boolean
+}
 
 const STATEMENT_TIMEOUT_MS = 10 * 60_000
 const MOST_WAITING = 10_000_000
 
 export const startService = async (
   { databaseUrl, redisUrl }: ServerUrls,
-  { name, runtime = 'bun', replicasAck = 0, hasReadsApi = false }: ServiceOptions,
+  { name, runtime = 'bun', replicasAck = 0, hasReadsApi = false }: ServiceNeeds & { name: string },
 ): Promise<Service> => {
   const prefix = `bench_${name}`
   const token = `bench-${randomBytes(16).toString('hex')}`

@@ -1,12 +1,10 @@
 import { connect } from 'node:net'
 
-type OnAnswer = (status: number, answer: string) => void
+type OnAnswer = (status: number) => void
 
 /** A kept-alive HTTP/1.1 connection that carries one request at a time. */
 export type Connection = {
-  /**
-   * Sends the bytes of a request. `onAnswer` receives the status and the text of the whole answer.
-   */
+  /** `onAnswer` receives the status once the whole answer is there. */
   readonly send: (request: string, onAnswer: OnAnswer) => void
   readonly close: () => void
 }
@@ -38,10 +36,9 @@ export const openConnection = (
     if (text.length < head + HEAD_END.length + Number(length)) return
     const status = Number(text.slice(STATUS_AT, STATUS_AT + 3))
     const answered = waiting
-    const answer = text
     text = ''
     waiting = undefined
-    answered?.(status, answer)
+    answered?.(status)
   })
   socket.on('error', (error) => onFault(error))
   socket.on('close', () => {

@@ -2,8 +2,8 @@ import type { BodyKind } from '../bodies.ts'
 
 /**
  * A load for the load generator. Closed: every connection sends its next request when the last one
- * is answered. Open: requests are due at a steady rate, independent of the answers, and the time of each
- * counts from its due time.
+ * is answered. Open: requests are due at a steady rate, independent of the answers, and the time of
+ * each counts from its due time.
  */
 export type LoadOrder = {
   readonly url: string
@@ -18,19 +18,10 @@ export type LoadOrder = {
   readonly numbers: Numbers
   /** Whether each request has its own `Idempotency-Key`, made from its number. */
   readonly idempotencyKeys: boolean
-  /** The numbers of the requests whose answers are returned. */
-  readonly remembered?: readonly number[]
 }
 
-/** The numbers of the bodies: `most` numbers, from `from` on; or a list. */
-export type Numbers = { readonly from: number; readonly most: number } | readonly number[]
-
-export type Answer = {
-  readonly number: number
-  readonly status: number
-  readonly submissionId: string
-  readonly body: string
-}
+/** The numbers of the bodies: `most` numbers, from `from` on. */
+export type Numbers = { readonly from: number; readonly most: number }
 
 export type LoadResult = {
   readonly accepted: number
@@ -39,8 +30,5 @@ export type LoadResult = {
   readonly bodyBytes: number
   /** The time from the first request to the last answer. */
   readonly seconds: number
-  readonly p50Ms: number
   readonly p99Ms: number
-  readonly mostMs: number
-  readonly answers: readonly Answer[]
 }

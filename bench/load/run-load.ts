@@ -1,7 +1,7 @@
 import { BODIES } from '../bodies.ts'
 import { percentile } from '../figures/statistics.ts'
 import { type Connection, openConnection } from './connection.ts'
-import type { Answer, LoadOrder, LoadResult } from './order.ts'
+import type { LoadOrder, LoadResult } from './order.ts'
 
 const LOOK_EVERY_MS = 1
 const MS_PER_SECOND = 1_000
@@ -26,27 +26,24 @@ export const runLoad = async (order: LoadOrder, stop: AbortSignal): Promise<Load
   const opening = Array.from({ length: order.connections }, () => openConnection(address, broken.reject))
   const connections = await Promise.race([Promise.all(opening), broken.promise])
   const latenciesMs: number[] = []
-  const remembered = new Set(order.remembered)
-  const answers: Answer[] = []
   let refused = 0
   let sent = 0
   let bodyBytes = 0
   const send: Run['send'] = (connection, dueAt, onAnswer) => {
-    const number = numberAt(order, sent)
+    const number = order.numbers.from + sent
     const body = JSON.stringify(BODIES[order.kind](number, { people: order.people }))
     const head = headOf(order, pathname, { place: sent, number })
     sent++
     // The body is ASCII, so its length is the number of its bytes.
     bodyBytes += body.length
-    connection.send(`${head}Content-Length: ${body.length}\r\n\r\n${body}`, (status, answer) => {
+    connection.send(`${head}Content-Length: ${body.length}\r\n\r\n${body}`, (status) => {
       if (status === 200 || status === 201) latenciesMs.push(performance.now() - dueAt)
       else refused++
-      if (remembered.has(number)) answers.push(read(number, status, answer))
       onAnswer()
     })
   }
   const stopped = AbortSignal.any([stop, AbortSignal.timeout(order.seconds * MS_PER_SECOND)])
-  const most = 'from' in order.numbers ? order.numbers.most : order.numbers.length
+  const { most } = order.numbers
   const isOver = (): boolean => stopped.aborted || sent >= most
   const run: Run = { connections, latenciesMs, isOver, most, send }
   const startedAt = performance.now()
@@ -61,10 +58,7 @@ export const runLoad = async (order: LoadOrder, stop: AbortSignal): Promise<Load
     refused,
     bodyBytes,
     seconds: (performance.now() - startedAt) / MS_PER_SECOND,
-    p50Ms: percentile(sorted, 0.5),
     p99Ms: percentile(sorted, 0.99),
-    mostMs: sorted.at(-1) ?? 0,
-    answers,
   }
 }
 
@@ -110,9 +104,6 @@ const runOpen = ({ connections, isOver, most, send }: Run, perSecond: number): P
   })
 }
 
-const numberAt = ({ numbers }: LoadOrder, place: number): number =>
-  'from' in numbers ? numbers.from + place : numbers[place]!
-
 /** The head of a request except the length of the body, which comes last. */
 const headOf = (
   { tokens, idempotencyKeys }: LoadOrder,
@@ -124,10 +115,4 @@ const headOf = (
     `POST ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer ${tokens[place % tokens.length]}\r\n${key}` +
     'Content-Type: application/json\r\n'
   )
-}
-
-const read = (number: number, status: number, answer: string): Answer => {
-  const headEnd = answer.indexOf('\r\n\r\n')
-  const submissionId = /\r\nsubmission-id: *([^\r]*)/i.exec(answer.slice(0, headEnd))?.[1] ?? ''
-  return { number, status, submissionId, body: answer.slice(headEnd + 4) }
 }

@@ -4,11 +4,11 @@ import { type CreateSection, feedbackTarget, loadOf, loadWith, newNumbers } from
  * The rate of accepted requests with a large backlog. No worker runs, so that the backlog stays.
  */
 export const backlog: CreateSection = async (rig) => {
-  const { config, measures, takeNumbers } = rig
+  const { config, measures } = rig
   const behind = await rig.service('backlog')
   await behind.stopWorker()
   const target = feedbackTarget(behind)
-  await loadWith(rig, target, loadOf(newNumbers(takeNumbers, config.backlog)))
+  await loadWith(rig, target, loadOf(newNumbers(rig, config.backlog)))
   return {
     round: async () => {
       const { accepted, seconds } = await loadWith(rig, target, { idempotencyKeys: true })

@@ -1,15 +1,8 @@
-import type { Measures } from '../figures/measures.ts'
-import { observe, type Outcome } from '../observe.ts'
+import { type Measures, type ProcessName, PROCESSES } from '../figures/measures.ts'
+import type { Program } from '../installation/program.ts'
+import { observe, observeService, type Outcome } from '../observe.ts'
 import { untilStored } from '../plain/plain-variants.ts'
-import {
-  type CreateSection,
-  feedbackTarget,
-  type LoadTarget,
-  plainTarget,
-  type Rig,
-  untilAllFinished,
-  warmUp,
-} from '../rig.ts'
+import { type CreateSection, feedbackTarget, plainTarget, type Rig, untilAllFinished, warmUp } from '../rig.ts'
 
 /**
  * The time from the first request until the last submission is applied, with all processes on the
@@ -18,44 +11,43 @@ import {
 export const endToEnd: CreateSection = async (rig) => {
   const plain = await rig.plain()
   const main = await rig.service('main')
-  const inserting = plainTarget(plain, plain.insertApi.port)
-  const atOnce = plainTarget(plain, plain.atOnceApi.port)
+  const handlers = [plain.insertApi, plain.atOnceApi, plain.queueApi]
   await plain.queue.resume()
-  await warmUp(rig, [inserting, atOnce, plainTarget(plain, plain.queueApi.port), feedbackTarget(main)])
+  await warmUp(rig, [...handlers.map(({ port }) => plainTarget(plain, port)), feedbackTarget(main)])
   return {
     round: async () => {
       await plain.queue.resume()
       await untilStored(plain)
       await untilAllFinished(rig, main)
       await plain.empty()
-      await measureInserting(rig, inserting)
-      await measureAtOnce(rig, atOnce)
+      await measureHandler(rig, 'plain handler that inserts', { handler: plain.insertApi, idempotencyKeys: false })
+      await measureHandler(rig, 'plain handler that does the same at once', {
+        handler: plain.atOnceApi,
+        idempotencyKeys: true,
+      })
       await measurePlainPipeline(rig)
-      addPipeline(rig.measures, '', await observeOurs(rig, false))
-      await measureEverythingOn(rig)
+      addPipeline(rig.measures, '', await observeService(rig, main))
+      const everythingOn = await observeService(rig, main, { how: { idempotencyKeys: true } })
+      rig.measures.add('end to end, everything on', everythingOn.perSecond)
+      rig.measures.add('processor time per submission, everything on', everythingOn.totalMicroseconds)
     },
   }
 }
 
-const measureInserting = async (rig: Rig, target: LoadTarget): Promise<void> => {
-  const { measures, serverPids } = rig
-  const plain = await rig.plain()
-  const outcome = await observe(rig, { target, pids: { api: plain.insertApi.pid, Postgres: serverPids.Postgres } })
-  measures.add('plain handler that inserts', outcome.perSecond)
-  measures.add('plain handler that inserts, processor time per submission', outcome.totalMicroseconds)
-  await plain.empty()
-}
-
-const measureAtOnce = async (rig: Rig, target: LoadTarget): Promise<void> => {
-  const { measures, serverPids } = rig
+/** A handler without a worker. */
+const measureHandler = async (
+  rig: Rig,
+  name: 'plain handler that inserts' | 'plain handler that does the same at once',
+  { handler, idempotencyKeys }: { handler: Program; idempotencyKeys: boolean },
+): Promise<void> => {
   const plain = await rig.plain()
   const { perSecond, totalMicroseconds } = await observe(rig, {
-    target,
-    how: { idempotencyKeys: true },
-    pids: { api: plain.atOnceApi.pid, Postgres: serverPids.Postgres },
+    target: plainTarget(plain, handler.port),
+    how: { idempotencyKeys },
+    pids: { api: handler.pid, Postgres: rig.serverPids.Postgres },
   })
-  measures.add('plain handler that does the same at once', perSecond)
-  measures.add('plain handler that does the same at once, processor time per submission', totalMicroseconds)
+  rig.measures.add(name, perSecond)
+  rig.measures.add(`${name}, processor time per submission`, totalMicroseconds)
   await plain.empty()
 }
 
@@ -71,32 +63,14 @@ const measurePlainPipeline = async (rig: Rig): Promise<void> => {
   await plain.empty()
 }
 
-const observeOurs = async (rig: Rig, idempotencyKeys: boolean) => {
-  const main = await rig.service('main')
-  return observe(rig, {
-    target: feedbackTarget(main),
-    how: { idempotencyKeys },
-    until: () => untilAllFinished(rig, main),
-    pids: { ...main.pids(), ...rig.serverPids },
-  })
-}
-
-/** The same work as the handler that does it directly. */
-const measureEverythingOn = async (rig: Rig): Promise<void> => {
-  const { measures } = rig
-  const { perSecond, totalMicroseconds } = await observeOurs(rig, true)
-  measures.add('end to end, everything on', perSecond)
-  measures.add('processor time per submission, everything on', totalMicroseconds)
-}
-
 const addPipeline = (
   measures: Measures,
   whose: '' | 'plain pipeline, ',
-  { perSecond, totalMicroseconds, microseconds, memoryMb }: Outcome<'api' | 'worker' | 'Redis' | 'Postgres'>,
+  { perSecond, totalMicroseconds, microseconds, memoryMb }: Outcome<ProcessName>,
 ): void => {
   measures.add(`${whose}end to end`, perSecond)
   measures.add(`${whose}processor time per submission`, totalMicroseconds)
-  for (const name of ['api', 'worker', 'Redis', 'Postgres'] as const) {
+  for (const name of PROCESSES) {
     measures.add(`${whose}processor time: ${name}`, microseconds[name])
   }
   measures.add(`${whose}memory of the API`, memoryMb.api)

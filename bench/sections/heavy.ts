@@ -1,9 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { emailOf, feedbackBody } from '../bodies.ts'
+import { finalState } from '../installation/finished.ts'
 import { makeWorkspaces } from '../installation/make-workspaces.ts'
-import { purgeContact } from '../installation/purge-contact.ts'
 import type { Service } from '../installation/service.ts'
-import { type CreateSection, feedbackTarget, loadOf, loadWith, newNumbers, type Rig, untilAllFinished } from '../rig.ts'
+import { type CreateSection, type Rig, submit } from '../rig.ts'
+import { giveFeedback, purgePerson } from './purge.ts'
 
 const EVERY_MS = 50
 const LOOK_EVERY_MS = 5
@@ -16,39 +17,31 @@ export const heavy: CreateSection = async (rig) => {
   const { config, measures, takeNumbers } = rig
   const service = await rig.service('heavy')
   const [neighbour] = await makeWorkspaces(service.sql, 1)
-  const target = feedbackTarget(service)
-  const fill = async (): Promise<number> => {
+  const measure = async (
+    when: 'during it' | 'during the purge',
+    work: (rig: Rig, service: Service, person: number) => Promise<number>,
+  ): Promise<number> => {
     const person = config.storedContacts + takeNumbers(1)
-    const numbers = newNumbers(takeNumbers, config.purgedFeedback)
-    await loadWith(rig, target, loadOf(numbers, { kind: 'feedback of one person', people: person }))
-    await untilAllFinished(rig, service)
-    return person
+    await giveFeedback(rig, service, person)
+    const taken = await whileOthersSubmit(rig, { service, neighbour: neighbour! }, () => work(rig, service, person))
+    measures.add(`longest wait of another workspace, ${when}`, taken.neighbourMs)
+    measures.add(`longest statement, ${when}`, taken.statementMs)
+    measures.add(`longest wait of its own workspace, ${when}`, taken.ownMs)
+    return taken.seconds
   }
   return {
     round: async () => {
-      const absorbed = await fill()
-      const merge = await whileOthersSubmit(rig, { service, neighbour: neighbour! }, () => absorb(service, absorbed))
-      measures.add('an identify that absorbs a contact', merge.work)
-      measures.add('longest wait of another workspace, during it', merge.neighbourMs)
-      measures.add('longest statement, during it', merge.statementMs)
-      measures.add('longest wait of its own workspace after it', merge.ownMs)
-      const purged = await fill()
-      const purge = await whileOthersSubmit(rig, { service, neighbour: neighbour! }, () =>
-        purgeContact(service, emailOf(purged)),
-      )
-      measures.add('purge while few submit', purge.work)
-      measures.add('longest wait of another workspace, during the purge', purge.neighbourMs)
-      measures.add('longest statement, during the purge', purge.statementMs)
-      measures.add('longest wait of its own workspace, during the purge', purge.ownMs)
+      measures.add('an identify that absorbs a contact', await measure('during it', absorb))
+      measures.add('purge while few submit', await measure('during the purge', purgePerson))
     },
   }
 }
 
-type Taken = { work: number; neighbourMs: number; ownMs: number; statementMs: number }
+type Taken = { seconds: number; neighbourMs: number; ownMs: number; statementMs: number }
 
 /** Does the work while two workspaces submit one feedback every 50 ms each. */
 const whileOthersSubmit = async (
-  { takeNumbers }: Rig,
+  rig: Rig,
   { service, neighbour }: { service: Service; neighbour: string },
   work: () => Promise<number>,
 ): Promise<Taken> => {
@@ -58,8 +51,7 @@ const whileOthersSubmit = async (
   let submitted = 0
   const submitOn = async (token: string): Promise<void> => {
     while (!over.signal.aborted) {
-      const body = feedbackBody(takeNumbers(1), { people: 100 })
-      await postJson(service, { token, path: '/feedbacks', body })
+      await submit(rig, service, { token, path: '/feedbacks', body: feedbackBody(rig.takeNumbers(1), { people: 100 }) })
       submitted++
       await pause(EVERY_MS)
     }
@@ -71,24 +63,10 @@ const whileOthersSubmit = async (
     }
   }
   const others = [submitOn(neighbour), submitOn(service.token), watch()]
-  const took = await work().finally(() => over.abort())
+  const seconds = await work().finally(() => over.abort())
   await Promise.all(others)
   const waits = await untilApplied(service, { since: startedAt, submitted })
-  return { work: took, statementMs, ...waits }
-}
-
-const postJson = async (
-  { url }: Service,
-  { token, path, body }: { token: string; path: string; body: object },
-): Promise<string> => {
-  const answer = await fetch(`${url}${path}`, {
-    method: 'POST',
-    headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
-    body: JSON.stringify(body),
-  })
-  const text = await answer.text()
-  if (!answer.ok) throw new Error(`${path} was answered ${answer.status}: ${text}`)
-  return answer.headers.get('Submission-Id')!
+  return { seconds, statementMs, ...waits }
 }
 
 /** The milliseconds that the oldest running statement of the worker has taken so far. */
@@ -124,15 +102,14 @@ const untilApplied = async (
  * Identifies a person under an id that another email has already, so that the contact of the
  * feedback is absorbed. Returns the seconds from the request until it is applied.
  */
-const absorb = async (service: Service, person: number): Promise<number> => {
-  const { sql, token } = service
+const absorb = async (rig: Rig, service: Service, person: number): Promise<number> => {
+  const { sql } = service
   const identify = (properties: object): Promise<string> =>
-    postJson(service, { token, path: '/contacts/identify', body: { id: `absorber-${person}`, properties } })
+    submit(rig, service, { path: '/contacts/identify', body: { id: `absorber-${person}`, properties } })
   await identify({ $name: 'Absorber' })
   const startedAt = performance.now()
   const id = await identify({ $email: emailOf(person) })
-  while ((await sql`select from submission where id = ${id} and state <> 'queued'`).count === 0)
-    await pause(LOOK_EVERY_MS)
+  await finalState(service, id, LOOK_EVERY_MS)
   const pending = async () => (await sql`select from pending_move`).count
   while ((await pending()) > 0) await pause(LOOK_EVERY_MS)
   const seconds = (performance.now() - startedAt) / 1_000

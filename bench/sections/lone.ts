@@ -1,15 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { feedbackBody } from '../bodies.ts'
 import { percentile } from '../figures/statistics.ts'
-import type { Service } from '../installation/service.ts'
-import { type CreateSection, feedbackTarget, loadWith, untilAllFinished } from '../rig.ts'
+import { finalState } from '../installation/finished.ts'
+import { type CreateSection, feedbackTarget, loadWith, submit, untilAllFinished } from '../rig.ts'
 
 const PAUSE_MS = 50
 const LOOK_EVERY_MS = 1
-/**
- * Polls Postgres for one submission in this many, since constant polling would keep the machine
- * busy.
- */
+/** This many times fewer submissions are watched each millisecond, which keeps the machine busy. */
 const WATCHED_EVERY = 4
 
 /** One submission after another, each on an idle machine. */
@@ -19,13 +16,17 @@ export const lone: CreateSection = async (rig) => {
   const { sql } = service
   await loadWith(rig, feedbackTarget(service), { idempotencyKeys: true })
   await untilAllFinished(rig, service)
-  const submitNext = () => submit(service, { number: takeNumbers(1), people: config.storedContacts })
+  const submitNext = (): Promise<string> => {
+    const number = takeNumbers(1)
+    const body = feedbackBody(number, { people: config.storedContacts })
+    return submit(rig, service, { path: '/feedbacks', body, idempotencyKey: `key-${number}` })
+  }
 
   /** Measured by the clocks of Redis and Postgres, which run on this machine. */
   const appliedAfter = async (): Promise<number> => {
     const id = await submitNext()
-    do await pause(PAUSE_MS)
-    while (!(await isStored(service, id)))
+    await pause(PAUSE_MS)
+    await finalState(service, id, PAUSE_MS)
     const [row] = await sql<{ ms: string }[]>`
       select extract(epoch from finished_at - accepted_at) * 1000 as ms from submission where id = ${id}`
     return Number(row!.ms)
@@ -34,7 +35,7 @@ export const lone: CreateSection = async (rig) => {
   const seenAfter = async (): Promise<number> => {
     const startedAt = performance.now()
     const id = await submitNext()
-    while (!(await isStored(service, id))) await pause(LOOK_EVERY_MS)
+    await finalState(service, id, LOOK_EVERY_MS)
     const ms = performance.now() - startedAt
     await pause(PAUSE_MS)
     return ms
@@ -50,32 +51,6 @@ export const lone: CreateSection = async (rig) => {
       measures.add('seen in Postgres after, p95 of lone submissions', percentile(seen, 0.95))
     },
   }
-}
-
-/** Sends a submission and returns its id. */
-const submit = async (
-  { url, token }: Service,
-  { number, people }: { number: number; people: number },
-): Promise<string> => {
-  const answer = await fetch(`${url}/feedbacks`, {
-    method: 'POST',
-    headers: {
-      Authorization: `Bearer ${token}`,
-      'Content-Type': 'application/json',
-      'Idempotency-Key': `key-${number}`,
-    },
-    body: JSON.stringify(feedbackBody(number, { people })),
-  })
-  const text = await answer.text()
-  const id = answer.headers.get('Submission-Id')
-  if (!answer.ok || id === null) throw new Error(`A lone submission was answered ${answer.status}: ${text}`)
-  return id
-}
-
-const isStored = async ({ sql, workspaceId }: Service, id: string): Promise<boolean> => {
-  const rows = await sql`
-    select from submission where workspace_id = ${workspaceId} and id = ${id} and state <> 'queued'`
-  return rows.count > 0
 }
 
 const takeSorted = async (count: number, take: () => Promise<number>): Promise<Float64Array> => {

@@ -6,11 +6,11 @@ const MEASURED_SHARE = 1 / 4
 
 /** The memory of waiting submissions in Redis, without their bodies as JSON. */
 export const memory: CreateSection = async (rig) => {
-  const { config, measures, takeNumbers } = rig
+  const { config, measures } = rig
   const service = await rig.service('memory')
   const lookForMs = config.seconds * 1_000 * MEASURED_SHARE
   const fill = (): Promise<{ accepted: number; bodyBytes: number }> =>
-    loadWith(rig, feedbackTarget(service), loadOf(newNumbers(takeNumbers, config.waiting)))
+    loadWith(rig, feedbackTarget(service), loadOf(newNumbers(rig, config.waiting)))
   await fill()
   await untilAllFinished(rig, service)
   return {

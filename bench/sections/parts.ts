@@ -1,9 +1,9 @@
-import type { BodyKind } from '../bodies.ts'
-import type { KindOfSubmission, ProcessName } from '../figures/measures.ts'
+import { type BodyKind, MESSAGES_PER_CONVERSATION } from '../bodies.ts'
+import { type KindOfSubmission, PROCESSES } from '../figures/measures.ts'
 import { makeWorkspaces } from '../installation/make-workspaces.ts'
 import type { Service } from '../installation/service.ts'
 import type { Numbers } from '../load/order.ts'
-import { observe } from '../observe.ts'
+import { observeService } from '../observe.ts'
 import {
   type CreateSection,
   loadOf,
@@ -19,12 +19,11 @@ import {
 const MANY_PEOPLE = 1_000_000_007
 /** Few people, so that the load before has identified all of them. */
 const KNOWN_PEOPLE = 1_000
-const MESSAGES = 20
 
 const FEEDBACK: Load = { path: '/feedbacks', kind: 'feedback' }
 const CONTACT: Load = { path: '/contacts/identify', kind: 'contact' }
 const NEW_CONTACT: Load = { path: '/contacts/identify', kind: 'new contact' }
-const CONVERSATION: Load = { path: '/conversations', kind: 'new conversation', share: 1 / MESSAGES }
+const CONVERSATION: Load = { path: '/conversations', kind: 'new conversation', share: 1 / MESSAGES_PER_CONVERSATION }
 
 type Load = { path: string; kind: BodyKind; people?: number; share?: number; workspaces?: true }
 type Part = {
@@ -66,8 +65,7 @@ export const parts: CreateSection = async (rig) => {
   }
 }
 
-const numbersFor = ({ config, takeNumbers }: Rig, { share = 1 }: Load): Numbers =>
-  newNumbers(takeNumbers, Math.ceil(config.ofKind * share))
+const numbersFor = (rig: Rig, { share = 1 }: Load): Numbers => newNumbers(rig, Math.ceil(rig.config.ofKind * share))
 
 type Sent = { service: Service; tokens: readonly string[]; load: Load; numbers: Numbers }
 
@@ -89,19 +87,15 @@ const measure = async (
   rig: Rig,
   { service, tokens, part }: { service: Service; tokens: readonly string[]; part: Part },
 ): Promise<void> => {
-  const { measures, serverPids } = rig
+  const { measures } = rig
   const { name, before, load } = part
   const numbers = numbersFor(rig, load)
   if (before) await send(rig, { service, tokens, load: before, numbers })
-  const { perSecond, totalMicroseconds, microseconds } = await observe(rig, {
+  const { perSecond, totalMicroseconds, microseconds } = await observeService(rig, service, {
     target: targetFor({ service, tokens, load }),
     how: howOf(load, numbers, true),
-    until: () => untilAllFinished(rig, service),
-    pids: { ...service.pids(), ...serverPids },
   })
   measures.add(`${name}: end to end`, perSecond)
   measures.add(`${name}: processor time`, totalMicroseconds)
-  for (const process of Object.keys(microseconds) as ProcessName[]) {
-    measures.add(`${name}: ${process}`, microseconds[process])
-  }
+  for (const process of PROCESSES) measures.add(`${name}: ${process}`, microseconds[process])
 }

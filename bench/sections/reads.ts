@@ -32,14 +32,12 @@ export const reads: CreateSection = async (rig) => {
         for (const [measure, times] of taken) measures.add(measure, p95(times))
         await untilAllFinished(rig, service)
       }
-      const [read] = await whileRead(service, { readers: READERS, kinds: READS }, steadily)
-      measures.add('p99 at 1,000 a second, ten readers', read.p99Ms)
-      measures.add('accepted of 1,000 a second, ten readers', read.accepted / read.seconds)
-      await untilAllFinished(rig, service)
-      const [asked] = await whileRead(service, { readers: READERS, kinds: CALLS }, steadily)
-      measures.add('p99 at 1,000 a second, ten agents', asked.p99Ms)
-      measures.add('accepted of 1,000 a second, ten agents', asked.accepted / asked.seconds)
-      await untilAllFinished(rig, service)
+      for (const [who, kinds] of [['readers', READS] as const, ['agents', CALLS] as const]) {
+        const [load] = await whileRead(service, { readers: READERS, kinds }, steadily)
+        measures.add(`p99 at 1,000 a second, ten ${who}`, load.p99Ms)
+        measures.add(`accepted of 1,000 a second, ten ${who}`, load.accepted / load.seconds)
+        await untilAllFinished(rig, service)
+      }
     },
   }
 }

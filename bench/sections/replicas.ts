@@ -1,3 +1,4 @@
+import { STEADY_PER_SECOND } from '../bench-config.ts'
 import { type CreateSection, feedbackTarget, loadWith, warmUp } from '../rig.ts'
 
 const REDIS_MEMORY_BYTES = 512 * 1024 ** 2
@@ -27,7 +28,7 @@ export const replicas: CreateSection = async (rig) => {
         measures.add(`accepted, ${how}`, accepted / seconds)
         const steady = await loadWith(rig, feedbackTarget(service), {
           idempotencyKeys: true,
-          perSecond: 500,
+          perSecond: STEADY_PER_SECOND,
         })
         measures.add(`p99 at 500 a second, ${how}`, steady.p99Ms)
       }

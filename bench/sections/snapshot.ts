@@ -1,7 +1,7 @@
 import { countFinished } from '../installation/finished.ts'
 import { STEADY_PER_SECOND } from '../bench-config.ts'
 import type { Service } from '../installation/service.ts'
-import { observe } from '../observe.ts'
+import { observeService } from '../observe.ts'
 import { type CreateSection, feedbackTarget, loadWith, untilAllFinished, warmUp } from '../rig.ts'
 
 const BYTES_THAT_MATTER = 8 * 1024 ** 2
@@ -11,16 +11,12 @@ const BYTES_THAT_MATTER = 8 * 1024 ** 2
  * of a row, while submissions come in.
  */
 export const snapshot: CreateSection = async (rig) => {
-  const { config, measures, serverPids, say } = rig
+  const { config, measures, say } = rig
   const service = await rig.service('snapshot')
   const target = feedbackTarget(service)
   await warmUp(rig, [target])
   await untilAllFinished(rig, service)
-  const highestRate = async (): Promise<number> => {
-    const pids = { ...service.pids(), ...serverPids }
-    const { perSecond } = await observe(rig, { target, until: () => untilAllFinished(rig, service), pids })
-    return perSecond
-  }
+  const highestRate = async (): Promise<number> => (await observeService(rig, service)).perSecond
   return {
     round: async () => {
       measures.add('highest rate, no snapshot held', await highestRate())

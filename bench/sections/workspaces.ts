@@ -1,10 +1,10 @@
 import { makeWorkspaces } from '../installation/make-workspaces.ts'
-import { observe } from '../observe.ts'
+import { observeService } from '../observe.ts'
 import { type CreateSection, feedbackTarget, type LoadTarget, loadWith, untilAllFinished } from '../rig.ts'
 
 /** Many workspaces with requests in turn, compared with one workspace with all requests. */
 export const workspaces: CreateSection = async (rig) => {
-  const { config, measures, serverPids } = rig
+  const { config, measures } = rig
   const service = await rig.service('workspaces')
   const one = feedbackTarget(service)
   const many = { ...one, tokens: await makeWorkspaces(service.sql, config.workspaces) }
@@ -19,11 +19,9 @@ export const workspaces: CreateSection = async (rig) => {
     measures.add(`accepted, ${whose}`, accepted / seconds)
   }
   const apply = async (whose: Whose, target: LoadTarget): Promise<void> => {
-    const { perSecond, totalMicroseconds } = await observe(rig, {
+    const { perSecond, totalMicroseconds } = await observeService(rig, service, {
       target,
       how: { idempotencyKeys },
-      until: () => untilAllFinished(rig, service),
-      pids: { ...service.pids(), ...serverPids },
     })
     measures.add(`end to end, ${whose}`, perSecond)
     measures.add(`processor time per submission, ${whose}`, totalMicroseconds)

@@ -4,12 +4,9 @@ import { printHelp } from '../../runtime/print-help.ts'
 import { PEOPLE_FEATURES, FEATURES } from '../../tagger/features.ts'
 import { fitModel } from './fit-tags.ts'
 import type { Model } from './fit-tags.ts'
-import { readHuLiu, readSupport, toAllCases } from './tag-cases.ts'
+import { toAllCases } from './tag-cases.ts'
+import { readHuLiu, readSupport } from './tag-data.ts'
 
-/**
- * Fits the weights on all pieces of the Hu and Liu reviews and the `dev` half of the support texts.
- * The worker reads the weights from this file.
- */
 const TARGET = fileURLToPath(new URL('../../tagger/data/weights.json', import.meta.url))
 
 const toFile = ({ weights, thresholds }: Model): object => {
@@ -30,7 +27,8 @@ const rounded = (value: number): number => {
 }
 
 printHelp(`usage: npm run fit:tags
-Fits the weights of the tagger on reviews and support texts in bench/tags/data and writes tagger/data/weights.json.`)
+Fits the weights of the tagger on huliu2004.jsonl and support-dev.jsonl of bench/tags/data.
+Writes tagger/data/weights.json.`)
 writeFileSync(
   TARGET,
   `${JSON.stringify(toFile(fitModel(toAllCases([...readHuLiu(), ...readSupport('dev')]))), null, 2)}\n`,

@@ -8,8 +8,8 @@ import type { Weights } from '../../tagger/score.ts'
 import { keyOfTag } from '../../tagger/tag-key.ts'
 import { fitLogistic } from './logistic.ts'
 import type { Example } from './logistic.ts'
-import { readSupport } from './tag-cases.ts'
 import type { Case, Cases } from './tag-cases.ts'
+import { readSupport } from './tag-data.ts'
 
 export type Model = { readonly weights: Weights; readonly thresholds: Thresholds }
 

@@ -1,11 +1,10 @@
-import { fileURLToPath } from 'node:url'
 import { analyse, unhideWorkspaceWords } from '../../tagger/generate-tags.ts'
 import type { Analysis } from '../../tagger/generate-tags.ts'
 import { learn } from '../../tagger/learn.ts'
 import { addDelta, newMemory } from '../../tagger/memory.ts'
 import type { Memory } from '../../tagger/memory.ts'
 import { keyOfTag } from '../../tagger/tag-key.ts'
-import { foldOf, readLabelled } from './tag-data.ts'
+import { foldOf } from './tag-data.ts'
 import type { Labelled } from './tag-data.ts'
 
 /** A text to tag, its memory, and the keys of the tags that people would give it. */
@@ -25,12 +24,12 @@ const PARTS = 5
 
 /**
  * A case for each text. The groups of a workspace are split into parts. The memory for a text has
- * the texts of the other parts, at most as many as `history` says, and the untagged texts of its
- * own part.
+ * the texts of the other parts, at most as many as `history` says. Unless `history` is empty, it
+ * also has all texts of its own part, without their tags.
  */
 export const toCases = (texts: readonly Labelled[], history: History): Case[] => {
   const cases: Case[] = []
-  for (const workspace of Map.groupBy(texts, ({ product }) => product ?? '').values()) {
+  for (const workspace of Map.groupBy(texts, ({ product }) => product).values()) {
     const read = workspace.map((text) => {
       const analysis = analyse(text.text, text.lang)
       return { text, analysis, part: foldOf(text.group, PARTS), order: foldOf(`order ${text.id}`, 1_000_003) }
@@ -77,22 +76,4 @@ export const toAllCases = (texts: readonly Labelled[]): Cases => {
     untagged: UNTAGGED_LENGTHS.flatMap((length) => toCases(texts, { texts: length, tagged: 0 })),
     tagged: TAGGED_LENGTHS.flatMap((length) => toCases(texts, { texts: length, tagged: length })),
   }
-}
-
-/** The pieces of the Hu and Liu reviews; a product is a workspace. */
-export const readHuLiu = (): Labelled[] => {
-  return readLabelled(fileURLToPath(new URL('data/huliu2004.jsonl', import.meta.url)))
-}
-
-/** Questions of a bank's customers, with the name of their intent. */
-export const readBanking = (): Labelled[] => {
-  return readLabelled(fileURLToPath(new URL('data/banking77.jsonl', import.meta.url)))
-}
-
-/**
- * Feedback to companies of many kinds. `dev` is for development and fitting, `held` only for
- * scores.
- */
-export const readSupport = (part: 'dev' | 'held'): Labelled[] => {
-  return readLabelled(fileURLToPath(new URL(`data/support-${part}.jsonl`, import.meta.url)))
 }

@@ -1,24 +1,42 @@
 import { readFileSync } from 'node:fs'
 
+export type Sample = { readonly id: string; readonly text: string }
+
+/** `gold` is the name of its intent, in an array. */
+type Question = Sample & { readonly gold: readonly string[] }
+
 /**
- * A text with the tags that people would give it; `group` keeps the pieces of one review together.
+ * A text with the tags that people would give it. `group` keeps the pieces of one review together;
+ * a product is a workspace.
  */
-export type Labelled = {
-  readonly id: string
+export type Labelled = Sample & {
   readonly group: string
+  readonly product: string
   readonly lang: string
-  readonly text: string
   readonly gold: readonly string[]
-  readonly product?: string
 }
 
-/** Reads a file with one text a line, in JSON. */
-export const readLabelled = (path: string): Labelled[] => {
-  return readFileSync(path, 'utf8')
+/** Reads a file of `data/` with one text a line, in JSON. */
+const readTexts = <Text extends Sample>(file: string): Text[] =>
+  readFileSync(new URL(`data/${file}`, import.meta.url), 'utf8')
     .split('\n')
     .filter((line) => line !== '')
-    .map((line) => JSON.parse(line) as Labelled)
-}
+    .map((line) => JSON.parse(line) as Text)
+
+/** The pieces of the Hu and Liu reviews. */
+export const readHuLiu = (): Labelled[] => readTexts('huliu2004.jsonl')
+
+/** Questions of a bank's customers. */
+export const readBanking = (): Question[] => readTexts('banking77.jsonl')
+
+/**
+ * Feedback to companies of many kinds. `dev` is for development and fitting, `held` only for
+ * scores.
+ */
+export const readSupport = (part: 'dev' | 'held'): Labelled[] => readTexts(`support-${part}.jsonl`)
+
+/** Texts in other languages than English. */
+export const readLanguages = (): (Sample & { readonly lang: string })[] => readTexts('languages.jsonl')
 
 /** The part of a group, of `count` parts: the same on every run, and roughly even. */
 export const foldOf = (group: string, count: number): number => {

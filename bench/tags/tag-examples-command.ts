@@ -3,14 +3,9 @@ import { fileURLToPath } from 'node:url'
 import { format, resolveConfig } from 'prettier'
 import { printHelp } from '../../runtime/print-help.ts'
 import { generateTags } from '../../tagger/generate-tags.ts'
-import { readBanking, readHuLiu } from './tag-cases.ts'
-import { foldOf, readLabelled } from './tag-data.ts'
-import type { Labelled } from './tag-data.ts'
+import { foldOf, readBanking, readHuLiu, readLanguages } from './tag-data.ts'
+import type { Sample } from './tag-data.ts'
 
-/**
- * Writes docs/tags-examples.md: texts with their generated tags without a history, for a person to
- * judge.
- */
 const TARGET = fileURLToPath(new URL('../../docs/tags-examples.md', import.meta.url))
 const EXAMPLES_OF_A_SET = 20
 const MAX_SHOWN_CHARACTERS = 300
@@ -28,9 +23,8 @@ const NAMES: Readonly<Record<string, string>> = {
   ja: 'Japanese',
   ar: 'Arabic',
 }
-const written = readLabelled(fileURLToPath(new URL('data/languages.jsonl', import.meta.url)))
 
-const toSection = (title: string, texts: readonly Labelled[]): string => {
+const toSection = (title: string, texts: readonly Sample[]): string => {
   const rows = texts.map(({ text }) => `| ${toCell(text)} | ${generateTags(text).join(', ') || '–'} |\n`)
   return `## ${title}\n\n| Text | Tags |\n| --- | --- |\n${rows.join('')}`
 }
@@ -41,7 +35,7 @@ const toCell = (text: string): string => {
 }
 
 /** A sample of a set, the same on every run, without a choice by content. */
-const sample = (texts: readonly Labelled[]): Labelled[] => {
+const sample = (texts: readonly Sample[]): Sample[] => {
   return texts
     .toSorted((one, other) => foldOf(`example ${one.id}`, 1_000_003) - foldOf(`example ${other.id}`, 1_000_003))
     .slice(0, EXAMPLES_OF_A_SET)
@@ -52,7 +46,7 @@ Writes docs/tags-examples.md: texts with their generated tags, for a person to j
 const sections = [
   toSection('English: reviews (Hu and Liu, CC BY 4.0)', sample(readHuLiu())),
   toSection('English: questions to a bank (Banking77, CC BY 4.0)', sample(readBanking())),
-  ...[...Map.groupBy(written, ({ lang }) => lang)].map(([language, texts]) =>
+  ...[...Map.groupBy(readLanguages(), ({ lang }) => lang)].map(([language, texts]) =>
     toSection(`${NAMES[language] ?? language} (written for this project)`, texts),
   ),
 ]
