@@ -17,7 +17,7 @@ import { READ_ROUTES } from './reads/read-routes.ts'
 import { answerRead, type ReadDependencies } from './reads/reads.ts'
 import { readReceipt, type ReceiptSources } from './receipts.ts'
 import { type Refusal, refusalResponse } from './refusal.ts'
-import { hasHost, NO_HOST } from './request-host.ts'
+import { isHostValid, INVALID_HOST } from './request-host.ts'
 import { requestIdOf } from './request-id.ts'
 import type { Handler } from './serve.ts'
 import { startAnswer } from './start-answer.ts'
@@ -103,7 +103,7 @@ export const createApp = (dependencies: AppDependencies): { handle: Handler } =>
 }
 
 const refusedHead = (request: Request, readsTrailers: boolean): Refusal | undefined => {
-  if (!hasHost(request)) return NO_HOST
+  if (!isHostValid(request)) return INVALID_HOST
   return !readsTrailers && request.headers.has('trailer') ? NO_TRAILER : undefined
 }
 

@@ -3,7 +3,7 @@ import type { Refusal } from './refusal.ts'
 /** A name or an address, with or without a port, as in RFC 3986, but without percent escapes. */
 const HOST = /^(?:[A-Za-z0-9._~!$&'()*+,;=-]+|\[[0-9A-Fa-f:.]+\])(?::\d{0,5})?$/
 
-export const NO_HOST: Refusal = {
+export const INVALID_HOST: Refusal = {
   refused: 'invalid',
   problems: [{ message: 'The header Host must be a name or an address, with or without a port', path: 'Host' }],
 }
@@ -13,7 +13,7 @@ export const NO_HOST: Refusal = {
  * path unchecked. On Deno, `Host: x/api/v1/feedbacks?` turns every path into another route. On Bun,
  * a request with a malformed host has no valid URL.
  */
-export const hasHost = ({ headers, url }: Request): boolean => {
+export const isHostValid = ({ headers, url }: Request): boolean => {
   const host = headers.get('host')
   return (host === null || HOST.test(host)) && URL.canParse(url)
 }

@@ -33,8 +33,8 @@ export const workspaceKeys = (prefix: string, workspaceId: string) => {
     keyOrder: `${begin}key-order`,
     /**
      * A key that never exists. While a slot of a cluster moves, Redis stops a script half-way at a
-     * missing key. If one of the script's KEYS is missing, Redis refuses the script before it runs.
-     * So each script that builds key names itself gets this key.
+     * missing key, but refuses it before it runs if one of its KEYS is missing. So each script that
+     * builds key names itself gets this key.
      *
      * Source:
      * https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec/#multiple-keys-operations

@@ -55,7 +55,8 @@ type Seen = { readonly determined: number; readonly free: number; readonly value
 
 /**
  * The stems of words that may be names, and whether the word comes after a determiner. They count
- * as terms of their own, by which `remainingStrange` later tells words of the workspace from names.
+ * as terms, under the hash of a phrase of this one word. By them, `remainingStrange` later tells
+ * words of the workspace from names.
  */
 export const strangeKeys = ({ reading, tokens, strange }: Analysis): Map<string, boolean> => {
   const keys = new Map<string, boolean>()

@@ -27,26 +27,25 @@ export type MaintenanceDependencies = WorkerStores & {
 }
 
 /** A task of maintenance. `run` returns how much it has done, by kind. */
-export type Service = {
+export type MaintenanceTask = {
   name: string
   everyMs: number
   run: (dependencies: MaintenanceDependencies) => Promise<Readonly<Record<string, number>>>
 }
 
 /**
- * Runs the services until it is stopped. Workers take turns, since a service looks at all
- * workspaces. Several runs at once are harmless.
+ * Runs the tasks until it is stopped. Workers take turns, since a task looks at all workspaces. Several runs at once are harmless.
  */
 export const startMaintenance = (dependencies: MaintenanceDependencies): { stop: () => void } => {
-  const stops = SERVICES.map((service) => repeat(service, dependencies))
+  const stops = TASKS.map((task) => repeat(task, dependencies))
   return { stop: () => stops.forEach((stop) => stop()) }
 }
 
 /** A bit less than the time between two runs, so that a lone worker gets every turn. */
 const TURN_SHARE = 0.9
 
-/** Repeats a service until the returned function is called. */
-const repeat = ({ name, everyMs, run }: Service, dependencies: MaintenanceDependencies): (() => void) => {
+/** Repeats a task until the returned function is called. */
+const repeat = ({ name, everyMs, run }: MaintenanceTask, dependencies: MaintenanceDependencies): (() => void) => {
   const { redis, prefix, log } = dependencies
   let isBusy = false
   let isStopped = false
@@ -82,9 +81,10 @@ const MOST_WAITING_JOBS = 1_000
 
 /**
  * Wakes workspaces with waiting entries that no worker applies, and trims applied entries. If
- * Postgres is behind Redis, because a standby was promoted, the entries since then wait again.
+ * Postgres is behind Redis, because a standby was promoted, the entries after its position
+ * wait again.
  */
-export const sweepAllLogs: Service = {
+export const sweepAllLogs: MaintenanceTask = {
   name: 'sweep-logs',
   everyMs: 2_000,
   run: async ({ sql, redis, prefix, queues, wake, redoMs }) => {
@@ -104,7 +104,7 @@ export const sweepAllLogs: Service = {
 const REMOVAL_BEGUN_MS = 60_000
 
 /** Adds jobs again for decided purges whose records are still being removed. */
-export const resumePurges: Service = {
+export const resumePurges: MaintenanceTask = {
   name: 'resume-purges',
   everyMs: 20_000,
   run: async ({ sql, queues }) => {
@@ -122,7 +122,7 @@ const REPLAYS_LOOKED_AT = 20
  * Appends submissions whose replay has begun but that are not in the log: the process died before
  * it appended them.
  */
-export const finishReplays: Service = {
+export const finishReplays: MaintenanceTask = {
   name: 'finish-replays',
   everyMs: 10_000,
   run: async (dependencies) => {
@@ -157,7 +157,7 @@ const waitingIds = async (logs: Log, workspaceId: string): Promise<string[]> => 
 const FORGOTTEN_FOR_MS = 2 * TOKEN_USABLE_WITHOUT_POSTGRES_MS
 
 /** Removes the keys of submissions that were admitted after their workspace was deleted. */
-export const forgetDeletedWorkspaces: Service = {
+export const forgetDeletedWorkspaces: MaintenanceTask = {
   name: 'forget-deleted-workspaces',
   everyMs: 20_000,
   run: async ({ sql, redis, prefix }) => ({
@@ -166,21 +166,21 @@ export const forgetDeletedWorkspaces: Service = {
 }
 
 /** Removes expired receipts with their idempotency keys. */
-const expireOldReceipts: Service = {
+const expireOldReceipts: MaintenanceTask = {
   name: 'expire-receipts',
   everyMs: 20_000,
   run: async ({ sql, receiptDays }) => ({ receiptsExpired: await expireReceipts(sql, receiptDays) }),
 }
 
 /** Removes expired tombstones. A consumer of the feed that has not seen them has to start again. */
-const expireOldTombstones: Service = {
+const expireOldTombstones: MaintenanceTask = {
   name: 'expire-tombstones',
   everyMs: 60_000,
   run: async ({ sql, tombstoneDays }) => ({ tombstonesExpired: await expireTombstones(sql, tombstoneDays) }),
 }
 
 /** Keeps the idempotency keys in Redis within their share of its memory. */
-const trimKeys: Service = {
+const trimKeys: MaintenanceTask = {
   name: 'trim-keys',
   everyMs: 20_000,
   run: async ({ sql, redis, prefix }) => {
@@ -191,7 +191,7 @@ const trimKeys: Service = {
 }
 
 /** Adds a job for each webhook with changes to deliver, unless it has one. */
-const wakeWebhooks: Service = {
+const wakeWebhooks: MaintenanceTask = {
   name: 'wake-webhooks',
   everyMs: 1_000,
   run: async ({ sql, queues }) => {
@@ -200,7 +200,7 @@ const wakeWebhooks: Service = {
   },
 }
 
-const SERVICES: readonly Service[] = [
+const TASKS: readonly MaintenanceTask[] = [
   sweepAllLogs,
   resumePurges,
   finishReplays,

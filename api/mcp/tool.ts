@@ -20,7 +20,7 @@ export type Tool = {
   run: (asked: AgentRead, input: unknown) => Promise<Answered | Refusal>
 }
 
-/** Defines a tool. The compiler checks its answer against its schema, which has no notice. */
+/** Defines a tool. The compiler checks the answer of `run` against `output`. */
 export const defineTool = <I extends v.GenericSchema, O extends v.StrictObjectSchema<v.ObjectEntries, undefined>>({
   input,
   output,
@@ -65,6 +65,7 @@ const MOST_SHOWN_CHARACTERS = 100
 const problemOf = (issue: v.BaseIssue<unknown>): { message: string } => {
   const path = (v.getDotPath(issue) ?? 'arguments').slice(0, MOST_SHOWN_CHARACTERS)
   if (issue.type === 'strict_object' && issue.expected === 'never') return { message: `${path} is not known here` }
+  if (issue.type === 'strict_object' && issue.input === undefined) return { message: `${path} is required` }
   return {
     message: `${path} must be ${issue.kind === 'schema' && issue.type !== 'picklist' ? issue.expected : issue.message}`,
   }

@@ -122,7 +122,8 @@ export const PATHS_OF_SUBMISSIONS: Readonly<Record<string, JsonObject>> = {
     summary: 'Submit a conversation',
     description:
       'Stores a call transcript, an email thread or a chat, and identifies its contacts. The same `source` and ' +
-      `\`id\` again replace it. By default a workspace may submit ${CONVERSATIONS_PER_MINUTE} in any 60 seconds.`,
+      '`id` again replace its title, rating and properties, and each message that is sent again. Other messages and ' +
+      `contacts stay. By default a workspace may submit ${CONVERSATIONS_PER_MINUTE} in any 60 seconds.`,
     body: 'Conversation',
     answer: { status: 200, schema: 'Success', description: 'Accepted.' },
     refusals: ['MayNotSubmit', 'ConversationTooLarge'],

@@ -46,8 +46,8 @@ const FILLED = ['feedback', 'contact', 'account', 'conversation', 'message', 'su
 
 /**
  * Fills the tables, and does the work that follows so many rows and must not count in the figures.
- * No vacuum runs: all rows have the same size, so each page has room for one more. After a vacuum,
- * Postgres would use this room, and put each of the next rows into another page.
+ * No vacuum runs: a page of equal rows keeps a gap that a row of the benchmark fits into. After a
+ * vacuum, Postgres would use these gaps, and put each of the next rows into another page.
  */
 const fillAndSettle = async (sql: Service['sql'], feedback: number): Promise<void> => {
   for (const table of FILLED) await sql`alter table ${sql(table)} set (autovacuum_enabled = off)`
@@ -145,7 +145,7 @@ const readOn = async (service: Service, { at: first, kinds, taken, over }: Reade
     const startedAt = performance.now()
     const answer = await fetch(requestOf({ service, ids, at }))
     const text = await answer.text()
-    // Too many reads at a time: a reader comes back.
+    // Refused, since there are too many reads at a time. The reader goes on with its next read.
     if (answer.status === 503 || TOO_MANY.test(text)) continue
     // A count that runs out of time took that time.
     if (!answer.ok || (text.includes('"isError":true') && !OUT_OF_TIME.test(text)))

@@ -46,7 +46,7 @@ describe('a look-up of tokens', () => {
       for (const { token } of tokens) assert.ok('scopes' in (await authenticate(token)))
       clock.ms += 1_000
     }
-    // A look-up has at most 1,000 tokens.
+    // A look-up takes along at most 1,000 other tokens.
     const rounds = (seconds * 1_000) / (TOKEN_REMEMBERED_MS / 2)
     assert.ok(lookUps.length <= 2 * rounds, `${lookUps.length} look-ups`)
     assert.ok(Math.max(...lookUps) > 500 && Math.max(...lookUps) <= 1_001, String(lookUps))
@@ -63,7 +63,7 @@ describe('a look-up of tokens', () => {
     assert.deepEqual(new Set(lookUps), new Set([1]))
   })
 
-  it('refuses a revoked or unknown token when its remembered time is over, even if another look-up renewed it', async () => {
+  it('refuses a token that was revoked, and accepts one that was added, after the remembered time, renewed or not', async () => {
     const [first, second] = await makeTokens(2)
     const { authenticate, lookUps, clock } = watched()
     const later = makeToken()

@@ -11,7 +11,8 @@ type Sent = { body: JsonObject; answer: Answer }
 const ACCOUNT_OF_CONTACT = `
   left join account as a on a.id = c.account_id left join account_external_id as x on x.account_id = a.id`
 /**
- * The tables of a submission as users join them, up to the key of its row. A purge stores nothing.
+ * The SQL after `from`: the tables of a submission as users join them, and the column of its key. A
+ * purge stores nothing.
  */
 const TABLES: Readonly<Partial<Record<OperationPath, string>>> = {
   '/feedbacks': `feedback as f left join contact as c on c.id = f.contact_id left join account as a on a.id = f.account_id
@@ -24,7 +25,7 @@ const TABLES: Readonly<Partial<Record<OperationPath, string>>> = {
     left join contact_external_id as e on e.contact_id = c.id ${ACCOUNT_OF_CONTACT} where v.external_id`,
 }
 
-/** The result of a submission in its workspace. One row of each table is enough here. */
+/** The rows of a submission, one of each table. `sql` must see its workspace only. */
 export const storedRows = async (sql: Sql, operation: OperationPath, { body, answer }: Sent): Promise<StoredRows> => {
   const tables = TABLES[operation]!
   const columns = [...tables.matchAll(/(\w+) as (\w)\b/g)].map(([, table, name]) => `to_jsonb(${name}) as ${table}`)

@@ -24,7 +24,7 @@ export type RedisCluster = {
   readonly stop: () => Promise<void>
 }
 
-/** The first of the nodes. */
+/** How many of the nodes are masters: the first ones. */
 export const CLUSTER_MASTERS = 3
 const SLOTS = 16_384
 const WHOLE_WITHIN_MS = 120_000
@@ -32,8 +32,8 @@ const WHOLE_WITHIN_MS = 120_000
 /**
  * A real cluster of three masters with a third of the slots and a number of replicas each, durable
  * like Redis of `npm start`. With an authority, the nodes use TLS with each other and, at `url`,
- * with clients. The nodes count one as dead that is silent for `nodeTimeoutMs`, and refuse all
- * commands when most masters are dead.
+ * with clients. A node that is silent for `nodeTimeoutMs` counts as dead. All nodes refuse all
+ * commands while a slot has no living master, or most masters are dead.
  */
 export const startRedisCluster = ({
   replicas = 0,

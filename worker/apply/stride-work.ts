@@ -11,7 +11,7 @@ import { Missing, type MissingState } from '../fold/profile.ts'
 import { decidePurge } from '../../db/purges/decide-purge.ts'
 import { StrideKeys } from './stride-keys.ts'
 
-/** Submissions of one workspace, ascending, read behind `after`. */
+/** Submissions of one workspace, ascending, with numbers above `after`. */
 export type Stride = { workspaceId: string; after: number; submissions: readonly Submission[] }
 type AppliedSubmission = { submission: Submission; state: 'applied' | 'superseded' }
 export type StrideResult =
@@ -24,8 +24,8 @@ export type StrideResult =
       /** The submissions that this call applied, with purges that matched nothing. */
       applied: AppliedSubmission[]
       /**
-       * Submissions that need no fold. At or below the loaded position: another writer applied
-       * them, or they were lost. Behind it: the submissions that a segment has `skipped`.
+       * Submissions that need no fold. Another writer applied those at or below the loaded
+       * position, or they were lost. Those above it were `skipped` in a segment.
        */
       found: Submission[]
       /** Purges that matched something: contacts, waiting records or dead submissions to remove. */
@@ -35,7 +35,7 @@ export type StrideResult =
 export type ApplyStores = {
   sql: Sql
   hashKey: HashKey
-  /** The workspaces that had purges. Epochs of their keys are loaded at once. */
+  /** Workspaces that are known to have had purges: the first load has the epochs of their keys. */
   purgedWorkspaces?: Set<string>
 }
 
@@ -111,8 +111,8 @@ export class StrideWork {
   }
 
   /**
-   * Asks for a contact or account as a whole, since it would get too many metadata keys. A large
-   * one is loaded for a single submission, so this halves the segment until it has a single one.
+   * A contact or account would get too many metadata keys, so this asks for the whole of it. A
+   * large one is loaded for a single submission only, so this halves the segment until one is left.
    */
   noteTooMany(state: MissingState): void {
     const { submissions } = this.keys
@@ -214,7 +214,7 @@ export class StrideWork {
     )
   }
 
-  /** Applies a submission that needs a large contact or account by itself. */
+  /** Cuts the segment, so that a submission with a large contact or account is applied alone. */
   #cutBefore(segment: readonly Submission[], large: MissingState | undefined): void {
     this.keys = this.#keysOf(segment)
     if (large !== undefined) this.keys.addMissing(large, WHOLE_OF_ANY_SIZE)
@@ -233,7 +233,7 @@ export class StrideWork {
   }
 }
 
-/** Submissions whose receipts are not queued: they are applied, or a purge took them back. */
+/** Submissions whose receipts are not queued: settled, or replays that a purge took back. */
 const settledAmong = ({ rows }: LoadedState): Set<string> =>
   new Set(rows.flatMap(({ kind, key, claimed }) => (kind === 'receipt' && !claimed ? [key] : [])))
 

@@ -60,7 +60,7 @@ export class Messages {
     let count = 0
     for (const record of lastOfEach(body.messages, (message) => message.id)) {
       const id = ownId(this.realm, 'message', conversation, record.id)
-      if (!incoming.writesAll && this.#isNewer(id, incoming)) continue
+      if (!incoming.writesAll && this.#isHeldNewer(id, incoming)) continue
       const rawData = rawDataOf(record, body, properties)
       const sender = this.#senderOf(record, senders, body.source)
       this.#messages.set(id, { conversation, record, rawData, sender, number, version })
@@ -89,7 +89,7 @@ export class Messages {
     }
   }
 
-  #isNewer(id: string, { id: conversationId, mayBeStored, submission }: MessagesToWrite): boolean {
+  #isHeldNewer(id: string, { id: conversationId, mayBeStored, submission }: MessagesToWrite): boolean {
     const held = this.#held(id, conversationId, mayBeStored)
     if (held === undefined) return false
     const { originalNumber, body } = submission

@@ -133,7 +133,7 @@ describe('a key', () => {
     assert.equal(canonicalName('[object\u00a0object]'), undefined)
   })
 
-  it('is not a placeholder if it only contains one', () => {
+  it('is not a placeholder if a placeholder is a part of it', () => {
     for (const text of ['nullam', '00', 'none@x.example', 'a-', 'Guest House', '?!', 'x'.repeat(600)]) {
       assert.equal(isPlaceholder(text), false, text)
     }

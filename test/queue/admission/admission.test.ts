@@ -27,7 +27,7 @@ describe('submissions that are admitted together', () => {
   const entriesOf = (workspaceId: string): Promise<number> => room.redis.xlen(namesOf(workspaceId).log)
   const totalsOf = async (workspaceId: string) => (await readLogTotals(room.redis, room.prefix, [workspaceId]))[0]!
 
-  it('get no number at or below the floor, which is compared with the same Redis', async () => {
+  it('get no number at or below the floor, which is read right before the call', async () => {
     const workspaceId = randomUUID()
     let floor = 10 ** 15 * 4
     const admit = room.admitAbove(async () => floor)
@@ -243,7 +243,7 @@ describe('submissions that are admitted together', () => {
       assert.equal(submissions, DEEP + 2)
     })
 
-    it('is not added while a worker holds the log, which sees them in its next stride', async () => {
+    it('is not added while a worker holds the log: it sees new submissions in its next stride', async () => {
       const workspaceId = randomUUID()
       const { woken, admit } = waking()
       const { number } = entered(await admit(requestFor({ workspaceId })))
