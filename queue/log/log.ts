@@ -188,13 +188,7 @@ const readAnswer = (workspaceId: string, answer: Answer, most: number): TakeResu
     .flatMap((value) => readEntry(workspaceId, value))
     .filter(({ number }) => number > Number(after))
     .slice(0, Math.min(most, bound))
-  return {
-    outcome: 'taken',
-    submissions,
-    after: Number(after),
-    bound,
-    quarantineDeaths: Number(quarantineDeaths),
-  }
+  return { outcome: 'taken', submissions, after: Number(after), bound, quarantineDeaths: Number(quarantineDeaths) }
 }
 
 /** One entry can be as large as a conversation. */
