@@ -35,7 +35,7 @@ export type Candidate = {
   praised: number
   /** Occurrences before `is`. */
   described: number
-  /** Occurrences after a stop word that announces no noun or verb, mostly after a preposition. */
+  /** Occurrences after a stop word, such as a preposition, that announces neither noun nor verb. */
   related: number
   /** Occurrences in a request: please add a nice dark mode. */
   requested: number

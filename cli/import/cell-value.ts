@@ -17,15 +17,18 @@ export const valueOf = (given: unknown, target: Target, isUtc: boolean): unknown
   return text === undefined ? given : ofText(text, target, isUtc)
 }
 
-/** The text of a cell, and of a number or flag of JSON if an option or the type asks for one. */
+/**
+ * The text of a cell, and of a number or flag of JSON if an option or the type asks for one. With
+ * the type `any`, only a value that an option names becomes text.
+ */
 const textOf = (given: unknown, { type, trueFor, values }: Target): string | undefined => {
   if (typeof given === 'string') return given
   const written = typeof given === 'boolean' ? String(given) : writtenNumber(given)
   if (written === undefined) return undefined
   if (type === 'any') return Object.hasOwn(values ?? {}, written) ? written : undefined
   const isAsked = trueFor !== undefined || values !== undefined
-  const isOfType = ['object', 'number', 'flag'].includes(type) || typeof given === 'boolean'
-  return isAsked || !isOfType ? written : undefined
+  const isKept = typeof given === 'boolean' || ['object', 'number', 'flag'].includes(type)
+  return isAsked || !isKept ? written : undefined
 }
 
 const ofText = (written: string, { type, trueFor, separator, values = {} }: Target, isUtc: boolean): unknown => {

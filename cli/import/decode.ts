@@ -123,7 +123,7 @@ const asWestern = (bytes: Uint8Array, { path, where }: { path: string; where: st
   )
 }
 
-/** Characters that do not occur in text, and mostly show another encoding. */
+/** Characters that text does not contain. Most of them show another encoding. */
 const UNREADABLE = [
   [/\0/, 'a NUL character. If the file is UTF-16, add --encoding utf-16le or utf-16be; else remove the character'],
   // oxlint-disable-next-line no-control-regex -- the search is for these characters

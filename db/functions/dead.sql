@@ -46,6 +46,7 @@ begin
     outcome := 'unknown';
     return;
   end if;
+  -- The lock waits for a drop that has begun.
   select dead.submission, dead.keys, s.operation, s.state into d
   from dead_submission as dead join submission as s on s.workspace_id = dead.workspace_id and s.id = dead.id
   where dead.workspace_id = ws and dead.id = dead_id and s.workspace_id = ws

@@ -104,7 +104,7 @@ describe('agents that ask about the demo', () => {
       ['list_feedback', { createdFrom: 'yesterday' }, /createdFrom must be an existing date/],
       ['list_feedback', { accountId: `' or true --` }, /accountId must be an id of this service/],
       ['list_feedback', { next: 'x' }, /next must be the next/],
-      ['search_feedback', {}, /words/],
+      ['search_feedback', {}, /words is required/],
       ['search_feedback', { words: ' ' }, /words must be 1 to 20 words/],
       ['account_story', {}, /given by id or nameOrDomain/],
       ['account_story', { nameOrDomain: 'Stranger' }, /no such record/],

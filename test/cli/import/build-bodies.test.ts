@@ -95,6 +95,18 @@ const FILES: readonly Case[] = [
     { name: 'x.ndjson', map: ['t=isTranscript:false', 'r=rating'], 'map-value': ['rating 1=5', 'rating true=4'] },
   ],
   [
+    'of JSON keep the type of free fields whose values no option names',
+    '{"description":"a","s":true}\n{"description":"b","s":1}\n{"description":"c","s":2}\n',
+    {
+      bodies: [
+        { description: 'a', sourceData: { s: true } },
+        { description: 'b', sourceData: { s: 'one' } },
+        { description: 'c', sourceData: { s: 2 } },
+      ],
+    },
+    { name: 'x.ndjson', map: ['s=sourceData.s'], 'map-value': ['sourceData.s 1=one'] },
+  ],
+  [
     'get the refusals of the service in a dry run',
     `{"description":"a","rating":1161888007138312192}\n{"description":"a","sourceData":${'['.repeat(70)}${']'.repeat(70)}}\n{"description":"${'x'.repeat(600_000)}"}\n{"description":"a","nope":1}\n`,
     {
