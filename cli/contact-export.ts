@@ -8,13 +8,10 @@ import type { Sql } from '../db/connection/postgres.ts'
 import type { RedisClient } from '../queue/redis/connect-redis.ts'
 import { createLog } from '../queue/log/log.ts'
 
-export type Stores = { sql: Sql; redis: RedisClient; prefix: string; hashKey: HashKey }
+type Stores = { sql: Sql; redis: RedisClient; prefix: string; hashKey: HashKey }
 type ExportRequest = { workspace: { id: string; name: string }; wanted: PurgeRequest; at: Date }
 
-/**
- * `keys`: the keys by which submissions name the contacts, both the requested keys and the keys of
- * the found contacts.
- */
+/** `keys`: the requested keys, and those by which submissions name the found contacts. */
 type Person = { realm: Realm; found: FoundContacts; keys: ReadonlySet<string> }
 
 /**

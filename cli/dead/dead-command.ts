@@ -52,12 +52,12 @@ const DESCRIBED: Readonly<Record<ReplayOutcome, string>> = {
   queued: 'queued again',
   unknown: 'no longer dead',
   'being-purged': 'being purged',
-  'undecided-purge': 'purges that never decided which contacts match: submit them again, then drop these',
+  'undecided-purge': 'purges that never decided which contacts match: submit each purge again, then drop the dead one',
 }
 
 const isFiltered = ({ values }: CommandContext): boolean => Object.values(values).some((value) => value !== undefined)
 
-/** One submission, or all that match the filters. */
+/** Selects one submission, or all that match the filters. */
 const wantedOf = (context: CommandContext, which: string | undefined): DeadFilter => {
   if (which === undefined || (which !== 'all' && isFiltered(context))) throw new CommandError(USAGE)
   return which === 'all' ? filterOf(context.values) : { id: idOf(which) }

@@ -121,6 +121,6 @@ const checkDead = async (sql: Sql): Promise<Checked> => {
   if (dead === 0) return well('No submission is dead.')
   return warning(
     `${count(dead, 'submission is', 'submissions are')} dead, the newest since ${newest!.toISOString()}.`,
-    'See the reasons: npm run dead -- list. Each is a fault of this service: please report it.',
+    'See the reasons: npm run dead -- list. Each dead submission shows a fault of this service: please report it.',
   )
 }

@@ -75,7 +75,7 @@ const checkAppendOnlyFile = async (
     return [
       warning(
         'Redis does not show whether it has an append-only file. Without one, a restart loses accepted submissions that are not applied yet.',
-        'Ask its provider for appendonly yes.',
+        'Ask the provider of Redis for appendonly yes.',
       ),
     ]
   }
@@ -90,7 +90,10 @@ const checkAppendOnlyFile = async (
   return [
     ...when(
       !['ok', ''].includes(file.lastWrite),
-      wrong('Redis cannot write its append-only file.', 'Check its disk and its log; a full disk is the usual reason.'),
+      wrong(
+        'Redis cannot write its append-only file.',
+        'Check the disk and the log of Redis; a full disk is the usual reason.',
+      ),
     ),
     judgeAppendFsync(await settingOf(redis, 'appendfsync')),
   ]
@@ -101,11 +104,11 @@ const judgeAppendFsync = (appendFsync: string | undefined): Checked => {
     case 'always':
       return well('Redis has an append-only file, synced with every write.')
     case 'everysec':
-      return well('Redis has an append-only file, synced every second: loss of power can cost that second.')
+      return well('Redis has an append-only file, synced every second: loss of power can cost the last second.')
     case undefined:
       return warning(
         'Redis has an append-only file, and does not show when it syncs the file.',
-        'Ask its provider for appendfsync everysec, or always.',
+        'Ask the provider of Redis for appendfsync everysec, or always.',
       )
     default:
       return wrong(
@@ -115,7 +118,9 @@ const judgeAppendFsync = (appendFsync: string | undefined): Checked => {
   }
 }
 
-/** A purge cannot remove data from a snapshot. After a failed snapshot Redis refuses writes. */
+/**
+ * A purge cannot remove data from a snapshot. By default Redis refuses writes after a failed one.
+ */
 const checkSnapshots = async (redis: RedisServer, lastStatus: string): Promise<Checked[]> => {
   const areKept = await keepsSnapshots(redis)
   if (areKept === false) return [well('Redis keeps no snapshots.')]
@@ -124,7 +129,7 @@ const checkSnapshots = async (redis: RedisServer, lastStatus: string): Promise<C
     return [
       wrong(
         'Redis could not write its last snapshot, and refuses all writes until one succeeds (MISCONF): no submission is accepted.',
-        `Check its disk and its log. ${remedy}`,
+        `Check the disk and the log of Redis. ${remedy}`,
       ),
     ]
   }
@@ -133,7 +138,7 @@ const checkSnapshots = async (redis: RedisServer, lastStatus: string): Promise<C
       ? warning('Redis keeps snapshots: purged data stays in them, and a failed snapshot stops all writes.', remedy)
       : warning(
           'Redis does not show whether it keeps snapshots. Purged data would stay in them.',
-          'Ask its provider how long snapshots and backups are kept.',
+          'Ask the provider of Redis how long it keeps snapshots and backups.',
         ),
   ]
 }
@@ -145,7 +150,7 @@ const checkSlowLog = async (redis: RedisServer): Promise<Checked[]> => {
     return [
       warning(
         'Redis does not show whether it keeps a slow log, which may hold content of submissions.',
-        'Ask its provider for slowlog-log-slower-than -1.',
+        'Ask the provider of Redis for slowlog-log-slower-than -1.',
       ),
     ]
   }
@@ -165,7 +170,7 @@ const checkReplicas = async (redis: RedisServer, wanted: number, connected: numb
   const required = Number((await settingOf(redis, 'min-replicas-to-write')) ?? wanted)
   return required < wanted
     ? warning(
-        `${state}, and accepts writes without them: such a submission is applied although it is not confirmed.`,
+        `${state}, and accepts writes without them: a submission that a replica lacks is applied, although it is not confirmed.`,
         `In redis.conf: min-replicas-to-write ${wanted}`,
       )
     : well(`${state}.`)

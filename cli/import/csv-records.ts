@@ -4,7 +4,7 @@ import { countBreaks, type Lines } from './lines.ts'
 export type CsvRecord = {
   readonly cells: readonly string[]
   readonly lines: Lines
-  /** The place of the record in the text, and the place of the next one. */
+  /** The place of the record in the text, and the place of the next record. */
   readonly start: number
   readonly end: number
   readonly problem?: 'stray quote' | 'open quote'

@@ -3,7 +3,9 @@ import { whyNotListening } from '../../runtime/connect-process.ts'
 import type { LauncherConfig } from './launcher-config.ts'
 import type { Running } from './running.ts'
 
-/** The port of the API is held until the API starts; the worker's port is free at this moment. */
+/**
+ * The port of the API is held until the API starts. The port of the worker is free, but not held.
+ */
 export type Ports = { readonly api: ReservedPort; readonly worker: number }
 
 const FIRST_PORT = 3000
@@ -37,7 +39,7 @@ const refuseTaken = (setting: string, port: number, host: string): never => {
   throw new Error(`${setting} ${port} is taken on ${host}: stop the program that listens there, or set another port`)
 }
 
-/** Names the settings if the system allows no listener at their place. */
+/** Rejects with the settings to change if the system allows no listener at `place`. */
 const listenable = <T>(reserving: Promise<T>, place: Parameters<typeof whyNotListening>[1]): Promise<T> =>
   reserving.catch((error: unknown) => {
     throw 'code' in (error as Error) ? new Error(whyNotListening(error, place), { cause: error }) : error

@@ -13,8 +13,8 @@ const LONGEST_DELAY_MS = 10_000
 const GOOD_RUN_MS = 30_000
 
 /**
- * Starts a process again whenever it ends, until it is stopped. The delay grows with each failure,
- * and is short again after a good run.
+ * Starts a process again whenever it ends, until `stop`. The delay grows with each failure, and is
+ * short again after a good run.
  */
 export const keepRunning = (
   first: Running,
@@ -49,7 +49,7 @@ export const keepRunning = (
       stopped.abort()
       await running.stop()
       await kept
-      // It may have been started again meanwhile.
+      // The process may have been started again meanwhile.
       await running.stop()
     },
   }

@@ -26,8 +26,8 @@ export const programLog = (file: string, passOn: (line: string) => void): Progra
 }
 
 /**
- * Lines above the level info. A line that is not an event comes from the runtime and reports a
- * crash.
+ * Whether a line is an event above the level info, or no event at all. Such a line comes from the
+ * runtime, for example at a crash.
  */
 const isNotable = (line: string): boolean => {
   try {
