@@ -16,8 +16,8 @@ type Person = { realm: Realm; found: FoundContacts; keys: ReadonlySet<string> }
 
 /**
  * All data about the contacts that a purge with the same options would match, as one JSON document
- * in pieces. Undefined when there is no data. Memory holds only a few records at a time. Logs are
- * read before tables, so a submission that is applied in between appears twice rather than never.
+ * in pieces. Undefined when there is no data. Memory holds only a few records at a time. The log is
+ * read before the tables. So a submission that is applied in between appears twice, not never.
  */
 export const exportContacts = async (
   stores: Stores,
@@ -30,8 +30,8 @@ export const exportContacts = async (
   const isHeld =
     found.contactIds.length > 0 ||
     found.waitingKey !== null ||
-    (await hasAny(deadSubmissions(stores, person))) ||
-    (await hasAny(queuedSubmissions(stores, person)))
+    (await hasAny(queuedSubmissions(stores, person))) ||
+    (await hasAny(deadSubmissions(stores, person)))
   return isHeld ? document(stores, person, { exportedAt: at.toISOString(), workspace: workspace.name }) : undefined
 }
 

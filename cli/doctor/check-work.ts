@@ -36,8 +36,8 @@ export const checkWork = async ({ sql, redis, prefix, maxBacklog }: Installation
     let condition = await look()
     const points = [pointOf(condition, undefined)]
     // A state that would be no finding even if it lasted needs no second look.
-    const mayBeIll = judge(evidenceOf(Array<Point>(POINTS_TO_LAST).fill(points[0]!), maxBacklog)).length > 0
-    for (const _look of mayBeIll ? Array(POINTS_TO_LAST - 1).keys() : []) {
+    const needsMoreLooks = judge(evidenceOf(Array<Point>(POINTS_TO_LAST).fill(points[0]!), maxBacklog)).length > 0
+    for (const _look of needsMoreLooks ? Array(POINTS_TO_LAST - 1).keys() : []) {
       await new Promise((resolve) => setTimeout(resolve, BETWEEN_LOOKS_MS))
       const before = condition
       condition = await look()

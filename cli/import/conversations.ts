@@ -9,7 +9,7 @@ export type ConversationRow = { readonly value: Values; readonly lines: Lines; r
 
 type Conversation = { readonly value: Values; readonly lines: readonly Lines[]; readonly doubts: readonly Remark[] }
 
-/** A longer conversation is sent in several submissions. Each adds messages to it. */
+/** A longer conversation is sent in several submissions. Each adds messages to the conversation. */
 const MAX_MESSAGES = 1_000
 const MAX_CHARACTERS = 1024 * 1024
 

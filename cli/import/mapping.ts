@@ -8,10 +8,7 @@ export type Target = {
   readonly field: string
   readonly path: readonly string[]
   readonly type: FieldType
-  /**
-   * The cells that make a flag true. Any other text makes it false, and an empty cell leaves it
-   * out.
-   */
+  /** The cells that make a flag true. Other cells make it false, and empty cells give no value. */
   readonly trueFor?: readonly string[]
   /** The separator of words. */
   readonly separator?: string

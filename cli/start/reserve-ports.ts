@@ -24,13 +24,13 @@ export const reservePorts = async (config: LauncherConfig, running: Running): Pr
 const reserveApiPort = async ({ PORT, HOST }: LauncherConfig): Promise<ReservedPort> => {
   const port = PORT ?? FIRST_PORT
   const reserving = PORT === undefined ? reserveNextPort(port, HOST) : reservePort(port, HOST)
-  return (await listenable(reserving, { host: HOST, port, prefix: '' })) ?? refuseTaken('PORT', port, HOST)
+  return (await nameSettingsOnFailure(reserving, { host: HOST, port, prefix: '' })) ?? refuseTaken('PORT', port, HOST)
 }
 
 const chooseWorkerPort = async ({ WORKER_PORT, WORKER_HOST = '127.0.0.1' }: LauncherConfig): Promise<number> => {
   if (WORKER_PORT === undefined) return findFreePort()
   const place = { host: WORKER_HOST, port: WORKER_PORT, prefix: 'WORKER_' } as const
-  return (await listenable(isPortFree(WORKER_PORT, WORKER_HOST), place))
+  return (await nameSettingsOnFailure(isPortFree(WORKER_PORT, WORKER_HOST), place))
     ? WORKER_PORT
     : refuseTaken('WORKER_PORT', WORKER_PORT, WORKER_HOST)
 }
@@ -40,7 +40,7 @@ const refuseTaken = (setting: string, port: number, host: string): never => {
 }
 
 /** Rejects with the settings to change if the system allows no listener at `place`. */
-const listenable = <T>(reserving: Promise<T>, place: Parameters<typeof whyNotListening>[1]): Promise<T> =>
+const nameSettingsOnFailure = <T>(reserving: Promise<T>, place: Parameters<typeof whyNotListening>[1]): Promise<T> =>
   reserving.catch((error: unknown) => {
     throw 'code' in (error as Error) ? new Error(whyNotListening(error, place), { cause: error }) : error
   })

@@ -82,10 +82,10 @@ export const startServer = async (options: ServerOptions): Promise<EmbeddedServe
     if (await becomesReady(running, () => prepared.isReady({ pid, port }))) {
       return { url: prepared.urlAt(port), port, pid, exited, stop }
     }
-    const gaveUp = running.hasExited()
+    const hasEnded = running.hasExited()
     await stop()
     const reason = lastLines(files.log, logBegin)
-    if (!gaveUp) {
+    if (!hasEnded) {
       throw new Error(`${name} is not ready after ${READY_WITHIN_MS / 1000} s; the end of its log:\n${reason}`)
     }
     if (!passingTrouble.test(reason) || Date.now() > giveUpAt) {
