@@ -125,9 +125,8 @@ const replayMatching = async (context: CommandContext, which: string | undefined
 }
 
 /**
- * Appends a dead submission to the log again, under its id and with a new number. It does not
- * replace data of newer submissions. If this process dies after the mark, a worker's maintenance
- * appends the submission.
+ * Marks a dead submission as queued, and appends it to the log under its id with a new number. If
+ * this process dies in between, the maintenance of a worker appends the submission.
  */
 const replay = async (
   { sql, log, wake }: ReplayStores,

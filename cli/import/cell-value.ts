@@ -3,7 +3,7 @@ import { isPlaceholder } from '../../contract/identity/keys.ts'
 import type { Target } from './mapping.ts'
 
 /** Placeholders that can be valid ids or ratings. */
-const VALUES = /^(?:0|true|false)$/i
+const VALID_PLACEHOLDERS = /^(?:0|true|false)$/i
 /** The separators to try if the mapping names none, the rarest in prose first. */
 const SEPARATORS = ['|', ';', ',']
 
@@ -65,7 +65,7 @@ const objectOf = (cell: string): unknown => {
   }
 }
 
-const isNothing = (cell: string): boolean => isPlaceholder(cell) && !VALUES.test(cell)
+const isNothing = (cell: string): boolean => isPlaceholder(cell) && !VALID_PLACEHOLDERS.test(cell)
 
 const wordsOf = (cell: string, separator: string | undefined): string[] => {
   const array = separator === undefined && cell.trimStart().startsWith('[') ? objectOf(cell) : undefined

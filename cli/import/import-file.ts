@@ -26,7 +26,7 @@ type Import = {
 export type Summary = {
   readonly accepted: number
   readonly acceptedLines: readonly Lines[]
-  /** How many of the accepted submissions earlier runs sent. */
+  /** The number of accepted submissions that earlier runs have sent. */
   readonly before: number
   readonly refused: readonly Remark[]
   readonly left: number

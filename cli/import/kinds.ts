@@ -30,7 +30,7 @@ type KindOfRecord = {
   readonly free: readonly string[]
   /** Column names that need no mapping, with their fields. The names of fields need none either. */
   readonly usual: Readonly<Record<string, string>>
-  /** Records with the same value of this field change the same row: their order matters. */
+  /** Records with the same value of this field can change the same row, so their order matters. */
   readonly id: 'id' | 'sourceId'
 }
 

@@ -26,8 +26,8 @@ export const programLog = (file: string, passOn: (line: string) => void): Progra
 }
 
 /**
- * Whether a line is an event above the level info, or no event at all. Such a line comes from the
- * runtime, for example at a crash.
+ * Whether the operator should see a line: an event above the level info, or text that is no event,
+ * such as a crash of the runtime.
  */
 const isNotable = (line: string): boolean => {
   try {
