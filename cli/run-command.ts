@@ -115,7 +115,8 @@ const actionOf = ({ usage, run, takesWord = false }: Command, words: readonly st
 const OTHER_KEY =
   'HASH_KEY is not the one that this database was made with. Set the key from hash.key in DATA_DIR or from your store of secrets.'
 
-const NO_KEY_YET = 'The database has no HASH_KEY yet. Start the API or a worker once, which binds it to their key.'
+const NO_KEY_YET =
+  'The database has no HASH_KEY yet. Start the API or a worker once: the start binds the database to the key.'
 
 const runConnected = async (command: Command, values: ParsedValues, run: ChosenAction): Promise<void> => {
   const environment = await environmentOfService()

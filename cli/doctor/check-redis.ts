@@ -83,7 +83,7 @@ const checkAppendOnlyFile = async (
     return [
       wrong(
         'Redis has no append-only file: a restart loses accepted submissions that are not applied yet.',
-        'In redis.conf: appendonly yes. At once: redis-cli config set appendonly yes',
+        'In redis.conf: appendonly yes. In the running Redis: redis-cli config set appendonly yes',
       ),
     ]
   }
@@ -124,11 +124,11 @@ const judgeAppendFsync = (appendFsync: string | undefined): Checked => {
 const checkSnapshots = async (redis: RedisServer, lastStatus: string): Promise<Checked[]> => {
   const areKept = await keepsSnapshots(redis)
   if (areKept === false) return [well('Redis keeps no snapshots.')]
-  const remedy = 'In redis.conf: save "". At once: redis-cli config set save "". Then delete its dump.rdb.'
+  const remedy = 'In redis.conf: save "". In the running Redis: redis-cli config set save "". Then delete its dump.rdb.'
   if (lastStatus === 'err' && (await settingOf(redis, 'stop-writes-on-bgsave-error')) !== 'no') {
     return [
       wrong(
-        'Redis could not write its last snapshot, and refuses all writes until one succeeds (MISCONF): no submission is accepted.',
+        'Redis could not write its last snapshot, and refuses all writes until a snapshot succeeds (MISCONF): no submission is accepted.',
         `Check the disk and the log of Redis. ${remedy}`,
       ),
     ]

@@ -1,7 +1,7 @@
 import type { Sql } from '../../db/connection/postgres.ts'
 import { type Checked, warning } from './finding.ts'
 
-/** For "not set", some sources write the start of their calendar. The latest such start is 1980. */
+/** For "not set", some sources write the start of their calendar, such as 1900, 1970 or 1980. */
 const FIRST_LIKELY_YEAR = 1981
 /** Clocks of sources differ, and dates without a zone can be a day ahead. */
 const AHEAD_HOURS = 26

@@ -143,9 +143,9 @@ const run = async (
 
 /**
  * Lets PostgreSQL start if another program has the id in the lock file of a killed server:
- * PostgreSQL would take that program for the server. Replaces only the id, by one without a
- * process. The file also names the shared memory of the old server, which tells PostgreSQL whether
- * an orphan of that server still writes.
+ * PostgreSQL would take that program for the server. Replaces only the id, with an id that no
+ * process has. The file also names the shared memory of the old server, which tells PostgreSQL
+ * whether an orphan of that server still writes.
  */
 export const forgetDeadPostmaster = (account: PostgresAccount, cluster: string): void => {
   const noProcess = 2_147_483_646
