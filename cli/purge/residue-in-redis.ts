@@ -55,7 +55,7 @@ const patternOf = (name: string, sought: readonly Sought[]): string => {
 const heldByValue = async (redis: RedisClient, name: string, sought: readonly Sought[]): Promise<Sought[]> => {
   const held = new Set<Sought>()
   for await (const values of valuesOf(redis, name)) {
-    for (const value of values) for (const one of heldIn(comparable(value), sought)) held.add(one)
+    for (const value of values) for (const found of heldIn(comparable(value), sought)) held.add(found)
   }
   return [...held]
 }

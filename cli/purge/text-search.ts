@@ -37,10 +37,10 @@ export const createTally = (): Tally => {
   const counts = new Map<Sought, Map<string, number>>()
   return {
     note: (held, place) => {
-      for (const one of held) {
-        const places = counts.get(one) ?? new Map<string, number>()
+      for (const found of held) {
+        const places = counts.get(found) ?? new Map<string, number>()
         places.set(place, (places.get(place) ?? 0) + 1)
-        counts.set(one, places)
+        counts.set(found, places)
       }
     },
     residue: () =>

@@ -1,10 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { StartedProcess } from './start-process.ts'
 
-type Running = Pick<StartedProcess, 'pid' | 'exited' | 'stop'>
-type Kept = {
+type KeptProcess = Pick<StartedProcess, 'pid' | 'exited' | 'stop'>
+type KeepOptions = {
   readonly name: string
-  readonly startAgain: () => Promise<Running>
+  readonly startAgain: () => Promise<KeptProcess>
   readonly say: (line: string) => void
 }
 
@@ -17,8 +17,8 @@ const GOOD_RUN_MS = 30_000
  * short again after a good run.
  */
 export const keepRunning = (
-  first: Running,
-  { name, startAgain, say }: Kept,
+  first: KeptProcess,
+  { name, startAgain, say }: KeepOptions,
 ): { readonly pid: () => number; readonly stop: () => Promise<void> } => {
   const stopped = new AbortController()
   let running = first
