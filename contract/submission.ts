@@ -40,7 +40,9 @@ type Accepted<O extends Operation> = {
   idempotency?: Idempotency
   /** The trace context of the request, if it is traced. */
   traceparent?: string
-  /** The position at the admission. The answer may have contained ids as of this position. */
+  /**
+   * The position when the submission was admitted. Its answer may contain ids as of this position.
+   */
   seenPosition?: number
   /** For a submission that was appended again, such as a replay: its first number. */
   originalNumber?: number

@@ -51,8 +51,8 @@ export const revokeToken = async (sql: Sql, id: string): Promise<boolean> =>
 export type TokenHolder = { workspaceId: string | null; scopes: Scope[]; expiresAt: Date | null }
 
 /**
- * The holders of the tokens with these hashes, by hash, without unknown, expired and revoked
- * tokens.
+ * The holders of tokens, by the hash of the token. Unknown, expired and revoked tokens have no
+ * holder.
  */
 export const findTokenHolders = async (sql: Sql, hashes: readonly string[]): Promise<Map<string, TokenHolder>> => {
   const found = await sql<(TokenHolder & { hash: string })[]>`
@@ -63,10 +63,10 @@ export const findTokenHolders = async (sql: Sql, hashes: readonly string[]): Pro
 }
 
 /**
- * Makes the bootstrap tokens of the environment valid for the default workspace. Each one replaces
- * the earlier token of its kind. A kind that the environment lacks stays, since another process may
- * have it. A token that was revoked by hand is valid again while the environment has it. Returns
- * the kinds whose earlier token has ended.
+ * Makes the bootstrap tokens of the environment valid for the default workspace. Each token
+ * replaces the earlier token of its kind. If the environment has no token of a kind, the stored
+ * token stays: another process may have it. A token that was revoked by hand is valid again.
+ * Returns the kinds whose earlier token has ended.
  */
 export const setBootstrapTokens = async (sql: Sql, tokens: BootstrapTokens): Promise<(keyof BootstrapTokens)[]> => {
   const kinds = (['access', 'admin'] as const).filter((kind) => tokens[kind] !== undefined)

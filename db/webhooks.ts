@@ -2,8 +2,9 @@ import type { Sql } from './connection/postgres.ts'
 import type { FeedPlace } from './reads/changes.ts'
 
 /**
- * active: it gets changes. paused: an operator has stopped it. failed: it has not confirmed a
- * delivery for a day, or needs expired tombstones. gone: its server answered 410.
+ * active: the webhook gets changes. paused: an operator has stopped it. failed: it has not
+ * confirmed a delivery for a day, or needs expired tombstones. gone: the server of the URL answered
+ * 410.
  */
 type WebhookState = 'active' | 'paused' | 'failed' | 'gone'
 
@@ -16,12 +17,12 @@ export type Webhook = {
   secretVersion: number
   /** The former secret signs, too. */
   isRotating: boolean
-  /** Attempts at the failing delivery; 0 for none. */
+  /** Attempts at the failing delivery; 0 if no delivery fails. */
   attempts: number
   failingSince: Date | null
 }
 
-/** The status of a webhook for operators. `behind`: it has not confirmed the latest changes. */
+/** The status of a webhook for operators. `isBehind`: it has not confirmed the latest changes. */
 export type WebhookStatus = Pick<Webhook, 'id' | 'url' | 'state' | 'failingSince'> & {
   workspace: string
   position: number
@@ -31,8 +32,9 @@ export type WebhookStatus = Pick<Webhook, 'id' | 'url' | 'state' | 'failingSince
 }
 
 /**
- * Creates a webhook that begins behind a position, or at the end of the feed. Returns its id;
- * undefined if the workspace does not exist or is being deleted.
+ * Creates a webhook that gets the changes after the change position `from`, or after the last
+ * change if that is undefined. Returns its id; undefined if the workspace does not exist or is
+ * being deleted.
  */
 export const createWebhook = async (
   sql: Sql,

@@ -46,10 +46,10 @@ type Sources = {
 }
 
 /**
- * Reads each member separately, so that a server that is away does not hide the others. Never
- * rejects.
+ * Reads each member separately, so that one missing server does not hide the others. The returned
+ * function never rejects.
  */
-export const conditionOf =
+export const createReadCondition =
   ({ sql, redis, prefix, queues, listWorkspaces }: Sources) =>
   async (): Promise<Condition> => {
     const at = Date.now()

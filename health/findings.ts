@@ -4,7 +4,7 @@ import type { Point } from './point.ts'
 import { judgeWork } from './work-findings.ts'
 
 /**
- * Share of MAX_BYTES_IN_HAND. It is below one half, from which on the API refuses more bodies of a
+ * Share of MAX_BYTES_IN_HAND, below one half: from there on, the API refuses more bodies of a
  * single workspace.
  */
 const BODIES_SHARE_TO_SEE = 0.4

@@ -35,7 +35,7 @@ export type Point = Rates & {
   /** The difference in the ledger of a workspace that is furthest from 0, negative or positive. */
   difference: number | null
   /**
-   * Workspaces that miss accepted submissions, with their number. The workspace that misses most is
+   * Workspaces whose ledgers miss accepted submissions, and how many. The greatest difference is
    * first.
    */
   missing: readonly { name: string; difference: number }[] | null
@@ -157,8 +157,7 @@ const rates = (now: Condition, before: Condition | undefined): Rates => {
   const isKnown = processes && former && seconds > 0
   const countedBefore = (report: ProcessReport): ProcessReport | undefined => {
     const own = former?.find(({ id }) => id === report.id)
-    // A process without an earlier report has started since, or was silent. A silent process has a
-    // longer uptime.
+    // A process without an earlier report has started since, or was silent and has a longer uptime.
     return own ?? (report.upSeconds > seconds + START_SECONDS ? report : undefined)
   }
   const grown = (read: (report: ProcessReport) => number): number =>

@@ -33,8 +33,8 @@ export const isPermanentFault = (error: unknown): boolean => hasCode(error, PERM
 export const isUnavailable = (error: unknown): boolean => hasCode(error, UNAVAILABLE_CLASSES, UNAVAILABLE_CODES)
 
 /**
- * The part of a fault that may be logged or stored: its kind and code. Its message can quote a
- * customer's data.
+ * The part of a fault that may be logged or stored: its kind and code. The message of a fault can
+ * quote submitted data.
  */
 export const describeFault = (error: unknown): string => {
   const code = codeOf(error)

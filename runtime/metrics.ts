@@ -40,7 +40,11 @@ export const createProcessMetrics = (kind: 'api' | 'worker'): ProcessMetrics => 
   }
   const build = { process: kind, version: ownVersion(), runtime: runtimeName() }
   gauge(
-    { name: 'feedback_insights_build_info', help: 'Which version runs on what; always 1.', labels: Object.keys(build) },
+    {
+      name: 'feedback_insights_build_info',
+      help: 'The version and the runtime of the process; always 1.',
+      labels: Object.keys(build),
+    },
     () => [{ labels: build, value: 1 }],
   )
   return {

@@ -16,8 +16,8 @@ const PARTS =
 const ATTRIBUTE = 'target_session_attrs'
 
 /**
- * Parameters of hosting providers and other drivers that this driver can ignore. `host`, `port` and
- * `pgbouncer` are read separately.
+ * Parameters that the driver can ignore, from hosting providers and other drivers. `host`, `port`
+ * and `pgbouncer` are read separately.
  */
 const HARMLESS: ReadonlySet<string> = new Set([
   'channel_binding',

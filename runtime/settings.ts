@@ -67,9 +67,8 @@ const postgresUrl = v.pipe(
 )
 
 /**
- * The environment variables of the processes: their forms, their defaults, and the expected forms
- * in words, which a process with a bad value prints. Each process picks the variables that it
- * needs.
+ * The environment variables of the processes, each with its form, its default and the expected form
+ * in words. Each process reads only the variables that it needs.
  */
 export const SETTINGS = {
   PORT: setting(v.optional(port, '3000'), 'a port from 1 to 65535, or 0 for any free one'),
@@ -174,7 +173,7 @@ const SAME_TOKEN = 'BOOTSTRAP_ACCESS_TOKEN and BOOTSTRAP_ADMIN_TOKEN are the sam
 type Environment = Readonly<Record<string, string | undefined>>
 
 /**
- * Adds the secrets to an environment that names only their files. White space at the ends of a file
+ * Adds each secret that the environment only names by its file. White space at the ends of a file
  * is cut off.
  *
  * @throws BadSettings when a file cannot be read.

@@ -53,8 +53,8 @@ const isAbsent = (plain: string): boolean => BLANK_OR_PLACEHOLDER.test(plain)
 const withoutFormat = (given: string): string => given.replace(FORMAT_CHARACTERS, '').trim()
 
 /**
- * Folds ASCII letters only. `toLowerCase` would turn the KELVIN SIGN into a k, and make two people
- * one.
+ * Folds ASCII letters only: `toLowerCase` would also turn the KELVIN SIGN into a k, and two emails
+ * would become one.
  */
 const asciiLowerCase = (text: string): string => text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase())
 
@@ -130,7 +130,8 @@ export type OwnIdKind =
 
 /**
  * The id of a key in a workspace: a keyed SHA-256 as a UUID of version 8. Every process computes
- * the same id, before anything is stored. A reader without the hash key cannot tell the key.
+ * the same id, before anything is stored. The id does not reveal the key to a reader without the
+ * hash key.
  */
 export const ownId = ({ hashKey, workspaceId }: Realm, kind: OwnIdKind, ...parts: readonly string[]): string => {
   const hex = keyedHash(hashKey, JSON.stringify([workspaceId, kind, ...parts])).toString('hex')
@@ -138,8 +139,8 @@ export const ownId = ({ hashKey, workspaceId }: Realm, kind: OwnIdKind, ...parts
 }
 
 /**
- * The own id of a key with a number of purges (its epoch), so that a purged id is never given
- * again. Epoch 0 is the key itself. A plain hash is enough, since the key is a keyed hash.
+ * The own id of a key in an epoch. In epoch 0 it is the key itself. A plain hash is enough, since
+ * the key is a keyed hash.
  */
 export const idOfEpoch = (keyId: string, epoch: number): string =>
   epoch === 0 ? keyId : uuidOf(hash('sha256', `${keyId}:${epoch}`, 'hex'), '8')

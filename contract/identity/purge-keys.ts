@@ -30,9 +30,9 @@ export type PurgeCandidate = {
 type PurgedContacts = {
   contactIds: string[]
   /**
-   * The keys whose epochs rise. The purge removes every contact that has them. They include
-   * an external id in all sources if no other contact has it: `raise_purged_keys` finds records by
-   * it that waited in a backup.
+   * The keys whose epochs rise, since the purge removes every contact that has them. If no other
+   * contact has an external id, its key for all sources is among them: `raise_purged_keys` finds by
+   * this key records that wait in a restored backup.
    */
   endedKeys: string[]
   /** Keys to look for in dead submissions: those of the request and those of the contacts. */
@@ -42,10 +42,10 @@ type PurgedContacts = {
 }
 
 /**
- * The candidates that a purge matches. It matches an external id in one source or in all, an email
- * by its meaning or in the column, or both. If the request has a source, a contact that matches by
- * email must have an external id in that source. A contact without external ids counts as one of
- * the source `API`. A match includes all keys of the contact.
+ * The candidates that a purge matches: by external id, by email, or by both. An email matches the
+ * contact that it means, and each contact that has it in its column. If the request has a source, a
+ * match needs an external id in that source. By email, a contact without external ids matches the
+ * source `API`. A match includes all keys of the contact.
  */
 export const choosePurged = (
   realm: Realm,
@@ -115,19 +115,17 @@ const keysInFeedback = (realm: Realm, body: FeedbackRecord): string[] => {
   const keys = body.isExternalContactId
     ? ids.flatMap((id) => keysOfExternalId(realm, id, feedbackSource(body)))
     : ids.flatMap((id) => asUuid(id) ?? [])
-  return [...new Set([...keys, ...keysOfEmail(realm, body.contact?.email)])]
+  return unique([...keys, ...keysOfEmail(realm, body.contact?.email)])
 }
 
 const keysInConversation = (realm: Realm, body: ConversationRecord): string[] => {
   const contacts = sourcedContacts(body)
   const identified = new Set(contacts.map(({ id }) => id))
   const senders = new Set(body.messages.flatMap(({ contactId }) => contactId ?? []))
-  return [
-    ...new Set([
-      ...contacts.flatMap((contact) => keysOfContact(realm, contact, body.source)),
-      ...[...senders.difference(identified)].flatMap((id) => keysOfExternalId(realm, id, body.source)),
-    ]),
-  ]
+  return unique([
+    ...contacts.flatMap((contact) => keysOfContact(realm, contact, body.source)),
+    ...[...senders.difference(identified)].flatMap((id) => keysOfExternalId(realm, id, body.source)),
+  ])
 }
 
 /**

@@ -4,8 +4,8 @@ import type { Sql } from '../connection/postgres.ts'
 
 /**
  * A changed row; `w` is the index of its workspace. Members without a value may be absent. `save`
- * sets `later` in rows of the change feed: how many changes of its workspace follow it in the same
- * save. Its change position is the last one of the save less this number.
+ * sets `later` in rows of the change feed: the number of changes of the workspace after this row in
+ * the same save. The change position of the row is the last one of the save less `later`.
  */
 type Row<Members> = { w: number; later?: number } & Members
 type Link = { id: string; target: string }
@@ -133,8 +133,8 @@ const TABLES = [
 ] as const satisfies readonly (keyof Changes)[]
 
 /**
- * The tables of the change feed whose rows `save` numbers. A record comes after the records that it
- * refers to, so a consumer knows them already.
+ * The tables of the change feed, in the order of the change positions. A record comes after the
+ * records to which it refers.
  */
 const FEED_TABLES = [
   'account',
@@ -157,11 +157,16 @@ type SaveRequest = {
   workspaceIds: readonly string[]
   positions: readonly PositionAdvance[]
   changes: Changes
-  /** Wait for a writer that holds one of the workspaces. Otherwise the result is busy. */
+  /**
+   * Wait for a writer that has locked one of the workspaces. If false, the outcome is `busy` then.
+   */
   waits: boolean
 }
 
-/** A contact or account that would have too many metadata keys, so the fold needs all of it. */
+/**
+ * A contact or account that would have too many metadata keys. The fold needs all of its metadata
+ * to choose the keys that stay.
+ */
 type OverfullProfile = { kind: 'contact' | 'account'; w: number; id: string }
 
 type Saved =

@@ -98,8 +98,8 @@ begin
   end if;
 end $$;
 
--- Takes the oldest shares out, of texts that people tagged or of the others, until `excess` terms
--- are gone, and at most 10,000 shares.
+-- Removes the oldest shares until `excess` terms are gone, but at most 10,000 shares. of_people:
+-- shares of texts that people tagged; otherwise the shares of all other texts.
 create or replace function forget_oldest(ws uuid, of_people boolean, excess bigint) returns void
   language plpgsql as $$
 begin
@@ -118,8 +118,8 @@ begin
   ));
 end $$;
 
--- The counts of the memory for all texts, for terms, and for tags in use. The shares of some
--- records do not count.
+-- The counts of the memory for all texts, and below for terms and for tags in use. The shares of
+-- `except_records` do not count.
 create or replace function known_texts(ws uuid, except_records uuid[])
 returns table (texts bigint, judged bigint, given bigint)
   language sql stable

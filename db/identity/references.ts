@@ -12,8 +12,8 @@ export type ReferenceKeys = {
     /** In canonical form. */
     email?: string | undefined
     /**
-     * The key of a contact that is found or created: of its email, or of the feedback that it
-     * belongs to.
+     * The key of a contact that is found or created: the key of its email, or the key of the
+     * feedback if the contact has a name alone.
      */
     weakKey?: string | undefined
   }
@@ -21,8 +21,8 @@ export type ReferenceKeys = {
 }
 
 /**
- * The stored meaning of a key. `number`: the submission that gave it. `isFinal`: the id will
- * resolve to the contact that the key means, also after the unapplied identifies.
+ * The stored meaning of a key. `number`: the submission that gave it. `isFinal`: whatever the
+ * queued identifies do, `id` will resolve to the contact that the key then means.
  */
 export type StoredReference = { id: string; number: number; isFinal: boolean }
 

@@ -65,7 +65,8 @@ create table contact_email (
 );
 create index contact_email_contact on contact_email (workspace_id, contact_id) where contact_id is not null;
 
--- Own ids that were merged, or that an answer may contain, and the contact that they mean now.
+-- Own ids that were merged, or that an answer may contain. contact_id: the contact that the id
+-- means now.
 create table contact_alias (
   workspace_id uuid not null,
   id uuid not null,

@@ -2,9 +2,10 @@
 
 -- Receipts. acceptance_number: the first one, also for a submission that was replayed. identifiers:
 -- keyed hashes of the identifiers in a purge request. idempotency_key and body_hash: keyed hashes.
--- subject_id: the contact, its key or the conversation of the submission, or the purge of these,
--- which frees the idempotency key; only set beside an idempotency key. change_position: for a
--- finished purge, the position of the change feed that covers all its removals.
+-- subject_id: the id by which a purge finds idempotency keys to free: of the contact, its key or
+-- the conversation of the submission, or of the purge. Null without an idempotency key.
+-- change_position: for a finished purge, the position of the change feed that covers all its
+-- removals.
 create table submission (
   workspace_id uuid not null,
   id uuid not null,
@@ -27,8 +28,8 @@ create index submission_key on submission (workspace_id, idempotency_key) where 
 create index submission_subject on submission (workspace_id, subject_id) where subject_id is not null;
 
 -- Submissions that can never be applied, kept for replay. submission: its JSON text; a jsonb would
--- refuse some accepted texts. keys: all keys by which it names contacts
--- (contract/identity/purge-keys.ts), so that a purge finds it. replayed_at: since when it is queued
+-- refuse some accepted texts. keys: all keys by which the submission names contacts
+-- (contract/identity/purge-keys.ts), so that a purge finds it. replayed_at: when it was queued
 -- again; the row stays until the replay is applied.
 create table dead_submission (
   workspace_id uuid not null,
@@ -42,10 +43,10 @@ create table dead_submission (
 );
 
 -- Decided purges whose records are being removed, with the counts so far. contact_ids: the purged
--- contacts. No key leads to them, so every record that still has one of them is to be removed.
--- unresolved_key: the key in `unresolved` of records that name the purged external id without a
--- contact; they are removed as well. keys: the keys to look for in dead submissions. subject_ids:
--- further values of submission.subject_id for the contacts.
+-- contacts. No key leads to these contacts, so every record that still has one of them is to be
+-- removed. unresolved_key: the key in `unresolved` of records that name the purged external id
+-- without a contact; they are removed as well. keys: the keys to look for in dead submissions.
+-- subject_ids: further values of submission.subject_id for the contacts.
 create table purge (
   workspace_id uuid not null,
   id uuid not null,

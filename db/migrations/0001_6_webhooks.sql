@@ -1,9 +1,9 @@
--- Addresses that get the changes of a workspace, and how far each has come.
+-- Webhooks, which get the changes of a workspace, and how far each has come.
 --
--- position and pass_since: the place in the feed up to which it has confirmed every change
--- (`FeedPlace` in db/reads/changes.ts). secret: the version of its secret. The secret itself is a
--- hash of the id and this version under the hash key, and is not stored. The former secret also
--- signs until former_secret_until. failing_since, attempts and fault: of the failing delivery.
+-- position and pass_since: the place in the change feed up to which the webhook has confirmed every
+-- change (`FeedPlace` in db/reads/changes.ts). secret: the version of its secret. The secret itself
+-- is a hash of the id and this version under the hash key, and is not stored. The former secret
+-- also signs until former_secret_until. failing_since, attempts and fault: of the failing delivery.
 create table webhook (
   workspace_id uuid not null,
   id uuid not null,

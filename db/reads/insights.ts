@@ -15,9 +15,9 @@ const FEEDBACK_AND_CUSTOMER = (where: string): string => `feedback as r left joi
   on c.workspace_id = r.workspace_id and c.id = r.contact_id and r.account_id is null where ${where}`
 
 /**
- * The dimensions for counting feedback. `from`: the rows to count, for a condition. `key`: their
- * value, which names their group. Only tags give a feedback several rows, and `first` marks one of
- * them. `text` and `name`: the key of a group `g` as text, and its name.
+ * The dimensions for counting feedback. `from`: the rows to count, for a condition. `key`: the
+ * value by which rows are grouped. Only tags give a feedback several rows: `first` holds for one
+ * row of each feedback. `text` and `name`: the key of a group `g` as text, and its name.
  */
 const DIMENSIONS = {
   tag: { from: FEEDBACK_BY_TAG, key: 'r.tag', first: 'r.place = 1', text: 'g.key', name: 'null::text' },
@@ -118,8 +118,8 @@ const groupOf = ({ key, name, feedback, rated, average }: CountRow): Group => ({
 const average = (of: 'g' | 'w'): string => `round((${of}.total / nullif(${of}.rated, 0))::numeric, 2)::float8`
 
 /**
- * A row for each key of the matching feedback, with these figures. The comparison with null gives
- * the filters a type if no condition uses them.
+ * A row for each key of the matching feedback, with these figures. `$2::jsonb is not null` gives
+ * the filters a type, also if no condition uses them.
  */
 const groupsOf = ({ by, filters }: Pick<GroupRequest, 'by' | 'filters'>, figures: string): string => `
   select ${DIMENSIONS[by].key} as key, ${figures}
