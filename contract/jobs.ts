@@ -1,10 +1,13 @@
 import * as v from 'valibot'
 
 /**
- * Each kind of work has a queue, so that operators can watch and scale each kind separately.
- * `wake`: the logs of workspaces that are not deep; `backlog`: the log of a deep workspace;
- * `removal`: the records of purges; `tagging`: tags of stored records; `webhook`: deliveries to
- * webhooks.
+ * Each kind of work has a queue, so that operators can watch and scale each kind separately:
+ *
+ * - `wake`: the logs of workspaces that are not deep
+ * - `backlog`: the log of a deep workspace
+ * - `removal`: the records of purges
+ * - `tagging`: the tags of stored records
+ * - `webhook`: deliveries to webhooks
  */
 export const QUEUE_NAMES = ['wake', 'backlog', 'removal', 'tagging', 'webhook'] as const
 export type QueueName = (typeof QUEUE_NAMES)[number]

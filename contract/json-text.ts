@@ -88,7 +88,7 @@ const closingQuote = (text: string, opening: number): number => {
 /** JavaScript keeps every literal of at most this length. */
 const ALWAYS_KEPT_DIGITS = 15
 
-/** Whether JavaScript would change this integer. */
+/** Whether the literal is an integer that JavaScript would change. */
 const isChanged = (literal: string): boolean => {
   if (literal.length <= ALWAYS_KEPT_DIGITS) return false
   const number = Number(literal)

@@ -66,20 +66,20 @@ const place = (
   { segments, value }: { segments: readonly string[]; value: JsonValue },
   copies: Set<JsonObject>,
 ): boolean => {
-  let there = 0
+  let existing = 0
   let innermost = target
-  for (; there < segments.length && Object.hasOwn(innermost, segments[there]!); there++) {
-    const held = valueOf(innermost, segments[there]!)
+  for (; existing < segments.length && Object.hasOwn(innermost, segments[existing]!); existing++) {
+    const held = valueOf(innermost, segments[existing]!)
     if (!isJsonObject(held)) return false
     innermost = held
   }
-  const isThere = there === segments.length
-  if (isThere && !(isJsonObject(value) && fits(innermost, value))) return false
+  const isWhole = existing === segments.length
+  if (isWhole && !(isJsonObject(value) && fits(innermost, value))) return false
 
   let parent = target
-  for (let at = 0; at < there; at++) parent = ownMember(parent, segments[at]!, copies)
-  if (isThere) merge(parent, value as JsonObject, copies)
-  else setMember(parent, segments[there]!, nest(segments, there + 1, value))
+  for (let at = 0; at < existing; at++) parent = ownMember(parent, segments[at]!, copies)
+  if (isWhole) merge(parent, value as JsonObject, copies)
+  else setMember(parent, segments[existing]!, nest(segments, existing + 1, value))
   return true
 }
 

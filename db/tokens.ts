@@ -3,9 +3,10 @@ import type { Sql } from './connection/postgres.ts'
 import { DEFAULT_WORKSPACE } from './workspaces/workspaces.ts'
 
 /**
- * submit: submissions of its workspace. read: reading over HTTP. read:personal, beside read: agents
- * see personal data. admin: submissions, reading and purges. operator: dashboard, metrics and
- * /admin, no submissions.
+ * - `submit`: submissions of the workspace.
+ * - `read`: reads over HTTP. With `read:personal` as well, agents see personal data.
+ * - `admin`: submissions, reads and purges.
+ * - `operator`: dashboard, metrics and /admin; no submissions.
  */
 export const SCOPES = ['submit', 'read', 'read:personal', 'admin', 'operator'] as const
 export type Scope = (typeof SCOPES)[number]

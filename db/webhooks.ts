@@ -2,9 +2,10 @@ import type { Sql } from './connection/postgres.ts'
 import type { FeedPlace } from './reads/changes.ts'
 
 /**
- * active: the webhook gets changes. paused: an operator has stopped it. failed: it has not
- * confirmed a delivery for a day, or needs expired tombstones. gone: the server of the URL answered
- * 410.
+ * - `active`: the webhook gets changes.
+ * - `paused`: an operator has stopped the webhook.
+ * - `failed`: the webhook has not confirmed a delivery for a day, or needs expired tombstones.
+ * - `gone`: the server has answered 410.
  */
 type WebhookState = 'active' | 'paused' | 'failed' | 'gone'
 
@@ -86,12 +87,12 @@ export const countWebhooks = async (sql: Sql): Promise<WebhookProblems> => {
   return row!
 }
 
-type Named = Pick<Webhook, 'workspaceId' | 'id'>
+type WebhookKey = Pick<Webhook, 'workspaceId' | 'id'>
 
 /** Notes the confirmed place. Returns false if the webhook has another place or state by then. */
 export const advanceWebhook = async (
   sql: Sql,
-  { workspaceId, id, place }: Named & Pick<Webhook, 'place'>,
+  { workspaceId, id, place }: WebhookKey & Pick<Webhook, 'place'>,
   { to, delivered }: { to: FeedPlace; delivered: number },
 ): Promise<boolean> => {
   const { count } = await sql`
@@ -104,7 +105,7 @@ export const advanceWebhook = async (
 /** Notes a failed attempt, and when the next one is due. `state`: the state from now on. */
 export const noteWebhookFault = async (
   sql: Sql,
-  { workspaceId, id }: Named,
+  { workspaceId, id }: WebhookKey,
   { fault, pauseMs, state = 'active' }: { fault: string; pauseMs: number; state?: WebhookState | undefined },
 ): Promise<void> => {
   await sql`

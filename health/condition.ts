@@ -65,8 +65,7 @@ export const createReadCondition =
       }
     }
     const workspaces = listWorkspaces()
-    // The logs are read before the settled totals. A submission that is applied in between then
-    // counts twice and is never missing.
+    // Read before the settled totals, as `ledgersOf` asks for.
     const logs = workspaces.then((known) =>
       readLogTotals(
         redis,

@@ -1,13 +1,14 @@
-/**
- * `items` and `weight.most` bound one call. An item that weighs more than `weight.most` has a call
- * of its own. `concurrency`: how many calls run at the same time, 1 by default. `everyMs`: the
- * least time from the beginning of a call to the next, 0 by default. A call with `items` items does
- * not wait for this time.
- */
 type CoalesceBounds<In> = {
+  /** The most items of a call. */
   items: number
+  /** The most weight of a call. A heavier item has a call of its own. */
   weight?: { most: number; weigh: (item: In) => number }
+  /** How many calls run at the same time; 1 by default. */
   concurrency?: number
+  /**
+   * The least time from the beginning of a call to the next; 0 by default. A call with the most
+   * items does not wait.
+   */
   everyMs?: number
 }
 

@@ -59,7 +59,7 @@ const withoutFormat = (given: string): string => given.replace(FORMAT_CHARACTERS
 const asciiLowerCase = (text: string): string => text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase())
 
 /** @param plain the text without format characters, otherwise unchanged */
-const present = (plain: string, canonical: string): string | undefined =>
+const canonicalUnlessAbsent = (plain: string, canonical: string): string | undefined =>
   isAbsent(plain) || isAbsent(canonical) ? undefined : canonical
 
 /**
@@ -70,7 +70,7 @@ export const canonicalEmail = (given: string): string | undefined => {
   const plain = withoutFormat(given)
   const address = ADDRESS_IN_BRACKETS.exec(plain)?.[1] ?? plain
   const bare = address.trim().replace(MAILTO, '')
-  return present(plain, (bare.includes('@') ? asciiLowerCase(bare) : bare).normalize('NFC'))
+  return canonicalUnlessAbsent(plain, (bare.includes('@') ? asciiLowerCase(bare) : bare).normalize('NFC'))
 }
 
 /**
@@ -78,7 +78,7 @@ export const canonicalEmail = (given: string): string | undefined => {
  */
 export const canonicalName = (given: string): string | undefined => {
   const plain = withoutFormat(given)
-  return present(plain, plain.replace(WHITE_SPACE, ' ').normalize('NFC'))
+  return canonicalUnlessAbsent(plain, plain.replace(WHITE_SPACE, ' ').normalize('NFC'))
 }
 
 /**
@@ -88,7 +88,7 @@ export const canonicalName = (given: string): string | undefined => {
 export const canonicalDomain = (given: string): string | undefined => {
   const plain = withoutFormat(given)
   const host = hostOf(plain.normalize('NFC'))
-  return present(plain, host.includes('.') ? asciiLowerCase(host).replace(WWW, '') : host)
+  return canonicalUnlessAbsent(plain, host.includes('.') ? asciiLowerCase(host).replace(WWW, '') : host)
 }
 
 /**

@@ -74,13 +74,13 @@ export const followPrimary = (urls: readonly string[], options: Options): Follow
     }
   }
   void checkRepeatedly()
-  const toUse = (): Server => election.primary() ?? servers[0]!
+  const serverToUse = (): Server => election.primary() ?? servers[0]!
   return {
     socket: async () => {
       await first
-      return toUse().connect()
+      return serverToUse().connect()
     },
-    host: () => toUse().host,
+    host: () => serverToUse().host,
     stop: async () => {
       isStopped = true
       await Promise.all(servers.map((server) => server.stop()))

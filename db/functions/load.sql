@@ -55,8 +55,8 @@ begin
   end if;
 end $$;
 
--- presence has bits: 1 records have to be moved, 2 a purge is being removed, 4 there were purges. A
--- deleted workspace has no row.
+-- presence has bits: 1 feedback has to be moved, 2 the records of a purge are being removed, 4
+-- there were purges. A deleted workspace has no row.
 create or replace function load_progress(ws uuid[]) returns setof loaded_key
   language plpgsql stable as $$
 begin

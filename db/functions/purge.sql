@@ -59,12 +59,14 @@ $$;
 -- Decides a purge and moves the position. `busy`: the position has changed, or the workspace is
 -- deleted. `unmatched`: the purge found nothing, and its receipt says so. `decided`: the purge
 -- found contacts, records that wait for the external id, or dead submissions. Steps then remove the
--- records. purge: {id, number, acceptanceNumber, identifiers, idempotencyKey, bodyHash}.
--- contact_ids, ended_keys, keys and former_keys: see PurgedContacts in
--- contract/identity/purge-keys.ts. id_key: the key of the external id for all sources; waiting_key:
--- this key in its epoch.
+-- records.
 create or replace function decide_purge(
-  ws uuid, expected bigint, purge jsonb, contact_ids uuid[], ended_keys uuid[], keys uuid[], former_keys uuid[],
+  ws uuid, expected bigint,
+  -- {id, number, acceptanceNumber, identifiers, idempotencyKey, bodyHash}
+  purge jsonb,
+  -- As PurgedContacts in contract/identity/purge-keys.ts.
+  contact_ids uuid[], ended_keys uuid[], keys uuid[], former_keys uuid[],
+  -- The key of the external id for all sources, and this key in its epoch.
   id_key uuid, waiting_key uuid
 ) returns text
   language plpgsql
