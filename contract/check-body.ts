@@ -53,10 +53,7 @@ const storableObject = (object: JsonObject): JsonObject => {
   return renamed.length === 0 ? result : rename(result, renamed)
 }
 
-/**
- * Keys outside of `renamed` keep their names, wherever they stand. The keys in `renamed` take free
- * names.
- */
+/** Keys outside of `renamed` keep their names. The keys in `renamed` take free names. */
 const rename = (object: JsonObject, renamed: readonly string[]): JsonObject => {
   const result: JsonObject = {}
   const unfit = new Set(renamed)

@@ -76,8 +76,8 @@ const KIB = 1024
 const MAX_BYTES_OF_A_CHARACTER = 3
 
 const largeMembers = (object: JsonObject, name: string, maxBytes: number): Violation[] => {
-  // To write the whole object as text is faster than each member, and usually shows that no member
-  // is large.
+  // One text of the whole object is faster than a text of each member, and usually shows that no
+  // member is large.
   if (JSON.stringify(object).length * MAX_BYTES_OF_A_CHARACTER <= maxBytes) return []
   return Object.keys(object)
     .filter((key) => jsonBytes(key) + COLON_BYTES + jsonBytes(object[key] as JsonValue) > maxBytes)

@@ -41,7 +41,7 @@ const find = (schema: GenericSchema, { value, path }: Place, found: IgnoredPart[
     if (entry) find(entry, { value: value[name], path: [...path, name] }, found)
     else found.push({ path: [...path, name].join('.'), fault: UNKNOWN })
   }
-  // After another problem, this one would mislead: a misspelt member may be the missing name.
+  // Not beside an unknown member of the reference: that may be its misspelt name.
   if (named && found.length === before && !named.some((name) => isNaming(value[name]))) {
     const fault = `names nothing and would not be stored: it needs one of ${named.join(', ')}`
     found.push({ path: path.join('.'), fault })

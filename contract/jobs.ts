@@ -34,7 +34,7 @@ export type WebhookJob = v.InferInput<typeof webhookJob>
 
 /**
  * A job of the queue `tagging`: stored records of one workspace. The worker reads their texts from
- * Postgres. It generates missing tags, and learns from the tags that people gave.
+ * Postgres. The job generates missing tags, and learns from the tags that people gave.
  */
 export const taggingJob = v.object({
   workspaceId: uuid,

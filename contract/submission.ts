@@ -48,6 +48,6 @@ type Accepted<O extends Operation> = {
   originalNumber?: number
 }
 
-/** An accepted request, with the body as it was checked. */
+/** A submission with its checked body. */
 export type Submission = { [O in Operation]: Accepted<O> }[Operation]
 export type SubmissionOf<O extends Operation> = Extract<Submission, { operation: O }>

@@ -94,7 +94,10 @@ const nest = (segments: readonly string[], first: number, value: JsonValue): Jso
   return inner
 }
 
-/** Whether `addition` can merge into `target`: at each path that both have, both have objects. */
+/**
+ * Whether `addition` can merge into `target`: every path that exists in both leads to an object in
+ * both.
+ */
 const fits = (target: JsonObject, addition: JsonObject): boolean =>
   Object.keys(addition).every((key) => {
     if (!Object.hasOwn(target, key)) return true
@@ -113,8 +116,8 @@ const merge = (target: JsonObject, addition: JsonObject, copies: Set<JsonObject>
 }
 
 /**
- * The object at a member of the result, as a copy that may change. `copies` has the objects that
- * are copies already, so that not every key costs a copy.
+ * The object at a member of the result, copied before its first change. `copies` has the copies so
+ * far.
  */
 const ownMember = (target: JsonObject, key: string, copies: Set<JsonObject>): JsonObject => {
   const held = valueOf(target, key) as JsonObject

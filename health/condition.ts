@@ -46,8 +46,8 @@ type Sources = {
 }
 
 /**
- * Reads each member separately, so that one missing server does not hide the others. The returned
- * function never rejects.
+ * The returned function reads each member separately, so that one missing server does not hide the
+ * others. It never rejects.
  */
 export const createReadCondition =
   ({ sql, redis, prefix, queues, listWorkspaces }: Sources) =>
@@ -93,7 +93,8 @@ export const createReadCondition =
   }
 
 /**
- * The load of each workspace that has any, the heaviest first. Undefined if it could not be read.
+ * The loads of all workspaces with a load, the heaviest first. Undefined if the loads could not be
+ * read.
  */
 export const loadsIn = ({ at, workspaces, logs, processes }: Condition): WorkspaceLoad[] | undefined =>
   workspaces && logs && workspaceLoads({ workspaces, logs, processes: processes ?? [], nowMs: at })

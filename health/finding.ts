@@ -3,7 +3,7 @@ import type { Point } from './point.ts'
 /** `trouble`: a worker or queue stops, or all submissions are refused. `attention`: other faults. */
 export type Finding = { level: 'trouble' | 'attention'; what: string; remedy: string }
 
-/** What `judge` judges: the points and the pressure. */
+/** The input of `judge`. */
 export type Evidence = {
   /** Ascending by time. */
   points: readonly Point[]

@@ -5,7 +5,7 @@ type LoopDelay = { median: number; p99: number; max: number }
 export type LoopDelayWatch = { current: () => LoopDelay; stop: () => void }
 
 const LOOK_EVERY_MS = 50
-/** The delay covers this many last looks: 10 s, or more after the loop was blocked. */
+/** The delay covers at most this many looks: the last 10 s, or more if the loop was blocked. */
 const LOOKS_KEPT = 200
 
 /**

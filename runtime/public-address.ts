@@ -59,8 +59,8 @@ type Resolve = (
 ) => void
 
 /**
- * Resolves a host for a connection, which then uses the checked addresses. Refuses a name with any
- * address outside the public internet, unless the name is allowed.
+ * Resolves a host for a connection, which then uses the checked addresses. Refuses a name that is
+ * not allowed if any of its addresses is outside the public internet.
  */
 export const publicLookup =
   (allowedHosts: readonly string[], resolve: Resolve = lookup): LookupFunction =>
@@ -75,8 +75,8 @@ export const publicLookup =
   }
 
 /**
- * Returns an error for a host that is itself an address outside the public internet, unless the
- * address is allowed. A connection to an address does not call `publicLookup`.
+ * Returns an error for a host that is itself an address outside the public internet and is not
+ * allowed. A connection to an address does not call `publicLookup`.
  */
 export const refuseAddress = (hostname: string, allowedHosts: readonly string[]): NodeJS.ErrnoException | undefined => {
   const address = hostname.replace(/^\[(.*)\]$/, '$1')

@@ -37,8 +37,8 @@ export const readServiceFile = async (dataDir: string): Promise<ServiceFile | un
 }
 
 /**
- * The environment with settings from the service file in DATA_DIR where the environment has none.
- * So commands find the service without settings.
+ * Adds the settings that an environment lacks from the service file in DATA_DIR, so that commands
+ * find the service.
  */
 export const serviceEnvironment = async (
   environment: Readonly<Record<string, string | undefined>>,

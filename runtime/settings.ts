@@ -145,7 +145,7 @@ export type Settings<Names extends SettingName> = {
 }
 
 /**
- * Settings are missing or malformed. The message has a line for each of them, with the expected
+ * Settings are missing or malformed. The message has a line for each problem, with the expected
  * form and without the value.
  */
 export class BadSettings extends Error {

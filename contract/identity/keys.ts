@@ -169,7 +169,7 @@ export const emailKey = (realm: Realm, email: string): string => ownId(realm, 'c
 /** A contact with a name alone belongs to one feedback. */
 export const recordContactKey = (realm: Realm, feedbackId: string): string => ownId(realm, 'contact_record', feedbackId)
 
-/** External ids of accounts are the same in all sources. */
+/** An external id of an account: the same key in all sources. */
 export const accountIdKey = (realm: Realm, externalId: string): string => ownId(realm, 'account_external', externalId)
 
 /** @param domain in canonical form */

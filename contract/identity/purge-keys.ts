@@ -144,8 +144,8 @@ export const keysOfContact = (realm: Realm, record: ContactRecord, defaultSource
 }
 
 /**
- * The keys of an external id without a source. It can mean a contact of `source`, or of any other
- * source.
+ * The keys of an external id without a source. Such an id can mean a contact of `source`, or of any
+ * other source.
  */
 export const keysOfExternalId = (realm: Realm, id: string, source: string): string[] => [
   contactSourceKey(realm, source, id),
@@ -154,8 +154,8 @@ export const keysOfExternalId = (realm: Realm, id: string, source: string): stri
 ]
 
 /**
- * The key of a reference that names no source. A purge looks for it only if no contact with this
- * external id is left.
+ * The key of a reference that names no source. A purge looks for this key only if no contact with
+ * the external id is left.
  */
 export const openIdKey = (realm: Realm, id: string): string => ownId(realm, 'contact_bare', id, 'open')
 
