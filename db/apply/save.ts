@@ -23,7 +23,7 @@ type ProfileRow = {
 }
 type ReceiptRow = {
   id: string
-  /** The number at its acceptance. */
+  /** The submission's number at its acceptance. */
   number: number
   operation: Operation
   state: 'applied' | 'superseded'
@@ -173,7 +173,7 @@ type Saved =
   | { outcome: 'saved'; /** Indices of workspaces that may have more feedback to move. */ moves: number[] }
   | {
       outcome: 'busy'
-      /** Indices of workspaces that are deleted, or that another writer holds or has moved. */ busy: number[]
+      /** Indices of workspaces that are deleted, or that another writer has locked or moved. */ busy: number[]
     }
   | { outcome: 'too-many'; profiles: OverfullProfile[] }
 

@@ -3,8 +3,8 @@
 -- (db/apply/load.ts). The kinds share result columns, since JSON for a key would cost more than its
 -- look-up. `LoadedRow` in db/apply/load.ts says what each column means.
 --
--- The functions that load_keys calls plan under its settings. README.md says why each look-up is a
--- lateral join.
+-- The functions that load_keys calls plan under the settings of load_keys. README.md says why each
+-- look-up is a lateral join.
 
 create or replace function load_keys(
   ws uuid[],

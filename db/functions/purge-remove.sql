@@ -117,7 +117,7 @@ end $$;
 
 -- Removes the given messages and the purge's contacts from conversations. A conversation without
 -- another contact is removed completely. The other messages of such a conversation go first, in
--- steps of `most`: until then, the given messages lead to it.
+-- steps of `most`: until they are gone, the given messages lead to the conversation.
 create or replace function remove_from_conversations(ws uuid, p purge, conversations uuid[], doomed uuid[], most int) returns int
   language plpgsql as $$
 declare
@@ -153,8 +153,8 @@ begin
 end $$;
 
 -- The conversations that a purge leaves without a contact: no other contact is listed or wrote a
--- message, and nothing was sent after the purge. A purge can have no contacts, and then even `null
--- <> all (contact_ids)` is true, so there is a separate test for null.
+-- message, and nothing was sent after the purge. A purge can have no contacts. Then a comparison by
+-- `<> all` is true, even of null: so null has a test of its own.
 create or replace function conversations_left_empty(ws uuid, p purge, conversations uuid[]) returns uuid[]
   language sql stable as $$
   select array(

@@ -1,4 +1,4 @@
--- The parts of `save` for contacts and accounts. They plan under its settings.
+-- The parts of `save` for contacts and accounts. These functions plan under the settings of `save`.
 
 -- A key takes at least about 9 bytes, so most objects need no count.
 create or replace function has_too_many_keys(properties jsonb) returns boolean

@@ -1,4 +1,5 @@
--- The parts of `save` for feedback, conversations and messages. They plan under its settings.
+-- The parts of `save` for feedback, conversations and messages. These functions plan under the
+-- settings of `save`.
 
 -- Inserts or replaces feedback. Removes the tag uses, the share and the unresolved references of
 -- each replaced version. former_tags: the tags of versions that the stride itself has replaced.

@@ -4,15 +4,15 @@
 -- workspace in this save. `later`: the number of changes of the workspace after this row in the
 -- save. The change position of the row is `ends[w] - later`.
 --
--- Returns a row `busy` for each workspace that is deleted, or that another writer holds or has
+-- Returns a row `busy` for each workspace that is deleted, or that another writer has locked or
 -- moved. Then nothing is saved. Returns a row `moves` for each workspace that may have more
 -- feedback to move (move.sql). Raises P0999 if contacts or accounts would have too many metadata
 -- keys. The detail of the error names them.
 --
--- The functions that `save` calls plan under its settings. They never update or delete by a join: a
--- plan that was made for an empty table would later read a whole workspace. So a frequent update of
--- many rows is an insert that always conflicts. Rare changes go record by record, or workspace by
--- workspace with `id = any (...)`.
+-- The functions that `save` calls plan under the settings of `save`. They never update or delete by
+-- a join: a plan that was made for an empty table would later read a whole workspace. So a frequent
+-- update of many rows is an insert that always conflicts. Rare changes go record by record, or
+-- workspace by workspace with `id = any (...)`.
 create or replace function save(
   ws uuid[], waits boolean, g_progress jsonb,
   g_account jsonb, g_account_gone jsonb, g_account_alias jsonb, g_account_key jsonb, g_domain jsonb, g_account_name jsonb,
@@ -194,7 +194,8 @@ begin
 end $$;
 
 -- is_replay: the submission was dead or lost, and is applied under a later number. A submission
--- that was dead already has a receipt, in state `queued`. number: the number at its acceptance.
+-- that was dead already has a receipt, in state `queued`. number: the submission's number at its
+-- acceptance.
 create or replace function save_receipts(ws uuid[], receipts jsonb) returns void
   language plpgsql as $$
 declare

@@ -108,7 +108,7 @@ begin
     select record_id from (
       select record_id, sum(terms) over (order by number, record_id) - terms as before
       from (
-        -- A share has at least one term, except for texts without content. The comparison lets the
+        -- Shares without a term are rare, so `excess` shares are enough. `number > 0` lets the
         -- index tag_share_oldest serve the query.
         select record_id, number, terms from tag_share
         where workspace_id = ws and judged = of_people and number > 0 order by number, record_id limit least(excess, 10000)

@@ -31,8 +31,9 @@ export const readRowsOfContacts = (
   { workspaceId: ws }: Realm,
   { contactIds: ids, waitingKey }: FoundContacts,
 ): Readonly<Record<string, AsyncGenerator<string>>> => {
-  // Looks up one contact after the other, and waiting records in a second query. With `or`, or with
-  // `any` for another index than the primary key, a plan could read the whole workspace.
+  // Looks up one contact after the other, and waiting records in a second part of the query. With
+  // `or`, or with `any` for another index than the primary key, a plan could read the whole
+  // workspace.
   const ofContacts = (table: string): Rows => sql`(
     select held.* from unnest(${ids}::uuid[]) as c (id) cross join lateral (
       select * from ${sql(table)} as k where k.workspace_id = ${ws} and k.contact_id = c.id offset 0

@@ -52,8 +52,8 @@ export const readChanges = async (
 }
 
 /**
- * The place of a consumer that has reached a change position. Its first pass ends at the change
- * position where the feed ended when the pass began.
+ * The place of a consumer that has reached a change position. The first pass ends when the consumer
+ * reaches `passSince`.
  */
 export const placeAt = (position: number, passSince: number | undefined): FeedPlace => ({
   position,

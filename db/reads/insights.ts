@@ -3,8 +3,8 @@ import { conditionOf, type FeedbackFilters } from './lists.ts'
 
 const FEEDBACK = (where: string): string => `feedback as r where ${where}`
 /**
- * A row for each tag of a feedback, or one without a tag. A join with `unnest` would take longer.
- * The condition stands inside, since Postgres does not move it below `unnest`.
+ * A row for each tag of a feedback, or one row without a tag. A join with `unnest` would take
+ * longer. The condition stands inside, since Postgres does not move it below `unnest`.
  */
 const FEEDBACK_BY_TAG = (where: string): string => `(
   select r.*, unnest(x.tags_or_null) as tag, generate_subscripts(x.tags_or_null, 1) as place

@@ -38,7 +38,7 @@ export type ListPage = { records: string[]; next: Place | undefined }
 
 // Conditions are SQL over `r`. $1 is the workspace and $2 the filters (`list_query` in reads.sql).
 
-/** Filters with an index. The first given one selects the index of the list. */
+/** Filters with an index. The first given filter selects the index of the list. */
 const LEADING = {
   conversationId: `r.conversation_id = ($2 ->> 'conversationId')::uuid`,
   customerId: `r.contact_id = ($2 ->> 'customerId')::uuid`,

@@ -18,8 +18,8 @@ export const MOST_BYTES = 4 * 1024 * 1024
 export type NamedRecord = { kind: RecordKind; id: string }
 
 /**
- * The records as JSON text, in the order of their names; undefined for a record that does not
- * exist. The list can end early, since an answer is bounded, but has at least the first record.
+ * The records as JSON text, in the order of `names`; undefined for a record that does not exist.
+ * The list can end early, since an answer is bounded, but has at least the first record.
  */
 export const readRecords = async (
   sql: Sql,

@@ -53,8 +53,8 @@ export type Share = {
 type Tagged = Omit<StoredText, 'text' | 'tags'> & { tags: readonly string[]; share: Share }
 
 /**
- * The most terms that the memory of a workspace keeps from texts that people tagged, and also the
- * most from all other texts. A term counts once for each text that has it.
+ * The memory of a workspace keeps at most so many terms of texts that people tagged, and as many of
+ * all other texts. A term counts once for each text that has it.
  */
 export const MAX_TERMS_OF_TEXTS = 250_000
 

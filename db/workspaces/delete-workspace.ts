@@ -80,7 +80,7 @@ export const deleteOwnedRows = async (
   return deleted
 }
 
-/** The last step. Afterwards the name is free. */
+/** Ends a deletion, and frees the name of the workspace. */
 export const endDeletion = async (sql: Sql, workspaceId: string): Promise<void> => {
   await sql`delete from workspace where id = ${workspaceId}`
 }
