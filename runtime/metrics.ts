@@ -21,7 +21,7 @@ export type ProcessMetrics = {
    */
   gauge: (described: Described, read: () => readonly Figure[]) => void
   /** A counter that reads its figures at each scrape. */
-  counted: (described: Described, read: () => readonly Figure[]) => void
+  scrapedCounter: (described: Described, read: () => readonly Figure[]) => void
   /** In the Prometheus text format 0.0.4. */
   text: () => Promise<string>
 }
@@ -51,7 +51,7 @@ export const createProcessMetrics = (kind: 'api' | 'worker'): ProcessMetrics => 
     counter: (described) => new Counter({ ...configOf(described), registers }),
     histogram: (described) => new Histogram({ ...configOf(described), buckets: [...described.buckets], registers }),
     gauge,
-    counted: (described, read) => {
+    scrapedCounter: (described, read) => {
       const collect = createCollect<Counter>(read, (metric, { labels = {}, value }) => metric.inc(labels, value))
       registry.registerMetric(new Counter({ ...configOf(described), registers: [], collect }))
     },

@@ -104,7 +104,8 @@ export const readPostgresUrl = (text: string): PostgresAddress | string => {
 
 const isEncoded = (text: string): boolean => {
   try {
-    return decodeURIComponent(text) !== undefined
+    decodeURIComponent(text)
+    return true
   } catch {
     return false
   }

@@ -126,7 +126,7 @@ export const SETTINGS = {
   CONVERSATIONS_PER_MINUTE: setting(v.optional(wholeNumber(1, 1_000_000), '10'), 'a whole number from 1 to 1000000'),
   SUBMISSIONS_PER_MINUTE: setting(
     v.optional(wholeNumber(1, 1_000_000)),
-    'a whole number from 1 to 1000000, for each of the other operations',
+    'a whole number from 1 to 1000000, for each operation except POST /conversations',
   ),
   AGENT_CALLS_PER_MINUTE: setting(v.optional(wholeNumber(1, 1_000_000), '60'), 'a whole number from 1 to 1000000'),
   WEBHOOK_ALLOWED_HOSTS: setting(

@@ -53,8 +53,8 @@ export const followPrimary = (urls: readonly string[], options: Options): Follow
   const election = createElection(servers, options)
   let isStopped = false
   const check = async (): Promise<void> => {
-    const isLost = await election.check()
-    for (const server of servers) if (isLost(server)) server.cut()
+    const hasStaleConnections = await election.check()
+    for (const server of servers) if (hasStaleConnections(server)) server.cut()
   }
   /** In the first check, a busy primary may answer too late while a standby answers in time. */
   const findFirst = async (): Promise<void> => {
@@ -98,8 +98,8 @@ const createElection = (servers: readonly Server[], { onPrimary }: Options) => {
     primary: (): Server | undefined => primary,
     isSilent,
     /**
-     * The returned function says whether the connections of a server have to be cut: the server is
-     * not the primary, or its connections may never answer.
+     * The returned function says whether the connections of a server are stale: the server is not
+     * the primary, or they may never answer.
      */
     check: async (): Promise<(server: Server) => boolean> => {
       const timelines = await Promise.all(servers.map((server) => server.timeline()))
