@@ -110,7 +110,8 @@ export const feedbackRecord = object(
     contactId: about(
       v.nullish(identifier),
       'The contact who gave the feedback, by id. An own id that no contact has is dropped. An unknown external id is ' +
-        'remembered, and the feedback is linked once that contact is identified. A placeholder is refused as an external id.',
+        'remembered if `contact` names no contact: the feedback is linked once a contact with this id is identified. A placeholder is ' +
+        'refused as an external id.',
     ),
     isExternalAccountId: externalIdFlag('account'),
     account: about(v.nullish(accountReference), 'The account. Used when `accountId` is absent or unknown.'),

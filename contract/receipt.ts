@@ -42,7 +42,7 @@ export const receipt = about(
     attempts: about(
       count,
       '0 while it waits to be processed for the first time. Of a submission that died: the attempts until then. ' +
-        'Of a purge that has ended: the attempts to remove its records. Otherwise 1.',
+        'Of a finished purge that found data: the attempts to remove this data. Otherwise 1.',
     ),
     acceptedAt: about(time, 'When it was accepted.'),
     finishedAt: about(v.nullable(time), 'When it reached its final state; null while it is queued.'),
@@ -58,7 +58,7 @@ export const receipt = about(
           confirmed: about(count, 'The webhooks that have confirmed all changes of the purge.'),
         }),
       ),
-      'Of a purge that has ended: how many webhooks have confirmed that its records are removed.',
+      'Of a finished purge that found data: how many webhooks have confirmed the removal.',
     ),
     identifiers: about(
       v.exactOptional(
@@ -67,7 +67,7 @@ export const receipt = about(
           email: about(v.nullable(v.string()), 'The hash of the `email`; null if the request had none.'),
         }),
       ),
-      'Of a purge that has ended: keyed hashes of the `id` and `email` in the request.',
+      'Of a purge that a worker has decided: keyed hashes of the `id` and `email` in the request.',
     ),
   }),
   'What became of an accepted submission. Nothing in it is personal.',

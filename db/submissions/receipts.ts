@@ -68,8 +68,8 @@ const MS_PER_DAY = 86_400_000
 
 /**
  * Deletes the receipts of submissions that were accepted and finished more than `days` ago, in
- * steps. Receipts of dead and of queued submissions stay. Returns how many it deleted. The counters
- * of the workspace keep their totals.
+ * steps. Receipts of queued submissions stay, and those of dead submissions until their content is
+ * dropped. Returns how many it deleted. The counters of the workspace keep their totals.
  */
 export const expireReceipts = async (sql: Sql, days: number): Promise<number> => {
   const before = new Date(Date.now() - days * MS_PER_DAY)
@@ -94,8 +94,9 @@ const expireIn = async (sql: Sql, workspaceId: string, before: Date): Promise<nu
 
 const expired = (sql: Sql, workspaceId: ReturnType<Sql>, before: Date) => sql`
   select s.id from submission as s
-  where s.workspace_id = ${workspaceId} and s.id < ${leastIdOf(before)}::uuid and s.state not in ('dead', 'queued')
-    and s.finished_at < ${before}`
+  where s.workspace_id = ${workspaceId} and s.id < ${leastIdOf(before)}::uuid and s.finished_at < ${before}
+    and s.state <> 'queued'
+    and not exists (select from dead_submission as d where d.workspace_id = s.workspace_id and d.id = s.id)`
 
 /** The lowest id (UUIDv7) of a submission at this time. */
 const leastIdOf = (time: Date): string => {
