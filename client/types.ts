@@ -14,7 +14,7 @@ export type FeedbackSubmission = {
   readonly isExternalContactId?: boolean | undefined
   /** The contact who gave it. Used when `contactId` is absent or unknown. */
   readonly contact?: ContactReference | null | undefined
-  /** The contact who gave the feedback, by id. An own id that no contact has is dropped. An unknown external id is remembered, and the feedback is linked once that contact is identified. A placeholder is refused as an external id. */
+  /** The contact who gave the feedback, by id. An own id that no contact has is dropped. An unknown external id is remembered if `contact` names no contact: the feedback is linked once a contact with this id is identified. A placeholder is refused as an external id. */
   readonly contactId?: string | null | undefined
   /** How `accountId` and `account.id` are read: true means the id that your system gave the account. False or absent means the id that this service gave it. */
   readonly isExternalAccountId?: boolean | undefined
@@ -310,7 +310,7 @@ export type Receipt = {
     'create_feedback' | 'identify_contact' | 'identify_account' | 'submit_conversation' | 'purge_contact'
   /** What became of the submission. `queued`: waits to be applied, or is a purge whose records are being removed; `applied`: is stored; `superseded`: processed late, as a replay or after a failover of Redis, and without effect because a newer submission had replaced its record; `purged`: was dead, or waited to be replayed, when a purge of its contact removed it; `dead`: set aside with a reason; operators can replay it unless it is a purge. */
   readonly state: 'queued' | 'applied' | 'superseded' | 'purged' | 'dead'
-  /** 0 while it waits to be processed for the first time. Of a submission that died: the attempts until then. Of a purge that has ended: the attempts to remove its records. Otherwise 1. */
+  /** 0 while it waits to be processed for the first time. Of a submission that died: the attempts until then. Of a finished purge that found data: the attempts to remove this data. Otherwise 1. */
   readonly attempts: number
   /** When it was accepted. */
   readonly acceptedAt: string
@@ -324,7 +324,7 @@ export type Receipt = {
         readonly [key: string]: number
       }
     | undefined
-  /** Of a purge that has ended: how many webhooks have confirmed that its records are removed. */
+  /** Of a finished purge that found data: how many webhooks have confirmed the removal. */
   readonly consumers?:
     | {
         /** The webhooks of the workspace. */
@@ -333,7 +333,7 @@ export type Receipt = {
         readonly confirmed: number
       }
     | undefined
-  /** Of a purge that has ended: keyed hashes of the `id` and `email` in the request. */
+  /** Of a purge that a worker has decided: keyed hashes of the `id` and `email` in the request. */
   readonly identifiers?:
     | {
         /** The hash of the `id`; null if the request had none. */
