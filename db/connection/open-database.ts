@@ -1,7 +1,7 @@
 import type { HashKey } from '../../contract/identity/keys.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import type { Settings } from '../../runtime/settings.ts'
-import { belongsToHashKey } from '../schema/installation.ts'
+import { bindToHashKey } from '../schema/installation.ts'
 import { isMigrated, readMigrations } from '../schema/migrate.ts'
 import { connectPostgres, type Sql } from './postgres.ts'
 
@@ -33,7 +33,7 @@ export const whyNotThisDatabase = async (sql: Sql, hashKey: HashKey): Promise<st
   if (!(await isMigrated(sql, await readMigrations()))) {
     return 'The database has not been migrated to this version. Run: npm run migrate'
   }
-  if (!(await belongsToHashKey(sql, hashKey))) {
+  if (!(await bindToHashKey(sql, hashKey))) {
     return 'HASH_KEY is not the one that this database was made with. Set HASH_KEY to the former key.'
   }
   return undefined
