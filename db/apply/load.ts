@@ -54,7 +54,7 @@ export const PRESENCE: Readonly<Record<string, number>> = {
   account: 32,
 }
 
-/** A key and what is stored for it. The kinds share columns. */
+/** A key with its stored data. The kinds share columns. */
 export type LoadedRow = {
   kind:
     | 'contact_key'

@@ -21,8 +21,8 @@ export type ReferenceKeys = {
 }
 
 /**
- * The stored meaning of a key. `number`: the submission that gave it. `isFinal`: whatever the
- * queued identifies do, `id` will resolve to the contact that the key then means.
+ * The stored meaning of a key. `number`: the submission that gave it. `isFinal`: after all queued
+ * identifies, `id` will resolve to the contact that the key then means.
  */
 export type StoredReference = { id: string; number: number; isFinal: boolean }
 

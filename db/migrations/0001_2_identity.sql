@@ -185,7 +185,7 @@ alter table contact alter name set statistics 0, alter email set statistics 0, a
 alter table contact_external_id alter external_id set statistics 0;
 alter table contact_email alter email set statistics 0;
 
--- What is stored of a key (`LoadedRow` in db/apply/load.ts).
+-- The stored data of a key (`LoadedRow` in db/apply/load.ts).
 create type loaded_key as (
   kind text,
   w integer,
