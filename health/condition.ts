@@ -47,7 +47,7 @@ type Sources = {
 
 /**
  * The returned function reads each member separately, so that one missing server does not hide the
- * others. It never rejects.
+ * state of the others. The function never rejects.
  */
 export const createReadCondition =
   ({ sql, redis, prefix, queues, listWorkspaces }: Sources) =>

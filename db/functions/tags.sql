@@ -47,10 +47,10 @@ create or replace function conversation_version(ws uuid, conversation uuid) retu
   ) as m
 $$;
 
--- Stores generated tags and shares for the records whose text is still the one that was read. Tags
--- of people stay. A repetition stores the same tags and shares. Returns how many records it stored.
--- tagged: [{record, id, number, text_version, tags, judged, given, hashes, traits, tag_hashes,
--- titles}].
+-- Stores generated tags and shares for the records whose text has not changed since the tagger read
+-- it. Tags of people stay. A repetition stores the same tags and shares. Returns how many records
+-- it stored. tagged: [{record, id, number, text_version, tags, judged, given, hashes, traits,
+-- tag_hashes, titles}].
 create or replace function store_tags(ws uuid, tagger integer, tagged jsonb, most_terms bigint) returns integer
   language plpgsql
   set enable_seqscan = off

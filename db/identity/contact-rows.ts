@@ -79,12 +79,12 @@ const accountsOf = (sql: Sql, ws: string, contactIds: readonly string[]): Rows =
     select id, name from account where workspace_id = ${ws} and id = c.account_id limit 1
   ) as a`
 
-/** The conversations that `some` or `others` name. */
-const conversationsAmong = (sql: Sql, ws: string, [some, others]: readonly [Rows, Rows]): Rows => sql`
+/** The conversations of contacts and of messages. */
+const conversationsAmong = (sql: Sql, ws: string, [contacts, messages]: readonly [Rows, Rows]): Rows => sql`
   select jsonb_build_object(
     'id', v.id, 'source', v.source, 'external_id', v.external_id, 'title', v.title, 'created_at', v.created_at) as item
   from (
-    select conversation_id from ${some} as c union select conversation_id from ${others} as m
+    select conversation_id from ${contacts} as c union select conversation_id from ${messages} as m
   ) as of_contact cross join lateral (
     select * from conversation as k where k.workspace_id = ${ws} and k.id = of_contact.conversation_id limit 1
   ) as v`

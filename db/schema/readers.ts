@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Sql } from '../connection/postgres.ts'
 
-/** The tables and views for people. All others are internal. */
+/** The tables and views for people. All other tables are internal. */
 export const READABLE_TABLES = [
   'account',
   'account_external_id',
