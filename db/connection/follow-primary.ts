@@ -42,8 +42,8 @@ type Server = {
  * By itself, the driver tries the hosts in order. It asks a standby again and again until the
  * standby is promoted, and stays with a primary that was replaced.
  *
- * When a primary answers after `SILENT_CHECKS` checks without one, all connections are cut. After a
- * network partition, TCP could take a minute to resume the old connections.
+ * When a primary answers after `SILENT_CHECKS` or more checks without a primary, all connections
+ * are cut. After a network partition, TCP could take a minute to resume the old connections.
  *
  * If several servers take writes, the primary is the one with the highest timeline, which each
  * promotion raises. A server is never the primary if this process has seen a higher timeline.
