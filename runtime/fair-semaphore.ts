@@ -6,10 +6,11 @@ type Waiter = Demand & { admit: () => void }
  * A semaphore that keeps permits free for other workspaces. It serves workspaces in turn, and the
  * demands of one workspace in their order.
  *
- * A workspace that holds permits can get more, up to `mostOfWorkspace`, if afterwards at least as
- * many permits are free as the workspace holds. Otherwise the semaphore skips the workspace, and
- * serves the next ones. A workspace without permits waits until its demand fits, and the workspaces
- * behind it wait too. A demand for more than all permits waits until no permit is held.
+ * A workspace that holds permits can get more, up to `mostOfWorkspace`. Afterwards at least as many
+ * permits must be free as the workspace then holds. Until that is possible, the semaphore skips the
+ * workspace and serves the next workspaces. A workspace without permits waits until its demand
+ * fits, and the workspaces behind it wait too. A demand for more than all permits waits until no
+ * permit is held.
  */
 export class FairSemaphore {
   readonly #total: number
@@ -47,8 +48,8 @@ export class FairSemaphore {
   }
 
   /**
-   * Runs the work if its permits come within `patienceMs`, and otherwise returns undefined. The
-   * work does not wait if the waiting demands of its workspace, including this demand, exceed a
+   * Runs the work if its permits come within `patienceMs`, and otherwise returns undefined. It does
+   * not wait for permits if the waiting demands of the workspace, this demand included, exceed a
    * quarter of all permits.
    */
   async tryRun<T>(demand: Demand, work: () => Promise<T>, patienceMs: number): Promise<T | undefined> {

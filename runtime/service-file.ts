@@ -37,8 +37,8 @@ export const readServiceFile = async (dataDir: string): Promise<ServiceFile | un
 }
 
 /**
- * Adds the settings that an environment lacks from the service file in DATA_DIR, so that commands
- * find the service.
+ * Adds missing settings to an environment, from the service file in DATA_DIR. So commands find the
+ * service.
  */
 export const serviceEnvironment = async (
   environment: Readonly<Record<string, string | undefined>>,

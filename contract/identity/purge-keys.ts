@@ -30,9 +30,9 @@ export type PurgeCandidate = {
 type PurgedContacts = {
   contactIds: string[]
   /**
-   * The keys whose epochs rise, since the purge removes every contact that has them. If no other
-   * contact has an external id, its key for all sources is among them: `raise_purged_keys` finds by
-   * this key records that wait in a restored backup.
+   * The keys whose epochs rise, since the purge removes every contact that has them. The key of an
+   * external id for all sources is among them if no other contact has the id. By this key,
+   * `raise_purged_keys` finds records that wait in a restored backup.
    */
   endedKeys: string[]
   /** Keys to look for in dead submissions: those of the request and those of the contacts. */
@@ -43,9 +43,9 @@ type PurgedContacts = {
 
 /**
  * The candidates that a purge matches: by external id, by email, or by both. An email matches the
- * contact that it means, and each contact that has it in its column. If the request has a source, a
- * match needs an external id in that source. By email, a contact without external ids matches the
- * source `API`. A match includes all keys of the contact.
+ * contact that it means, and each contact with this email in its column. If the request has a
+ * source, a match needs an external id in that source. By email, a contact without external ids
+ * matches the source `API`. A match includes all keys of the contact.
  */
 export const choosePurged = (
   realm: Realm,

@@ -81,8 +81,8 @@ export type LoadedRow = {
    */
   number: number
   /**
-   * Of a `receipt`: it is queued. Of an `email`, `domain` or `name`: an identify has claimed it, or
-   * the domain of the name.
+   * Of a `receipt`: whether the submission is queued. Of an `email`, `domain` or `name`: whether an
+   * identify has claimed the key, or the domain of the name.
    */
   claimed: boolean
   /** Of a `name`: the domain that it came with. */

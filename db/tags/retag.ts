@@ -11,7 +11,8 @@ export type Retag = {
   since: Date | undefined
   until: Date | undefined
   /**
-   * Only records that no tagger of this version or a newer one has tagged; undefined includes all.
+   * Only records that were last tagged by an older version, or never. Undefined includes all
+   * records.
    */
   olderThanVersion: number | undefined
 }
