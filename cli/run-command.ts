@@ -42,7 +42,7 @@ type Command = {
   lists?: readonly string[]
   /** The names of options without a value. */
   flags?: readonly string[]
-  /** The command reads only tables of the role of `npm run reader`. Its session is read-only. */
+  /** The command reads only what the role of `npm run reader` may read. Its session is read-only. */
   isReadOnly?: boolean
   /**
    * The command takes a word that is not an option. For an action, such a word is always allowed.
