@@ -21,7 +21,7 @@ export type Seen = {
    * closes with unread bytes.
    */
   readonly isBroken: boolean
-  /** Whether the client had already ended the connection. */
+  /** Whether the client ended the connection before the server closed. */
   readonly hasGoneFirst: boolean
 }
 type SeenAnswer = {
@@ -35,19 +35,16 @@ type SeenAnswer = {
 type Exchange = {
   readonly pieces: readonly Piece[]
   readonly ending?: Ending | undefined
-  /** Asked when all pieces are sent, and again after received bytes and at the end. */
+  /** Called after the last piece, and whenever bytes arrive. */
   readonly isEnough: (seen: Seen) => boolean
   readonly withinMs: number
-  /**
-   * After this time of silence at the end, the client ends its stream, and waits for the server to
-   * close.
-   */
+  /** If no bytes arrive for this time after the last piece, the client ends its stream. */
   readonly quietMs?: number | undefined
 }
 
 /**
- * Sends bytes over a new connection, regardless of answers, and returns the received answers once
- * they are enough.
+ * Sends pieces over a new connection. Returns when the answers are enough, the server has closed,
+ * or `withinMs` has passed.
  */
 export const exchange = async (
   url: string,

@@ -6,7 +6,7 @@ import type { Admission, AdmissionRequest } from '../../../queue/admission/call-
 import { MICROSECONDS_PER_MS, workspaceKeys } from '../../../queue/keys.ts'
 import { readLogTotals } from '../../../queue/log/log-totals.ts'
 import type { WakeSize } from '../../../queue/jobs/job-queues.ts'
-import { requestFor, entered, openQueueRoom, takeSettings, wakesNobody } from '../../support/queue-room.ts'
+import { requestFor, entered, openQueueRoom, takeSettings, noWake } from '../../support/queue-room.ts'
 
 const TOKENS = 10
 const AT_ONCE = 200
@@ -139,7 +139,7 @@ describe('submissions that are admitted together', () => {
       return real.admit(...sent)
     }
     const redis = { defineCommand: () => {}, admit: counting } as unknown as typeof room.redis
-    const admit = createAdmit({ redis, prefix, wake: wakesNobody, findStoredKey: async () => null })
+    const admit = createAdmit({ redis, prefix, wake: noWake, findStoredKey: async () => null })
     const large = requestFor({ workspaceId, bodyText: LARGE, mostBytes: 50 })
     assert.equal((await admit(large)).outcome, 'full')
     assert.deepEqual([lengths.length, lengths[0]! < LARGE.length], [1, true])

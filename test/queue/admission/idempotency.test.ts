@@ -10,7 +10,7 @@ import type { AdmissionRequest } from '../../../queue/admission/call-admit.ts'
 import { fairShare, freeIdempotencyKeys, recordOf, trimIdempotencyKeys } from '../../../queue/admission/idempotency.ts'
 import { workspaceKeys } from '../../../queue/keys.ts'
 import { seeded } from '../../support/property-seed.ts'
-import { requestFor, type Entered, entered, openQueueRoom, wakesNobody } from '../../support/queue-room.ts'
+import { requestFor, type Entered, entered, openQueueRoom, noWake } from '../../support/queue-room.ts'
 
 const BYTES_OF_A_SHARE = 1_400
 const NO_MEMORY = 1
@@ -46,7 +46,7 @@ describe('an idempotency key', () => {
     }
     const { redis, prefix } = room
     const floorOf = async (): Promise<number> => floor
-    const admit = createAdmit({ redis, prefix, wake: wakesNobody, floorOf, findStoredKey })
+    const admit = createAdmit({ redis, prefix, wake: noWake, floorOf, findStoredKey })
     return { admit, asksFor }
   }
   const trim = (workspaceIds: readonly string[], maxBytes: number) =>
