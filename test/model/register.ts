@@ -20,10 +20,10 @@ export const findOrOpen = (register: Register, id: string, number: number): Prof
   return profile
 }
 
-/** A claim of a weak key. A late one takes effect only while the key is unclaimed. */
+/** A claim of a weak key. A late claim takes effect only while the key is unclaimed. */
 type Claim = { key: string; isLate: boolean; apply: () => void }
 
-/** The claims of one submission by key: the last one that is not late, else the first one. */
+/** The claims of one submission by key: the last claim that is not late, or else the first. */
 export type Claims = Map<string, () => void>
 
 export const noteClaim = (claims: Claims, { key, isLate, apply }: Claim): void => {
