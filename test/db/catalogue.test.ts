@@ -40,7 +40,7 @@ describe('the text of SQL', () => {
     assert.deepEqual(uncalled, [])
   })
 
-  it('has only `create or replace function` in the files of functions, so that they can be applied again', () => {
+  it('has only `create or replace function` in db/functions, so that each file can be applied again', () => {
     for (const text of functions) {
       const rest = text.replaceAll(FUNCTION, '').replaceAll(/^\s*--.*$/gm, '')
       assert.equal(rest.trim(), '')

@@ -50,7 +50,7 @@ describe('partitioned by workspace', () => {
     assert.equal(differing.count, 0)
   })
 
-  it('rows of other workspaces stay when one is deleted, even in shared partitions', async () => {
+  it('rows of other workspaces stay when a workspace is deleted, even in shared partitions', async () => {
     await clearTables(sql)
     const workspaces = Array.from({ length: 4 * PARTITIONS }, () => randomUUID())
     await sql`
