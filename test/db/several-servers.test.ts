@@ -39,6 +39,7 @@ describe('two installations, each with its own Postgres', () => {
   const pools: Sql[] = []
   /** The database in which people query both. */
   let together: Sql
+
   const connect = (url: string): Sql => {
     const sql = connectPostgres(url, { connections: 1, statementTimeoutMs: 60_000, applicationName: 'test' })
     pools.push(sql)

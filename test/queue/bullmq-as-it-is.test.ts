@@ -11,9 +11,9 @@ const KEYS_OF_BULLMQ =
   'wait|paused|active|prioritized|delayed|waiting-children|completed|failed|meta|marker|events|pc|id|limiter|repeat|stalled|' +
   'stalled-check|de|lock|dependencies|processed|unsuccessful|logs'
 
-/** What would depend on the inside of BullMQ, with the ending of the files that could. */
+/** Code that would depend on the inside of BullMQ, with the ending of the searched files. */
 const INTRUSIONS: readonly (readonly [what: string, ending: string, pattern: RegExp])[] = [
-  // The end of a quoted text, alone or after a colon.
+  // A whole quoted text, or its end after a colon.
   ['names one of its keys', '.lua', new RegExp(`['"](?:[^'"\\n]*:)?(?:${KEYS_OF_BULLMQ})['"]`)],
   [
     'subclasses one of its classes',
@@ -43,7 +43,7 @@ describe('BullMQ as it is', () => {
     assert.deepEqual(found, [])
   })
 
-  it('has one kind of key that our code reads: that of a job, for the age of the oldest one', () => {
+  it('has one kind of key that our code reads: the key of a job, for the age of the oldest job', () => {
     const naming = sources.filter(({ path, text }) => path.endsWith('.ts') && /\btoKey\b/.test(text))
     assert.deepEqual(
       naming.map(({ path }) => path),

@@ -91,7 +91,7 @@ describe('the job that removes the records of a purge', () => {
     )
   })
 
-  it('does nothing when it comes again', async () => {
+  it('does nothing when it runs again', async () => {
     await rig.feedback({ contact: { email: 'ada@example.com' } })
     const { purgeId } = await rig.decide({ email: 'ada@example.com' })
     await remove(purgeId)

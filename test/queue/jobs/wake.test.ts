@@ -65,7 +65,7 @@ describe('waking workers', () => {
     assert.deepEqual(await jobs('wake'), [])
   })
 
-  it('of a deep log adds a job even while another one is active, so that no wake is lost', async () => {
+  it('adds a job for a deep log even while another is active, so that no wake is lost', async () => {
     const workspaceId = randomUUID()
     const begun: (() => void)[] = []
     const connection = room.redis.duplicate()
@@ -95,7 +95,7 @@ describe('waking workers', () => {
     await failing.ended()
   })
 
-  it('keeps failed jobs of tagging for operators, and few of other jobs', async () => {
+  it('keeps all failed jobs of tagging for operators, and 1,000 failed jobs of each other queue', async () => {
     const kept = (['wake', 'backlog', 'removal', 'tagging', 'webhook'] as const).map(async (name) => {
       const worker = openWorker(name, async () => {}, { connection: room.redis, prefix: room.prefix, concurrency: 1 })
       await worker.close()

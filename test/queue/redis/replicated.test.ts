@@ -13,7 +13,7 @@ import { until } from '../../support/until.ts'
 /** If the admissions waited one after the other, a command would take too long. */
 const WORKSPACES = 12
 
-describe('an admission that counts once a replica has it', () => {
+describe('an admission that waits for a replica', () => {
   let pair: RedisSentinel
   let redis: RedisClient
   before(async () => {

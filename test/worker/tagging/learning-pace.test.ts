@@ -12,7 +12,7 @@ import {
 const texts = (count: number): number[] => Array.from({ length: count }, (_, at) => at)
 
 describe('the pace of learning from people', () => {
-  it('takes what comes, until there is too much of it', () => {
+  it('takes all texts of a workspace up to a bound', () => {
     const { choose } = createLearningPace(() => 0)
     assert.deepEqual(choose('a', texts(500)), texts(500))
     assert.equal(choose('a', texts(LEARNED_AT_ONCE)).length, LEARNED_AT_ONCE - 500)
@@ -20,7 +20,7 @@ describe('the pace of learning from people', () => {
     assert.deepEqual(choose('b', texts(10)), texts(10), 'another workspace has its own pace')
   })
 
-  it('takes of too much a part that is spread over all of it', () => {
+  it('takes a part of too many texts, spread over all of them', () => {
     const { choose } = createLearningPace(() => 0)
     const chosen = choose('a', texts(2 * LEARNED_AT_ONCE))
     assert.deepEqual(
