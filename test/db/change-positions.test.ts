@@ -175,8 +175,8 @@ describe('positions of the change feed', () => {
     return { seen, told }
   }
 
-  // After a failover, workers apply submissions again in other strides. A consumer may have seen any
-  // record of the first time.
+  // After a failover, workers apply submissions again in other strides. A consumer may have seen
+  // records that the new strides remove.
   it(`show each record of strides of one submission, as a record or a tombstone: ${HISTORIES} histories`, () =>
     fc.assert(
       fc.asyncProperty(submissionHistories({ hashKey, replays: true }), schedules, async (history, schedule) => {

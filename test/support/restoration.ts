@@ -29,7 +29,9 @@ export type Disaster = {
   /** The confirmed submissions. */
   readonly confirmed: ReadonlySet<string>
   /** Stored before the restored moment, or accepted after the last purge and then stored. */
-  readonly stored: Readonly<Record<'before' | 'after', ReadonlySet<string
+  readonly stored: Readonly<Record<'before' | 'after', ReadonlySet<string>>>
+  /** Confirmed, but not stored when Postgres was lost. */
+  readonly waiting: ReadonlySet<string>
   /** The last acceptance number. */
   readonly highest: number
   /** A file of the exported purges, and of purged keys of a workspace that Postgres lacks. */
