@@ -23,7 +23,7 @@ const TIMES = 4
  * give four times.
  */
 const MOST_GROWTH = 3
-/** A lower cost of the smaller size counts as this much, since it is mostly fixed. */
+/** A lower cost of the smaller size counts as this much: most of a low cost is fixed. */
 const FIXED_MS = 40
 /**
  * The numbers of submissions in a stride. With 20, the smaller size takes several strides in most

@@ -22,7 +22,7 @@ import { clearTables, dumpModel, dumpTables, resetPositions } from '../support/t
 
 const HISTORIES = process.env['TEST_SIZE'] === 'long' ? 300 : 8
 
-describe('partitioned by workspace', () => {
+describe('in a schema that is partitioned by workspace', () => {
   let schema: TestSchema
   let sql: Sql
   before(async () => {

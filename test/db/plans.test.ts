@@ -41,8 +41,8 @@ const EARLY_ROUNDS = 6
 const TIMEOUT_MS = 600_000
 
 /**
- * Work may read this many times as many index pages of a table as with few rows, and `PAGES_MORE`:
- * B-trees get more levels. A scan of a whole index would read all its pages.
+ * The bound of index pages of a table: this factor of the pages with few rows, plus `PAGES_MORE`.
+ * With more rows, a B-tree gets more levels. A scan of a whole index reads more than the bound.
  */
 const GROWTH = LONG ? 6 : 3
 const PAGES_MORE = 100
@@ -75,7 +75,7 @@ const applyStride = async (sql: Sql, submissions: Submission[]): Promise<void> =
   assert.equal(result?.outcome, 'applied')
 }
 
-/** Do work with values that depend on `round`, and return its number of submissions. */
+/** Each does work with values that depend on `round`, and returns the number of submissions. */
 const WORKS: Readonly<Record<string, (sql: Sql, round: string) => Promise<number>>> = {
   'feedback of people with accounts and projects': async (sql, round) => {
     await apply(sql, 'create_feedback', (index) => feedbackInRound(round, index))

@@ -18,7 +18,7 @@ export type Contacts = Register & {
   readonly realm: Realm
   /** By external id and source. The sources of an external id are in their order of appearance. */
   readonly byExternalId: Map<string, Map<string, Profile>>
-  /** By email: its claims in their order, and its anonymous contact, which the first absorbs. */
+  /** By email. The claims are in their order. The first claim absorbs the anonymous contact. */
   readonly byEmail: Map<string, { claimants: Claimant[]; anonymous: Profile | null }>
   /** Contacts with only a name and one feedback, by the feedback's id. */
   readonly byRecord: Map<string, Profile>

@@ -17,7 +17,7 @@ export type Conversation = {
   version: number | null
   /** The union over all submissions. */
   readonly contacts: Set<Profile>
-  /** By their ids in the conversation, each in its last form. */
+  /** By id in the conversation: the last form of each message. */
   readonly messages: Map<string, Message>
 }
 

@@ -1,7 +1,7 @@
 import { asUuid } from '../../contract/identity/keys.ts'
 import { openProfile, type Profile } from './profile.ts'
 
-/** The contact, account or project of a record. Null also while its external id is unknown. */
+/** The contact, account or project of a record. Null without one, or while the id is unknown. */
 export type Link = { profile: Profile | null }
 
 /** All contacts, all accounts or all projects of a workspace. */

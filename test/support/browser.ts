@@ -23,7 +23,7 @@ export type PageOptions = {
 export type Page = {
   /** The value of an expression in the page; a promise is awaited. */
   evaluate: <T = Json>(expression: string) => Promise<T>
-  /** Nothing overflows, and all texts have enough contrast with their background. */
+  /** Asserts that nothing is wider than the page, and that all texts have enough contrast. */
   assertReadable: () => Promise<void>
   /** Saves a picture of the whole page in the folder that PICTURES names, if it is set. */
   keep: (name: string) => Promise<void>

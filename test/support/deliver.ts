@@ -10,9 +10,9 @@ export const LENGTH = 30
 export const WORKSPACES = ['6f1b7c1e-52f1-4d0a-9c58-0c8f4f1f3a01', '6f1b7c1e-52f1-4d0a-9c58-0c8f4f1f3a02']
 
 /**
- * How a history reaches the workers. Each turn takes the next element of each list: the length of
- * its strides, how many applied submissions they repeat, the writers, and the removal steps after
- * them.
+ * How a history reaches the workers. Each turn takes the next element of each list. `sizes`: the
+ * new submissions of a stride. `again`: the applied submissions before them that the stride
+ * repeats. `removals`: the removal steps after the strides.
  */
 export const schedules = fc.record({
   sizes: fc.array(fc.integer({ min: 1, max: 12 }), { minLength: 4, maxLength: 8 }),

@@ -73,10 +73,7 @@ export const archiveAll = ({ dataDir, server }: ArchivedPostgres): Promise<void>
     })
   })
 
-/**
- * Restores a server into the new directory `dataDir`, with its state at the time `at`, and starts
- * it.
- */
+/** Restores a backup into the new directory `dataDir`, up to the time `at`. Starts the server. */
 export const restoreTo = async (
   dataDir: string,
   { backup, archive, at, ...where }: { backup: string; archive: string; at: string; port?: number },

@@ -84,7 +84,7 @@ export const whileLocked = async <T>(
   return result
 }
 
-/** Makes workspaces like `npm run workspace`, but without tokens. */
+/** Makes workspaces with their ids as names. */
 export const makeWorkspaces = async (sql: Sql, workspaceIds: readonly string[]): Promise<void> => {
   await sql`
     with made as (

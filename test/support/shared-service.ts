@@ -14,8 +14,8 @@ export type SharedService = Omit<Service, 'apiPids' | 'workerPids'> & {
 }
 
 /**
- * Test files run one after the other. So a test may pause queues or rename a table, if it undoes
- * the change. Deno runs each file in its own process, with its own services.
+ * The test files of a process run one after the other. So a test may pause queues or rename a
+ * table, if it undoes the change. Deno runs each file in its own process, with its own services.
  */
 const SERVICES = {
   working: {
@@ -73,7 +73,7 @@ const shareOf = async (kind: 'working' | 'idle'): Promise<SharedService> => {
   return { ...own, ...requests, workspace, sql, all: service.sql, stop: () => sql.end({ timeout: 5 }) }
 }
 
-/** Connects to views that leave out other workspaces, in a schema before that of the service. */
+/** Connects with two schemas: views that leave out other workspaces, then that of the service. */
 const openWorkspace = async (
   service: Service,
   { schema, workspaceId }: { schema: string; workspaceId: string },

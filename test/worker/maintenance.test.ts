@@ -93,7 +93,7 @@ describe('maintenance', () => {
   }
   const waiting = (): Promise<Submission[]> => Array.fromAsync(room.log.readWaiting(workspaceId))
 
-  it('wakes a workspace whose entries have waited for seconds, and no other', async () => {
+  it('wakes a workspace only after its entries have waited for seconds', async () => {
     await admit()
     await sweepAllLogs.run(dependencies)
     assert.ok(!(await woken()).includes(workspaceId))

@@ -51,7 +51,7 @@ describe('migrations', () => {
     assert.deepEqual(all.flat().toSorted(), [...KNOWN.map(({ name }) => name), await functionsApplied()].toSorted())
   })
 
-  it('that fail leave no changes, and neither do the migrations before them', async () => {
+  it('that fail leave no changes, not even of the migrations before them in the same run', async () => {
     const { sql } = await migrated()
     const before = await catalogueText(sql)
     const broken = {

@@ -55,7 +55,7 @@ describe('the lease of a log', () => {
     assert.equal(await outcomeOf(workspaceId, 'b'), 'taken')
   })
 
-  it('that ended halves the next stride', async () => {
+  it('that ends without a release halves the next stride', async () => {
     const workspaceId = await logWith(400)
     await take(workspaceId, 'a', { settings: { submissions: 300 } })
     await die(workspaceId)

@@ -40,7 +40,7 @@ describe('the pace of learning from people', () => {
     assert.equal(choose('a', texts(300)).length, LEARNED_TOGETHER)
   })
 
-  it('continues slowly, and fully after a pause', () => {
+  it('takes few texts after the bound, and many again after a pause', () => {
     let now = 0
     const { choose } = createLearningPace(() => now)
     choose('a', texts(LEARNED_AT_ONCE))
@@ -50,7 +50,7 @@ describe('the pace of learning from people', () => {
     assert.equal(choose('a', texts(10_000)).length, LEARNED_AT_ONCE)
   })
 
-  it('has a bound over all workspaces, and continues slowly beyond it', () => {
+  it('has a bound over all workspaces, and takes few texts after it', () => {
     let now = 0
     const { choose } = createLearningPace(() => now)
     const learned = (workspaces: number): number =>
