@@ -157,22 +157,22 @@ describe('positions of the change feed', () => {
     }
   }
 
-  /** `seen`: the records after any step. `told`: the records and tombstones after the last step. */
+  /** `seen`: the records after any step. `shown`: the records and tombstones after the last step. */
   const namesIn = async (history: Parameters<typeof deliver>[1], schedule: Schedule) => {
     await clearTables(schema.sql)
     await resetPositions(schema.sql)
     const seen = new Set<string>()
-    const told = new Set<string>()
+    const shown = new Set<string>()
     const onStep = async (): Promise<void> => {
-      told.clear()
+      shown.clear()
       for (const workspaceId of WORKSPACES) {
         const { records, tombstones } = await momentOf(workspaceId)
         for (const name of records.keys()) seen.add(`${workspaceId} ${name}`)
-        for (const name of [...records.keys(), ...tombstones.values()]) told.add(`${workspaceId} ${name}`)
+        for (const name of [...records.keys(), ...tombstones.values()]) shown.add(`${workspaceId} ${name}`)
       }
     }
     await deliver(schema.sql, history, { ...schedule, onStep })
-    return { seen, told }
+    return { seen, shown }
   }
 
   // After a failover, workers apply submissions again in other strides. A consumer may have seen
@@ -181,8 +181,8 @@ describe('positions of the change feed', () => {
     fc.assert(
       fc.asyncProperty(submissionHistories({ hashKey, replays: true }), schedules, async (history, schedule) => {
         const { seen } = await namesIn(history, { ...schedule, sizes: [1], again: [0] })
-        const { told } = await namesIn(history, { ...schedule, sizes: [LENGTH] })
-        for (const name of seen) assert.ok(told.has(name), name)
+        const { shown } = await namesIn(history, { ...schedule, sizes: [LENGTH] })
+        for (const name of seen) assert.ok(shown.has(name), name)
       }),
       seeded({ numRuns: HISTORIES, endOnFailure: true }),
     ))

@@ -27,7 +27,7 @@ export type Fault<R> = {
   /** Strikes while submissions arrive in the workspace `own`. Resolves when the fault is over. */
   readonly strike: (rig: R, own: HistoryService) => Promise<Struck | void>
   /** Prepares the fault before submissions arrive. */
-  readonly idle?: (rig: R) => Promise<unknown>
+  readonly prepare?: (rig: R) => Promise<unknown>
   readonly submissions?: number
   /**
    * Whether the history has purges. It must have none if answers get lost (submitted-history.ts).
@@ -49,7 +49,7 @@ export type Fault<R> = {
  * the model's, the dead submissions with those of the fault, and checks the ledger.
  */
 export const outlive = async <R extends Rig>(rig: R, row: Fault<R>): Promise<void> => {
-  await row.idle?.(rig)
+  await row.prepare?.(rig)
   const own = await ownWorkspace(rig)
   const begin = Promise.withResolvers<void>()
   let struck: Struck = {}

@@ -109,7 +109,7 @@ export const exchange = async (
 
 const HEAD_END = '\r\n\r\n'
 
-/** The final answers in the bytes. An answer without Content-Length counts as one without a body. */
+/** The final answers in the bytes. Without a Content-Length, an answer has no body here. */
 const answersIn = (received: string): Pick<Seen, 'answers' | 'rest'> => {
   const answers: SeenAnswer[] = []
   let rest = received

@@ -126,7 +126,6 @@ export const startSentinel = async ({ directory, port, lines, via = [] }: Sentin
   const child = spawn(command, args, { env: { ...process.env, ...env }, stdio: 'ignore' })
   killAtExit(child)
   return {
-    port,
     stop: async () => {
       if (child.exitCode !== null || child.signalCode !== null) return
       const exited = once(child, 'exit')

@@ -96,8 +96,8 @@ describe('a dead submission', () => {
   it('can be dropped, unless it is queued again', async () => {
     const [dropped, queued] = [await aside(feedback({ name: 'A' })), await aside(feedback({ name: 'B' }))]
     await markReplayed(schema.sql, workspaceId, queued)
-    const both = await dropDead(schema.sql, { id: dropped })
-    assert.deepEqual([both, await dropDead(schema.sql, { id: queued })], [1, 0])
+    assert.equal(await dropDead(schema.sql, { id: dropped }), 1)
+    assert.equal(await dropDead(schema.sql, { id: queued }), 0)
     assert.deepEqual(await markReplayed(schema.sql, workspaceId, dropped), { outcome: 'unknown', submission: null })
     const raced = await aside(feedback({ name: 'C' }))
     const replay = (sql: Sql) => markReplayed(sql, workspaceId, raced)
