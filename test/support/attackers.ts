@@ -59,7 +59,7 @@ type Bystander = {
   readonly served: () => number
   /** The outcomes of submissions that were not accepted, or not applied at the first attempt. */
   readonly failed: readonly string[]
-  /** Stops sending. Resolves when the last submission is settled. */
+  /** Stops sending. Resolves after the outcome of the last submission. */
   readonly stop: () => Promise<void>
 }
 

@@ -34,7 +34,7 @@ const assertOthersRefused = async (api: Api): Promise<void> => {
   assert.equal((await get(api, '/healthz')).status, 200)
 }
 
-/** While Postgres is away, the API accepts submissions, and refuses purges and unknown tokens. */
+/** While Postgres is away, the API accepts submissions. It refuses purges and unknown tokens. */
 export const assertAnswersWithoutPostgres = async (api: Api): Promise<void> => {
   // Now the API has to look up the tokens again.
   await pause(TOKEN_REMEMBERED_MS)
