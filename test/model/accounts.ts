@@ -30,7 +30,7 @@ export const identifyAccount = (accounts: Accounts, { record, source, moment, cl
     linkAwaiting(accounts, record.id, profile)
   }
   const values = valuesOf(record, 'account')
-  const late = identify(profile, values, moment)
+  const isLate = identify(profile, values, moment)
   const keys = {
     domain: canonicalDomain((values.columns['domain'] ?? '') as string),
     name: canonicalName((values.columns['name'] ?? '') as string),
@@ -38,22 +38,22 @@ export const identifyAccount = (accounts: Accounts, { record, source, moment, cl
   for (const weak of ['domain', 'name'] as const) {
     const key = keys[weak]
     if (key === undefined) continue
-    const apply = () => claim(accounts.meanings[weak], key, { profile, number: moment.number, late })
-    noteClaim(claims, { key: `${weak} ${key}`, isLate: late, apply })
+    const apply = () => claim(accounts.meanings[weak], key, { profile, number: moment.number, isLate })
+    noteClaim(claims, { key: `${weak} ${key}`, isLate, apply })
   }
   return profile
 }
 
-/** `late`: the account has newer values than the identify that claims. */
-type Claimant = { profile: Profile; number: number; late: boolean }
+/** `isLate`: the account has newer values than the identify that claims. */
+type Claimant = { profile: Profile; number: number; isLate: boolean }
 
 /**
  * The last claim holds. The first claim absorbs the anonymous account. A late claim leaves a
  * claimed key.
  */
-const claim = (meanings: Map<string, Meaning>, key: string, { profile, number, late }: Claimant): void => {
+const claim = (meanings: Map<string, Meaning>, key: string, { profile, number, isLate }: Claimant): void => {
   const meant = meanings.get(key)
-  if (meant?.kind === 'claimed' && late) return
+  if (meant?.kind === 'claimed' && isLate) return
   if (meant?.kind === 'anonymous') absorb(profile, meant.profile, number)
   meanings.set(key, { kind: 'claimed', profile })
 }

@@ -68,11 +68,11 @@ type Identified = { record: ContactRecord; defaultSource: string; moment: Moment
  */
 const identifyWithAccount = ({ contacts, accounts }: Clerk, identified: Identified): Profile => {
   const { record, defaultSource, moment, claims } = identified
-  const { profile: contact, late } = identifyContact(contacts, identified)
+  const { profile: contact, isLate } = identifyContact(contacts, identified)
   if (record.account == null) return contact
   const source = record.source ?? defaultSource
   const account = identifyAccount(accounts, { record: record.account, source, moment, claims })
-  if (late && contact.account !== null) return contact
+  if (isLate && contact.account !== null) return contact
   contact.account = account
   touch(contact, moment.number)
   return contact

@@ -11,8 +11,8 @@ import {
 import { absorb, fill, identify, type Moment, type Profile, valuesOf } from './profile.ts'
 import { type Claims, findOrOpen, linkAwaiting, noteClaim, openRegister, type Register } from './register.ts'
 
-/** `late`: the contact has newer values than the identify that claims. */
-type Claimant = { profile: Profile; number: number; late: boolean }
+/** `isLate`: the contact has newer values than the identify that claims. */
+type Claimant = { profile: Profile; number: number; isLate: boolean }
 
 export type Contacts = Register & {
   readonly realm: Realm
@@ -73,17 +73,17 @@ export const findOrCreateIdentified = (
 }
 
 /** Identifies a contact without its nested account. */
-export const identifyContact = (contacts: Contacts, identified: Identified): { profile: Profile; late: boolean } => {
+export const identifyContact = (contacts: Contacts, identified: Identified): { profile: Profile; isLate: boolean } => {
   const { record, moment, claims } = identified
   const profile = findOrCreateIdentified(contacts, identified)
   const values = valuesOf(record, 'contact')
-  const late = identify(profile, values, moment)
+  const isLate = identify(profile, values, moment)
   const email = canonicalEmail((values.columns['email'] ?? '') as string)
   if (email !== undefined) {
-    const claimant = { profile, number: moment.number, late }
-    noteClaim(claims, { key: `email ${email}`, isLate: late, apply: () => claimEmail(contacts, email, claimant) })
+    const claimant = { profile, number: moment.number, isLate }
+    noteClaim(claims, { key: `email ${email}`, isLate, apply: () => claimEmail(contacts, email, claimant) })
   }
-  return { profile, late }
+  return { profile, isLate }
 }
 
 /** The current contact of an email: its last claimant, or else its anonymous contact. */
@@ -99,7 +99,7 @@ export const emailMeans = (contacts: Contacts, email: string): Profile | undefin
 const claimEmail = (contacts: Contacts, email: string, claimant: Claimant): void => {
   const meaning = contacts.byEmail.get(email) ?? { claimants: [], anonymous: null }
   const latest = meaning.claimants.at(-1)
-  if (latest && (claimant.late || latest.profile === claimant.profile)) return
+  if (latest && (claimant.isLate || latest.profile === claimant.profile)) return
   if (!latest && meaning.anonymous) absorb(claimant.profile, meaning.anonymous, claimant.number)
   meaning.claimants.push(claimant)
   contacts.byEmail.set(email, meaning)

@@ -43,7 +43,7 @@ const linkContact = (
 ): Link =>
   follow(contacts, {
     ids: [body.contactId, body.contact?.id],
-    external: body.isExternalContactId,
+    isExternal: body.isExternalContactId,
     findByExternalId: (externalId) => findContact(contacts, externalId, feedbackSource(body)),
     findOrCreate: () =>
       findOrCreateContact(contacts, {
@@ -57,7 +57,7 @@ const linkContact = (
 const linkAccount = ({ accounts }: State, { body, number }: SubmissionOf<'create_feedback'>): Link =>
   follow(accounts, {
     ids: [body.accountId, body.account?.id],
-    external: body.isExternalAccountId,
+    isExternal: body.isExternalAccountId,
     findByExternalId: (externalId) => accounts.byExternalId.get(externalId)?.profile,
     findOrCreate: () => findOrCreateAccount(accounts, body.account, number),
   })
@@ -66,7 +66,7 @@ const linkAccount = ({ accounts }: State, { body, number }: SubmissionOf<'create
 const linkProject = (state: State, { body, number }: SubmissionOf<'create_feedback'>): Link =>
   follow(state.projects, {
     ids: [body.projectId, body.project?.id],
-    external: false,
+    isExternal: false,
     findByExternalId: () => undefined,
     findOrCreate: () => findOrCreateProject(state, body.project?.name ?? '', number),
   })

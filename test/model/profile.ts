@@ -73,14 +73,14 @@ export const valuesOf = (record: ContactRecord | AccountRecord, kind: 'contact' 
  * is late.
  */
 export const identify = (profile: Profile, values: Values, moment: Moment): boolean => {
-  const late = isLate(profile, values, moment)
-  if (late) fill(profile, values, moment.number)
+  const isLate = hasNewerValues(profile, values, moment)
+  if (isLate) fill(profile, values, moment.number)
   else replace(profile, values, moment.number)
-  return late
+  return isLate
 }
 
 /** Whether the stored values are newer: by `$updatedAt`, or by the original number of a replay. */
-const isLate = (profile: Profile, values: Values, { number, originalNumber }: Moment): boolean => {
+const hasNewerValues = (profile: Profile, values: Values, { number, originalNumber }: Moment): boolean => {
   const before = profile.number === number ? profile.priorNumber : profile.number
   if (originalNumber !== undefined && before > originalNumber) return true
   const stored = profile.columns.get('source_updated_at') ?? null

@@ -50,7 +50,7 @@ export const awaitExternalId = (register: Register, externalId: string): Link =>
 export type Reference = {
   /** `contactId` and `contact.id`, or those of the account or project. */
   ids: readonly (string | null | undefined)[]
-  external: boolean
+  isExternal: boolean
   findByExternalId: (externalId: string) => Profile | undefined
   /** Undefined if the reference has no weak key. */
   findOrCreate: () => Profile | undefined
@@ -63,11 +63,11 @@ export type Reference = {
 export const follow = (register: Register, reference: Reference): Link => {
   const ids = reference.ids.filter((id) => id != null)
   for (const id of ids) {
-    const profile = reference.external ? reference.findByExternalId(id) : findByOwnId(register, id)
+    const profile = reference.isExternal ? reference.findByExternalId(id) : findByOwnId(register, id)
     if (profile) return { profile }
   }
   const profile = reference.findOrCreate()
   if (profile) return { profile }
   const last = ids.at(-1)
-  return reference.external && last !== undefined ? awaitExternalId(register, last) : { profile: null }
+  return reference.isExternal && last !== undefined ? awaitExternalId(register, last) : { profile: null }
 }
