@@ -11,7 +11,7 @@ import { freeze, randomStrikes, SIGNALS, strike } from '../support/kept-process.
 import { readLedger } from '../support/ledgers.ts'
 import { losingAnswers, standBetween } from '../support/between.ts'
 import { assertAnswersWithoutPostgres, assertAnswersWithoutRedis, readMetrics } from '../support/outage-answers.ts'
-import { describeFaults, type Fault } from '../support/outlive.ts'
+import { describeFaults, type Fault } from '../support/describe-faults.ts'
 import { seeded } from '../support/property-seed.ts'
 import { testServers } from '../support/servers.ts'
 import { type HistoryService, startHistoryService } from '../support/submitted-history.ts'

@@ -36,7 +36,7 @@ export const openContacts = (realm: Realm): Contacts => ({
 })
 
 /** The own id of a key in its current epoch. */
-export const idOf = ({ realm, epochs }: Contacts, kind: OwnIdKind, ...parts: string[]): string => {
+const idOf = ({ realm, epochs }: Contacts, kind: OwnIdKind, ...parts: string[]): string => {
   const key = ownId(realm, kind, ...parts)
   return idOfEpoch(key, epochs.get(key) ?? 0)
 }

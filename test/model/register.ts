@@ -47,7 +47,7 @@ export const awaitExternalId = (register: Register, externalId: string): Link =>
 }
 
 /** The contact, account or project that a feedback names. */
-export type Reference = {
+type Reference = {
   /** `contactId` and `contact.id`, or those of the account or project. */
   ids: readonly (string | null | undefined)[]
   isExternal: boolean

@@ -21,22 +21,22 @@ const TAGS = 100
 const TAG_CHARACTERS = 150
 const DATE_TIME = '2026-01-01T00:00:00Z'
 
-export const times = <T>(count: number, make: (index: number) => T): T[] =>
+const times = <T>(count: number, make: (index: number) => T): T[] =>
   Array.from({ length: count }, (_, index) => make(index))
-export const keys = (first: number, count: number, value: unknown = 1): object =>
+const keys = (first: number, count: number, value: unknown = 1): object =>
   Object.fromEntries(times(count, (index) => [`k${first + index}`, value]))
 
-export const feedback = (body: object): Submitted => ({
+const feedback = (body: object): Submitted => ({
   operation: 'create_feedback',
   body: { description: 'slow', ...body },
 })
-export const contact = (body: object): Submitted => ({ operation: 'identify_contact', body })
-export const conversation = (body: object): Submitted => ({
+const contact = (body: object): Submitted => ({ operation: 'identify_contact', body })
+const conversation = (body: object): Submitted => ({
   operation: 'submit_conversation',
   body: { source: 'chat', createdAt: DATE_TIME, contacts: [], messages: [], ...body },
 })
 const firm = (name: string, key: number): object => ({ $name: name, $domain: `${name}.example`, [`k${key}`]: 1 })
-export const message = (id: string, body: object = {}): object => ({
+const message = (id: string, body: object = {}): object => ({
   id,
   incoming: true,
   content: 'hi',

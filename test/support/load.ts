@@ -6,7 +6,7 @@ import { until } from './until.ts'
  * The results of clients. `accepted`: ids in the order of the answers. `unknown`: requests without
  * an answer. `refused`: answers 503 with a time to retry. `wrong`: other answers without an id.
  */
-export type Seen = { accepted: Set<string>; unknown: number; refused: number; slowestMs: number; wrong: string[] }
+type Seen = { accepted: Set<string>; unknown: number; refused: number; slowestMs: number; wrong: string[] }
 type Load = { seen: Seen; stop: () => Promise<void> }
 
 const CLIENTS = 4

@@ -7,7 +7,7 @@ import { startParts } from './temporary-directory.ts'
 import { until } from './until.ts'
 import { hashKeyFrom } from '../../contract/identity/keys.ts'
 import { feedbackId } from '../../contract/feedback-record.ts'
-import type { Fault, Rig } from './outlive.ts'
+import type { Fault, Rig } from './describe-faults.ts'
 import { startHistoryService } from './submitted-history.ts'
 
 type Crew = {

@@ -44,11 +44,40 @@ export type Fault<R> = {
 }
 
 /**
- * The test of every fault. Submits a random history in a new workspace during the fault, repeats
- * unanswered requests, and waits until all submissions are settled. Then it compares the rows with
- * the model's, the dead submissions with those of the fault, and checks the ledger.
+ * Tests the faults of one topology on the same servers. After a failed test or a fault with
+ * `endsRig`, the next test starts new servers.
  */
-export const outlive = async <R extends Rig>(rig: R, row: Fault<R>): Promise<void> => {
+export const describeFaults = <R extends Rig>(
+  topology: string,
+  { start, rows, missing }: { start: () => Promise<R>; rows: readonly Fault<R>[]; missing?: string | undefined },
+): void =>
+  describeWhere(topology, missing, () => {
+    let rig: R | undefined
+    const end = async (): Promise<void> => {
+      const ended = rig
+      rig = undefined
+      await ended?.stop()
+    }
+    after(end)
+    for (const row of rows)
+      it(`${row.fault}: confirmed submissions are stored once, with the rows of the model`, async () => {
+        rig ??= await start()
+        try {
+          await testFault(rig, row)
+          if (row.endsRig) await end()
+        } catch (error) {
+          await end().catch(() => {})
+          throw error
+        }
+      })
+  })
+
+/**
+ * Submits a random history in a new workspace during the fault, repeats unanswered requests, and
+ * waits until all submissions are settled. Then compares the rows with the model's, compares the
+ * dead submissions with those of the fault, and checks the ledger.
+ */
+const testFault = async <R extends Rig>(rig: R, row: Fault<R>): Promise<void> => {
   await row.prepare?.(rig)
   const own = await ownWorkspace(rig)
   const begin = Promise.withResolvers<void>()
@@ -71,32 +100,3 @@ export const outlive = async <R extends Rig>(rig: R, row: Fault<R>): Promise<voi
   const note = struck.note === undefined ? '' : `; ${struck.note}`
   console.log(`${row.fault}: ${confirmed.size} confirmed, ${refused} refused or not answered before${note}`)
 }
-
-/**
- * Tests the faults of one topology on the same servers. After a failed test or a fault with
- * `endsRig`, the next test starts new servers.
- */
-export const describeFaults = <R extends Rig>(
-  topology: string,
-  { start, rows, missing }: { start: () => Promise<R>; rows: readonly Fault<R>[]; missing?: string | undefined },
-): void =>
-  describeWhere(topology, missing, () => {
-    let rig: R | undefined
-    const end = async (): Promise<void> => {
-      const ended = rig
-      rig = undefined
-      await ended?.stop()
-    }
-    after(end)
-    for (const row of rows)
-      it(`${row.fault}: confirmed submissions are stored once, with the rows of the model`, async () => {
-        rig ??= await start()
-        try {
-          await outlive(rig, row)
-          if (row.endsRig) await end()
-        } catch (error) {
-          await end().catch(() => {})
-          throw error
-        }
-      })
-  })
