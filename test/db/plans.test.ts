@@ -42,7 +42,7 @@ const TIMEOUT_MS = 600_000
 
 /**
  * The bound of index pages of a table: this factor of the pages with few rows, plus `PAGES_MORE`.
- * With more rows, a B-tree gets more levels. A scan of a whole index reads more than the bound.
+ * With more rows, a B-tree gets more levels. A scan of a large index reads more than the bound.
  */
 const GROWTH = LONG ? 6 : 3
 const PAGES_MORE = 100

@@ -1,3 +1,4 @@
+import { Buffer } from 'node:buffer'
 import { setPriority } from 'node:os'
 import process from 'node:process'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -56,7 +57,7 @@ const send = async (): Promise<void> => {
   await answer?.arrayBuffer()
   if (answer?.ok) {
     report.accepted++
-    report.bytes += body.length
+    report.bytes += Buffer.byteLength(body)
     return
   }
   const why = String(answer?.status ?? 'no answer')

@@ -15,6 +15,7 @@ export type RedisNode = {
   readonly port: number
   /** The port for clients and other servers. With an authority, it is the port for TLS. */
   readonly reachedAt: number
+  /** The process before the first `kill`. */
   readonly pid: number
   /** A connection to only this server. */
   readonly redis: Redis
