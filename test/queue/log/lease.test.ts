@@ -150,22 +150,22 @@ describe('the lease of a log', () => {
       sweepLogs(room.redis, room.prefix, { workspaceIds, waitedMs: 0, redoMs: HOUR_MS, ...given })
 
     it('wakes a log without a holder that has waited long enough', async () => {
-      const [waits, isTaken, isDone, isDeep] = [
+      const [waiting, taken, done, deep] = [
         await logWith(1),
         await logWith(1),
         await logWith(1),
         await logWith(251),
       ]
-      await take(isTaken, 'a')
-      await room.noteAllApplied(isDone)
-      const all = [waits, isTaken, isDone, isDeep, randomUUID()]
+      await take(taken, 'a')
+      await room.noteAllApplied(done)
+      const all = [waiting, taken, done, deep, randomUUID()]
       assert.deepEqual((await sweep(all)).toWake, [
-        { workspaceId: waits, isDeep: false },
-        { workspaceId: isDeep, isDeep: true },
+        { workspaceId: waiting, isDeep: false },
+        { workspaceId: deep, isDeep: true },
       ])
       assert.deepEqual((await sweep(all, { waitedMs: HOUR_MS })).toWake, [])
-      await die(isTaken)
-      assert.deepEqual((await sweep([isTaken])).toWake, [{ workspaceId: isTaken, isDeep: false }])
+      await die(taken)
+      assert.deepEqual((await sweep([taken])).toWake, [{ workspaceId: taken, isDeep: false }])
     })
 
     it('wakes a log at once when its oldest number is ahead of the clock', async () => {

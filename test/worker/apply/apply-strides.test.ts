@@ -89,7 +89,7 @@ describe('applying a stride', () => {
     assert.deepEqual(await category(), after, 'a further use does not change it')
   })
 
-  it('decides any number of purges in a row', async () => {
+  it('decides many purges in a row', async () => {
     const purges = given(
       Array.from({ length: 150 }, () => ({ operation: 'purge_contact', body: { id: '1' } }) as const),
     )
