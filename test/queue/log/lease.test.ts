@@ -150,12 +150,7 @@ describe('the lease of a log', () => {
       sweepLogs(room.redis, room.prefix, { workspaceIds, waitedMs: 0, redoMs: HOUR_MS, ...given })
 
     it('wakes a log without a holder that has waited long enough', async () => {
-      const [waiting, taken, done, deep] = [
-        await logWith(1),
-        await logWith(1),
-        await logWith(1),
-        await logWith(251),
-      ]
+      const [waiting, taken, done, deep] = [await logWith(1), await logWith(1), await logWith(1), await logWith(251)]
       await take(taken, 'a')
       await room.noteAllApplied(done)
       const all = [waiting, taken, done, deep, randomUUID()]
