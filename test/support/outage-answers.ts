@@ -25,7 +25,7 @@ const assertRefused = async (what: string, answer: Promise<Answer>): Promise<voi
   assert.ok(Number(headers.get('Retry-After')) > 0, `${what} has a time to retry`)
 }
 
-const assertOthersRefused = async (api: Api): Promise<void> => {
+const assertAnswersInAnyOutage = async (api: Api): Promise<void> => {
   const { request, adminToken } = api
   const purge = request('/api/v1/contacts/purge', { id: 'stranger' }, { token: adminToken })
   await assertRefused('a purge', purge)
@@ -44,7 +44,7 @@ export const assertAnswersWithoutPostgres = async (api: Api): Promise<void> => {
   }
   const waited = await api.request('/api/v1/feedbacks', FEEDBACK, { headers: { Prefer: 'wait=1' } })
   assert.deepEqual([waited.status, waited.headers.get('Submission-State')], [201, 'queued'])
-  await assertOthersRefused(api)
+  await assertAnswersInAnyOutage(api)
   await assertRefused('an unknown token', api.request('/api/v1/feedbacks', {}, { token: 'x'.repeat(30) }))
   const metrics = await readMetrics(api)
   assert.match(metrics, /^feedback_insights_up\{server="postgres"\} 0$/m)
@@ -58,7 +58,7 @@ export const assertAnswersWithoutRedis = async (api: Api): Promise<void> => {
     assertRefused(path, api.request(path, body, options))
   await Promise.all([
     ...Object.entries(SUBMISSIONS).flatMap(([path, body]) => [submit(path, body), submit(path, body, { headers })]),
-    assertOthersRefused(api),
+    assertAnswersInAnyOutage(api),
     readMetrics(api).then((text) => assert.match(text, /^feedback_insights_up\{server="redis"\} 0$/m)),
   ])
 }

@@ -77,13 +77,13 @@ export const exchange = async (
     waiting.isLate = true
     wake()
   }, withinMs)
-  const something = (): Promise<void> => new Promise((resolve) => (wake = resolve))
-  const when = async (condition: () => boolean): Promise<void> => {
-    while (!state.isClosed && !waiting.isLate && !condition()) await something()
+  const nextEvent = (): Promise<void> => new Promise((resolve) => (wake = resolve))
+  const waitUntil = async (condition: () => boolean): Promise<void> => {
+    while (!state.isClosed && !waiting.isLate && !condition()) await nextEvent()
   }
-  const go = (ends: Ending): void => {
+  const endAs = (how: Ending): void => {
     state.hasGoneFirst = !state.isClosed
-    if (ends === 'reset') socket.resetAndDestroy()
+    if (how === 'reset') socket.resetAndDestroy()
     else socket.end()
   }
 
@@ -91,16 +91,16 @@ export const exchange = async (
     if (state.isClosed) break
     if (typeof piece === 'string') socket.write(piece, 'latin1')
     else if (typeof piece === 'function') await piece()
-    else await when(() => seen().answers.length >= piece.answers)
+    else await waitUntil(() => seen().answers.length >= piece.answers)
   }
-  if (ending) go(ending)
+  if (ending) endAs(ending)
   let knownLength = -1
-  const look = (): void => {
-    if (received.length === knownLength && !state.hasGoneFirst) go('half-close')
+  const endIfQuiet = (): void => {
+    if (received.length === knownLength && !state.hasGoneFirst) endAs('half-close')
     knownLength = received.length
   }
-  const quiet = quietMs === undefined ? undefined : setInterval(look, quietMs)
-  await when(() => isEnough(seen()))
+  const quiet = quietMs === undefined ? undefined : setInterval(endIfQuiet, quietMs)
+  await waitUntil(() => isEnough(seen()))
   clearTimeout(late)
   clearInterval(quiet)
   socket.destroy()

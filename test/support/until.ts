@@ -5,8 +5,8 @@ const WITHIN_MS = 90_000
 const EVERY_MS = 15
 
 /**
- * Waits until a condition holds, and returns its value. The type allows no numbers, since it is
- * unclear whether 0 holds.
+ * Waits until a condition holds, and returns its value. The type excludes numbers, since a count of
+ * 0 would hold.
  *
  * @throws when the condition does not hold within `withinMs`.
  */

@@ -50,8 +50,8 @@ const startCrew = async (size: number, environment: Readonly<Record<string, stri
   }
   const members = await Promise.all(Array.from({ length: size }, startMember))
   const areWorking = (): boolean => members.every(({ isWorking }) => isWorking())
-  const whole = () => until('the whole crew works', () => Promise.resolve(areWorking()))
-  await whole()
+  const untilWhole = () => until('the whole crew works', () => Promise.resolve(areWorking()))
+  await untilWhole()
   return {
     killWhile: async (work) => {
       const ended = new AbortController()
@@ -70,7 +70,7 @@ const startCrew = async (size: number, environment: Readonly<Record<string, stri
     },
     deaths: () => ({ ...deaths }),
     stop: async () => {
-      await whole()
+      await untilWhole()
       const exits = members.map(({ worker }) => worker.exited() as Promise<[code: number | null]>)
       await Promise.all(members.map(({ worker }) => worker.stop()))
       for (const { postgres } of members) postgres.stop()
