@@ -12,7 +12,7 @@ import { closeQueues, createWake, openQueues } from '../queue/jobs/job-queues.ts
 import { createLog } from '../queue/log/log.ts'
 import { createProcessReports, startReporting } from '../queue/jobs/process-reports.ts'
 import { connectToWork } from '../queue/redis/connect-redis.ts'
-import { workerConnection } from '../queue/jobs/silent-workers.ts'
+import { workerConnectionName } from '../queue/jobs/silent-workers.ts'
 import { watchRedoTime } from './apply/redo-time.ts'
 import { openTracing } from '../runtime/open-tracing.ts'
 import { bypassProxies } from '../runtime/bypass-proxies.ts'
@@ -35,7 +35,7 @@ const { config, log, hashKey, sql, redis } = await connectProcess({
   connectPostgres: (settings, logPostgres) =>
     openDatabase(settings, { name: 'worker', statementTimeoutMs: STATEMENT_TIMEOUT_MS, log: logPostgres }),
   connectRedis: ({ REDIS_URL, REDIS_PREFIX }, logRedis) =>
-    whenReady(connectToWork(REDIS_URL, workerConnection(REDIS_PREFIX, id)), logRedis),
+    whenReady(connectToWork(REDIS_URL, workerConnectionName(REDIS_PREFIX, id)), logRedis),
   reasonsNotToStart: [
     (stores) => whyNotThisRedis(stores.redis, stores.log),
     (stores) => whyNotThisDatabase(stores.sql, stores.hashKey),

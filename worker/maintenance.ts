@@ -10,7 +10,7 @@ import { listWorkspaceIds } from '../db/workspaces/workspaces.ts'
 import { trimIdempotencyKeys } from '../queue/admission/idempotency.ts'
 import { addDeliveries, addRemovals, type Wake } from '../queue/jobs/job-queues.ts'
 import { takeTurn } from '../queue/jobs/take-turn.ts'
-import { forgetLeftOf } from '../queue/log/forget-workspace.ts'
+import { forgetLateKeys } from '../queue/log/forget-workspace.ts'
 import type { Log } from '../queue/log/log.ts'
 import { readNotedPositions, sweepLogs } from '../queue/log/sweep.ts'
 import { readRedisCondition } from '../queue/redis/redis-condition.ts'
@@ -92,7 +92,7 @@ export const sweepAllLogs: MaintenanceTask = {
     const noted = await readNotedPositions(redis, prefix, workspaceIds)
     const behind = [...(await readPositions(sql))].filter(([id, position]) => position < (noted.get(id) ?? 0))
     const settings = { workspaceIds, waitedMs: WAITED_MS, redoMs: redoMs(), positions: new Map(behind) }
-    const { toWake } = await sweepLogs(redis, prefix, settings)
+    const toWake = await sweepLogs(redis, prefix, settings)
     const isPilingUp = (await queues.wake.getWaitingCount()) > MOST_WAITING_JOBS
     const woken = toWake.filter(({ isDeep }) => isDeep || !isPilingUp)
     await Promise.all(woken.map(({ workspaceId, isDeep }) => wake.wake(workspaceId, { submissions: 0, isDeep })))
@@ -161,7 +161,7 @@ export const forgetDeletedWorkspaces: MaintenanceTask = {
   name: 'forget-deleted-workspaces',
   everyMs: 20_000,
   run: async ({ sql, redis, prefix }) => ({
-    keysForgotten: await forgetLeftOf(redis, prefix, await listDeletedIds(sql, FORGOTTEN_FOR_MS)),
+    keysForgotten: await forgetLateKeys(redis, prefix, await listDeletedIds(sql, FORGOTTEN_FOR_MS)),
   }),
 }
 

@@ -3,20 +3,20 @@ import { QUEUE_NAMES, type QueueName, type RemovalJob, type TaggingJob, type Web
 import type { RedisClient } from '../redis/connect-redis.ts'
 import { coalesce } from '../../runtime/coalesce.ts'
 
-/** The approximate number of entries in the event stream of a queue. No process reads it. */
+/** The approximate length of a queue's event stream. No process reads the stream. */
 const EVENTS_KEPT = 1_000
 /** How many finished jobs a queue keeps, and for how many seconds. */
 export const FINISHED_JOBS_KEPT = { count: 1_000, age: 3_600 } as const
 const ATTEMPTS = 8
 const FIRST_RETRY_MS = 500
 
-/** Deliveries to webhooks have none: Postgres keeps the time of the next attempt. */
+/** For all jobs but those of webhooks: Postgres has the time of a webhook's next attempt. */
 const RETRY_OPTIONS = {
   attempts: ATTEMPTS,
   backoff: { type: 'exponential', delay: FIRST_RETRY_MS, jitter: 0.5 },
 } as const
 
-/** The hash tag keeps the keys of a queue in one slot of a cluster, and spreads the queues. */
+/** The hash tag keeps the keys of a queue in one slot of a cluster. */
 export const queuePrefix = (prefix: string, queue: QueueName): string => `{${prefix}:queue:${queue}}`
 
 export type JobQueue = Queue
@@ -99,8 +99,8 @@ export const addConversationTagging = async (
 }
 
 /**
- * The outcome of a tagging job with the number of stored records; undefined until it has ended. A
- * job that BullMQ has removed counts as successful.
+ * The outcome of a tagging job; undefined until the job has ended. `tagged`: the number of stored
+ * records. A job that BullMQ has removed counts as successful.
  */
 export const findTaggingOutcome = async (
   queues: JobQueues,
@@ -134,7 +134,7 @@ const WAKES_AT_ONCE = 10_000
 
 type WakeRequest = { workspaceId: string } & WakeSize
 
-/** Wakes within some milliseconds share jobs. The first one goes at once. */
+/** Wakes within `JOB_EVERY_MS` share jobs. The first wake after a pause adds its job at once. */
 export const createWake = (queues: JobQueues): Wake => {
   const share = coalesce<WakeRequest, void>(
     async (requests) => {
@@ -174,8 +174,8 @@ const addSharedJobs = async (queues: JobQueues, requests: readonly WakeRequest[]
 }
 
 /**
- * One job for each workspace, so that a long log delays no other. At most one job of a workspace
- * waits: `openWorker` removes the deduplication key when a job begins.
+ * Each workspace has a job of its own, so that a long log does not delay another log. At most one
+ * job of a workspace waits: `openWorker` removes the deduplication key when a job begins.
  */
 const addDeepJobs = async (queues: JobQueues, requests: readonly WakeRequest[]): Promise<void> => {
   const counts = [...sumByWorkspace(requests)]

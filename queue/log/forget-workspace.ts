@@ -6,8 +6,8 @@ import { scanKeys } from '../redis/redis-servers.ts'
 const LOOKED_AT = 1_000
 
 /**
- * Removes all keys of a deleted workspace, and returns how many. A worker that applies the log then
- * finds it empty. Keys of concurrent admissions may be left: call it until it removes none.
+ * Removes all keys of a deleted workspace, and returns how many it removed. Workers then find the
+ * log empty. Concurrent admissions may leave keys: call this until it returns 0.
  */
 export const forgetWorkspace = async (redis: RedisClient, prefix: string, workspaceId: string): Promise<number> => {
   let forgotten = 0
@@ -18,17 +18,17 @@ export const forgetWorkspace = async (redis: RedisClient, prefix: string, worksp
 }
 
 /**
- * Removes keys that appeared after their workspace was forgotten: a process that cannot reach
- * Postgres accepts tokens of deleted workspaces for a while. Each admission leaves one of the keys
- * checked here. Returns how many keys it removed.
+ * Removes keys that were added after their workspace was forgotten, and returns how many. A process
+ * that cannot reach Postgres accepts tokens of deleted workspaces for a while.
  */
-export const forgetLeftOf = async (
+export const forgetLateKeys = async (
   redis: RedisClient,
   prefix: string,
   workspaceIds: readonly string[],
 ): Promise<number> => {
   let forgotten = 0
   for (const workspaceId of workspaceIds) {
+    // An admission adds at least one of these keys.
     const { state, log, idempotency } = workspaceKeys(prefix, workspaceId)
     if ((await redis.exists(state, log, idempotency)) === 0) continue
     forgotten += await forgetWorkspace(redis, prefix, workspaceId)
