@@ -24,7 +24,7 @@ import { createProcessors } from './processors.ts'
 import { startMaintenance } from './maintenance.ts'
 
 const STATEMENT_TIMEOUT_MS = 60_000
-/** By then Postgres has cancelled the statement, unless the connection hangs. */
+/** Postgres cancels a statement sooner, unless the connection hangs. */
 const ANSWER_WITHIN_MS = STATEMENT_TIMEOUT_MS + 15_000
 
 const id = randomUUID()
@@ -75,7 +75,7 @@ const workers = config.WORKER_QUEUES.map((name) => {
   if (name === 'tagging') worker.on('completed', (_job, texts: unknown) => metrics.tagged(Number(texts)))
   worker.on('failed', () => metrics.failed(name))
   worker.on('error', (error) => {
-    // The connection logs an outage of Redis once.
+    // `whenReady` logs outages of Redis.
     if (redis.status === 'ready') log('warn', 'queue_fault', { queue: name, fault: describeFault(error) })
   })
   return worker

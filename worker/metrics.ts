@@ -17,11 +17,11 @@ type WorkerMetrics = {
   tagged: (texts: number) => void
   failed: (queue: QueueName) => void
   applyTime: OnApplyTime
-  /** Does the work of a backlog job. */
+  /** Does the work of a backlog job, and counts the job as in hand meanwhile. */
   deep: <T>(work: () => Promise<T>) => Promise<T>
   /** As Prometheus text. */
   render: () => Promise<string>
-  /** The figures that this worker reports to the other processes. */
+  /** The figures for the report of this worker. */
   figures: () => Promise<ProcessFigures>
 }
 

@@ -28,7 +28,7 @@ type Dependencies = WorkerStores & {
   metrics: Pick<ReturnType<typeof createWorkerMetrics>, 'settled' | 'purged' | 'applyTime' | 'deep'>
   tracing: Tracing | undefined
   log: Logger
-  /** Aborted when the process is to end. After that, no job waits for Postgres to come back. */
+  /** Aborted when the process is to end. Then no job waits for Postgres to come back. */
   stop: AbortSignal
 }
 
@@ -51,7 +51,7 @@ export const createProcessors = (
     onSettled: metrics.settled,
     onApplyTime: metrics.applyTime,
     now: () => performance.now(),
-    othersWait: async () => (await queues.backlog.getWaitingCount()) > 0 || (await queues.backlog.isPaused()),
+    mustBacklogYield: async () => (await queues.backlog.getWaitingCount()) > 0 || (await queues.backlog.isPaused()),
   })
   return {
     wake: async (job) => applying.apply(dataOf(job, wakeJob).workspaceIds, false),
@@ -78,7 +78,7 @@ const runRemoval = async (dependencies: Dependencies, job: DeliveredJob): Promis
   return 'done'
 }
 
-/** Tags the records of a job, or learns from them. Returns how many. */
+/** Tags the records of a job, or learns from them. Returns how many records. */
 const runTagging = async (dependencies: Dependencies, job: DeliveredJob): Promise<number> => {
   const data = dataOf(job, taggingJob)
   const ids = { jobId: job.id, workspaceId: data.workspaceId }

@@ -13,7 +13,7 @@ export type QueueDepth = { queue: string; oldestSeconds: number } & Record<(type
 const DELAYED_LOOKED_AT = 100
 
 /**
- * A job has its time from the clock of the process that added it. Its age is the time to `nowMs`.
+ * The time of a job is from the clock of the process that added it. The age is the time to `nowMs`.
  */
 export const readQueueDepths = (queues: readonly Queue[], redis: RedisClient, nowMs: number): Promise<QueueDepth[]> =>
   Promise.all(

@@ -58,8 +58,8 @@ const createSend = (redis: RedisClient, replicas: number): SendAdmit => {
 
 /**
  * WAIT follows the script on the same connection, so that one server carries out both. A defined
- * command would not do: if the server has not loaded the script, ioredis sends the script after
- * WAIT.
+ * command would not do: if the server has not loaded the script, ioredis sends the script again
+ * after WAIT.
  */
 const admitAndWait = async (
   admission: ChainableCommander,

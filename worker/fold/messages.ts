@@ -19,10 +19,7 @@ type Message = {
   version: string | undefined
 }
 type Stored = { number: number; version: number | null }
-/**
- * The messages of one submission. `writesAll`: no stored message can be newer, so each one is
- * written.
- */
+/** The messages of one submission. `writesAll`: no stored message can be newer. */
 type MessagesToWrite = {
   id: string
   mayBeStored: boolean
@@ -51,7 +48,7 @@ export class Messages {
     for (const { kind, id, number, version } of rows) if (kind === 'message') this.#stored.set(id, { number, version })
   }
 
-  /** Writes each message unless a newer submission has written it. Returns how many. */
+  /** Writes each message unless a newer submission has written it. Returns how many it writes. */
   write(incoming: MessagesToWrite): number {
     const { id: conversation, submission, senders } = incoming
     const { body, number } = submission
@@ -120,9 +117,9 @@ export class Messages {
 }
 
 /**
- * The raw data of a message: its own properties over those of its conversation, if the conversation
- * propagates them. Both are unflattened first. It spreads, since `Object.assign` would take a key
- * `__proto__` for the prototype and lose it.
+ * The raw data of a message: its properties, and those of the conversation if the conversation
+ * propagates them. On a conflict, the property of the message wins. `conversationProperties` are
+ * unflattened. The code spreads, since `Object.assign` would lose a key `__proto__`.
  */
 export const rawDataOf = (
   message: MessageRecord,
