@@ -5,8 +5,8 @@ import { LATELY_SECONDS, type ProcessReport } from '../queue/jobs/process-report
 export type OnApplyTime = (workspaceId: string, seconds: number) => void
 
 /**
- * At twice this many workspaces, all but this many of the heaviest are forgotten. Searching for the
- * lightest at each call would cost more.
+ * At twice this many workspaces, only this many of the heaviest stay. To search for the lightest at
+ * each call would cost more.
  */
 const REMEMBERED = 50
 /** A workspace gets its own counter once it takes this share of the recent time. */

@@ -62,7 +62,7 @@ export const createWorkerMetrics = ({ now, ...sources }: Sources): WorkerMetrics
       deepInHand++
       return work().finally(() => deepInHand--)
     },
-    render: () => delays.look().then(() => metrics.text()),
+    render: () => delays.measure().then(() => metrics.text()),
     figures: async () => ({
       ...totals,
       stored: [...totals.stored],
@@ -78,7 +78,7 @@ const registerDelays = (metrics: ProcessMetrics, { loopDelay, answerSeconds }: O
   registerLoopDelay(metrics, loopDelay)
   registerAnswerTime(metrics, () => lastAnswerSeconds)
   return {
-    look: async (): Promise<void> => {
+    measure: async (): Promise<void> => {
       lastAnswerSeconds = await answerSeconds()
     },
     current: async () => ({

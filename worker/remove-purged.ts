@@ -7,10 +7,10 @@ import { addConversationTagging } from '../queue/jobs/job-queues.ts'
 import type { WorkerStores } from './config.ts'
 
 /**
- * Removes the data of a decided purge: records in bounded steps, then dead submissions,
- * idempotency keys, and the entries of the log up to the purge. Conversations that lost messages
- * are tagged again. The receipt comes last. Each step can be repeated after a crash. `onProgress`
- * gets the number of records removed so far.
+ * Removes the data of a decided purge: records in bounded steps, then dead submissions, idempotency
+ * keys, and the entries of the log up to the purge. Conversations that lost messages are tagged
+ * again. The receipt comes last. Each step can be repeated after a crash. `onProgress` gets the
+ * number of records removed so far.
  *
  * @returns the number of the purge; undefined if it was finished before, or if the workspace is
  * deleted

@@ -80,7 +80,7 @@ const CALL_WEIGHT = 1_000
 const REQUEST_WEIGHT = 3
 const CHARACTERS_PER_WEIGHT = 300
 
-/** A purge fills a call, so it becomes an entry of its own. */
+/** A purge fills a call: the end of a purge trims whole entries up to its number. */
 const weightOf = ({ operation, bodyText }: AdmissionRequest): number =>
   operation === 'purge_contact' ? CALL_WEIGHT : REQUEST_WEIGHT + bodyText.length / CHARACTERS_PER_WEIGHT
 

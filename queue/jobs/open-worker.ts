@@ -6,7 +6,7 @@ import { FINISHED_JOBS_KEPT, queuePrefix } from './job-queues.ts'
 // Jobs of a killed worker are delivered again within the sum of these two.
 const LOCK_MS = 8_000
 const LOOK_FOR_STALLED_EVERY_MS = 3_000
-/** The pause after an outage of Redis. BullMQ's default is 15 s. */
+/** The pause before a worker takes jobs again after a fault of Redis. BullMQ's default is 15 s. */
 const TRY_AGAIN_AFTER_MS = 1_000
 
 /** A tagging job fails after more deaths of workers: its texts may kill them. */

@@ -3,7 +3,7 @@ import { withinTime } from '../../runtime/within-time.ts'
 import type { RedisClient } from '../redis/connect-redis.ts'
 import { processKeys } from '../keys.ts'
 
-/** The bucket bounds of the time from acceptance to storage. */
+/** The bounds in the histogram of the time from acceptance to storage. */
 export const STORAGE_BOUNDS_SECONDS = [
   0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1_800, 3_600,
 ] as const

@@ -12,7 +12,7 @@ export const workerConnectionName = (prefix: string, id: string): string => `${p
  * keeps its connections. New connections do not count. Undefined if a server does not list its
  * clients, as some hosted servers.
  */
-export const countSilent = async (
+export const countSilentWorkers = async (
   redis: RedisClient,
   prefix: string,
   processes: Promise<readonly ProcessReport[]>,

@@ -51,7 +51,7 @@ export type FoldedSegment = { fold: Fold; end: number; skipped: readonly Submiss
 export class StrideWork {
   readonly stride: Stride
   readonly #dependencies: ApplyStores
-  /** Another writer held the workspace, so the next save waits for it. */
+  /** Another writer held the workspace, so the next save waits for that writer. */
   wasBusy = false
   position: number
   result: StrideResult | undefined
@@ -109,8 +109,9 @@ export class StrideWork {
   }
 
   /**
-   * Asks for the whole of a contact or account that would get too many metadata keys. A large one
-   * is loaded only for a segment of one submission, so a longer segment is halved first.
+   * Asks for the whole of a contact or account that would get too many metadata keys. A large
+   * contact or account is loaded only for a segment of one submission. A longer segment is halved
+   * first.
    */
   noteTooMany(state: MissingState): void {
     const { submissions } = this.keys
@@ -135,7 +136,7 @@ export class StrideWork {
     this.#due = this.#due.filter(({ number }) => number > position)
   }
 
-  /** This call has applied everything up to the position. */
+  /** This call is done with all submissions up to the position. */
   #goOn(position: number): void {
     this.position = position
     this.wasBusy = false
@@ -205,7 +206,7 @@ export class StrideWork {
     return undefined
   }
 
-  /** If the whole of a contact or account was asked for and is missing, it is too large. */
+  /** Whether the load left out a contact or account for its size, though asked for the whole. */
   #isLarge(state: MissingState): boolean {
     return (
       (state.kind === 'contact' || state.kind === 'account') && (this.keys[state.kind].get(state.id) ?? KEY) >= WHOLE
@@ -231,7 +232,10 @@ export class StrideWork {
   }
 }
 
-/** Submissions whose receipts are not queued: they are settled, or a purge ended their replay. */
+/**
+ * The ids of receipts that are not queued: of settled submissions, or of replays that a purge
+ * ended.
+ */
 const settledAmong = ({ rows }: LoadedState): Set<string> =>
   new Set(rows.flatMap(({ kind, key, claimed }) => (kind === 'receipt' && !claimed ? [key] : [])))
 

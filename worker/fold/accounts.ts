@@ -134,8 +134,8 @@ class AccountNames {
   }
 
   /**
-   * The latest claim counts. The first claim absorbs the anonymous account of the domain. A late
-   * claim gives way to any other.
+   * The latest claim counts, but a late claim gives way to any other claim. The first claim absorbs
+   * the anonymous account of the domain.
    */
   giveDomain(domain: string, { account, isLate, number }: Claim): void {
     const meaning = this.#domains.get(domain)

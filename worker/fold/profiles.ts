@@ -7,7 +7,7 @@ import { Missing, Profile } from './profile.ts'
 export class Profiles {
   readonly kind: 'contact' | 'account'
   readonly #profiles = new Map<string, Profile>()
-  /** Aliases: own ids of absorbed profiles. */
+  /** Profiles by alias. */
   readonly #aliases = new Map<string, Profile>()
   readonly #newAliases = new Map<string, Profile>()
 
@@ -23,7 +23,7 @@ export class Profiles {
     return profile
   }
 
-  /** Takes a row that was requested by own id, which may be an alias. */
+  /** Takes a row that was requested by own id or alias. */
   learnById(row: LoadedRow): void {
     const profile = this.learn(row)
     if (row.key !== row.id) this.#aliases.set(row.key, profile)

@@ -1,17 +1,18 @@
 /**
- * The allowance of one worker for one workspace, in texts that people tagged: at most the first
- * number, growing by the second.
+ * One worker learns from at most this many tagged texts of a workspace at once, and then from
+ * `LEARNED_PER_SECOND`.
  */
 export const LEARNED_AT_ONCE = 1_000
 export const LEARNED_PER_SECOND = 10
 /**
- * An allowance below this number is not spent on a part of a larger group: learning takes several
- * statements and the workspace's lock, even for a single text.
+ * While the allowance is below this number, a group of texts larger than the allowance is skipped:
+ * learning takes several statements and the workspace's lock, even for a single text.
  */
 export const LEARNED_TOGETHER = 100
 /**
- * The allowance of one worker for all workspaces together, in groups of texts. Each group costs a
- * job and several statements. That matters when many workspaces send single texts with tags.
+ * One worker learns at most this many times at once in all workspaces together, and then
+ * `TIMES_PER_SECOND`. Each time costs a job and several statements. That matters when many
+ * workspaces send single texts with tags.
  */
 export const TIMES_AT_ONCE = 100
 export const TIMES_PER_SECOND = 5
