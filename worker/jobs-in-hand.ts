@@ -10,7 +10,7 @@ type Closable = { close: () => Promise<void> }
 export const createJobsInHand = () => {
   let inHand = 0
   return {
-    counting:
+    track:
       (process: Processor): Processor =>
       async (job) => {
         inHand++

@@ -67,7 +67,7 @@ const CONCURRENCY: Readonly<Record<QueueName, number>> = { wake: 4, backlog: 2, 
 
 const inHand = createJobsInHand()
 const workers = config.WORKER_QUEUES.map((name) => {
-  const worker = openWorker(name, inHand.counting(processors[name]), {
+  const worker = openWorker(name, inHand.track(processors[name]), {
     connection: redis,
     prefix: config.REDIS_PREFIX,
     concurrency: CONCURRENCY[name],

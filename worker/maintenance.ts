@@ -187,7 +187,7 @@ const trimKeys: MaintenanceTask = {
   },
 }
 
-/** Adds a job for each webhook with changes to deliver, unless it has one. */
+/** Adds a job for each webhook with changes to deliver, unless the webhook has one. */
 const wakeWebhooks: MaintenanceTask = {
   name: 'wake-webhooks',
   everyMs: 1_000,

@@ -18,7 +18,7 @@ type WorkerMetrics = {
   failed: (queue: QueueName) => void
   applyTime: OnApplyTime
   /** Does the work of a backlog job, and counts the job as in hand meanwhile. */
-  deep: <T>(work: () => Promise<T>) => Promise<T>
+  trackDeep: <T>(work: () => Promise<T>) => Promise<T>
   /** As Prometheus text. */
   render: () => Promise<string>
   /** The figures for the report of this worker. */
@@ -58,7 +58,7 @@ export const createWorkerMetrics = ({ now, ...sources }: Sources): WorkerMetrics
       totals.failed++
     },
     applyTime: applying.add,
-    deep: async (work) => {
+    trackDeep: async (work) => {
       deepInHand++
       return work().finally(() => deepInHand--)
     },

@@ -25,7 +25,7 @@ type Dependencies = WorkerStores & {
   redoMs: () => number
   /** Hosts of webhooks that may have addresses outside the public internet. */
   allowedHosts: readonly string[]
-  metrics: Pick<ReturnType<typeof createWorkerMetrics>, 'settled' | 'purged' | 'applyTime' | 'deep'>
+  metrics: Pick<ReturnType<typeof createWorkerMetrics>, 'settled' | 'purged' | 'applyTime' | 'trackDeep'>
   tracing: Tracing | undefined
   log: Logger
   /** Aborted when the process is to end. Then no job waits for Postgres to come back. */
@@ -55,7 +55,7 @@ export const createProcessors = (
   })
   return {
     wake: async (job) => applying.apply(dataOf(job, wakeJob).workspaceIds, false),
-    backlog: (job) => metrics.deep(async () => applying.apply(dataOf(job, wakeJob).workspaceIds, true)),
+    backlog: (job) => metrics.trackDeep(async () => applying.apply(dataOf(job, wakeJob).workspaceIds, true)),
     removal: (job) => quarantine.shared(() => runRemoval(dependencies, job)),
     tagging: (job) => quarantine.shared(() => runTagging(dependencies, job)),
     webhook: (job) => deliverChanges(dependencies, job),

@@ -41,7 +41,7 @@ export const closeQueues = async (queues: JobQueues): Promise<void> => {
   await Promise.all(Object.values(queues).map((queue) => queue.close()))
 }
 
-/** Adds a job for each decided purge with records to remove, unless it has one. */
+/** Adds a job for each decided purge with records to remove, unless the purge has one. */
 export const addRemovals = async (queues: JobQueues, removals: readonly RemovalJob[]): Promise<void> => {
   if (removals.length === 0) return
   await queues.removal.addBulk(
@@ -53,7 +53,7 @@ export const addRemovals = async (queues: JobQueues, removals: readonly RemovalJ
   )
 }
 
-/** Adds a job for each webhook, unless it has one. */
+/** Adds a job for each webhook, unless the webhook has one. */
 export const addDeliveries = async (queues: JobQueues, deliveries: readonly WebhookJob[]): Promise<void> => {
   if (deliveries.length === 0) return
   await queues.webhook.addBulk(
@@ -65,14 +65,24 @@ export const addDeliveries = async (queues: JobQueues, deliveries: readonly Webh
 export const addWebhookTest = async (queues: JobQueues, named: Omit<WebhookJob, 'isTest'>): Promise<string> =>
   (await queues.webhook.add('test_webhook', { ...named, isTest: true })).id!
 
-/** The outcome of a test; undefined until it has ended. */
+/** The outcome of a test; undefined until the test has ended. */
 export const findWebhookTestOutcome = async (queues: JobQueues, id: string): Promise<string | undefined> => {
-  const job: Job<WebhookJob, string> | undefined = await queues.webhook.getJob(id)
-  if (job === undefined || (await job.isFailed())) return 'the job failed'
+  const end = await readEnd<string>(queues.webhook, id)
+  return end === 'failed' || end === 'removed' ? 'the job failed' : end?.result
+}
+
+/** How a job ended; undefined until then. */
+const readEnd = async <Result>(
+  queue: JobQueue,
+  id: string,
+): Promise<'failed' | 'removed' | { result: Result | undefined } | undefined> => {
+  const job: Job<unknown, Result> | undefined = await queue.getJob(id)
+  if (job === undefined) return 'removed'
+  if (await job.isFailed()) return 'failed'
   if (!(await job.isCompleted())) return undefined
   // The job is read again, since it may have ended after the first read.
-  const ended: Job<WebhookJob, string> | undefined = await queues.webhook.getJob(id)
-  return ended?.returnvalue
+  const ended: Job<unknown, Result> | undefined = await queue.getJob(id)
+  return { result: ended?.returnvalue }
 }
 
 /** Adds tagging jobs, and returns their ids. */
@@ -106,13 +116,10 @@ export const findTaggingOutcome = async (
   queues: JobQueues,
   id: string,
 ): Promise<{ failed: boolean; tagged: number | undefined } | undefined> => {
-  const job: Job<TaggingJob, number> | undefined = await queues.tagging.getJob(id)
-  if (job === undefined) return { failed: false, tagged: undefined }
-  if (await job.isFailed()) return { failed: true, tagged: 0 }
-  if (!(await job.isCompleted())) return undefined
-  // The job is read again, since it may have ended after the first read.
-  const ended: Job<TaggingJob, number> | undefined = await queues.tagging.getJob(id)
-  return { failed: false, tagged: ended?.returnvalue }
+  const end = await readEnd<number>(queues.tagging, id)
+  if (end === 'removed') return { failed: false, tagged: undefined }
+  if (end === 'failed') return { failed: true, tagged: 0 }
+  return end && { failed: false, tagged: end.result }
 }
 
 /** `isDeep`: much waits in the log, or its strides are short. */

@@ -16,7 +16,7 @@ export type Log = {
    * a quarantine death.
    */
   renew: (worker: string, workspaceIds: readonly string[], leaseMs: number) => Promise<void>
-  /** Notes that a quarantine begins. If the worker dies in it, the submission is the cause. */
+  /** Notes that a quarantine begins. A death of the worker then counts against the submission. */
   noteQuarantine: (workspaceId: string) => Promise<void>
   /** Notes that the worker survived the quarantine. */
   noteSurvived: (workspaceId: string) => Promise<void>

@@ -7,7 +7,7 @@ type Sweep = {
   /** A log without a lease is woken once its oldest submission has waited this long. */
   waitedMs: number
   redoMs: number
-  /** Positions in Postgres. After a position behind the noted one, entries wait again. */
+  /** Positions in Postgres. A noted position that is ahead moves back. */
   positions?: ReadonlyMap<string, number>
 }
 

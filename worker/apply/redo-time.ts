@@ -3,8 +3,8 @@ import { readRedisCondition } from '../../queue/redis/redis-condition.ts'
 
 const CHECK_EVERY_MS = 5_000
 /**
- * While Redis uses more of its memory, applied entries are trimmed. The API refuses new work only
- * at a higher share.
+ * While Redis uses more than this share of its memory, applied entries do not stay. The API refuses
+ * new work only at a higher share.
  */
 const SHORT_OF_MEMORY_SHARE = 0.7
 

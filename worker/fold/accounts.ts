@@ -61,7 +61,9 @@ export class Accounts {
     return account
   }
 
-  /** The account of a feedback: by domain, else by name. Links a name to the domain beside it. */
+  /**
+   * The account of a feedback: by domain, else by name. With both, links the name to the domain.
+   */
   findOrCreateFor(given: FeedbackRecord['account'], { number }: Submission): Profile | undefined {
     const domain = canonicalDomain(given?.domain ?? '')
     const name = canonicalName(given?.name ?? '')

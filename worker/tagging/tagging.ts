@@ -24,12 +24,12 @@ const TEXTS_AT_ONCE = 100
  */
 export const tag = async ({ sql, hashKey }: { sql: Sql; hashKey: HashKey }, job: TaggingJob): Promise<number> => {
   const { workspaceId } = job
-  let kept = 0
+  let count = 0
   for (const ids of inParts(job)) {
     const wanted = { workspaceId, ...ids, taggerVersion: TAGGER_VERSION, isRetag: job.isRetag === true }
-    kept += await tagTogether(sql, { hashKey, workspaceId }, await readTexts(sql, wanted))
+    count += await tagTogether(sql, { hashKey, workspaceId }, await readTexts(sql, wanted))
   }
-  return kept
+  return count
 }
 
 const inParts = ({

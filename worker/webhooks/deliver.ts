@@ -32,10 +32,10 @@ const GIVE_UP_AFTER_MS = 86_400_000
 const MS_PER_SECOND = 1_000
 
 /**
- * Delivers the changes after the position of a webhook, those of one record in order. The position
- * moves up to the first change that the receiver has not confirmed. So after a failure or a crash,
- * some changes are delivered twice and none is left out. Returns how many changes the position has
- * passed.
+ * Delivers the changes after the change position of a webhook, those of one record in order. The
+ * change position stops before the first unconfirmed change. So after a failure or a crash, some
+ * changes are delivered twice and none is left out. Returns how many changes the change position
+ * has passed.
  */
 export const deliver = async (
   dependencies: DeliveryDependencies,
@@ -69,7 +69,7 @@ export const deliverTest = async (
   return failure?.fault ?? 'confirmed'
 }
 
-/** Delivers a page and moves the position. Returns how many changes the position has passed. */
+/** Delivers a page and moves the change position. Returns how many changes it has passed. */
 const deliverPage = async (
   dependencies: DeliveryDependencies,
   webhook: Webhook,
