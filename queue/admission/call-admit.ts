@@ -67,7 +67,7 @@ export type Admission =
  */
 export type Admit = (request: AdmissionRequest) => Promise<Admission>
 
-/** The record of the idempotency key in Postgres. */
+/** The record of the idempotency key in Postgres; `nothing` also while Postgres is away. */
 export type StoredKey = IdempotencyRecord | 'nothing'
 export type ScriptRequest = AdmissionRequest & Pick<ItemParts, 'original'> & { known?: StoredKey | undefined }
 /** `unknown-key`: only Postgres can tell whether the idempotency key was used before. */

@@ -141,9 +141,11 @@ const WAKES_AT_ONCE = 10_000
 
 type WakeRequest = { workspaceId: string } & WakeSize
 
-/** Wakes within `JOB_EVERY_MS` share jobs. The first wake after a pause adds its job at once. */
+/**
+ * Wakes within `JOB_EVERY_MS` share jobs. The first wake after a pause adds its job immediately.
+ */
 export const createWake = (queues: JobQueues): Wake => {
-  const share = coalesce<WakeRequest, void>(
+  const requestWake = coalesce<WakeRequest, void>(
     async (requests) => {
       await Promise.all([
         addSharedJobs(
@@ -162,7 +164,7 @@ export const createWake = (queues: JobQueues): Wake => {
   const underWay = new Set<Promise<void>>()
   return {
     wake: (workspaceId, size) => {
-      const woken = share({ workspaceId, ...size })
+      const woken = requestWake({ workspaceId, ...size })
         .catch(() => {})
         .finally(() => underWay.delete(woken))
       underWay.add(woken)

@@ -17,7 +17,7 @@ export type QueueWorker = Worker
 export type DeliveredJob = Job
 type WorkerSettings = { connection: RedisClient; prefix: string; concurrency: number }
 
-/** An error with which BullMQ fails the job at once, without a retry. */
+/** An error with which BullMQ fails the job without a retry. */
 export const unrecoverable = (why: string): Error => new UnrecoverableError(why)
 
 /** The error to keep in Redis, without a cause: a cause can quote a customer's data. */

@@ -86,7 +86,7 @@ const MS_PER_SECOND = 1_000
 const REPORT_EVERY_MS = 2_000
 const WITHDRAW_WITHIN_MS = 1_000
 
-/** Reports at once, and then every two seconds until `stop`. A fault skips one report. */
+/** Reports immediately, and then every two seconds until `stop`. A fault skips one report. */
 export const startReporting = (
   reports: ProcessReports,
   { id, kind }: Pick<ProcessReport, 'id' | 'kind'>,

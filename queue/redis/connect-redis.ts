@@ -33,7 +33,7 @@ const reconnectDelay = (times: number): number => Math.min(50 * 2 ** Math.min(ti
 
 /**
  * For processes that answer requests. If Redis is away or hangs, a command fails within two
- * seconds, or three on a cluster. If its connection breaks, a command fails at once. Redis may
+ * seconds, or three on a cluster. If its connection breaks, a command fails immediately. Redis may
  * carry out a failed command all the same, but the client never sends a failed command again.
  */
 export const connectToAnswer = (url: string): RedisClient =>
@@ -70,7 +70,7 @@ export const connectToWork = (url: string, name?: string): RedisClient =>
  * For command-line programs. The client is connected when this resolves, and does not reconnect
  * when the connection ends.
  *
- * @throws the cause: at once if Redis is unreachable, or when Redis has not answered in time.
+ * @throws the cause, immediately if Redis is unreachable, or when Redis has not answered in time
  */
 export const connectForCommand = async (url: string): Promise<RedisClient> => {
   const redis = connect(url, {

@@ -7,7 +7,7 @@ import { isRefusedByRedis, onNewConnection, type RedisClient } from './connect-r
 const ADMIT_SHA1 = createHash('sha1').update(ADMIT).digest('hex')
 /** `REPLICATED_AT_ONCE` waits, one after the other, end within the timeout of a command. */
 const REPLICATED_WITHIN_MS = 500
-/** A call that waits for replicas delays the calls behind it on the same connection. */
+/** A call that waits for replicas delays the later calls on its connection. */
 const REPLICATED_AT_ONCE = 3
 /** After a call that too few replicas answered in time, nothing is sent for this time. */
 const SEND_AGAIN_AFTER_MS = 1_000

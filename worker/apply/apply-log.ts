@@ -3,7 +3,7 @@
 //   idle        nothing is left to apply; Redis has released the lease
 //   leased      another worker applies the log, and sees the new entries at its next take
 //   deep        the log has much to apply: the workspace moves to the queue `backlog`
-//   unreadable  the workspace moves to the queue `backlog`, where its job fails alone
+//   unreadable  the workspace moves to the queue `backlog`, where only its own job fails
 //   taken       the stride is applied, and `afterStride` goes on
 //
 // An idle or leased log is taken again if another job has named its workspace meanwhile. Once the

@@ -39,7 +39,7 @@ export type ApplyResult = { results: StrideResult[]; dead: Map<string, Ending>; 
 
 /**
  * Applies strides of several workspaces together. If that fails, it applies each stride alone,
- * since one workspace may be the cause. `failing`: the workspaces whose strides fail alone.
+ * since one workspace may be the cause. `failing`: the workspaces whose strides fail even alone.
  *
  * @throws when Postgres is away
  */

@@ -21,8 +21,8 @@ export type TakenStride = Extract<TakeResult, { outcome: 'taken' }> & { workspac
 
 /**
  * What follows a stride. `next`: the next take; `deleted`: the workspace is deleted; `failing`: the
- * stride fails alone, so the workspace moves to the backlog; `postponed`: the next attempt at the
- * same submission, after `ms`.
+ * stride fails even alone, so the workspace moves to the backlog; `postponed`: the next attempt at
+ * the same submission, after `ms`.
  */
 export type ApplyOutcome =
   | { kind: 'next'; workspaceId: string; request: TakeRequest }

@@ -98,7 +98,7 @@ export class Accounts {
   }
 }
 
-/** The account of a domain. Without a claim, the account is anonymous: known by weak keys alone. */
+/** The account of a domain. Without a claim, the account is anonymous: known by weak keys only. */
 type DomainMeaning = { account: Profile; isClaimed: boolean }
 /** The account of a name. `linked`: the name means the account of this domain. */
 type NameMeaning = { kind: 'claimed' | 'anonymous'; account: Profile } | { kind: 'linked'; domain: string }

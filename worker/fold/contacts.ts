@@ -123,7 +123,7 @@ export class Contacts {
 
 const byAge = (a: SourceKey, b: SourceKey): number => a.number - b.number || (a.source < b.source ? -1 : 1)
 
-/** The contact of an email. Without a claim, the contact is anonymous: known by the email alone. */
+/** The contact of an email. Without a claim, the contact is anonymous: known by the email only. */
 type Meaning = { contact: Profile; isClaimed: boolean; number: number }
 /** `number`: of the claim, of the feedback that created the contact, or `HOLDS_ONLY`. */
 type Holding = { number: number; isClaimed: boolean }

@@ -71,7 +71,8 @@ export class Conversations {
     conversation.isTouched = true
     const senders = this.#identifyContacts(submission, conversation, identify)
     const writesAll = !isLate && originalNumber === undefined
-    const written = this.messages.write({ id, mayBeStored: conversation.mayBeStored, submission, senders, writesAll })
+    const { mayBeStored } = conversation
+    const written = this.messages.write({ conversationId: id, mayBeStored, submission, senders, writesAll })
     return { id, state: originalNumber !== undefined && isLate && written === 0 ? 'superseded' : 'applied' }
   }
 
