@@ -67,21 +67,22 @@ export const addWebhookTest = async (queues: JobQueues, named: Omit<WebhookJob, 
 
 /** The outcome of a test; undefined until the test has ended. */
 export const findWebhookTestOutcome = async (queues: JobQueues, id: string): Promise<string | undefined> => {
-  const end = await readEnd<string>(queues.webhook, id)
-  return end === 'failed' || end === 'removed' ? 'the job failed' : end?.result
+  const end = await readEnd(queues.webhook, id)
+  if (end === 'failed' || end === 'removed') return 'the job failed'
+  return typeof end?.result === 'string' ? end.result : undefined
 }
 
 /** How a job ended; undefined until then. */
-const readEnd = async <Result>(
+const readEnd = async (
   queue: JobQueue,
   id: string,
-): Promise<'failed' | 'removed' | { result: Result | undefined } | undefined> => {
-  const job: Job<unknown, Result> | undefined = await queue.getJob(id)
+): Promise<'failed' | 'removed' | { result: unknown } | undefined> => {
+  const job: Job | undefined = await queue.getJob(id)
   if (job === undefined) return 'removed'
   if (await job.isFailed()) return 'failed'
   if (!(await job.isCompleted())) return undefined
   // The job is read again, since it may have ended after the first read.
-  const ended: Job<unknown, Result> | undefined = await queue.getJob(id)
+  const ended: Job | undefined = await queue.getJob(id)
   return { result: ended?.returnvalue }
 }
 
@@ -116,10 +117,10 @@ export const findTaggingOutcome = async (
   queues: JobQueues,
   id: string,
 ): Promise<{ failed: boolean; tagged: number | undefined } | undefined> => {
-  const end = await readEnd<number>(queues.tagging, id)
+  const end = await readEnd(queues.tagging, id)
   if (end === 'removed') return { failed: false, tagged: undefined }
   if (end === 'failed') return { failed: true, tagged: 0 }
-  return end && { failed: false, tagged: end.result }
+  return end && { failed: false, tagged: typeof end.result === 'number' ? end.result : undefined }
 }
 
 /** `isDeep`: much waits in the log, or its strides are short. */

@@ -109,9 +109,8 @@ export class StrideWork {
   }
 
   /**
-   * Asks for the whole of a contact or account that would get too many metadata keys. A large
-   * contact or account is loaded only for a segment of one submission. A longer segment is halved
-   * first.
+   * Asks for the whole of a contact or account that would get too many metadata keys. The whole of
+   * a large one is loaded only for a segment of one submission. A longer segment is halved first.
    */
   noteTooMany(state: MissingState): void {
     const { submissions } = this.keys
