@@ -69,7 +69,7 @@ export const openApplyRig = async () => {
     pace: createLearningPace(() => 0),
     answerWithinMs: STATEMENT_TIMEOUT_MS,
     redoMs: () => REDO_MS,
-    othersWait: async () => false,
+    mustBacklogYield: async () => false,
     now: () => performance.now() + offsetMs,
     tracing: undefined,
     onApplyTime: () => {},
