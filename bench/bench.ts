@@ -13,15 +13,15 @@ import { describeKinds, describeLines, describeProcessorTime } from './figures/r
 import { ONLY_WHEN_NAMED, runBench, SECTIONS, type SectionName, type Servers } from './run-bench.ts'
 
 /**
- * Memory for a backlog of a million submissions, since the service refuses new ones when Redis is
- * nearly full.
+ * The service refuses submissions when Redis is nearly full. A backlog of a million needs this
+ * much.
  */
 const REDIS_MEMORY_BYTES = 6 * 1024 ** 3
 const say = (line: string): void => console.error(line)
 const startedAt = new Date()
 const running = new AsyncDisposableStack()
 
-/** Runs the named sections, or by default all that need no name. */
+/** Runs the named sections. Without names, runs all sections except those of ONLY_WHEN_NAMED. */
 const main = async (words: readonly string[]): Promise<number> => {
   const unknown = words.filter((word) => !(word in SECTIONS))
   if (unknown.length > 0) {

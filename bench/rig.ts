@@ -112,7 +112,7 @@ const addAccepted = ({ accepted }: Rig, url: string, count: number): void => {
   accepted.set(origin, (accepted.get(origin) ?? 0) + count)
 }
 
-/** Waits until a service has finished all submissions of its loads, and those of `submit`. */
+/** Waits until a service has finished all submissions of loads and of `submit`. */
 export const untilAllFinished = (rig: Rig, service: Service): Promise<void> =>
   untilFinished(service, rig.accepted.get(new URL(service.url).origin) ?? 0)
 

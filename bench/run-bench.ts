@@ -51,8 +51,8 @@ export type Servers = {
 }
 
 /**
- * Measures the given sections round by round, so that a disturbance of the machine affects all of
- * them.
+ * Measures the given sections in turn, round by round, so that a slow phase of the machine does not
+ * affect a single section.
  */
 export const runBench = async (
   servers: Servers,
@@ -83,9 +83,9 @@ const startRig = async (options: {
 }): Promise<Rig> => {
   const { servers, config, running, say } = options
   const urls = { databaseUrl: servers.postgres.url, redisUrl: servers.redis.url }
-  const keep = <Started extends { stop: () => Promise<void> }>(it: Started): Started => {
-    running.defer(it.stop)
-    return it
+  const keep = <Started extends { stop: () => Promise<void> }>(started: Started): Started => {
+    running.defer(started.stop)
+    return started
   }
   const load = keep(await startLoadGenerator())
   let plain: Promise<PlainVariants> | undefined

@@ -3,8 +3,8 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 
 /**
- * The processor time of a process and all its descendants, on Linux even ended ones, and the memory
- * of the running ones.
+ * The memory of a process and its descendants, and their processor time. On Linux, the processor
+ * time includes ended descendants.
  */
 type Usage = { readonly cpuSeconds: number; readonly memoryBytes: number }
 
@@ -13,7 +13,7 @@ type Entry = { pid: number; parent: number; cpuSeconds: number; memoryBytes: num
 /** The unit of Linux (`getconf CLK_TCK`), on every architecture of the embedded servers. */
 const TICKS_PER_SECOND = 100
 const SAMPLE_EVERY_MS = 200
-/** Less than this share of a processor, over all processes and for this long, counts as idle. */
+/** The processes are idle if all together use less than this share of a processor for this long. */
 const QUIET_SHARE = 0.15
 const QUIET_FOR_MS = 400
 const QUIET_WITHIN_MS = 10_000

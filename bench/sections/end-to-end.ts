@@ -34,7 +34,7 @@ export const endToEnd: CreateSection = async (rig) => {
   }
 }
 
-/** A handler without a worker. */
+/** Measures a handler that needs no worker. */
 const measureHandler = async (
   rig: Rig,
   name: 'plain handler that inserts' | 'plain handler that does the same at once',

@@ -62,18 +62,18 @@ const evaluateFolds = (
   models: readonly Model[],
   isIn: (one: Case, fold: number) => boolean,
 ): Counts => {
-  const sum: Counts = { right: 0, given: 0, wanted: 0, texts: 0 }
+  const sum: Counts = { right: 0, generated: 0, wanted: 0, texts: 0 }
   for (const [fold, model] of models.entries()) {
     const counts = evaluate(
       cases.filter((one) => isIn(one, fold)),
       model,
     )
-    for (const name of ['right', 'given', 'wanted', 'texts'] as const) sum[name] += counts[name]
+    for (const name of ['right', 'generated', 'wanted', 'texts'] as const) sum[name] += counts[name]
   }
   return sum
 }
 
-/** Texts a second, in processor time, so that other programs on the machine do not count. */
+/** Texts per second of processor time, so that other programs on the machine do not count. */
 const measureSpeed = (hasMemory: boolean): number => {
   const tagAll = (): void => {
     if (!hasMemory) for (const { text } of pieces) generateTags(text)
@@ -98,7 +98,7 @@ const toRow = (method: string, counts: Counts): Row => {
   }
 }
 
-/** Each question with a number that `every` divides has the tag of people. */
+/** People tag each question whose number is a multiple of `every`. */
 const benchBanking = (every: number | undefined): object => {
   const memory = newMemory()
   const uses = new Map<string, number>()
@@ -124,8 +124,8 @@ const benchBanking = (every: number | undefined): object => {
 }
 
 /**
- * Texts of products without a part in the fitting: the held half, and each third of the other half
- * in turn.
+ * Scores support texts with weights that are fitted without their products: all of `held`, and each
+ * third of `dev` in turn.
  */
 const benchSupport = (): Row[] => {
   const products = productsOf(support)

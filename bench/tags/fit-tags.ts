@@ -31,16 +31,13 @@ export const fitModel = ({ none, untagged, tagged }: Cases): Model => {
 }
 
 /**
- * A doubtful tag is better than none. The advantage is smaller in sets where people left texts
- * without a tag.
+ * How far the threshold of the only tag of a text lies below that of several tags. A doubtful tag
+ * is better than none, but less so where people left texts without a tag.
  */
 const ONE_BELOW = 1.2
 const ONE_OF_PEOPLE_BELOW = 0.3
 
-/**
- * Only the reviews are many enough to fit the weight of people's tags, and the weights without
- * lists of words.
- */
+/** The support texts are too few to fit the weights `people` and `plain`. */
 const isReview = ({ text }: Case): boolean => !SUPPORT.has(text.id)
 
 const fitWeights = ({ none, untagged, tagged }: Cases): Weights => {
@@ -80,20 +77,20 @@ const fitWeights = ({ none, untagged, tagged }: Cases): Weights => {
 }
 
 /**
- * Reviews of cameras, phones and players have no requests, name a fault only by its part, and
- * rarely mention food, staff or places. So these weights are set, not fitted.
+ * Weights set by hand. Most fitted texts are reviews of cameras, phones and players, which rarely
+ * have requests, events, food, staff or places.
  */
 const FIXED = { requested: 0.6, 'joined event': 1.7, named: 1.5, 'group food': 0, 'group person': 0, 'group place': 0 }
 
 /**
- * The compounds of other languages are a short list of topics of feedback, not a dictionary as in
- * English.
+ * The lists of other languages have compounds for topics of feedback only. English also has those
+ * of a dictionary.
  */
 const FIXED_PLAIN = { ...FIXED, compound: 2.2 }
 
 /**
- * Reviews have many texts about few products. There people leave out a tag because the text neither
- * praises nor blames it, not because the tag is bad.
+ * Set by hand. In reviews, people leave out a tag because the text neither praises nor blames the
+ * topic, not because the tag is bad.
  */
 const LEFT_OUT = -1.5
 
@@ -124,7 +121,10 @@ const withoutWords = (candidate: Candidate): Candidate => {
   return { ...candidate, traits, failing: 0, denied: 0, aside: 0, located: 0 }
 }
 
-/** If F1 is nearly equal, the middle value is the least fitted to these texts. */
+/**
+ * Thresholds whose F1 is this near to the best are equally good. Their middle is the least fitted
+ * to these texts.
+ */
 const NEARLY = 0.003
 
 const bestThreshold = (
@@ -156,30 +156,30 @@ export const evaluate = (cases: readonly Case[], { weights, thresholds }: Model)
 }
 
 /** Sums over texts: right tags, generated tags, tags of people, and texts. */
-export type Counts = { right: number; given: number; wanted: number; texts: number }
+export type Counts = { right: number; generated: number; wanted: number; texts: number }
 
 const count = (scored: readonly ReturnType<typeof score>[], thresholds: Thresholds): Counts => {
-  const counts = { right: 0, given: 0, wanted: 0, texts: scored.length }
+  const counts = { right: 0, generated: 0, wanted: 0, texts: scored.length }
   for (const { one, scores } of scored) {
     const { reading } = one.analysis
     const tags = choose(scores, reading, { memory: one.memory, thresholds })
     const keys = new Set(tags.map((tag) => keyOfTag(tag, reading.lexicon)))
     counts.wanted += one.gold.size
-    counts.given += keys.size
+    counts.generated += keys.size
     for (const key of keys) if (one.gold.has(key)) counts.right++
   }
   return counts
 }
 
 /**
- * Micro-averaged: all tags of all texts count equally, and tags on texts that people left untagged
- * cost precision.
+ * Micro-averaged: all tags of all texts count equally. Generated tags on texts that people left
+ * untagged cost precision.
  */
-export const toFigures = ({ right, given, wanted, texts }: Counts) => {
+export const toFigures = ({ right, generated, wanted, texts }: Counts) => {
   return {
-    f1: (2 * right) / (given + wanted || 1),
-    precision: right / (given || 1),
+    f1: (2 * right) / (generated + wanted || 1),
+    precision: right / (generated || 1),
     recall: right / (wanted || 1),
-    perText: given / texts,
+    perText: generated / texts,
   }
 }
