@@ -12,7 +12,7 @@ export type Receiver<Payload> = {
   readonly isGenuine: (delivery: Delivery, secret: string) => boolean
   /** Submits the payload. The same delivery has to give the same keys each time. */
   readonly submit: (client: Client, payload: Payload, delivery: Delivery) => Promise<unknown>
-  /** Whether it submits conversations: the service takes few a minute. */
+  /** Whether `submit` submits conversations, which have a low rate limit. */
   readonly sendsConversations?: boolean
 }
 
@@ -30,8 +30,8 @@ const SIGNED_WITHIN_MS = 5 * 60 * 1_000
 const AGAIN = { status: 503, text: 'again, please', headers: { 'Retry-After': '30' } }
 
 /**
- * Listens at PORT. Reads FEEDBACK_URL, ACCESS_TOKEN, WEBHOOK_SECRET, and WEBHOOK_SECRET_BEFORE
- * while a secret is changed.
+ * Listens at PORT. Reads FEEDBACK_URL, ACCESS_TOKEN, WEBHOOK_SECRET, and during a rotation of the
+ * secret WEBHOOK_SECRET_BEFORE.
  */
 export const receive = <Payload>(receiver: Receiver<Payload>): void => {
   const { FEEDBACK_URL: url = '', ACCESS_TOKEN: token = '', PORT = '8080' } = process.env
@@ -56,7 +56,7 @@ export const receive = <Payload>(receiver: Receiver<Payload>): void => {
       await receiver.submit(client, payload as Payload, delivery)
       return { status: 200, text: 'ok' }
     } catch (error) {
-      // The message has paths and no values of the payload, which may be personal data.
+      // The message has no values of the payload, since values may be personal data.
       console.error(error instanceof RequestError ? error.message : error)
       // If the payload does not have the documented form, a repetition fails, too.
       if (error instanceof TypeError) return { status: 422, text: 'not of the form that is documented' }
@@ -108,9 +108,7 @@ const jsonOf = (bytes: Buffer): unknown => {
   }
 }
 
-/**
- * A template of a trigger may put line breaks into a text as they are, which JSON does not allow.
- */
+/** A trigger may put raw line breaks into a text, which JSON does not allow. */
 const withoutBreaks = (text: string): string => text.replaceAll(/[\n\r\t]/g, (sign) => BREAKS[sign]!)
 
 /**
@@ -127,11 +125,11 @@ const exactJsonOf = (text: string): unknown => {
   }
 }
 
-/** Warns of the rate limit at the start, before it costs the first conversation. */
+/** Prints the rate limit at the start, before the service refuses a conversation. */
 const warnOfLimit = async (url: string, token: string): Promise<void> => {
   const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' }
   const address = `${url.replace(/\/+$/, '').replace(/\/api\/v1$/, '')}/api/v1/conversations`
-  // An empty body is refused, and the answer tells the limit.
+  // The service refuses an empty body, and its answer has the limit.
   const response = await fetch(address, { method: 'POST', headers, body: '{}' }).catch(() => undefined)
   const [, most, seconds] = /q=(\d+).*w=(\d+)/.exec(response?.headers.get('RateLimit-Policy') ?? '') ?? []
   if (most === undefined) return
