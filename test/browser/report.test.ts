@@ -72,7 +72,7 @@ describeWhere('the report in Chromium', whyNoBrowser, () => {
     ['light', 'wide', 1_000],
     ['dark', 'narrow', 360],
   ] as const) {
-    it(`${colors} and ${form}: fits, can be read, loads no other files, and treats texts of customers as text`, async () => {
+    it(`${colors} and ${form}: fits, can be read, loads no other files, and shows markup of customers as text`, async () => {
       const url = pathToFileURL(file).href
       const page = await browser.open(url, { width, colors })
       await until(
