@@ -12,10 +12,7 @@ import { judgeLines } from './figures/lines.ts'
 import { describeKinds, describeLines, describeProcessorTime } from './figures/report.ts'
 import { ONLY_WHEN_NAMED, runBench, SECTIONS, type SectionName, type Servers } from './run-bench.ts'
 
-/**
- * The service refuses submissions when Redis is nearly full. A backlog of a million needs this
- * much.
- */
+/** Enough for a backlog of a million: the service refuses submissions when Redis is nearly full. */
 const REDIS_MEMORY_BYTES = 6 * 1024 ** 3
 const say = (line: string): void => console.error(line)
 const startedAt = new Date()

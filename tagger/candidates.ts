@@ -38,7 +38,7 @@ const addPhrases = (found: Map<string, Candidate>, reading: Reading, start: numb
     const last = reading.traits[end - 1]
     if (last === undefined) return
     if (!canBeEdge(last)) {
-      // Only a word like `of` may be in the middle.
+      // A word that may not end a phrase may be inside if it is a joiner such as `of`.
       if (length !== 2 || !last.isJoiner) return
       continue
     }

@@ -30,8 +30,8 @@ export type Analysis = {
 
 /**
  * Tags for a text in plain text or HTML: none to five, in lower case, the most telling first.
- * `language` has two letters, if it is known. The same text and memory give the same tags on every
- * runtime. A text without content has no tags. Workers tag in groups instead (tag-texts.ts).
+ * `language` is a code such as `de`, if it is known. The same text and memory give the same tags on
+ * every runtime. A text without content has no tags. Workers tag in groups instead (tag-texts.ts).
  */
 export const generateTags = (
   text: string,

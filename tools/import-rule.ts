@@ -37,7 +37,7 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   worker: ['contract', 'runtime', 'queue', 'db', 'tagger'],
   cli: ['contract', 'runtime', 'queue', 'db', 'health', 'cli/progress-bar.ts', 'cli/start'],
   'cli/progress-bar.ts': [],
-  // `npm start` runs before the servers. The programs that it starts connect to them.
+  // `npm start` starts the servers. Its child processes connect to them.
   'cli/start': ['contract', 'runtime'],
   // The import is a client of the HTTP interface.
   'cli/import': ['contract', 'runtime', 'client', 'cli/progress-bar.ts'],

@@ -1,8 +1,8 @@
 import type { SourceFile } from './source-files.ts'
 
 /**
- * Each of these stands for a noun that the reader has to guess. A question may begin with "What
- * is".
+ * Each of these words stands for a noun that the reader has to guess. A question may begin with
+ * "What is".
  */
 const VAGUE =
   /\b(?:who(?:m)?ever|nobody|somebody|anybody|everybody|what(?:so)?ever|whichever|of which|those (?:that|who))\b|\bwhat (?:is|are)\b/i

@@ -80,7 +80,7 @@ const fromProc = (): Entry[] => {
     .filter((name) => /^\d+$/.test(name))
     .flatMap((name) => {
       try {
-        return [fromStat(Number(name), readFileSync(`/proc/${name}/stat`, 'utf8'), name)]
+        return [entryOf(name)]
       } catch {
         // The process has ended meanwhile.
         return []
@@ -92,12 +92,13 @@ const fromProc = (): Entry[] => {
  * Fields by their numbers in proc(5), from the third on: the second is a name with arbitrary
  * characters.
  */
-const fromStat = (pid: number, stat: string, name: string): Entry => {
+const entryOf = (pid: string): Entry => {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   const field = (number: number): number => Number(fields[number - 3])
-  const resident = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${name}/status`, 'utf8'))?.[1] ?? '0'
+  const resident = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? '0'
   return {
-    pid,
+    pid: Number(pid),
     parent: field(4),
     // Time in user and system mode, of the process and of its ended children.
     cpuSeconds: (field(14) + field(15) + field(16) + field(17)) / TICKS_PER_SECOND,

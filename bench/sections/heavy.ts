@@ -82,7 +82,7 @@ const longestStatement = async ({ sql }: Service): Promise<number> => {
 
 /**
  * Waits until `submitted` feedback that Redis accepted after `since` is applied. Returns the
- * longest time between the two, in the neighbouring workspace and in the own workspace.
+ * longest time from acceptance to application, in the neighbouring and in the own workspace.
  */
 const untilApplied = async (
   { sql, workspaceId }: Service,

@@ -25,7 +25,7 @@ const pieces = readHuLiu()
 const questions = readBanking()
 
 const support = readSupport('dev')
-/** The sets for fitting the weights, without the scored part. */
+/** All cases for fitting. `fitWithout` leaves out the scored cases. */
 const fitted = toAllCases([...pieces, ...support])
 const ALL = Number.POSITIVE_INFINITY
 

@@ -195,7 +195,7 @@ describe('the client', () => {
     )
   })
 
-  it('ends after its waiting time, and names the last answer or why there was none', async () => {
+  it('ends after its waiting time, and names the last answer or the fault of the connection', async () => {
     const impatient = (url: string): Client => createClient({ url, token: service.accessToken, patienceMs: 900 })
     between.refuse(503)
     const put = await refused(impatient(between.url).createFeedback({ description: 'x' }))
