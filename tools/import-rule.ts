@@ -111,7 +111,7 @@ const judge = (found: Import): string[] => {
 const roomOf = (path: string): string | undefined => {
   // Longest name first, so that cli/import does not match cli.
   return Object.keys(MAY_IMPORT)
-    .toSorted((one, other) => other.length - one.length)
+    .toSorted((a, b) => b.length - a.length)
     .find((room) => path === room || path.startsWith(`${room}/`))
 }
 

@@ -31,8 +31,8 @@ const ALL = Number.POSITIVE_INFINITY
 
 const productsOf = (texts: readonly Labelled[]): string[] => [...new Set(texts.map(({ product }) => product))]
 
-const fitWithout = (isScored: (one: Case) => boolean): Model => {
-  const without = (some: readonly Case[]): Case[] => some.filter((one) => !isScored(one))
+const fitWithout = (isScored: (tagCase: Case) => boolean): Model => {
+  const without = (some: readonly Case[]): Case[] => some.filter((tagCase) => !isScored(tagCase))
   return fitModel({
     none: without(fitted.none),
     untagged: without(fitted.untagged),
@@ -48,8 +48,8 @@ const reviewCases = {
 }
 
 /** Scores each fold of the reviews with weights that are fitted on the other folds. */
-const benchReviews = (fittedOn: string, isIn: (one: Case, fold: number) => boolean, folds: number): object[] => {
-  const models = Array.from({ length: folds }, (_, fold) => fitWithout((one) => isIn(one, fold)))
+const benchReviews = (fittedOn: string, isIn: (tagCase: Case, fold: number) => boolean, folds: number): object[] => {
+  const models = Array.from({ length: folds }, (_, fold) => fitWithout((tagCase) => isIn(tagCase, fold)))
   return Object.entries(reviewCases).map(([history, cases]) => ({
     ...toRow(`${history}, fitted on ${fittedOn}`, evaluateFolds(cases, models, isIn)),
     'texts a second': Math.round(measureSpeed(history !== 'no history') / 100) * 100,
@@ -60,12 +60,12 @@ const benchReviews = (fittedOn: string, isIn: (one: Case, fold: number) => boole
 const evaluateFolds = (
   cases: readonly Case[],
   models: readonly Model[],
-  isIn: (one: Case, fold: number) => boolean,
+  isIn: (tagCase: Case, fold: number) => boolean,
 ): Counts => {
   const sum: Counts = { right: 0, generated: 0, wanted: 0, texts: 0 }
   for (const [fold, model] of models.entries()) {
     const counts = evaluate(
-      cases.filter((one) => isIn(one, fold)),
+      cases.filter((tagCase) => isIn(tagCase, fold)),
       model,
     )
     for (const name of ['right', 'generated', 'wanted', 'texts'] as const) sum[name] += counts[name]
@@ -130,7 +130,7 @@ const benchBanking = (every: number | undefined): object => {
 const benchSupport = (): Row[] => {
   const products = productsOf(support)
   const isIn = ({ text }: Case, fold: number): boolean => products.indexOf(text.product) % FOLDS === fold
-  const models = Array.from({ length: FOLDS }, (_, fold) => fitWithout((one) => isIn(one, fold)))
+  const models = Array.from({ length: FOLDS }, (_, fold) => fitWithout((tagCase) => isIn(tagCase, fold)))
   const whole = fitWithout(() => false)
   const histories = { 'no history': 0, history: 0, "history with people's tags": ALL }
   return Object.entries(histories).flatMap(([history, tagged]) => {

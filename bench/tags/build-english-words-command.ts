@@ -111,7 +111,7 @@ const toLists = (words: ReadonlyMap<string, Senses>): Record<string, string[]> =
     compound: [],
   }
   for (const name of Object.keys(GROUPS)) lists[name] = []
-  for (const [word, senses] of [...words].toSorted(([one], [other]) => (one < other ? -1 : 1))) {
+  for (const [word, senses] of [...words].toSorted(([a], [b]) => (a < b ? -1 : 1))) {
     for (const list of listsOf(word, senses)) lists[list]?.push(word)
   }
   return Object.fromEntries(Object.entries(lists).map(([name, list]) => [name, toLines(list)]))
@@ -126,7 +126,7 @@ const listsOf = (word: string, senses: Senses): string[] => {
     if (verbSenses > 0 && verbUses >= adjectiveUses) return ['verb']
     return adjectiveSenses > 0 && !ADJECTIVE_ENDING.test(word) ? ['adjective'] : []
   }
-  const group = [...groups].toSorted(([, one], [, other]) => other - one)[0]?.[0] ?? 'object'
+  const group = [...groups].toSorted(([, a], [, b]) => b - a)[0]?.[0] ?? 'object'
   // A noun of one sense without occurrences in the tagged corpus is rare, except for a short noun
   // in a group of topics.
   const isRare = nounUses === 0 && nounSenses < 2 && (!TOPICS.has(group) || word.length > MAX_RARE_CHARACTERS)

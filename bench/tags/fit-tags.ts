@@ -19,11 +19,11 @@ const PEOPLE_PENALTY = 1
 
 export const fitModel = ({ none, untagged, tagged }: Cases): Model => {
   const weights = fitWeights({ none, untagged, tagged })
-  const untaught = { many: 0, one: 0, manyPeople: 0, onePeople: 0 }
+  const zero = { many: 0, one: 0, manyPeople: 0, onePeople: 0 }
   const many = bestThreshold([...none, ...untagged], weights, (threshold) => {
-    return { ...untaught, many: threshold, one: threshold }
+    return { ...zero, many: threshold, one: threshold }
   })
-  const ofWords = { ...untaught, many, one: many - ONE_BELOW }
+  const ofWords = { ...zero, many, one: many - ONE_BELOW }
   const manyPeople = bestThreshold(tagged, weights, (threshold) => {
     return { ...ofWords, manyPeople: threshold, onePeople: threshold }
   })
@@ -44,14 +44,14 @@ const fitWeights = ({ none, untagged, tagged }: Cases): Weights => {
   const seen = [...none, ...untagged]
   const words = withFixed(
     fitLogistic(
-      seen.flatMap((one) => examplesOf(one, (candidate) => candidate)),
+      seen.flatMap((tagCase) => examplesOf(tagCase, (candidate) => candidate)),
       PENALTY,
     ),
     FIXED,
   )
   const plain = withFixed(
     fitLogistic(
-      seen.filter(isReview).flatMap((one) => examplesOf(one, withoutWords)),
+      seen.filter(isReview).flatMap((tagCase) => examplesOf(tagCase, withoutWords)),
       PENALTY,
     ),
     FIXED_PLAIN,
@@ -133,7 +133,7 @@ const bestThreshold = (
   thresholdsOf: (threshold: number) => Thresholds,
 ): number => {
   const found: { threshold: number; f1: number }[] = []
-  const scored = cases.map((one) => score(one, weights))
+  const scored = cases.map((tagCase) => score(tagCase, weights))
   for (let threshold = -3; threshold <= 1.5; threshold += 0.1) {
     const { f1 } = toFigures(count(scored, thresholdsOf(threshold)))
     found.push({ threshold, f1 })
@@ -143,14 +143,14 @@ const bestThreshold = (
   return ((good[0] ?? 0) + (good.at(-1) ?? 0)) / 2
 }
 
-const score = (one: Case, weights: Weights) => ({
-  one,
-  scores: scoreCandidates({ ...one.analysis, memory: one.memory }, weights),
+const score = (tagCase: Case, weights: Weights) => ({
+  tagCase,
+  scores: scoreCandidates({ ...tagCase.analysis, memory: tagCase.memory }, weights),
 })
 
 export const evaluate = (cases: readonly Case[], { weights, thresholds }: Model): Counts => {
   return count(
-    cases.map((one) => score(one, weights)),
+    cases.map((tagCase) => score(tagCase, weights)),
     thresholds,
   )
 }
@@ -160,13 +160,13 @@ export type Counts = { right: number; generated: number; wanted: number; texts: 
 
 const count = (scored: readonly ReturnType<typeof score>[], thresholds: Thresholds): Counts => {
   const counts = { right: 0, generated: 0, wanted: 0, texts: scored.length }
-  for (const { one, scores } of scored) {
-    const { reading } = one.analysis
-    const tags = choose(scores, reading, { memory: one.memory, thresholds })
+  for (const { tagCase, scores } of scored) {
+    const { reading } = tagCase.analysis
+    const tags = choose(scores, reading, { memory: tagCase.memory, thresholds })
     const keys = new Set(tags.map((tag) => keyOfTag(tag, reading.lexicon)))
-    counts.wanted += one.gold.size
+    counts.wanted += tagCase.gold.size
     counts.generated += keys.size
-    for (const key of keys) if (one.gold.has(key)) counts.right++
+    for (const key of keys) if (tagCase.gold.has(key)) counts.right++
   }
   return counts
 }

@@ -35,8 +35,8 @@ export const toCases = (texts: readonly Labelled[], history: History): Case[] =>
       return { text, analysis, part: foldOf(text.group, PARTS), order: foldOf(`order ${text.id}`, 1_000_003) }
     })
     for (let part = 0; part < PARTS; part++) {
-      const earlier = read.filter((one) => one.part !== part).toSorted((one, other) => one.order - other.order)
-      const now = read.filter((one) => one.part === part)
+      const earlier = read.filter(({ part: own }) => own !== part).toSorted((a, b) => a.order - b.order)
+      const now = read.filter(({ part: own }) => own === part)
       const memory = newMemory()
       for (const [at, { text, analysis }] of earlier.slice(0, history.texts).entries()) {
         addDelta(memory, learn(analysis, at < history.tagged ? text.gold : undefined))

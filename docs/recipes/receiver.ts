@@ -157,8 +157,8 @@ export const signatureOf = (
 
 /** Compares in constant time. */
 export const isSame = (given: string | undefined, expected: string): boolean => {
-  const [one, other] = [Buffer.from(given ?? ''), Buffer.from(expected)]
-  return one.length === other.length && timingSafeEqual(one, other)
+  const [bytes, expectedBytes] = [Buffer.from(given ?? ''), Buffer.from(expected)]
+  return bytes.length === expectedBytes.length && timingSafeEqual(bytes, expectedBytes)
 }
 
 /** Whether a signature with this time is recent. */

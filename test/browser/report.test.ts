@@ -83,7 +83,7 @@ describeWhere('the report in Chromium', whyNoBrowser, () => {
           ),
         DRAWN_WITHIN_MS,
       )
-      await page.evaluate(`document.querySelectorAll('details').forEach((one) => { one.open = true })`)
+      await page.evaluate(`document.querySelectorAll('details').forEach((element) => { element.open = true })`)
       await page.assertReadable()
       assert.equal(await page.evaluate(`document.querySelectorAll('img, script, iframe').length`), 0)
       assert.match(await page.evaluate<string>('document.title'), /^What customers say/)

@@ -145,7 +145,7 @@ const intercom = (): unknown[] => {
 const typeform = (): unknown[] => {
   const { TYPEFORM: answered } = documented
   const { hidden, ...response } = answered.form_response
-  const of = (id: string, more: Value) => ({
+  const respond = (id: string, more: Value) => ({
     ...answered,
     event_id: id,
     form_response: { ...response, token: id, ...more },
@@ -153,8 +153,8 @@ const typeform = (): unknown[] => {
   const signature = hexSignature(USER_SECRET, hidden.user_id)
   return [
     answered,
-    of('signed', { hidden: { key: hidden.user_id, user_signature: signature } }),
-    of('anonymous', { hidden: null, answers: answered.form_response.answers.slice(2) }),
+    respond('signed', { hidden: { key: hidden.user_id, user_signature: signature } }),
+    respond('anonymous', { hidden: null, answers: answered.form_response.answers.slice(2) }),
   ]
 }
 
