@@ -80,7 +80,7 @@ describe('the client', () => {
       accepted.map(({ success }) => success),
       accepted.map(() => true),
     )
-    assert.equal(new Set(accepted.map(({ submissionId }) => submissionId)).size, accepted.length)
+    assert.equal(new Set(accepted.map((answer) => answer.submissionId)).size, accepted.length)
   })
 
   it('reads each list, and a record by its id', async () => {
@@ -176,7 +176,7 @@ describe('the client', () => {
       sent.map(({ length }) => length),
       [14, 14, 14, 2],
     )
-    const keys = (items: readonly BatchItem[]): unknown[] => items.map(({ idempotencyKey }) => idempotencyKey)
+    const keys = (batch: readonly BatchItem[]): unknown[] => batch.map(({ idempotencyKey }) => idempotencyKey)
     assert.deepEqual(keys(sent[2]!), keys(sent[0]!))
     assert.deepEqual(keys(sent[3]!), keys(sent[0]!.slice(11, 13)))
     assert.equal(keys(sent[0]!)[13], 'mine')
