@@ -37,13 +37,13 @@ export const scoreCandidates = (
 ): Scores => {
   const weightsOfWords = reading.lexicon.language === 'en' ? words : plain
   const scored: Scored[] = []
-  const setting = { reading, memory }
+  const context = { reading, memory }
   const values: number[] = []
   const trust = trustIn(memory)
   for (const candidate of candidates.values()) {
     const isOpen = candidate.isOpen || (candidate.isDoubtful && isEstablished(candidate, memory))
     if (!isOpen && !memory.tags.has(candidate.key)) continue
-    if (isOpen) measure(candidate, setting, values)
+    if (isOpen) measure(candidate, context, values)
     const byWords = isOpen ? dot(weightsOfWords, values) : undefined
     if (memory.judged === 0) {
       if (byWords !== undefined) scored.push({ candidate, score: byWords, alone: byWords })
@@ -51,9 +51,9 @@ export const scoreCandidates = (
     }
     const byPeople = dot(people, measurePeople(candidate, memory, byWords))
     const { judged, given } = memory.terms.get(candidate.hash) ?? NOTHING
-    const isPeoples = given > 0 || byWords === undefined
-    const ofTerm = isPeoples ? 1 : Math.min(1, judged / TRUSTED_TEXTS_OF_TERM)
-    const ofOnlyTag = isPeoples ? 1 : trust.alone
+    const isDecidedByPeople = given > 0 || byWords === undefined
+    const ofTerm = isDecidedByPeople ? 1 : Math.min(1, judged / TRUSTED_TEXTS_OF_TERM)
+    const ofOnlyTag = isDecidedByPeople ? 1 : trust.alone
     const mix = (trusted: number): number => trusted * byPeople + (1 - trusted) * (byWords ?? 0)
     const alone = mix(ofOnlyTag) - (1 - ofOnlyTag) * ofTerm * UNWANTED
     scored.push({ candidate, score: mix(Math.max(ofTerm, trust.workspace)), alone })

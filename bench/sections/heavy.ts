@@ -6,7 +6,7 @@ import type { Service } from '../installation/service.ts'
 import { type CreateSection, type Rig, submit } from '../rig.ts'
 import { giveFeedback, purgePerson } from './purge.ts'
 
-const EVERY_MS = 50
+const PAUSE_MS = 50
 const LOOK_EVERY_MS = 5
 
 /**
@@ -55,7 +55,7 @@ const whileOthersSubmit = async (
     while (!over.signal.aborted) {
       await submit(rig, service, { token, path: '/feedbacks', body: feedbackBody(rig.takeNumbers(1), { people: 100 }) })
       submitted++
-      await pause(EVERY_MS)
+      await pause(PAUSE_MS)
     }
   }
   const watch = async (): Promise<void> => {
@@ -96,7 +96,7 @@ const untilApplied = async (
       from submission, lateral (select extract(epoch from finished_at - accepted_at)::float * 1000) as took (ms)
       where accepted_at >= ${since} and operation = 'create_feedback'`
     if (row!.applied >= submitted) return { neighbourMs: row!.neighbour, ownMs: row!.own }
-    await pause(EVERY_MS)
+    await pause(PAUSE_MS)
   }
 }
 
