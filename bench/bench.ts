@@ -30,13 +30,13 @@ const main = async (words: readonly string[]): Promise<number> => {
     words.length === 0 ? !ONLY_WHEN_NAMED.has(name) : words.includes(name),
   )
   try {
-    const { measures, reports } = await runBench(await startServers(), { config, sections, say })
+    const measures = await runBench(await startServers(), { config, sections, say })
     const lines = judgeLines(config, measures)
     const tookSeconds = Math.round((Date.now() - startedAt.getTime()) / 1_000)
     const machine = { platform: process.platform, processors: cpus().length, model: cpus()[0]?.model ?? '' }
-    const results = { startedAt, tookSeconds, machine, config, lines, measures: measures.summaries(), reports }
+    const results = { startedAt, tookSeconds, machine, config, lines, measures: measures.summaries() }
     writeFileSync(config.output, `${JSON.stringify(results, undefined, 2)}\n`)
-    const texts = [describeLines(config, lines), describeProcessorTime(measures), describeKinds(measures), ...reports]
+    const texts = [describeLines(config, lines), describeProcessorTime(measures), describeKinds(measures)]
     console.log(['', ...texts.filter((text) => text !== '')].join('\n\n'))
     console.log(`Took ${tookSeconds} s on ${machine.processors} processors. All figures are in ${config.output}.`)
   } finally {
@@ -63,7 +63,7 @@ const startServers = async (): Promise<Servers> => {
 printHelp(`usage: npm run bench -- [SECTION]…
 Compares this service with plain variants of itself. It starts its own servers. Sections: ${Object.keys(SECTIONS).join(', ')}.
 The sections ${[...ONLY_WHEN_NAMED].join(', ')} run only when they are named.
-docs/benchmark.md has the variables that it reads.`)
+docs/benchmark.md has its environment variables.`)
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.once(signal, () => void running.disposeAsync().finally(() => process.exit(130)))
 }

@@ -48,11 +48,7 @@ export type Rig = {
 }
 
 /** A part of the benchmark. Its creation prepares the services, and each round adds figures. */
-type Section = {
-  readonly round: () => Promise<void>
-  /** A text for the end of the output, after all rounds. */
-  readonly report?: () => string
-}
+type Section = { readonly round: () => Promise<void> }
 export type CreateSection = (rig: Rig) => Promise<Section>
 
 const MOST_REQUESTS = 10_000_000

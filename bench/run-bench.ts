@@ -57,7 +57,7 @@ export type Servers = {
 export const runBench = async (
   servers: Servers,
   { config, sections, say }: { config: BenchConfig; sections: readonly SectionName[]; say: (line: string) => void },
-): Promise<{ measures: Measures; reports: string[] }> => {
+): Promise<Measures> => {
   await using running = new AsyncDisposableStack()
   const rig = await startRig({ servers, config, running, say })
   const prepared = []
@@ -72,7 +72,7 @@ export const runBench = async (
       await section.round()
     }
   }
-  return { measures: rig.measures, reports: prepared.flatMap(({ section }) => section.report?.() ?? []) }
+  return rig.measures
 }
 
 const startRig = async (options: {

@@ -62,7 +62,7 @@ const itemOf = ({ id, attributes }: Review): BatchItem => {
 const fetchPage = async (address: string): Promise<Page> => {
   const url = new URL(address, APP_STORE_URL)
   // Only the App Store may get the token.
-  if (url.origin !== new URL(APP_STORE_URL).origin) throw new Error('The next page is somewhere else')
+  if (url.origin !== new URL(APP_STORE_URL).origin) throw new Error('The next page has another origin')
   const headers = { Authorization: `Bearer ${await makeToken()}` }
   // A redirect could send the token to another host.
   const response = await fetch(url, { headers, redirect: 'error' })

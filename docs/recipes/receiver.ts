@@ -59,7 +59,7 @@ export const receive = <Payload>(receiver: Receiver<Payload>): void => {
       // The message has no values of the payload, since values may be personal data.
       console.error(error instanceof RequestError ? error.message : error)
       // If the payload does not have the documented form, a repetition fails, too.
-      if (error instanceof TypeError) return { status: 422, text: 'not of the form that is documented' }
+      if (error instanceof TypeError) return { status: 422, text: 'not of the documented form' }
       const isFinal = error instanceof RequestError && [400, 413, 422].includes(error.status ?? 0)
       return isFinal ? { status: 422, text: error.message } : AGAIN
     }
@@ -134,8 +134,8 @@ const warnOfLimit = async (url: string, token: string): Promise<void> => {
   const [, most, seconds] = /q=(\d+).*w=(\d+)/.exec(response?.headers.get('RateLimit-Policy') ?? '') ?? []
   if (most === undefined) return
   console.warn(
-    `The service takes ${most} conversations in ${seconds} s. Deliveries beyond that are answered 503, and are lost if the ` +
-      'vendor does not repeat them. The operator raises CONVERSATIONS_PER_MINUTE.',
+    `The service takes ${most} conversations in ${seconds} s. Deliveries beyond this limit get 503, and are lost if the ` +
+      'vendor does not repeat them. The operator can raise CONVERSATIONS_PER_MINUTE.',
   )
 }
 

@@ -90,7 +90,7 @@ export const objectOf = (value: unknown): Readonly<Record<string, unknown>> =>
 /** The record of a delivery. @throws TypeError if the delivery has none. */
 export const subjectOf = (value: unknown): Readonly<Record<string, unknown>> => {
   const subject = objectOf(value)
-  if (Object.keys(subject).length === 0) throw new TypeError('The delivery is about nothing')
+  if (Object.keys(subject).length === 0) throw new TypeError('The delivery has no record')
   return subject
 }
 
