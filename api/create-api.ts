@@ -39,7 +39,7 @@ const READY_WITHIN_MS = 2_000
 type Api = {
   handle: Handler
   /**
-   * Prepares the end of the process: it counts as not ready, and requests stop waiting for
+   * Prepares the end of the process: `/readyz` answers 503, and requests stop waiting for
    * submissions and changes.
    */
   drain: () => void
@@ -54,7 +54,7 @@ export const createApi = async (resources: Resources): Promise<Api> => {
   const stopping = new AbortController()
   const queues = openQueues(redis, prefix, () => {})
   const stores = { sql, redis, prefix, listWorkspaces: createKnownWorkspaces(sql, TOKEN_TIMEOUT_MS) }
-  // While Postgres is away, later calls return these.
+  // While Postgres is away, later calls return the workspaces that this call has found.
   await stores.listWorkspaces()
   const wake = createWake(queues)
   const bodies = createBodiesInHand(mostBytesInHand(config))
@@ -97,12 +97,12 @@ const pressureOf = (stores: Parameters<typeof countWaiting>[0], mostWaiting: num
   }, mostWaiting)
 
 /**
- * The answer waits longer than a statement may take, so that it sees the cancellation. Behind a
- * pooler, the role bounds statements, and one can outlast the answer.
+ * Longer than the time-out of a statement, so that Postgres cancels a slow statement first. Behind
+ * a pooler in mode `transaction` the role has the time-out, and a statement can outlast the answer.
  */
 const READ_TIMEOUT_MS = 6_000
 
-/** If further reads of the workspace wait, the permit of a read rests as long as the read took. */
+/** A read keeps its permit for its duration once more if further reads of the workspace wait. */
 const READ_REST = 1
 
 const readsIn = (

@@ -19,9 +19,7 @@ export type * from './types.ts'
 export type { ChangesQuery, FeedbackQuery, ListQuery, Reads } from './reads.ts'
 export { type Connection, RequestError } from './send.ts'
 
-/**
- * The body of an answer, with its headers `Submission-Id` and, after a wait, `Submission-State`.
- */
+/** The body of an answer, with the id of the submission and, after a wait, its state. */
 export type Accepted<Body> = Body & { readonly submissionId: string; readonly state: Receipt['state'] | undefined }
 
 export type CallOptions = {
@@ -41,8 +39,8 @@ export type CallOptions = {
 type Submit<Body, Answered = Success> = (body: Body, options?: CallOptions) => Promise<Accepted<Answered>>
 
 /**
- * Each call repeats its request until the service accepts it or refuses it for good. A call whose
- * request was not accepted rejects with a `RequestError`.
+ * Each call repeats its request while a later attempt can succeed and the connection has patience.
+ * A call whose request was not accepted rejects with a `RequestError`.
  */
 export type Client = ReturnType<typeof createClient>
 
@@ -61,7 +59,7 @@ export const createClient = (connection: Connection) => {
     purgeContact: submit('/contacts/purge') as Submit<PurgeRequest>,
     /**
      * Up to 500 submissions, with one result for each, in their order. Repeats only items that may
-     * be accepted later, so they are accepted after the others. A final refusal of an item is a
+     * be accepted later. So repeated items are accepted after the other items. A refused item is a
      * result, not an error.
      */
     submitBatch: (items: readonly BatchItem[], options?: Pick<CallOptions, 'waitSeconds'>) =>

@@ -33,7 +33,7 @@ const ANSWER_TIMEOUT_MS = 60_000
 const VERSION_MEMBER = 'io.modelcontextprotocol/protocolVersion'
 const SERVER_ERROR = -32_000
 
-/** The revision that `initialize` agreed on. Requests of later revisions name their own. */
+/** The revision that `initialize` agreed on. Requests of later revisions name their revision. */
 let agreedVersion: string | undefined
 
 const run = async (): Promise<void> => {

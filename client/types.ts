@@ -183,41 +183,41 @@ export type BatchItem = FeedbackItem | ContactItem | AccountItem | ConversationI
 
 /** An item of a batch: the operation create_feedback with its body. */
 export type FeedbackItem = {
-  /** Which operation it is. */
+  /** The operation of the item. */
   readonly operation: 'create_feedback'
   /** The body of the operation. */
   readonly body: FeedbackSubmission
-  /** The same as the header `Idempotency-Key` of the operation, and the same set of keys. */
+  /** Works like the header `Idempotency-Key` of the operation, with the same set of keys. */
   readonly idempotencyKey?: string | undefined
 }
 
 /** An item of a batch: the operation identify_contact with its body. */
 export type ContactItem = {
-  /** Which operation it is. */
+  /** The operation of the item. */
   readonly operation: 'identify_contact'
   /** The body of the operation. */
   readonly body: ContactRecord
-  /** The same as the header `Idempotency-Key` of the operation, and the same set of keys. */
+  /** Works like the header `Idempotency-Key` of the operation, with the same set of keys. */
   readonly idempotencyKey?: string | undefined
 }
 
 /** An item of a batch: the operation identify_account with its body. */
 export type AccountItem = {
-  /** Which operation it is. */
+  /** The operation of the item. */
   readonly operation: 'identify_account'
   /** The body of the operation. */
   readonly body: AccountRecord
-  /** The same as the header `Idempotency-Key` of the operation, and the same set of keys. */
+  /** Works like the header `Idempotency-Key` of the operation, with the same set of keys. */
   readonly idempotencyKey?: string | undefined
 }
 
 /** An item of a batch: the operation submit_conversation with its body. */
 export type ConversationItem = {
-  /** Which operation it is. */
+  /** The operation of the item. */
   readonly operation: 'submit_conversation'
   /** The body of the operation. */
   readonly body: Conversation
-  /** The same as the header `Idempotency-Key` of the operation, and the same set of keys. */
+  /** Works like the header `Idempotency-Key` of the operation, with the same set of keys. */
   readonly idempotencyKey?: string | undefined
 }
 
@@ -229,19 +229,19 @@ export type FeedbackCreated = {
 
 /** A feedback record. Members without a value are left out. The members after `sourceData` are present only where the record is read. */
 export type Feedback = {
-  /** Id of the record; the same whenever the same source and `sourceId` are submitted. */
+  /** Own id of the record. Submissions with the same source and `sourceId` have the same id. */
   readonly id: string
   /** The text as it was submitted. */
   readonly description: string
-  /** Own id of the contact who gave the feedback. It resolves to this contact until a purge removes the contact. Left out when it cannot be determined in time: while the database is away, or while many queued submissions may decide it. */
+  /** Own id of the contact who gave the feedback. It resolves to this contact until a purge removes the contact. Left out when it cannot be determined in time: while the database is away, or while queued submissions may change it. */
   readonly customerId?: string | undefined
-  /** Own id of the project that it is about. Left out when it cannot be determined in time. */
+  /** Own id of the project. Left out when it cannot be determined in time. */
   readonly projectId?: string | undefined
   /** The score as it was submitted. */
   readonly rating?: number | undefined
-  /** What the record is called in its source. */
+  /** The id of the record in its source. */
   readonly sourceId?: string | undefined
-  /** The source data, unflattened if that was asked for. */
+  /** The source data, unflattened if the submission asked for it. */
   readonly sourceData?:
     | {
         readonly [key: string]: unknown
@@ -251,7 +251,7 @@ export type Feedback = {
   readonly title?: string | undefined
   /** Whether the text is a transcript. */
   readonly isTranscript?: boolean | undefined
-  /** The tags that were submitted, else generated ones once they exist. */
+  /** The submitted tags, or else the generated tags once they exist. */
   readonly tags?: readonly string[] | undefined
   /** Whether the tags are generated. */
   readonly tagsGenerated?: boolean | undefined
@@ -259,7 +259,7 @@ export type Feedback = {
   readonly source?: string | undefined
   /** Own id of the account. */
   readonly accountId?: string | undefined
-  /** When the customer gave it. */
+  /** When the customer gave the feedback. */
   readonly createdAt?: string | undefined
   /** When it was first accepted. */
   readonly acceptedAt?: string | undefined
@@ -275,11 +275,11 @@ export type Success = {
 
 /** The result of each item. */
 export type BatchAnswered = {
-  /** One for each item, in the order of the items. */
+  /** One result for each item, in the order of the items. */
   readonly results: readonly BatchResult[]
 }
 
-/** The answer that the operation alone would have given. */
+/** The answer that the item would have got as a request of its own. */
 export type BatchResult = {
   /** The status of the answer. */
   readonly status: number
@@ -552,7 +552,7 @@ export type ChangesPage = {
   readonly next: string
 }
 
-/** A record that changed, or a tombstone of one that is gone. */
+/** A changed record, or the tombstone of a removed record. */
 export type Change = {
   /** The position of the change. Grows strictly in a workspace. */
   readonly position: number
@@ -560,7 +560,7 @@ export type Change = {
   readonly kind: 'feedback' | 'customer' | 'account' | 'project' | 'feedback_category' | 'conversation' | 'message'
   /** Own id of the record. */
   readonly id: string
-  /** True if the record is gone. */
+  /** True if the record was removed. */
   readonly deleted: boolean
   /** The record in its latest state, with the members that it has in lists. */
   readonly record?:

@@ -19,7 +19,7 @@ export type AgentReads = {
 /** One call of an agent, in the workspace of its token. */
 export type AgentRead = ReadContext & { sight: Sight; agentReads: AgentReads; now: () => Date }
 
-/** An answer with too few records begins no further page after this time. */
+/** After this time, an answer with fewer records than its limit reads no further page. */
 const LOOK_FOR_MS = 150
 
 /** The next records of a list. They can be fewer than `limit` although the list goes on. */
@@ -54,8 +54,8 @@ export const findFeedback = async (
 }
 
 /**
- * Reads figures of groups in the workspace, with a permit. Merged ids in the filters stand for the
- * records that they mean now.
+ * Reads figures of groups in the workspace, with a permit. A merged id in the filters stands for
+ * the record that absorbed it.
  */
 const readGroups = <Given extends { filters: FeedbackFilters }, Found extends object>(
   asked: AgentRead,

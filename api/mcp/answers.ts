@@ -4,7 +4,7 @@ import type { Dimension } from '../../db/reads/insights.ts'
 import type { Feedback, StoredConversation, StoredMessage } from '../reads/record-schemas.ts'
 import { quoteOf, quoteSchema, shown, type Sight } from './quote.ts'
 
-/** Of a feedback in a list. A single record shows more. */
+/** The characters of a text in a list. A single feedback shows more. */
 const LISTED_CHARACTERS = 600
 export const SINGLE_CHARACTERS = 8_000
 const MOST_TAGS = 10
@@ -29,11 +29,11 @@ export const feedbackItem = v.strictObject({
 export const group = v.strictObject({
   key: v.pipe(
     v.nullable(v.string()),
-    v.description('The value, or the id of the account or project. Null: feedback without one.'),
+    v.description('The value, or the id of the account or project. Null stands for feedback without a value.'),
   ),
   name: v.optional(v.string()),
   feedback: v.number(),
-  rated: v.pipe(v.number(), v.description('How many of them have a rating.')),
+  rated: v.pipe(v.number(), v.description('How many of these feedback records have a rating.')),
   averageRating: average,
 })
 export const figures = { feedback: v.number(), rated: v.number(), averageRating: average }
@@ -45,7 +45,7 @@ export const change = v.strictObject({
 })
 export const personalObject = v.strictObject({
   json: v.pipe(v.string(), v.description(`At most ${MOST_JSON_CHARACTERS} characters of JSON.`)),
-  isCut: v.pipe(v.boolean(), v.description('Whether the record has more JSON than this, which then cannot be parsed.')),
+  isCut: v.pipe(v.boolean(), v.description('Whether the JSON is cut off, so that it cannot be parsed.')),
 })
 export const account = v.strictObject({
   id: v.string(),
@@ -117,7 +117,7 @@ export const personalObjectOf = (
 ): v.InferOutput<typeof personalObject> | undefined => {
   if (json === null || !sight.readsPersonal) return undefined
   const { text } = shown(json, MOST_JSON_CHARACTERS, sight)
-  // The length of the read JSON counts, since `shown` can replace several characters by one.
+  // Judged by the JSON as it was read, since `shown` can replace several characters by one.
   return { json: text, isCut: [...json].length > MOST_JSON_CHARACTERS }
 }
 
@@ -149,7 +149,7 @@ export const conversationItem = v.strictObject({
   source: v.string(),
   rating: v.optional(v.number()),
   tags: v.array(v.string()),
-  customerIds: v.pipe(v.array(v.string()), v.description(`At most ${MOST_CUSTOMERS}.`)),
+  customerIds: v.pipe(v.array(v.string()), v.description(`Ids of at most ${MOST_CUSTOMERS} customers.`)),
   externalId: v.optional(v.string()),
   quote: quoteSchema,
 })

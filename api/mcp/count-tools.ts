@@ -17,9 +17,9 @@ export const countTool = defineTool({
   name: 'count_feedback',
   title: 'Count feedback',
   description:
-    'Counts feedback that matches all given filters, with the average rating: in all, and by tag, week (from Monday, ' +
+    'Counts feedback that matches all given filters, with the average rating: in total, and by tag, week (from Monday, ' +
     'UTC, the latest first), account, project, source or rating. A feedback counts once for each of its tags. Weeks ' +
-    'without feedback are left out. Use its figures as they are, and do not estimate others.',
+    'without feedback are left out. Use the figures as they are, and do not estimate others.',
   input: v.strictObject({ by: dimension, words: v.optional(searchedWords), ...filters, ...span, limit: groupLimit }),
   output: v.strictObject({
     ...figures,
@@ -38,8 +38,8 @@ export const whatsNew = defineTool({
   name: 'whats_new',
   title: 'What is new since a time',
   description:
-    'What customers have said since a time: how much feedback, its most frequent tags, and the newest of it. ' +
-    'compare_periods tells what has grown.',
+    'What customers have said since a time: the number of feedback records, their most frequent tags, and the newest ' +
+    'feedback. compare_periods tells what has grown.',
   input: v.strictObject({ since: time('Feedback from this time on.'), limit }),
   output: v.strictObject({ ...figures, topTags: v.array(group), newest: v.array(feedbackItem) }),
   run: async (asked, { since, limit: most }) => {
@@ -60,8 +60,8 @@ export const comparePeriods = defineTool({
   name: 'compare_periods',
   title: 'What grows and what falls',
   description:
-    'Compares two spans of the same length that follow each other, and tells which tags, accounts, projects, sources ' +
-    'or ratings have more feedback in the later one, and which have less, the greatest changes first.',
+    'Compares two successive spans of the same length. Tells which tags, accounts, projects, sources or ratings have ' +
+    'more feedback in the later span, and which have less, the greatest changes first.',
   input: v.strictObject({
     by: dimension,
     days,

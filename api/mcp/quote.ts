@@ -14,7 +14,7 @@ const PHONE = /(?<![\p{L}\p{N}])(?:[+＋]|00)\p{Nd}[\p{Nd}\p{Zs}\p{Pd}\p{Cf}\uFF
 /** Controls, direction overrides and characters without a glyph, which hide text from people. */
 const UNSEEN =
   /[\p{Cc}\u061C\u180E\u200B\u2028\u2029\u202A-\u202E\u2060-\u2069\uFEFF\uFFF9-\uFFFB\u{E0000}-\u{E007F}]|[\u{E0100}-\u{E01EF}]/gu
-/** Characters that join and vary others. Several in a row write a text of their own. */
+/** Characters that join or vary other characters. Many in a row can carry a hidden text. */
 const UNSEEN_IN_ROWS = /(?:[\u00AD\u200C-\u200F]|\u034F|[\uFE00-\uFE0F]){4,}/gu
 
 /** Whether the caller sees personal data. */

@@ -74,8 +74,8 @@ export const getFeedback = defineTool({
   name: 'get_feedback',
   title: 'One feedback with its context',
   description:
-    `One feedback by its id, with at most ${SINGLE_CHARACTERS} characters of its text, its customer, account, project ` +
-    'and other feedback of the customer.',
+    'One feedback by its id, with its customer, account and project, and other feedback of the customer. The text has ' +
+    `at most ${SINGLE_CHARACTERS} characters.`,
   input: v.strictObject({ id: ownId('The id of a feedback.') }),
   output: oneFeedback,
   run: (asked, { id }) => readFeedback(asked, id),
@@ -150,7 +150,7 @@ export const accountStory = defineTool({
 export const getConversation = defineTool({
   name: 'get_conversation',
   title: 'One conversation with its messages',
-  description: 'One conversation by its id, with a page of its messages, the oldest first.',
+  description: 'One conversation by its id, with a page of its messages, by default the oldest first.',
   input: v.strictObject({
     id: ownId('The id of a conversation.'),
     order: v.optional(v.unwrap(order), 'oldest'),

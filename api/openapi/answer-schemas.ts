@@ -46,7 +46,7 @@ export const ANSWERS = {
     'The submission was accepted.',
   ),
   BatchAnswered: about(
-    v.object({ results: list(batchResult, 'One for each item, in the order of the items.') }),
+    v.object({ results: list(batchResult, 'One result for each item, in the order of the items.') }),
     'The result of each item.',
   ),
   BatchResult: batchResult,
@@ -54,13 +54,13 @@ export const ANSWERS = {
   Receipt: receipt,
   Error: about(
     v.object({ error: about(v.string(), 'A sentence for people. Programs should decide by the status.') }),
-    'Why the request was turned away.',
+    'Why the request was refused.',
   ),
   ValidationError: about(
     v.object({
       error: about(
         v.pipe(v.array(problem), v.minLength(1), v.maxLength(MAX_REPORTED_PROBLEMS)),
-        `All problems at once, up to ${MAX_REPORTED_PROBLEMS}. The items of a batch share this number, and each refused item tells at least one.`,
+        `All problems at once, up to ${MAX_REPORTED_PROBLEMS}. The items of a batch share this number, and each refused item reports at least one problem.`,
       ),
     }),
     'Everything that is wrong with the request.',

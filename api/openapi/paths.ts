@@ -4,7 +4,7 @@ import { MAX_BATCH_ITEMS } from '../../contract/limits.ts'
 import { SETTINGS } from '../../runtime/settings.ts'
 import { ANSWER_EXAMPLES, REQUEST_EXAMPLES } from './examples.ts'
 import { headersOf, parametersOf, type ResponseHeader } from './headers.ts'
-import { refusalsOf, type TurnedAway } from './refusals.ts'
+import { refusalsOf, type RefusalAnswer } from './refusals.ts'
 
 const CONVERSATIONS_PER_MINUTE = v.getDefault(SETTINGS.CONVERSATIONS_PER_MINUTE.schema)
 
@@ -15,7 +15,7 @@ type PostText = {
   body: keyof typeof REQUEST_EXAMPLES
   answer: AnswerText & { status: 200 | 201 }
   parameters: Parameters<typeof parametersOf>[0]
-  refusals: readonly TurnedAway[]
+  refusals: readonly RefusalAnswer[]
 }
 type AnswerText = {
   schema: keyof typeof ANSWER_EXAMPLES
@@ -46,7 +46,7 @@ const succeeded = ({ schema, description, headers = [] }: AnswerText): JsonObjec
   },
 })
 
-const EVERY_POST: readonly TurnedAway[] = [
+const EVERY_POST: readonly RefusalAnswer[] = [
   'Invalid',
   'Unauthenticated',
   'WrongMethod',
@@ -63,7 +63,7 @@ const HEADERS_OF_ACCEPTED: readonly ResponseHeader[] = [
   'RateLimit',
 ]
 
-/** `refusals`: of this operation, in addition to the refusals of every submission. */
+/** `refusals`: the refusals of this operation that not every submission has. */
 const submission = ({ answer, refusals, ...others }: Omit<PostText, 'parameters'>): JsonObject =>
   posting({
     ...others,
@@ -122,8 +122,9 @@ export const PATHS_OF_SUBMISSIONS: Readonly<Record<string, JsonObject>> = {
     summary: 'Submit a conversation',
     description:
       'Stores a call transcript, an email thread or a chat, and identifies its contacts. The same `source` and ' +
-      '`id` again replace its title, rating and properties, and each message that is sent again. Other messages and ' +
-      `contacts stay. By default a workspace may submit ${CONVERSATIONS_PER_MINUTE} in any 60 seconds.`,
+      '`id` again replace its title, rating and properties, and each message that is sent again, unless a newer `updatedAt` was ' +
+      'sent before. Other messages and contacts stay. By default a workspace may submit ' +
+      `${CONVERSATIONS_PER_MINUTE} conversations in any 60 seconds.`,
     body: 'Conversation',
     answer: { status: 200, schema: 'Success', description: 'Accepted.' },
     refusals: ['MayNotSubmit', 'ConversationTooLarge'],
@@ -133,8 +134,8 @@ export const PATHS_OF_SUBMISSIONS: Readonly<Record<string, JsonObject>> = {
     summary: 'Submit many at once',
     description:
       `Up to ${MAX_BATCH_ITEMS} submissions of any operation but purges, accepted in their order. Each result is the answer that the ` +
-      'operation alone would give, with the same limits. A refused item has its problems in its result and affects no ' +
-      'other item. With `Prefer: wait=N` the answer waits for all items.',
+      'item would get as a request of its own, with the same limits. The result of a refused item has the problems, and a refused ' +
+      'item affects no other item. With `Prefer: wait=N` the answer waits for all items.',
     body: 'BatchRequest',
     answer: {
       status: 200,

@@ -11,14 +11,12 @@ import type { Arrival } from '../submit/intake.ts'
 import { jsonAnswer } from '../submit/json-answer.ts'
 import { readQuery } from './parameters.ts'
 
-/**
- * The dependencies of reads. Each look-up in Postgres rejects if it does not answer in time.
- */
+/** The dependencies of reads. A look-up rejects if Postgres does not answer in time. */
 export type ReadDependencies = {
   authenticate: Authenticate
-  /** Bounds how many reads of a workspace are under way, so that it cannot take all connections. */
+  /** Bounds the simultaneous reads of a workspace, so that it cannot take all connections. */
   permits: FairSemaphore
-  /** Bounds counts, which look at many records, more narrowly. */
+  /** A narrower bound for counts, which look at many records. */
   countPermits: FairSemaphore
   /** Until a large answer is written, it counts as in hand and holds a permit of its workspace. */
   takeAnswer: BodiesInHand['takeAnswer']
@@ -54,8 +52,8 @@ export type ReadAnswer = { json: string; headers?: Record<string, string> } | Re
 export type ReadHandler = (context: ReadContext) => Promise<ReadAnswer>
 
 /**
- * Answers a read if its token permits reading. A fault of the database is a 503, and is logged
- * without content.
+ * Answers a read if its token permits reading. A fault is answered with 503, and logged without
+ * content.
  */
 export const answerRead = async (
   dependencies: ReadDependencies,
@@ -99,7 +97,7 @@ export const withPermit = async <T extends object>(
     why: 'reads-at-once',
   }
 
-/** One record of a resource, by its own id or by an id that was merged into it. */
+/** One record of a resource, by its own id or by an id that was merged into the record. */
 export const readOne =
   ({ kind, one }: Resource, id: string): ReadHandler =>
   async (context) => {

@@ -15,7 +15,9 @@ export const readEncoding = (headers: Headers): Encoding | undefined => {
 
 const GZIP_NAMES = new Set(['gzip', 'x-gzip'])
 
-/** If the header occurs several times, each has to say JSON. */
+/**
+ * Whether a content type is JSON. If the header occurs several times, each value has to be JSON.
+ */
 export const isJsonType = (contentType: string | null): boolean => {
   if (contentType === 'application/json') return true
   return (contentType ?? '').toLowerCase().split(',').every(isOneJsonType)
