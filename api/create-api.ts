@@ -64,12 +64,12 @@ export const createApi = async (resources: Resources): Promise<Api> => {
   const { metrics, history, stopObserving } = observe(resources, readCondition, bodies.figures)
   const circumstances = { bodies, pressure, onFault, count: metrics.count }
   const intake = createIntake(resources, { ...circumstances, wake, stop: stopping.signal })
-  const reads = readsIn(resources, intake, stopping.signal)
+  const reads = createReadDependencies(resources, intake, stopping.signal)
   const app = createApp({
     intake,
     reads,
-    mcp: { ...agentsIn(resources), reads, called: metrics.called },
-    receipts: { authenticate: intake.authenticate, ...receiptsIn(resources), onFault },
+    mcp: { ...createAgentDependencies(resources), reads, called: metrics.called },
+    receipts: { authenticate: intake.authenticate, ...createReceiptSources(resources), onFault },
     isReady: () => isReady(resources, stopping.signal),
     board: boardOf(queues, onFault),
     overview: createOverview(OVERVIEW_PATH, () => ({ points: history.points(), pressure: pressure.current() })),
@@ -105,7 +105,7 @@ const READ_TIMEOUT_MS = 6_000
 /** A read keeps its permit for its duration once more if further reads of the workspace wait. */
 const READ_REST = 1
 
-const readsIn = (
+const createReadDependencies = (
   { config, readingSql: sql }: Resources,
   { authenticate, bodies, onFault }: Pick<IntakeDependencies, 'authenticate' | 'bodies' | 'onFault'>,
   stop: AbortSignal,
@@ -130,7 +130,11 @@ const readsIn = (
 }
 
 /** The dependencies of calls by agents, with the limit on their number. */
-const agentsIn = ({ config, log, readingSql: sql }: Resources): Omit<AppDependencies['mcp'], 'reads' | 'called'> => {
+const createAgentDependencies = ({
+  config,
+  log,
+  readingSql: sql,
+}: Resources): Omit<AppDependencies['mcp'], 'reads' | 'called'> => {
   const agentReads: AgentReads = {
     count: (asked) => withinTime(countFeedback(sql, asked), READ_TIMEOUT_MS),
     compare: (asked) => withinTime(compareSpans(sql, asked), READ_TIMEOUT_MS),
@@ -175,7 +179,7 @@ const observe = (
   return { metrics, history, stopObserving }
 }
 
-const receiptsIn = ({
+const createReceiptSources = ({
   config,
   sql,
   redis,

@@ -2,7 +2,7 @@ import * as v from 'valibot'
 import { type AccountRow, type FeedbackContext, MOST_JSON_CHARACTERS } from '../../db/reads/context.ts'
 import type { Dimension } from '../../db/reads/insights.ts'
 import type { Feedback, StoredConversation, StoredMessage } from '../reads/record-schemas.ts'
-import { quoteOf, quoteSchema, shown, type Sight } from './quote.ts'
+import { quoteOf, quoteSchema, show, type Sight } from './quote.ts'
 
 /** The characters of a text in a list. A single feedback shows more. */
 const LISTED_CHARACTERS = 600
@@ -61,10 +61,10 @@ export const customer = v.strictObject({
   properties: v.optional(personalObject),
 })
 
-export const label = (text: string, sight: Sight): string => shown(text, MOST_LABEL_CHARACTERS, sight).text
+export const label = (text: string, sight: Sight): string => show(text, MOST_LABEL_CHARACTERS, sight).text
 
 /** The members that have a value. */
-export const present = <T extends object>(members: T): { [K in keyof T]: Exclude<T[K], null | undefined> } =>
+export const definedMembers = <T extends object>(members: T): { [K in keyof T]: Exclude<T[K], null | undefined> } =>
   Object.fromEntries(Object.entries(members).filter(([, value]) => value != null)) as never
 
 export const feedbackOf = (
@@ -74,7 +74,7 @@ export const feedbackOf = (
 ): v.InferOutput<typeof feedbackItem> => {
   const { id, description, title, tags = [], ...record } = given as Feedback
   const { createdAt, source = '', rating, customerId, accountId, projectId } = record
-  return present({
+  return definedMembers({
     id,
     createdAt,
     source: label(source, sight),
@@ -92,7 +92,7 @@ export const feedbackOf = (
  * Keys of groups are labels, ids, weeks or ratings. Names of projects are always shown. Names of
  * accounts are left out unless the token may read personal data.
  */
-export const named = <T extends { key: string | null; name: string | null }>(
+export const groupOf = <T extends { key: string | null; name: string | null }>(
   { key, name, ...numbers }: T,
   by: Dimension,
   sight: Sight,
@@ -108,7 +108,7 @@ export const named = <T extends { key: string | null; name: string | null }>(
 
 /** A value that only a token with the scope `read:personal` sees. */
 export const personal = (text: string | null | undefined, sight: Sight): string | undefined =>
-  text != null && sight.readsPersonal ? shown(text, MOST_PERSONAL_CHARACTERS, sight).text : undefined
+  text != null && sight.readsPersonal ? show(text, MOST_PERSONAL_CHARACTERS, sight).text : undefined
 
 /** An object that only a token with the scope `read:personal` sees. */
 export const personalObjectOf = (
@@ -116,13 +116,13 @@ export const personalObjectOf = (
   sight: Sight,
 ): v.InferOutput<typeof personalObject> | undefined => {
   if (json === null || !sight.readsPersonal) return undefined
-  const { text } = shown(json, MOST_JSON_CHARACTERS, sight)
-  // Judged by the JSON as it was read, since `shown` can replace several characters by one.
+  const { text } = show(json, MOST_JSON_CHARACTERS, sight)
+  // Judged by the JSON as it was read, since `show` can replace several characters by one.
   return { json: text, isCut: [...json].length > MOST_JSON_CHARACTERS }
 }
 
 export const accountOf = ({ id, name, domain, properties }: AccountRow, sight: Sight): v.InferOutput<typeof account> =>
-  present({
+  definedMembers({
     id,
     name: personal(name, sight),
     domain: personal(domain, sight),
@@ -133,7 +133,7 @@ export const customerOf = (
   { id, feedback, name, email, properties }: NonNullable<FeedbackContext['customer']>,
   sight: Sight,
 ): v.InferOutput<typeof customer> =>
-  present({
+  definedMembers({
     id,
     feedback,
     name: personal(name, sight),
@@ -163,7 +163,7 @@ export const messageItem = v.strictObject({
 
 export const conversationOf = (given: unknown, sight: Sight): v.InferOutput<typeof conversationItem> => {
   const { id, title = '', ...record } = given as StoredConversation
-  return present({
+  return definedMembers({
     id,
     createdAt: record.createdAt,
     source: label(record.source, sight),
@@ -177,7 +177,7 @@ export const conversationOf = (given: unknown, sight: Sight): v.InferOutput<type
 
 export const messageOf = (given: unknown, sight: Sight): v.InferOutput<typeof messageItem> => {
   const { id, createdAt, incoming, content, customerId } = given as StoredMessage
-  return present({
+  return definedMembers({
     id,
     createdAt,
     from: incoming ? ('customer' as const) : ('team' as const),

@@ -3,7 +3,7 @@ import { instantOf } from '../../contract/date-time.ts'
 import { DIMENSION_NAMES } from '../../db/reads/insights.ts'
 import { isRefusal } from '../refusal.ts'
 import { change, feedbackItem, figures, group } from './answers.ts'
-import { compareIn, countIn, findFeedback } from './agent-read.ts'
+import { compareForAgent, countForAgent, findFeedback } from './agent-read.ts'
 import { days, filters, filtersOf, groupLimit, limit, searchedWords, span, time } from './inputs.ts'
 import { defineTool } from './tool.ts'
 
@@ -27,7 +27,7 @@ export const countTool = defineTool({
     moreGroups: v.pipe(v.number(), v.description('How many further groups there are.')),
   }),
   run: async (asked, { by, limit: most, ...given }) => {
-    const counts = await countIn(asked, { by, filters: filtersOf(given), limit: most })
+    const counts = await countForAgent(asked, { by, filters: filtersOf(given), limit: most })
     return isRefusal(counts) ? counts : { answer: counts, records: counts.feedback }
   },
 })
@@ -44,7 +44,7 @@ export const whatsNew = defineTool({
   output: v.strictObject({ ...figures, topTags: v.array(group), newest: v.array(feedbackItem) }),
   run: async (asked, { since, limit: most }) => {
     const wanted = filtersOf({ createdFrom: since })
-    const counts = await countIn(asked, { by: 'tag', filters: wanted, limit: TOP_TAGS })
+    const counts = await countForAgent(asked, { by: 'tag', filters: wanted, limit: TOP_TAGS })
     if (isRefusal(counts)) return counts
     const page = await findFeedback(asked, wanted, { limit: most })
     if (isRefusal(page)) return page
@@ -77,7 +77,7 @@ export const comparePeriods = defineTool({
       new Date(Math.max(end - spans * length * MS_PER_DAY, FIRST_TIME)).toISOString()
     const [from, splitAt, to] = [at(2), at(1), at(0)]
     const wanted = filtersOf({ ...given, createdFrom: from, createdTo: to })
-    const found = await compareIn(asked, { by, filters: wanted, limit: most, splitAt })
+    const found = await compareForAgent(asked, { by, filters: wanted, limit: most, splitAt })
     if (isRefusal(found)) return found
     const before = { from, to: splitAt, feedback: found.before }
     const after = { from: splitAt, to, feedback: found.after }

@@ -25,7 +25,7 @@ export type McpDependencies = {
   agentReads: AgentReads
   limit: CallLimit
   callsPerMinute: number
-  /** Origins whose pages may call. Pages of this machine always may. */
+  /** Origins that a request may have, in addition to those of this machine. */
   origins: readonly string[]
   called: Metrics['called']
   log: Logger
@@ -40,11 +40,11 @@ export const answerMcp = async (dependencies: McpDependencies, arrival: Arrival)
   if (!isOriginKnown(request, dependencies.origins)) return refuse({ refused: 'origin' })
   const caller = await callerOf(dependencies.reads.authenticate, arrival, 'read')
   if (isRefusal(caller)) return refuse(caller)
-  const body = await readBody(request)
+  const body = await readMessage(request)
   if (body instanceof Response) return body
-  const refusal = isCall(body) ? limited(dependencies, token ?? '') : undefined
+  const refusal = isCall(body) ? refuseOverLimit(dependencies, token ?? '') : undefined
   if (refusal) return refuse(refusal, body['id'])
-  return serve(dependencies, body, {
+  return answerMessage(dependencies, body, {
     workspaceId: caller.workspaceId,
     request,
     dependencies: dependencies.reads,
@@ -64,7 +64,7 @@ const isOriginKnown = ({ headers }: Request, origins: readonly string[]): boolea
 }
 
 /** The message with storable characters only, or the answer that refuses the body. */
-const readBody = async (request: Request): Promise<JsonObject | Response> => {
+const readMessage = async (request: Request): Promise<JsonObject | Response> => {
   const bytes = await receiveBody(request, MOST_BODY_BYTES)
   if (isRefusal(bytes)) return refuse(bytes)
   const read = parseBody(bytes)
@@ -88,13 +88,13 @@ const errorResponse = (error: { code: number; message: string }, init: ResponseI
 /** Whether a message makes the service read records. */
 const isCall = ({ method }: JsonObject): boolean => method === 'tools/call' || method === 'resources/read'
 
-const limited = ({ limit, callsPerMinute }: McpDependencies, token: string): Refusal | undefined => {
+const refuseOverLimit = ({ limit, callsPerMinute }: McpDependencies, token: string): Refusal | undefined => {
   const retryAfterSeconds = limit(tokenHash(token))
   if (retryAfterSeconds === 0) return undefined
   return { refused: 'rate-limited', unit: 'calls', most: callsPerMinute, windowSeconds: 60, retryAfterSeconds }
 }
 
-const serve = ({ called, log }: McpDependencies, body: JsonObject, asked: AgentRead): Promise<Response> => {
+const answerMessage = ({ called, log }: McpDependencies, body: JsonObject, asked: AgentRead): Promise<Response> => {
   const { request, workspaceId } = asked
   const ids = { requestId: requestIdOf(request), workspaceId }
   const handler = createMcpHandler(

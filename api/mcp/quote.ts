@@ -21,7 +21,7 @@ const UNSEEN_IN_ROWS = /(?:[\u00AD\u200C-\u200F]|\u034F|[\uFE00-\uFE0F]){4,}/gu
 export type Sight = { readsPersonal: boolean }
 
 /** Text for a model, of at most `most` characters. */
-export const shown = (text: string, most: number, { readsPersonal }: Sight): { text: string; isCut: boolean } => {
+export const show = (text: string, most: number, { readsPersonal }: Sight): { text: string; isCut: boolean } => {
   const head = headOf(text, 2 * most + LONGEST_EMAIL_CHARACTERS)
   const visible = head
     .replaceAll(UNSEEN, (unseen) => (/[\n\r\t]/.test(unseen) ? unseen : '\uFFFD'))
@@ -60,7 +60,7 @@ export const quoteOf = (
   most: number,
   sight: Sight,
 ): Quote => {
-  const body = shown(text, most, sight)
-  const head = title === undefined ? undefined : shown(title, MOST_TITLE_CHARACTERS, sight)
+  const body = show(text, most, sight)
+  const head = title === undefined ? undefined : show(title, MOST_TITLE_CHARACTERS, sight)
   return { kind, id, ...(head && { title: head.text }), text: body.text, isCut: body.isCut || head?.isCut === true }
 }

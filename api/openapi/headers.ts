@@ -80,9 +80,13 @@ export const PARAMETERS = {
   ContentEncoding: requestHeader('Content-Encoding', 'Set to `gzip` when the body is compressed.', {
     enum: ['gzip', 'identity'],
   }),
-  RequestId: requestHeader('X-Request-Id', 'Your id for the request, which the answer and our logs carry.', {
-    pattern: REQUEST_ID.source,
-  }),
+  RequestId: requestHeader(
+    'X-Request-Id',
+    'Your id for the request. The answer repeats it, and our logs name it when they report a fault of the request.',
+    {
+      pattern: REQUEST_ID.source,
+    },
+  ),
   PreferWait: requestHeader(
     'Prefer',
     'With `wait=N` an answer that would be empty waits for changes, at most N seconds (30 at most).',

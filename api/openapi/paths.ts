@@ -23,7 +23,7 @@ type AnswerText = {
   headers?: readonly ResponseHeader[]
 }
 
-const posting = ({ body, answer, parameters, refusals, ...about }: PostText): JsonObject => ({
+const postOperation = ({ body, answer, parameters, refusals, ...about }: PostText): JsonObject => ({
   post: {
     tags: ['Submissions'],
     ...about,
@@ -34,11 +34,11 @@ const posting = ({ body, answer, parameters, refusals, ...about }: PostText): Js
         'application/json': { schema: { $ref: `#/components/schemas/${body}` }, examples: REQUEST_EXAMPLES[body] },
       },
     },
-    responses: { [answer.status]: succeeded(answer), ...refusalsOf([...EVERY_POST, ...refusals]) },
+    responses: { [answer.status]: successAnswer(answer), ...refusalsOf([...EVERY_POST, ...refusals]) },
   },
 })
 
-const succeeded = ({ schema, description, headers = [] }: AnswerText): JsonObject => ({
+const successAnswer = ({ schema, description, headers = [] }: AnswerText): JsonObject => ({
   description,
   headers: headersOf(headers),
   content: {
@@ -65,7 +65,7 @@ const HEADERS_OF_ACCEPTED: readonly ResponseHeader[] = [
 
 /** `refusals`: the refusals of this operation that not every submission has. */
 const submission = ({ answer, refusals, ...others }: Omit<PostText, 'parameters'>): JsonObject =>
-  posting({
+  postOperation({
     ...others,
     answer: { ...answer, headers: HEADERS_OF_ACCEPTED },
     parameters: ['IdempotencyKey'],
@@ -129,7 +129,7 @@ export const PATHS_OF_SUBMISSIONS: Readonly<Record<string, JsonObject>> = {
     answer: { status: 200, schema: 'Success', description: 'Accepted.' },
     refusals: ['MayNotSubmit', 'ConversationTooLarge'],
   }),
-  '/batch': posting({
+  '/batch': postOperation({
     operationId: 'submitBatch',
     summary: 'Submit many at once',
     description:
@@ -155,7 +155,7 @@ export const PATHS_OF_SUBMISSIONS: Readonly<Record<string, JsonObject>> = {
         'The receipt of an accepted submission of this workspace. Operators configure how long receipts are kept.',
       parameters: parametersOf(['SubmissionId', 'RequestId']),
       responses: {
-        200: succeeded({ schema: 'SubmissionFound', description: 'The receipt.' }),
+        200: successAnswer({ schema: 'SubmissionFound', description: 'The receipt.' }),
         ...refusalsOf([
           'Invalid',
           'Unauthenticated',
@@ -170,27 +170,27 @@ export const PATHS_OF_SUBMISSIONS: Readonly<Record<string, JsonObject>> = {
   },
 }
 
-const outside = (operation: JsonObject): JsonObject => ({ get: { tags: ['Operators'], ...operation } })
+const operatorPath = (operation: JsonObject): JsonObject => ({ get: { tags: ['Operators'], ...operation } })
 
 /** Paths outside the base path. */
 export const PATHS_OUTSIDE: JsonObject = {
-  '/healthz': outside({
+  '/healthz': operatorPath({
     operationId: 'getHealth',
     summary: 'Whether the process runs',
     description: 'Does not depend on Redis and Postgres: a process that cannot reach them still runs.',
     security: [],
     responses: {
-      200: succeeded({ schema: 'Alive', description: 'The process runs.' }),
+      200: successAnswer({ schema: 'Alive', description: 'The process runs.' }),
       ...refusalsOf(['Invalid', 'OnlyGet', 'Unforeseen']),
     },
   }),
-  '/readyz': outside({
+  '/readyz': operatorPath({
     operationId: 'getReadiness',
     summary: 'Whether requests can be served',
     description: 'Asks Redis and Postgres. A balancer sends requests to processes that answer 200.',
     security: [],
     responses: {
-      200: succeeded({ schema: 'Ready', description: 'The process can serve requests.' }),
+      200: successAnswer({ schema: 'Ready', description: 'The process can serve requests.' }),
       ...refusalsOf(['Invalid', 'OnlyGet', 'Unforeseen']),
       503: {
         description: 'Redis or Postgres does not answer, or the process is shutting down.',
@@ -201,7 +201,7 @@ export const PATHS_OUTSIDE: JsonObject = {
       },
     },
   }),
-  '/metrics': outside({
+  '/metrics': operatorPath({
     operationId: 'getMetrics',
     summary: 'Counts and times for Prometheus',
     description: 'Requires an operator token.',

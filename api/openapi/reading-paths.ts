@@ -36,7 +36,7 @@ type ReadText = {
   refusals: readonly RefusalAnswer[]
 }
 
-const reading = ({ schema, headers = [], refusals, parameters, ...about }: ReadText): JsonObject => ({
+const readOperation = ({ schema, headers = [], refusals, parameters, ...about }: ReadText): JsonObject => ({
   get: {
     tags: ['Reading'],
     ...about,
@@ -61,7 +61,7 @@ const capital = (name: string): string => `${name[0]!.toUpperCase()}${name.slice
 const words = (name: string): string => name.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
 
 const listOf = ({ path, many }: (typeof RESOURCES)[number]): JsonObject =>
-  reading({
+  readOperation({
     operationId: `list${capital(many)}`,
     summary: `List ${words(many)}`,
     description:
@@ -74,7 +74,7 @@ const listOf = ({ path, many }: (typeof RESOURCES)[number]): JsonObject =>
   })
 
 const oneOf = ({ path, one }: (typeof RESOURCES)[number]): JsonObject =>
-  reading({
+  readOperation({
     operationId: `get${capital(one)}`,
     summary: `Read one ${words(one)}`,
     description:
@@ -86,7 +86,7 @@ const oneOf = ({ path, one }: (typeof RESOURCES)[number]): JsonObject =>
     refusals: ['NoSuchRecord', 'OnlyGet'],
   })
 
-const CHANGES = reading({
+const CHANGES = readOperation({
   operationId: 'listChanges',
   summary: 'Follow all changes',
   description:

@@ -183,8 +183,7 @@ const callOperation = async (board: Board, { request, url, path }: Call): Promis
 }
 
 /**
- * The parameters of a path that fits a pattern such as `/queue/:queueName`; undefined if it does
- * not fit.
+ * The parameters of a path by a pattern such as `/queue/:queueName`; undefined for other paths.
  */
 const matchPath = (pattern: string, path: string): Record<string, string> | undefined => {
   const expected = pattern.split('/')

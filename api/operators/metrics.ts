@@ -32,7 +32,7 @@ export const createMetrics = (
   own: { loopDelay: LoopDelayWatch; bodies: () => BodyFigures },
 ): Metrics => {
   const metrics = createProcessMetrics('api')
-  const { submissions, unavailable, requests, calls, records } = countersIn(metrics)
+  const { submissions, unavailable, requests, calls, records } = createCounters(metrics)
   let latest: Latest = { condition: { at: 0 }, loads: [] }
   registerCondition(metrics, () => latest)
   registerBodies(metrics, own.bodies)
@@ -67,7 +67,7 @@ export const createMetrics = (
   }
 }
 
-const countersIn = ({ counter, histogram }: ProcessMetrics) => ({
+const createCounters = ({ counter, histogram }: ProcessMetrics) => ({
   submissions: counter({
     name: 'feedback_insights_submissions_total',
     help: 'Submissions by operation and result: accepted, or why refused.',

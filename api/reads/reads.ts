@@ -14,7 +14,7 @@ import { readQuery } from './parameters.ts'
 /** The dependencies of reads. A look-up rejects if Postgres does not answer in time. */
 export type ReadDependencies = {
   authenticate: Authenticate
-  /** Bounds the simultaneous reads of a workspace, so that it cannot take all connections. */
+  /** Bounds the simultaneous reads of a workspace, which could otherwise take all connections. */
   permits: FairSemaphore
   /** A narrower bound for counts, which look at many records. */
   countPermits: FairSemaphore

@@ -6,7 +6,7 @@ type AwaitedSubmission = { workspaceId: string; id: string }
 export type FindProgress = (submissions: readonly AwaitedSubmission[]) => Promise<Progress[]>
 
 /**
- * `decided`: the submission has a receipt, so it is decided what a purge removes. `finished`: the
+ * `decided`: the submission has a receipt, which a purge gets with its decision. `finished`: the
  * state of the submission is final.
  */
 type Milestone = 'decided' | 'finished'

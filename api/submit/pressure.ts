@@ -31,7 +31,7 @@ export const watchPressure = (sample: () => Promise<PressureSample>, mostWaiting
   const look = async (): Promise<void> => {
     if (isLooking) return
     isLooking = true
-    // Redis has these bytes already, so the sample counts them.
+    // The sample counts these bytes, which Redis has already.
     const sampledBytes = addedBytes
     try {
       last = await sample()

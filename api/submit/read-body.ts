@@ -18,8 +18,8 @@ const GZIP_OVERHEAD_BYTES = 64 * 1024
 
 /**
  * The bytes of a body whose content type is JSON. Refuses a body of another type or encoding, and a
- * body that is late, too large, cut off or invalid gzip. Keeps little more than `maxBytes` of a
- * larger body in memory.
+ * body that is late, too large, cut off or invalid gzip. Stops reading a larger body soon after
+ * `maxBytes`.
  *
  * @param maxBytes counted after decompression
  * @param timeoutMs the longest time from the call to the last byte

@@ -142,16 +142,16 @@ const checkItems = async (
 type Item = { operation: Batchable | undefined; bytes: number; checked: Intake<Valid | 'former'> | RefusedIntake }
 
 const checkItem = async (dependencies: IntakeDependencies, batch: Batch, item: JsonValue): Promise<Item> => {
-  const { kinds, problemsLeft, ...caller } = batch
+  const { kinds, problemsLeft, ...permitted } = batch
   const mostProblems = Math.max(1, problemsLeft)
-  const around = checkBody(batchItem, item, { isStrict: isStrict(batch.request.headers), most: mostProblems })
-  if ('problems' in around) {
-    const checked = countProblems(batch, { refusal: { refused: 'invalid', problems: around.problems } })
+  const wrapper = checkBody(batchItem, item, { isStrict: isStrict(batch.request.headers), most: mostProblems })
+  if ('problems' in wrapper) {
+    const checked = countProblems(batch, { refusal: { refused: 'invalid', problems: wrapper.problems } })
     return { operation: undefined, bytes: 0, checked }
   }
-  const { operation, body: value, idempotencyKey: key = null } = around.valid
+  const { operation, body: value, idempotencyKey: key = null } = wrapper.valid
   const bytes = Buffer.byteLength(JSON.stringify(value))
-  const intake = { ...caller, kind: kinds[operation], key, value, mostProblems }
+  const intake = { ...permitted, kind: kinds[operation], key, value, mostProblems }
   const valid = validateItem(dependencies, intake, bytes)
   if (isRefusedIntake(valid)) return { operation, bytes, checked: countProblems(batch, valid) }
   // All keys are looked up before the first admission: a look-up between two admissions would let
