@@ -61,8 +61,8 @@ export type AppDependencies = {
   log: Logger
 }
 
-// The plugin also takes a token from the query, where the token would end up in logs. No caller can
-// guess this name of the parameter.
+// The bearer plugin also takes a token from the query, where the token would end up in logs. No
+// caller can guess this name of the parameter.
 const NO_QUERY_TOKEN = crypto.randomUUID()
 
 const SECURITY_HEADERS = {

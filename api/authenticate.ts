@@ -21,10 +21,8 @@ const LOOK_UPS = { items: TAKEN_ALONG, concurrency: 2 }
  */
 type Clocks = { readonly now: () => number; readonly steadily: () => number }
 
-/**
- * `at`: when Postgres answered. `askedAt`: when Postgres was last asked, with or without an answer.
- */
-type Remembered = { holder: TokenHolder | undefined; at: number; askedAt: number }
+/** `askedAt`: when Postgres was last asked, with or without an answer. */
+type Remembered = { holder: TokenHolder | undefined; answeredAt: number; askedAt: number }
 
 export type Authenticate = (token: string | undefined) => Promise<TokenHolder | Refusal>
 
@@ -68,7 +66,7 @@ const rememberTokens = (find: FindHolders, steadily: Clocks['steadily']) => {
 
   const remember = (hash: string, holder: TokenHolder | undefined): void => {
     remembered.delete(hash)
-    remembered.set(hash, { holder, at: steadily(), askedAt: steadily() })
+    remembered.set(hash, { holder, answeredAt: steadily(), askedAt: steadily() })
     if (remembered.size > MAX_REMEMBERED_TOKENS) remembered.delete(remembered.keys().next().value!)
   }
 
@@ -94,7 +92,7 @@ const rememberTokens = (find: FindHolders, steadily: Clocks['steadily']) => {
      */
     lastHolder: (hash: string): TokenHolder | undefined => {
       const known = remembered.get(hash)
-      if (!known?.holder || steadily() - known.at >= TOKEN_USABLE_WITHOUT_POSTGRES_MS) return undefined
+      if (!known?.holder || steadily() - known.answeredAt >= TOKEN_USABLE_WITHOUT_POSTGRES_MS) return undefined
       known.askedAt = steadily()
       return known.holder
     },

@@ -102,7 +102,7 @@ const pressureOf = (stores: Parameters<typeof countWaiting>[0], mostWaiting: num
  */
 const READ_TIMEOUT_MS = 6_000
 
-/** A read keeps its permit for its duration once more if further reads of the workspace wait. */
+/** If further reads of the workspace wait, a read of N ms keeps its permit for N ms more. */
 const READ_REST = 1
 
 const createReadDependencies = (
@@ -129,7 +129,7 @@ const createReadDependencies = (
   }
 }
 
-/** The dependencies of calls by agents, with the limit on their number. */
+/** The dependencies for answering agents. */
 const createAgentDependencies = ({
   config,
   log,

@@ -35,7 +35,7 @@ type ReferenceQuestion = {
 }
 
 /**
- * The own ids for the answer. An id is null if the feedback has no contact or project, or if it
+ * The own ids for the answer. An id is null if the feedback has no contact or project, or if the id
  * cannot be determined in time.
  */
 type ResolvedReferences = { contactId: string | null; projectId: string | null }

@@ -63,7 +63,7 @@ const passOn = async (line: string): Promise<void> => {
       method: 'POST',
       headers: headersOf(message),
       body: line,
-      // Following a redirection would send the token to another host.
+      // Following a redirection could send the token to another host.
       redirect: 'manual',
       signal: AbortSignal.timeout(ANSWER_TIMEOUT_MS),
     })

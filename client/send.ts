@@ -179,8 +179,8 @@ const errorOf = (failed: Failed, { url }: Connection): RequestError => {
 }
 
 /**
- * A code such as ECONNREFUSED. Bun has it in the error, Node.js in its cause, and Deno only in the
- * message.
+ * A code such as ECONNREFUSED. Bun has the code in the error, and Node.js in the cause of the
+ * error. Deno has it only in the message.
  */
 const codeOf = ({ cause }: Failed): string | undefined =>
   causesOf(cause)

@@ -229,7 +229,7 @@ export type FeedbackCreated = {
 
 /** A feedback record. Members without a value are left out. The members after `sourceData` are present only where the record is read. */
 export type Feedback = {
-  /** Own id of the record. Submissions with the same source and `sourceId` have the same id. */
+  /** Own id of the record. The same source and `sourceId` always give the same id. */
   readonly id: string
   /** The text as it was submitted. */
   readonly description: string

@@ -117,7 +117,7 @@ export const personalObjectOf = (
 ): v.InferOutput<typeof personalObject> | undefined => {
   if (json === null || !sight.readsPersonal) return undefined
   const { text } = show(json, MOST_JSON_CHARACTERS, sight)
-  // Judged by the JSON as it was read, since `show` can replace several characters by one.
+  // The length of `text` does not tell: `show` can replace several characters by one.
   return { json: text, isCut: [...json].length > MOST_JSON_CHARACTERS }
 }
 

@@ -72,7 +72,7 @@ const submission = ({ answer, refusals, ...others }: Omit<PostText, 'parameters'
     refusals: ['KeyOfOtherBody', 'RateLimited', ...refusals],
   })
 
-/** Paths below the base path. */
+/** Submissions and their receipts, by their paths below the base path. */
 export const PATHS_OF_SUBMISSIONS: Readonly<Record<string, JsonObject>> = {
   '/feedbacks': submission({
     operationId: 'createFeedback',

@@ -44,7 +44,7 @@ try {
 `,
 } as const
 
-/** The folder of the board, relative to a page in it or to its own address without a slash. */
+/** The folder of the board, relative to its page at `pathname`. */
 export const wayTo = (basePath: string, pathname: string): string => {
   const depth = pathname.slice(basePath.length).split('/').length - 2
   return depth < 0 ? basePath.slice(basePath.lastIndexOf('/') + 1) : './' + '../'.repeat(depth)

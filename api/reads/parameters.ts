@@ -139,8 +139,8 @@ type QueryOf<S extends QuerySchema> = {
 export const REPEATABLE: ReadonlySet<string> = new Set<Repeatable>(['tag'])
 
 /**
- * The parameters of a request. Refuses an unknown or malformed parameter, and a repeated one unless
- * it is repeatable: an ignored filter would answer with more than was asked for.
+ * The parameters of a request. Refuses a parameter that is unknown, malformed or wrongly repeated:
+ * an ignored filter would answer with more than was asked for.
  */
 export const readQuery = <S extends QuerySchema>(request: Request, schemas: S): QueryOf<S> | Refusal => {
   const given = new URL(request.url).searchParams

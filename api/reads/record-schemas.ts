@@ -18,7 +18,7 @@ const optional = v.exactOptional
 
 export const feedback = about(
   v.object({
-    id: text('Own id of the record. Submissions with the same source and `sourceId` have the same id.'),
+    id: text('Own id of the record. The same source and `sourceId` always give the same id.'),
     description: text('The text as it was submitted.'),
     customerId: optional(
       text(

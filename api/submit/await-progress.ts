@@ -22,7 +22,7 @@ type Waiting = AwaitedSubmission & {
 }
 
 /**
- * Waits until a submission reaches the milestone; undefined if the time is over before. All waiting
+ * Waits until a submission reaches the milestone; undefined if the time ends first. All waiting
  * requests share one repeated query. A failed query counts as one without results. Once `stop` is
  * aborted, no request waits.
  */
