@@ -18,7 +18,7 @@ export const countTool = defineTool({
   title: 'Count feedback',
   description:
     'Counts feedback that matches all given filters, with the average rating: in total, and by tag, week (from Monday, ' +
-    'UTC, the latest first), account, project, source or rating. A feedback counts once for each of its tags. Weeks ' +
+    'UTC, the latest first), account, project, source or rating. By tag, a feedback counts once for each of its tags. Weeks ' +
     'without feedback are left out. Use the figures as they are, and do not estimate others.',
   input: v.strictObject({ by: dimension, words: v.optional(searchedWords), ...filters, ...span, limit: groupLimit }),
   output: v.strictObject({

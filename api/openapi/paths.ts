@@ -23,7 +23,7 @@ type AnswerText = {
   headers?: readonly ResponseHeader[]
 }
 
-const postOperation = ({ body, answer, parameters, refusals, ...about }: PostText): JsonObject => ({
+const postPath = ({ body, answer, parameters, refusals, ...about }: PostText): JsonObject => ({
   post: {
     tags: ['Submissions'],
     ...about,
@@ -64,8 +64,8 @@ const HEADERS_OF_ACCEPTED: readonly ResponseHeader[] = [
 ]
 
 /** `refusals`: the refusals of this operation that not every submission has. */
-const submission = ({ answer, refusals, ...others }: Omit<PostText, 'parameters'>): JsonObject =>
-  postOperation({
+const submissionPath = ({ answer, refusals, ...others }: Omit<PostText, 'parameters'>): JsonObject =>
+  postPath({
     ...others,
     answer: { ...answer, headers: HEADERS_OF_ACCEPTED },
     parameters: ['IdempotencyKey'],
@@ -74,7 +74,7 @@ const submission = ({ answer, refusals, ...others }: Omit<PostText, 'parameters'
 
 /** Submissions and their receipts, by their paths below the base path. */
 export const PATHS_OF_SUBMISSIONS: Readonly<Record<string, JsonObject>> = {
-  '/feedbacks': submission({
+  '/feedbacks': submissionPath({
     operationId: 'createFeedback',
     summary: 'Create a feedback record',
     description:
@@ -88,7 +88,7 @@ export const PATHS_OF_SUBMISSIONS: Readonly<Record<string, JsonObject>> = {
     },
     refusals: ['MayNotSubmit', 'TooLarge'],
   }),
-  '/contacts/identify': submission({
+  '/contacts/identify': submissionPath({
     operationId: 'identifyContact',
     summary: 'Identify a contact',
     description: 'Creates or updates a contact, and links its account if one is given.',
@@ -96,7 +96,7 @@ export const PATHS_OF_SUBMISSIONS: Readonly<Record<string, JsonObject>> = {
     answer: { status: 201, schema: 'Success', description: 'Accepted.' },
     refusals: ['MayNotSubmit', 'TooLarge'],
   }),
-  '/contacts/purge': submission({
+  '/contacts/purge': submissionPath({
     operationId: 'purgeContact',
     summary: 'Delete a contact for good',
     description:
@@ -109,7 +109,7 @@ export const PATHS_OF_SUBMISSIONS: Readonly<Record<string, JsonObject>> = {
     answer: { status: 200, schema: 'Success', description: 'Accepted: the purge will finish.' },
     refusals: ['MayNotPurge', 'NoSuchContact', 'TooLarge'],
   }),
-  '/accounts/identify': submission({
+  '/accounts/identify': submissionPath({
     operationId: 'identifyAccount',
     summary: 'Identify an account',
     description: 'Creates or updates an account.',
@@ -117,7 +117,7 @@ export const PATHS_OF_SUBMISSIONS: Readonly<Record<string, JsonObject>> = {
     answer: { status: 201, schema: 'Success', description: 'Accepted.' },
     refusals: ['MayNotSubmit', 'TooLarge'],
   }),
-  '/conversations': submission({
+  '/conversations': submissionPath({
     operationId: 'submitConversation',
     summary: 'Submit a conversation',
     description:
@@ -129,7 +129,7 @@ export const PATHS_OF_SUBMISSIONS: Readonly<Record<string, JsonObject>> = {
     answer: { status: 200, schema: 'Success', description: 'Accepted.' },
     refusals: ['MayNotSubmit', 'ConversationTooLarge'],
   }),
-  '/batch': postOperation({
+  '/batch': postPath({
     operationId: 'submitBatch',
     summary: 'Submit many at once',
     description:

@@ -36,7 +36,7 @@ type ReadText = {
   refusals: readonly RefusalAnswer[]
 }
 
-const readOperation = ({ schema, headers = [], refusals, parameters, ...about }: ReadText): JsonObject => ({
+const readPath = ({ schema, headers = [], refusals, parameters, ...about }: ReadText): JsonObject => ({
   get: {
     tags: ['Reading'],
     ...about,
@@ -61,7 +61,7 @@ const capital = (name: string): string => `${name[0]!.toUpperCase()}${name.slice
 const words = (name: string): string => name.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
 
 const listOf = ({ path, many }: (typeof RESOURCES)[number]): JsonObject =>
-  readOperation({
+  readPath({
     operationId: `list${capital(many)}`,
     summary: `List ${words(many)}`,
     description:
@@ -74,7 +74,7 @@ const listOf = ({ path, many }: (typeof RESOURCES)[number]): JsonObject =>
   })
 
 const oneOf = ({ path, one }: (typeof RESOURCES)[number]): JsonObject =>
-  readOperation({
+  readPath({
     operationId: `get${capital(one)}`,
     summary: `Read one ${words(one)}`,
     description:
@@ -86,7 +86,7 @@ const oneOf = ({ path, one }: (typeof RESOURCES)[number]): JsonObject =>
     refusals: ['NoSuchRecord', 'OnlyGet'],
   })
 
-const CHANGES = readOperation({
+const CHANGES = readPath({
   operationId: 'listChanges',
   summary: 'Follow all changes',
   description:
