@@ -173,7 +173,7 @@ export type Message = {
   readonly sourceUrl?: string | null | undefined
 }
 
-/** Free key-value pairs, kept as they are given. */
+/** Free key-value pairs. Any key is stored. */
 export type FreeObject = {
   readonly [key: string]: unknown
 }
@@ -348,7 +348,7 @@ export type Receipt = {
 export type Problem = {
   /** Where the problem is and what the service expected there. Never repeats the value. */
   readonly message: string
-  /** The members that lead to the problem, joined by dots, such as `messages.0.createdAt`; the name of a header; or empty for the body as a whole. */
+  /** The members that lead to the problem, joined by dots, such as `messages.0.createdAt`; the name of a header or parameter; or empty for the body as a whole. */
   readonly path: string
 }
 
@@ -456,9 +456,9 @@ export type StoredConversation = {
   readonly properties: {
     readonly [key: string]: unknown
   }
-  /** As it was sent. */
+  /** The `createdAt` that was sent. */
   readonly createdAt: string
-  /** As it was sent. */
+  /** The `updatedAt` that was sent. */
   readonly updatedAt?: string | undefined
 }
 
@@ -470,7 +470,7 @@ export type StoredMessage = {
   readonly conversationId: string
   /** Its id in the conversation. */
   readonly externalId: string
-  /** True if it came from a customer. */
+  /** True if a customer or another outsider wrote the message. */
   readonly incoming: boolean
   /** Own id of the contact that sent it. */
   readonly customerId?: string | undefined
@@ -482,13 +482,13 @@ export type StoredMessage = {
   readonly rawData: {
     readonly [key: string]: unknown
   }
-  /** As it was sent. */
+  /** The `createdAt` that was sent. */
   readonly createdAt: string
 }
 
 /** A page. */
 export type FeedbackPage = {
-  /** The records of this page; it can be empty. */
+  /** The records of this page. A page can be empty. */
   readonly feedbacks: readonly Feedback[]
   /** The `next` for the following page; null at the end of the list. */
   readonly next: string | null
@@ -496,7 +496,7 @@ export type FeedbackPage = {
 
 /** A page. */
 export type CustomerPage = {
-  /** The records of this page; it can be empty. */
+  /** The records of this page. A page can be empty. */
   readonly customers: readonly Customer[]
   /** The `next` for the following page; null at the end of the list. */
   readonly next: string | null
@@ -504,7 +504,7 @@ export type CustomerPage = {
 
 /** A page. */
 export type AccountPage = {
-  /** The records of this page; it can be empty. */
+  /** The records of this page. A page can be empty. */
   readonly accounts: readonly Account[]
   /** The `next` for the following page; null at the end of the list. */
   readonly next: string | null
@@ -512,7 +512,7 @@ export type AccountPage = {
 
 /** A page. */
 export type ProjectPage = {
-  /** The records of this page; it can be empty. */
+  /** The records of this page. A page can be empty. */
   readonly projects: readonly Project[]
   /** The `next` for the following page; null at the end of the list. */
   readonly next: string | null
@@ -520,7 +520,7 @@ export type ProjectPage = {
 
 /** A page. */
 export type FeedbackCategoryPage = {
-  /** The records of this page; it can be empty. */
+  /** The records of this page. A page can be empty. */
   readonly feedbackCategories: readonly FeedbackCategory[]
   /** The `next` for the following page; null at the end of the list. */
   readonly next: string | null
@@ -528,7 +528,7 @@ export type FeedbackCategoryPage = {
 
 /** A page. */
 export type StoredConversationPage = {
-  /** The records of this page; it can be empty. */
+  /** The records of this page. A page can be empty. */
   readonly conversations: readonly StoredConversation[]
   /** The `next` for the following page; null at the end of the list. */
   readonly next: string | null

@@ -16,7 +16,7 @@ const named = <Schema extends v.GenericSchema>(schema: Schema, description: stri
 const list = (record: v.GenericSchema, description: string) => about(v.array(record), description)
 const next = about(v.nullable(v.string()), 'The `next` for the following page; null at the end of the list.')
 const pageOf = (many: string, record: v.GenericSchema) =>
-  about(v.object({ [many]: list(record, 'The records of this page; it can be empty.'), next }), 'A page.')
+  about(v.object({ [many]: list(record, 'The records of this page. A page can be empty.'), next }), 'A page.')
 const foundOf = (one: string, record: v.GenericSchema, more: v.ObjectEntries = {}) =>
   about(v.object({ [one]: named(record, 'The record.'), ...more }), 'One record.')
 
@@ -25,7 +25,7 @@ const problem = about(
     message: about(v.string(), 'Where the problem is and what the service expected there. Never repeats the value.'),
     path: about(
       v.string(),
-      'The members that lead to the problem, joined by dots, such as `messages.0.createdAt`; the name of a header; or empty ' +
+      'The members that lead to the problem, joined by dots, such as `messages.0.createdAt`; the name of a header or parameter; or empty ' +
         'for the body as a whole.',
     ),
   }),

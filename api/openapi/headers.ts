@@ -25,8 +25,8 @@ export const RESPONSE_HEADERS = {
       '`wait`: its results have `state`. A page of changes has `wait` if the request asked to wait and the page is not empty.',
   ),
   'RateLimit-Policy': header(
-    'Sent to permitted callers of an operation with a limit: its name, the number of submissions (`q`), and the seconds in ' +
-      'which they are allowed (`w`), such as `"submit_conversation";q=10;w=60`.',
+    'Sent to permitted callers of an operation with a limit. It has the name of the operation, the number of submissions (`q`), ' +
+      'and the seconds in which they are allowed (`w`), such as `"submit_conversation";q=10;w=60`.',
   ),
   RateLimit: header(
     'Sent if the service checked a limit: the number of submissions that remain (`r`). If some are used, ' +

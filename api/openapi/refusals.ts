@@ -118,7 +118,7 @@ const REFUSAL_ANSWERS = {
     examples: { 'too large': tooLarge(MAX_BATCH_BODY_BYTES) },
   },
   NotJson: {
-    description: 'The body is not `application/json`, or has an encoding other than gzip.',
+    description: 'The body is not `application/json` in UTF-8, or has a content coding other than gzip.',
     examples: { 'another type': { refused: 'not-json' } },
     also: ['Preference-Applied', 'RateLimit-Policy'],
   },

@@ -47,7 +47,10 @@ const batchItem = about(
 )
 const batchRequest = about(
   v.object({
-    items: about(v.pipe(v.array(batchItem), v.maxLength(MAX_BATCH_ITEMS)), 'The service accepts them in this order.'),
+    items: about(
+      v.pipe(v.array(batchItem), v.maxLength(MAX_BATCH_ITEMS)),
+      'The submissions. The service accepts them in this order.',
+    ),
   }),
   'Submissions that are sent together. A purge cannot be one of them.',
 )
@@ -128,7 +131,7 @@ const CONVERSION: ConversionConfig = {
   },
 }
 
-const FREE = 'Free key-value pairs, kept as they are given.'
+const FREE = 'Free key-value pairs. Any key is stored.'
 const ANY_MEMBERS = { additionalProperties: true, maxProperties: MAX_OBJECT_MEMBERS } as const
 
 type Converted = ReturnType<typeof toJsonSchema>
