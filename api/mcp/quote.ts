@@ -32,7 +32,7 @@ export const show = (text: string, most: number, { readsPersonal }: Sight): { te
 }
 
 /**
- * The beginning of a text, cut between words: the mask would not find an email that is cut in half.
+ * The beginning of a text, cut between words if possible: the mask would not find half an email.
  */
 const headOf = (text: string, most: number): string => {
   if (text.length <= most) return text
