@@ -4,7 +4,7 @@ import { DIMENSION_NAMES } from '../../db/reads/insights.ts'
 import { isRefusal } from '../refusal.ts'
 import { change, feedbackItem, figures, group } from './answers.ts'
 import { compareForAgent, countForAgent, findFeedback } from './agent-read.ts'
-import { days, filters, filtersOf, groupLimit, limit, searchedWords, span, time } from './inputs.ts'
+import { changeLimit, days, filters, filtersOf, groupLimit, limit, searchedWords, span, time } from './inputs.ts'
 import { defineTool } from './tool.ts'
 
 const MS_PER_DAY = 86_400_000
@@ -68,7 +68,7 @@ export const comparePeriods = defineTool({
     until: v.optional(time('The end of the later span; now if left out.')),
     words: v.optional(searchedWords),
     ...filters,
-    limit: groupLimit,
+    limit: changeLimit,
   }),
   output: v.strictObject({ before: spanCount, after: spanCount, grows: changes, falls: changes }),
   run: async (asked, { by, days: length, until, limit: most, ...given }) => {

@@ -44,6 +44,7 @@ export const searchedWords = words(
 
 export const limit = wholeNumber(MOST_RECORDS, 10, 'The maximum number of records in the answer.')
 export const groupLimit = wholeNumber(MOST_GROUPS, 20, 'The maximum number of groups in the answer.')
+export const changeLimit = wholeNumber(MOST_GROUPS, 20, 'The maximum number of groups in `grows`, and in `falls`.')
 export const days = wholeNumber(366, 28, 'The number of days of each of the two spans.')
 export const next = v.optional(
   identifier('The `next` of the previous answer, for the next page. Send the same filters.'),
