@@ -4,6 +4,7 @@ import {
   MAX_BODY_BYTES,
   MAX_CONVERSATION_BODY_BYTES,
   MAX_PROPAGATED_BYTES,
+  MAX_REPORTED_PROBLEMS,
 } from '../../contract/limits.ts'
 import { type Refusal, refusalResponse, type Unavailable } from '../refusal.ts'
 import { headersOf, RESPONSE_HEADERS, type ResponseHeader } from './headers.ts'
@@ -25,7 +26,7 @@ const REFUSAL_ANSWERS = {
   Invalid: {
     description:
       'The body, a parameter of the query, or one of the headers `Idempotency-Key`, `Host` and (on Bun) `Trailer`, is ' +
-      'not valid. At most 100 problems are listed.',
+      `not valid. At most ${MAX_REPORTED_PROBLEMS} problems are listed.`,
     examples: {
       'invalid members': {
         refused: 'invalid',
