@@ -8,19 +8,16 @@ import type { Sql } from '../db/connection/postgres.ts'
 import type { RedisClient } from '../queue/redis/connect-redis.ts'
 import { createLog } from '../queue/log/log.ts'
 
-export type Stores = { sql: Sql; redis: RedisClient; prefix: string; hashKey: HashKey }
+type Stores = { sql: Sql; redis: RedisClient; prefix: string; hashKey: HashKey }
 type ExportRequest = { workspace: { id: string; name: string }; wanted: PurgeRequest; at: Date }
 
-/**
- * `keys`: the keys by which submissions name the contacts, both the requested keys and the keys of
- * the found contacts.
- */
+/** `keys`: the requested keys, and those by which submissions name the found contacts. */
 type Person = { realm: Realm; found: FoundContacts; keys: ReadonlySet<string> }
 
 /**
  * All data about the contacts that a purge with the same options would match, as one JSON document
- * in pieces. Undefined when there is no data. Memory holds only a few records at a time. Logs are
- * read before tables, so a submission that is applied in between appears twice rather than never.
+ * in pieces. Undefined when there is no data. Memory holds only a few records at a time. The log is
+ * read before the tables. So a submission that is applied in between appears twice, not never.
  */
 export const exportContacts = async (
   stores: Stores,
@@ -33,8 +30,8 @@ export const exportContacts = async (
   const isHeld =
     found.contactIds.length > 0 ||
     found.waitingKey !== null ||
-    (await hasAny(deadSubmissions(stores, person))) ||
-    (await hasAny(queuedSubmissions(stores, person)))
+    (await hasAny(queuedSubmissions(stores, person))) ||
+    (await hasAny(deadSubmissions(stores, person)))
   return isHeld ? document(stores, person, { exportedAt: at.toISOString(), workspace: workspace.name }) : undefined
 }
 
