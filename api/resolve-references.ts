@@ -125,7 +125,8 @@ const contactOf = ({ contact }: Keys, stored: StoredReferences, { number, log }:
   const { ids, weakKey } = contact
   const isNamed = ids.length > 0 || weakKey !== undefined
   if (isNamed && log.isPurgeWaiting) return UNSURE
-  // Any unapplied submission can create an own id; only an identify adds an external id.
+  // Any unapplied submission can create an own id. Only an identify or a conversation adds an
+  // external id.
   const mayBeQueued = contact.areExternal ? log.isIdentifyWaiting : !log.isLogEmpty
   const byId = firstOf(stored.contacts, { number, log, mayBeQueued })
   if (byId) return byId
@@ -157,7 +158,7 @@ const firstOf = (
 
 /**
  * A reference is unsure if a submission after the feedback gave it. A reference that is not final
- * is also unsure while an identify before the feedback waits.
+ * is also unsure while an earlier identify or conversation waits.
  */
 const judge = ({ id, number, isFinal }: StoredReference, moment: Moment): Resolved =>
   number > moment.number || (!isFinal && moment.log.isIdentifyWaiting) ? UNSURE : { id, isSure: true }

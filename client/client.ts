@@ -88,14 +88,14 @@ const submitTogether = async (
   const items = given.map((item) => ({ ...item, idempotencyKey: item.idempotencyKey ?? crypto.randomUUID() }))
   const results: BatchResult[] = []
   const patience = patienceOf(connection)
-  for (let open = [...items.keys()]; ;) {
-    const sent = { path: '/batch', body: { items: open.map((at) => items[at]) }, waitSeconds }
+  for (let pending = [...items.keys()]; ;) {
+    const sent = { path: '/batch', body: { items: pending.map((at) => items[at]) }, waitSeconds }
     const answered = (await send(connection, sent, patience)).body as BatchAnswered
-    open.forEach((at, place) => (results[at] = answered.results[place]!))
-    open = open.filter((at) => PASSING.includes(results[at]!.status))
-    if (open.length === 0) return results
-    const { status } = results[open.find((at) => PUT_OFF.includes(results[at]!.status)) ?? open[0]!]!
-    const asked = open.flatMap((at) => results[at]!.retryAfter ?? [])
+    pending.forEach((at, place) => (results[at] = answered.results[place]!))
+    pending = pending.filter((at) => PASSING.includes(results[at]!.status))
+    if (pending.length === 0) return results
+    const { status } = results[pending.find((at) => PUT_OFF.includes(results[at]!.status)) ?? pending[0]!]!
+    const asked = pending.flatMap((at) => results[at]!.retryAfter ?? [])
     const retryAfterMs = asked.length > 0 ? Math.max(...asked) * 1_000 : undefined
     if (!(await patience({ status, retryAfterMs }))) return results
   }

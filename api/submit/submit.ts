@@ -24,8 +24,8 @@ import type { SubmissionState } from '../../contract/receipt.ts'
 type Accepted = Intake<Valid | 'admitted'>
 
 /**
- * Token → permission → a bucket that is known to be empty → size and content type → validation →
- * idempotency key → rate limit → backlog → log → answer.
+ * The steps: token → permission → a bucket that is known to be empty → size and content type →
+ * validation → idempotency key → rate limit → backlog → log → answer.
  */
 export const submit = async (
   dependencies: IntakeDependencies,
