@@ -46,10 +46,10 @@ type Sources = {
 }
 
 /**
- * Reads each member separately, so that a server that is away does not hide the others. Never
- * rejects.
+ * The returned function reads each member separately, so that one missing server does not hide the
+ * state of the others. The function never rejects.
  */
-export const conditionOf =
+export const createReadCondition =
   ({ sql, redis, prefix, queues, listWorkspaces }: Sources) =>
   async (): Promise<Condition> => {
     const at = Date.now()
@@ -65,8 +65,7 @@ export const conditionOf =
       }
     }
     const workspaces = listWorkspaces()
-    // The logs are read before the settled totals. A submission that is applied in between then
-    // counts twice and is never missing.
+    // Read before the settled totals, as `ledgersOf` asks for.
     const logs = workspaces.then((known) =>
       readLogTotals(
         redis,
@@ -94,7 +93,8 @@ export const conditionOf =
   }
 
 /**
- * The load of each workspace that has any, the heaviest first. Undefined if it could not be read.
+ * The loads of all workspaces with a load, the heaviest first. Undefined if the loads could not be
+ * read.
  */
 export const loadsIn = ({ at, workspaces, logs, processes }: Condition): WorkspaceLoad[] | undefined =>
   workspaces && logs && workspaceLoads({ workspaces, logs, processes: processes ?? [], nowMs: at })

@@ -95,7 +95,7 @@ const bucketOf = (seconds: number): number => {
 
 const registerApplyTimes = (metrics: ProcessMetrics): ReturnType<typeof createApplyTimes> => {
   const times = createApplyTimes(() => performance.now())
-  metrics.counted(
+  metrics.scrapedCounter(
     {
       name: 'feedback_insights_applying_seconds_total',
       help: 'Time of strides in this worker: of each of up to ten heavy workspaces, and of all others together.',

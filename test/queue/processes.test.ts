@@ -207,7 +207,7 @@ describe('crowding', () => {
     ])
   })
 
-  it('is absent when others are served, when there are no others, and without a majority', () => {
+  it('is absent when no other workspace waits long, when there is no other, and without a majority', () => {
     const heaviest = load({ waitingShare: 0.9, oldestSeconds: 500 })
     assert.equal(crowdingIn([heaviest, waitsFor(9)]), undefined)
     assert.equal(crowdingIn([heaviest]), undefined)

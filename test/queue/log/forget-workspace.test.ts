@@ -30,7 +30,7 @@ describe('forgetting a deleted workspace in Redis', () => {
     assert.equal(await forgetWorkspace(room.redis, room.prefix, goes), 0)
   })
 
-  it('leaves no key behind a worker that had its log in hand', async () => {
+  it('leaves no key even if a worker still has a stride of its log', async () => {
     const workspaceId = randomUUID()
     await fill(workspaceId)
     const [taken] = await room.log.take([{ workspaceId }], takeSettings())

@@ -13,7 +13,7 @@ const KEPT_MS = 60_000
 const BOUND_AFTER_DEATH = 16
 
 const worker = fc.constantFrom('a', 'b')
-/** `isJudged`: the requests of one call; a judged one takes a place in the entry, and no number. */
+/** `isJudged`: by request of one call. No submission gets the number of a judged request. */
 const admission = fc.record({
   step: fc.constant('admit' as const),
   isJudged: fc.array(fc.boolean(), { minLength: 1, maxLength: 4 }),
