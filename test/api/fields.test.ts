@@ -46,7 +46,7 @@ const assertTaken = async (field: Field, value: JsonValue | undefined): Promise<
   assert.equal(status, SUCCESS[field.operation], `for ${JSON.stringify(value)}: ${JSON.stringify(body)}`)
 }
 
-/** Compares the whole answer, so that it cannot quote the value. */
+/** Compares the whole answer, since a message must not quote the value. */
 const assertRefused = async (field: Field, value: JsonValue | undefined, message: string): Promise<void> => {
   const { status, body } = await post(field.operation, bodyWith(field, value, 'unique'))
   const expected = { error: [{ message: `${field.path} ${message}`, path: field.path }] }
@@ -57,7 +57,7 @@ for (const operation of Object.keys(SUCCESS)) {
   describe(`each field of ${operation}`, () => {
     for (const field of FIELDS.filter((candidate) => candidate.operation === operation)) {
       const { path, kind, presence } = field
-      it(`${path} is a ${presence} ${kind}, and any other value is refused with its path`, async () => {
+      it(`${path} is a ${presence} ${kind}, and other values are refused with its path`, async () => {
         const known = { contactId: SUBMISSION, accountId: SUBMISSION, projectId: SUBMISSION, unique: 'unique' }
         await assertTaken(field, valueOf(field.good, known))
         await (presence === 'required' ? assertRefused(field, undefined, 'is required') : assertTaken(field, undefined))

@@ -32,7 +32,7 @@ const PATHS: readonly (readonly [schema: v.GenericSchema, body: JsonObject, path
   [feedbackRecord, { ...external, contactId: 'nil', rating: 'x' }, ['description', 'rating', 'contactId']],
   [feedbackRecord, { ...external, description: 'x', contactId: '' }, ['contactId']],
   [contactRecord, { id: '' }, ['id']],
-  // As an email it counts as any other text.
+  // An email or a name may be a placeholder.
   [feedbackRecord, { description: 'x', contact: { email: 'N/A', name: 'none' } }, []],
   [contactRecord, { id: 'x', properties: { $email: 'null' } }, []],
 ]

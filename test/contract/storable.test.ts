@@ -22,7 +22,7 @@ describe('replaceUnstorable', () => {
       assert.deepEqual(replaceUnstorable(given), expected, what)
   })
 
-  it('keeps both of two keys that become equal, and the name of the storable one', () => {
+  it('keeps both members if two keys become equal, and renames no storable key', () => {
     const given = { '\0': 1, '\uD800': 2, '\u{FFFD}2': 3, '\u{FFFD}': 4, '\u{FFFD}\u{FFFD}2': 5, other: 6 }
     assert.deepEqual(replaceUnstorable(given), {
       '\u{FFFD}2': 3,

@@ -10,9 +10,7 @@ const CONTACTS = Number(process.env['READ_YOUR_WRITES'] ?? (process.env['TEST_SI
 const AT_ONCE = 16
 const DRAINED_WITHIN_MS = 240_000 + CONTACTS * 60
 
-/**
- * An answered feedback, and the customer in its answer. `isUnknown`: it names no existing contact.
- */
+/** An answered feedback, and the customer in its answer. `isUnknown`: its contact does not exist. */
 type Given = { id: string; customer: string | undefined; isUnknown: boolean }
 
 describe('the ids of an answer are valid for later requests', () => {

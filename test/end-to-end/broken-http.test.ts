@@ -16,18 +16,14 @@ const SLOW_WITHIN_MS = 90_000
 
 /**
  * The answers to a client on each runtime: their statuses in order, and `closed` if the server
- * closes. `bare` marks an answer of the runtime itself, which has no JSON and no request id. Only a
- * submission with 201 is stored.
+ * closes. `bare` marks an answer of the runtime itself, which has no JSON and no request id.
  */
 type Expected = { readonly bun: string; readonly deno: string }
 type Case = { readonly send: readonly Piece[]; readonly ending?: Ending }
 
 const both = (outcome: string): Expected => ({ bun: outcome, deno: outcome })
 
-/**
- * Separates packets. A pause has to do, since a client cannot see whether the server has read the
- * bytes before it.
- */
+/** Separates two packets. A client cannot see whether the server has read the first one. */
 const pause = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 20))
 const ANSWERED: Piece = { answers: 1 }
 
@@ -97,7 +93,7 @@ describe('HTTP that is broken, rare or cut off', () => {
 
   if (process.env['TEST_SIZE'] === 'long') {
     const trailer = `0\r\nX-Sum: ${'x'.repeat(70_000)}\r\n\r\n`
-    // Deno waits for more bytes than it accepts.
+    // Deno accepts 64 KB of trailer fields, and then waits until the time limit for a body.
     table({ 'a trailer field of 70 KB': [{ bun: '400 bare, closed', deno: '408' }, () => inChunks() + trailer] })
   }
 
@@ -107,10 +103,10 @@ describe('HTTP that is broken, rare or cut off', () => {
       'FOO with a body': [other('405'), () => whole().replace('POST', 'FOO')],
       'get in lower case, where GET is right': [other('405'), () => head('get /healthz HTTP/1.1')],
       'FOO where there is nothing': [other('404'), () => head('FOO /nothing HTTP/1.1')],
-      'TRACE, which both know': [both('405'), () => head('TRACE /api/v1/feedbacks HTTP/1.1')],
+      'TRACE, which both runtimes know': [both('405'), () => head('TRACE /api/v1/feedbacks HTTP/1.1')],
     })
 
-    it('that is wrong gets the right ones in the answer, if the runtime knows it', async () => {
+    it('that is wrong gets the allowed methods in the answer, if the runtime accepts it', async () => {
       const methods = SERVICE_RUNTIME === 'bun' ? ['TRACE', 'QUERY'] : ['FOO', 'get', 'post', 'QUERY']
       for (const [method, path, allow] of methods.flatMap((one) => [
         [one, '/api/v1/feedbacks', 'GET, POST'],
@@ -139,7 +135,7 @@ describe('HTTP that is broken, rare or cut off', () => {
     })
   })
 
-  // The wire fuzz sends all other oddities of a head, and compares stored submissions with answers.
+  // fuzz/wire.test.ts sends other oddities of a head.
   describe('a head', () => {
     const tooLarge = { bun: '431 bare, closed', deno: '400 bare, closed' }
     table({
@@ -151,13 +147,13 @@ describe('HTTP that is broken, rare or cut off', () => {
     })
   })
 
-  // The exception in docs/integrate.md: an accepted submission cannot be taken back.
-  it('that follows in a later packet, between the acceptance of a submission and its answer', async () => {
+  // docs/integrate.md has this exception.
+  it('in a later packet, between the acceptance of a submission and its answer, does not undo the acceptance', async () => {
     const acceptedBefore = await accepted()
-    const isAccepted = (): Promise<unknown> =>
+    const untilAccepted = (): Promise<unknown> =>
       until('it is accepted', async () => (await accepted()) > acceptedBefore, WITHIN_MS)
     const seen = await exchange(service.urls[0]!, {
-      pieces: [whole('Prefer: wait=1'), isAccepted, GARBAGE],
+      pieces: [whole('Prefer: wait=1'), untilAccepted, GARBAGE],
       isEnough: ({ isClosed }) => isClosed,
       withinMs: WITHIN_MS,
     })
@@ -187,7 +183,7 @@ describe('HTTP that is broken, rare or cut off', () => {
     }
 
     if (process.env['TEST_SIZE'] === 'long') {
-      it('with the body of a request gets 408, and is cut off if the runtime does so', async () => {
+      it('with the body of a request gets 408, and Bun closes the connection', async () => {
         const pieces = [post('Content-Length: 1000'), '{"description": "', ...trickle]
         const seen = await exchange(service.urls[0]!, {
           pieces,

@@ -35,7 +35,7 @@ describe('a command that cannot do its work says why in one line, and ends with 
     await service?.stop()
   })
 
-  /** Runs a command, such as `cli/token-command.ts list`. */
+  /** Asserts that a command, such as `cli/token-command.ts list`, fails. */
   const fails = async (command: string, says: RegExp, environment: Environment = {}): Promise<void> => {
     const [program = '', ...words] = command.split(' ')
     const all = { environment: { ...service.environment, ...environment } }
@@ -189,8 +189,8 @@ describe('a command that cannot do its work says why in one line, and ends with 
   })
 
   it('the import, which cannot keep its journal', async () => {
-    // No file may grow, which looks like a full disk to a program. A journal on the device above
-    // could be read without end.
+    // No file may grow, which looks like a full disk to a program. A journal at /dev/full could be
+    // read without end.
     const words = [fileOf('two.csv', 'description\nGood\n'), '--state', join(folder, 'journal')]
     const reaching = ['--url', service.urls[0]!, '--token', service.accessToken]
     const limited = `trap '' XFSZ; ulimit -f 0; exec "$@"`
@@ -199,7 +199,7 @@ describe('a command that cannot do its work says why in one line, and ends with 
     assert.equal(code, 1)
   })
 
-  /** Runs a program as `$@` of a shell. */
+  /** Runs a script of the shell whose `$@` is a program with its words. */
   const ends = (script: string, program: string, ...words: string[]): Promise<CommandResult> => {
     const child = spawn('sh', ['-c', script, 'sh', ...SERVICE_COMMAND, program, ...words], {
       cwd: fileURLToPath(new URL('../..', import.meta.url)),

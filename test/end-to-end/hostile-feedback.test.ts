@@ -121,7 +121,7 @@ describe('hostile feedback', () => {
     assert.deepEqual([message.id, message.jsonrpc], [7, '2.0'])
     return { text, message }
   }
-  const callsOf = async (): Promise<[name: string, args: object][]> => {
+  const allCalls = async (): Promise<[name: string, args: object][]> => {
     const idOf = async (table: string): Promise<string[]> =>
       (await service.sql<{ id: string }[]>`select id from ${service.sql(table)}`).map(({ id }) => id)
     return [
@@ -141,7 +141,7 @@ describe('hostile feedback', () => {
       ...(await idOf('feedback')).map((id): [string, object] => ['get_feedback', { id }]),
     ]
   }
-  /** The form of a text that a model sees: without hidden characters, and masked if asked for. */
+  /** The form of a text that a model sees: without hidden characters, and masked if `isMasked`. */
   const seen = (words: string, isMasked: boolean): string => {
     const visible = words.replaceAll(
       /[\p{Cc}\u200B\u2028\u2029\u202A-\u202E\u2066-\u2069\uFEFF]|[\u{E0000}-\u{E007F}]/gu,
@@ -159,7 +159,7 @@ describe('hostile feedback', () => {
       const token = isMasked ? service.readToken : personalToken
       const read = new Set<string>()
       let texts = ''
-      const calls = await callsOf()
+      const calls = await allCalls()
       const { message: listed } = await answerTo(token, 'tools/list', {})
       const tools = listed.result.tools as { name: string }[]
       assert.deepEqual(new Set(calls.map(([name]) => name)), new Set(tools.map(({ name }) => name)))
@@ -198,7 +198,7 @@ describe('hostile feedback', () => {
     await agent.client.close()
   })
 
-  it('an admin token sees no personal data either, and no token sees another workspace', async () => {
+  it('shows no personal data to an admin token either, and no data of another workspace', async () => {
     const agent = await agentAt(service.urls[0]!, service.adminToken)
     const story = await agent.call('account_story', { nameOrDomain: 'Quint Works' })
     assert.deepEqual(Object.keys(story.account), ['id'])
@@ -217,12 +217,9 @@ describe('hostile feedback', () => {
   })
 
   it('leaves no texts and no personal data in the log', () => {
-    const calls = service
-      .output()
-      .split('\n')
-      .filter((line) => line.includes('"agent_call"'))
-    assert.ok(calls.some((line) => line.includes('"tool":"get_feedback"') && line.includes(service.workspaceId)))
     const log = service.output()
+    const calls = log.split('\n').filter((line) => line.includes('"agent_call"'))
+    assert.ok(calls.some((line) => line.includes('"tool":"get_feedback"') && line.includes(service.workspaceId)))
     for (const words of [...PERSONAL, ...EMAILS, 'Ignore all', 'evil.example']) assert.ok(!log.includes(words), words)
   })
 })

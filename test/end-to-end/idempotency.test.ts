@@ -26,7 +26,7 @@ const storedWith = async ({ sql }: SharedService, description: string): Promise<
 describe('an idempotency key while no worker runs', () => {
   const service = idle
 
-  it('gets the same answer from any process after the admission, and is applied once when a worker starts', async () => {
+  it('gets the same answer from each API process, and its submission is applied once when a worker starts', async () => {
     const first = await send(service, 'waiting', { description: 'waiting' })
     assert.equal(first.status, 201, first.text)
     for (const api of [0, 1, 0]) {
@@ -65,15 +65,16 @@ describe('an idempotency key of a settled submission', () => {
     await until('no submission is queued', async () => (await readLedger(service)).queued === 0)
     return answer
   }
-  /** Simulates so many later keys that all keys had to leave Redis. */
+  /** Simulates so many later keys that all earlier keys have left Redis. */
   const forgetAll = async (): Promise<void> => {
     const number = await service.redis.hget(keys().state, 'number')
     await service.redis.hset(keys().state, 'forgotten', number!)
     await service.redis.del(keys().idempotency, keys().keyOrder)
   }
-  it('is recognised only while Redis has it, if Postgres does not answer', async () => {
+
+  it('is recognised only while Redis has it, if the look-up in Postgres fails', async () => {
     const first = await settled('while-away', { description: 'while away' })
-    // From here on a worker cannot save.
+    // Without the renamed column a worker cannot save.
     await holdWork(service.queues)
     await service.all`alter table submission rename column idempotency_key to taken_away`
     try {

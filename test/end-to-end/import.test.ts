@@ -48,8 +48,9 @@ describe('the import of a file', () => {
     assert.equal(code, 1, stdout + stderr)
     assert.match(stdout, /Stars +→ {2}rating/)
     assert.match(stdout, /^300 accepted; 3 refused\.$/m)
+    // The row with too many cells is not sent.
     assert.match(stdout, /^feedback: 302\/302 {2}[\d.]+\/s$/m)
-    // Every third text has two lines. The row with too many cells is not sent.
+    // Every third text has two lines.
     const firstBadLine = 2 + 300 + 100
     const listed = [
       `${firstBadLine}: rating must be a number`,

@@ -16,7 +16,7 @@ after(() => service.stop())
 
 describe('lists over HTTP', () => {
   const get = (path: string, token: string): Promise<Answer> => service.get(`/api/v1${path}`, { token })
-  /** The ids of a walk through all pages. */
+  /** Reads all pages of a list of feedback, and returns the ids. */
   const walk = async (query: string, token: string): Promise<string[]> => {
     const found: string[] = []
     for (let next: string | null = ''; next !== null;) {

@@ -10,6 +10,7 @@ type Sent = { body: JsonObject; answer: Answer }
 
 const ACCOUNT_OF_CONTACT = `
   left join account as a on a.id = c.account_id left join account_external_id as x on x.account_id = a.id`
+
 /**
  * The SQL after `from`: the tables of a submission as users join them, and the column of its key. A
  * purge stores nothing.

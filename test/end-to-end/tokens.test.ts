@@ -39,7 +39,7 @@ describe('the commands for workspaces and tokens', () => {
     assert.equal(row?.['kept'], 0)
   })
 
-  it('revoke a token, which every API process sees', async () => {
+  it('revoke a token, so that every API process refuses it', async () => {
     const { id, token } = await makeToken('--workspace', 'default', '--scope', 'submit')
     const kept = await makeToken('--workspace', 'default', '--scope', 'submit')
     for (const api of [0, 1]) assert.equal((await give(token, api)).status, 201)

@@ -20,7 +20,7 @@ type Received = { headers: Record<string, string>; text: string; message: Messag
 
 const PROGRAM = 'cli/webhook-command.ts'
 
-/** A receiver that answers as `answer` decides, and keeps the confirmed deliveries. */
+/** A receiver with the answers of `answer`. It keeps the deliveries that it confirms. */
 const createReceiver = async (answer: (message: Message) => { status: number; headers?: Record<string, string> }) => {
   const received: Received[] = []
   const { url, stop } = await serveHttp((request, response, body) => {
@@ -46,7 +46,7 @@ describe('webhooks', () => {
   const say = async (description: string): Promise<string> =>
     String((await service.submit('/feedbacks', { description, tags: [] })).body.feedback.id)
 
-  it('receive each change, signed, in the order of the feed, beginning with their creation', async () => {
+  it('receive each change after their creation, signed', async () => {
     await say('before the webhook')
     const { received, url, stop } = await createReceiver(() => ({ status: 204 }))
     const { id, secret } = await create(url)
@@ -90,7 +90,7 @@ describe('webhooks', () => {
     stop()
   })
 
-  it('confirm purges, which the receipts of purges count', async () => {
+  it('confirm a purge, and its receipt counts them', async () => {
     let status = 503
     const { received, url, stop } = await createReceiver(() => ({ status, headers: { 'Retry-After': '1' } }))
     const { id } = await create(url)
@@ -131,7 +131,7 @@ describe('webhooks', () => {
     redirecting.stop()
   })
 
-  it('are created only with whole addresses, and named only by existing ids', async () => {
+  it('need a whole address, and a command about a webhook needs an existing id', async () => {
     for (const url of [
       'example.org',
       'ftp://example.org/',

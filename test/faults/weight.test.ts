@@ -31,11 +31,11 @@ const SLOW = [ONE_EMAIL, ONE_EMAIL, ONE_EMAIL]
 /** Each workspace gets more submissions than one statement applies. */
 const SLOWLY: Bounds = { connections: BOUNDS.connections, seconds: 60, most: 400, mostBytes: 1e12 }
 /**
- * Each of their statements waits at least this long; in the long test, longer than a statement may
- * take.
+ * Each statement of the slow workspaces waits at least this long. At full size, that is longer than
+ * a statement may take.
  */
 const LOCKED_MS = LONG ? 70_000 : 4_000
-/** At full size a statement of 250 exceeds its time limit. */
+/** At full size, a statement with 250 rows exceeds its time limit. */
 const SLOW_ROW_SECONDS = LONG ? 0.3 : 0.02
 /**
  * This many submissions of another workspace are applied before the heavy work ends. A starved
@@ -118,7 +118,7 @@ describe('the weight of some workspaces', () => {
     const locks = await service.sql.reserve()
     await locks`begin`
     await locks`set local idle_in_transaction_session_timeout = 0`
-    // Other statements cannot lock the rows of their positions.
+    // Saves in these workspaces wait for the rows of the positions.
     await locks`
       select from workspace_progress where workspace_id = any (${slow.workspaceIds as string[]}::uuid[]) for update`
     await assertHarmless(slow, async () => {

@@ -42,7 +42,7 @@ const WELL: Point = {
 /** The same point, once a minute for twenty minutes. */
 const over = (point: Partial<Point>): Point[] =>
   Array.from({ length: 20 }, (_, minutes) => ({ ...WELL, ...point, at: WELL.at + minutes * MINUTE_MS }))
-/** Points five seconds apart, with these ages of the oldest work. */
+/** Good points, then points five seconds apart with these ages of the oldest work. */
 const aging = (...ages: number[]): Point[] => [
   ...over({}),
   ...ages.map((oldestSeconds, place) => ({ ...WELL, oldestSeconds, at: WELL.at + 20 * MINUTE_MS + 5_000 * place })),
@@ -59,7 +59,7 @@ const idle = over({ queued: 0, difference: -5, missing }).map((point, place) => 
 const now = (point: Partial<Point>): Point[] => [...over({}), { ...WELL, ...point, at: WELL.at + 20 * MINUTE_MS }]
 
 describe('findings', () => {
-  it('are none while all is well, nor before anything is known', () => {
+  it('are none while all is well, and before anything is known', () => {
     assert.deepEqual(judge({ points: over({}), pressure: undefined }), [])
     assert.deepEqual(judge({ points: [], pressure: undefined }), [])
   })
@@ -90,7 +90,7 @@ describe('findings', () => {
     'a worker that is frozen beside others': [over({ silent: 1 }), 'trouble', /^1 worker is connected and silent/],
     'the only worker, frozen': [over({ workers: 0, silent: 1 }), 'trouble', /^1 worker is connected and silent/],
     'a queue that no worker serves': [over({ unserved: ['tagging'] }), 'attention', /^No worker serves tagging\./],
-    'such a queue with jobs': [over({ unserved: ['wake'] }), 'trouble', /^No worker serves wake\./],
+    'a queue with jobs that no worker serves': [over({ unserved: ['wake'] }), 'trouble', /^No worker serves wake\./],
     'bodies in hand': [over({ bytesShare: 0.5 }), 'attention', /^An API process has many bytes of bodies in hand/],
     'missing submissions while nothing is queued': [idle.slice(-3), 'attention', /nor finished: acme 2, b 1\.$/],
     'a slow Postgres': [over({ postgresSeconds: 1.5 }), 'attention', /^Postgres takes more than a second/],
@@ -142,7 +142,7 @@ describe('findings', () => {
     assert.deepEqual(judge({ points: moment, pressure: undefined }), [])
   })
 
-  it('blame no workspace for crowding while no worker or no Postgres runs', () => {
+  it('blame no workspace for crowding while no worker runs or Postgres is away', () => {
     for (const away of [{ workers: 0 }, { postgresUp: false }]) {
       const found = judge({ points: over({ ...away, crowding }), pressure: undefined })
       assert.deepEqual(

@@ -70,7 +70,7 @@ describe('a point', () => {
     ])
   })
 
-  it('has no rates without a previous point, and no unreadable figures', () => {
+  it('has no rates without a previous point, and no figures of servers that are away', () => {
     const point = pointOf({ at: 1 }, undefined)
     const { at: _at, redisUp, postgresUp, ...rest } = point
     assert.equal(redisUp, false)
@@ -78,7 +78,7 @@ describe('a point', () => {
     assert.ok(Object.values(rest).every((value) => value === null))
   })
 
-  it('has the ten heaviest workspaces, and the one that crowds others', () => {
+  it('has the ten heaviest workspaces, and the workspace that crowds the others', () => {
     const ids = Array.from({ length: 12 }, (_, n) => `w${n}`)
     const point = pointOf(
       {

@@ -8,7 +8,7 @@ import { appWithoutStores, asksNothing } from '../../support/app-without-stores.
 
 const CALL = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'list_feedback', arguments: {} } }
 
-/** The answer to a request whose token is named after its scope. */
+/** The answer to a request. A token is the name of its scope. */
 const ask = async (
   handle: (request: Request) => Promise<Response>,
   {
@@ -141,7 +141,7 @@ describe('POST /mcp', () => {
       scopes: ['read', 'read:personal'],
       expiresAt: null,
     })
-    // As Postgres reads them: at most one character more than an answer has.
+    // Postgres reads at most one character more than an answer has.
     const whole = JSON.stringify({ text: '😀'.repeat(3_989) })
     const cut = `{"text": "${'😀'.repeat(3_991)}`
     const shortened = `{"text": "${'\u200C'.repeat(3_991)}`
@@ -191,7 +191,7 @@ describe('words that a model sees', () => {
     }
   })
 
-  it('have no texts of characters that people do not see', () => {
+  it('hide no text in characters that people do not see', () => {
     const hidden = [
       '\u{E006F}\u{E0062} \u{E0101}\u{E0102} \u202E \u061C \u2066 \uFFF9',
       '\u200C\u200D\u200C\u200D',

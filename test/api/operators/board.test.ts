@@ -207,7 +207,7 @@ describe('the board', () => {
       assert.equal(outside.status, 404)
     })
 
-    it('gets 400 for malformed escapes', async () => {
+    it('gets 400 for malformed escapes, and 404 at a path that no page has', async () => {
       assert.equal((await get('/api/queues/%E0%A4%A')).status, 404)
       assert.equal((await get(`/api/queues/${name}/%E0%A4%A`)).status, 400)
       assert.equal((await get('/api/queues?activeQueue=%25')).status, 400)

@@ -29,7 +29,7 @@ const open = (source: string, id: string): string[] => [
 ]
 
 describe('the keys by which a submission names contacts', () => {
-  it('are own ids, or external ids in its source and in all sources, and emails, for a feedback', () => {
+  it('are own ids or external ids, and emails, for a feedback', () => {
     const own = { isExternalContactId: false, contactId: OWN_ID, contact: { id: 'no own id', email: 'A@x.example' } }
     assert.deepEqual(keysOf('create_feedback', own), [OWN_ID.toLowerCase(), emailKey(realm, 'a@x.example')].toSorted())
     const external = { isExternalContactId: true, contactId: 'ada', contact: { id: 'bob' }, source: 'CRM' }
@@ -94,7 +94,7 @@ describe('a purge', () => {
     assert.deepEqual(chosen, { contactIds: ['two'], endedKeys: [key], keys: [key], formerKeys: [] })
   })
 
-  it('by email ends the contact that it means and contacts with it in their column, but no former claimant', () => {
+  it('by email matches the contact that the email means and contacts with it in their column, but no former claimant', () => {
     const all = candidates({
       meant: { ids: [['API', '1']], email: 'a@x.example', isMeant: true },
       column: { ids: [['API', '2']], email: 'a@x.example' },

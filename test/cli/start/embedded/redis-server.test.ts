@@ -20,7 +20,7 @@ const ask = async <T>(url: string, question: (redis: Redis) => Promise<T>): Prom
 }
 
 describe('the embedded Redis', () => {
-  // A blank and a quotation mark, which its configuration has to escape.
+  // The configuration of Redis has to escape the blank and the quotation marks.
   const dataDir = join(temporaryDirectory(), 'its "data"')
   const started: EmbeddedServer[] = []
   const start = async (options: Partial<RedisOptions> = {}): Promise<EmbeddedServer> => {
