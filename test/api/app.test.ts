@@ -109,13 +109,13 @@ describe('the id of a request', () => {
     return response.headers.get('X-Request-Id')
   }
 
-  it('is the one that the caller sent', async () => {
+  it('equals the id that the caller sent', async () => {
     for (const id of ['a', 'trace-1.2:3_4', '0194f0a0-0000-7000-8000-000000000000']) {
       assert.deepEqual([await idOf(id), await idOf(id, '/nope')], [id, id])
     }
   })
 
-  it('is new if the caller sent none, or a malformed one', async () => {
+  it('is new if the caller sent no id or a malformed id', async () => {
     const ids = [await idOf(), await idOf('x'.repeat(1_000)), await idOf('a b'), await idOf('<script>')]
     for (const id of ids) assert.match(id ?? '', /^[\w-]{16,64}$/)
     assert.equal(new Set(ids).size, ids.length)

@@ -11,7 +11,7 @@ import { seeded } from '../support/property-seed.ts'
 import { describeWhere } from '../support/where.ts'
 
 const LONG = process.env['TEST_SIZE'] === 'long'
-/** The number of families that the search tries. */
+/** The number of families of bodies that the search tries. */
 const TRIED = LONG ? 300 : 2
 
 /** A cost is measured with a body of at most this many bytes, and with a quarter of its bytes. */

@@ -93,7 +93,7 @@ describe('the references of an answer', () => {
     assert.equal(await contactOf({ contactId: 'no id' }), null)
   })
 
-  it("find a contact by its external id, in the feedback's source first, else in the oldest", async () => {
+  it('find a contact by its external id: in the source of the feedback, else by the oldest match', async () => {
     await externalId('a', ANN, { source: 'crm', number: 1 })
     await externalId('a', BOB, { source: 'shop', number: 2 })
     const named = { contactId: 'a', isExternalContactId: true }
@@ -108,7 +108,7 @@ describe('the references of an answer', () => {
     assert.equal(await contactOf({ contact: { email: ' Ann@Example.org' } }), BOB)
   })
 
-  it('are the id of the epoch of the email, or of the feedback, if no contact is stored', async () => {
+  it('are the own id of the email, or of the feedback, in its present epoch, if no contact is stored', async () => {
     const record = randomUUID()
     const key = recordContactKey({ hashKey, workspaceId }, record)
     assert.equal(await contactOf({ contact: { email: EMAIL } }), weakKey())

@@ -17,7 +17,7 @@ const MAX_BYTES = 16 * 1024
 const crowd = (members: number, prefix = 'k'): JsonObject =>
   Object.fromEntries(Array.from({ length: members }, (_, index) => [`${prefix}${index}`, index]))
 
-/** The value of a member that has, with this name, exactly so many bytes of JSON. */
+/** A text. A member with this name and text has `bytes` bytes of JSON. */
 const filling = (name: string, bytes: number): string => 'x'.repeat(bytes - JSON.stringify({ [name]: '' }).length + 2)
 
 const CROWDED = 'must be an object of at most 1,000 members'

@@ -58,7 +58,7 @@ describe('a placeholder', () => {
     }
   })
 
-  it('counts as absent as the email of a purge, which then needs an id', () => {
+  it('is ignored as the email of a purge, which then needs an id', () => {
     for (const email of ['', ' ', ' \t', 'N/A', 'Kate <undefined>', '\u200b', null]) {
       assert.deepEqual(pathsOf(purgeRequest, { email, id: null }), [''])
       assert.deepEqual(pathsOf(purgeRequest, { id: 'x', email }), [])

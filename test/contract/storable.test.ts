@@ -43,7 +43,7 @@ describe('replaceUnstorable', () => {
     assert.equal(Object.keys(result).length, keys.length)
   })
 
-  it('turns any value into a well-formed one without U+0000 and with as many members', () => {
+  it('makes any value well-formed and free of U+0000, and keeps the number of members', () => {
     const text = fc.string({ unit: fc.constantFrom('a', '\0', '\uD83D', '\uDE00', '\u{FFFD}', '2', 'é'), maxLength: 4 })
     const value = fc.letrec<{ value: JsonValue }>((tie) => ({
       value: fc.oneof(

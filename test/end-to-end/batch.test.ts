@@ -110,7 +110,7 @@ describe('a batch', () => {
     assert.deepEqual([strict!.status, (strict!.body as { error: { path: string }[] }).error[0]!.path], [400, 'emial'])
   })
 
-  it('takes bodies as deep as the single operations, and is refused as a whole if one is deeper', async () => {
+  it('takes bodies as deep as the single operations, and is refused as a whole if a body is deeper', async () => {
     const nested = (levels: number): JsonObject => (levels === 1 ? {} : { a: nested(levels - 1) })
     const sendDeep = (levels: number): Promise<Answer> => send([feedback('deep', { unknown: nested(levels - 1) })])
     assert.equal(resultsOf(await sendDeep(MAX_DEPTH_LEVELS))[0]!.status, 201)

@@ -25,7 +25,7 @@ export const bodyWith = (field: Field, value: JsonValue | undefined, unique: str
   return body
 }
 
-/** The object or array at a path. Makes the missing ones on the way. */
+/** The object or array at a path. Adds the missing objects and arrays on the way. */
 const parentOf = (
   body: JsonObject,
   names: readonly string[],

@@ -108,9 +108,9 @@ describe('HTTP that is broken, rare or cut off', () => {
 
     it('that is wrong gets the allowed methods in the answer, if the runtime accepts it', async () => {
       const methods = SERVICE_RUNTIME === 'bun' ? ['TRACE', 'QUERY'] : ['FOO', 'get', 'post', 'QUERY']
-      for (const [method, path, allow] of methods.flatMap((one) => [
-        [one, '/api/v1/feedbacks', 'GET, POST'],
-        [one, '/healthz', 'GET'],
+      for (const [method, path, allow] of methods.flatMap((wrong) => [
+        [wrong, '/api/v1/feedbacks', 'GET, POST'],
+        [wrong, '/healthz', 'GET'],
       ])) {
         const seen = await exchange(service.urls[0]!, {
           pieces: [head(`${method} ${path} HTTP/1.1`)],

@@ -113,7 +113,7 @@ describe('lists over HTTP', () => {
     }
   })
 
-  it('a walk through a list skips and repeats no record that is there throughout, while records come and go', async () => {
+  it('while records come and go, a walk through a list repeats no record, and skips no record that stays', async () => {
     const own = await ownWorkspace({ sql: service.all, urls: service.urls })
     const token = own.adminToken
     const emailOf = (at: number): string => `p${at % 40}@example.org`

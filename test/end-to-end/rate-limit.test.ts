@@ -107,7 +107,7 @@ describe('the limit on conversations', () => {
   it('returns each spent token 60 seconds later, and not earlier', async () => {
     const begunAt = performance.now()
     await spendAll()
-    // Most of the window is left for a busy machine.
+    // After 10 s of the window, a busy machine has 50 s left.
     await age(10, 1)
     const retryAfter = assertLimited(await submit())
     const passed = 10 + Math.ceil((performance.now() - begunAt) / 1_000)

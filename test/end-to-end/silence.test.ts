@@ -67,7 +67,7 @@ describe('submitted content', () => {
         [CANARY],
         `${CANARY}\u0000`,
       ]
-      for (const one of bodies) assert.equal((await ask(path, one)).status, 400, JSON.stringify(one).slice(0, 99))
+      for (const bad of bodies) assert.equal((await ask(path, bad)).status, 400, JSON.stringify(bad).slice(0, 99))
       const types = { 'Content-Type': CANARY }
       assert.equal((await ask(path, body, { headers: types })).status, 415)
       assert.equal((await ask(path, gzipSync(CANARY), { headers: { 'Content-Encoding': 'gzip' } })).status, 400)

@@ -26,7 +26,7 @@ const TABLES: Readonly<Partial<Record<OperationPath, string>>> = {
     left join contact_external_id as e on e.contact_id = c.id ${ACCOUNT_OF_CONTACT} where v.external_id`,
 }
 
-/** The rows of a submission, one of each table. `sql` must see its workspace only. */
+/** The rows of a submission, one of each table. `sql` must see one workspace only. */
 export const storedRows = async (sql: Sql, operation: OperationPath, { body, answer }: Sent): Promise<StoredRows> => {
   const tables = TABLES[operation]!
   const columns = [...tables.matchAll(/(\w+) as (\w)\b/g)].map(([, table, name]) => `to_jsonb(${name}) as ${table}`)

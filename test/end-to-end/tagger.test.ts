@@ -102,7 +102,7 @@ describe('the tagger', () => {
     assert.deepEqual(await tagsOf(await give({ description: 'exporting to CSV is missing' })), ['csv exports'])
   })
 
-  it('learns nothing from a conversation that has changed since it was read', async () => {
+  it('learns nothing from a conversation that has changed since the tagger read it', async () => {
     await converse([{ id: '1', contactId: 'a', content: COMPLAINT }])
     await untilRead()
     const [conversation] = await service.sql<{ id: string }[]>`select id from conversation`
@@ -115,7 +115,7 @@ describe('the tagger', () => {
   describe('npm run retag', () => {
     const retag = (...words: string[]) =>
       runCommand(service, 'cli/retag/retag-command.ts', '--workspace', service.workspace, ...words)
-    /** Marks the tags as those of an older tagger. */
+    /** Replaces the tags of these feedback by a tag of an older tagger. */
     const makeStale = async (ids: string[]): Promise<void> => {
       await untilRead()
       const texts = await readAgain({ feedbackIds: ids })

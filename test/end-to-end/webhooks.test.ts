@@ -46,7 +46,7 @@ describe('webhooks', () => {
   const say = async (description: string): Promise<string> =>
     String((await service.submit('/feedbacks', { description, tags: [] })).body.feedback.id)
 
-  it('receive each change after their creation, signed', async () => {
+  it('receive each change after their creation, with a signature', async () => {
     await say('before the webhook')
     const { received, url, stop } = await createReceiver(() => ({ status: 204 }))
     const { id, secret } = await create(url)
@@ -90,7 +90,7 @@ describe('webhooks', () => {
     stop()
   })
 
-  it('confirm a purge, and its receipt counts them', async () => {
+  it('confirm a purge, whose receipt counts the confirmations', async () => {
     let status = 503
     const { received, url, stop } = await createReceiver(() => ({ status, headers: { 'Retry-After': '1' } }))
     const { id } = await create(url)

@@ -29,7 +29,7 @@ const BACKLOG: Bounds = { connections: 32, seconds: 600, most: LONG ? 200_000 : 
 /** Ordinary feedback for three workspaces that a test makes slow. */
 const SLOW = [ONE_EMAIL, ONE_EMAIL, ONE_EMAIL]
 /** Each workspace gets more submissions than one statement applies. */
-const SLOWLY: Bounds = { connections: BOUNDS.connections, seconds: 60, most: 400, mostBytes: 1e12 }
+const SLOW_BOUNDS: Bounds = { connections: BOUNDS.connections, seconds: 60, most: 400, mostBytes: 1e12 }
 /**
  * Each statement of the slow workspaces waits at least this long. At full size, that is longer than
  * a statement may take.
@@ -49,7 +49,7 @@ const ATTACKS = Array.from({ length: LONG ? Math.ceil(DEAREST.length / 3) : 1 },
   DEAREST.slice(3 * group, 3 * group + 3).map(({ title }) => title),
 )
 
-describe('the weight of some workspaces', () => {
+describe('the load of some workspaces', () => {
   let service: Service
   before(async () => {
     service = await startService()
@@ -86,12 +86,12 @@ describe('the weight of some workspaces', () => {
   }
 
   for (const attacks of ATTACKS)
-    it(`burdens only themselves: ${attacks.join('; ')}`, async () => {
+    it(`burdens no other workspace: ${attacks.join('; ')}`, async () => {
       const attackers = await makeAttackers(service, attacks)
       await assertHarmless(attackers, () => attackers.send(BOUNDS))
     })
 
-  it(`burdens only themselves when ${BACKLOG.most} feedback of one email wait; a purge of another workspace finishes earlier`, async () => {
+  it(`burdens no other workspace when ${BACKLOG.most} feedback of one email wait; a purge of another workspace finishes earlier`, async () => {
     const { submit, post, queues, adminToken, sql } = service
     const email = 'leaver@example.com'
     for (let at = 0; at < PURGED_FEEDBACK; at++)
@@ -113,7 +113,7 @@ describe('the weight of some workspaces', () => {
     })
   })
 
-  it(`burdens only themselves when each of their statements waits for ${LOCKED_MS / 1_000} s`, async () => {
+  it(`burdens no other workspace when each of their statements waits for ${LOCKED_MS / 1_000} s`, async () => {
     const slow = await makeAttackers(service, SLOW)
     const locks = await service.sql.reserve()
     await locks`begin`
@@ -122,7 +122,7 @@ describe('the weight of some workspaces', () => {
     await locks`
       select from workspace_progress where workspace_id = any (${slow.workspaceIds as string[]}::uuid[]) for update`
     await assertHarmless(slow, async () => {
-      const reports = await slow.send(SLOWLY)
+      const reports = await slow.send(SLOW_BOUNDS)
       await pause(LOCKED_MS)
       await locks`rollback`
       locks.release()
@@ -130,7 +130,7 @@ describe('the weight of some workspaces', () => {
     })
   })
 
-  it(`burdens only themselves when each of their rows takes ${SLOW_ROW_SECONDS} s`, async () => {
+  it(`burdens no other workspace when each of their rows takes ${SLOW_ROW_SECONDS} s`, async () => {
     const { sql } = service
     const slow = await makeAttackers(service, SLOW)
     await sql`
@@ -141,6 +141,6 @@ describe('the weight of some workspaces', () => {
         create trigger slow_${place} before insert on feedback for each row when (new.workspace_id = '${id}')
         execute function is_slow(${SLOW_ROW_SECONDS})`)
     }
-    await assertHarmless(slow, () => slow.send(SLOWLY))
+    await assertHarmless(slow, () => slow.send(SLOW_BOUNDS))
   })
 })

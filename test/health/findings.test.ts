@@ -133,7 +133,7 @@ describe('findings', () => {
     })
   }
 
-  it('do not count a difference for a moment as missing submissions', () => {
+  it('do not take a difference of a moment for missing submissions', () => {
     assert.deepEqual(judge({ points: now({ missing }), pressure: undefined }), [])
   })
 

@@ -52,7 +52,7 @@ describe('with a proxy in the environment, a request to this machine', () => {
     })
   }
 
-  it('of the client bypasses the proxy, unlike other requests', async () => {
+  it('of the client bypasses the proxy, unlike a request to another host', async () => {
     const code = `
       import { createClient } from './client/client.ts'
       const ask = (host) =>

@@ -47,7 +47,7 @@ describe('a coalesced item', () => {
     assert.deepEqual(await Promise.all(sent), [1, 2, 3])
   })
 
-  it('goes with at most the allowed number of others', async () => {
+  it('goes with at most the allowed number of other items', async () => {
     const { calls, answers, call } = held()
     const send = coalesce(call, { items: 2 })
     const sent = Promise.all([1, 2, 3, 4, 5].map(send))

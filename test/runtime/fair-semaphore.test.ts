@@ -41,7 +41,7 @@ describe('a fair semaphore', () => {
     await Promise.all([large.leave(), small.leave()])
   })
 
-  it('keeps permits free for other workspaces, and a workspace beyond its share delays no other', async () => {
+  it('keeps permits free for other workspaces, and a workspace beyond its share delays no other workspace', async () => {
     const { begun, enter } = worksIn(new FairSemaphore(PERMITS))
     const own = [1, 2, 3, 4, 5, 6].map((name) => enter(name, 1, { workspaceId: 'a' }))
     const other = enter(7, 3, { workspaceId: 'b' })
@@ -113,7 +113,7 @@ describe('a fair semaphore', () => {
     assert.equal(await semaphore.tryRun(demand, async () => 'done', 1), 'done')
   })
 
-  it('serves workspaces in turn: many demands of one do not delay another', async () => {
+  it('serves workspaces in turn: many demands of one workspace do not delay another workspace', async () => {
     const { begun, enter } = worksIn(new FairSemaphore(PERMITS))
     const all = enter(1, 10)
     const rest = [

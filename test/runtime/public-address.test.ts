@@ -18,7 +18,7 @@ const HOSTS_NOT_PUBLIC = `http://127.0.0.1/ http://2130706433/ http://0x7f000001
   http://[0:0:0:0:0:ffff:10.0.0.1]/ http://[fd00::1]/ http://[64:ff9b::10.0.0.1]/`.split(/\s+/)
 
 describe('addresses of the public internet', () => {
-  it('differ from all others', () => {
+  it('differ from all other addresses', () => {
     for (const address of PUBLIC) assert.ok(isPublicAddress(address), address)
     for (const address of ['', ...NOT_PUBLIC]) assert.ok(!isPublicAddress(address), address)
   })
@@ -54,7 +54,7 @@ describe('addresses of the public internet', () => {
     })
   const REFUSED = { code: NOT_PUBLIC_ADDRESS, addresses: [] }
 
-  it('are the only targets of a name that is not allowed', async () => {
+  it('are the only targets of a name that is not on the list of allowed hosts', async () => {
     assert.deepEqual(await lookUp('example.org', [], ['8.8.8.8', '2606:4700::1111']), {
       code: undefined,
       addresses: ['8.8.8.8', '2606:4700::1111'],

@@ -21,7 +21,7 @@ describe('a secret', () => {
     assert.equal(read, HASH_KEY)
   })
 
-  it('comes from the environment if both have one', () => {
+  it('comes from the environment even if a file has one as well', () => {
     const environment = { HASH_KEY, HASH_KEY_FILE: file('ff'.repeat(32)) }
     assert.equal(readSettings(['HASH_KEY'], environment).HASH_KEY, HASH_KEY)
   })

@@ -135,7 +135,7 @@ describe('POST /mcp', () => {
     return message.result.structuredContent
   }
 
-  it('shows whole JSON of personal objects, or marks that it is cut', async () => {
+  it('shows whole JSON of personal objects, or marks the JSON as cut', async () => {
     const authenticate: typeof asksNothing.reads.authenticate = async () => ({
       workspaceId: id,
       scopes: ['read', 'read:personal'],

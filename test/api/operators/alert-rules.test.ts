@@ -89,7 +89,7 @@ describeWhere('the alert rules, as Prometheus takes them', missingProgram('promt
     assert.equal(status, 0, stdout + stderr)
   })
 
-  it('fire when they should, and not otherwise', () => {
+  it('fire in their cases and in no others', () => {
     const file = join(temporaryDirectory(), 'rules.test.yaml')
     writeFileSync(file, testFile())
     const { status, stdout, stderr } = spawnSync('promtool', ['test', 'rules', file], { encoding: 'utf8' })

@@ -81,7 +81,7 @@ describe('the board', () => {
   })
 
   describe('the headers of every answer', () => {
-    it('protect it', async () => {
+    it('protect the answer', async () => {
       for (const path of ['/', '/api/queues', '/static/images/logo.svg', '/nothing']) {
         const { headers } = await get(path)
         assert.match(headers.get('content-security-policy') ?? '', /default-src 'none'.*frame-ancestors 'none'/)

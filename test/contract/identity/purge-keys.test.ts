@@ -80,7 +80,7 @@ const candidates = (held: Readonly<Record<string, Held>>): PurgeCandidate[] =>
       source,
       externalId,
       epoch: 1,
-      holders: Object.keys(held).filter((other) => held[other]!.ids?.some(([, its]) => its === externalId)),
+      holders: Object.keys(held).filter((other) => held[other]!.ids?.some(([, otherId]) => otherId === externalId)),
     })),
     emails:
       email === null ? [] : [{ email, holders: Object.keys(held).filter((other) => held[other]!.email === email) }],

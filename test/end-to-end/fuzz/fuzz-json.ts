@@ -111,7 +111,7 @@ export const textOf = (schema: JsonValue, hasFaults: boolean): Text => {
 const fittingTextOf = (definition: JsonObject, hasFaults: boolean): Text => {
   if (Array.isArray(definition['enum']))
     return fc.constantFrom(...definition['enum'].map((value) => JSON.stringify(value)))
-  // A choice beside properties, as in a purge, is satisfied often enough by chance.
+  // An `anyOf` beside `properties`, as in a purge, is satisfied often enough by chance.
   if (Array.isArray(definition['anyOf']) && definition['properties'] === undefined) {
     return fc.oneof(...definition['anyOf'].map((choice) => textOf(choice, hasFaults)))
   }

@@ -40,7 +40,7 @@ const withServer = async (dataDir: string, work: (sql: Sql, server: { pid: numbe
   }
 }
 
-/** Like a container that runs with its own user id; the packages belong to root. */
+/** Like a container under a user id of its own, with packages that belong to root. */
 describe('a user without a name', () => {
   const NAMELESS = 1_234_567
   const asNameless = ['--clear-groups', `--reuid=${NAMELESS}`, `--regid=${NAMELESS}`]

@@ -32,7 +32,7 @@ describe('the embedded Redis', () => {
     for (const server of started) await server.stop()
   })
 
-  it('loses no job, evicts none, and logs no command', async () => {
+  it('loses and evicts no job, and logs no command', async () => {
     const { url } = await start()
     const names = ['appendonly', 'appendfsync', 'maxmemory-policy', 'slowlog-log-slower-than', 'bind'] as const
     const settings = await ask(url, (redis) => Promise.all(names.map((name) => redis.config('GET', name))))
