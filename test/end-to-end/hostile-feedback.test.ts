@@ -29,15 +29,15 @@ const HOSTILE = [
   '\u2028data: x\u2029\u0007\u001b[2J\u0085 end',
   'a'.repeat(9_000) + ' ann@mail.example',
 ]
-const PERSONAL = [
-  'Zelda Quint',
-  'zelda@quint.example',
-  'Quint Works',
-  'quint-works.example',
-  'gold-plan',
-  'ext-4711',
-  'raw-0815',
-]
+const PERSONAL = {
+  name: 'Zelda Quint',
+  email: 'zelda@quint.example',
+  account: 'Quint Works',
+  domain: 'quint-works.example',
+  plan: 'gold-plan',
+  externalId: 'ext-4711',
+  raw: 'raw-0815',
+}
 const EMAILS = ['Ann.Lee', 'ann@mail.example', '1234-5678']
 const SECRET = 'The words of another workspace'
 
@@ -52,15 +52,7 @@ describe('hostile feedback', () => {
     personalToken = makeToken()
     const scopes = ['read', 'read:personal'] as const
     await addToken(all, { token: personalToken, workspace, scopes, expiresAt: null })
-    const [name, email, account, domain, plan, externalId, raw] = PERSONAL as [
-      string,
-      string,
-      string,
-      string,
-      string,
-      string,
-      string,
-    ]
+    const { name, email, account, domain, plan, externalId, raw } = PERSONAL
     const properties = { $name: name, $email: email, plan }
     const company = { id: 'quint', properties: { $name: account, $domain: domain, plan } }
     await service.submit('/contacts/identify', { id: externalId, properties, account: company })
@@ -135,7 +127,7 @@ describe('hostile feedback', () => {
       ['whats_new', { since: '2020-01-01', limit: 20 }],
       ['compare_periods', { by: 'tag' }],
       ['compare_periods', { by: 'account' }],
-      ['account_story', { nameOrDomain: PERSONAL[2] }],
+      ['account_story', { nameOrDomain: PERSONAL.account }],
       ['list_conversations', {}],
       ...(await idOf('conversation')).map((id): [string, object] => ['get_conversation', { id, limit: 20 }]),
       ...(await idOf('feedback')).map((id): [string, object] => ['get_feedback', { id }]),
@@ -181,7 +173,7 @@ describe('hostile feedback', () => {
       }
       assert.equal(read.size, HOSTILE.length)
       assert.ok(!texts.includes(SECRET))
-      for (const value of [...PERSONAL, ...EMAILS]) assert.equal(texts.includes(value), !isMasked, value)
+      for (const value of [...Object.values(PERSONAL), ...EMAILS]) assert.equal(texts.includes(value), !isMasked, value)
     })
   }
 
@@ -220,7 +212,8 @@ describe('hostile feedback', () => {
     const log = service.output()
     const calls = log.split('\n').filter((line) => line.includes('"agent_call"'))
     assert.ok(calls.some((line) => line.includes('"tool":"get_feedback"') && line.includes(service.workspaceId)))
-    for (const words of [...PERSONAL, ...EMAILS, 'Ignore all', 'evil.example']) assert.ok(!log.includes(words), words)
+    for (const words of [...Object.values(PERSONAL), ...EMAILS, 'Ignore all', 'evil.example'])
+      assert.ok(!log.includes(words), words)
   })
 })
 
