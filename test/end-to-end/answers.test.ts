@@ -38,11 +38,11 @@ describe('the ids of an answer are valid for later requests', () => {
       return feedback.customerId as string | undefined
     }
     // An answer leaves out an id that it cannot determine in time.
-    const nameUntilTold = (body: object): Promise<string> => until('an answer has the contact', () => name(body))
+    const nameUntilKnown = (body: object): Promise<string> => until('an answer has the contact', () => name(body))
     const [id, email] = [`contact-${index}`, `contact-${index}@example.com`]
     const identify = () => accepted('/contacts/identify', { id, properties: { $email: email } })
     const byId = { isExternalContactId: true, contactId: id }
-    const anonymous = await nameUntilTold({ contact: { email } })
+    const anonymous = await nameUntilKnown({ contact: { email } })
     await identify()
     await name(byId)
     await name({ contact: { email: ` ${email.toUpperCase()} ` } })
@@ -57,7 +57,7 @@ describe('the ids of an answer are valid for later requests', () => {
     const again = await own.post('/contacts/purge', { id }, { token: own.adminToken })
     assert.equal(again.status, 404, 'it is already purged')
     await name({ contactId: anonymous }, true)
-    const fresh = await nameUntilTold({ contact: { email } })
+    const fresh = await nameUntilKnown({ contact: { email } })
     assert.notEqual(fresh, anonymous, 'a purged id is never given again')
     if (index % 4 !== 0) return given
 

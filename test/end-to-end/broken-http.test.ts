@@ -46,7 +46,7 @@ describe('HTTP that is broken, rare or cut off', () => {
   const inChunks = (...headers: readonly string[]): string => post(CHUNKED, ...headers) + CHUNK
   const accepted = async (): Promise<number> => (await readLedger(service)).accepted
 
-  const sees = async ({ send, ending }: Case, expected: string): Promise<void> => {
+  const assertSees = async ({ send, ending }: Case, expected: string): Promise<void> => {
     const acceptedBefore = await accepted()
     const isEnough = (seen: Seen): boolean => outcomeOf(seen) === expected
     const seen = await exchange(service.urls[0]!, { pieces: send, ending, isEnough, withinMs: WITHIN_MS })
@@ -62,7 +62,7 @@ describe('HTTP that is broken, rare or cut off', () => {
     for (const [what, [expected, send, ending]] of Object.entries(cases)) {
       it(`${what}: ${expected[SERVICE_RUNTIME]}`, () => {
         const sent = send()
-        return sees(
+        return assertSees(
           { send: typeof sent === 'string' ? [sent] : sent, ...(ending && { ending }) },
           expected[SERVICE_RUNTIME],
         )
@@ -165,14 +165,14 @@ describe('HTTP that is broken, rare or cut off', () => {
     const START = 'POST /api/v1/feedbacks HTTP/1.1\r\nHost: x\r\n'
     const second = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 1_000))
     const trickle = Array.from({ length: 90 }, (): Piece[] => [second, 'x']).flat()
-    const closed = (pieces: readonly Piece[]): Promise<Seen> =>
+    const untilClosed = (pieces: readonly Piece[]): Promise<Seen> =>
       exchange(service.urls[0]!, { pieces, isEnough: ({ isClosed }) => isClosed, withinMs: SLOW_WITHIN_MS })
 
     // Deno has no such bound. There a proxy needs one, as docs/operate.md says.
     if (SERVICE_RUNTIME === 'bun') {
       it('with the head of a request is cut off', async () => {
         const heads = [[], [START], [`${START}X-Slow: `, ...trickle]]
-        for (const { isClosed, answers } of await Promise.all(heads.map(closed))) {
+        for (const { isClosed, answers } of await Promise.all(heads.map(untilClosed))) {
           assert.ok(isClosed)
           assert.deepEqual(
             answers.filter(({ status }) => status < 400 || status >= 500),

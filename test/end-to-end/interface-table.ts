@@ -211,8 +211,8 @@ export const FIELDS: readonly Field[] = [
 
 export const valueOf = (given: Given, known: Known): JsonValue => (typeof given === 'function' ? given(known) : given)
 
-/** Whether `LONGEST` is the longest valid value, and needs no existing record. */
-export const mayBeLong = ({ kind, stored }: Field): boolean =>
+/** Other texts have no bound, and an id that is looked up must exist. */
+export const isTestedWithLongest = ({ kind, stored }: Field): boolean =>
   kind === 'short' || (kind === 'id' && !isLookedUp(stored))
 
 /** Whether the column has the own id of an existing record that the field names. */

@@ -12,7 +12,7 @@ import {
   KNOWN_CONTACT,
   KNOWN_PROJECT,
   LONGEST,
-  mayBeLong,
+  isTestedWithLongest,
   SUCCESS,
   valueOf,
 } from './interface-table.ts'
@@ -40,7 +40,7 @@ describe('every field of the interface', () => {
     return { feedback: Object.fromEntries(columns) as JsonObject }
   }
 
-  const stored = async (field: Field, value: JsonValue | undefined, { unique } = known()): Promise<StoredRows> => {
+  const store = async (field: Field, value: JsonValue | undefined, { unique } = known()): Promise<StoredRows> => {
     const body = bodyWith(field, value, unique)
     const answer = await service.post(field.operation, body)
     assert.equal(answer.status, SUCCESS[field.operation], answer.text)
@@ -61,9 +61,9 @@ describe('every field of the interface', () => {
         ...(field.kind === 'text' || field.kind === 'short' ? [''] : []),
       ]
       const [rows, long] = await Promise.all([
-        stored(field, good, existing),
-        mayBeLong(field) ? stored(field, LONGEST) : undefined,
-        ...rest.map((value) => stored(field, value)),
+        store(field, good, existing),
+        isTestedWithLongest(field) ? store(field, LONGEST) : undefined,
+        ...rest.map((value) => store(field, value)),
       ])
       assert.deepEqual(memberOf(rows, place), asStored(field, valueOf(field.more.as ?? good, existing)))
       if (long) assert.equal(memberOf(long, place), LONGEST)

@@ -139,7 +139,7 @@ describe('the README and the documents', () => {
    * Asserts that a program succeeds at a service that puts off requests, and repeats its idempotency
    * key.
    */
-  const submitsPatiently = async (program: string): Promise<void> => {
+  const assertSubmitsPatiently = async (program: string): Promise<void> => {
     const service = await unwilling(new URL(started.printed('API')).origin)
     service.refuse('cut', 503, 429, 'lost')
     try {
@@ -163,7 +163,7 @@ describe('the README and the documents', () => {
   }
 
   it('have a script with valid types that repeats requests when it has to', async () => {
-    await submitsPatiently(await checkedScript('docs/integrate.md'))
+    await assertSubmitsPatiently(await checkedScript('docs/integrate.md'))
   })
 
   it('have a script with valid types that keeps a CSV file up to date', async () => {
@@ -180,7 +180,7 @@ describe('the README and the documents', () => {
       { skip: !HAS_REQUESTS && NO_REQUESTS },
       async () => {
         writeFileSync(join(clone, 'submit.py'), script)
-        await submitsPatiently('python3 submit.py')
+        await assertSubmitsPatiently('python3 submit.py')
       },
     )
   }

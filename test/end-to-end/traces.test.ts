@@ -34,18 +34,18 @@ describe('traces', () => {
     collector.span(`the tagging in ${traceId}`, (span) => span.traceId === traceId && span.name === 'process tagging')
 
   it('do not stop a process while the collector is away; each process logs the outage once', async () => {
-    const says = (event: string): number => service.output().split(`"event":"${event}"`).length - 1
-    const accepts = () => service.submit('/feedbacks', { description: 'Still here', tags: [] })
+    const timesLogged = (event: string): number => service.output().split(`"event":"${event}"`).length - 1
+    const submitOne = () => service.submit('/feedbacks', { description: 'Still here', tags: [] })
     const logged = (event: string) =>
       until(`both processes log ${event}`, async () => {
-        await accepts()
-        return says(event) === 2
+        await submitOne()
+        return timesLogged(event) === 2
       })
     await logged('collector_unreachable')
-    for (let sent = 0; sent < 20; sent++) await accepts()
+    for (let sent = 0; sent < 20; sent++) await submitOne()
     collector.setAway(false)
     await logged('collector_reachable')
-    assert.equal(says('collector_unreachable'), 2)
+    assert.equal(timesLogged('collector_unreachable'), 2)
   })
 
   it('lead from a request to its stored record and its tags', async () => {

@@ -103,9 +103,9 @@ describe('the load of some workspaces', () => {
       await resumeWork(queues)
       const accept = async () => (await post('/contacts/purge', { email }, { token: adminToken })).status === 200
       await until('a purge is accepted', accept, DRAINED_WITHIN_MS)
-      const isThrough = async () =>
+      const isFinished = async () =>
         (await sql`select from submission where operation = 'purge_contact' and state = 'applied'`).count > 0
-      await until('the purge is finished', isThrough, DRAINED_WITHIN_MS)
+      await until('the purge is finished', isFinished, DRAINED_WITHIN_MS)
       assert.equal(await isDrained(attackers), false, 'the purge waited for the backlog of another workspace')
       const left = await sql`select from feedback where description like 'Leaves %'`
       assert.equal(left.count, 0)

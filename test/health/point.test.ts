@@ -5,16 +5,16 @@ import { pointOf } from '../../health/point.ts'
 import type { ProcessReport } from '../../queue/jobs/process-reports.ts'
 import { processReport } from '../queue/process-report.ts'
 
-const at = (seconds: number, processes: ProcessReport[]): Condition => ({ at: seconds * 1_000, processes })
+const conditionAt = (seconds: number, processes: ProcessReport[]): Condition => ({ at: seconds * 1_000, processes })
 
 describe('a point', () => {
   it('has rates since the previous point, including processes that started or ended', () => {
-    const before = at(0, [
+    const before = conditionAt(0, [
       processReport({ id: 'api', kind: 'api', accepted: 10, refused: 2 }),
       processReport({ id: 'gone', tagged: 99, stored: [99] }),
       processReport({ id: 'old', tagged: 5, stored: [0, 4] }),
     ])
-    const now = at(10, [
+    const now = conditionAt(10, [
       processReport({
         id: 'api',
         kind: 'api',
@@ -47,7 +47,7 @@ describe('a point', () => {
     const differences = [1, -2, 3, 0]
     const point = pointOf(
       {
-        ...at(1, []),
+        ...conditionAt(1, []),
         workspaces: names.map((name) => ({ id: `id of ${name}`, name, createdAt: new Date(0), isBeingDeleted: false })),
         ledgers: names.map((name, place) => ({
           workspaceId: `id of ${name}`,
