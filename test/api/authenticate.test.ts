@@ -73,7 +73,7 @@ describe('a look-up of tokens', () => {
     await revokeToken(schema.sql, second!.id)
     await addToken(schema.sql, { token: later, workspace: 'default', scopes: ['submit'], expiresAt: null })
     clock.ms = TOKEN_REMEMBERED_MS - 1
-    assert.deepEqual(await known(), [true, true, false], 'remembered')
+    assert.deepEqual(await known(), [true, true, false], 'the former answers are still remembered')
     clock.ms = TOKEN_REMEMBERED_MS
     await authenticate(first!.token)
     assert.equal(lookUps.at(-1), 3, 'the look-up also renewed the other tokens')

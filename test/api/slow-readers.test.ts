@@ -118,7 +118,7 @@ describeWhere('a small request with a large answer', MISSING, () => {
       }
       await inHand()
       for (const socket of sockets.splice(0)) socket.destroy()
-      await until('nothing is in hand', async () => (await inHand()) === 0)
+      await until('no bytes are in hand', async () => (await inHand()) === 0)
       console.log(`${request.title}: ${(most - atFirst).toFixed(0)} MB, /healthz within ${longestMs.toFixed(0)} ms`)
       assert.ok(
         most - atFirst < MOST_GROWTH_MB,

@@ -55,7 +55,7 @@ describe('the ids of an answer are valid for later requests', () => {
     // The purge removes the ids of earlier answers.
     given.length = 0
     const again = await own.post('/contacts/purge', { id }, { token: own.adminToken })
-    assert.equal(again.status, 404, 'it is already purged')
+    assert.equal(again.status, 404, 'the contact is already purged')
     await name({ contactId: anonymous }, true)
     const fresh = await nameUntilKnown({ contact: { email } })
     assert.notEqual(fresh, anonymous, 'a purged id is never given again')
@@ -93,7 +93,8 @@ describe('the ids of an answer are valid for later requests', () => {
     for (const { id, customer, isUnknown } of given) {
       const { contact, means } = stored.get(id)!
       assert.equal(contact === null, isUnknown, 'the record has the contact that it names')
-      if (customer !== undefined) assert.equal(means, contact, 'the id of the answer')
+      if (customer !== undefined)
+        assert.equal(means, contact, 'the id of the answer resolves to the contact of the record')
     }
   }
 

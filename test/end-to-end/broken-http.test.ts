@@ -151,7 +151,7 @@ describe('HTTP that is broken, rare or cut off', () => {
   it('in a later packet, between the acceptance of a submission and its answer, does not undo the acceptance', async () => {
     const acceptedBefore = await accepted()
     const untilAccepted = (): Promise<unknown> =>
-      until('it is accepted', async () => (await accepted()) > acceptedBefore, WITHIN_MS)
+      until('the submission is accepted', async () => (await accepted()) > acceptedBefore, WITHIN_MS)
     const seen = await exchange(service.urls[0]!, {
       pieces: [whole('Prefer: wait=1'), untilAccepted, GARBAGE],
       isEnough: ({ isClosed }) => isClosed,

@@ -207,7 +207,7 @@ describe('metrics', () => {
     const age = valueOf(await scrape(idle), oldest) ?? 0
     await grow(() => scrape(idle), { [waiting]: 1 }, post)
     const text = await scrape(idle)
-    assert.ok((valueOf(text, oldest) ?? 0) > age, 'the age of the oldest, not of the newest')
+    assert.ok((valueOf(text, oldest) ?? 0) > age, 'the metric has the age of the oldest job, not of the newest')
     assert.equal(valueOf(text, 'processes{kind="worker"}'), 0)
     await idle.stop()
   })

@@ -36,7 +36,7 @@ describe('--help', () => {
       const [usage = '', ...rest] = stdout.trimEnd().split('\n')
       const expected = OTHER_USAGE[name] ?? `npm run ${name}`
       assert.ok(usage.replace(' --silent', '').startsWith(`usage: ${expected}`), usage)
-      assert.ok(rest.length > 0, 'it explains the command')
+      assert.ok(rest.length > 0, 'the help explains the command')
     })
   }
 })

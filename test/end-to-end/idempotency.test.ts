@@ -43,7 +43,7 @@ describe('an idempotency key while no worker runs', () => {
     const many = await sendAll()
     const ownAnswers = (answers: readonly Answer[]) => answers.map((answer) => [submissionIdOf(answer), answer.text])
     assert.equal(new Set(many.map(({ body }) => String(body.feedback.customerId))).size, many.length)
-    assert.deepEqual(ownAnswers(await sendAll()), ownAnswers(many), 'each has its own answer')
+    assert.deepEqual(ownAnswers(await sendAll()), ownAnswers(many), 'each request gets its first answer again')
     const worker = await startProcess('worker/main.ts', 'working', service.environment)
     try {
       for (const answer of [first, all[0]!]) assert.equal(await service.settled(answer), 'applied')

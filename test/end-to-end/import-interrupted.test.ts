@@ -61,7 +61,7 @@ describe('an import that is interrupted', () => {
       const child = spawnProgram(PROGRAM, [path, '--url', url, '--token', 'any'], {})
       let printed = ''
       child.stdout.setEncoding('utf8').on('data', (text: string) => (printed += text))
-      await until('it waits', async () => printed.includes('waiting 60 s'))
+      await until('the import waits', async () => printed.includes('waiting 60 s'))
       const ended = once(child, 'close')
       process.kill(child.pid!, 'SIGINT')
       await ended

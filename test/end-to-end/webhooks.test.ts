@@ -51,7 +51,7 @@ describe('webhooks', () => {
     const { received, url, stop } = await createReceiver(() => ({ status: 204 }))
     const { id, secret } = await create(url)
     const ids = [await say('first'), await say('second')]
-    await until('both are delivered', async () =>
+    await until('both changes are delivered', async () =>
       ids.every((own) => received.some(({ message }) => message.data.id === own)),
     )
     const verifier = new Verifier(secret)
@@ -72,7 +72,7 @@ describe('webhooks', () => {
     const { received, url, stop } = await createReceiver(() => ({ status }))
     const { id } = await create(url, '--from', '0')
     await say('gone')
-    await until('it has ended', async () => (await statusOf(id)).includes('  gone  '))
+    await until('the webhook has ended', async () => (await statusOf(id)).includes('  gone  '))
     assert.match(await statusOf(id), /fails: status 410/)
     status = 200
     await command('resume', id)
@@ -103,7 +103,9 @@ describe('webhooks', () => {
     }
     assert.deepEqual(await consumers(), { total: 1, confirmed: 0 })
     status = 200
-    await until('the receipt counts it', async () => isDeepStrictEqual(await consumers(), { total: 1, confirmed: 1 }))
+    await until('the receipt counts the confirmation', async () =>
+      isDeepStrictEqual(await consumers(), { total: 1, confirmed: 1 }),
+    )
     const gone = received.filter(({ message }) => message.data.deleted).map(({ message }) => message.data)
     assert.ok(gone.some((tombstone) => tombstone.kind === 'customer' && tombstone.id === feedback.customerId))
     assert.ok(gone.some((tombstone) => tombstone.kind === 'feedback' && tombstone.id === feedback.id))

@@ -70,9 +70,9 @@ describe('a clean stop', () => {
     const draining = Promise.withResolvers<void>()
     const slow = submitSlowlyTo(api, draining.promise)
     const waiting = submitTo(api, { Prefer: 'wait=30' })
-    await until('it is queued', async () => (await readLedger(service)).queued > 0)
+    await until('the waiting request is queued', async () => (await readLedger(service)).queued > 0)
     const stopped = api.stop()
-    await until('it drains', () => Promise.resolve(api.output().includes('"event":"draining"')))
+    await until('the API drains', () => Promise.resolve(api.output().includes('"event":"draining"')))
     assert.doesNotMatch(await ask(), /"ready":true/)
     draining.resolve()
     assert.deepEqual(await slow, [201])
@@ -124,7 +124,7 @@ describe('a clean stop', () => {
       return waiting.length > 0
     })
     const stopped = worker.stop()
-    await until('it drains', () => Promise.resolve(worker.output().includes('"event":"draining"')))
+    await until('the worker drains', () => Promise.resolve(worker.output().includes('"event":"draining"')))
     await holder`rollback`
     holder.release()
     await stopped
@@ -149,7 +149,7 @@ describe('WORKER_QUEUES', () => {
     const feedback = await post('/feedbacks', { description: 'No worker tags this yet' })
     const conversation = await post('/conversations', CONVERSATION)
     for (const answer of [feedback, conversation]) assert.equal(await service.settled(answer), 'applied')
-    await until('its text waits for a tagger', async () => (await service.queues.tagging.getWaitingCount()) > 0)
+    await until('the text waits for a tagger', async () => (await service.queues.tagging.getWaitingCount()) > 0)
 
     // This worker decides the purge. The removal of records waits for another worker, and holds up
     // no other work.

@@ -68,7 +68,7 @@ const assertChangeLogged = async ({ pair, output, apiPids, workerPids }: AtPair)
   const [standby] = await pair.atStandby<[{ port: number }]>`select inet_server_port() as port`
   const lines = output().split('\n')
   const changes = lines.filter((line) => line.includes('"postgres_primary_changed"'))
-  assert.equal(changes.length, apiPids.length + workerPids.length, 'each process says it once')
+  assert.equal(changes.length, apiPids.length + workerPids.length, 'each process logs the change once')
   for (const line of changes)
     assert.match((JSON.parse(line) as { server: string }).server, new RegExp(`:${standby.port}$`))
 }
@@ -155,7 +155,7 @@ const startReplicatedCluster = async (): Promise<Servers> => {
       former = await cluster.holderOf(key)
       await former.kill()
       const replica = nodes[nodes.indexOf(former) + 3]!
-      await until('its replica is a master', async () =>
+      await until('the replica is a master', async () =>
         (await replica.redis.info('replication')).includes('role:master'),
       )
     },

@@ -100,7 +100,7 @@ const failOver = async ({ pair, struck, redisPrefix }: Rig, own: HistoryService,
     return rows.length
   }
   const untilMoreStored = (sql: PostgresPair['atStandby'], than: number) =>
-    until('more is stored', async () => (await storedAt(sql)) > than, SETTLED_WITHIN_MS)
+    until('more submissions are stored', async () => (await storedAt(sql)) > than, SETTLED_WITHIN_MS)
   await untilMoreStored(atStandby, 10)
   await pair.part()
   await untilMoreStored(atFormer, (await storedAt(atFormer)) + FEWEST_MISSED)

@@ -196,7 +196,7 @@ const dyingConnections: Row = {
       killed += ended.count
       return killed >= KILLED
     }
-    await until('enough have been ended', kill, KILLED_WITHIN_MS)
+    await until('enough connections have been ended', kill, KILLED_WITHIN_MS)
     assert.deepEqual(pids(), before)
   },
 }

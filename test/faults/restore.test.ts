@@ -36,7 +36,7 @@ describe('a database that is restored to a point in time', () => {
     await load.stop()
     assert.deepEqual(load.seen.wrong, [])
     await recovery(served, load.seen)
-    await until('nothing waits', async () => (await readLedger(service)).queued === 0)
+    await until('no submission is queued', async () => (await readLedger(service)).queued === 0)
     const [{ lowest }] = await sql<[{ lowest: number }]>`
       select min(acceptance_number)::float8 as lowest from submission
       where id = any (${[...load.seen.accepted]}::uuid[])`
@@ -97,7 +97,7 @@ describe('a database that is restored to a point in time', () => {
     const { confirmed, waiting, service } = disaster
     await service.redis.flushall()
     const restored = await restore()
-    assert.deepEqual([...waiting.intersection(restored.held)], [], 'Redis was empty')
+    assert.deepEqual([...waiting.intersection(restored.held)], [], 'no submission that waited in Redis comes back')
     assert.equal((await readLedger(restored)).difference, -restored.held.intersection(confirmed).size)
     assert.match(await doctorSays(), /In 1 workspace Postgres has more submissions than Redis has accepted\./)
     assert.ok(!confirmed.has(await send(restored, 'lost', 'key-of-lost')))

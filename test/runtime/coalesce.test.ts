@@ -88,7 +88,7 @@ describe('a coalesced item', () => {
     sent.push(send(2))
     await turn()
     sent.push(send(3))
-    await until('it goes', () => Promise.resolve(calls.length > 1))
+    await until('a second call begins', () => Promise.resolve(calls.length > 1))
     assert.deepEqual(calls, [[1], [2, 3]])
     sent.push(send(4), send(5))
     await turn()

@@ -24,7 +24,7 @@ const TABLES: readonly Case[] = [
     { lines: ['line 3', 'line 5'], refused: [`line 2: ${MALFORMED}`, `line 4: ${MALFORMED}`] },
   ],
   [
-    'a quote that never closes costs its line, where a table goes on after it',
+    'a quote that never closes, before further rows: only its line is refused',
     'description,title\n1,a\n"open,b\n2,c\n3,d\n',
     { lines: ['line 2', 'line 4', 'line 5'], refused: ['line 3: a quote is opened and never closed'] },
   ],
