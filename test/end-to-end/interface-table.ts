@@ -23,7 +23,7 @@ export const SUCCESS: Readonly<Record<OperationPath, number>> = {
 /** 512 characters. The last one has two units of UTF-16. */
 export const LONGEST = `${'x'.repeat(511)}😀`
 
-/** `text`: any string; `short`: at most 512 characters; `id`: short and not empty. */
+/** `short`: at most 512 characters; `id`: short and not empty; `text`: another bound or none. */
 export type Kind = 'text' | 'short' | 'id' | 'number' | 'boolean' | 'date-time' | 'object' | 'array'
 /** An optional field may be absent. A nullable field may be absent or null. */
 type Presence = 'required' | 'optional' | 'nullable'
@@ -211,7 +211,7 @@ export const FIELDS: readonly Field[] = [
 
 export const valueOf = (given: Given, known: Known): JsonValue => (typeof given === 'function' ? given(known) : given)
 
-/** Other texts have no bound, and an id that is looked up must exist. */
+/** An id that is looked up must exist, so `LONGEST` is no valid value. */
 export const isTestedWithLongest = ({ kind, stored }: Field): boolean =>
   kind === 'short' || (kind === 'id' && !isLookedUp(stored))
 

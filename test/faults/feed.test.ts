@@ -164,7 +164,7 @@ describe('consumers of the change feed', () => {
   })
 
   it('equal the tables after a failover to a standby that lacked some of their changes', async () => {
-    // The former primary may have lost tags, and a second tagging may give other tags.
+    // The standby may lack tags of the former primary, and a second tagging may give other tags.
     await rig.queues.tagging.pause()
     const own = await ownWorkspace(rig)
     const reader = followFeed('a reader of the primary', own, { urls: [rig.urls[0]!], restarts: false })
