@@ -32,6 +32,11 @@ export const isPermanentFault = (error: unknown): boolean => hasCode(error, PERM
 /** True if Postgres is away or has run out of a resource. A retry helps once that is over. */
 export const isUnavailable = (error: unknown): boolean => hasCode(error, UNAVAILABLE_CLASSES, UNAVAILABLE_CODES)
 
+const PROGRAMMING_ERRORS = [TypeError, RangeError, ReferenceError, SyntaxError]
+
+/** True for an error of this program. It does not mean that a server is away, full or late. */
+export const isProgrammingError = (error: unknown): boolean => PROGRAMMING_ERRORS.some((kind) => error instanceof kind)
+
 /**
  * The part of a fault that may be logged or stored: its kind and code. Its message can quote a
  * customer's data.

@@ -1,4 +1,4 @@
-import { hashInTag, hashTerm, type Delta, newMemory, type TermCounts } from './memory.ts'
+import { hashInTag, hashTerm, type Delta, newMemory, NOTHING, type TermCounts } from './memory.ts'
 import type { Analysis } from './generate-tags.ts'
 import { traitsOf } from './lexicon.ts'
 import { isAfterDeterminer } from './names.ts'
@@ -30,7 +30,9 @@ export const learn = (analysis: Analysis, given?: readonly string[]): Delta => {
     delta.terms.set(hash, toCounts(key, { determined, free, valued: opinionated + described + praised }))
   }
   for (const [key, isDetermined] of strangeKeys(analysis)) {
-    delta.terms.set(hashTerm(key), toCounts(key, { determined: isDetermined ? 1 : 0, free: 1, valued: 0 }))
+    // The text may have this word as a phrase, too, with the same hash.
+    const { determined, valued } = delta.terms.get(hashTerm(key)) ?? NOTHING
+    delta.terms.set(hashTerm(key), toCounts(key, { determined: isDetermined ? 1 : determined, free: 1, valued }))
   }
   for (const key of titles.keys()) {
     for (const stem of key.split(' '))

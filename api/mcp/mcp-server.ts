@@ -8,8 +8,8 @@ import {
   ResourceTemplate,
 } from '@modelcontextprotocol/server'
 import { asUuid } from '../../contract/identity/keys.ts'
-import { faultIds } from '../request-id.ts'
 import { isRefusal, type Refusal, refusalResponse } from '../refusal.ts'
+import { refusalOfFault } from '../reads/reads.ts'
 import type { AgentRead } from './agent-read.ts'
 import { comparePeriods, countTool, whatsNew } from './count-tools.ts'
 import { listConversations, listFeedback, quotesForTag, searchFeedback } from './list-tools.ts'
@@ -105,13 +105,8 @@ const registerResource = (
 
 type Call = { name: string; given: unknown; run: (asked: AgentRead, given: unknown) => Promise<Answered | Refusal> }
 
-/** Faults are logged without content. */
 const answer = async (asked: AgentRead, called: Called, { name, given, run }: Call): Promise<Answered | Refusal> => {
-  const { workspaceId, request, dependencies } = asked
-  const outcome = await run(asked, given).catch((error: unknown): Refusal => {
-    dependencies.onFault('read_failed', error, faultIds(request, { workspaceId }))
-    return { refused: 'unavailable', why: 'reads' }
-  })
+  const outcome = await run(asked, given).catch((error: unknown): Refusal => refusalOfFault(asked, error))
   const isRefused = isRefusal(outcome)
   called({ tool: name, result: isRefused ? outcome.refused : 'answered', records: isRefused ? 0 : outcome.records })
   return isRefused ? outcome : { ...outcome, answer: { notice: NOTICE, ...outcome.answer } }

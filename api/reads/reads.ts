@@ -1,10 +1,11 @@
 import type { FairSemaphore } from '../../runtime/fair-semaphore.ts'
+import { isProgrammingError } from '../../runtime/fault.ts'
 import { asUuid } from '../../contract/identity/keys.ts'
 import type { ChangesPage, FeedPlace } from '../../db/reads/changes.ts'
 import type { ListPage, ListRequest } from '../../db/reads/lists.ts'
 import type { NamedRecord, RecordKind } from '../../db/reads/records.ts'
 import { type Authenticate, callerOf } from '../authenticate.ts'
-import { faultIds, type OnFault } from '../request-id.ts'
+import { faultIds, type OnFault, requestIdOf } from '../request-id.ts'
 import { isRefusal, type Refusal, refusalResponse } from '../refusal.ts'
 import type { BodiesInHand } from '../submit/bodies-in-hand.ts'
 import type { Arrival } from '../submit/intake.ts'
@@ -53,10 +54,7 @@ export type ReadAnswer = { json: string; headers?: Record<string, string> } | Re
 
 export type ReadHandler = (context: ReadContext) => Promise<ReadAnswer>
 
-/**
- * Answers a read if its token permits reading. A fault of the database is a 503, and is logged
- * without content.
- */
+/** Answers a read if its token permits reading. */
 export const answerRead = async (
   dependencies: ReadDependencies,
   arrival: Arrival,
@@ -76,13 +74,19 @@ export const answerRead = async (
 }
 
 const handleSafely = async (context: ReadContext, handle: ReadHandler): Promise<ReadAnswer> => {
-  const { workspaceId, request, dependencies } = context
   try {
     return await handle(context)
   } catch (error) {
-    dependencies.onFault('read_failed', error, faultIds(request, { workspaceId }))
-    return { refused: 'unavailable', why: 'reads' }
+    return refusalOfFault(context, error)
   }
+}
+
+/** Logs a fault of a read without content, and answers it: 500 for an error of this program, else 503. */
+export const refusalOfFault = ({ workspaceId, request, dependencies }: ReadContext, error: unknown): Refusal => {
+  dependencies.onFault('read_failed', error, faultIds(request, { workspaceId }))
+  return isProgrammingError(error)
+    ? { refused: 'unforeseen', requestId: requestIdOf(request) }
+    : { refused: 'unavailable', why: 'reads' }
 }
 
 /** How long reads and counts wait for their permits. */

@@ -1,4 +1,5 @@
 import type { Operation } from '../../contract/submission.ts'
+import { isProgrammingError } from '../../runtime/fault.ts'
 import { isFullRedis, isRefusedByRedis } from '../../queue/redis/connect-redis.ts'
 import type { Admission, LogState } from '../../queue/admission/call-admit.ts'
 import { faultIds } from '../request-id.ts'
@@ -68,14 +69,11 @@ const requestAdmission = async (
     if (admission.outcome === 'admitted') dependencies.pressure.added(bodyText.length)
     return resultOf(dependencies, admission, { operation: kind.operation, pressure })
   } catch (error) {
-    if (OUR_OWN.some((fault) => error instanceof fault)) throw error
+    if (isProgrammingError(error)) throw error
     dependencies.onFault('admission_failed', error, faultIds(request, { workspaceId }))
     return { refusal: { refused: 'unavailable', why: whyUnavailable(error) } }
   }
 }
-
-/** Errors of our own code, which do not mean that Redis is away or full. */
-const OUR_OWN = [TypeError, RangeError, ReferenceError]
 
 const whyUnavailable = (error: unknown): Unavailable['why'] => {
   if (isFullRedis(error)) return 'redis-memory'

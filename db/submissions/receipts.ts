@@ -67,8 +67,8 @@ const ROWS_PER_STEP = 5_000
 const MS_PER_DAY = 86_400_000
 
 /**
- * Deletes receipts of submissions that were accepted and finished more than `days` ago, except
- * those of dead and of queued submissions. Works in steps, and returns how many. Ids of submissions
+ * Deletes receipts of submissions that were accepted and finished more than `days` ago. Receipts of
+ * queued submissions stay, and of dead ones until their content is dropped. Works in steps, and returns how many. Ids of submissions
  * begin with their time, so the oldest ones come first. The counters of the workspace keep their
  * totals.
  */
@@ -95,8 +95,9 @@ const expireIn = async (sql: Sql, workspaceId: string, before: Date): Promise<nu
 
 const expired = (sql: Sql, workspaceId: ReturnType<Sql>, before: Date) => sql`
   select s.id from submission as s
-  where s.workspace_id = ${workspaceId} and s.id < ${leastIdOf(before)}::uuid and s.state not in ('dead', 'queued')
-    and s.finished_at < ${before}`
+  where s.workspace_id = ${workspaceId} and s.id < ${leastIdOf(before)}::uuid and s.finished_at < ${before}
+    and s.state <> 'queued'
+    and not exists (select from dead_submission as d where d.workspace_id = s.workspace_id and d.id = s.id)`
 
 /** The lowest id (UUIDv7) of a submission at this time. */
 const leastIdOf = (time: Date): string => {

@@ -261,10 +261,11 @@ describe('a request is refused when', () => {
   }
 
   it('an unforeseen fault happens: the answer has only the id of the request', async () => {
-    const fault: Given = { intake: { admit: () => fails(new TypeError('sEcReT')) } }
+    const fault = (): Promise<never> => fails(new TypeError('sEcReT'))
     const headers = { 'X-Request-Id': 'abc' }
     const report = 'Something went wrong on our side. Quote request abc when you report it.'
-    await assertRefused({ body: '{"description":"x"}', headers }, [500, report], fault)
+    await assertRefused({ body: '{"description":"x"}', headers }, [500, report], { intake: { admit: fault } })
+    await assertRefused({ ...list, headers }, [500, report], { reads: { ...readsNothing, readList: fault } })
   })
 
   it('its path does not exist, with any method', async () => {

@@ -10,7 +10,7 @@ const ABOUT = ['name', 'contract_value', 'source_created_at', 'source_updated_at
 const DESCRIBED = [...ABOUT, number('created_at', 'created_number'), number('updated_at', 'updated_number')].join(', ')
 
 /** The columns of the tables for users, without generated tags and times of processing. */
-const COLUMNS: Readonly<Record<TableName, string>> = {
+export const COMPARED_COLUMNS: Readonly<Record<TableName, string>> = {
   contact: `id, email, account_id, ${DESCRIBED}`,
   contact_external_id: 'source, external_id, contact_id',
   account: `id, domain, ${DESCRIBED}`,
@@ -34,7 +34,7 @@ export type Dump = Record<string, string[]>
 /** The rows for users in this schema. */
 export const dumpTables = async (sql: Sql): Promise<Dump> => {
   const dump: Dump = {}
-  for (const [table, columns] of Object.entries(COLUMNS)) {
+  for (const [table, columns] of Object.entries(COMPARED_COLUMNS)) {
     const rows = await sql.unsafe<{ row: Record<string, unknown> }[]>(
       `select to_jsonb(t) as row from (select workspace_id, ${columns} from ${table}) as t`,
     )

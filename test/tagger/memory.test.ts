@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { analyse, generateTags } from '../../tagger/generate-tags.ts'
 import { learn, MAX_LEARNED_TERMS } from '../../tagger/learn.ts'
-import { addDelta, MAX_TERMS, newMemory, titleInUse } from '../../tagger/memory.ts'
+import { addDelta, hashTerm, MAX_TERMS, newMemory, titleInUse } from '../../tagger/memory.ts'
 import type { Memory } from '../../tagger/memory.ts'
 import { tagTexts } from '../../tagger/tag-texts.ts'
 
@@ -20,6 +20,12 @@ test('terms are numbers, so that no text can be read back', () => {
   for (const hash of memory.terms.keys()) assert.ok(Number.isSafeInteger(hash))
   assert.doesNotMatch(JSON.stringify([...memory.terms]), /[a-z]{3,}vane/)
   assert.equal(memory.tags.size, 0)
+})
+
+test('a word that is a phrase and may be a name in one text has the counts of both', () => {
+  const { terms } = learn(analyse('The GUI is slow. GUI hangs', 'en'))
+  const expected = { texts: 1, determined: 1, free: 1, valued: 1, judged: 0, given: 0 }
+  assert.deepEqual(terms.get(hashTerm('gui')), expected)
 })
 
 test('a memory is bounded, and keeps the most common terms', () => {

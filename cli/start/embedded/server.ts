@@ -1,5 +1,5 @@
 import type { StdioOptions } from 'node:child_process'
-import { closeSync, openSync, readFileSync } from 'node:fs'
+import { closeSync, existsSync, openSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { choosePort } from './free-port.ts'
@@ -76,6 +76,7 @@ export const startServer = async (options: ServerOptions): Promise<EmbeddedServe
   const giveUpAt = Date.now() + TRY_AGAIN_FOR_MS
   for (;;) {
     const port = await choosePort(join(dataDir, 'port'), options.wantedPort)
+    const logStart = existsSync(files.log) ? statSync(files.log).size : 0
     const running = await run(prepared.commandAt(port), prepared, { files, stopSteps })
     const { pid, exited, stop } = running
     if (await becomesReady(running, () => prepared.isReady({ pid, port }))) {
@@ -83,7 +84,7 @@ export const startServer = async (options: ServerOptions): Promise<EmbeddedServe
     }
     const gaveUp = running.hasExited()
     await stop()
-    const reason = lastLines(files.log)
+    const reason = lastLines(files.log, logStart)
     if (!gaveUp) {
       throw new Error(`${name} is not ready after ${READY_WITHIN_MS / 1000} s; the end of its log:\n${reason}`)
     }
@@ -120,5 +121,6 @@ const becomesReady = async (server: StartedProcess, isReady: () => boolean | Pro
   return false
 }
 
-const lastLines = (logFile: string): string =>
-  readFileSync(logFile, 'utf8').trimEnd().split('\n').slice(-LINES_SHOWN).join('\n')
+/** The last lines that one attempt to start wrote. */
+const lastLines = (logFile: string, logStart: number): string =>
+  readFileSync(logFile).subarray(logStart).toString().trimEnd().split('\n').slice(-LINES_SHOWN).join('\n')

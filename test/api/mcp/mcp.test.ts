@@ -98,24 +98,29 @@ describe('POST /mcp', () => {
     assert.deepEqual(await statuses({}, {}), [200, 429])
   })
 
-  it('tells an agent that the database is away, and logs the call', async () => {
-    const faults: string[] = []
-    const calls: object[] = []
-    const reads = {
-      ...asksNothing.reads,
-      readList: () => Promise.reject(new Error('select secret')),
-      onFault: (event: string) => faults.push(event),
-    }
-    const { handle } = appWithoutStores({ mcp: { ...asksNothing, reads, called: (call) => calls.push(call) } })
-    const { status, text } = await ask(handle)
-    assert.equal(status, 200)
-    assert.match(text, /"isError":true/)
-    assert.match(text, /did not answer in time. Ask for less/)
-    assert.ok(!text.includes('secret'))
-    assert.deepEqual(faults, ['read_failed'])
-    const [{ workspaceId: _, ...call }] = calls as [{ workspaceId: string }]
-    assert.deepEqual(call, { tool: 'list_feedback', result: 'unavailable', records: 0 })
-  })
+  for (const [what, error, told, result] of [
+    ['the database is away', new Error('select secret'), /did not answer in time. Ask for less/, 'unavailable'],
+    ['this service has a fault', new TypeError('secret'), /Something went wrong on our side/, 'unforeseen'],
+  ] as const) {
+    it(`tells an agent that ${what}, and logs the call`, async () => {
+      const faults: string[] = []
+      const calls: object[] = []
+      const reads = {
+        ...asksNothing.reads,
+        readList: () => Promise.reject(error),
+        onFault: (event: string) => faults.push(event),
+      }
+      const { handle } = appWithoutStores({ mcp: { ...asksNothing, reads, called: (call) => calls.push(call) } })
+      const { status, text } = await ask(handle)
+      assert.equal(status, 200)
+      assert.match(text, /"isError":true/)
+      assert.match(text, told)
+      assert.ok(!text.includes('secret'))
+      assert.deepEqual(faults, ['read_failed'])
+      const [{ workspaceId: _, ...call }] = calls as [{ workspaceId: string }]
+      assert.deepEqual(call, { tool: 'list_feedback', result, records: 0 })
+    })
+  }
 
   const id = '21e220a7-39de-8ea2-adec-1b9ebe43cbbd'
   const FEEDBACK = { id, description: 'It squeaks', source: 'API', createdAt: '2026-01-31T12:00:00.000000Z' }

@@ -16,7 +16,7 @@ const idOf = (time: number): string => {
 }
 
 describe('receipts', () => {
-  it('expire some days after acceptance, except receipts of dead, queued or recently replayed submissions', async () => {
+  it('expire some days after acceptance, except of queued, recently replayed, and dead submissions with content', async () => {
     const workspaces = [randomUUID(), randomUUID()]
     await makeWorkspaces(schema.sql, workspaces)
     const add = async (
@@ -32,15 +32,23 @@ describe('receipts', () => {
           ${new Date(Date.now() - finishedDays * MS_PER_DAY)})`
       return id
     }
+    const addDead = async (workspaceId: string, days: number): Promise<string> => {
+      const id = await add(workspaceId, days, { state: 'dead' })
+      await schema.sql`
+        insert into dead_submission (workspace_id, id, reason, submission, keys) values (${workspaceId}, ${id}, 'x', '{}', '{}')`
+      return id
+    }
     const [one, other] = workspaces as [string, string]
     const expired = [
       await add(one, 9),
       await add(one, 8.1, { state: 'superseded' }),
       await add(other, 100, { state: 'purged' }),
+      // Its content was dropped.
+      await add(other, 9, { state: 'dead' }),
     ]
     const kept = [
       await add(one, 7.9),
-      await add(one, 9, { state: 'dead' }),
+      await addDead(one, 9),
       await add(one, 9, { state: 'queued' }),
       await add(one, 9, { finishedDays: 1 }),
     ]

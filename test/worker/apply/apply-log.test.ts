@@ -226,6 +226,8 @@ describe('a worker that applies logs', () => {
     await until('the lease is released', () => rig.hasReleased(workspaceId))
     bringBack()
     await applied
+    // If the outage was longer than the job may take, the job has woken the workspace again.
+    await rig.apply(await rig.wokenIn('wake'))
     assert.equal(Object.keys(await rig.statesOf(workspaceId)).length, 1)
   })
 })

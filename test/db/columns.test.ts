@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict'
+import { after, describe, it } from 'node:test'
+import { freshSchema } from '../support/schema.ts'
+import { COMPARED_COLUMNS } from '../support/tables.ts'
+
+const { sql, drop } = await freshSchema()
+after(drop)
+
+const columns = await sql<{ table: string; column: string; type: string; hasStatistics: boolean }[]>`
+  select c.relname as table, a.attname as column, format_type(a.atttypid, null) as type, a.attstattarget is distinct from 0 as "hasStatistics"
+  from pg_attribute as a join pg_class as c on c.oid = a.attrelid
+  where c.relnamespace = current_schema()::regnamespace and c.relkind in ('r', 'p', 'v') and a.attnum > 0
+    and not a.attisdropped`
+
+const columnsOf = (table: string): string[] => columns.flatMap((row) => (row.table === table ? [row.column] : []))
+
+/** Columns that workers and the change feed need, beside those for people. */
+const INTERNAL =
+  'number first_number purged_number change_position version latest_version tagger_version key_id uses claimed'.split(
+    ' ',
+  )
+
+describe('a new column', () => {
+  it('is compared between databases and with the model, if it is for people', () => {
+    const left = Object.entries(COMPARED_COLUMNS).flatMap(([table, compared]) =>
+      columnsOf(table)
+        .filter((column) => !INTERNAL.includes(column) && !`workspace_id, ${compared}`.split(/\W+/).includes(column))
+        .map((column) => `${table}.${column}`),
+    )
+    // The model has no generated tags, and neither ids nor times of rows that records only name.
+    assert.deepEqual(left.toSorted(), [
+      'conversation.tags',
+      'feedback.source_created_at',
+      'feedback_category.created_at',
+      'feedback_category.id',
+      'project.created_at',
+      'project.description',
+    ])
+  })
+
+  it('of feedback is in feedback_view, if it is for people', () => {
+    const own = columnsOf('feedback').filter((column) => ![...INTERNAL, 'source_created_at'].includes(column))
+    assert.deepEqual(
+      own.filter((column) => !columnsOf('feedback_view').includes(column)),
+      [],
+    )
+  })
+
+  it('in which a client can send personal data has no planner statistics, which would keep it after a purge', () => {
+    const tables = /^(?:contact|contact_.*|feedback|feedback_category|conversation|message|dead_submission)$/
+    const withStatistics = columns
+      .filter(({ table, type, hasStatistics }) => tables.test(table) && /text|json/.test(type) && hasStatistics)
+      .map(({ table, column }) => `${table}.${column}`)
+    // The source names a system, such as Zendesk.
+    assert.deepEqual(
+      withStatistics.filter((name) => !name.endsWith('.source')),
+      [],
+    )
+  })
+})
