@@ -62,7 +62,7 @@ describe('a batch', () => {
     }
   })
 
-  it('is accepted in the order of its items, whatever their size and operation, even if keys have left Redis', async () => {
+  it('is accepted in the order of its items, with bodies of any size and operation, even if keys have left Redis', async () => {
     const keys = workspaceKeys(service.redisPrefix, service.workspaceId)
     await service.redis.hset(keys.state, 'forgotten', Date.now() * 1_000)
     const large = { title: 'x'.repeat(100_000) }

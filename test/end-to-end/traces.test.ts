@@ -171,7 +171,7 @@ describe('traces', () => {
     assert.doesNotMatch(collector.received(), /qx7/i)
   })
 
-  it('have no submitted content, whatever the outcome', async () => {
+  it('have no submitted content, at any outcome', async () => {
     const canary = 'canary9417'
     const traceId = TRACE_ID.replace('0af', 'cab')
     const headers = { 'Idempotency-Key': canary, 'X-Request-Id': canary, traceparent: `00-${traceId}-${PARENT_ID}-01` }

@@ -8,7 +8,7 @@ import { hostileText, textOf } from './fuzz-json.ts'
 export type FuzzRequest = {
   /** The documented path; undefined if the target may lead to another path. */
   readonly path: string | undefined
-  /** Expected statuses besides those that `path` documents. */
+  /** Expected statuses besides the documented statuses of `path`. */
   readonly moreStatuses: readonly number[]
   readonly method: string
   readonly target: string
