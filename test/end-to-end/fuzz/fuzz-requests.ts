@@ -82,7 +82,10 @@ const bodiesOf = ({ operation }: Operation): fc.Arbitrary<Coded> => {
 
 type Target = Pick<FuzzRequest, 'target' | 'path' | 'moreStatuses'>
 
-const ANYWHERE = [...new Set(operations.flatMap(({ operation }) => Object.keys(operation.responses).map(Number))), 404]
+const DOCUMENTED_STATUSES = [
+  ...new Set(operations.flatMap(({ operation }) => Object.keys(operation.responses).map(Number))),
+  404,
+]
 const targetsOf = (operation: Operation, submissionId: string): fc.Arbitrary<Target> => {
   const id = fc.oneof(fc.constant(submissionId), fc.uuid(), fc.constantFrom(...IDS))
   const path = id.map((one) => operation.at.replace('{id}', one))
@@ -101,7 +104,11 @@ const targetsOf = (operation: Operation, submissionId: string): fc.Arbitrary<Tar
   const near = fc
     .tuple(path, fc.constantFrom('/', '//', '/.', '/..', '%20', ';x', '/x', '.json', '%2f'))
     // Dots can lead to `/`, which redirects a browser to the reference.
-    .map((parts) => ({ target: parts.join(''), path: undefined, moreStatuses: [...ANYWHERE, 200, 302, 405] }))
+    .map((parts) => ({
+      target: parts.join(''),
+      path: undefined,
+      moreStatuses: [...DOCUMENTED_STATUSES, 200, 302, 405],
+    }))
   const nowhere = fc.constantFrom(...NOWHERE).map((target) => ({ target, path: undefined, moreStatuses: [400, 404] }))
   const pages = fc
     .constantFrom(...PAGES)

@@ -54,7 +54,7 @@ describe('any bytes', () => {
     return { plan, script, seen }
   }
 
-  const stored = async (): Promise<Set<string>> => {
+  const takeStored = async (): Promise<Set<string>> => {
     await until(
       'all submissions are processed',
       async () => {
@@ -90,7 +90,7 @@ describe('any bytes', () => {
       end = Math.min(end + ROUND, REQUESTS)
       const outcomes = await sendUntil(end, seed + end)
       await service.submit('/feedbacks', { description: 'The service is alive' })
-      judge(outcomes, await stored(), count)
+      judge(outcomes, await takeStored(), count)
       memory.push(usageOf({ api: service.apiPids[0]! }).api.memoryBytes)
       assert.ok(memory.at(-1)! - memory[0]! < MOST_GROWTH_BYTES, `memory of the API: ${memory.join(', ')}`)
     }
@@ -135,7 +135,7 @@ const faultsOfStored = ({ script, seen }: Exchange, stored: ReadonlySet<string>,
   const certain = ON_BUN || script.answers === undefined ? script.sound : script.answers
   const missing = script.sourceIds.slice(0, certain).filter((id) => !accepted.includes(id))
   const lost = accepted.filter((id) => !stored.has(id) || !script.sourceIds.includes(id))
-  const untold = script.sourceIds.filter((id, index) => {
+  const unconfirmed = script.sourceIds.filter((id, index) => {
     if (!stored.has(id) || accepted.includes(id)) return false
     const excuse = excuseOf({ script, seen }, id, answers[index]?.status)
     if (excuse) count(`stored without a 201: ${excuse}`)
@@ -144,7 +144,7 @@ const faultsOfStored = ({ script, seen }: Exchange, stored: ReadonlySet<string>,
   return [
     ...missing.map((id) => `${id} was not answered with 201`),
     ...lost.map((id) => `${id} was answered with 201 and is not stored`),
-    ...untold.map((id) => `${id} is stored and was not answered with 201`),
+    ...unconfirmed.map((id) => `${id} is stored and was not answered with 201`),
     ...(new Set(accepted).size < accepted.length ? ['a submission was answered twice'] : []),
   ]
 }
