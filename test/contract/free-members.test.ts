@@ -86,7 +86,7 @@ describe('free objects', () => {
       assert.deepEqual(inside, [`${place}.deep.0`, `${place}.deep.1.in`])
     })
 
-    it(`a member of ${place} has ${isMetadata ? 'at most 16 KiB' : 'no bound but that of its body'}`, () => {
+    it(`a member of ${place} has ${isMetadata ? 'at most 16 KiB' : 'no bound except the bound of the body'}`, () => {
       const large = isMetadata ? [{ path: `${place}.note`, message: `${place}.note ${LARGE}` }] : []
       assert.deepEqual(problems({ note: filling('note', MAX_BYTES) }), [])
       assert.deepEqual(problems({ note: filling('note', MAX_BYTES + 1), other: 1 }), large)

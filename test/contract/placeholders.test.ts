@@ -28,7 +28,7 @@ const PATHS: readonly (readonly [schema: v.GenericSchema, body: JsonObject, path
   [feedbackRecord, { ...feedback, isExternalContactId: true }, ['contactId', 'contact.id']],
   [feedbackRecord, { ...feedback, isExternalAccountId: true }, ['accountId', 'account.id']],
   [feedbackRecord, feedback, []],
-  // Together with all other problems, and an empty id only once.
+  // A placeholder is reported together with all other problems, and an empty id only once.
   [feedbackRecord, { ...external, contactId: 'nil', rating: 'x' }, ['description', 'rating', 'contactId']],
   [feedbackRecord, { ...external, description: 'x', contactId: '' }, ['contactId']],
   [contactRecord, { id: '' }, ['id']],

@@ -3,7 +3,7 @@ import { quotesIn, type ToolAnswer } from '../support/agent.ts'
 /** When the demo ends. */
 export const NOW = '2026-03-31T12:00:00.000Z'
 
-/** Kinds of feedback that the demo lacks. The last one gets its account from its customer. */
+/** Kinds of feedback that the demo lacks. The last feedback gets its account from its customer. */
 export const MORE_FEEDBACK = [
   { tags: [], contact: { email: 'stranger@example.org' } },
   { tags: ['battery', 'screen'], rating: 1, source: 'Store' },

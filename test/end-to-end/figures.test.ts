@@ -153,7 +153,7 @@ describe('metrics', () => {
     let id = ''
     const fail = async (): Promise<void> => {
       await inject(service, service.queues, { body: feedbackBody('\u0000') })
-      // The service never queues such a job, so a worker fails it.
+      // The service never queues this job, so a worker fails the job.
       id = (await service.queues.removal.add('not ours', { version: 0 })).id!
     }
     await grow(ofApi, { [inWorkspace('dead')]: 1 }, () => grow(ofWorker, ended, fail))

@@ -147,7 +147,7 @@ describe('hostile feedback', () => {
   }
 
   for (const isMasked of [true, false]) {
-    it(`stays in quotes and in one message ${isMasked ? 'without' : 'with'} the scope read:personal`, async () => {
+    it(`stays in quotes and in one message for a token ${isMasked ? 'without' : 'with'} the scope read:personal`, async () => {
       const token = isMasked ? service.readToken : personalToken
       const read = new Set<string>()
       let texts = ''

@@ -13,8 +13,8 @@ const RULES = fileURLToPath(new URL('../../../api/operators/alert-rules.yaml', i
 const RULES_TEXT = readFileSync(RULES, 'utf8')
 
 /**
- * `series` are added to those of a healthy installation, or replace them. `alert`: the only alert
- * that fires; none if absent.
+ * `series` are added to the series of a healthy installation, or replace them. `alert`: the only
+ * alert that fires; none if absent.
  */
 type Case = readonly [name: string, series: Readonly<Record<string, string>>, after: string, alert?: string]
 

@@ -43,7 +43,7 @@ const anyMembers = (depth: number): fc.Arbitrary<string> => {
     .map((members) => `{${members.map(([name, of]) => `"${name}":${of}`).join(' ,')}}`)
 }
 const list = (item: fc.Arbitrary<string>) => fc.array(item, { maxLength: 3 }).map((items) => `[${items.join()}]`)
-/** An object with the members of `least`, and with some of the others, each at most once. */
+/** An object with the members of `least` and some of `members`, each at most once. */
 const object = (least: string, members: Record<string, fc.Arbitrary<string>>): fc.Arbitrary<string> =>
   fc
     .tuple(fc.subarray(Object.keys(members)), fc.record(members), fc.constantFrom('', ',"ignored":[#,{"id":#}]'))

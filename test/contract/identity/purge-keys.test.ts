@@ -56,7 +56,7 @@ describe('the keys by which a submission names contacts', () => {
     assert.deepEqual(keysOf('identify_account', { id: 'acme' }), [])
   })
 
-  it('match the keys of a purge with the same words; in one source only if the submission names that source', () => {
+  it('match the keys of a purge of the same id or email; with a source, only if the submission names this source', () => {
     const meets = (wanted: object, named: object): boolean => {
       const keys = keysOf('identify_contact', named)
       return purgeKeys(realm, wanted).some((key) => keys.includes(key))
