@@ -8,46 +8,47 @@ import type { Sql } from '../db/connection/postgres.ts'
 import type { RedisClient } from '../queue/redis/connect-redis.ts'
 import { createLog } from '../queue/log/log.ts'
 
-export type Stores = { sql: Sql; redis: RedisClient; prefix: string; hashKey: HashKey }
+type Stores = { sql: Sql; redis: RedisClient; prefix: string; hashKey: HashKey }
 type ExportRequest = { workspace: { id: string; name: string }; wanted: PurgeRequest; at: Date }
 
-/**
- * `keys`: the keys by which submissions name the contacts, both the requested keys and the keys of
- * the found contacts.
- */
-type Person = { realm: Realm; found: FoundContacts; keys: ReadonlySet<string> }
+/** `keys`: the requested keys, and those by which submissions name the found contacts. */
+type Person = { realm: Realm; keys: ReadonlySet<string> }
 
 /**
  * All data about the contacts that a purge with the same options would match, as one JSON document
- * in pieces. Undefined when there is no data. Memory holds only a few records at a time. Logs are
- * read before tables, so a submission that is applied in between appears twice rather than never.
+ * in pieces. Undefined when there is no data. Memory holds only a few records at a time. The log is
+ * read before the contacts are found and their rows are read. So a submission that is applied in
+ * between appears twice, not never.
  */
 export const exportContacts = async (
   stores: Stores,
   { workspace, wanted, at }: ExportRequest,
 ): Promise<AsyncGenerator<string> | undefined> => {
-  const { sql, hashKey } = stores
-  const realm = { hashKey, workspaceId: workspace.id }
-  const found = await findContacts(sql, realm, wanted)
-  const person = { realm, found, keys: new Set(found.keys) }
+  const realm = { hashKey: stores.hashKey, workspaceId: workspace.id }
+  const find = (): Promise<FoundContacts> => findContacts(stores.sql, realm, wanted)
+  const person = { realm, keys: new Set((await find()).keys) }
   const isHeld =
-    found.contactIds.length > 0 ||
-    found.waitingKey !== null ||
+    (await hasAny(queuedSubmissions(stores, person))) ||
     (await hasAny(deadSubmissions(stores, person))) ||
-    (await hasAny(queuedSubmissions(stores, person)))
-  return isHeld ? document(stores, person, { exportedAt: at.toISOString(), workspace: workspace.name }) : undefined
+    hasRows(await find())
+  const head = { exportedAt: at.toISOString(), workspace: workspace.name }
+  return isHeld ? document(stores, { person, find, head }) : undefined
 }
+
+const hasRows = ({ contactIds, waitingKey }: FoundContacts): boolean => contactIds.length > 0 || waitingKey !== null
 
 const hasAny = async (items: AsyncGenerator): Promise<boolean> => {
   for await (const _first of items) return true
   return false
 }
 
-const document = async function* (stores: Stores, person: Person, head: Readonly<Record<string, string>>) {
+type Contents = { person: Person; find: () => Promise<FoundContacts>; head: Readonly<Record<string, string>> }
+
+const document = async function* (stores: Stores, { person, find, head }: Contents) {
   yield JSON.stringify(head).slice(0, -1)
   yield* member('queuedSubmissions', queuedSubmissions(stores, person))
   yield* member('deadSubmissions', deadSubmissions(stores, person))
-  for (const [name, rows] of Object.entries(readRowsOfContacts(stores.sql, person.realm, person.found)))
+  for (const [name, rows] of Object.entries(readRowsOfContacts(stores.sql, person.realm, await find())))
     yield* member(name, rows)
   yield '\n}\n'
 }

@@ -11,17 +11,16 @@ type Stores = { sql: Sql; redis: RedisClient; prefix: string }
 type DeletionProgress = Pick<ProgressBar, 'note' | 'set'>
 
 /**
- * Requests whose tokens were looked up before the deletion are admitted within this time, except
- * requests with slow bodies.
+ * The time for the admission of requests whose tokens were looked up before the deletion. The
+ * maintenance of the workers removes the keys of slower requests.
  */
 const UNDER_WAY_MS = 2_000
 
 /**
  * Deletes a workspace with its tokens, its rows and its keys in Redis. Returns the numbers of
- * deleted rows and keys. The first step removes the position of the workspace: from then on no
- * worker can save rows for it. Each step can be repeated, so an interrupted deletion continues when
- * it is started again. The row of the workspace is deleted last, so that a repetition finds the
- * workspace by its name.
+ * deleted rows and keys. The first step removes the position of the workspace. From then on no
+ * worker can save rows for the workspace. A second call continues an interrupted deletion. The row
+ * of the workspace is deleted last, since callers find the workspace by this row.
  *
  * @param startProgress gets the number of rows.
  */

@@ -28,7 +28,7 @@ const DAY = /^\d{4}-\d\d-\d\d$/
 const WITHOUT_SECONDS = /(T\d\d:\d\d)(?=Z|[+-])/
 
 /**
- * A day in UTC (2026-01-31), or a date-time.
+ * The time of a date-time, or the start of a day in UTC (2026-01-31). Undefined without a text.
  *
  * @throws CommandError when the text is neither
  */

@@ -20,7 +20,8 @@ type Progress = {
 }
 
 /**
- * On a terminal, one line that fills up. Elsewhere, a plain line for each note and one at the end.
+ * Shows progress: on a terminal in one line that fills up, elsewhere in a plain line for each note
+ * and a last line at the end.
  */
 export const startProgressBar = ({ label, total, output, now }: Progress): ProgressBar => {
   const started = now?.() ?? 0

@@ -3,8 +3,8 @@ import { createReadStream } from 'node:fs'
 const BYTES_AT_ONCE = 1024 * 1024
 
 /**
- * The lines of a file, without their ends. Only a line feed ends a line: `node:readline` also ends
- * one at U+2028, which JSON texts may contain.
+ * The lines of a file, without their line feeds. Unlike `node:readline`, this does not split at
+ * U+2028, which JSON texts may contain.
  *
  * @throws when the file cannot be read
  */

@@ -11,7 +11,7 @@ drop    removes the role
 NAME is in lower case. The user of DATABASE_URL has to have the right to create roles.`
 
 const LARGE_OBJECTS =
-  'It can also fill the disk with large objects, as every role can: docs/queries.md says how a superuser ends that.\n'
+  'The role can also fill the disk with large objects. docs/queries.md says how a superuser prevents that.\n'
 
 const DUPLICATE_OBJECT = '42710'
 

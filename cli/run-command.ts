@@ -16,13 +16,13 @@ import { connectForCommand, isRefusedByRedis, type RedisClient } from '../queue/
 
 type OpenRedis = { redis: RedisClient; prefix: string }
 
-/** The arguments and connections of a command. The connections close when it ends well. */
+/** The arguments and connections of a command. The connections close when the command ends well. */
 export type CommandContext = {
   sql: Sql
   values: Readonly<Record<string, string | undefined>>
   /** Every value of an option that may be repeated. */
   valuesOf: (option: string) => readonly string[]
-  /** Settings of the service, from the environment or those of a running `npm start`. */
+  /** Reads settings of the service from the environment, or from a running `npm start`. */
   read: <const Names extends readonly SettingName[]>(names: Names) => Settings<Names[number]>
   /**
    * HASH_KEY.
@@ -44,7 +44,9 @@ type Command = {
   flags?: readonly string[]
   /** The command reads only tables of the role of `npm run reader`. Its session is read-only. */
   isReadOnly?: boolean
-  /** The command takes a word that is not an option. An action may always have one. */
+  /**
+   * The command takes a word that is not an option. For an action, such a word is always allowed.
+   */
   takesWord?: boolean
   /** What the command does, or each of its actions by name. */
   run: Action | Readonly<Record<string, Action>>
@@ -67,9 +69,8 @@ export const print = (line: string): void => void process.stdout.write(`${printa
 export const pathOfCaller = (path: string): string => pathIn(path, process.env)
 
 /**
- * Runs a command of an operator: parses its words, and connects to Postgres at DATABASE_URL (or to
- * that of a running `npm start`) and, if the command needs it, to Redis. Exits with 0, or with 1
- * and a message about the error. `--help` prints the usage.
+ * Runs a command of an operator: parses its words, and runs its action with a connection to
+ * Postgres. Exits with 0, or with 1 and a message about the error. `--help` prints the usage.
  */
 export const runCommand = async (command: Command): Promise<never> => {
   const fail = (error: unknown): never => {
@@ -81,8 +82,8 @@ export const runCommand = async (command: Command): Promise<never> => {
     const { values, positionals } = parseArgs({ options: parsedOptions(command), allowPositionals: true })
     if (values['help'] === true) print(command.usage)
     else await runConnected(command, values as ParsedValues, actionOf(command, positionals))
-    // The command ends well only once its output is written. On a full disk this waits, and the
-    // event above ends the process.
+    // The command ends well only once its output is written. On a full disk the promise stays
+    // pending, and the error event of stdout ends the process.
     await new Promise((resolve) => process.stdout.write('', (error) => error || resolve(undefined)))
     return process.exit(0)
   } catch (error) {
@@ -97,11 +98,11 @@ const parsedOptions = ({ options = [], lists = [], flags = [] }: Command): NonNu
   help: { type: 'boolean', short: 'h' },
 })
 
-/** What the words ask for. */
-type Chosen = (context: CommandContext) => Promise<void>
+/** An action, together with its word. */
+type ChosenAction = (context: CommandContext) => Promise<void>
 
 /** @throws CommandError when there is no such action, or when there are too many words */
-const actionOf = ({ usage, run, takesWord = false }: Command, words: readonly string[]): Chosen => {
+const actionOf = ({ usage, run, takesWord = false }: Command, words: readonly string[]): ChosenAction => {
   const [name = '', word] = words
   if (typeof run === 'function') {
     if (words.length > (takesWord ? 1 : 0)) throw new CommandError(usage)
@@ -114,9 +115,10 @@ const actionOf = ({ usage, run, takesWord = false }: Command, words: readonly st
 const OTHER_KEY =
   'HASH_KEY is not the one that this database was made with. Set the key from hash.key in DATA_DIR or from your store of secrets.'
 
-const NO_KEY_YET = 'The database has no HASH_KEY yet. Start the API or a worker once, which binds it to their key.'
+const NO_KEY_YET =
+  'The database has no HASH_KEY yet. Start the API or a worker once: the start binds the database to the key.'
 
-const runConnected = async (command: Command, values: ParsedValues, run: Chosen): Promise<void> => {
+const runConnected = async (command: Command, values: ParsedValues, run: ChosenAction): Promise<void> => {
   const environment = await environmentOfService()
   const read: CommandContext['read'] = (names) => readSettings(names, environment)
   const sql = openForCommand(read(['DATABASE_URL', 'DATABASE_SCHEMA', 'DATABASE_POOLER']), {
@@ -190,7 +192,7 @@ const explain = (error: unknown, usage: string): string => {
     return error.message
   }
   if (error instanceof Error && codeOf(error)?.startsWith('ERR_PARSE_ARGS')) return `${error.message}\n\n${usage}`
-  // Deno throws it from the print; Bun makes it an event of the output.
+  // On a full disk, Deno throws from `print`, and Bun emits an error event of stdout.
   if (error instanceof Error && 'code' in error && error.code === 'ENOSPC') return cannotPrint(error)
   return inOneLine(isRefusedByRedis(error) ? explainRedis(error) : explainPostgres(error))
 }

@@ -14,9 +14,9 @@ read           read the workspace; agents (/mcp) see no personal data
 read:personal  read the workspace; agents see personal data as well
 admin          submit to the workspace, read it and purge in it
 operator       see the dashboard, metrics and /admin of the whole installation
-The command prints the token once, and the service keeps only its hash. With --days the token expires after N days.`
+create prints the token once, and the service keeps only its hash. With --days the token expires after N days.`
 
-/** The values of --scope, and the scopes of the token. */
+/** For each value of --scope, the scopes of the token. */
 const SCOPES = {
   submit: ['submit'],
   read: ['read'],

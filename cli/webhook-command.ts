@@ -1,4 +1,4 @@
-import { setTimeout as pause } from 'node:timers/promises'
+import { setTimeout as wait } from 'node:timers/promises'
 import { webhookSecret } from '../contract/token-format.ts'
 import {
   createWebhook,
@@ -34,7 +34,10 @@ const LOOK_EVERY_MS = 100
 
 const DAY_MS = 86_400_000
 
-/** A position is about the time of a change in microseconds: after a later one, none would come. */
+/**
+ * A position is about the time of its change in microseconds. So a position beyond tomorrow is a
+ * mistake.
+ */
 const isPosition = (text: string): boolean => /^\d+$/.test(text) && Number(text) <= (Date.now() + DAY_MS) * 1_000
 
 const positionOf = (text: string | undefined): number | undefined => {
@@ -52,7 +55,7 @@ const urlOf = (text: string | undefined): string => {
   return url.href
 }
 
-/** An action about the webhook with this id. */
+/** Makes an action that needs the id of a webhook. */
 const requireId =
   (act: (context: CommandContext, id: string) => Promise<void>) =>
   async (context: CommandContext, id: string | undefined): Promise<void> => {
@@ -87,7 +90,7 @@ const test = async ({ sql, openQueues }: CommandContext, id: string): Promise<vo
     if (outcome !== undefined) throw new CommandError(`The receiver has not confirmed the test: ${outcome}.`)
     if (performance.now() > until)
       throw new CommandError('No worker has sent the test within 30 s. Check that a worker runs: npm run doctor')
-    await pause(LOOK_EVERY_MS)
+    await wait(LOOK_EVERY_MS)
   }
 }
 
@@ -105,7 +108,7 @@ const rotate = async ({ sql, readHashKey }: CommandContext, id: string): Promise
   const hashKey = await readHashKey()
   const version = await rotateWebhookSecret(sql, id)
   if (version === undefined) throw new CommandError(NO_SUCH_WEBHOOK)
-  print('This is the new secret. For a day deliveries are also signed with the former one.')
+  print('This is the new secret. For a day, deliveries are also signed with the former secret.')
   print(webhookSecret(hashKey, id, version))
 }
 
@@ -127,11 +130,11 @@ await runCommand({
     test: requireId(test),
     pause: requireId(async ({ sql }, id) => {
       await setState(sql, id, { state: 'paused' })
-      print('paused; it keeps its position')
+      print('paused; the webhook keeps its position')
     }),
     resume: requireId(async ({ sql }, id) => {
       await setState(sql, id, { state: 'active' })
-      print('active; it continues at its position')
+      print('active; the webhook continues at its position')
     }),
     replay: requireId(replay),
     rotate: requireId(rotate),

@@ -10,7 +10,7 @@ const USAGE = `usage: npm run workspace -- create NAME
        npm run workspace -- list
        npm run workspace -- delete NAME --yes
 
-A workspace is one customer of the service; all data belongs to exactly one.
+A workspace is one tenant of the installation. All data belongs to exactly one workspace.
 delete revokes its tokens and removes all its data: records, queued and dead submissions, receipts. --yes confirms that.
 You can stop delete and run it again. list shows which workspaces are being deleted.`
 
@@ -42,7 +42,7 @@ const nameOf = (word: string | undefined): string => {
   if (word === undefined) throw new CommandError(USAGE)
   if (!NAME.test(word))
     throw new CommandError(
-      'NAME must have 1 to 100 unaccented letters, digits, underscores, spaces, dots and hyphens. It must begin with one of the first three.',
+      'NAME must have 1 to 100 unaccented letters, digits, underscores, spaces, dots and hyphens. It must begin with a letter, a digit or an underscore.',
     )
   return word
 }
@@ -51,9 +51,10 @@ await runCommand({
   usage: USAGE,
   flags: ['yes'],
   run: {
-    create: async ({ sql }, name) => {
-      const workspace = await createWorkspace(sql, nameOf(name))
-      if (!workspace) throw new CommandError(await whyTaken(sql, nameOf(name)))
+    create: async ({ sql }, word) => {
+      const name = nameOf(word)
+      const workspace = await createWorkspace(sql, name)
+      if (!workspace) throw new CommandError(await whyTaken(sql, name))
       print(`${workspace.id}  ${workspace.name}`)
     },
     list: async ({ sql }) => {

@@ -1,5 +1,5 @@
 /** The part of JSON Schema that the reference uses. */
-export type Schema = {
+type Schema = {
   readonly $ref?: string
   readonly description?: string
   readonly type?: string | readonly string[]
@@ -15,15 +15,15 @@ export type Schema = {
 
 export type Reference = { readonly components: { readonly schemas: Readonly<Record<string, Schema>> } }
 
-/** Objects that the client wraps and unwraps by itself, and answers that it never returns. */
+/** Schemas that users of the client do not see. */
 const INSIDE_THE_CLIENT =
   /^(?:BatchRequest|(?:Feedback|Customer|Account|Project|FeedbackCategory)Found|Alive|Ready|Error|ValidationError)$/
 
 const HEAD = '// Made of api/openapi/openapi.json by `npm run client`.\n'
 
 /**
- * Unformatted TypeScript with one exported type, and its description, for each schema of an OpenAPI
- * 3.1 document that programs with the client see.
+ * Unformatted TypeScript: an exported type with its description for each schema of an OpenAPI 3.1
+ * document that users of the client see.
  */
 export const typesOf = ({ components }: Reference): string =>
   HEAD +
@@ -69,7 +69,7 @@ const namedType = (type: string, schema: Schema): string => {
 const objectType = ({ properties = {}, required = [], additionalProperties }: Schema): string => {
   const members = Object.entries(properties).map(([name, schema]) => {
     const isRequired = required.includes(name)
-    // JSON has no undefined, so undefined counts as absent.
+    // JSON leaves out a member with the value undefined.
     return `${documentation(schema)}readonly ${name}${isRequired ? '' : '?'}: ${typeOf(schema)}${isRequired ? '' : ' | undefined'}`
   })
   if (additionalProperties === true) members.push('readonly [key: string]: unknown')

@@ -52,12 +52,12 @@ const DESCRIBED: Readonly<Record<ReplayOutcome, string>> = {
   queued: 'queued again',
   unknown: 'no longer dead',
   'being-purged': 'being purged',
-  'undecided-purge': 'purges that never decided which contacts match: submit them again, then drop these',
+  'undecided-purge': 'purges that never decided which contacts match: submit each purge again, then drop the dead one',
 }
 
 const isFiltered = ({ values }: CommandContext): boolean => Object.values(values).some((value) => value !== undefined)
 
-/** One submission, or all that match the filters. */
+/** Selects one submission, or all that match the filters. */
 const wantedOf = (context: CommandContext, which: string | undefined): DeadFilter => {
   if (which === undefined || (which !== 'all' && isFiltered(context))) throw new CommandError(USAGE)
   return which === 'all' ? filterOf(context.values) : { id: idOf(which) }
@@ -125,9 +125,8 @@ const replayMatching = async (context: CommandContext, which: string | undefined
 }
 
 /**
- * Appends a dead submission to the log again, under its id and with a new number. It does not
- * replace data of newer submissions. If this process dies after the mark, a worker's maintenance
- * appends the submission.
+ * Marks a dead submission as queued, and appends it to the log under its id with a new number. If
+ * this process dies in between, the maintenance of a worker appends the submission.
  */
 const replay = async (
   { sql, log, wake }: ReplayStores,

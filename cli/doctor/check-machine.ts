@@ -32,7 +32,7 @@ const compare = (one: string, other: string): number => {
 }
 
 /**
- * Free space in DATA_DIR, where `npm start` keeps its data. It does not check the disks of other
+ * Checks the free space in DATA_DIR, where `npm start` keeps its data, and not the disks of other
  * servers.
  */
 export const checkDisk = async (dataDir: string): Promise<Checked[]> => {
@@ -52,7 +52,7 @@ export const checkApi = async (api: { url: string | undefined; host: string; por
   if (answer?.['ready'] === true) return well(`The API at ${url} is ready.`)
   if (answer?.['ready'] === false)
     return wrong(
-      `The API at ${url} answers and is not ready.`,
+      `The API at ${url} answers, but is not ready.`,
       'Redis or Postgres is away, or the API is stopping: see the other findings.',
     )
   if (answer) return wrong(`Another program listens at ${url}.`, 'Stop that program, or set PORT to a free port.')
@@ -103,7 +103,8 @@ const stateOfPort = (port: number, host: string): Promise<'free' | 'taken' | 're
   )
 
 /**
- * The JSON of an answer, or an empty object for another answer. Undefined if no program answers.
+ * The JSON of an answer, or an empty object if the answer is not JSON. Undefined if no program
+ * answers.
  */
 const answerOf = async (url: string): Promise<Readonly<Record<string, unknown>> | undefined> => {
   let answer: Response

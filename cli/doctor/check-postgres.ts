@@ -92,7 +92,8 @@ const checkMigrations = async (sql: Sql, migrations: readonly Migration[]): Prom
 
 const checkHashKey = async (sql: Sql, hashKey: HashKey): Promise<Checked> => {
   const isSame = await isMadeWith(sql, hashKey)
-  if (isSame === undefined) return well('The database has no HASH_KEY yet; the first start binds it to one.')
+  if (isSame === undefined)
+    return well('The database has no HASH_KEY yet; the first start of the API or a worker sets it.')
   return isSame
     ? well('HASH_KEY is the one of this database.')
     : wrong(
@@ -121,6 +122,6 @@ const checkDead = async (sql: Sql): Promise<Checked> => {
   if (dead === 0) return well('No submission is dead.')
   return warning(
     `${count(dead, 'submission is', 'submissions are')} dead, the newest since ${newest!.toISOString()}.`,
-    'See the reasons: npm run dead -- list. Each is a fault of this service: please report it.',
+    'See the reasons: npm run dead -- list. Each dead submission shows a fault of this service: please report it.',
   )
 }

@@ -75,7 +75,7 @@ const checkAppendOnlyFile = async (
     return [
       warning(
         'Redis does not show whether it has an append-only file. Without one, a restart loses accepted submissions that are not applied yet.',
-        'Ask its provider for appendonly yes.',
+        'Ask the provider of Redis for appendonly yes.',
       ),
     ]
   }
@@ -83,14 +83,17 @@ const checkAppendOnlyFile = async (
     return [
       wrong(
         'Redis has no append-only file: a restart loses accepted submissions that are not applied yet.',
-        'In redis.conf: appendonly yes. At once: redis-cli config set appendonly yes',
+        'In redis.conf: appendonly yes. In the running Redis: redis-cli config set appendonly yes',
       ),
     ]
   }
   return [
     ...when(
       !['ok', ''].includes(file.lastWrite),
-      wrong('Redis cannot write its append-only file.', 'Check its disk and its log; a full disk is the usual reason.'),
+      wrong(
+        'Redis cannot write its append-only file.',
+        'Check the disk and the log of Redis; a full disk is the usual reason.',
+      ),
     ),
     judgeAppendFsync(await settingOf(redis, 'appendfsync')),
   ]
@@ -101,11 +104,11 @@ const judgeAppendFsync = (appendFsync: string | undefined): Checked => {
     case 'always':
       return well('Redis has an append-only file, synced with every write.')
     case 'everysec':
-      return well('Redis has an append-only file, synced every second: loss of power can cost that second.')
+      return well('Redis has an append-only file, synced every second: loss of power can cost the last second.')
     case undefined:
       return warning(
         'Redis has an append-only file, and does not show when it syncs the file.',
-        'Ask its provider for appendfsync everysec, or always.',
+        'Ask the provider of Redis for appendfsync everysec, or always.',
       )
     default:
       return wrong(
@@ -115,16 +118,18 @@ const judgeAppendFsync = (appendFsync: string | undefined): Checked => {
   }
 }
 
-/** A purge cannot remove data from a snapshot. After a failed snapshot Redis refuses writes. */
+/**
+ * A purge cannot remove data from a snapshot. By default Redis refuses writes after a failed one.
+ */
 const checkSnapshots = async (redis: RedisServer, lastStatus: string): Promise<Checked[]> => {
   const areKept = await keepsSnapshots(redis)
   if (areKept === false) return [well('Redis keeps no snapshots.')]
-  const remedy = 'In redis.conf: save "". At once: redis-cli config set save "". Then delete its dump.rdb.'
+  const remedy = 'In redis.conf: save "". In the running Redis: redis-cli config set save "". Then delete its dump.rdb.'
   if (lastStatus === 'err' && (await settingOf(redis, 'stop-writes-on-bgsave-error')) !== 'no') {
     return [
       wrong(
-        'Redis could not write its last snapshot, and refuses all writes until one succeeds (MISCONF): no submission is accepted.',
-        `Check its disk and its log. ${remedy}`,
+        'Redis could not write its last snapshot, and refuses all writes until a snapshot succeeds (MISCONF): no submission is accepted.',
+        `Check the disk and the log of Redis. ${remedy}`,
       ),
     ]
   }
@@ -133,7 +138,7 @@ const checkSnapshots = async (redis: RedisServer, lastStatus: string): Promise<C
       ? warning('Redis keeps snapshots: purged data stays in them, and a failed snapshot stops all writes.', remedy)
       : warning(
           'Redis does not show whether it keeps snapshots. Purged data would stay in them.',
-          'Ask its provider how long snapshots and backups are kept.',
+          'Ask the provider of Redis how long it keeps snapshots and backups.',
         ),
   ]
 }
@@ -145,7 +150,7 @@ const checkSlowLog = async (redis: RedisServer): Promise<Checked[]> => {
     return [
       warning(
         'Redis does not show whether it keeps a slow log, which may hold content of submissions.',
-        'Ask its provider for slowlog-log-slower-than -1.',
+        'Ask the provider of Redis for slowlog-log-slower-than -1.',
       ),
     ]
   }
@@ -165,7 +170,7 @@ const checkReplicas = async (redis: RedisServer, wanted: number, connected: numb
   const required = Number((await settingOf(redis, 'min-replicas-to-write')) ?? wanted)
   return required < wanted
     ? warning(
-        `${state}, and accepts writes without them: such a submission is applied although it is not confirmed.`,
+        `${state}, and accepts writes without them: a submission that a replica lacks is applied, although it is not confirmed.`,
         `In redis.conf: min-replicas-to-write ${wanted}`,
       )
     : well(`${state}.`)

@@ -11,8 +11,8 @@ const STATEMENT_TIMEOUT_MS = 3_000
 type Server = { place: string; isStandby: boolean; behindBytes: number; behindSeconds: number }
 
 /**
- * Findings about all servers that DATABASE_URL and READS_DATABASE_URL name, if these are several.
- * `sql` is connected to the primary.
+ * Findings about all servers that DATABASE_URL and READS_DATABASE_URL name; none if they name only
+ * one. `sql` is connected to the primary.
  */
 export const checkStandbys = async (addresses: readonly string[], sql: Sql): Promise<Checked[]> => {
   const urlsByHost = new Map(addresses.flatMap(urlsIn).map((url) => [new URL(url).host, url]))
@@ -40,7 +40,10 @@ const urlsIn = (address: string): readonly string[] => {
   return typeof read === 'string' ? [] : read.urls
 }
 
-/** Asked after the primary, so that a standby that keeps up does not seem behind. */
+/**
+ * Compares a server with `written`, an earlier position of the primary. So a standby that keeps up
+ * does not seem behind.
+ */
 const askServer = async (url: string, written: string): Promise<Server | Checked> => {
   const { host: place } = new URL(url)
   const sql = connectPostgres(url, {

@@ -1,17 +1,14 @@
 import type { Sql } from '../../db/connection/postgres.ts'
 import { type Checked, warning } from './finding.ts'
 
-/**
- * Sources write the start of their calendar for "not set": the years 1, 1601, 1899, 1900, 1970,
- * 1980.
- */
+/** For "not set", some sources write the start of their calendar, such as 1900, 1970 or 1980. */
 const FIRST_LIKELY_YEAR = 1981
 /** Clocks of sources differ, and dates without a zone can be a day ahead. */
 const AHEAD_HOURS = 26
 const MOST_COUNTED = 1_000
 const WORKSPACES_NAMED = 10
 
-/** A finding about feedback with impossible dates. Reads both ends of one index per workspace. */
+/** A finding about feedback with impossible dates. Reads only both ends of an index by time. */
 export const checkTimes = async (sql: Sql): Promise<Checked[]> => {
   const rows = await sql<{ name: string; early: number; late: number }[]>`
     select w.name, e.early, l.late
@@ -41,8 +38,8 @@ export const checkTimes = async (sql: Sql): Promise<Checked[]> => {
   )
   return [
     warning(
-      `Feedback has impossible dates: ${named.join('; ')}. Reports of the last months lack it.`,
-      'Find out what its source writes for "not set". Submit it again with its sourceId, and with a correct createdAt or none.',
+      `Feedback has impossible dates: ${named.join('; ')}. Reports of the last months lack this feedback.`,
+      'Find out what the source writes for "not set". Submit the feedback again under the same sourceId, with a correct createdAt or none.',
     ),
   ]
 }

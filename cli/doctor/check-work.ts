@@ -20,8 +20,7 @@ const WORKSPACES_WITHIN_MS = 5_000
 type Installation = { sql: Sql; redis: RedisClient; prefix: string; maxBacklog: number }
 
 /**
- * The findings of the overview (health/), the amount of waiting work, and findings about leases and
- * counts.
+ * The findings of the overview (health/), the waiting work, and findings about leases and counts.
  */
 export const checkWork = async ({ sql, redis, prefix, maxBacklog }: Installation): Promise<Checked[]> => {
   const queues = openQueues(redis, prefix, () => {})
@@ -37,8 +36,8 @@ export const checkWork = async ({ sql, redis, prefix, maxBacklog }: Installation
     let condition = await look()
     const points = [pointOf(condition, undefined)]
     // A state that would be no finding even if it lasted needs no second look.
-    const mayBeIll = judge(evidenceOf(Array<Point>(POINTS_TO_LAST).fill(points[0]!), maxBacklog)).length > 0
-    for (const _look of mayBeIll ? Array(POINTS_TO_LAST - 1).keys() : []) {
+    const needsMoreLooks = judge(evidenceOf(Array<Point>(POINTS_TO_LAST).fill(points[0]!), maxBacklog)).length > 0
+    for (const _look of needsMoreLooks ? Array(POINTS_TO_LAST - 1).keys() : []) {
       await new Promise((resolve) => setTimeout(resolve, BETWEEN_LOOKS_MS))
       const before = condition
       condition = await look()
@@ -55,7 +54,7 @@ export const checkWork = async ({ sql, redis, prefix, maxBacklog }: Installation
   }
 }
 
-/** Judges by the bounds that each API process uses to accept or refuse submissions. */
+/** `pressure` follows the bounds by which API processes refuse submissions. */
 const evidenceOf = (points: readonly Point[], maxBacklog: number): Evidence => {
   const { redisUsedBytes, redisMaxBytes, queued } = points.at(-1)!
   const isFull = isNearlyFull({ usedBytes: redisUsedBytes ?? 0, maxBytes: redisMaxBytes ?? 0 })
@@ -106,8 +105,8 @@ const checkLeases = async (redis: RedisClient, prefix: string, { logs = [] }: Co
 }
 
 /**
- * Redis knows of fewer submissions than Postgres if Redis lost data. While submissions are being
- * applied, that is a passing state.
+ * If Redis has lost data, Postgres has more submissions than Redis has accepted. While submissions
+ * are being applied, the counts can differ for a moment.
  */
 const judgeCounts = (ledgers: readonly Ledger[]): Checked[] => {
   const behind = ledgers.filter(({ difference }) => difference < 0)
@@ -115,7 +114,7 @@ const judgeCounts = (ledgers: readonly Ledger[]): Checked[] => {
     behind.length > 0 && ledgers.every(({ queued }) => queued === 0),
     warning(
       `In ${count(behind.length, 'workspace', 'workspaces')} Postgres has more submissions than Redis has accepted.`,
-      'Run this again, since submissions in work can cause a difference. If it stays, Redis lost data: check its log and its append-only file.',
+      'Run the doctor again, since submissions in work can cause a difference. If the difference stays, Redis has lost data: check the log and the append-only file of Redis.',
     ),
   )
 }

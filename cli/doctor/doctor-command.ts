@@ -28,7 +28,7 @@ It checks the service that runs in DATA_DIR, or the servers of DATABASE_URL and 
 Exit code 0: no line is wrong. 1: at least one is.`
 
 const STATEMENT_TIMEOUT_MS = 10_000
-/** For the connection to a server, and for the checks of the server: hanging is a finding too. */
+/** A server that takes longer to connect or to answer the checks is a finding. */
 const SERVER_TIMEOUT_MS = 15_000
 
 type Environment = Readonly<Record<string, string | undefined>>
@@ -108,7 +108,7 @@ const ofBadSettings = (error: unknown): Checked => {
 
 type Ports = Settings<'HOST' | 'PORT' | 'WORKER_HOST' | 'WORKER_PORT'>
 
-/** Without a WORKER_PORT, `npm start` uses any free port. */
+/** An unset WORKER_PORT is not checked, since `npm start` then uses any free port. */
 const examinePorts = async (
   { HOST, PORT, WORKER_HOST, WORKER_PORT }: Ports,
   dataDir: string,

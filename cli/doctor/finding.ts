@@ -1,6 +1,6 @@
 import type { Finding } from '../../health/finding.ts'
 
-/** The result of a check. No text contains a secret or a customer's data. */
+/** The result of a check. No text contains a secret or submitted content. */
 export type Checked = Finding | { level: 'well'; what: string }
 
 export const well = (what: string): Checked => ({ level: 'well', what })

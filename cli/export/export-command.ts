@@ -32,8 +32,8 @@ type ExportProgress = v.InferOutput<typeof progressFile>
 type Export = { workspaceId: string; kind: RecordKind; draft: string; progressPath: string }
 
 /**
- * Progress without its draft counts as none: an export may end between the rename of the draft and
- * the removal of the progress.
+ * Ignores progress without a draft: an export may end between the rename of the draft and the
+ * removal of the progress.
  */
 const readProgress = async ({ workspaceId, kind, draft, progressPath }: Export): Promise<ExportProgress> => {
   const begun = { workspaceId, kind, bytes: 0, records: 0 }
@@ -52,9 +52,7 @@ const writeProgress = async (path: string, progress: ExportProgress): Promise<vo
   await rename(`${path}.new`, path)
 }
 
-/**
- * Appends the missing records to the draft, one record a line. Returns the number of records in it.
- */
+/** Appends the missing records to the draft. Returns the number of records in the draft. */
 const writeDraft = async ({ sql }: CommandContext, exported: Export): Promise<number> => {
   const { workspaceId, kind, draft, progressPath } = exported
   let progress = await readProgress(exported)
@@ -102,7 +100,7 @@ const kindOf = (text = 'feedback'): RecordKind => {
   return kind
 }
 
-const isOfFile = (error: unknown): boolean => error instanceof Error && 'syscall' in error && 'path' in error
+const isFileError = (error: unknown): boolean => error instanceof Error && 'syscall' in error && 'path' in error
 
 await runCommand({
   usage: USAGE,
@@ -123,7 +121,7 @@ await runCommand({
       await Promise.all([draft, progressPath, whole].map((path) => rm(path, { force: true })))
       print(`${values['out']}: ${records} records`)
     } catch (error) {
-      throw isOfFile(error) ? cannotWrite(out, error) : error
+      throw isFileError(error) ? cannotWrite(out, error) : error
     }
   },
 })

@@ -9,10 +9,10 @@ import { type Columns, type ColumnType, valuesOf } from './columns.ts'
 
 export type Format = 'ndjson' | 'csv' | 'parquet'
 
-/** Converts a file of one record a line into the format. */
+/** Converts a draft into the format. */
 type WriteFormat = (from: string, to: string, columns: Columns) => Promise<void>
 
-/** In the form of RFC 4180, with every value in quotes: it may contain line breaks and commas. */
+/** Writes the form of RFC 4180. Every value is in quotes, since values may contain line breaks. */
 const asCsv: WriteFormat = async (from, to, columns) => {
   const rows = async function* (): AsyncGenerator<string> {
     yield `${Object.keys(columns).join()}\r\n`
@@ -32,7 +32,7 @@ const asParquet: WriteFormat = async (from, to, columns) => {
     { name: 'root', num_children: types.length },
     ...types.map(([name, type]) => ({ name, ...PARQUET[type], repetition_type: 'OPTIONAL' as const })),
   ]
-  // `fileWriter` has no option for a mode, and keeps that of an existing file.
+  // `fileWriter` has no option for a mode, and keeps the mode of an existing file.
   await writeFile(to, '', { mode: OWNER_ONLY })
   const writer = new ParquetWriter({ writer: fileWriter(to), schema })
   let rows: (string | undefined)[][] = []
@@ -84,7 +84,7 @@ const parquetValue = (value: string | undefined, type: ColumnType): string | num
 const microsecondsOf = (time: string): bigint =>
   BigInt(Date.parse(`${time.slice(0, 19)}Z`)) * 1_000n + BigInt(time.slice(20, 26))
 
-/** NDJSON needs no conversion: it has one record a line. */
+/** NDJSON needs no conversion: a draft has one record per line. */
 export const FORMATS: Readonly<Record<Format, WriteFormat | undefined>> = {
   ndjson: undefined,
   csv: asCsv,

@@ -5,7 +5,7 @@ import type { Lines, Remark } from './lines.ts'
 import type { Mapping, Target } from './mapping.ts'
 import type { Row } from './table-rows.ts'
 
-/** One request: its body, and its rows in the file. */
+/** The body of one record, and the rows of the file that make it. */
 export type Submission = {
   readonly lines: readonly Lines[]
   readonly body: string
@@ -20,7 +20,7 @@ type Entry = { readonly path: readonly string[]; readonly value: unknown }
 
 export const isRemark = (item: object): item is Remark => 'reasons' in item
 
-/** Turns rows into submissions. The rows of a conversation in a table are joined. */
+/** Turns rows into submissions. Joins the rows of a table that belong to one conversation. */
 export const buildBodies = function* (rows: Iterable<Row | Remark>, mapping: Mapping): Generator<Submission | Remark> {
   const messages: ConversationRow[] = []
   const filled = mapping.columns.flatMap(({ column, targets }) => targets.map((target) => ({ column, target })))
@@ -45,7 +45,7 @@ export const buildBodies = function* (rows: Iterable<Row | Remark>, mapping: Map
 const ROUNDED = 'an id looks like a number that a spreadsheet rounded, such as 1.18E+11: export the column as text'
 const ROUNDED_NUMBER = /^\s*\d(?:[.,]\d+)?E\+\d+\s*$/i
 
-/** The columns that become each field. */
+/** `fields`: for each field, the columns that become it. */
 type Plan = Mapping & { readonly fields: readonly (readonly Filled[])[] }
 type Filled = { readonly column: string; readonly target: Target }
 
@@ -80,7 +80,7 @@ const valuesOf = ({ cells, isRecord }: Row, plan: Plan): Values => {
   )
 }
 
-/** Feedback may consist of a rating or a title. Its text is then empty. */
+/** Feedback with a rating or a title and without a description gets an empty description. */
 const withDescription = (value: Values, { kind }: Mapping): Values => {
   const hasMore = value['rating'] !== undefined || value['title'] !== undefined
   return kind === 'feedback' && value['description'] === undefined && hasMore ? { ...value, description: '' } : value

@@ -3,13 +3,13 @@ import { isPlaceholder } from '../../contract/identity/keys.ts'
 import type { Target } from './mapping.ts'
 
 /** Placeholders that can be valid ids or ratings. */
-const VALUES = /^(?:0|true|false)$/i
-/** The separators of a list without its own, the rarest in prose first. */
+const VALID_PLACEHOLDERS = /^(?:0|true|false)$/i
+/** The separators to try if the mapping names none, the rarest in prose first. */
 const SEPARATORS = ['|', ';', ',']
 
 /**
- * The value of a cell, or of a member of JSON; undefined when it is empty. A cell without the form
- * of its type stays text, so that the service refuses it with the expected form and the place.
+ * The value of a cell, or of a member of JSON; undefined when it is empty. A cell that does not
+ * have the form of its type stays text: then the service refuses the record and names the form.
  */
 export const valueOf = (given: unknown, target: Target, isUtc: boolean): unknown => {
   if (given === undefined || (given === null && target.type !== 'any')) return undefined
@@ -18,8 +18,8 @@ export const valueOf = (given: unknown, target: Target, isUtc: boolean): unknown
 }
 
 /**
- * The text of a cell, and of a number or flag of JSON if an option or the type asks for one. With
- * the type `any`, only a value that an option names becomes text.
+ * The text of a cell. Also the text of a number or flag of JSON, if an option or the type asks for
+ * text. With the type `any`, only a value that an option names becomes text.
  */
 const textOf = (given: unknown, { type, trueFor, values }: Target): string | undefined => {
   if (typeof given === 'string') return given
@@ -65,7 +65,7 @@ const objectOf = (cell: string): unknown => {
   }
 }
 
-const isNothing = (cell: string): boolean => isPlaceholder(cell) && !VALUES.test(cell)
+const isNothing = (cell: string): boolean => isPlaceholder(cell) && !VALID_PLACEHOLDERS.test(cell)
 
 const wordsOf = (cell: string, separator: string | undefined): string[] => {
   const array = separator === undefined && cell.trimStart().startsWith('[') ? objectOf(cell) : undefined
@@ -83,7 +83,10 @@ const flagOf = (cell: string, trueFor: readonly string[] | undefined): unknown =
 const TIME =
   /^(\d{4}-\d\d-\d\d)(?:[T ]\s*(\d\d:\d\d)(:\d\d(?:[.,]\d+)?)?)?\s*(?:(Z|UTC|GMT)|(?:UTC|GMT)?([+-]\d\d):?(\d\d)?)?$/i
 
-/** Offsets and seconds in the form of RFC 3339. Without `isUtc`, a time without an offset stays. */
+/**
+ * The time in the form of RFC 3339. A text of another form stays unchanged, and unless `isUtc` also
+ * a time without an offset.
+ */
 const timeOf = (cell: string, isUtc: boolean): string => {
   const [whole, day, time, seconds = ':00', zulu, hours, minutes = '00'] = TIME.exec(cell) ?? []
   const offset = hours !== undefined ? `${hours}:${minutes}` : zulu !== undefined || isUtc ? 'Z' : undefined

@@ -9,13 +9,13 @@ export type ConversationRow = { readonly value: Values; readonly lines: Lines; r
 
 type Conversation = { readonly value: Values; readonly lines: readonly Lines[]; readonly doubts: readonly Remark[] }
 
-/** A longer conversation is sent in several submissions. Each adds messages to it. */
+/** A longer conversation is sent in several submissions. Each adds messages to the conversation. */
 const MAX_MESSAGES = 1_000
 const MAX_CHARACTERS = 1024 * 1024
 
 /**
  * Collects the rows of each conversation from the whole file. Each submission of a conversation
- * repeats the title, rating and properties, since it replaces those of the submission before.
+ * repeats the title, rating and properties, since the service keeps those of the last submission.
  */
 export const joinConversations = function* (rows: readonly ConversationRow[]): Generator<Conversation> {
   const groups = Map.groupBy(rows, ({ value: { id, source } }, at) =>
@@ -25,16 +25,16 @@ export const joinConversations = function* (rows: readonly ConversationRow[]): G
     const parts = group.map(partsOf)
     const own = parts.map((part) => part.own).reduce(merged)
     const contacts = mergedContacts(parts)
-    for (const some of chunksOf(parts)) {
-      const named = new Set(some.flatMap(({ contact }) => (contact === undefined ? [] : [keyOf(contact)])))
+    for (const chunk of chunksOf(parts)) {
+      const named = new Set(chunk.flatMap(({ contact }) => (contact === undefined ? [] : [keyOf(contact)])))
       yield {
         value: {
           ...own,
           contacts: [...named].map((key) => contacts.get(key)),
-          messages: some.flatMap(({ message }) => message ?? []),
+          messages: chunk.flatMap(({ message }) => message ?? []),
         },
-        lines: some.map(({ lines }) => lines),
-        doubts: some.flatMap(({ doubts }) => doubts),
+        lines: chunk.map(({ lines }) => lines),
+        doubts: chunk.flatMap(({ doubts }) => doubts),
       }
     }
   }
@@ -53,7 +53,7 @@ const partsOf = ({ value, lines, doubt }: ConversationRow): Parts => {
   const { contact, message, ...own } = value as Values & { contact?: Values; message?: Values }
   const isAnswer = message?.['incoming'] === false
   const isLost = contact !== undefined && contact['id'] === undefined && !isAnswer
-  const lost = `members of the contact are left out, since it has no contact.id: ${Object.keys(contact ?? {}).join(', ')}`
+  const lost = `members of the contact are left out, since the row has no contact.id: ${Object.keys(contact ?? {}).join(', ')}`
   return {
     own,
     contact: contact?.['id'] !== undefined && !isAnswer ? contact : undefined,
@@ -83,17 +83,17 @@ const merged = (earlier: Values, later: Values): Values => {
 }
 
 const chunksOf = function* (parts: readonly Parts[]): Generator<Parts[]> {
-  let some: Parts[] = []
+  let chunk: Parts[] = []
   let characters = 0
   for (const part of parts) {
     const length = JSON.stringify([part.contact, part.message]).length
-    if (some.length > 0 && (some.length >= MAX_MESSAGES || characters + length > MAX_CHARACTERS)) {
-      yield some
-      some = []
+    if (chunk.length > 0 && (chunk.length >= MAX_MESSAGES || characters + length > MAX_CHARACTERS)) {
+      yield chunk
+      chunk = []
       characters = 0
     }
-    some.push(part)
+    chunk.push(part)
     characters += length
   }
-  yield some
+  yield chunk
 }

@@ -4,7 +4,7 @@ import { countBreaks, type Lines } from './lines.ts'
 export type CsvRecord = {
   readonly cells: readonly string[]
   readonly lines: Lines
-  /** The place of the record in the text, and the place of the next one. */
+  /** The place of the record in the text, and the place of the next record. */
   readonly start: number
   readonly end: number
   readonly problem?: 'stray quote' | 'open quote'
@@ -34,7 +34,7 @@ type Source = { readonly text: string; readonly delimiter: string; readonly unqu
 
 const readRecord = ({ text, delimiter, unquoted }: Source, start: number): Omit<CsvRecord, 'lines' | 'start'> => {
   const cells: string[] = []
-  // A concatenated file has a byte order mark before each part.
+  // A concatenated file can have a byte order mark before each part.
   for (let at = text[start] === '\ufeff' ? start + 1 : start; ; at++) {
     if (text[at] === '"') {
       const closing = closingQuote(text, at)
@@ -58,7 +58,7 @@ const closingQuote = (text: string, opening: number): number => {
   return at
 }
 
-/** The place after the next line break. */
+/** The place after the next line break, or the end of the text. */
 export const lineEnd = (text: string, from: number): number => {
   LINE_BREAK.lastIndex = from
   return LINE_BREAK.test(text) ? LINE_BREAK.lastIndex : text.length

@@ -10,13 +10,13 @@ const MARKS: readonly (readonly [bytes: readonly number[], encoding: string])[] 
   [[0xff, 0xfe], 'utf-16le'],
   [[0xfe, 0xff], 'utf-16be'],
 ]
-/** If this share of the bytes is NUL, they are halves of characters; fewer NUL bytes are damage. */
+/** From this share of the bytes on, NUL bytes are halves of characters. Fewer can be damage. */
 const MIN_NUL_SHARE = 0.1
 const HINT = 'name its encoding with --encoding, such as windows-1252, windows-1251, shift_jis, gb18030 or euc-kr'
 
 /**
- * The text of a file. Its encoding is the given one, or the one that its bytes prove: by a byte
- * order mark, the places of NUL bytes, or valid UTF-8. Other bytes count as windows-1252 only if
+ * The text of a file, in the given encoding. Without a given one, the bytes tell the encoding: by a
+ * byte order mark, the places of NUL bytes, or valid UTF-8. Other bytes are read as windows-1252 if
  * that makes words.
  *
  * @throws ImportError when the encoding is unknown, or the text does not fit it; the message names
@@ -59,7 +59,8 @@ const tryDecode = (bytes: Uint8Array, encoding: string, stream = false): string 
 }
 
 /**
- * UTF-16 without a byte order mark. In the right byte order the text has line ends and more ASCII.
+ * Recognises UTF-16 without a byte order mark. In the right byte order the text has more line ends,
+ * or else more ASCII.
  */
 const wideEncodingOf = (bytes: Uint8Array): string | undefined => {
   if (!bytes.includes(0)) return undefined
@@ -70,7 +71,7 @@ const wideEncodingOf = (bytes: Uint8Array): string | undefined => {
   return order > 0 ? 'utf-16le' : 'utf-16be'
 }
 
-/** What shows that the low byte of each pair is the first (0) or the second (1). */
+/** Counts the signs that the low byte of each pair is the first (0) or the second (1). */
 const evidence = (bytes: Uint8Array, lower: 0 | 1) => {
   const found = { nuls: 0, ascii: 0, lineEnds: 0 }
   for (let at = 0; at + 1 < bytes.length; at += 2) {
@@ -94,7 +95,7 @@ const firstWrong = (bytes: Uint8Array, encoding: string): string => {
     if (tryDecode(bytes.subarray(0, middle), encoding, true) === undefined) bad = middle
     else good = middle
   }
-  // A truncated character began earlier.
+  // If the prefix ends within a character, the wrong byte is the first of this character.
   while (tryDecode(bytes.subarray(0, good), encoding) === undefined) good--
   const line = 1 + countBreaks(tryDecode(bytes.subarray(0, good), encoding) ?? '')
   return `a byte in line ${line} (offset ${good} of the file)`
@@ -102,7 +103,7 @@ const firstWrong = (bytes: Uint8Array, encoding: string): string => {
 
 const HIGH_BYTES = /[\xc2-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf4][\x80-\xbf]{3}|[\x80-\xff]/g
 
-/** Text in another encoding rarely contains valid characters of UTF-8. */
+/** Beyond ASCII, text in another encoding rarely contains valid characters of UTF-8. */
 const isMostlyUtf8 = (bytes: Uint8Array): boolean => {
   const characters = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1').match(HIGH_BYTES)
   const wrong = characters?.filter((character) => character.length === 1).length ?? 0
@@ -127,7 +128,7 @@ const asWestern = (bytes: Uint8Array, { path, where }: { path: string; where: st
 const UNREADABLE = [
   [/\0/, 'a NUL character. If the file is UTF-16, add --encoding utf-16le or utf-16be; else remove the character'],
   // oxlint-disable-next-line no-control-regex -- the search is for these characters
-  [/\x1b[$(]/, 'an escape sequence of iso-2022-jp: add --encoding iso-2022-jp, or remove it'],
+  [/\x1b[$(]/, 'an escape sequence of iso-2022-jp: add --encoding iso-2022-jp, or remove the sequence'],
 ] as const
 
 const refuseUnreadable = (text: string, path: string): void => {

@@ -5,7 +5,7 @@ const DELIMITERS = [',', ';', '\t', '|']
 /** The number of records that decide about the delimiter and the header. */
 const SAMPLE = 50
 
-/** Excel's line that names the delimiter, if a table begins with one. */
+/** The line by which Excel names the delimiter, if the text begins with such a line. */
 export const sepLine = (text: string): RegExpExecArray | null =>
   /^\ufeff?"?sep=([^"\r\n])"?(?:\r\n|\n|\r|$)/i.exec(text)
 
@@ -27,7 +27,7 @@ export const findDelimiter = (text: string): string => {
   return best!.mark
 }
 
-/** The first non-blank records. */
+/** The first records that are not blank. */
 export const sample = (records: Iterable<CsvRecord>): CsvRecord[] => {
   const found: CsvRecord[] = []
   for (const record of records) {

@@ -4,14 +4,14 @@ import { parseEnv } from 'node:util'
 import { DEFAULT_DATA_DIR, readServiceFile } from '../../runtime/service-file.ts'
 import { ImportError } from './import-error.ts'
 
-/** The service's address, without `/api/v1` and a slash at its end, and the token for it. */
+/** The address of the service, without `/api/v1` and a slash at the end, and a token. */
 export type Service = { readonly url: string; readonly token: string }
 
 type Given = { readonly url?: string | undefined; readonly token?: string | undefined }
 
 /**
- * Takes the given address and token first, then FEEDBACK_URL and FEEDBACK_TOKEN, then the service
- * that runs in DATA_DIR. Its access token is sent to no other address.
+ * Takes the given address and token first, then FEEDBACK_URL and FEEDBACK_TOKEN, then those of the
+ * service that runs in DATA_DIR. The access token of this service is sent to no other address.
  *
  * @throws ImportError when there is no valid address or no token
  */
@@ -28,7 +28,7 @@ export const findService = async (
     throw new ImportError('FEEDBACK_URL (or --url) must be an address such as https://feedback.example.com')
   const kept = url === running ? environment['BOOTSTRAP_ACCESS_TOKEN'] || keptToken(dataDir) : undefined
   const token = given.token || environment['FEEDBACK_TOKEN'] || kept
-  if (!token) throw new ImportError('A token is missing: set FEEDBACK_TOKEN to one of scope submit or admin.')
+  if (!token) throw new ImportError('A token is missing: set FEEDBACK_TOKEN to a token of scope submit or admin.')
   return { url, token }
 }
 

@@ -8,7 +8,7 @@ import { ImportError } from './import-error.ts'
 import { importFile } from './import-file.ts'
 import { LAYOUTS } from './layouts.ts'
 import { KINDS } from './kinds.ts'
-import { type Mapping, type MappingWords, planMapping } from './mapping.ts'
+import { type Mapping, type MappingOptions, planMapping } from './mapping.ts'
 import { describePlan, describeSummary, describeRefused } from './report.ts'
 import { openSource, type SourceFile } from './source-file.ts'
 import { type Survey, surveyFile } from './survey.ts'
@@ -20,7 +20,7 @@ FILE is a table (.csv, .tsv), or JSON: an array (.json) or lines (.ndjson, .json
 --kind KIND          ${KINDS.join(', ')}; by default that of the layout, else feedback
 --map column=field   the field that a column becomes; may be repeated. column= leaves the column out.
                      column=field:a|b makes a flag true for the cells a and b. column=tags:spaces splits
-                     at spaces (commas, bars, semicolons)
+                     at spaces; also tags:commas, tags:bars and tags:semicolons
 --map-value field cell=value
                      the value for a cell with this text, such as: --map-value rating Good=5
 --set field=value    the same value for every record; may be repeated
@@ -28,13 +28,13 @@ FILE is a table (.csv, .tsv), or JSON: an array (.json) or lines (.ndjson, .json
 --layout NAME        ${LAYOUTS.map(({ name }) => name).join(', ')}
                      or none; by default recognised by the columns
 --delimiter CHAR     the character between columns, or the word tab; by default found in the rows
---skip-rows ROWS     leave out the first rows, such as 2, or the rows 2-3; rows above the header count
+--skip-rows ROWS     leave out the first rows, such as 2, or the rows 2-3, counted from the top of the file
 --encoding NAME      a label of the Encoding standard, such as shift_jis; by default found in the bytes
 --utc                read date-times without an offset, and days, as UTC
 --url URL            the service; by default FEEDBACK_URL, or the service that runs in DATA_DIR
 --token TOKEN        a token of scope submit or admin; by default FEEDBACK_TOKEN, which other users of this machine
                      cannot see, or the access token of the service that runs in DATA_DIR
---state FILE         the journal of finished records, from which the same command continues; by default FILE.import
+--state JOURNAL      the file that notes finished records, so that the same command continues; by default FILE.import
 --at-once N          requests at a time, 1 to 64; by default 8. 1 sends each record alone, in the order of the file
 --dry-run            show the mapping and the records that would be refused, and send nothing
 
@@ -60,7 +60,8 @@ const OPTIONS = {
 } as const
 const MAX_AT_ONCE = 64
 
-type Values = ReturnType<typeof parseArgs<{ options: typeof OPTIONS; allowPositionals: true }>>['values'] & MappingWords
+type Values = ReturnType<typeof parseArgs<{ options: typeof OPTIONS; allowPositionals: true }>>['values'] &
+  MappingOptions
 
 const print = (lines: readonly string[]): void => {
   for (const line of lines) process.stdout.write(`${printable(line)}\n`)
@@ -126,7 +127,7 @@ const atOnceOf = (text: string): number => {
   throw new ImportError(`--at-once must be a whole number from 1 to ${MAX_AT_ONCE}.`)
 }
 
-const explain = (error: unknown): number => {
+const printError = (error: unknown): number => {
   const isOurs = error instanceof ImportError || (error instanceof TypeError && 'code' in error)
   const detail = error instanceof Error ? error.message : String(error)
   process.stderr.write(`${printable(isOurs ? detail : `The import failed: ${detail}`)}\n`)
@@ -134,7 +135,7 @@ const explain = (error: unknown): number => {
 }
 
 bypassProxies(process.env)
-const code = await run().catch(explain)
-// Requests under way do not keep a stopped import running. Its last words are written first.
+const code = await run().catch(printError)
+// A stopped import does not wait for requests under way, but for its output to be written.
 await new Promise((resolve) => process.stdout.write('', resolve))
 process.exit(code)

@@ -9,7 +9,7 @@ import type { Mapping } from './mapping.ts'
 import { createSender, mostPerRequest } from './send.ts'
 import type { SourceFile } from './source-file.ts'
 
-export type Import = {
+type Import = {
   readonly file: SourceFile
   readonly mapping: Mapping
   /** The number of submissions in the file. */
@@ -26,7 +26,7 @@ export type Import = {
 export type Summary = {
   readonly accepted: number
   readonly acceptedLines: readonly Lines[]
-  /** How many of the accepted submissions earlier runs sent. */
+  /** The number of accepted submissions that earlier runs have sent. */
   readonly before: number
   readonly refused: readonly Remark[]
   readonly left: number
@@ -35,7 +35,7 @@ export type Summary = {
 const MS_PER_SECOND = 1_000
 
 /**
- * Submits the submissions of a file that got no answer in an earlier run.
+ * Sends the submissions of a file that are not in the journal.
  *
  * @throws ImportError when it cannot continue; the next run continues from there
  */
@@ -59,8 +59,8 @@ export const importFile = async (given: Import): Promise<Summary> => {
     }
     const most = atOnce === 1 ? 1 : atOnce * mostPerRequest(mapping.kind)
     const submissions = withoutAnswered(keyed(buildBodies(file.rows(), mapping)), journal, tally)
-    await Promise.race([sendSome(submissions, sendOne, most), untilAborted(stop)])
-    // After a stop, the rest of the file is read as well, to count what earlier runs have sent.
+    await Promise.race([sendAll(submissions, sendOne, most), untilAborted(stop)])
+    // Reads the rest of the file after a stop as well, to count what earlier runs have sent.
     submissions.forEach(() => {})
   } finally {
     bar.end()
@@ -93,9 +93,7 @@ const withoutAnswered = function* (all: Iterable<Keyed>, { answered }: Journal, 
 
 type Keyed = Submission & { readonly key: string }
 
-/**
- * Identifies a submission by its content, in any file and line. Equal records get different keys.
- */
+/** The key of a submission is a hash of its content, and for equal records also a number. */
 const keyed = function* (items: Iterable<Submission | Remark>): Generator<Keyed> {
   const counts = new Map<string, number>()
   for (const item of items) {
@@ -108,11 +106,11 @@ const keyed = function* (items: Iterable<Submission | Remark>): Generator<Keyed>
 }
 
 /**
- * Sends up to `most` submissions at a time. Two with the same id are sent one after the other, so
- * that the later one is accepted later. After a failure it begins no further request, and waits for
+ * Sends up to `most` submissions at a time. Submissions with the same id are sent one after the
+ * other, in the order of the file. After a failure, this begins no further request, and waits for
  * the requests under way.
  */
-const sendSome = async (
+const sendAll = async (
   submissions: Iterable<Keyed>,
   sendOne: (submission: Keyed) => Promise<void>,
   most: number,

@@ -2,14 +2,16 @@ import { closeSync, openSync, readFileSync, writeSync } from 'node:fs'
 import { ImportError } from './import-error.ts'
 
 /** Two runs with the same subject are the same import, even if the rows of the file differ. */
-export type Subject = { readonly mappingHash: string; readonly url: string }
+type Subject = { readonly mappingHash: string; readonly url: string }
 
 /**
  * The answered submissions by their keys, which are hashes. If a killed import did not record a
  * submission, the next run sends it again under its key.
  */
 export type Journal = {
-  /** The key of each answered submission, with the reasons if it was refused, else with none. */
+  /**
+   * By the key of an answered submission, the reasons of its refusal, or none if it was accepted.
+   */
   readonly answered: ReadonlyMap<string, readonly string[]>
   readonly note: (key: string, reasons: readonly string[]) => void
   readonly close: () => void
@@ -30,8 +32,8 @@ export const openJournal = (path: string, subject: Subject): Journal => {
     if (key !== undefined) answered.set(key, refused)
   }
   const former = parse(lines[0]) as Partial<Subject>
-  // A journal without an answered submission, such as after a wrong address, starts again. So does
-  // a part of its first line, such as after a full disk.
+  // A journal without an answered submission starts again, for example after a wrong address. So
+  // does a journal with an incomplete first line, for example after a full disk.
   const isCut = lines.length <= 1 && JSON.stringify(subject).startsWith(lines[0] ?? '')
   const isNew = isCut || (former.mappingHash !== undefined && answered.size === 0)
   if (!isNew) checkSubject(path, former, subject)

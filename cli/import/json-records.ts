@@ -13,10 +13,10 @@ type JsonFile = {
 }
 
 /**
- * Reads lines, an array, an object with one array, or one record. The name of the file decides only
- * if its content shows none of these.
+ * Reads JSON of one of these forms: lines, an array, an object with one array, or one record. The
+ * name of the file decides only if the content shows no form.
  *
- * @throws ImportError when neither shows one of these, or an object has several arrays of records
+ * @throws ImportError when neither shows a form, or an object has several arrays of records
  */
 export const openJson = (path: string, text: string): JsonFile => {
   const { form, pieces } = piecesOf(path, text)
@@ -130,7 +130,7 @@ const startOfMember = (text: string, member: string): number => {
 
 /**
  * The elements of the array that begins at a place. Undefined if the array does not end, or if
- * other text follows it. Elements are cut out without parsing them.
+ * other text follows the outermost array. Elements are cut out without parsing them.
  */
 const elementsOf = (text: string, opening: number): Piece[] | undefined => {
   const elements: Piece[] = []

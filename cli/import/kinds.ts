@@ -11,8 +11,8 @@ export type Kind = (typeof KINDS)[number]
 
 /**
  * How the text of a cell becomes a value. Several columns can make one `prose`, `content` or
- * `words`. An empty cell of `content` is an empty text. An `object` is a cell in JSON. `any` keeps
- * the value of JSON.
+ * `words`. An empty cell is an empty text in `content`, and has no value in other types. A cell of
+ * `object` is JSON. `any` keeps the value of a JSON file.
  */
 export type FieldType = 'any' | 'text' | 'prose' | 'content' | 'id' | 'number' | 'flag' | 'time' | 'words' | 'object'
 
@@ -28,9 +28,9 @@ type KindOfRecord = {
   readonly fields: Readonly<Record<string, FieldType>>
   /** Objects with free keys. */
   readonly free: readonly string[]
-  /** Further column names that need no mapping, in addition to the names of fields. */
+  /** Column names that need no mapping, with their fields. The names of fields need none either. */
   readonly usual: Readonly<Record<string, string>>
-  /** Records with the same value of this field change the same row: their order matters. */
+  /** Records with the same value of this field can change the same row, so their order matters. */
   readonly id: 'id' | 'sourceId'
 }
 
@@ -113,8 +113,8 @@ export const RECORDS: Readonly<Record<Kind, KindOfRecord>> = {
 }
 
 /**
- * The path of a field, and its type; undefined when a kind has no such field. Below a free object
- * the rest is one member.
+ * The path of a field, and its type; undefined when a kind has no such field. Below a free object,
+ * the rest of the name is one member.
  */
 export const findField = (kind: Kind, name: string): { path: string[]; type: FieldType } | undefined => {
   const { fields, free } = RECORDS[kind]

@@ -3,7 +3,11 @@ import { findField, type Kind, plainName, usualField } from './kinds.ts'
 
 export type Pair = { readonly left: string; readonly right: string }
 
-/** Names of columns may contain an equals sign; names of fields do not. */
+/**
+ * Splits a text at its first or last equals sign. Names of columns may contain an equals sign.
+ *
+ * @throws ImportError when there is no equals sign after a name
+ */
 export const parsePair = (text: string, form: string, cut: 'first' | 'last' = 'last'): Pair => {
   const at = cut === 'first' ? text.indexOf('=') : text.lastIndexOf('=')
   if (at < 1) throw new ImportError(`${text} does not have the form ${form}.`)
@@ -113,10 +117,10 @@ export const LAYOUTS: readonly Layout[] = [
 /** Versions of a tool differ in the case of letters. */
 export const isSameColumn = (one: string, other: string): boolean => one.toLowerCase() === other.toLowerCase()
 
-/** Fields that not every kind of record has. */
+/** A column with such a name tells the kind: not every kind of record has these fields. */
 const TELLING = ['description', 'rating', 'title', 'sourceId', 'message.id', 'message.content', 'message.incoming']
 
-export type Wanted = {
+type Wanted = {
   readonly layout?: string | undefined
   readonly kind?: Kind | undefined
   /** The fields that options fill. */

@@ -8,7 +8,7 @@ export type Target = {
   readonly field: string
   readonly path: readonly string[]
   readonly type: FieldType
-  /** The cells that make a flag true. Others make it false, except empty ones. */
+  /** The cells that make a flag true. Other cells make it false, and empty cells give no value. */
   readonly trueFor?: readonly string[]
   /** The separator of words. */
   readonly separator?: string
@@ -20,17 +20,14 @@ export type Mapping = {
   readonly kind: Kind
   /** The name of the layout. */
   readonly layout: string | undefined
-  /**
-   * The targets, in the order of the columns. A column may have several; a column without a target
-   * is left out.
-   */
+  /** A column may have several targets. A column without a target is left out. */
   readonly columns: readonly { readonly column: string; readonly targets: readonly Target[] }[]
   readonly constants: readonly { readonly target: Target; readonly value: string }[]
   readonly utc: boolean
 }
 
 /** The options of the command that decide about the mapping. */
-export type MappingWords = {
+export type MappingOptions = {
   readonly kind?: string | undefined
   readonly layout?: string | undefined
   /** `column=field`; `column=` leaves a column out; `column=flag:a|b` is true for a and b. */
@@ -45,12 +42,12 @@ export type MappingWords = {
 }
 
 /** @throws ImportError when the options do not fit the file or each other */
-export const planMapping = (file: SourceFile, words: MappingWords): Mapping => {
-  const given = words.map.map((text) => parsePair(text, '--map column=field'))
-  const set = words.set.map((text) => parsePair(text, '--set field=value', 'first'))
-  const asKind = kindOf(words.kind)
+export const planMapping = (file: SourceFile, options: MappingOptions): Mapping => {
+  const given = options.map.map((text) => parsePair(text, '--map column=field'))
+  const set = options.set.map((text) => parsePair(text, '--set field=value', 'first'))
+  const asKind = kindOf(options.kind)
   const layout = chooseLayout(file.columns?.map(({ title }) => title) ?? file.members(), {
-    layout: words.layout,
+    layout: options.layout,
     kind: asKind,
     fields: [...given.flatMap(({ right }) => right.replace(/:.*/s, '') || []), ...set.map(({ left }) => left)],
   })
@@ -65,10 +62,10 @@ export const planMapping = (file: SourceFile, words: MappingWords): Mapping => {
     if (own.length > 0) return own.flatMap(({ right }) => right || [])
     const known = ofLayout.filter(({ left }) => isSameColumn(left, title))
     if (known.length > 0) return known.flatMap(({ right }) => right || [])
-    const usual = usualField(kind, title) ?? (words['keep-rest'] ? `${metadataOf(kind)}.${name}` : undefined)
+    const usual = usualField(kind, title) ?? (options['keep-rest'] ? `${metadataOf(kind)}.${name}` : undefined)
     return usual === undefined ? [] : [usual]
   }
-  const valuesOf = valuesByField(kind, words['map-value'])
+  const valuesOf = valuesByField(kind, options['map-value'])
   const mapped = columns.map((column) => ({
     column: column.name,
     targets: fieldsOf(column).map((field) => withValues(targetOf(kind, field), valuesOf)),
@@ -84,7 +81,7 @@ export const planMapping = (file: SourceFile, words: MappingWords): Mapping => {
     layout: layout?.name,
     columns: mapped,
     constants: [...constants].map(([field, value]) => ({ target: targetOf(kind, field), value })),
-    utc: words.utc || (layout?.utc ?? false),
+    utc: options.utc || (layout?.utc ?? false),
   }
 }
 
@@ -103,7 +100,9 @@ const ofColumn = ({ left, right }: Pair, columns: readonly Column[]): Pair => {
   throw new ImportError(`--map names a column that the file does not have: ${left}. The file has: ${known}.`)
 }
 
-/** `prose`, `content` and `words` can have several columns. Any other field takes only one. */
+/**
+ * Fields of the types `prose`, `content` and `words` take several columns. Other fields take one.
+ */
 const refuseDoubles = (columns: Mapping['columns']): void => {
   const filled = columns.flatMap(({ column, targets }) => targets.map((target) => ({ column, ...target })))
   for (const [field, all] of Map.groupBy(filled, (target) => target.field)) {

@@ -35,9 +35,9 @@ const CAPITAL_WITHIN = /\p{Ll}(?![A-Z])\p{Lu}/u
 const SYMBOL_WITHIN = /[^\p{L}\p{M}]/u
 
 /**
- * The place of the first word that is impossible in windows-1252; undefined if there is none. Bytes
- * of another encoding soon make such words: without an ASCII letter, with symbols inside, with
- * capitals after small letters, or with letters of two languages.
+ * The place of the first word that is impossible in windows-1252; undefined if there is none. Text
+ * in another encoding soon has a word without ASCII letters, with symbols inside, with capitals
+ * after small letters, or with letters of two languages.
  */
 export const findImplausible = (text: string): number | undefined => {
   const leftOut = text.search(LEFT_OUT)

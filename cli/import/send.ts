@@ -22,27 +22,28 @@ type Request = { readonly body: string; readonly key: string }
 /** Returns the reasons of a refusal, or none. */
 type Send = (request: Request) => Promise<readonly string[]>
 
-/**
- * The most attempts of a request that may fail. The rate limit and a busy service are no failures.
- */
+/** The most failed attempts of a request. Answers 429 and 503 are no failures. */
 const ATTEMPTS = 6
 /**
- * Of the bodies of a batch: a character can take several bytes, and the batch has more members. A
- * larger body is sent alone.
+ * The most characters of the bodies in a batch. A character can take several bytes, and a batch has
+ * further members. A larger body is sent alone.
  */
 const MOST_CHARACTERS = MAX_BATCH_BODY_BYTES / 8
 /** The most records of one request. A batch of conversations would hit their rate limit. */
 export const mostPerRequest = (kind: Kind): number => (kind === 'conversations' ? 1 : 100)
-/** Statuses about one record. Others concern every record. */
+/** Statuses that refuse one record. Other refusals concern every record. */
 const REFUSED = [400, 413, 415, 422, 500]
-/** Refusals of a whole batch. Its records are then sent one by one, so that each gets an answer. */
+/**
+ * Statuses that refuse a whole batch. Its records are then sent one by one, to get an answer each.
+ */
 const REFUSED_AS_A_WHOLE = [400, 413]
 
 /**
- * Sends records with the client, which repeats requests. Simultaneous records share a batch.
+ * Returns a function that sends a record with the client, which repeats requests. Simultaneous
+ * records share a batch.
  *
- * @throws ImportError when no service answers. The returned function throws it when no further
- * record can succeed: no service, a wrong token or address.
+ * @throws ImportError when no service answers. The returned function throws an ImportError when no
+ * further record can succeed: the service is away, or the token or the address is wrong.
  */
 export const createSender = async ({ service, kind, atOnce, onWait }: Sending): Promise<Send> => {
   await reach(service)
@@ -84,7 +85,7 @@ const REASONS: Readonly<Record<string, string>> = {
   503: 'the service is busy',
 }
 
-/** Asks once for any receipt, so that the import ends at once if no service answers. */
+/** Asks once for some receipt, so that the import ends without a wait if no service answers. */
 const reach = async (service: Service): Promise<void> => {
   const client = createClient({ ...service, patienceMs: 0 })
   await client.getSubmission(crypto.randomUUID()).catch((error: unknown) => {
@@ -114,8 +115,8 @@ const asImportError = (error: unknown): unknown =>
 const remedyOf = ({ status }: RequestError): string => {
   if (status === 401) return 'The token is not valid: set FEEDBACK_TOKEN (or --token) to another one.'
   if (status === 403)
-    return 'The token lacks the permission: set FEEDBACK_TOKEN (or --token) to one of scope submit or admin.'
+    return 'The token lacks the permission: set FEEDBACK_TOKEN (or --token) to a token of scope submit or admin.'
   return status === undefined || PASSING.includes(status)
-    ? 'Check that the service runs there, and FEEDBACK_URL (or --url).'
+    ? 'Check that the service runs, and that FEEDBACK_URL (or --url) is its address.'
     : 'The address is not that of the service: correct FEEDBACK_URL (or --url).'
 }

@@ -40,7 +40,7 @@ export const openSource = (
   return openText(shownAs, readBytes(path), options)
 }
 
-/** The same, from the bytes of a file. */
+/** Like `openSource`, from the bytes of a file. */
 export const openText = (path: string, bytes: Uint8Array, options: SourceOptions): SourceFile => {
   const { text, encoding } = decodeText(bytes, path, options.encoding)
   if (!IS_TABLE.test(path)) {

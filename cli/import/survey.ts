@@ -22,14 +22,15 @@ export type Survey = {
 }
 
 /**
- * Reads the whole file before the first request. `isChecked`: checks each body like the service.
+ * Reads the whole file before the first request. `hasChecks`: whether to check each body as the
+ * service does.
  */
-export const surveyFile = (file: SourceFile, mapping: Mapping, isChecked: boolean): Survey => {
+export const surveyFile = (file: SourceFile, mapping: Mapping, hasChecks: boolean): Survey => {
   const unreadable: Remark[] = []
   const skipped: Remark[] = []
   const doubts: Remark[] = []
   const refused: Remark[] = []
-  const again: Lines[] = []
+  const repeated: Lines[] = []
   const withoutSource: Lines[] = []
   const ids = new Set<string>()
   let first: Submission | undefined
@@ -44,22 +45,23 @@ export const surveyFile = (file: SourceFile, mapping: Mapping, isChecked: boolea
     total++
     doubts.push(...item.doubts)
     if (item.id !== undefined && mapping.kind !== 'conversations') {
-      if (ids.has(item.id)) again.push(...item.lines)
+      if (ids.has(item.id)) repeated.push(...item.lines)
       ids.add(item.id)
       if (!item.hasSource) withoutSource.push(...item.lines)
     }
-    const reasons = isChecked ? problemsOf(item.body, mapping.kind) : []
+    const reasons = hasChecks ? problemsOf(item.body, mapping.kind) : []
     if (reasons.length > 0) refused.push({ lines: item.lines, reasons })
   }
   const ofIds = [
-    { lines: again, reasons: ['the id occurs twice: the later record replaces the earlier'] },
+    { lines: repeated, reasons: [REPEATED] },
     { lines: mapping.kind === 'accounts' ? [] : withoutSource, reasons: [WITHOUT_SOURCE] },
   ].filter(({ lines }) => lines.length > 0)
   return { total, first, unreadable, skipped, doubts: [...doubts, ...ofIds], refused }
 }
 
+const REPEATED = 'the id occurs more than once: these rows change the same record, one after the other'
 const WITHOUT_SOURCE =
-  'an id without a source belongs to the source API, where the same id from another system replaces the record: add --set source=NAME'
+  'an id without a source can mean a record of another system with the same id: add --set source=NAME'
 
 const problemsOf = (body: string, kind: Kind): string[] => {
   const { schema, maxBytes } = RECORDS[kind]

@@ -6,7 +6,7 @@ export type Row = {
   readonly lines: Lines
   /** The cells by the names of the columns, or the members of a record of JSON. */
   readonly cells: Readonly<Record<string, unknown>>
-  /** A record of JSON, whose members are those of the body unless the mapping moves them. */
+  /** The cells are the members of a record of JSON. */
   readonly isRecord?: boolean
   /** A doubt that a person should check before the row is sent. */
   readonly doubt?: string
@@ -26,8 +26,8 @@ type TableStart = {
 }
 
 /**
- * The lines after an open quote are a table if this share of their first records fits the header.
- * Else they are text of the quote.
+ * The lines after an open quote are rows if this share of their first records fits the header. Else
+ * they are text within the quote.
  */
 const MIN_FITTING = 0.9
 
@@ -83,7 +83,7 @@ export const fitsHeader = ({ cells, problem }: CsvRecord, width: number): boolea
 const swallows = (cell: string, delimiter: string, width: number): boolean =>
   width > 1 && /[\r\n]/.test(cell) && countDelimiters(cell.split(delimiter)) >= width - 1
 
-/** The number of delimiters between these cells. A delimiter before a space counts as prose. */
+/** The number of delimiters between these cells. A delimiter before a space is prose. */
 const countDelimiters = (cells: readonly string[]): number =>
   cells.slice(1).filter((cell) => !cell.startsWith(' ')).length
 

@@ -17,7 +17,7 @@ type Table = {
 
 export type TableOptions = { readonly delimiter?: string | undefined; readonly skipRows?: string | undefined }
 
-/** @throws ImportError when no header fits the rows, or an option has another form */
+/** @throws ImportError when no header fits the rows, or an option does not have its form */
 export const openTable = (path: string, text: string, options: TableOptions): Table => {
   const named = sepLine(text)
   const delimiter = parseDelimiter(options.delimiter) ?? named?.[1] ?? findDelimiter(text.slice(named?.[0].length ?? 0))

@@ -6,7 +6,7 @@ const USAGE = `usage: npm run --silent purge:export > purged-keys.ndjson
 
 Writes a line for each purged key: its keyed hash, how often it was purged, and an acceptance number. A line has no
 personal data. Store the file with your backups, and write it often: it has to be newer than the backup that you restore.
-After the restore, purge:replay repeats the purges in the file that the backup lacks.`
+After the restore, purge:replay reads the file and repeats the purges that the backup lacks.`
 
 await runCommand({
   usage: USAGE,

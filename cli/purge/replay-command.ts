@@ -9,16 +9,17 @@ import { CommandError, pathOfCaller, print, runCommand } from '../run-command.ts
 
 const USAGE = `usage: npm run purge:replay -- purged-keys.ndjson
 
-Repeats the purges that a restored backup lacks, from a file that purge:export wrote later. Run it after
-\`npm run migrate\` and before you start API and workers. Workers generate new tags for conversations that lose messages.
-It can be repeated.`
+Repeats the purges that a restored backup lacks, from a file that purge:export wrote after the backup. Run this command
+after \`npm run migrate\` and before you start API and workers. Workers generate new tags for conversations that lose
+messages. The command can be repeated.`
 
 const KEYS_AT_ONCE = 10_000
 
 const raiseAll = async (sql: Sql, file: string): Promise<void> => {
   let read = 0
   let contacts = 0
-  // Keys with the same number belong to one purge, whose keys have to be in one call.
+  // A file is in the order of the numbers. One call must have all keys with the same number, since
+  // they may belong to one purge.
   let together: PurgedKey[] = []
   for await (const key of keysIn(file)) {
     if (together.length >= KEYS_AT_ONCE && together.at(-1)!.number !== key.number) {

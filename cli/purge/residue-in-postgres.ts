@@ -1,7 +1,7 @@
 import type { Sql } from '../../db/connection/postgres.ts'
-import { comparable, heldIn, newTally, type Residue, type Sought } from './text-search.ts'
+import { comparable, createTally, heldIn, type Residue, type Sought } from './text-search.ts'
 
-/** A table or view: `query` reads its rows as text, with the columns in this order. */
+/** A table or view. `query` reads its rows as text, with the columns in the order of `columns`. */
 type Relation = { name: string; columns: string[]; query: string }
 
 /** Memory holds this many rows at a time, and a row can be as large as a conversation. */
@@ -10,17 +10,16 @@ const ROWS_AT_ONCE = 20
 const BETWEEN = '\0'
 
 /**
- * Searches Postgres for the strings: every column of every table in the schemas of this connection,
- * the planner's statistics of these tables, and the current statements of this database that the
- * role may see. The search runs in this process, so that no statement contains the strings. A cursor
- * reads the rows, since the driver's streams of COPY hang when their reader is slower
- * (porsager/postgres#499).
+ * Searches Postgres for the strings. It reads the tables in the schemas of this connection, their
+ * planner statistics, and the current statements of this database that the role may see. The search
+ * runs in this process, so that no statement contains the strings. A cursor reads the rows, since
+ * the driver's streams of COPY hang when their reader is slower (porsager/postgres#499).
  */
 export const residueInPostgres = async (
   sql: Sql,
   sought: readonly Sought[],
 ): Promise<{ residue: Residue[]; tables: number }> => {
-  const tally = newTally()
+  const tally = createTally()
   const tables = await readTables(sql)
   for (const { name, columns, query } of [...tables, ...STATISTICS]) {
     for await (const rows of sql.unsafe<Record<string, string | null>[]>(query).values().cursor(ROWS_AT_ONCE)) {
@@ -35,8 +34,8 @@ export const residueInPostgres = async (
 }
 
 /**
- * The query reads arrays and composite values as JSON and bytes in escaped form, so that the search
- * finds text within them.
+ * The queries read arrays and composite values as JSON, and bytes in escaped form. So the search
+ * finds text within these values.
  */
 const readTables = (sql: Sql): Promise<Relation[]> =>
   sql<Relation[]>`

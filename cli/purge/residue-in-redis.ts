@@ -1,19 +1,16 @@
 import type { RedisClient } from '../../queue/redis/connect-redis.ts'
 import { scanKeys, serversOf } from '../../queue/redis/redis-servers.ts'
 import { CommandError } from '../run-command.ts'
-import { comparable, heldIn, newTally, type Residue, type Sought } from './text-search.ts'
+import { comparable, createTally, heldIn, type Residue, type Sought } from './text-search.ts'
 
-/**
- * A page of about this many keys is read at once, and of each log this many entries. An entry can
- * be as large as a conversation.
- */
+/** About this many keys or entries of a log are read at a time: each can hold a conversation. */
 const LARGE_AT_ONCE = 16
 const ITEMS_AT_ONCE = 100
 
 /**
- * Searches Redis for the strings: names and values of every key under the prefix (logs, states,
- * idempotency keys, jobs), and the slow log of each server that holds keys, without replicas. The
- * search may miss a key that is added, removed or moved meanwhile, or count it twice.
+ * Searches Redis for the strings: the name and value of every key under the prefix, and the slow
+ * logs, but not those of replicas. The search may miss a key that is added, removed or moved
+ * meanwhile, or count the key twice.
  *
  * @throws CommandError when a key has a type that this product never makes; a ReplyError when Redis
  * hides its slow log.
@@ -23,7 +20,7 @@ export const residueInRedis = async (
   prefix: string,
   sought: readonly Sought[],
 ): Promise<{ residue: Residue[]; keys: number }> => {
-  const tally = newTally()
+  const tally = createTally()
   const start = `{${prefix}:`
   let keys = 0
   for await (const names of scanKeys(redis, { match: `${start}*`, count: LARGE_AT_ONCE })) {
@@ -58,7 +55,7 @@ const patternOf = (name: string, sought: readonly Sought[]): string => {
 const heldByValue = async (redis: RedisClient, name: string, sought: readonly Sought[]): Promise<Sought[]> => {
   const held = new Set<Sought>()
   for await (const values of valuesOf(redis, name)) {
-    for (const value of values) for (const one of heldIn(comparable(value), sought)) held.add(one)
+    for (const value of values) for (const found of heldIn(comparable(value), sought)) held.add(found)
   }
   return [...held]
 }

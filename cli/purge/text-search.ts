@@ -1,24 +1,28 @@
 /** A string to search for, with the forms that it can have after `comparable`. */
 export type Sought = { readonly text: string; readonly forms: readonly string[] }
 
-/** A found string. `count`: how many rows, keys or entries of the slow log contain it there. */
+/**
+ * A found string. `count`: how many rows, keys or entries of the slow log contain it at `place`.
+ */
 export type Residue = { readonly text: string; readonly place: string; readonly count: number }
 
 /**
  * The form for comparison: lower case, without backslashes. JSON, array literals and Lua escape
- * with backslashes, nested to any depth. Without backslashes a string has the same form in all of
- * them, except control characters (see `formsOf`). Lower case writes a final sigma unlike a sigma
- * within a word, so both become one letter.
+ * with backslashes, nested to any depth. Without backslashes all of them write a string alike,
+ * except its control characters (see `formsOf`). Greek has two small letters for sigma, and one of
+ * them replaces the other.
  */
 export const comparable = (text: string): string => text.replaceAll('\\', '').toLowerCase().replaceAll('ς', 'σ')
 
-/** The strings to search for, trimmed, without duplicates and strings that match any text. */
+/**
+ * Trims the strings to search for. Leaves out duplicates, and strings that would match any text.
+ */
 export const soughtOf = (texts: readonly string[]): Sought[] =>
   [...new Set(texts.map((text) => text.trim()))]
     .filter((text) => comparable(text).trim() !== '')
     .map((text) => ({ text, forms: formsOf(text) }))
 
-/** A string unchanged, and in JSON, which writes letters for control characters. */
+/** The forms of a string as it is, and as JSON writes it: with letters for control characters. */
 const formsOf = (text: string): string[] => [
   ...new Set([text, JSON.stringify(text).slice(1, -1)].map((form) => comparable(form))),
 ]
@@ -27,16 +31,16 @@ const formsOf = (text: string): string[] => [
 export const heldIn = (compared: string, sought: readonly Sought[]): Sought[] =>
   sought.filter(({ forms }) => forms.some((form) => compared.includes(form)))
 
-export type Tally = { note: (held: readonly Sought[], place: string) => void; residue: () => Residue[] }
+type Tally = { note: (held: readonly Sought[], place: string) => void; residue: () => Residue[] }
 
-export const newTally = (): Tally => {
+export const createTally = (): Tally => {
   const counts = new Map<Sought, Map<string, number>>()
   return {
     note: (held, place) => {
-      for (const one of held) {
-        const places = counts.get(one) ?? new Map<string, number>()
+      for (const found of held) {
+        const places = counts.get(found) ?? new Map<string, number>()
         places.set(place, (places.get(place) ?? 0) + 1)
-        counts.set(one, places)
+        counts.set(found, places)
       }
     },
     residue: () =>

@@ -14,11 +14,11 @@ Searches Postgres and Redis for these strings, in upper or lower case and in the
 planner statistics and statements; names and values of every key, and the slow log.
 Prints the places of each string and the number of rows or keys that contain it, never the content.
 With the id of a deleted workspace it counts the rows and keys that belong to it.
-Exit code 0: the search has found none of this. 1: it has found some, or the command failed.`
+Exit code 0: the search has found nothing. 1: it has found something, or the command failed.`
 
 const OPTIONS = ['id', 'email', 'text'] as const
 
-/** Files on the disk of Redis, which its commands cannot read. */
+/** No command of Redis can read the files of its snapshots. */
 const SNAPSHOTS = 'not searched: snapshots of Redis (docs/operate.md, "Redis")'
 
 const rows = (count: number): string => (count === 1 ? '1 row' : `${count} rows`)
@@ -49,13 +49,13 @@ await runCommand({
       if (given.length > 0) throw new CommandError(USAGE)
       return verifyWorkspace(context, workspace)
     }
-    const sought = soughtOf(given.map(({ text }) => text))
     if (given.length === 0) throw new CommandError(USAGE)
+    const sought = soughtOf(given.map(({ text }) => text))
     if (given.some(({ text }) => !sought.some((one) => one.text === text))) {
       throw new CommandError('A string to search for needs a character other than spaces and backslashes.')
     }
     const { redis, prefix } = await openRedis()
-    // Redis is searched first: submissions move from Redis to Postgres, and not back.
+    // Redis is searched first, since submissions move from there to Postgres.
     const inRedis = await residueInRedis(redis, prefix, sought)
     const inPostgres = await residueInPostgres(sql, sought)
     if (inPostgres.tables === 0)

@@ -11,7 +11,7 @@ const BOTTOM = 24
 const MOST_LABELS = 8
 const SPARK = { width: 96, height: 22 }
 
-/** Columns from zero. */
+/** A chart of columns that begin at zero. */
 export const columnChart = (title: string, points: readonly Point[]): Html => {
   const top = niceTop(Math.max(...points.map(({ value }) => value ?? 0)))
   const width = (WIDTH - LEFT) / Math.max(points.length, 1)
@@ -30,7 +30,7 @@ export const columnChart = (title: string, points: readonly Point[]): Html => {
   return frame({ title, points, ends: [0, top], drawn: html`<g class="columns">${columns}</g>` })
 }
 
-/** A line on a scale from the lower to the upper end, broken where there is no value. */
+/** A line on a scale between the two ends. A point without a value interrupts the line. */
 export const lineChart = (title: string, points: readonly Point[], ends: readonly [number, number]): Html => {
   const dots = points.flatMap(({ value, tooltip }, at) =>
     value === null ? [] : [{ at, tooltip, x: placeOf(at, points.length), y: heightOf(value, ends) }],
@@ -104,7 +104,10 @@ const heightOf = (value: number, [low, high]: readonly [number, number]): number
   return TOP + (1 - share) * (HEIGHT - TOP - BOTTOM)
 }
 
-/** The next of 2, 4, 6, 8, 10, 20, 40 …: half of it, which is shown as well, is whole. */
+/**
+ * The least of 2, 4, 6, 8, 10, 20, 40 … that is not below `most`. Its half, the label of the middle
+ * line, is a whole number.
+ */
 const niceTop = (most: number): number => {
   for (let power = 1; ; power *= 10) {
     const found = [2, 4, 6, 8, 10].find((step) => step * power >= most)

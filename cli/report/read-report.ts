@@ -99,8 +99,8 @@ const readTopics = (sql: Sql, { id, period: { before, since, until } }: Asked): 
     limit ${MOST_TOPICS}`.execute()
 
 /**
- * Topics whose feedback in the seven days before `until` is at least twice the weekly mean of the
- * eight weeks before, with three feedback or more.
+ * Topics with three feedback or more in the last seven days before `until`, and with at least twice
+ * the weekly mean of the preceding eight weeks.
  */
 const readNews = (sql: Sql, { id, period: { until } }: Asked): Promise<Found<News>[]> =>
   sql<Found<News>[]>`

@@ -16,14 +16,11 @@ DATE is a day in UTC (2026-01-31) or a date-time. By default the report covers t
 workspace ${DEFAULT_WORKSPACE}.`
 
 const DEFAULT_MS = 13 * 7 * 86_400_000
-/** A chart has a bar for each month. */
+/** In a longer report, the charts would have too many columns: one for each month. */
 const MOST_YEARS = 100
 const MOST_MS = MOST_YEARS * 366 * 86_400_000
 
-/**
- * Replaces an old file instead of writing into it, since that could be a link or readable by
- * others.
- */
+/** Never writes into an existing file, which could be a link or readable by other users. */
 const replaceFile = async (path: string, text: string): Promise<void> => {
   const draft = `${path}.${process.pid}`
   try {

@@ -6,7 +6,7 @@ const MOST_CHARACTERS = 600
 const LOWEST_RATING = 1
 const SCALE = 5
 
-/** The whole page: one file without scripts that loads no other files. */
+/** The whole page in one file, which has no scripts and loads no other files. */
 export const reportPage = (report: Report, style: string, madeAt: Date): Html =>
   html`<!doctype html>
     <html lang="en">
@@ -68,7 +68,7 @@ const changes = ({ steps, period: { unit } }: Report): Html => {
   return html`<section>
     <h2>Changes</h2>
     <figure>
-      <figcaption>Feedback each ${unit}; the first and the last may be cut off</figcaption>
+      <figcaption>Feedback each ${unit}; the first and the last ${unit} may be incomplete</figcaption>
       ${columnChart(
         `Feedback each ${unit}`,
         steps.map((step) => pointOf(step, unit, 'feedback')),
@@ -99,8 +99,8 @@ const news = (found: readonly News[]): Html =>
         ({ tag, feedback, weeklyBefore, rating: rated, examples }) =>
           html`<li>
             <strong><bdi>${tag}</bdi></strong
-            >: ${number(feedback)} feedback, rated ${rating(rated)}; before it was ${weeklyBefore.toFixed(1)} a
-            week${opened(examples)}
+            >: ${number(feedback)} feedback, rated ${rating(rated)}; in the eight weeks before,
+            ${weeklyBefore.toFixed(1)} a week${exampleList(examples)}
           </li>`,
       )}
     </ul>
@@ -127,16 +127,16 @@ const topicRows = (topic: Topic, most: number): Html =>
       <td>${number(topic.contractValue)}</td>
     </tr>
     <tr class="examples">
-      <td colspan="7">${opened(topic.examples)}</td>
+      <td colspan="7">${exampleList(topic.examples)}</td>
     </tr>`
 
 const accounts = ({ accounts: found }: Report): Html => {
   const most = Math.max(...found.map(({ contractValue }) => contractValue ?? 0), 1)
-  const headings = ['Account', 'Contract value', 'Feedback', 'Rating', 'Before', 'Mostly about']
+  const headings = ['Account', 'Contract value', 'Feedback', 'Rating', 'Rating before', 'Mostly about']
   const rows = found.map((account) => accountRow(account, most))
   return html`<section>
     <h2>Accounts</h2>
-    <p>The accounts with the highest contract value that gave feedback.</p>
+    <p>Of the accounts that gave feedback, those with the highest contract value.</p>
     ${rows.length === 0 ? html`<p>No feedback of accounts.</p>` : table('Accounts', headings, rows)}
   </section>`
 }
@@ -160,8 +160,8 @@ const satisfaction = ({ sources, projects }: Report): Html =>
   html`<section>
     <h2>Satisfaction</h2>
     <p>
-      The highest rating of a source tells its scale. Up to 5: CSAT, the percentage of 4 and 5. Above: NPS, the
-      percentage of 9 and 10 less that of 0 to 6.
+      The highest rating of a source shows its scale. Up to 5, the table has CSAT: the percentage of ratings of 4 or
+      more. Above 5, it has NPS: the percentage of 9 or more, less the percentage of 6 or less.
     </p>
     <div class="halves">
       ${table('Sources', ['Source', 'Ratings', 'CSAT', 'NPS'], sources.map(sourceRow))}
@@ -184,7 +184,7 @@ const projectRow = ({ project, feedback, rating: rated }: Project): Html =>
     <td>${rating(rated)}</td>
   </tr>`
 
-const opened = (examples: readonly Example[]): Html =>
+const exampleList = (examples: readonly Example[]): Html =>
   examples.length === 0
     ? html``
     : html`<details>

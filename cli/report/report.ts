@@ -1,9 +1,8 @@
-/** The content of a report, without its form. A rating is a mean, except that of an example. */
+/** The content of a report, without its form. A `rating` is a mean, except that of an example. */
 export type Report = {
   readonly workspace: string
   /**
-   * The report covers the time from `since` to `until`. It compares it with the same span before,
-   * which begins at `before`.
+   * The report compares the time from `since` to `until` with the time from `before` to `since`.
    */
   readonly period: Period
   readonly now: Totals
@@ -35,13 +34,15 @@ export type Topic = {
   before: number
   rating: number | null
   accounts: number
-  /** The sum over these accounts, each counted once. */
+  /** The sum of the contract values of these accounts. */
   contractValue: number | null
   /** The feedback of each step of the report. */
   steps: number[]
   examples: Example[]
 }
-/** Feedback of the seven days before `until`, and the weekly mean of the eight weeks before. */
+/**
+ * Feedback of the last seven days before `until`, and its weekly mean in the eight weeks before.
+ */
 export type News = { tag: string; feedback: number; weeklyBefore: number; rating: number | null; examples: Example[] }
 export type Account = {
   name: string | null
@@ -51,18 +52,18 @@ export type Account = {
   ratingBefore: number | null
   tags: string[]
 }
-/** The highest rating of a source tells its scale: CSAT up to 5, NPS above. */
+/** The highest rating of a source shows its scale: `csat` up to 5, `nps` above. */
 export type Source = { source: string; ratings: number; csat: number | null; nps: number | null }
 export type Project = { project: string; feedback: number; rating: number | null }
 
 const DAY_MS = 86_400_000
-const MOST_DAYS = 35
-const MOST_WEEKS_IN_DAYS = 400
+const MOST_DAYS_BY_DAY = 35
+const MOST_DAYS_BY_WEEK = 400
 /** Postgres does not read the form in which JavaScript writes earlier times. */
 const YEAR_1_MS = Date.parse('0001-01-01T00:00:00Z')
 
 export const periodOf = (since: Date, until: Date): Period => {
   const lasts = until.getTime() - since.getTime()
-  const unit = lasts <= MOST_DAYS * DAY_MS ? 'day' : lasts <= MOST_WEEKS_IN_DAYS * DAY_MS ? 'week' : 'month'
+  const unit = lasts <= MOST_DAYS_BY_DAY * DAY_MS ? 'day' : lasts <= MOST_DAYS_BY_WEEK * DAY_MS ? 'week' : 'month'
   return { before: new Date(Math.max(since.getTime() - lasts, YEAR_1_MS)), since, until, unit }
 }

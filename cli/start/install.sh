@@ -1,6 +1,6 @@
 #!/bin/sh
-# Installs the packages of package-lock.json, with npm or with Bun alone, and makes sure that both
-# runtimes run. Prints nothing if all packages are installed.
+# Installs the packages of package-lock.json, with npm or with Bun alone, and makes sure that the
+# packages of Bun and Deno run. Prints nothing if all packages are installed.
 set -eu
 cd "$(dirname "$0")/../.."
 
@@ -25,16 +25,17 @@ is_installed() {
   cmp -s package-lock.json "$stamp" && runs bun && runs deno
 }
 
-# Without a PATH, so that a wrapper that needs Node.js does not pass for the program itself.
+# The PATH is empty, so that a wrapper that needs Node.js does not pass for the program itself.
 runs() {
   PATH= "node_modules/.bin/$1" --version >/dev/null 2>&1
 }
 
 install_packages() {
-  # Starts afresh after an interrupted installation, and for packages of another kind of machine.
+  # Starts afresh after an interrupted installation. Does so too if the stamp fits but a runtime does
+  # not run: such packages are for another kind of machine.
   if ! [ -f node_modules/.package-lock.json ] || cmp -s package-lock.json "$stamp"; then rm -rf node_modules; fi
   log=$(mktemp)
-  # Allows an account without a usable home to install.
+  # npm and Bun write into HOME, and some accounts have no usable home.
   if ! [ -w "${HOME:-/nonexistent}" ]; then
     HOME=$(mktemp -d)
     export HOME
@@ -44,7 +45,7 @@ install_packages() {
   # leave out.
   if command -v npm >/dev/null 2>&1; then
     # `npm ci` refuses a lock file without the packages for other platforms. This command takes the
-    # same versions from the file, and does not change it. No package's own script runs:
+    # same versions from the file, and does not change the file. It runs no scripts of packages:
     # repair_runtime does the work of the runtimes' scripts, and the start makes PostgreSQL's links.
     set -- npm install --ignore-scripts --no-save --no-audit --no-fund --include=dev --include=optional --loglevel=error
   elif command -v bun >/dev/null 2>&1; then
@@ -68,8 +69,8 @@ repair_runtime() {
   runs "$1" || fail "$1 does not run: delete node_modules and start again"
 }
 
-# Only one process can make a directory. The lock names its owner, so that the lock of a killed
-# process can be recognised.
+# The lock is a directory, since only one process can make it. A file in it names the owner, so that
+# the lock of a killed process can be recognised.
 take_lock() {
   empty_for=0
   until mkdir "$lock" 2>/dev/null; do
@@ -92,8 +93,8 @@ is_alive() {
   kill -0 "$1" 2>/dev/null || [ -d "/proc/$1" ]
 }
 
-# Only one process can rename the lock. If it has moved the fresh lock of a faster process, it puts
-# the lock back.
+# Only one process can rename the stale lock. A process that has renamed the fresh lock of a faster
+# process instead puts it back.
 remove_stale_lock() {
   aside="$lock.$$"
   mv "$lock" "$aside" 2>/dev/null || return 0

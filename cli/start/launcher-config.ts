@@ -7,8 +7,8 @@ export type LauncherConfig = Partial<Settings<SettingName>> &
   Settings<'HOST' | 'SHUTDOWN_SECONDS'> & { readonly DATA_DIR: string }
 
 /**
- * Checks every set variable, even variables that only the API or the worker reads, so that a bad
- * value fails before the servers run.
+ * Reads the settings of the launcher. Also checks the variables that only the API or the worker
+ * reads, so that a bad value fails before the servers run.
  *
  * @throws BadSettings
  */

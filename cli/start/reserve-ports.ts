@@ -3,7 +3,9 @@ import { whyNotListening } from '../../runtime/connect-process.ts'
 import type { LauncherConfig } from './launcher-config.ts'
 import type { Running } from './running.ts'
 
-/** The port of the API is held until the API starts; the worker's port is free at this moment. */
+/**
+ * The port of the API is held until the API starts. The port of the worker is free, but not held.
+ */
 export type Ports = { readonly api: ReservedPort; readonly worker: number }
 
 const FIRST_PORT = 3000
@@ -22,13 +24,13 @@ export const reservePorts = async (config: LauncherConfig, running: Running): Pr
 const reserveApiPort = async ({ PORT, HOST }: LauncherConfig): Promise<ReservedPort> => {
   const port = PORT ?? FIRST_PORT
   const reserving = PORT === undefined ? reserveNextPort(port, HOST) : reservePort(port, HOST)
-  return (await listenable(reserving, { host: HOST, port, prefix: '' })) ?? refuseTaken('PORT', port, HOST)
+  return (await nameSettingsOnFailure(reserving, { host: HOST, port, prefix: '' })) ?? refuseTaken('PORT', port, HOST)
 }
 
 const chooseWorkerPort = async ({ WORKER_PORT, WORKER_HOST = '127.0.0.1' }: LauncherConfig): Promise<number> => {
   if (WORKER_PORT === undefined) return findFreePort()
   const place = { host: WORKER_HOST, port: WORKER_PORT, prefix: 'WORKER_' } as const
-  return (await listenable(isPortFree(WORKER_PORT, WORKER_HOST), place))
+  return (await nameSettingsOnFailure(isPortFree(WORKER_PORT, WORKER_HOST), place))
     ? WORKER_PORT
     : refuseTaken('WORKER_PORT', WORKER_PORT, WORKER_HOST)
 }
@@ -37,8 +39,8 @@ const refuseTaken = (setting: string, port: number, host: string): never => {
   throw new Error(`${setting} ${port} is taken on ${host}: stop the program that listens there, or set another port`)
 }
 
-/** Names the settings if the system allows no listener at their place. */
-const listenable = <T>(reserving: Promise<T>, place: Parameters<typeof whyNotListening>[1]): Promise<T> =>
+/** Rejects with the settings to change if the system allows no listener at `place`. */
+const nameSettingsOnFailure = <T>(reserving: Promise<T>, place: Parameters<typeof whyNotListening>[1]): Promise<T> =>
   reserving.catch((error: unknown) => {
     throw 'code' in (error as Error) ? new Error(whyNotListening(error, place), { cause: error }) : error
   })

@@ -2,20 +2,18 @@ import process from 'node:process'
 
 type ProcessId = () => number | undefined
 
-/**
- * The servers and programs of a start, in their order, and whether the operator wants to end it.
- */
+/** The servers and programs that a start has begun, and whether the operator has asked to stop. */
 export type Running = {
   readonly stopAsked: AbortSignal
   readonly askToStop: () => void
-  /** `stop` is called before the `stop` of earlier additions. */
+  /** `stopAll` calls this `stop` before the `stop` of earlier additions. */
   readonly add: (stop: () => unknown, pids?: readonly ProcessId[]) => void
   readonly stopAll: () => Promise<void>
-  /** Kills all processes at once; the next start cleans up. */
+  /** Kills all processes without waiting for their end. The next start cleans up. */
   readonly killAll: () => void
 }
 
-export const newRunning = (): Running => {
+export const createRunning = (): Running => {
   const stopAsked = new AbortController()
   const stack = new AsyncDisposableStack()
   const processes: ProcessId[] = []
@@ -35,6 +33,6 @@ const kill = (pid: number | undefined): void => {
   try {
     if (pid !== undefined) process.kill(pid, 'SIGKILL')
   } catch {
-    // It has already ended.
+    // The process has already ended.
   }
 }

@@ -19,14 +19,14 @@ Feedback Insights is running; Ctrl-C stops it.
 
   API            ${address}/api/v1
   Documentation  ${address}/docs
-  Overview       ${address}/admin
-  Dashboard      ${address}/admin/queues   (any user name; the admin token is the password, here and above)
+  Overview       ${address}/admin   (any user name; the admin token is the password)
+  Dashboard      ${address}/admin/queues   (the same user name and password)
   PostgreSQL     ${config.DATABASE_URL === undefined ? urls.databaseUrl : withoutPassword(urls.databaseUrl)}
   Redis          ${config.REDIS_URL === undefined ? urls.redisUrl : withoutPassword(urls.redisUrl)}
   Data and logs  ${shortPath(config.DATA_DIR)}
 
   Access token   ${tokens.BOOTSTRAP_ACCESS_TOKEN}   (submits)
-  Admin token    ${tokens.BOOTSTRAP_ADMIN_TOKEN}   (purges as well; dashboard and metrics)
+  Admin token    ${tokens.BOOTSTRAP_ADMIN_TOKEN}   (submits, reads and purges; dashboard and metrics)
 
 A first request, to paste into another terminal:
 

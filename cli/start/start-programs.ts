@@ -19,7 +19,9 @@ const LOOK_EVERY_MS = 50
 const ANSWER_WITHIN_MS = 5_000
 
 const PROGRAMS = ['worker', 'api'] as const
-/** A program that still works after SHUTDOWN_SECONDS ends itself; only a hanging one is killed. */
+/**
+ * A program ends itself after SHUTDOWN_SECONDS. This much later, a program that hangs is killed.
+ */
 const HANGS_AFTER_MS = 5_000
 
 const stopSteps = ({ SHUTDOWN_SECONDS }: LauncherConfig): readonly StopStep[] => [
@@ -37,7 +39,7 @@ export const endLeftoverPrograms = async (config: LauncherConfig): Promise<void>
 /**
  * Migrates the database in a separate program.
  *
- * @throws with its output when it fails
+ * @throws with the output of the program when the migration fails
  */
 export const migrate = async (env: Environment, stopAsked: AbortSignal): Promise<void> => {
   stopAsked.throwIfAborted()
@@ -56,7 +58,7 @@ type Starting = {
 /**
  * Starts a worker and the API, and keeps them running once the API is ready.
  *
- * @throws when one of them ends before, or the API is not ready in time
+ * @throws when a program ends before the API is ready, or the API is not ready in time
  */
 export const startPrograms = async (options: Starting): Promise<void> => {
   const { config, ports, running, say } = options

@@ -9,8 +9,8 @@ import type { Running } from './running.ts'
 export type ServerUrls = { readonly databaseUrl: string; readonly redisUrl: string }
 
 /**
- * Starts the servers that the configuration does not name. `say` receives a line about each long
- * step, and about each restart of a server.
+ * Starts the servers that the configuration does not name, and returns the addresses of both. `say`
+ * receives a line about each long step, and about each restart of a server.
  */
 export const startServers = async (
   { DATA_DIR, DATABASE_URL, REDIS_URL }: LauncherConfig,
@@ -24,6 +24,7 @@ export const startServers = async (
     return url
   }
   const dataDir = (name: string): string => join(DATA_DIR, name)
+  // Waits for both, even if one fails. Then the other is registered as running and will be stopped.
   const [databaseUrl, redisUrl] = await Promise.allSettled([
     DATABASE_URL ??
       embedded('PostgreSQL', (port) => startPostgres({ dataDir: dataDir('postgres'), log: say, ...port })),
@@ -32,7 +33,6 @@ export const startServers = async (
         startRedis({ dataDir: dataDir('redis'), log: say, stop: running.stopAsked, ...port }),
       ),
   ])
-  // Waits for both, so that if one fails, the other is registered as running and will be stopped.
   if (databaseUrl.status === 'rejected') throw databaseUrl.reason
   if (redisUrl.status === 'rejected') throw redisUrl.reason
   return { databaseUrl: databaseUrl.value, redisUrl: redisUrl.value }

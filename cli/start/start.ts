@@ -9,22 +9,19 @@ import { lockDataDir } from './embedded/data-dir-lock.ts'
 import { keptHashKey, keptTokens, type Tokens } from './embedded/kept-secrets.ts'
 import { type LauncherConfig, readLauncherConfig } from './launcher-config.ts'
 import { reservePorts } from './reserve-ports.ts'
-import { newRunning, type Running } from './running.ts'
+import { createRunning, type Running } from './running.ts'
 import { httpAddress, startMessage } from './start-message.ts'
 import { endLeftoverPrograms, migrate, startPrograms } from './start-programs.ts'
 import { startServers } from './start-servers.ts'
 
-/**
- * npm forwards Ctrl-C, which the terminal has sent already. A second signal within this time is the
- * same one.
- */
+/** For one Ctrl-C, the terminal and npm each send a signal. A later signal is a second Ctrl-C. */
 const SECOND_SIGNAL_AFTER_MS = 1_000
 
 const say = (line: string): void => console.error(line)
 const sayError = (error: unknown): void => say(error instanceof Error ? error.message : String(error))
 
 const main = async (): Promise<number> => {
-  const running = newRunning()
+  const running = createRunning()
   onSignal(running)
   let exitCode = 0
   try {

@@ -60,7 +60,7 @@ describe('the role of readers', () => {
     await until('all records are stored and tagged', isTagged, TAGGED_WITHIN_MS)
     const { code, stdout, stderr } = await runCommand(service, READER, 'create', role)
     assert.equal(code, 0, stderr)
-    assert.match(stderr, /large objects.*docs\/queries\.md says how a superuser ends that/)
+    assert.match(stderr, /large objects.*docs\/queries\.md says how a superuser prevents that/)
     const url = new URL(service.environment['DATABASE_URL']!)
     url.username = role
     url.password = stdout.trim()

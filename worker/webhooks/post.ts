@@ -1,5 +1,5 @@
-import { request as requestPlain } from 'node:http'
-import { request as requestSecure } from 'node:https'
+import { Agent as PlainAgent, request as requestPlain } from 'node:http'
+import { Agent as SecureAgent, request as requestSecure } from 'node:https'
 import { publicLookup, refuseAddress } from '../../runtime/public-address.ts'
 
 const ANSWER_WITHIN_MS = 15_000
@@ -25,14 +25,17 @@ export const post = (url: URL, { text, headers, allowedHosts, stop }: PostReques
     const refused = refuseAddress(url.hostname, allowedHosts)
     if (refused) return reject(refused)
     const bytes = new TextEncoder().encode(text)
-    const send = url.protocol === 'https:' ? requestSecure : requestPlain
+    const isSecure = url.protocol === 'https:'
+    const send = isSecure ? requestSecure : requestPlain
+    const Agent = isSecure ? SecureAgent : PlainAgent
     const request = send(
       url,
       {
         method: 'POST',
         headers: { ...headers, 'Content-Length': bytes.byteLength },
         lookup: publicLookup(allowedHosts),
-        agent: false,
+        // With NODE_USE_ENV_PROXY, Deno would use a proxy, which resolves hosts past `publicLookup`.
+        agent: new Agent({ proxyEnv: {} }),
         signal: stop,
       },
       (response) => {

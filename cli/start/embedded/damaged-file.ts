@@ -3,14 +3,14 @@ import { dirname, join } from 'node:path'
 import type { RedisBinary } from './redis-binary.ts'
 
 /**
- * The last words in the log of Redis. The first group is the file, in Redis 7 without its folder.
+ * The words of Redis about a damaged file. The group is the file, in Redis 7 without its folder.
  */
 const DAMAGED = /(?:Bad file format|Unexpected end of file) reading the append[ -]only file:? ?([^\s:]*)/
 const CHECKERS = ['redis-check-aof', 'valkey-check-aof']
 
 /**
- * Explains why Redis ended, if it could not read its append-only file: the file, the repair, and
- * the loss that the repair causes. Undefined if the log shows another reason.
+ * Names the damaged append-only file that Redis could not read, the repair, and the loss that the
+ * repair causes. Undefined if the log shows no damage.
  */
 export const explainDamage = (
   log: string,
@@ -25,13 +25,13 @@ export const explainDamage = (
   const toMend = isFolder ? join(folder, 'appendonly.aof.manifest') : damaged
   return [
     `Redis did not start: its append-only file is damaged, in ${damaged}.`,
-    `It contains accepted submissions that Postgres does not have yet. Copy ${isFolder ? folder : damaged} to another place first.`,
-    'Then restore a backup of it, or cut off the file at the damage, and start again:',
+    `It can contain accepted submissions that Postgres does not have yet. First copy ${isFolder ? folder : damaged} to another place.`,
+    'Then restore a backup of it, or cut off the file at the damage with this command. After that, start again.',
     '',
     `  ${commandOf(program, env)} --fix ${quoted(toMend)}`,
     '',
-    'That loses for good all submissions after the damage that Postgres does not have yet. Ask their senders to send them again:',
-    'the same sourceId or id does not create a second record.',
+    'The command loses for good all submissions after the damage that Postgres does not have yet. Ask their senders to',
+    'send them again: the same sourceId or id does not create a second record.',
   ].join('\n')
 }
 

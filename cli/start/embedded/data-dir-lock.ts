@@ -8,8 +8,8 @@ import { refuseForeignDirectory } from './trusted-path.ts'
 const UNUSABLE = ['EACCES', 'EEXIST', 'ENOSPC', 'ENOTDIR', 'ENOTSUP', 'EPERM', 'EROFS']
 
 /**
- * Locks the directory for this process until `release` or its death. It takes over the lock of a
- * dead process.
+ * Locks the directory until this process calls `release` or ends. Takes over the lock of a dead
+ * process.
  *
  * @throws when a live process holds the lock, when another user may have prepared the directory,
  * and when it cannot be used
@@ -33,7 +33,7 @@ export const lockDataDir = (dir: string): { readonly release: () => void } => {
 const remedyOf = (code: string): string => {
   switch (code) {
     case 'ENOSPC':
-      return 'free some space on its disk, or set DATA_DIR to a directory on another one'
+      return 'free some space on its disk, or set DATA_DIR to a directory on another disk'
     case 'ENOTSUP':
       return 'set DATA_DIR to a directory on a file system with hard links'
     default:
@@ -42,8 +42,8 @@ const remedyOf = (code: string): string => {
 }
 
 const takeLock = (dir: string, file: string): void => {
-  // Other users may enter it but not list it: when root starts PostgreSQL, the server runs as
-  // another user.
+  // Other users may enter the directory but not list it: if root starts PostgreSQL, the server runs
+  // as another user.
   mkdirSync(dir, { recursive: true, mode: 0o711 })
   refuseForeignDirectory(dir)
   const draft = `${file}.${process.pid}`

@@ -13,8 +13,10 @@ export const findFreePort = async (): Promise<number> => {
 }
 
 /**
- * The wanted port, if given; else the port of the last start, which `file` keeps, if it is free;
- * else any free port.
+ * Returns the wanted port. Without one, returns the port of the last start if it is free, or any
+ * free port, and stores it in `file`.
+ *
+ * @throws when the wanted port is taken
  */
 export const choosePort = async (file: string, wanted: number | undefined): Promise<number> => {
   if (wanted !== undefined) {
@@ -28,12 +30,12 @@ export const choosePort = async (file: string, wanted: number | undefined): Prom
   return port
 }
 
-/** A port that this program holds until it releases the port for another program. */
+/** A port that this program holds for another program until `release`. */
 export type ReservedPort = { readonly port: number; readonly release: () => Promise<void> }
 
 /**
- * Holds a port, so that two simultaneous starts do not choose the same one before their servers
- * listen. Undefined if it is taken.
+ * Holds a port, so that two simultaneous starts do not choose the same port before their servers
+ * listen. Undefined if the port is taken.
  */
 export const reservePort = async (port: number, host: string): Promise<ReservedPort | undefined> => {
   if (await answers(port, reachable(host))) return undefined
@@ -61,8 +63,8 @@ export const isPortFree = async (port: number, host = LOOPBACK): Promise<boolean
 }
 
 /**
- * The address at which this machine reaches a listener on `host`, which may stand for all
- * addresses.
+ * The address at which this machine reaches a listener on `host`: the loopback address if `host`
+ * stands for all addresses.
  */
 export const reachable = (host: string): string => {
   if (host === '0.0.0.0') return LOOPBACK
@@ -71,7 +73,7 @@ export const reachable = (host: string): string => {
 
 const bind = (port: number, host: string): Promise<ReservedPort | undefined> =>
   new Promise((resolve, reject) => {
-    // Closes each connection at once, since an open one would keep the port from being released.
+    // Closes each connection, since the port is released only when none is open.
     const server = createServer((socket) => socket.destroy())
     server.once('error', (error: NodeJS.ErrnoException) => {
       if (error.code === 'EADDRINUSE') resolve(undefined)

@@ -1,10 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { StartedProcess } from './start-process.ts'
 
-type Running = Pick<StartedProcess, 'pid' | 'exited' | 'stop'>
-type Kept = {
+type KeptProcess = Pick<StartedProcess, 'pid' | 'exited' | 'stop'>
+type KeepOptions = {
   readonly name: string
-  readonly startAgain: () => Promise<Running>
+  readonly startAgain: () => Promise<KeptProcess>
   readonly say: (line: string) => void
 }
 
@@ -13,12 +13,12 @@ const LONGEST_DELAY_MS = 10_000
 const GOOD_RUN_MS = 30_000
 
 /**
- * Starts a process again whenever it ends, until it is stopped. The delay grows with each failure,
- * and is short again after a good run.
+ * Starts a process again whenever it ends, until `stop`. The delay grows with each failure, and is
+ * short again after a good run.
  */
 export const keepRunning = (
-  first: Running,
-  { name, startAgain, say }: Kept,
+  first: KeptProcess,
+  { name, startAgain, say }: KeepOptions,
 ): { readonly pid: () => number; readonly stop: () => Promise<void> } => {
   const stopped = new AbortController()
   let running = first
@@ -49,7 +49,7 @@ export const keepRunning = (
       stopped.abort()
       await running.stop()
       await kept
-      // It may have been started again meanwhile.
+      // The process may have been started again meanwhile.
       await running.stop()
     },
   }

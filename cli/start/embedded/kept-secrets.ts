@@ -21,7 +21,7 @@ export const newPassword = (): string => randomBytes(PASSWORD_BYTES).toString('h
 export const keptPassword = (dataDir: string, name = 'password', first = newPassword()): string =>
   keptFile(join(dataDir, name), () => first)
 
-/** The first two tokens, made once and stored, so that every start can print them. */
+/** The tokens that the first start makes. They are stored, so that every start can print them. */
 export const keptTokens = (dataDir: string): Tokens => {
   const file = join(dataDir, 'tokens.env')
   const content = keptFile(file, () => TOKEN_NAMES.map((name) => `${name}=${makeToken()}`).join('\n'))
@@ -38,8 +38,8 @@ export const keptTokens = (dataDir: string): Tokens => {
 }
 
 /**
- * The content of a private file (mode 0600), made by the first call. Simultaneous callers get the
- * same content.
+ * The content of a private file (mode 0600). The first call makes the file. Simultaneous calls
+ * return the same content.
  */
 const keptFile = (file: string, make: () => string): string => {
   if (!existsSync(file)) {

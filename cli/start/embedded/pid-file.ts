@@ -5,7 +5,7 @@ import process from 'node:process'
 /** One attempt to end a process: the signal, and the time before the next attempt. */
 export type StopStep = { readonly signal: NodeJS.Signals; readonly waitMs: number }
 
-/** Writes the id and the identity of a running process. No file appears if it has ended. */
+/** Writes the id and the identity of a process, or no file if the process has ended. */
 export const writePidFile = (file: string, pid: number): void => {
   const identity = processIdentity(pid)
   if (identity === undefined) return
@@ -13,8 +13,8 @@ export const writePidFile = (file: string, pid: number): void => {
 }
 
 /**
- * Ends the process of an earlier start that was killed. Does nothing if that process is gone, even
- * if another one has its id.
+ * Ends the process of an earlier start that was killed. Another process that has got its id since
+ * is left alone.
  */
 export const endLeftover = async (file: string, steps: readonly StopStep[]): Promise<void> => {
   const left = readPidFile(file)
@@ -28,7 +28,7 @@ export const endLeftover = async (file: string, steps: readonly StopStep[]): Pro
 /**
  * Sends the signals one after the other until the process has ended.
  *
- * @throws when it outlives the last one
+ * @throws when the process outlives the last signal
  */
 export const endProcess = async (pid: number, gone: Promise<unknown>, steps: readonly StopStep[]): Promise<void> => {
   for (const { signal, waitMs } of steps) {
@@ -69,7 +69,7 @@ export const readPidFile = (file: string): Identified | undefined => {
 
 type Identified = { pid: number; identity: string }
 
-/** Polls, since only its parent can wait for a process. */
+/** Polls, since only the parent of a process can wait for its end. */
 const untilGone = ({ pid, identity }: Identified, stop: AbortSignal): Promise<void> => {
   const lookEveryMs = 50
   return new Promise((resolve) => {

@@ -11,9 +11,7 @@ export type PostgresAccount = {
   readonly prefix: readonly string[]
   /** Options of `spawn` to change the user, on systems without a program for it. */
   readonly spawnAs?: { readonly uid: number; readonly gid: number }
-  /**
-   * The required user and group id of the files of a cluster; absent if it is the starting user's.
-   */
+  /** The user and group id that the files of a cluster must have. Absent for the starting user. */
   readonly owner?: number
   /** The folder in which to start a program, and the path of the cluster from there. */
   readonly place: (cluster: string) => { readonly cwd: string; readonly path: string }
@@ -41,7 +39,7 @@ const UNPRIVILEGED_ON_LINUX: PostgresAccount = {
   ],
   owner: UNPRIVILEGED,
   // The path of the cluster may lead through a private home, which other users cannot enter. Root
-  // enters the directory before it changes the user, and this path leads to the current folder.
+  // enters the cluster before it changes the user. Then /proc/self/cwd is the cluster.
   place: (cluster) => ({ cwd: cluster, path: '/proc/self/cwd' }),
 }
 
@@ -67,16 +65,16 @@ const UNPRIVILEGED_ELSEWHERE: PostgresAccount = {
 type Choice = { readonly account: PostgresAccount; readonly binaries: PostgresBinaries }
 
 /**
- * Chooses the user for PostgreSQL with the data in `dataDir`, and the copy of its programs. The
- * user is the starting one, or an unprivileged one instead of root: an intruder in the server gets
- * the rights of its user.
+ * Chooses the user for PostgreSQL with the data in `dataDir`, and programs that this user can run.
+ * An unprivileged user takes the place of root, since an intruder in the server gets the rights of
+ * its user.
  *
- * @throws when root cannot run it as another user, or a user without a name not at all
+ * @throws when root cannot run PostgreSQL as another user, or a user without a name cannot run it
  */
 export const chooseAccount = (binaries: PostgresBinaries, dataDir: string): Choice => {
   if (process.getuid?.() !== ROOT) return { account: accountForUser(binaries, dataDir), binaries }
   const account = accountForRoot()
-  // Other users may enter it but not list it.
+  // Other users may enter the directory but not list it.
   if (account === UNPRIVILEGED_ELSEWHERE) chmodSync(dataDir, 0o711)
   if (canRun(account, binaries, dataDir)) return { account, binaries }
   const copy = account === UNPRIVILEGED_ON_LINUX ? copyForAll(binaries) : undefined
@@ -112,7 +110,7 @@ export const isOrdinaryOutside = (uidMap: string): boolean => {
   return inside === ROOT && outside !== ROOT && count === 1 && others.length === 0
 }
 
-/** Rehearses initdb, which fails if it does not find all its files. */
+/** Rehearses initdb. The rehearsal fails if initdb does not find all its files. */
 const canRun = ({ prefix, spawnAs, place }: PostgresAccount, { initdb }: PostgresBinaries, dataDir: string) => {
   const { cwd, path } = place(dataDir)
   const rehearsal = ['sh', '-c', 'test -d "$1" && "$0" --pgdata="$1" --show', initdb, path]
@@ -121,8 +119,8 @@ const canRun = ({ prefix, spawnAs, place }: PostgresAccount, { initdb }: Postgre
 }
 
 /**
- * Gives a cluster of an earlier start to the account. The files beside it belong to root:
- * passwords, and the id of the process that root ends. No server may run in the cluster.
+ * Gives a cluster of an earlier start to the account. Gives the files beside the cluster to root:
+ * passwords, and the id of the process that root ends. No server may run in the cluster meanwhile.
  */
 export const giveCluster = ({ owner }: PostgresAccount, dataDir: string, cluster: string): void => {
   if (owner === undefined) return

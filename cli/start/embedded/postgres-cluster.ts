@@ -30,8 +30,8 @@ type Prepared = { readonly cluster: string; readonly passwords: PostgresPassword
 
 /**
  * The database cluster below `dataDir` and its passwords. The first call makes the cluster. A call
- * that does not find a password in its file makes a new one and sets it. Every call gives the
- * cluster to the account.
+ * that finds no file of a password makes and sets a new password. Every call gives the cluster to
+ * the account.
  */
 export const ensureCluster = async (options: ClusterOptions): Promise<Prepared> => {
   const { account, dataDir } = options
@@ -44,7 +44,8 @@ export const ensureCluster = async (options: ClusterOptions): Promise<Prepared> 
   giveCluster(account, dataDir, cluster)
   if (!existsSync(cluster)) await createCluster({ ...options, cluster, passwords })
   else if (mustPrepare) await prepare({ ...options, cluster, passwords })
-  // Stored after they are set: if a call ends in between, the next one sets new passwords.
+  // Stores the passwords after the cluster has them: if a call ends in between, the next call sets
+  // new passwords.
   keptPassword(dataDir, files.superuser, passwords.superuser)
   keptPassword(dataDir, files.owner, passwords.owner)
   return { cluster, passwords }
@@ -64,12 +65,12 @@ const createCluster = async (options: ClusterOptions & Prepared): Promise<void> 
     options.binaries.initdb,
     `--pgdata=${path}`,
     `--username=${POSTGRES_SUPERUSER}`,
-    // `prepare` replaces this setting with `HOST_BASED_ACCESS`. initdb reads a password only from a
-    // file, which it may not be able to read.
+    // `prepare` replaces this setting with `HOST_BASED_ACCESS`. A password for initdb would have to
+    // be in a file, which the account may not be able to read.
     '--auth=trust',
     '--encoding=UTF8',
     '--locale=C',
-    // Knows upper and lower case of all letters, the same on every machine.
+    // This locale knows upper and lower case of all letters, and is the same on every machine.
     '--locale-provider=builtin',
     '--builtin-locale=C.UTF-8',
   ])
@@ -84,10 +85,9 @@ const prepare = async (options: ClusterOptions & Prepared): Promise<void> => {
 }
 
 /**
- * Statements that make the database and its owner. The owner has the rights that the service and
- * its commands need. Outside of the database it has two: it can create the roles of
- * `npm run reader`, and see the statements of all connections, which `npm run purge:verify`
- * searches. The statements are for single-user mode, and can be repeated.
+ * Statements that make the database and its owner. Beyond its own database, the owner has only the
+ * rights that two commands need: `npm run reader` creates roles, and `npm run purge:verify` sees
+ * the current statements of all roles. The text is for single-user mode, and can be repeated.
  */
 const rolesAndDatabase = ({ superuser, owner }: PostgresPasswords): readonly string[] => [
   `alter role ${POSTGRES_SUPERUSER} password '${superuser}'`,
@@ -143,9 +143,9 @@ const run = async (
 
 /**
  * Lets PostgreSQL start if another program has the id in the lock file of a killed server:
- * PostgreSQL would take that program for the server. Replaces only the id, by one without a
- * process. The file also names the shared memory of the old server, which tells PostgreSQL whether
- * an orphan of that server still writes.
+ * PostgreSQL would take that program for the server. Replaces only the id, with an id that no
+ * process has. The file also names the shared memory of the old server, which tells PostgreSQL
+ * whether an orphan of that server still writes.
  */
 export const forgetDeadPostmaster = (account: PostgresAccount, cluster: string): void => {
   const noProcess = 2_147_483_646
@@ -171,7 +171,7 @@ const giveTo = ({ owner }: PostgresAccount, path: string): void => {
   if (owner !== undefined) lchownSync(path, owner, owner)
 }
 
-/** The eighth line of its lock file has the state of PostgreSQL. */
+/** Reads the state of PostgreSQL from the eighth line of its lock file. */
 export const isPostmasterReady = (cluster: string, pid: number): boolean => {
   try {
     const lines = readFileSync(join(cluster, 'postmaster.pid'), 'utf8').split('\n')

@@ -12,10 +12,10 @@ import {
 import { type EmbeddedServer, startServer } from './server.ts'
 import { signalOnParentDeath } from './start-process.ts'
 
-export type PostgresOptions = {
+type PostgresOptions = {
   /** The folder for all files of the server: data, password, port, log. */
   readonly dataDir: string
-  /** The port. By default that of the last start if it is free, else any free one. */
+  /** By default the port of the last start if it is free, else any free port. */
   readonly port?: number
   /** Further settings, each as `name=value`. */
   readonly settings?: readonly string[]
@@ -49,8 +49,8 @@ const SETTINGS: readonly string[] = [
   'timezone=UTC',
   'log_timezone=UTC',
   'log_checkpoints=off',
-  // Keeps errors out of the log: their messages, details and statements quote submitted content.
-  // The client gets them.
+  // Errors stay out of the log, since their messages, details and statements quote submitted
+  // content. The client gets the errors.
   'log_min_messages=log',
   'log_min_error_statement=panic',
   'log_error_verbosity=terse',
@@ -63,7 +63,7 @@ const SETTINGS: readonly string[] = [
  * the owner of the database, who is not a superuser. The superuser's password is beside the data.
  */
 export const startPostgres = async (options: PostgresOptions): Promise<EmbeddedServer> => {
-  // The server and the programs that prepare it run in another directory.
+  // The path must be absolute, since the programs of PostgreSQL run in another directory.
   const dataDir = resolve(options.dataDir)
   mkdirSync(dataDir, { recursive: true, mode: 0o700 })
   const { account, binaries } = chooseAccount(postgresBinaries(), dataDir)

@@ -26,8 +26,8 @@ export const programLog = (file: string, passOn: (line: string) => void): Progra
 }
 
 /**
- * Lines above the level info. A line that is not an event comes from the runtime and reports a
- * crash.
+ * Whether the operator should see a line: an event above the level info, or text that is no event,
+ * such as a crash of the runtime.
  */
 const isNotable = (line: string): boolean => {
   try {

@@ -17,7 +17,7 @@ const PROGRAM_NAMES = ['redis-server', 'valkey-server'] as const
 const CACHE_DIR = fileURLToPath(new URL('../../../node_modules/.cache/redis', import.meta.url))
 
 /**
- * Finds a Redis or Valkey server on this machine, or gets one.
+ * Finds a Redis or Valkey server on this machine, or downloads one.
  *
  * @throws with a remedy if that is impossible, and when `stop` aborts
  */
@@ -40,8 +40,8 @@ const onPath = (): RedisBinary | undefined => {
 }
 
 /**
- * A Redis server from the packages of Debian or Ubuntu. It is unpacked into CACHE_DIR instead of
- * installed, so it needs no root and starts no service. Undefined on other systems, and if the
+ * A Redis server from the packages of Debian or Ubuntu. They are unpacked into CACHE_DIR instead of
+ * installed. This needs no root and starts no service. Undefined on other systems, and if the
  * archive or CACHE_DIR cannot be reached.
  */
 const fromArchive = async (log: (line: string) => void, run: Run): Promise<RedisBinary | undefined> => {
@@ -69,8 +69,8 @@ const fromArchive = async (log: (line: string) => void, run: Run): Promise<Redis
 }
 
 /**
- * Another start may download at the same time. Each works in its own directory, and the first to
- * finish wins. Undefined if the packages belong to another user.
+ * A new directory for this start, since another start may download at the same time. The first to
+ * finish wins. Undefined if the installed packages belong to another user.
  */
 const draftDirectory = (): string | undefined => {
   try {
@@ -83,7 +83,7 @@ const draftDirectory = (): string | undefined => {
 
 type Fetch = { readonly unpacked: string; readonly draft: string; readonly run: Run }
 
-/** Unpacks the server and the libraries that this machine lacks; apt knows both. */
+/** Downloads and unpacks a server, and the libraries that this machine lacks. */
 const fetchServer = async ({ unpacked, draft, run }: Fetch, aptOptions: readonly string[]): Promise<boolean> => {
   for (const name of PROGRAM_NAMES) {
     rmSync(unpacked, { recursive: true, force: true })
@@ -98,13 +98,10 @@ const fetchServer = async ({ unpacked, draft, run }: Fetch, aptOptions: readonly
   return false
 }
 
-/** As root, apt would work as a user who cannot enter our directories. */
+/** If root runs apt, apt would change to a user who cannot enter these directories. */
 const APT_OPTIONS = ['-qq', '-o', 'APT::Sandbox::User=root', '-o', 'Acquire::Retries=3']
 
-/**
- * The packages that apt would install. Only root may install packages, but every user may simulate
- * it.
- */
+/** The packages that apt would install. Every user may simulate an installation. */
 const missingPackages = async (name: string, aptOptions: readonly string[], run: Run): Promise<string[]> => {
   const rehearsal = ['--simulate', '--no-install-recommends', 'install', name]
   const plan = await run('apt-get', [...APT_OPTIONS, ...aptOptions, ...rehearsal])
@@ -157,7 +154,7 @@ const fromHomebrew = async (log: (line: string) => void, run: Run): Promise<Redi
 
 /** The program with its version; undefined if it does not run here. */
 const probe = (program: string, env: Readonly<Record<string, string>>): RedisBinary | undefined => {
-  // `env` adds these variables to the environment of this program.
+  // The command `env` adds these variables to the inherited environment.
   const assignments = Object.entries(env).map(([name, value]) => `${name}=${value}`)
   const answer = spawnSync('env', [...assignments, program, '--version'], { encoding: 'utf8' })
   const version = /\bv=(\d+\.\d+\.\d+)/.exec(answer.stdout ?? '')?.[1]
@@ -168,8 +165,8 @@ const probe = (program: string, env: Readonly<Record<string, string>>): RedisBin
 type Run = (program: string, args: readonly string[], cwd?: string) => Promise<string | undefined>
 
 /**
- * In sessions of their own, programs do not get Ctrl-C from the terminal: they would look as if
- * they had failed, and the next one would start.
+ * Runs each program in a session of its own, which Ctrl-C in the terminal does not reach. A program
+ * that Ctrl-C has ended would look like a failed one, and the search would go on.
  */
 const runUntil =
   (stop: AbortSignal | undefined): Run =>

@@ -12,12 +12,12 @@ export type AppendFsync = 'always' | 'everysec'
 export type RedisOptions = {
   /** The folder for all files of the server: data, password, port, log. */
   readonly dataDir: string
-  /** The port. By default that of the last start if it is free, else any free one. */
+  /** By default the port of the last start if it is free, else any free port. */
   readonly port?: number
   readonly maxMemoryBytes?: number
   /** A loss of power can cost a second with `everysec`, and nothing with `always`. */
   readonly appendFsync?: AppendFsync
-  /** Further lines of its configuration, such as the settings of a cluster's node. */
+  /** Further lines of the configuration, such as the settings of a cluster's node. */
   readonly settings?: readonly string[]
   /** Receives a line about each long step. */
   readonly log?: (line: string) => void
@@ -25,7 +25,7 @@ export type RedisOptions = {
   readonly stop?: AbortSignal
 }
 
-const ENTRIES_IN_ONE_PIECE = 32
+const MOST_ENTRIES_SCANNED = 32
 const REWRITE_FROM_BYTES = 256 * 1024 ** 2
 const DEFAULT_MAX_MEMORY_BYTES = 1024 ** 3
 
@@ -66,8 +66,8 @@ export const startRedis = async (options: RedisOptions): Promise<EmbeddedServer>
 }
 
 /**
- * The settings go into a file, since one of them is the password and every user can read a
- * program's arguments.
+ * The text of the configuration file. The settings are not arguments, since one of them is the
+ * password, and every user can read the arguments of a program.
  */
 const configuration = (options: RedisOptions & { port: number; password: string; version: string }): string => {
   const {
@@ -93,9 +93,9 @@ const configuration = (options: RedisOptions & { port: number; password: string;
     'save ""',
     `maxmemory ${maxMemoryBytes}`,
     'maxmemory-policy noeviction',
-    // Redis searches a small hash from its first key on, which is slow for idempotency keys. Redis
-    // 7 has a second name for this setting, and accepts the old one.
-    `hash-max-ziplist-entries ${ENTRIES_IN_ONE_PIECE}`,
+    // Redis scans a small hash from its first field on, which is slow for idempotency keys. Redis 7
+    // calls this setting hash-max-listpack-entries, and accepts both names.
+    `hash-max-ziplist-entries ${MOST_ENTRIES_SCANNED}`,
     // A slow log and a crash report quote commands, and so submitted content.
     'slowlog-log-slower-than -1',
     ...(isAtLeast(version, 6, 2) ? ['crash-log-enabled no'] : []),

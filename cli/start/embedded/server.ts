@@ -7,7 +7,7 @@ import { endLeftover, type StopStep } from './pid-file.ts'
 import { rotateLog } from './program-log.ts'
 import { type StartedProcess, startProcess } from './start-process.ts'
 
-/** A database server that this program has started and looks after. */
+/** A server of PostgreSQL or Redis that this program has started. */
 export type EmbeddedServer = Pick<StartedProcess, 'pid' | 'exited' | 'stop'> & {
   /** Connection string with user and password, in the form of psql and redis-cli. */
   readonly url: string
@@ -42,8 +42,8 @@ type PreparedServer = {
 }
 
 /**
- * The variables of embedded servers. Others would change their settings (PGDATA, LD_LIBRARY_PATH)
- * or the language of their logs.
+ * The variables of all embedded servers. Inherited variables could change the settings of a server
+ * (PGDATA, LD_LIBRARY_PATH) or the language of its log.
  */
 export const SERVER_ENVIRONMENT: Readonly<Record<string, string>> = {
   PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
@@ -62,10 +62,10 @@ const TRY_AGAIN_FOR_MS = 30_000
 const LINES_SHOWN = 10
 
 /**
- * Starts a server and resolves once it serves. First ends the server in `dataDir` of an earlier
- * start that was killed.
+ * Starts a server and resolves once it serves. If an earlier start was killed and left a server in
+ * `dataDir`, ends that server first.
  *
- * @throws with the end of the server's log when it gives up or takes too long
+ * @throws with the end of the log when the server ends or is not ready in time
  */
 export const startServer = async (options: ServerOptions): Promise<EmbeddedServer> => {
   const { name, dataDir, stopSteps, passingTrouble } = options
@@ -82,10 +82,10 @@ export const startServer = async (options: ServerOptions): Promise<EmbeddedServe
     if (await becomesReady(running, () => prepared.isReady({ pid, port }))) {
       return { url: prepared.urlAt(port), port, pid, exited, stop }
     }
-    const gaveUp = running.hasExited()
+    const hasEnded = running.hasExited()
     await stop()
     const reason = lastLines(files.log, logStart)
-    if (!gaveUp) {
+    if (!hasEnded) {
       throw new Error(`${name} is not ready after ${READY_WITHIN_MS / 1000} s; the end of its log:\n${reason}`)
     }
     if (!passingTrouble.test(reason) || Date.now() > giveUpAt) {

@@ -21,16 +21,16 @@ type StartOptions = {
   /** Reads the output if `stdio` has pipes. */
   readonly take?: (output: Readable) => void
   /**
-   * Has the id of the process while it runs. If this program is killed, its next start ends the
-   * process.
+   * This file has the id of the process while the process runs. If this program is killed, the next
+   * start ends the process.
    */
   readonly pidFile: string
   readonly stopSteps: readonly StopStep[]
 }
 
 /**
- * Starts a process in its own session, so that Ctrl-C does not reach it, and its owner can stop
- * processes in order.
+ * Starts a process in its own session, where Ctrl-C does not reach the process. So this program can
+ * stop its processes in order.
  *
  * @throws when the program cannot be run
  */
@@ -68,7 +68,7 @@ export const startProcess = async (
 }
 
 /**
- * Runs a program to its end. `how`: its exit code, or the signal that ended it.
+ * Runs a program to its end. `how`: the exit code, or the signal that ended the program.
  *
  * @throws when the program cannot be run
  */
@@ -93,8 +93,8 @@ export const runToEnd = async (
 let supported: boolean | undefined
 
 /**
- * Words to put before a command, so that its process gets `signal` when this program ends.
- * Empty on systems without this feature (macOS); there the next start ends the process
+ * Words to put before a command, so that its process gets `signal` when this program ends. None on
+ * systems without this feature, such as macOS: there the next start ends the process
  * (`endLeftover`).
  */
 export const signalOnParentDeath = (signal: NodeJS.Signals): readonly string[] => {

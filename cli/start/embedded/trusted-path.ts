@@ -2,14 +2,13 @@ import { lstatSync, statSync } from 'node:fs'
 import process from 'node:process'
 
 const WRITABLE_BY_OTHERS = 0o022
-/** Root can change any file in any case. */
 const ROOT = 0
 
 const REMEDY = 'Set DATA_DIR to a directory that you have made yourself.'
 
 /**
- * Throws if another user made a directory or can change it: its tokens, key and passwords could be
- * that user's.
+ * Throws if a directory belongs to a user other than this one and root, or if other users can write
+ * to it. They could know or replace the tokens, keys and passwords in the directory.
  */
 export const refuseForeignDirectory = (path: string): void => {
   const own = process.getuid?.()

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { type Case, imported, itImports, type Words } from './imported.ts'
 
-const AGAIN = 'the id occurs twice: the later record replaces the earlier'
+const AGAIN = 'the id occurs more than once: these rows change the same record, one after the other'
 const WITHOUT_SOURCE =
-  'an id without a source belongs to the source API, where the same id from another system replaces the record: add --set source=NAME'
+  'an id without a source can mean a record of another system with the same id: add --set source=NAME'
 const ROUNDED = 'an id looks like a number that a spreadsheet rounded, such as 1.18E+11: export the column as text'
 const KEPT = 'must be a number that double precision keeps: finite, and unchanged if it is an integer'
 const createdAt = '2026-01-01T10:00:00Z'
@@ -166,7 +166,7 @@ const FILES: readonly Case[] = [
   [
     'report members of a conversation that are left out',
     'id,message.id,contact.properties.$name\nc,m,Ada\n',
-    { doubts: ['line 2: members of the contact are left out, since it has no contact.id: properties'] },
+    { doubts: ['line 2: members of the contact are left out, since the row has no contact.id: properties'] },
     { kind: 'conversations' },
   ],
   [

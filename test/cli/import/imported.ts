@@ -3,12 +3,12 @@ import { Buffer } from 'node:buffer'
 import { it } from 'node:test'
 import { buildBodies, isRemark, type Submission } from '../../../cli/import/build-bodies.ts'
 import { describeLines } from '../../../cli/import/lines.ts'
-import { type MappingWords, planMapping } from '../../../cli/import/mapping.ts'
+import { type MappingOptions, planMapping } from '../../../cli/import/mapping.ts'
 import { describePlan } from '../../../cli/import/report.ts'
 import { openText, type SourceOptions } from '../../../cli/import/source-file.ts'
 import { surveyFile } from '../../../cli/import/survey.ts'
 
-export type Words = Partial<MappingWords> & SourceOptions
+export type Words = Partial<MappingOptions> & SourceOptions
 
 /** The outcome of an import without a service. */
 type Imported = {

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { describe, it } from 'node:test'
-import { newRunning } from '../../../cli/start/running.ts'
+import { createRunning } from '../../../cli/start/running.ts'
 
 describe('the processes of a start', () => {
   it('are all killed at once, even if a process has ended before', async () => {
-    const running = newRunning()
+    const running = createRunning()
     const children = Array.from({ length: 3 }, () => spawn('sleep', ['10']))
     const signals = children.map(async (child) => ((await once(child, 'exit')) as unknown[])[1])
     const pidOf = (at: number) => () => children[at]!.pid
