@@ -62,8 +62,8 @@ describe('the load of some workspaces', () => {
   }
 
   /**
-   * Other workspaces are served during the work of attackers. The accepted submissions of attackers
-   * are applied in the end.
+   * Asserts that another workspace is served during the work of attackers, and that the accepted
+   * submissions of attackers are applied in the end.
    */
   const assertHarmless = async (attackers: Attackers, work: () => Promise<AttackReport[]>): Promise<void> => {
     const bystander = startBystander(service, DRAINED_WITHIN_MS)
@@ -72,7 +72,7 @@ describe('the load of some workspaces', () => {
     const meanwhile = bystander.served()
     await bystander.stop()
     assert.deepEqual(bystander.failed, [])
-    assert.ok(meanwhile >= SERVED_MEANWHILE, `${meanwhile} of others were applied meanwhile`)
+    assert.ok(meanwhile >= SERVED_MEANWHILE, `${meanwhile} submissions of another workspace were applied meanwhile`)
     const { workspaceIds } = attackers
     const all = await readLedgers(service.sql, service.redis, service.redisPrefix)
     const ledgers = all.filter(({ workspaceId }) => workspaceIds.includes(workspaceId))

@@ -38,7 +38,7 @@ describe('a point', () => {
     assert.equal(point.failedPerSecond, 0.1)
     assert.equal(point.loopDelaySeconds, 0.2)
     assert.equal(point.postgresSeconds, 0.5)
-    // 19 of 20 are within the first bound.
+    // 19 of 20 submissions were stored within the first bound.
     assert.equal(point.storageSeconds, 0.01)
   })
 

@@ -98,7 +98,7 @@ describe('POST /mcp', () => {
     assert.deepEqual(await statuses({}, {}), [200, 429])
   })
 
-  for (const [what, error, told, result] of [
+  for (const [what, error, says, result] of [
     ['the database is away', new Error('select secret'), /did not answer in time. Ask for less/, 'unavailable'],
     ['this service has a fault', new TypeError('secret'), /Something went wrong on our side/, 'unforeseen'],
   ] as const) {
@@ -114,7 +114,7 @@ describe('POST /mcp', () => {
       const { status, text } = await ask(handle)
       assert.equal(status, 200)
       assert.match(text, /"isError":true/)
-      assert.match(text, told)
+      assert.match(text, says)
       assert.ok(!text.includes('secret'))
       assert.deepEqual(faults, ['read_failed'])
       const [{ workspaceId: _, ...call }] = calls as [{ workspaceId: string }]
@@ -126,7 +126,7 @@ describe('POST /mcp', () => {
   const FEEDBACK = { id, description: 'It squeaks', source: 'API', createdAt: '2026-01-31T12:00:00.000000Z' }
   const NOTHING: FeedbackContext = { sourceId: null, sourceData: null, customer: null, account: null, project: null }
 
-  /** The answer of get_feedback to a feedback with this context. */
+  /** The answer of get_feedback about a feedback with this context. */
   const feedbackWith = async (
     context: FeedbackContext,
     authenticate = asksNothing.reads.authenticate,

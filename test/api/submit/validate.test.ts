@@ -40,7 +40,7 @@ const anyMembers = (depth: number): fc.Arbitrary<string> => {
   const value = fc.oneof(fc.constantFrom('#', '#', '1', 'null', '"# #,"', '[#,#]', '[ #]'), ...items)
   return fc
     .array(fc.tuple(key, value), { maxLength: 4 })
-    .map((members) => `{${members.map(([name, of]) => `"${name}":${of}`).join(' ,')}}`)
+    .map((members) => `{${members.map(([name, member]) => `"${name}":${member}`).join(' ,')}}`)
 }
 const list = (item: fc.Arbitrary<string>) => fc.array(item, { maxLength: 3 }).map((items) => `[${items.join()}]`)
 /** An object with the members of `least` and some of `members`, each at most once. */
