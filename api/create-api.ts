@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { conditionOf, type ReadCondition } from '../health/condition.ts'
+import { createReadCondition, type ReadCondition } from '../health/condition.ts'
 import { answerSeconds } from '../db/connection/answer-time.ts'
 import { createKnownWorkspaces } from '../db/workspaces/workspaces.ts'
 import { readChanges } from '../db/reads/changes.ts'
@@ -60,7 +60,7 @@ export const createApi = async (resources: Resources): Promise<Api> => {
   const bodies = createBodiesInHand(mostBytesInHand(config))
   const pressure = pressureOf({ ...stores, queues }, config.MAX_BACKLOG)
   const onFault: OnFault = (event, error, ids) => log('warn', event, { ...ids, fault: describeFault(error) })
-  const readCondition = conditionOf({ ...stores, queues: Object.values(queues) })
+  const readCondition = createReadCondition({ ...stores, queues: Object.values(queues) })
   const { metrics, history, stopObserving } = observe(resources, readCondition, bodies.figures)
   const circumstances = { bodies, pressure, onFault, count: metrics.count }
   const intake = createIntake(resources, { ...circumstances, wake, stop: stopping.signal })

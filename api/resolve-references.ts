@@ -11,7 +11,7 @@ import {
   recordContactKey,
 } from '../contract/identity/keys.ts'
 import {
-  type FeedbackPlace,
+  type NamedFeedback,
   findReferences,
   readFeedbackReferences,
   type ReferenceKeys,
@@ -59,7 +59,7 @@ export const createResolveReferences = ({ sql, timeoutMs, awaitProgress }: Depen
     TOGETHER,
   )
   const read = coalesce(
-    (places: readonly FeedbackPlace[]) => withinTime(readFeedbackReferences(sql, places), timeoutMs),
+    (feedback: readonly NamedFeedback[]) => withinTime(readFeedbackReferences(sql, feedback), timeoutMs),
     TOGETHER,
   )
   const readApplied = async ({ realm: { workspaceId }, ...question }: ReferenceQuestion) => {

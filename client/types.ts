@@ -14,7 +14,7 @@ export type FeedbackSubmission = {
   readonly isExternalContactId?: boolean | undefined
   /** The contact who gave it. Used when `contactId` is absent or unknown. */
   readonly contact?: ContactReference | null | undefined
-  /** The contact who gave the feedback, by id. An own id that no contact has is dropped. An unknown external id is remembered, and the feedback is linked once that contact is identified. A placeholder is refused as an external id. */
+  /** The contact who gave the feedback, by id. An own id that no contact has is dropped. An unknown external id is remembered if `contact` names no contact: the feedback is linked once a contact with this id is identified. A placeholder is refused as an external id. */
   readonly contactId?: string | null | undefined
   /** How `accountId` and `account.id` are read: true means the id that your system gave the account. False or absent means the id that this service gave it. */
   readonly isExternalAccountId?: boolean | undefined
@@ -44,7 +44,7 @@ export type FeedbackSubmission = {
 export type ContactReference = {
   /** Id of an existing contact, read as `isExternalContactId` says. */
   readonly id?: string | undefined
-  /** Name of the contact. It does not replace a name that an identify call has set. */
+  /** Name of the contact. It does not replace a stored name. */
   readonly name?: string | undefined
   /** Its key: an email address, or another text unique in your system. Compared in canonical form; a blank or a placeholder counts as absent. */
   readonly email?: string | undefined
@@ -70,7 +70,7 @@ export type AccountReference = {
 export type ProjectReference = {
   /** The id that this service gave the project. */
   readonly id?: string | undefined
-  /** Name of the project. Two projects never share one. Compared in canonical form; a blank or a placeholder counts as absent. */
+  /** Name of the project, unique in the workspace. Compared in canonical form; a blank or a placeholder counts as absent. */
   readonly name?: string | undefined
 }
 
@@ -84,13 +84,13 @@ export type ContactRecord = {
   readonly properties?: ContactProperties | null | undefined
   /** Its account, identified along with it. Absent or null changes nothing. */
   readonly account?: AccountRecord | null | undefined
-  /** Only contacts of this source system are searched and changed. Without it all sources are searched, and a contact that has to be created belongs to `API`, or to the source of the conversation. */
+  /** Only contacts of this source system are searched and changed. If absent or null, all sources are searched, and a new contact belongs to `API`, or in a conversation to its source. */
   readonly source?: string | null | undefined
 }
 
 /** Facts about a contact. The `$`-keys below have columns of their own, and null clears them. Every other key is stored as metadata. */
 export type ContactProperties = {
-  /** Email address. From then on it means this contact, even if another one had it. A contact known by the email alone becomes one with this contact; contacts with different ids are never merged. A blank or a placeholder means no contact. */
+  /** Email address. From then on the email means this contact, even if another contact had it. A contact known by the email alone becomes one with this contact; contacts with different ids are never merged. A blank email or a placeholder means no contact. */
   readonly $email?: string | null | undefined
   /** Name to show. */
   readonly $name?: string | null | undefined
@@ -285,7 +285,7 @@ export type BatchResult = {
   readonly status: number
   /** Id of the accepted submission, for `GET /submissions/{id}`. */
   readonly submissionId?: string | undefined
-  /** What became of the submission. `queued`: waits to be applied, or is a purge whose records are being removed; `applied`: is stored; `superseded`: processed late, as a replay or after a failover of Redis, and without effect because a newer submission had replaced its record; `purged`: was dead, or waited to be replayed, when a purge of its contact removed it; `dead`: set aside with a reason; operators can have it processed again. */
+  /** What became of the submission. `queued`: waits to be applied, or is a purge whose records are being removed; `applied`: is stored; `superseded`: processed late, as a replay or after a failover of Redis, and without effect because a newer submission had replaced its record; `purged`: was dead, or waited to be replayed, when a purge of its contact removed it; `dead`: set aside with a reason; operators can replay it unless it is a purge. */
   readonly state?: 'queued' | 'applied' | 'superseded' | 'purged' | 'dead' | undefined
   /** Whole seconds after which to send the item again. */
   readonly retryAfter?: number | undefined
@@ -308,9 +308,9 @@ export type Receipt = {
   /** The operation of the submission. `create_feedback`: POST /feedbacks; `identify_contact`: POST /contacts/identify; `identify_account`: POST /accounts/identify; `submit_conversation`: POST /conversations; `purge_contact`: POST /contacts/purge. */
   readonly operation:
     'create_feedback' | 'identify_contact' | 'identify_account' | 'submit_conversation' | 'purge_contact'
-  /** What became of the submission. `queued`: waits to be applied, or is a purge whose records are being removed; `applied`: is stored; `superseded`: processed late, as a replay or after a failover of Redis, and without effect because a newer submission had replaced its record; `purged`: was dead, or waited to be replayed, when a purge of its contact removed it; `dead`: set aside with a reason; operators can have it processed again. */
+  /** What became of the submission. `queued`: waits to be applied, or is a purge whose records are being removed; `applied`: is stored; `superseded`: processed late, as a replay or after a failover of Redis, and without effect because a newer submission had replaced its record; `purged`: was dead, or waited to be replayed, when a purge of its contact removed it; `dead`: set aside with a reason; operators can replay it unless it is a purge. */
   readonly state: 'queued' | 'applied' | 'superseded' | 'purged' | 'dead'
-  /** 0 until it is first processed. Then the attempts until it died, or at the removal of a purge; otherwise 1. */
+  /** 0 while it waits to be processed for the first time. Of a submission that died: the attempts until then. Of a finished purge that found data: the attempts to remove this data. Otherwise 1. */
   readonly attempts: number
   /** When it was accepted. */
   readonly acceptedAt: string
@@ -324,21 +324,21 @@ export type Receipt = {
         readonly [key: string]: number
       }
     | undefined
-  /** Of a purge that has ended: the webhooks of the workspace, and how many have confirmed all that it removed. */
+  /** Of a finished purge that found data: how many webhooks have confirmed the removal. */
   readonly consumers?:
     | {
-        /** How many. */
+        /** The webhooks of the workspace. */
         readonly total: number
-        /** How many. */
+        /** The webhooks that have confirmed all changes of the purge. */
         readonly confirmed: number
       }
     | undefined
-  /** Of a purge that has ended: keyed hashes of the `id` and `email` that it asked for. */
+  /** Of a purge that a worker has decided: keyed hashes of the `id` and `email` in the request. */
   readonly identifiers?:
     | {
-        /** Of the `id`; null without one. */
+        /** The hash of the `id`; null if the request had none. */
         readonly id: string | null
-        /** Of the `email`; null without one. */
+        /** The hash of the `email`; null if the request had none. */
         readonly email: string | null
       }
     | undefined
@@ -572,7 +572,7 @@ export type Change = {
   readonly mergedInto?: string | undefined
 }
 
-/** Which contacts to delete: by id, by email, or all that match either of them. One of the two is required; an email that is blank or a placeholder does not count. */
+/** The contacts to delete: all that match the `id` or the `email`. One of the two is required. A blank email or a placeholder counts as absent. */
 export type PurgeRequest = PurgeById | PurgeByEmail
 
 /** Which contacts to delete: by the id that a source system gave the contact, and by the other member if it is present. */
@@ -581,7 +581,7 @@ export type PurgeById = {
   readonly id: string
   /** Email address of the contact, compared in canonical form. */
   readonly email?: string | null | undefined
-  /** Searches this source system alone. If absent or null, all are searched. */
+  /** The only source system to search. If absent or null, all source systems are searched. */
   readonly source?: string | null | undefined
 }
 
@@ -591,6 +591,6 @@ export type PurgeByEmail = {
   readonly id?: string | null | undefined
   /** Email address of the contact, compared in canonical form. */
   readonly email: string
-  /** Searches this source system alone. If absent or null, all are searched. */
+  /** The only source system to search. If absent or null, all source systems are searched. */
   readonly source?: string | null | undefined
 }

@@ -19,7 +19,7 @@ const OPERATIONS = Object.keys(BATCHABLE) as Batchable[]
 /** The form of an idempotency key, in the header and in an item. */
 export const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/
 
-/** An item of a batch. Its body is any object here: the schema of its operation checks it. */
+/** An item of a batch. `body` is any object here: the schema of the operation checks it later. */
 export const batchItem = object({
   operation: v.picklist(OPERATIONS, `one of ${OPERATIONS.join(', ')}`),
   body: freeObject,

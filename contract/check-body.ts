@@ -7,11 +7,11 @@ const REPLACEMENT = '\u{FFFD}'
 
 /**
  * The value with U+FFFD in place of every U+0000 and every lone surrogate, in strings and in keys:
- * Postgres stores neither. If two keys become equal, one gets U+FFFD and a number appended, so that
- * both stay.
+ * Postgres stores neither. If keys become equal, each further key gets U+FFFD and a number
+ * appended, so that all stay.
  *
- * Returns `value` itself if nothing has to be replaced, and never changes it. The body reader has
- * bounded the depth of this recursion.
+ * Returns `value` itself if nothing has to be replaced, and never changes `value`. The body reader
+ * has bounded the depth of this recursion.
  */
 export const replaceUnstorable = <T extends JsonValue>(value: T): T => storableValue(value) as T
 
@@ -53,18 +53,15 @@ const storableObject = (object: JsonObject): JsonObject => {
   return renamed.length === 0 ? result : rename(result, renamed)
 }
 
-/**
- * A key that needs no replacement keeps its name, wherever it stands. The other keys take free
- * names.
- */
+/** Keys outside of `renamed` keep their names. The keys in `renamed` take free names. */
 const rename = (object: JsonObject, renamed: readonly string[]): JsonObject => {
   const result: JsonObject = {}
   const unfit = new Set(renamed)
   for (const key of Object.keys(object)) {
     if (!unfit.has(key)) setMember(result, key, object[key] as JsonValue)
   }
-  // The last number of each name is kept. A body can hold many keys that become equal, and a key
-  // must not try all numbers again.
+  // Has the last number of each name: otherwise each of many equal keys would try all lower
+  // numbers.
   const taken = new Map<string, number>()
   for (const key of renamed) {
     const name = storableText(key)
@@ -85,8 +82,8 @@ const rename = (object: JsonObject, renamed: readonly string[]): JsonObject => {
 export type Problem = { message: string; path: string }
 
 /**
- * Returns the value as the schema outputs it, or at most `most` of its problems. A strict check
- * also reports parts without an effect.
+ * Returns the output of the schema, or at most `most` problems. `isStrict`: also reports the parts
+ * that `handling=strict` refuses.
  */
 export const checkBody = <S extends v.GenericSchema>(
   schema: S,

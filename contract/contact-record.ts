@@ -53,8 +53,9 @@ export const contactProperties = about(
   openObject({
     $email: about(
       v.nullish(shortText),
-      'Email address. From then on it means this contact, even if another one had it. A contact known by the email alone ' +
-        'becomes one with this contact; contacts with different ids are never merged. A blank or a placeholder means no contact.',
+      'Email address. From then on the email means this contact, even if another contact had it. A contact known by the email ' +
+        'alone becomes one with this contact; contacts with different ids are never merged. A blank email or a placeholder means ' +
+        'no contact.',
     ),
     $name: about(v.nullish(text), 'Name to show.'),
     ...commonColumns('contact'),
@@ -71,8 +72,8 @@ export const contactRecord = object(
     account: about(v.nullish(accountRecord), 'Its account, identified along with it. Absent or null changes nothing.'),
     source: about(
       v.nullish(sourceOrNull),
-      'Only contacts of this source system are searched and changed. Without it all sources are searched, and a contact ' +
-        'that has to be created belongs to `API`, or to the source of the conversation.',
+      'Only contacts of this source system are searched and changed. If absent or null, all sources are searched, and a new ' +
+        'contact belongs to `API`, or in a conversation to its source.',
     ),
   },
   { description: 'The facts about a person in one source system.', free: PROPERTIES },

@@ -83,8 +83,8 @@ export const conversationId = (realm: Realm, { source, id }: ConversationRecord)
   ownId(realm, 'conversation', source, id)
 
 /**
- * The contacts that a conversation names, each once. The last record of a contact counts and keeps
- * its place, so that its claims are the latest.
+ * The last record of each contact that a conversation names. The records keep their order, since
+ * the last claim of an email wins.
  */
 export const namedContacts = (conversation: ConversationRecord): ContactRecord[] =>
   lastOfEach(sourcedContacts(conversation), ({ source, id }) => JSON.stringify([source ?? null, id]))
@@ -101,8 +101,8 @@ export const lastOfEach = <T>(items: readonly T[], keyOf: (item: T) => string): 
 }
 
 /**
- * A contact without a source means the contact of the same id that the conversation also names with
- * a source. Otherwise two elements with one acceptance number could mean the same contact, and
+ * The contacts of a conversation. A record without a source takes the source of another record with
+ * the same id. Otherwise both records could mean one contact, under one acceptance number, and
  * neither would be the later one.
  */
 export const sourcedContacts = ({ contacts }: ConversationRecord): ContactRecord[] => {

@@ -16,7 +16,7 @@ export const isDateTime = (value: string): boolean => {
     number,
   ]
   if (hour > 23 || minute > 59 || second > 59) return false
-  // Date.UTC reads the years 0 to 99 as 19xx, so the full year is set on its own.
+  // Date.UTC reads the years 0 to 99 as 19xx, so `setUTCFullYear` sets the year.
   const date = new Date(0)
   date.setUTCFullYear(year, month - 1, day)
   if (date.getUTCFullYear() !== year || date.getUTCMonth() !== month - 1 || date.getUTCDate() !== day) return false

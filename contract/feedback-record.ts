@@ -31,7 +31,7 @@ const AS_KEY = 'Compared in canonical form; a blank or a placeholder counts as a
 export const contactReference = object(
   {
     id: about(v.optional(identifier), 'Id of an existing contact, read as `isExternalContactId` says.'),
-    name: about(v.optional(text), 'Name of the contact. It does not replace a name that an identify call has set.'),
+    name: about(v.optional(text), 'Name of the contact. It does not replace a stored name.'),
     email: about(v.optional(shortText), `Its key: an email address, or another text unique in your system. ${AS_KEY}`),
     sourceData: about(v.nullish(freeObject), 'Further facts about the contact, stored as its metadata.'),
   },
@@ -62,7 +62,7 @@ export const accountReference = object(
 export const projectReference = object(
   {
     id: about(v.optional(identifier), 'The id that this service gave the project.'),
-    name: about(v.optional(shortText), `Name of the project. Two projects never share one. ${AS_KEY}`),
+    name: about(v.optional(shortText), `Name of the project, unique in the workspace. ${AS_KEY}`),
   },
   { description: 'A project, by `id` or by `name`. An unknown name creates a project.', named: ['id', 'name'] },
 )
@@ -110,7 +110,8 @@ export const feedbackRecord = object(
     contactId: about(
       v.nullish(identifier),
       'The contact who gave the feedback, by id. An own id that no contact has is dropped. An unknown external id is ' +
-        'remembered, and the feedback is linked once that contact is identified. A placeholder is refused as an external id.',
+        'remembered if `contact` names no contact: the feedback is linked once a contact with this id is identified. A placeholder is ' +
+        'refused as an external id.',
     ),
     isExternalAccountId: externalIdFlag('account'),
     account: about(v.nullish(accountReference), 'The account. Used when `accountId` is absent or unknown.'),

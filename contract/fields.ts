@@ -7,8 +7,8 @@ import { MAX_AMOUNT, MAX_IDENTIFIER_CHARACTERS, MAX_REPORTED_PROBLEMS } from './
 import { MISSING } from './check-body.ts'
 
 // The kinds of field that the interface knows. Every message but `MISSING` says the expected form:
-// it ends a sentence that begins with the path and "must be". No message quotes the value. Metadata
-// repeats in JSON Schema the rule that a function checks.
+// it ends a sentence that begins with the path and "must be". No message quotes the value.
+// `v.metadata` repeats the rule of a `v.check` for JSON Schema.
 
 export const text = v.string('a string')
 export const flag = v.boolean('true or false')
@@ -23,10 +23,9 @@ export const unflattenFlag = (member: string) =>
       `that cannot be nested stays as it was, and so does a key that begins with \`$\`. Concerns \`${member}\`.`,
   )
 /**
- * A contract value inside an open object, or the base of `amount`. In open objects,
- * `checkFreeMembers` refuses numbers that a double does not keep, so this schema checks the bound
- * alone. One number near the end of double precision would make the sum or average of all rows
- * infinite.
+ * A contract value in an open object, where `checkFreeMembers` refuses numbers that a double does
+ * not keep. This schema only checks the bound: one number near the end of double precision would
+ * make the sum of all rows infinite.
  */
 export const openAmount = v.pipe(
   v.number('a number'),
@@ -81,9 +80,9 @@ export const externalId = v.pipe(
 )
 
 /**
- * An array of at most `most` items; `items` names them. The check stops after that many items, or
- * when there are as many problems as a response reports. Valibot keeps hundreds of bytes for one
- * bad item of two bytes.
+ * An array of at most `most` items; `items` names them. The check stops after `most` items, or with
+ * as many problems as a response reports: Valibot keeps hundreds of bytes for each bad item of two
+ * bytes.
  */
 export const list = <const Item extends v.GenericSchema>(item: Item, most: number, items: string) => {
   const array = v.array(item, 'an array')
@@ -136,8 +135,8 @@ type ObjectRules = {
   /** Checks rules that involve several members. */
   readonly check?: (record: JsonObject) => Violation[]
   /**
-   * For a reference: the members that can name it. `handling=strict` refuses a reference in which
-   * none of them has a value.
+   * For a reference: the members that can name its contact, account or project. `handling=strict`
+   * refuses a reference in which all of these are absent, blank or placeholders.
    */
   readonly named?: readonly string[]
 }
@@ -156,7 +155,8 @@ export const object = <const Entries extends v.ObjectEntries>(
     v.check(isObject, 'an object'),
     v.object(entries, ofObject),
     v.rawCheck(({ dataset, addIssue }) => {
-      // This runs even if a member is wrong, so that the response reports all problems at once.
+      // Unlike `v.check`, this also runs if a member is wrong, so that a response reports all
+      // problems.
       const record = dataset.value as JsonObject
       for (const { path, expected } of [...checkFreeMembers(record, free), ...check(record)]) {
         const [first, ...others] = path.map(
@@ -168,10 +168,7 @@ export const object = <const Entries extends v.ObjectEntries>(
     v.metadata({ named, description }),
   )
 
-/**
- * Takes any value. Its input type is the one that the rest of the pipe expects, so that the
- * compiler checks bodies in code.
- */
+/** Accepts any value. With the type `Input`, the compiler checks bodies that code writes. */
 const anythingTypedAs = <Input>() => v.unknown() as unknown as v.GenericSchema<Input, unknown>
 
 /** An object that keeps all members. Only the known members are checked. */

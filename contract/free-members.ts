@@ -9,8 +9,8 @@ export type FreeMember = {
   /** The member of the record that asks for unflattening. */
   readonly flag?: string
   /**
-   * The most bytes of one member, name and value together. It applies where each member is stored
-   * as metadata.
+   * The most bytes of one member, name and value together. Given if each member is stored as
+   * metadata.
    */
   readonly maxMemberBytes?: number
 }
@@ -29,8 +29,8 @@ export type Violation = { readonly path: readonly (string | number)[]; readonly 
 
 /**
  * The violations in the free objects of a record. The bounds apply to the stored form, after
- * unflattening; the object itself is bounded in its sent form, too. A path is the same in both
- * forms, since dots join its parts.
+ * unflattening. The number of top-level members is also bounded in the sent form. A path is the
+ * same in both forms, since dots join its parts.
  */
 export const checkFreeMembers = (record: JsonObject, free: readonly FreeMember[]): Violation[] =>
   free.flatMap(({ name, flag, maxMemberBytes }) => {
@@ -76,7 +76,7 @@ const KIB = 1024
 const MAX_BYTES_OF_A_CHARACTER = 3
 
 const largeMembers = (object: JsonObject, name: string, maxBytes: number): Violation[] => {
-  // One text of the whole object is faster than one for each member, and usually shows that no
+  // One text of the whole object is faster than a text of each member, and usually shows that no
   // member is large.
   if (JSON.stringify(object).length * MAX_BYTES_OF_A_CHARACTER <= maxBytes) return []
   return Object.keys(object)

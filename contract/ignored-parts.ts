@@ -3,14 +3,17 @@ import { isPlaceholder } from './identity/keys.ts'
 import { isJsonObject, type JsonObject, type JsonValue } from './json.ts'
 import { MAX_REPORTED_PROBLEMS } from './limits.ts'
 
-/** A part of a body that has no effect. `fault` completes a sentence that begins with the path. */
+/**
+ * A part of a body that `handling=strict` refuses. `fault` completes a sentence that begins with
+ * the path.
+ */
 export type IgnoredPart = { readonly path: string; readonly fault: string }
 
 /**
- * Parts of a body that have no effect, up to the number that a response reports: members that its
- * schema does not name, metadata that looks like a misspelt column, and references that name
- * nothing. A free object has no unknown members. The body reader has bounded the depth of this
- * recursion.
+ * The parts of a body that `handling=strict` refuses: members that the schema does not name,
+ * metadata that looks like a misspelt column, and references that name nothing. Stops at the number
+ * of problems that a response reports. A free object has no unknown members. The body reader has
+ * bounded the depth of this recursion.
  */
 export const findIgnoredParts = (schema: GenericSchema, body: JsonValue): IgnoredPart[] => {
   const found: IgnoredPart[] = []
@@ -38,7 +41,7 @@ const find = (schema: GenericSchema, { value, path }: Place, found: IgnoredPart[
     if (entry) find(entry, { value: value[name], path: [...path, name] }, found)
     else found.push({ path: [...path, name].join('.'), fault: UNKNOWN })
   }
-  // Not beside another problem: the misspelt member may have been meant as the name.
+  // Not beside an unknown member of the reference: that may be its misspelt name.
   if (named && found.length === before && !named.some((name) => isNaming(value[name]))) {
     const fault = `names nothing and would not be stored: it needs one of ${named.join(', ')}`
     found.push({ path: path.join('.'), fault })
@@ -67,7 +70,7 @@ type Known = {
   named?: readonly string[]
 }
 
-/** The parts of the kinds of field in fields.ts. */
+/** The parts of a Valibot schema that `known` reads. */
 type Part = BaseMetadata<unknown> & {
   entries?: Known['entries']
   wrapped?: GenericSchema

@@ -1,9 +1,13 @@
 import * as v from 'valibot'
 
 /**
- * Each kind of work has a queue, so that operators can watch and scale it by itself. `wake`: the
- * logs of workspaces that are not deep; `backlog`: the log of a deep workspace; `removal`: the
- * records of purges; `tagging`: tags of stored records; `webhook`: deliveries to webhooks.
+ * Each kind of work has a queue, so that operators can watch and scale each kind separately:
+ *
+ * - `wake`: the logs of workspaces that are not deep
+ * - `backlog`: the log of a deep workspace
+ * - `removal`: the records of purges
+ * - `tagging`: the tags of stored records
+ * - `webhook`: deliveries to webhooks
  */
 export const QUEUE_NAMES = ['wake', 'backlog', 'removal', 'tagging', 'webhook'] as const
 export type QueueName = (typeof QUEUE_NAMES)[number]
@@ -29,8 +33,8 @@ export const webhookJob = v.object({ workspaceId: uuid, webhookId: uuid, isTest:
 export type WebhookJob = v.InferInput<typeof webhookJob>
 
 /**
- * A job of the queue `tagging`: stored records of one workspace that need tags, or that people
- * tagged and the tagger learns from. The worker reads their texts from Postgres.
+ * A job of the queue `tagging`: stored records of one workspace. The worker reads their texts from
+ * Postgres. The job generates missing tags, and learns from the tags that people gave.
  */
 export const taggingJob = v.object({
   workspaceId: uuid,

@@ -5,8 +5,8 @@ type ParsedJson = { readonly value: JsonValue } | { readonly problem: string }
 
 /**
  * Parses as JSON.parse does, but refuses a text that is nested deeper than `maxDepth`. A number
- * that JavaScript cannot keep becomes infinite, so that a caller that stores numbers can refuse it.
- * The time grows with the length of the text, and with nothing else.
+ * that is too large, or an integer that JavaScript would change, becomes infinite, so that the
+ * caller can refuse it. The time is proportional to the length of the text.
  *
  * The problem does not say where the text is malformed: V8's errors quote the text, and
  * JavaScriptCore's have no position.
@@ -42,10 +42,9 @@ const isDeeper = (text: string, maxDepth: number): boolean => {
 }
 
 /**
- * Finds every number that JavaScript might not keep: 16 digits in a row, or a fraction with an
- * exponent. Fifteen digits always fit. Within a string, digits match only after white space, a
- * comma, a colon or a bracket, so most ids and hashes do not match. JSON.parse itself makes a
- * number infinite that is too large.
+ * Finds every integer that JavaScript might change: 16 digits in a row, or a fraction with an
+ * exponent. Fifteen digits always fit. The digits in most ids do not match, since they do not
+ * follow white space, a comma, a colon or a bracket.
  */
 const DOUBTFUL_NUMBER = /(?:^|[[,: \t\r\n])-?(?:\d{16}|\d+\.\d+[eE])/
 
@@ -54,8 +53,8 @@ const INFINITE = '1e999'
 
 /**
  * The same valid JSON text with an infinite number in place of every integer that JavaScript would
- * change. The reviver of JSON.parse knows the source of a number, too, but V8 takes many times as
- * long with one: a single large body would block a process on Deno for a second.
+ * change. A reviver of JSON.parse also gets the source of each number. But with a reviver, V8 takes
+ * many times as long: one large body would block a process on Deno for a second.
  */
 const markLossyNumbers = (text: string): string => {
   if (!DOUBTFUL_NUMBER.test(text)) return text
@@ -89,7 +88,7 @@ const closingQuote = (text: string, opening: number): number => {
 /** JavaScript keeps every literal of at most this length. */
 const ALWAYS_KEPT_DIGITS = 15
 
-/** Whether JavaScript would change this integer. */
+/** Whether the literal is an integer that JavaScript would change. */
 const isChanged = (literal: string): boolean => {
   if (literal.length <= ALWAYS_KEPT_DIGITS) return false
   const number = Number(literal)

@@ -2,7 +2,7 @@
 export type LogTotals = {
   workspaceId: string
   accepted: number
-  /** Accepted and not applied. */
+  /** Submissions that wait to be applied, replays included. */
   queued: number
   /** The acceptance number of the oldest queued submission: microseconds since 1970. */
   oldestNumber: number | null

@@ -16,7 +16,7 @@ const STATES = {
   superseded:
     'processed late, as a replay or after a failover of Redis, and without effect because a newer submission had replaced its record',
   purged: 'was dead, or waited to be replayed, when a purge of its contact removed it',
-  dead: 'set aside with a reason; operators can have it processed again',
+  dead: 'set aside with a reason; operators can replay it unless it is a purge',
 }
 export type SubmissionState = keyof typeof STATES
 
@@ -31,7 +31,6 @@ const enumeration = <Value extends string>(description: string, meanings: Readon
 
 export const submissionState = enumeration('What became of the submission.', STATES)
 const count = v.pipe(v.number(), v.integer(), v.minValue(0))
-const consumerCount = about(count, 'How many.')
 const time = v.pipe(v.string(), v.metadata({ format: 'date-time' }))
 
 /** The state of a submission. Times are RFC 3339 in UTC. */
@@ -42,7 +41,8 @@ export const receipt = about(
     state: submissionState,
     attempts: about(
       count,
-      '0 until it is first processed. Then the attempts until it died, or at the removal of a purge; otherwise 1.',
+      '0 while it waits to be processed for the first time. Of a submission that died: the attempts until then. ' +
+        'Of a finished purge that found data: the attempts to remove this data. Otherwise 1.',
     ),
     acceptedAt: about(time, 'When it was accepted.'),
     finishedAt: about(v.nullable(time), 'When it reached its final state; null while it is queued.'),
@@ -52,17 +52,22 @@ export const receipt = about(
       'Of a purge that has ended: the number of removed records, by kind.',
     ),
     consumers: about(
-      v.exactOptional(v.object({ total: consumerCount, confirmed: consumerCount })),
-      'Of a purge that has ended: the webhooks of the workspace, and how many have confirmed all that it removed.',
+      v.exactOptional(
+        v.object({
+          total: about(count, 'The webhooks of the workspace.'),
+          confirmed: about(count, 'The webhooks that have confirmed all changes of the purge.'),
+        }),
+      ),
+      'Of a finished purge that found data: how many webhooks have confirmed the removal.',
     ),
     identifiers: about(
       v.exactOptional(
         v.object({
-          id: about(v.nullable(v.string()), 'Of the `id`; null without one.'),
-          email: about(v.nullable(v.string()), 'Of the `email`; null without one.'),
+          id: about(v.nullable(v.string()), 'The hash of the `id`; null if the request had none.'),
+          email: about(v.nullable(v.string()), 'The hash of the `email`; null if the request had none.'),
         }),
       ),
-      'Of a purge that has ended: keyed hashes of the `id` and `email` that it asked for.',
+      'Of a purge that a worker has decided: keyed hashes of the `id` and `email` in the request.',
     ),
   }),
   'What became of an accepted submission. Nothing in it is personal.',

@@ -40,12 +40,14 @@ type Accepted<O extends Operation> = {
   idempotency?: Idempotency
   /** The trace context of the request, if it is traced. */
   traceparent?: string
-  /** The position at the admission. The answer may have contained ids as of this position. */
+  /**
+   * The position when the submission was admitted. Its answer may contain ids as of this position.
+   */
   seenPosition?: number
   /** For a submission that was appended again, such as a replay: its first number. */
   originalNumber?: number
 }
 
-/** An accepted request, with the body as it was checked. */
+/** A submission with its checked body. */
 export type Submission = { [O in Operation]: Accepted<O> }[Operation]
 export type SubmissionOf<O extends Operation> = Extract<Submission, { operation: O }>

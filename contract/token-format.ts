@@ -36,9 +36,9 @@ export const isPlausibleToken = (token: string): boolean => {
 export const tokenHash = (token: string): string => hash('sha256', token)
 
 /**
- * The secret that signs deliveries to a webhook, in the form of Standard Webhooks. It is derived
- * from the hash key, so the database does not hold it. `version`: each rotation derives the next
- * secret.
+ * The secret that signs deliveries to a webhook, in the form of Standard Webhooks. The secret is
+ * derived from the hash key, and the database does not contain it. `version`: each rotation derives
+ * the next secret.
  */
 export const webhookSecret = (hashKey: HashKey, webhookId: string, version: number): string => {
   const secret = keyedHash(hashKey, JSON.stringify(['webhook', webhookId, version]))

@@ -1,11 +1,11 @@
 import { isJsonObject, setMember, type JsonObject, type JsonValue } from './json.ts'
 
-/** The most segments of a key, so that its tree has a bounded depth. */
+/** The most segments of a key. They bound the depth of the nested objects. */
 const MAX_SEGMENTS = 32
 
 /**
- * An empty segment, or a segment that names a prototype. It is harmless here, but not in every
- * program that reads the stored object.
+ * An empty segment, or a segment that names a prototype. Prototype names are harmless here, but not
+ * in every program that reads the stored object.
  */
 const UNFIT_SEGMENT = /(?:^|\.)(?:__proto__|constructor|prototype)?(?:\.|$)/
 
@@ -19,10 +19,10 @@ type Dotted = {
  * with that value.
  *
  * - Keys that begin with `$` stay unchanged. Segments are always object keys, even digits.
- * - Objects at the same path merge. Two other values conflict if they have one path, or if one path
- *   begins with the other. Then the value without a dotted key wins, then the dotted key with fewer
- *   segments, then the first key in UTF-16 order. So the order of the keys in `object` does not
- *   matter. The other value stays whole, under its dotted key.
+ * - Objects at the same path merge. Other values conflict if their paths are equal, or if one path
+ *   begins with the other. Of these values, the one without a dotted key wins, then the one with
+ *   fewer segments, then the one whose key is first in UTF-16 order. So the order of the keys in
+ *   `object` does not matter. The losing value stays whole, under its dotted key.
  * - A key also stays dotted if it has an empty segment, more than 32 segments, or a segment that
  *   names a prototype.
  *
@@ -57,29 +57,29 @@ const split = (key: string): string[] | undefined => {
 const byRank = (a: Dotted, b: Dotted): number => a.segments.length - b.segments.length || (a.key < b.key ? -1 : 1)
 
 /**
- * Puts a value at the path of its segments. Returns false and changes nothing if that path is
- * taken. It walks through existing objects: to make a tree for each key and merge it would cost
- * several times as much.
+ * Puts a value at the path of its segments. Returns false and changes nothing if the value
+ * conflicts with an existing one. Walks through existing objects, since to merge a new tree for
+ * each key would cost several times as much.
  */
 const place = (
   target: JsonObject,
   { segments, value }: { segments: readonly string[]; value: JsonValue },
   copies: Set<JsonObject>,
 ): boolean => {
-  let there = 0
+  let existing = 0
   let innermost = target
-  for (; there < segments.length && Object.hasOwn(innermost, segments[there]!); there++) {
-    const held = valueOf(innermost, segments[there]!)
+  for (; existing < segments.length && Object.hasOwn(innermost, segments[existing]!); existing++) {
+    const held = valueOf(innermost, segments[existing]!)
     if (!isJsonObject(held)) return false
     innermost = held
   }
-  const isThere = there === segments.length
-  if (isThere && !(isJsonObject(value) && fits(innermost, value))) return false
+  const isWhole = existing === segments.length
+  if (isWhole && !(isJsonObject(value) && fits(innermost, value))) return false
 
   let parent = target
-  for (let at = 0; at < there; at++) parent = ownMember(parent, segments[at]!, copies)
-  if (isThere) merge(parent, value as JsonObject, copies)
-  else setMember(parent, segments[there]!, nest(segments, there + 1, value))
+  for (let at = 0; at < existing; at++) parent = ownMember(parent, segments[at]!, copies)
+  if (isWhole) merge(parent, value as JsonObject, copies)
+  else setMember(parent, segments[existing]!, nest(segments, existing + 1, value))
   return true
 }
 
@@ -95,8 +95,8 @@ const nest = (segments: readonly string[], first: number, value: JsonValue): Jso
 }
 
 /**
- * Whether `target` has no value at the path of any value in `addition`. Two objects at one path are
- * no conflict.
+ * Whether `addition` can merge into `target`: every path that exists in both leads to an object in
+ * both.
  */
 const fits = (target: JsonObject, addition: JsonObject): boolean =>
   Object.keys(addition).every((key) => {
@@ -116,8 +116,8 @@ const merge = (target: JsonObject, addition: JsonObject, copies: Set<JsonObject>
 }
 
 /**
- * The object in a member of an output object. A given object is copied once before it changes;
- * otherwise each key would cost a copy.
+ * The object at a member of the result, copied before its first change. `copies` has the copies so
+ * far.
  */
 const ownMember = (target: JsonObject, key: string, copies: Set<JsonObject>): JsonObject => {
   const held = valueOf(target, key) as JsonObject

@@ -3,9 +3,10 @@ import type { Sql } from './connection/postgres.ts'
 import { DEFAULT_WORKSPACE } from './workspaces/workspaces.ts'
 
 /**
- * submit: submissions of its workspace. read: reading over HTTP. read:personal, beside read: agents
- * see personal data. admin: submissions, reading and purges. operator: dashboard, metrics and
- * /admin, no submissions.
+ * - `submit`: submissions of the workspace.
+ * - `read`: reads over HTTP. With `read:personal` as well, agents see personal data.
+ * - `admin`: submissions, reads and purges.
+ * - `operator`: dashboard, metrics and /admin; no submissions.
  */
 export const SCOPES = ['submit', 'read', 'read:personal', 'admin', 'operator'] as const
 export type Scope = (typeof SCOPES)[number]
@@ -51,8 +52,8 @@ export const revokeToken = async (sql: Sql, id: string): Promise<boolean> =>
 export type TokenHolder = { workspaceId: string | null; scopes: Scope[]; expiresAt: Date | null }
 
 /**
- * The holders of the tokens with these hashes, by hash, without unknown, expired and revoked
- * tokens.
+ * The holders of tokens, by the hash of the token. Unknown, expired and revoked tokens have no
+ * holder.
  */
 export const findTokenHolders = async (sql: Sql, hashes: readonly string[]): Promise<Map<string, TokenHolder>> => {
   const found = await sql<(TokenHolder & { hash: string })[]>`
@@ -63,10 +64,10 @@ export const findTokenHolders = async (sql: Sql, hashes: readonly string[]): Pro
 }
 
 /**
- * Makes the bootstrap tokens of the environment valid for the default workspace. Each one replaces
- * the earlier token of its kind. A kind that the environment lacks stays, since another process may
- * have it. A token that was revoked by hand is valid again while the environment has it. Returns
- * the kinds whose earlier token has ended.
+ * Makes the bootstrap tokens of the environment valid for the default workspace. Each token
+ * replaces the earlier token of its kind. If the environment has no token of a kind, the stored
+ * token stays: another process may have it. A token that was revoked by hand is valid again.
+ * Returns the kinds whose earlier token has ended.
  */
 export const setBootstrapTokens = async (sql: Sql, tokens: BootstrapTokens): Promise<(keyof BootstrapTokens)[]> => {
   const kinds = (['access', 'admin'] as const).filter((kind) => tokens[kind] !== undefined)

@@ -2,8 +2,10 @@ import type { Sql } from './connection/postgres.ts'
 import type { FeedPlace } from './reads/changes.ts'
 
 /**
- * active: it gets changes. paused: an operator has stopped it. failed: it has not confirmed a
- * delivery for a day, or needs expired tombstones. gone: its server answered 410.
+ * - `active`: the webhook gets changes.
+ * - `paused`: an operator has stopped the webhook.
+ * - `failed`: the webhook has not confirmed a delivery for a day, or needs expired tombstones.
+ * - `gone`: the server has answered 410.
  */
 type WebhookState = 'active' | 'paused' | 'failed' | 'gone'
 
@@ -16,12 +18,12 @@ export type Webhook = {
   secretVersion: number
   /** The former secret signs, too. */
   isRotating: boolean
-  /** Attempts at the failing delivery; 0 for none. */
+  /** Attempts at the failing delivery; 0 if no delivery fails. */
   attempts: number
   failingSince: Date | null
 }
 
-/** The status of a webhook for operators. `behind`: it has not confirmed the latest changes. */
+/** The status of a webhook for operators. `isBehind`: it has not confirmed the latest changes. */
 export type WebhookStatus = Pick<Webhook, 'id' | 'url' | 'state' | 'failingSince'> & {
   workspace: string
   position: number
@@ -31,8 +33,9 @@ export type WebhookStatus = Pick<Webhook, 'id' | 'url' | 'state' | 'failingSince
 }
 
 /**
- * Creates a webhook that begins behind a position, or at the end of the feed. Returns its id;
- * undefined if the workspace does not exist or is being deleted.
+ * Creates a webhook that gets the changes after the change position `from`, or after the last
+ * change if that is undefined. Returns its id; undefined if the workspace does not exist or is
+ * being deleted.
  */
 export const createWebhook = async (
   sql: Sql,
@@ -84,12 +87,12 @@ export const countWebhooks = async (sql: Sql): Promise<WebhookProblems> => {
   return row!
 }
 
-type Named = Pick<Webhook, 'workspaceId' | 'id'>
+type WebhookKey = Pick<Webhook, 'workspaceId' | 'id'>
 
 /** Notes the confirmed place. Returns false if the webhook has another place or state by then. */
 export const advanceWebhook = async (
   sql: Sql,
-  { workspaceId, id, place }: Named & Pick<Webhook, 'place'>,
+  { workspaceId, id, place }: WebhookKey & Pick<Webhook, 'place'>,
   { to, delivered }: { to: FeedPlace; delivered: number },
 ): Promise<boolean> => {
   const { count } = await sql`
@@ -102,7 +105,7 @@ export const advanceWebhook = async (
 /** Notes a failed attempt, and when the next one is due. `state`: the state from now on. */
 export const noteWebhookFault = async (
   sql: Sql,
-  { workspaceId, id }: Named,
+  { workspaceId, id }: WebhookKey,
   { fault, pauseMs, state = 'active' }: { fault: string; pauseMs: number; state?: WebhookState | undefined },
 ): Promise<void> => {
   await sql`

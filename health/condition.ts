@@ -12,7 +12,7 @@ import { countWebhooks, type WebhookProblems } from '../db/webhooks.ts'
 import { type QueueDepth, readQueueDepths } from '../queue/jobs/queue-depths.ts'
 import { type RedisCondition, readRedisCondition } from '../queue/redis/redis-condition.ts'
 import { type WorkspaceLoad, workspaceLoads } from '../queue/jobs/workspace-loads.ts'
-import { countSilent } from '../queue/jobs/silent-workers.ts'
+import { countSilentWorkers } from '../queue/jobs/silent-workers.ts'
 import { withinTime } from '../runtime/within-time.ts'
 
 /** The state of the installation at one moment. A member that could not be read is missing. */
@@ -46,10 +46,10 @@ type Sources = {
 }
 
 /**
- * Reads each member separately, so that a server that is away does not hide the others. Never
- * rejects.
+ * The returned function reads each member separately, so that one missing server does not hide the
+ * state of the others. The function never rejects.
  */
-export const conditionOf =
+export const createReadCondition =
   ({ sql, redis, prefix, queues, listWorkspaces }: Sources) =>
   async (): Promise<Condition> => {
     const at = Date.now()
@@ -65,8 +65,7 @@ export const conditionOf =
       }
     }
     const workspaces = listWorkspaces()
-    // The logs are read before the settled totals. A submission that is applied in between then
-    // counts twice and is never missing.
+    // Read before the settled totals, as `ledgersOf` asks for.
     const logs = workspaces.then((known) =>
       readLogTotals(
         redis,
@@ -79,7 +78,7 @@ export const conditionOf =
       read('redis', readRedisCondition(redis)),
       read('queues', readQueueDepths(queues, redis, at)),
       read('processes', processes),
-      read('silent', countSilent(redis, prefix, processes)),
+      read('silent', countSilentWorkers(redis, prefix, processes)),
       read('postgresSeconds', answerSeconds(sql)),
       read('purges', countPurges(sql)),
       read('webhooks', countWebhooks(sql)),
@@ -94,7 +93,8 @@ export const conditionOf =
   }
 
 /**
- * The load of each workspace that has any, the heaviest first. Undefined if it could not be read.
+ * The loads of all workspaces with a load, the heaviest first. Undefined if the loads could not be
+ * read.
  */
 export const loadsIn = ({ at, workspaces, logs, processes }: Condition): WorkspaceLoad[] | undefined =>
   workspaces && logs && workspaceLoads({ workspaces, logs, processes: processes ?? [], nowMs: at })

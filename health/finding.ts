@@ -1,9 +1,9 @@
 import type { Point } from './point.ts'
 
-/** `trouble`: a worker or queue stops, or all submissions are refused. `attention`: others. */
+/** `trouble`: a worker or queue stops, or all submissions are refused. `attention`: other faults. */
 export type Finding = { level: 'trouble' | 'attention'; what: string; remedy: string }
 
-/** What `judge` judges: the points and the pressure. */
+/** The input of `judge`. */
 export type Evidence = {
   /** Ascending by time. */
   points: readonly Point[]
@@ -11,7 +11,10 @@ export type Evidence = {
   pressure: 'redis-memory' | 'backlog' | undefined
 }
 
-/** A state that holds in fewer points passes by itself, and is no finding. */
+/**
+ * Some states often pass without a repair. They are a finding if they hold at this many points in a
+ * row.
+ */
 export const POINTS_TO_LAST = 3
 
 export const when = <const Found>(applies: boolean, finding: Found): Found[] => (applies ? [finding] : [])

@@ -4,7 +4,7 @@ import type { Point } from './point.ts'
 import { judgeWork } from './work-findings.ts'
 
 /**
- * Share of MAX_BYTES_IN_HAND. It is below one half, from which on the API refuses more bodies of a
+ * Share of MAX_BYTES_IN_HAND, below one half: from there on, the API refuses more bodies of a
  * single workspace.
  */
 const BODIES_SHARE_TO_SEE = 0.4
@@ -62,7 +62,7 @@ const judgeWorkers = (points: readonly Point[], pressure: Evidence['pressure']):
         level: 'trouble',
         what: `${count(silent ?? 0, 'worker is', 'workers are')} connected and silent: frozen, or without processor time.`,
         remedy:
-          'Check its log and its use of the processor. End it if it does not answer: another worker takes over within seconds.',
+          'Check the log and the processor time of each silent worker. End a worker that does not answer: another worker takes over within seconds.',
       },
     ),
     ...when(
@@ -106,7 +106,7 @@ const judgeBodies = (points: readonly Point[]): Finding[] => {
       ? 'Submissions are refused with 503: an API process has too many bytes of bodies in hand.'
       : 'An API process has many bytes of bodies in hand. When it has too many, submissions are refused with 503.',
     remedy:
-      'Find the client that sends many large bodies at once. Start more API processes, or raise MAX_BYTES_IN_HAND if they have the memory.',
+      'Find the client that sends many large bodies at the same time. Start more API processes, or raise MAX_BYTES_IN_HAND if they have the memory.',
   })
 }
 

@@ -27,25 +27,25 @@ export type Point = Rates & {
   crowding: Crowding | null
   /** Waiting and delayed jobs of all queues. */
   waiting: number | null
-  /** Submissions that are accepted and not applied. */
+  /** Submissions that wait to be applied. */
   queued: number | null
-  /** Age of the oldest submission that is not applied, or of the oldest job if that is older. */
+  /** The age of the oldest submission or job that waits. */
   oldestSeconds: number | null
   dead: number | null
   /** The difference in the ledger of a workspace that is furthest from 0, negative or positive. */
   difference: number | null
   /**
-   * Workspaces that miss accepted submissions, with their number. The workspace that misses most is
+   * Workspaces whose ledgers miss accepted submissions, and how many. The greatest difference is
    * first.
    */
   missing: readonly { name: string; difference: number }[] | null
   redisUsedBytes: number | null
   redisMaxBytes: number | null
-  /** Bytes of bodies in hand in one API process, the highest. */
+  /** The most bytes of bodies that one API process has in hand. */
   bytesInHand: number | null
-  /** Bytes in hand as a share of the process's bound, the highest. */
+  /** The highest share of its bound that an API process has in hand. */
   bytesShare: number | null
-  /** Seconds until Postgres answers a process, in the slowest one. */
+  /** Seconds until Postgres answers, in the slowest process. */
   postgresSeconds: number | null
   /** The delay of timers, in the slowest process. */
   loopDelaySeconds: number | null
@@ -100,8 +100,8 @@ export const pointOf = (condition: Condition, before: Condition | undefined): Po
 }
 
 /**
- * The age of the oldest submission that is not applied, in seconds. An acceptance number is a time
- * of Redis's clock, which can be ahead of this machine's clock.
+ * The age of the oldest submission that waits, in seconds. An acceptance number is a time of
+ * Redis's clock, which can be ahead of this machine's clock.
  */
 export const oldestOf = (logs: readonly LogTotals[], nowMs: number): number => {
   const oldest = logs.reduce((least, { oldestNumber }) => Math.min(least, oldestNumber ?? Infinity), Infinity)
@@ -157,8 +157,7 @@ const rates = (now: Condition, before: Condition | undefined): Rates => {
   const isKnown = processes && former && seconds > 0
   const countedBefore = (report: ProcessReport): ProcessReport | undefined => {
     const own = former?.find(({ id }) => id === report.id)
-    // A process without an earlier report has started since, or was silent. A silent process has a
-    // longer uptime.
+    // A process without an earlier report has started since, or was silent and has a longer uptime.
     return own ?? (report.upSeconds > seconds + START_SECONDS ? report : undefined)
   }
   const grown = (read: (report: ProcessReport) => number): number =>

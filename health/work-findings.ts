@@ -82,7 +82,7 @@ const judgeFailures = (
   return [
     ...when(died > 0, {
       level: 'attention',
-      what: `${count(died, 'submission has', 'submissions have')} died lately: they cannot be applied.`,
+      what: `${count(died, 'submission has', 'submissions have')} died lately and cannot be applied.`,
       remedy: 'The reasons: npm run dead -- list, and the log of the workers (submission_dead).',
     }),
     ...when(failed > 0, {
@@ -99,7 +99,7 @@ const judgeFailures = (
     ...when(above(webhooksEnded, 0), {
       level: 'attention',
       what: `${count(webhooksEnded!, 'webhook has', 'webhooks have')} ended.`,
-      remedy: 'The reasons: npm run webhook -- list. Resume, replay or delete them.',
+      remedy: 'The reasons: npm run webhook -- list. Resume, replay or delete such a webhook.',
     }),
   ]
 }

@@ -4,9 +4,9 @@ const OWN_ADDRESSES = ['127.0.0.0/8', '::1', '0.0.0.0', 'localhost', '.localhost
 const NAMES = ['NO_PROXY', 'no_proxy']
 
 /**
- * Excludes this machine and further hosts from the proxies of HTTP_PROXY and similar variables:
- * requests to these hosts carry tokens and bodies, and a remote proxy cannot reach the hosts. Call
- * it before the first request, since Deno reads the environment once.
+ * Lets requests to this machine and to `hosts` bypass the proxies of HTTP_PROXY and similar
+ * variables. These requests carry tokens and bodies, and a remote proxy cannot reach the hosts.
+ * Call this before the first request, since Deno reads the environment once.
  */
 export const bypassProxies = (environment: Record<string, string | undefined>, ...hosts: readonly string[]): void => {
   const given = NAMES.map((name) => environment[name])

@@ -1,24 +1,26 @@
-/**
- * `items` and `weight.most` bound one call; an item that weighs more than that goes alone.
- * `concurrency`: how many calls run at the same time, 1 by default. `everyMs`: after a call begins,
- * the next one gathers items for this time, or until it has `items`; 0 by default.
- */
 type CoalesceBounds<In> = {
+  /** The most items of a call. */
   items: number
+  /** The most weight of a call. A heavier item has a call of its own. */
   weight?: { most: number; weigh: (item: In) => number }
+  /** How many calls run at the same time; 1 by default. */
   concurrency?: number
+  /**
+   * The least time from the beginning of a call to the next; 0 by default. A call with the most
+   * items does not wait.
+   */
   everyMs?: number
 }
 
 type Waiting<In, Out> = { item: In; resolve: (result: Out) => void; reject: (reason: unknown) => void }
 
 /**
- * Lets single items share calls, in their order. One call carries the items of one tick of the
- * event loop. It also carries the items that arrive while all calls are busy or the last one has
- * just begun. So a lone item goes at once, and under load a call carries many.
+ * Lets single items share calls, in their order. A call carries the items of one tick of the event
+ * loop. While all calls are busy, or the last call has just begun, items wait for the next call. So
+ * a lone item goes at once, and under load a call carries many.
  *
- * Each caller gets the result of its own item. A call that fails also rejects all items that wait
- * at that moment: a server that does not answer would make them wait a second time.
+ * Each caller gets the result of its own item. If a call fails, all waiting items are rejected too:
+ * a server that does not answer would make them wait a second time.
  */
 export const coalesce = <In, Out>(
   call: (items: readonly In[]) => Promise<readonly Out[]>,
@@ -59,8 +61,8 @@ export const coalesce = <In, Out>(
 }
 
 /**
- * Runs a step after a time, or at the end of this tick of the event loop. A second plan before that
- * has no effect, except that a time of 0 or less runs the step at the end of this tick.
+ * Plans one run of a step: after a time, or at the end of this tick of the event loop if the time
+ * is 0 or less. While a run is planned, a further plan can only move it to the end of this tick.
  */
 const runOnceAfter = (step: () => void): ((ms: number) => void) => {
   let isAtTickEnd = false

@@ -35,7 +35,7 @@ export const endWith = (reason: string): never => {
   process.exit(1)
 }
 
-/** Why a process cannot listen. `prefix`: of the names of its two settings. */
+/** Why a process cannot listen. `prefix`: of the names of the settings for host and port. */
 export const whyNotListening = (
   error: unknown,
   { host, port, prefix }: { host: string; port: number; prefix: '' | 'WORKER_' },

@@ -5,12 +5,12 @@ type LoopDelay = { median: number; p99: number; max: number }
 export type LoopDelayWatch = { current: () => LoopDelay; stop: () => void }
 
 const LOOK_EVERY_MS = 50
-/** The delay covers these last looks: 10 s, or more after the loop was blocked. */
+/** The delay covers at most this many looks: the last 10 s, or more if the loop was blocked. */
 const LOOKS_KEPT = 200
 
 /**
- * Measures how late timers of this process run. Not with `monitorEventLoopDelay` of
- * node:perf_hooks: on Deno 2.9.6 it does not see a blocked loop.
+ * Measures how late timers of this process run. On Deno 2.9.6, `monitorEventLoopDelay` of
+ * node:perf_hooks does not see a blocked loop.
  */
 export const watchLoopDelay = (): LoopDelayWatch => {
   const delays: number[] = []

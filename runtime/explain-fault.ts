@@ -54,7 +54,7 @@ const OF_POSTGRES: readonly Meaning[] = [
   [/^53300$/, 'all its connections are in use', 'Lower DATABASE_CONNECTIONS, or raise max_connections.'],
   [
     /^(?:08P01|26000)$/,
-    'a program in between does not pass every message on',
+    'a pooler in between does not pass on every message',
     'Behind a pooler in transaction mode set DATABASE_POOLER=transaction.',
   ],
   [/^25006$/, 'it takes no writes here: it is a standby, or read-only', 'Name the primary in SETTING.'],

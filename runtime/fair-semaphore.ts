@@ -6,10 +6,11 @@ type Waiter = Demand & { admit: () => void }
  * A semaphore that keeps permits free for other workspaces. It serves workspaces in turn, and the
  * demands of one workspace in their order.
  *
- * A workspace that holds permits gets more, up to `mostOfWorkspace`, only while at least as many as
- * it then holds stay free. Until then it is skipped and delays no other workspace. A workspace that
- * holds none waits until its demand fits, and the workspaces behind it wait too. A demand for more
- * than all permits waits until none is held.
+ * A workspace that holds permits can get more, up to `mostOfWorkspace`. Afterwards at least as many
+ * permits must be free as the workspace then holds. Until that is possible, the semaphore skips the
+ * workspace and serves the next workspaces. A workspace without permits waits until its demand
+ * fits, and the workspaces behind it wait too. A demand for more than all permits waits until no
+ * permit is held.
  */
 export class FairSemaphore {
   readonly #total: number
@@ -22,9 +23,9 @@ export class FairSemaphore {
   readonly #waiting = new Map<string, Waiter[]>()
 
   /**
-   * `rest`: if more work of the workspace waits when work of `tryRun` ends, the permits stay held
-   * for the duration of the work times `rest`. So a workspace that always asks leaves time for
-   * others.
+   * `rest`: when work of `tryRun` ends and its workspace has more work waiting, the permits stay
+   * held for `rest` times the duration of the work. So a workspace with constant demand leaves time
+   * for other workspaces.
    */
   constructor(total: number, mostOfWorkspace = Infinity, rest = 0) {
     this.#total = total
@@ -47,8 +48,8 @@ export class FairSemaphore {
   }
 
   /**
-   * Runs the work if it gets its permits within `patienceMs`. Otherwise it returns undefined, and
-   * does so at once if the demands of the workspace that wait, with this one, are for more than a
+   * Runs the work if its permits come within `patienceMs`, and otherwise returns undefined. It does
+   * not wait for permits if the waiting demands of the workspace, this demand included, exceed a
    * quarter of all permits.
    */
   async tryRun<T>(demand: Demand, work: () => Promise<T>, patienceMs: number): Promise<T | undefined> {
@@ -93,7 +94,8 @@ export class FairSemaphore {
   }
 
   #admitWaiters(): void {
-    // A workspace that is admitted moves to the end of the map, where this loop meets it again.
+    // An admitted workspace with more waiters moves to the end of the map, so this loop meets it
+    // again.
     for (const [first] of this.#waiting.values()) {
       if (!this.#isFair(first!)) continue
       if (!this.#fits(first!)) return

@@ -38,8 +38,8 @@ const PROGRAMMING_ERRORS = [TypeError, RangeError, ReferenceError, SyntaxError]
 export const isProgrammingError = (error: unknown): boolean => PROGRAMMING_ERRORS.some((kind) => error instanceof kind)
 
 /**
- * The part of a fault that may be logged or stored: its kind and code. Its message can quote a
- * customer's data.
+ * The part of a fault that may be logged or stored: its kind and code. The message of a fault can
+ * quote submitted data.
  */
 export const describeFault = (error: unknown): string => {
   const code = codeOf(error)

@@ -21,7 +21,7 @@ export type ProcessMetrics = {
    */
   gauge: (described: Described, read: () => readonly Figure[]) => void
   /** A counter that reads its figures at each scrape. */
-  counted: (described: Described, read: () => readonly Figure[]) => void
+  scrapedCounter: (described: Described, read: () => readonly Figure[]) => void
   /** In the Prometheus text format 0.0.4. */
   text: () => Promise<string>
 }
@@ -40,14 +40,18 @@ export const createProcessMetrics = (kind: 'api' | 'worker'): ProcessMetrics => 
   }
   const build = { process: kind, version: ownVersion(), runtime: runtimeName() }
   gauge(
-    { name: 'feedback_insights_build_info', help: 'Which version runs on what; always 1.', labels: Object.keys(build) },
+    {
+      name: 'feedback_insights_build_info',
+      help: 'The version and the runtime of the process; always 1.',
+      labels: Object.keys(build),
+    },
     () => [{ labels: build, value: 1 }],
   )
   return {
     counter: (described) => new Counter({ ...configOf(described), registers }),
     histogram: (described) => new Histogram({ ...configOf(described), buckets: [...described.buckets], registers }),
     gauge,
-    counted: (described, read) => {
+    scrapedCounter: (described, read) => {
       const collect = createCollect<Counter>(read, (metric, { labels = {}, value }) => metric.inc(labels, value))
       registry.registerMetric(new Counter({ ...configOf(described), registers: [], collect }))
     },

@@ -1,5 +1,5 @@
 /** The servers that a DATABASE_URL names. */
-export type PostgresAddress = {
+type PostgresAddress = {
   /**
    * A URL for each server, with only the parameters that the driver takes. A socket's folder is the
    * host, percent-encoded.
@@ -16,8 +16,8 @@ const PARTS =
 const ATTRIBUTE = 'target_session_attrs'
 
 /**
- * Parameters of hosting providers and other drivers that this driver can ignore. `host`, `port` and
- * `pgbouncer` are read separately.
+ * Parameters that the driver can ignore, from hosting providers and other drivers. `host`, `port`
+ * and `pgbouncer` are read separately.
  */
 const HARMLESS: ReadonlySet<string> = new Set([
   'channel_binding',
@@ -76,7 +76,7 @@ const NAME = /^[A-Za-z_]+$/
 
 const FORM =
   'a URL such as postgres://user:password@host:5432/database, with percent signs for the characters : / ? # @ % of a password'
-const SEVERAL = `?${ATTRIBUTE}=read-write behind several hosts`
+const SEVERAL = `?${ATTRIBUTE}=read-write after several hosts`
 const SESSIONS = [...SERVERS_THAT_TAKE_WRITES, ...SESSIONS_OF_ONE, 'any']
 
 /**
@@ -104,7 +104,8 @@ export const readPostgresUrl = (text: string): PostgresAddress | string => {
 
 const isEncoded = (text: string): boolean => {
   try {
-    return decodeURIComponent(text) !== undefined
+    decodeURIComponent(text)
+    return true
   } catch {
     return false
   }

@@ -26,11 +26,11 @@ for (const [network, bits] of [
   NOT_PUBLIC_IPV4.addSubnet(network, bits, 'ipv4')
 
 /**
- * Global unicast addresses, except the ranges below: documentation, tests, and tunnels, which lead
+ * Global unicast addresses. Some of their ranges are not public: documentation, tests, and tunnels
  * to IPv4 addresses.
  */
-const PUBLIC_IPV6 = new BlockList()
-PUBLIC_IPV6.addSubnet('2000::', 3, 'ipv6')
+const UNICAST_IPV6 = new BlockList()
+UNICAST_IPV6.addSubnet('2000::', 3, 'ipv6')
 const NOT_PUBLIC_IPV6 = new BlockList()
 for (const [network, bits] of [
   ['2001::', 23],
@@ -43,7 +43,7 @@ for (const [network, bits] of [
 export const isPublicAddress = (address: string): boolean => {
   if (isIP(address) === 4) return !NOT_PUBLIC_IPV4.check(address, 'ipv4')
   if (isIP(address) !== 6) return false
-  return PUBLIC_IPV6.check(address, 'ipv6') && !NOT_PUBLIC_IPV6.check(address, 'ipv6')
+  return UNICAST_IPV6.check(address, 'ipv6') && !NOT_PUBLIC_IPV6.check(address, 'ipv6')
 }
 
 /** The code of the error for a host with an address outside the public internet. */
@@ -59,8 +59,8 @@ type Resolve = (
 ) => void
 
 /**
- * Resolves a host for a connection and checks the same address that is then connected to. It
- * refuses a name that leads to any address outside the public internet, unless the name is allowed.
+ * Resolves a host for a connection, which then uses the checked addresses. Refuses a name that is
+ * not allowed if any of its addresses is outside the public internet.
  */
 export const publicLookup =
   (allowedHosts: readonly string[], resolve: Resolve = lookup): LookupFunction =>
@@ -74,7 +74,10 @@ export const publicLookup =
     })
   }
 
-/** Checks a host that is an address, since the connection does not look it up. */
+/**
+ * Returns an error for a host that is itself an address outside the public internet and is not
+ * allowed. A connection to an address does not call `publicLookup`.
+ */
 export const refuseAddress = (hostname: string, allowedHosts: readonly string[]): NodeJS.ErrnoException | undefined => {
   const address = hostname.replace(/^\[(.*)\]$/, '$1')
   return isIP(address) === 0 || allowedHosts.includes(address) || isPublicAddress(address) ? undefined : notPublic()

@@ -28,9 +28,9 @@ const HIGHEST_PORT = 65_535
 
 /**
  * Reads `redis://…`, `redis+cluster://user:password@host:port,host:port` or
- * `redis+sentinel://user:password@host:port,host:port/master?sentinelPassword=…`; each also with
- * `rediss` for TLS. Returns undefined for any other text. A cluster has its own scheme: one node is
- * enough to find it, and the plain URL of that node means a single server.
+ * `redis+sentinel://user:password@host:port,host:port/master?sentinelPassword=…`. With `rediss`,
+ * connections use TLS. Returns undefined for any other text. A cluster needs its own scheme, since
+ * its URL may have a single node: `redis://` with this node means a single server.
  */
 export const readRedisUrl = (text: string): RedisAddress | undefined => {
   const parts = SEVERAL.exec(text)?.groups

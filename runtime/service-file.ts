@@ -24,10 +24,10 @@ export const writeServiceFile = async (dataDir: string, service: ServiceFile): P
   await writeFile(pathIn(dataDir), `${JSON.stringify(service, null, 2)}\n`, { mode: 0o600, flag: 'wx' })
 }
 
-/** Call it when the service stops, so that commands do not look for it. */
+/** Call this when the service stops, so that commands do not look for the service. */
 export const removeServiceFile = (dataDir: string): Promise<void> => rm(pathIn(dataDir), { force: true })
 
-/** Undefined if the directory has no such file. */
+/** Undefined if the directory has no service file, or none that can be read. */
 export const readServiceFile = async (dataDir: string): Promise<ServiceFile | undefined> => {
   try {
     return JSON.parse(await readFile(pathIn(dataDir), 'utf8')) as ServiceFile
@@ -37,8 +37,8 @@ export const readServiceFile = async (dataDir: string): Promise<ServiceFile | un
 }
 
 /**
- * Adds the connection strings and the hash key of the service in DATA_DIR to an environment that
- * lacks them, so that commands find the service without settings.
+ * Adds missing settings to an environment, from the service file in DATA_DIR. So commands find the
+ * service.
  */
 export const serviceEnvironment = async (
   environment: Readonly<Record<string, string | undefined>>,

@@ -67,9 +67,8 @@ const postgresUrl = v.pipe(
 )
 
 /**
- * The environment variables of the processes: their forms, their defaults, and the expected forms
- * in words, which a process with a bad value prints. Each process picks the variables that it
- * needs.
+ * The environment variables of the processes, each with its form, its default and the expected form
+ * in words. Each process reads only the variables that it needs.
  */
 export const SETTINGS = {
   PORT: setting(v.optional(port, '3000'), 'a port from 1 to 65535, or 0 for any free one'),
@@ -127,7 +126,7 @@ export const SETTINGS = {
   CONVERSATIONS_PER_MINUTE: setting(v.optional(wholeNumber(1, 1_000_000), '10'), 'a whole number from 1 to 1000000'),
   SUBMISSIONS_PER_MINUTE: setting(
     v.optional(wholeNumber(1, 1_000_000)),
-    'a whole number from 1 to 1000000, for each of the other operations',
+    'a whole number from 1 to 1000000, for each operation except POST /conversations',
   ),
   AGENT_CALLS_PER_MINUTE: setting(v.optional(wholeNumber(1, 1_000_000), '60'), 'a whole number from 1 to 1000000'),
   WEBHOOK_ALLOWED_HOSTS: setting(
@@ -146,7 +145,7 @@ export type Settings<Names extends SettingName> = {
 }
 
 /**
- * Settings are missing or malformed. The message has a line for each of them, with the expected
+ * Settings are missing or malformed. The message has a line for each problem, with the expected
  * form and without the value.
  */
 export class BadSettings extends Error {
@@ -174,7 +173,7 @@ const SAME_TOKEN = 'BOOTSTRAP_ACCESS_TOKEN and BOOTSTRAP_ADMIN_TOKEN are the sam
 type Environment = Readonly<Record<string, string | undefined>>
 
 /**
- * Adds the secrets to an environment that names only their files. White space at the ends of a file
+ * Adds each secret that the environment only names by its file. White space at the ends of a file
  * is cut off.
  *
  * @throws BadSettings when a file cannot be read.

@@ -3,7 +3,7 @@ import type { QueueName } from '../contract/jobs.ts'
 
 /**
  * All attributes of a span: kinds, counts and the service's own ids. No attribute has submitted
- * content. The names are those of OpenTelemetry where it has one.
+ * content. An attribute that OpenTelemetry defines has the name from there.
  */
 type SpanAttributes = {
   'http.request.method'?: string

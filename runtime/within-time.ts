@@ -1,7 +1,10 @@
 /** The code of the error with which `withinTime` rejects. */
 export const NO_ANSWER = 'NO_ANSWER'
 
-/** Rejects if a promise is not settled in time. Its work goes on, and its result is dropped. */
+/**
+ * Settles like the promise, or rejects with the code `NO_ANSWER` after `ms`. The work of the
+ * promise then goes on.
+ */
 export const withinTime = async <T>(promise: Promise<T>, ms: number): Promise<T> => {
   let timer: ReturnType<typeof setTimeout> | undefined
   const late = new Promise<never>((_resolve, reject) => {

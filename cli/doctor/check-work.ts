@@ -1,4 +1,4 @@
-import { type Condition, conditionOf } from '../../health/condition.ts'
+import { type Condition, createReadCondition } from '../../health/condition.ts'
 import { count, type Evidence, POINTS_TO_LAST, when } from '../../health/finding.ts'
 import { judge } from '../../health/findings.ts'
 import { oldestOf, type Point, pointOf } from '../../health/point.ts'
@@ -26,7 +26,7 @@ export const checkWork = async ({ sql, redis, prefix, maxBacklog }: Installation
   const queues = openQueues(redis, prefix, () => {})
   try {
     const listWorkspaces = createKnownWorkspaces(sql, WORKSPACES_WITHIN_MS)
-    const look = conditionOf({
+    const look = createReadCondition({
       sql,
       redis,
       prefix,

@@ -53,13 +53,13 @@ const isAbsent = (plain: string): boolean => BLANK_OR_PLACEHOLDER.test(plain)
 const withoutFormat = (given: string): string => given.replace(FORMAT_CHARACTERS, '').trim()
 
 /**
- * Folds ASCII letters only. `toLowerCase` would turn the KELVIN SIGN into a k, and make two people
- * one.
+ * Folds ASCII letters only: `toLowerCase` would also turn the KELVIN SIGN into a k, and two emails
+ * would become one.
  */
 const asciiLowerCase = (text: string): string => text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase())
 
 /** @param plain the text without format characters, otherwise unchanged */
-const present = (plain: string, canonical: string): string | undefined =>
+const canonicalUnlessAbsent = (plain: string, canonical: string): string | undefined =>
   isAbsent(plain) || isAbsent(canonical) ? undefined : canonical
 
 /**
@@ -70,7 +70,7 @@ export const canonicalEmail = (given: string): string | undefined => {
   const plain = withoutFormat(given)
   const address = ADDRESS_IN_BRACKETS.exec(plain)?.[1] ?? plain
   const bare = address.trim().replace(MAILTO, '')
-  return present(plain, (bare.includes('@') ? asciiLowerCase(bare) : bare).normalize('NFC'))
+  return canonicalUnlessAbsent(plain, (bare.includes('@') ? asciiLowerCase(bare) : bare).normalize('NFC'))
 }
 
 /**
@@ -78,7 +78,7 @@ export const canonicalEmail = (given: string): string | undefined => {
  */
 export const canonicalName = (given: string): string | undefined => {
   const plain = withoutFormat(given)
-  return present(plain, plain.replace(WHITE_SPACE, ' ').normalize('NFC'))
+  return canonicalUnlessAbsent(plain, plain.replace(WHITE_SPACE, ' ').normalize('NFC'))
 }
 
 /**
@@ -88,7 +88,7 @@ export const canonicalName = (given: string): string | undefined => {
 export const canonicalDomain = (given: string): string | undefined => {
   const plain = withoutFormat(given)
   const host = hostOf(plain.normalize('NFC'))
-  return present(plain, host.includes('.') ? asciiLowerCase(host).replace(WWW, '') : host)
+  return canonicalUnlessAbsent(plain, host.includes('.') ? asciiLowerCase(host).replace(WWW, '') : host)
 }
 
 /**
@@ -130,7 +130,8 @@ export type OwnIdKind =
 
 /**
  * The id of a key in a workspace: a keyed SHA-256 as a UUID of version 8. Every process computes
- * the same id, before anything is stored. A reader without the hash key cannot tell the key.
+ * the same id, before anything is stored. The id does not reveal the key to a reader without the
+ * hash key.
  */
 export const ownId = ({ hashKey, workspaceId }: Realm, kind: OwnIdKind, ...parts: readonly string[]): string => {
   const hex = keyedHash(hashKey, JSON.stringify([workspaceId, kind, ...parts])).toString('hex')
@@ -138,8 +139,8 @@ export const ownId = ({ hashKey, workspaceId }: Realm, kind: OwnIdKind, ...parts
 }
 
 /**
- * The own id of a key with a number of purges (its epoch), so that a purged id is never given
- * again. Epoch 0 is the key itself. A plain hash is enough, since the key is a keyed hash.
+ * The own id of a key in an epoch. In epoch 0 it is the key itself. A plain hash is enough, since
+ * the key is a keyed hash.
  */
 export const idOfEpoch = (keyId: string, epoch: number): string =>
   epoch === 0 ? keyId : uuidOf(hash('sha256', `${keyId}:${epoch}`, 'hex'), '8')
@@ -168,7 +169,7 @@ export const emailKey = (realm: Realm, email: string): string => ownId(realm, 'c
 /** A contact with a name alone belongs to one feedback. */
 export const recordContactKey = (realm: Realm, feedbackId: string): string => ownId(realm, 'contact_record', feedbackId)
 
-/** External ids of accounts are the same in all sources. */
+/** An external id of an account: the same key in all sources. */
 export const accountIdKey = (realm: Realm, externalId: string): string => ownId(realm, 'account_external', externalId)
 
 /** @param domain in canonical form */

@@ -30,9 +30,9 @@ export type PurgeCandidate = {
 type PurgedContacts = {
   contactIds: string[]
   /**
-   * The keys whose epochs rise. The purge removes every contact that has them. They include
-   * an external id in all sources if no other contact has it: `raise_purged_keys` finds records by
-   * it that waited in a backup.
+   * The keys whose epochs rise, since the purge removes every contact that has them. The key of an
+   * external id for all sources is among them if no other contact has the id. By this key,
+   * `raise_purged_keys` finds records that wait in a restored backup.
    */
   endedKeys: string[]
   /** Keys to look for in dead submissions: those of the request and those of the contacts. */
@@ -42,10 +42,10 @@ type PurgedContacts = {
 }
 
 /**
- * The candidates that a purge matches. It matches an external id in one source or in all, an email
- * by its meaning or in the column, or both. If the request has a source, a contact that matches by
- * email must have an external id in that source. A contact without external ids counts as one of
- * the source `API`. A match includes all keys of the contact.
+ * The candidates that a purge matches: by external id, by email, or by both. An email matches the
+ * contact that it means, and each contact with this email in its column. If the request has a
+ * source, a match needs an external id in that source. By email, a contact without external ids
+ * matches the source `API`. A match includes all keys of the contact.
  */
 export const choosePurged = (
   realm: Realm,
@@ -115,19 +115,17 @@ const keysInFeedback = (realm: Realm, body: FeedbackRecord): string[] => {
   const keys = body.isExternalContactId
     ? ids.flatMap((id) => keysOfExternalId(realm, id, feedbackSource(body)))
     : ids.flatMap((id) => asUuid(id) ?? [])
-  return [...new Set([...keys, ...keysOfEmail(realm, body.contact?.email)])]
+  return unique([...keys, ...keysOfEmail(realm, body.contact?.email)])
 }
 
 const keysInConversation = (realm: Realm, body: ConversationRecord): string[] => {
   const contacts = sourcedContacts(body)
   const identified = new Set(contacts.map(({ id }) => id))
   const senders = new Set(body.messages.flatMap(({ contactId }) => contactId ?? []))
-  return [
-    ...new Set([
-      ...contacts.flatMap((contact) => keysOfContact(realm, contact, body.source)),
-      ...[...senders.difference(identified)].flatMap((id) => keysOfExternalId(realm, id, body.source)),
-    ]),
-  ]
+  return unique([
+    ...contacts.flatMap((contact) => keysOfContact(realm, contact, body.source)),
+    ...[...senders.difference(identified)].flatMap((id) => keysOfExternalId(realm, id, body.source)),
+  ])
 }
 
 /**
@@ -146,8 +144,8 @@ export const keysOfContact = (realm: Realm, record: ContactRecord, defaultSource
 }
 
 /**
- * The keys of an external id without a source. It can mean a contact of `source`, or of any other
- * source.
+ * The keys of an external id without a source. Such an id can mean a contact of `source`, or of any
+ * other source.
  */
 export const keysOfExternalId = (realm: Realm, id: string, source: string): string[] => [
   contactSourceKey(realm, source, id),
@@ -156,8 +154,8 @@ export const keysOfExternalId = (realm: Realm, id: string, source: string): stri
 ]
 
 /**
- * The key of a reference that names no source. A purge looks for it only if no contact with this
- * external id is left.
+ * The key of a reference that names no source. A purge looks for this key only if no contact with
+ * the external id is left.
  */
 export const openIdKey = (realm: Realm, id: string): string => ownId(realm, 'contact_bare', id, 'open')
 

@@ -4,17 +4,20 @@ import type { Sql } from '../connection/postgres.ts'
 /** The levels of a key: how much of its contact or account a stride needs. */
 export const KEY = 0
 /**
- * For a contact or account by external id: which columns have a value, and its version. All other
- * keys of contacts and accounts return these always.
+ * For a contact or account by external id: which columns have a value, and its version. Other keys
+ * of contacts and accounts return these at every level.
  */
 export const PROFILE = 1
 /** For a weak key: everything about an anonymous contact or account, since it may be absorbed. */
 export const WHOLE_IF_ANONYMOUS = 1
 export const WHOLE = 2
-/** Everything, of any size. At `WHOLE`, large metadata is not loaded, which bounds the memory. */
+/**
+ * Everything, of any size. At `WHOLE`, a contact or account with large metadata has no `whole`,
+ * which bounds the memory.
+ */
 export const WHOLE_OF_ANY_SIZE = 3
 
-/** Kinds of keys, in the order of the parameters of `load_keys`. Keys of text are not hashed. */
+/** Kinds of keys, in the order of the parameters of `load_keys`. */
 const KINDS = [
   'contactKey',
   'email',
@@ -31,6 +34,7 @@ const KINDS = [
   'receipt',
 ] as const
 export type KeyKind = (typeof KINDS)[number]
+/** Kinds whose keys are texts. All other keys are ids. */
 const TEXT_KINDS: ReadonlySet<KeyKind> = new Set(['email', 'domain', 'accountName'])
 
 /** The keys of one workspace by kind, each with its level. */
@@ -50,7 +54,7 @@ export const PRESENCE: Readonly<Record<string, number>> = {
   account: 32,
 }
 
-/** A key and its meaning. The kinds share columns, so a column means what its kind needs. */
+/** A key with its stored data. The kinds share columns. */
 export type LoadedRow = {
   kind:
     | 'contact_key'
@@ -77,8 +81,8 @@ export type LoadedRow = {
    */
   number: number
   /**
-   * Of a `receipt`: it is queued. Of an `email`, `domain` or `name`: an identify has claimed it, or
-   * the domain of the name.
+   * Of a `receipt`: whether the submission is queued. Of an `email`, `domain` or `name`: whether an
+   * identify has claimed the key, or the domain of the name.
    */
   claimed: boolean
   /** Of a `name`: the domain that it came with. */
@@ -90,7 +94,10 @@ export type LoadedRow = {
    * `latest_version`. Of a `message`: `version`.
    */
   version: number | null
-  /** Of a contact or account, if the level of the key asks for it. */
+  /**
+   * Of a contact or account. Null if the level of the key does not ask for it, or if it is too
+   * large for the level.
+   */
   whole: WholeProfile | null
 }
 

@@ -4,8 +4,9 @@ import type { Sql } from '../connection/postgres.ts'
 
 /**
  * A changed row; `w` is the index of its workspace. Members without a value may be absent. `save`
- * sets `later` in rows of the change feed: how many changes of its workspace follow it in the same
- * save. Its change position is the last one of the save less this number.
+ * sets `later` in rows of the change feed: the number of changes of the workspace after this row in
+ * the same save. The change position of the row is the last change position of the save minus
+ * `later`.
  */
 type Row<Members> = { w: number; later?: number } & Members
 type Link = { id: string; target: string }
@@ -23,7 +24,7 @@ type ProfileRow = {
 }
 type ReceiptRow = {
   id: string
-  /** The number at its acceptance. */
+  /** The submission's number at its acceptance. */
   number: number
   operation: Operation
   state: 'applied' | 'superseded'
@@ -133,8 +134,8 @@ const TABLES = [
 ] as const satisfies readonly (keyof Changes)[]
 
 /**
- * The tables of the change feed whose rows `save` numbers. A record comes after the records that it
- * refers to, so a consumer knows them already.
+ * The tables of the change feed, in the order of the change positions. A record comes after the
+ * records to which it refers.
  */
 const FEED_TABLES = [
   'account',
@@ -157,18 +158,23 @@ type SaveRequest = {
   workspaceIds: readonly string[]
   positions: readonly PositionAdvance[]
   changes: Changes
-  /** Wait for a writer that holds one of the workspaces. Otherwise the result is busy. */
+  /**
+   * Wait for a writer that has locked one of the workspaces. If false, the outcome is `busy` then.
+   */
   waits: boolean
 }
 
-/** A contact or account that would have too many metadata keys, so the fold needs all of it. */
+/**
+ * A contact or account that would have too many metadata keys. The fold needs all of its metadata
+ * to choose the keys that stay.
+ */
 type OverfullProfile = { kind: 'contact' | 'account'; w: number; id: string }
 
 type Saved =
   | { outcome: 'saved'; /** Indices of workspaces that may have more feedback to move. */ moves: number[] }
   | {
       outcome: 'busy'
-      /** Indices of workspaces that are deleted, or that another writer holds or has moved. */ busy: number[]
+      /** Indices of workspaces that are deleted, or that another writer has locked or moved. */ busy: number[]
     }
   | { outcome: 'too-many'; profiles: OverfullProfile[] }
 

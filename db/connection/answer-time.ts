@@ -6,7 +6,7 @@ const GIVE_UP_AFTER_MS = 5_000
 
 /**
  * The seconds that `select 1` takes: the wait for a free connection of this pool and one round
- * trip. The driver does not report how many statements wait. Undefined if it fails or takes 5 s.
+ * trip. Undefined if the statement fails or takes longer than 5 s.
  */
 export const answerSeconds = async (sql: Sql): Promise<number | undefined> => {
   const asked = performance.now()

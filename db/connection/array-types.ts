@@ -19,7 +19,7 @@ const QUOTED_OR_BARE = /"([^"\\]*(?:\\.[^"\\]*)*)"|([^,{}"]+)/gs
 const arrayType = (oid: number, read: (text: string) => string | number): postgres.PostgresType => ({
   to: oid,
   from: [oid],
-  // When the driver repeats a statement, it passes the text that this returned.
+  // When the driver repeats a statement, it passes the serialized text.
   serialize: (value: readonly Element[] | string) =>
     typeof value === 'string' ? value : `{${value.map(elementText).join()}}`,
   parse: (literal: string) =>
@@ -33,9 +33,9 @@ const elementText = (element: Element): string =>
   element === null ? 'NULL' : `"${String(element).replace(/["\\]/g, '\\$&')}"`
 
 /**
- * The array types of the service's statements. Otherwise the driver asks each new connection for
- * all array types and handles no failure of that query: a connection that died during it ended the
- * process on Deno with an unhandled rejection.
+ * The array types of the service's statements. Without them, the driver asks each new connection
+ * for all array types, and handles no failure of this query. On Deno, a connection that died during
+ * the query ended the process with an unhandled rejection.
  */
 export const ARRAY_TYPES: Readonly<Record<string, postgres.PostgresType>> = Object.fromEntries(
   Object.entries(ELEMENTS).map(([name, { oid, read }]) => [`${name}[]`, arrayType(oid, read)]),

@@ -39,23 +39,22 @@ type Server = {
 
 /**
  * Finds the primary among the servers every second, and cuts the connections to every other server.
- * The driver alone tries hosts in order. It asks a standby again and again until the standby is
- * promoted, and stays with a primary that was replaced.
+ * By itself, the driver tries the hosts in order. It asks a standby again and again until the
+ * standby is promoted, and stays with a primary that was replaced.
  *
- * Connections are also cut when a primary answers again after seconds: after a network partition,
- * TCP would retry the old connections up to a minute later.
+ * When a primary answers after `SILENT_CHECKS` or more checks without a primary, all connections
+ * are cut. After a network partition, TCP could take a minute to resume the old connections.
  *
  * If several servers take writes, the primary is the one with the highest timeline, which each
- * promotion raises. A server with a lower timeline than this process has seen is not the primary,
- * even if it is the only one.
+ * promotion raises. A server is never the primary if this process has seen a higher timeline.
  */
 export const followPrimary = (urls: readonly string[], options: Options): FollowedPrimary => {
   const servers = urls.map((url) => serverAt(url, options))
   const election = createElection(servers, options)
   let isStopped = false
   const check = async (): Promise<void> => {
-    const isLost = await election.check()
-    for (const server of servers) if (isLost(server)) server.cut()
+    const hasStaleConnections = await election.check()
+    for (const server of servers) if (hasStaleConnections(server)) server.cut()
   }
   /** In the first check, a busy primary may answer too late while a standby answers in time. */
   const findFirst = async (): Promise<void> => {
@@ -75,13 +74,13 @@ export const followPrimary = (urls: readonly string[], options: Options): Follow
     }
   }
   void checkRepeatedly()
-  const toUse = (): Server => election.primary() ?? servers[0]!
+  const serverToUse = (): Server => election.primary() ?? servers[0]!
   return {
     socket: async () => {
       await first
-      return toUse().connect()
+      return serverToUse().connect()
     },
-    host: () => toUse().host,
+    host: () => serverToUse().host,
     stop: async () => {
       isStopped = true
       await Promise.all(servers.map((server) => server.stop()))
@@ -99,8 +98,8 @@ const createElection = (servers: readonly Server[], { onPrimary }: Options) => {
     primary: (): Server | undefined => primary,
     isSilent,
     /**
-     * Returns the servers whose connections have to be cut: they are not the primary, or may never
-     * answer.
+     * The returned function says whether the connections of a server are stale: the server is not
+     * the primary, or they may never answer.
      */
     check: async (): Promise<(server: Server) => boolean> => {
       const timelines = await Promise.all(servers.map((server) => server.timeline()))

@@ -1,7 +1,7 @@
 import type { HashKey } from '../../contract/identity/keys.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import type { Settings } from '../../runtime/settings.ts'
-import { belongsToHashKey } from '../schema/installation.ts'
+import { bindToHashKey } from '../schema/installation.ts'
 import { isMigrated, readMigrations } from '../schema/migrate.ts'
 import { connectPostgres, type Sql } from './postgres.ts'
 
@@ -25,15 +25,16 @@ export const openDatabase = (
   })
 
 /**
- * Why a process must not use this database: it lacks parts of this version, or was made with
- * another hash key. Undefined if it may. A new database is bound to the hash key.
+ * Why a process must not use this database: the database lacks parts of this version, or was made
+ * with another hash key. Undefined if the process may use it. A new database is bound to the hash
+ * key.
  */
 export const whyNotThisDatabase = async (sql: Sql, hashKey: HashKey): Promise<string | undefined> => {
   if (!(await isMigrated(sql, await readMigrations()))) {
     return 'The database has not been migrated to this version. Run: npm run migrate'
   }
-  if (!(await belongsToHashKey(sql, hashKey))) {
-    return 'HASH_KEY is not the one that this database was made with. Set it to that one.'
+  if (!(await bindToHashKey(sql, hashKey))) {
+    return 'HASH_KEY is not the one that this database was made with. Set HASH_KEY to the former key.'
   }
   return undefined
 }

@@ -16,13 +16,14 @@ export type PostgresOptions = {
   /** The schema to work in; by default that of the role. */
   schema?: string
   /**
-   * The mode of a pooler in between. In mode `transaction` each transaction may get another
-   * connection of the server, so nothing is prepared, and the role has to set session settings.
+   * The mode of a pooler in between. In mode `transaction`, each transaction may get another
+   * connection of the server. So statements are not prepared, and session settings have to be set
+   * for the role.
    */
   pooler?: 'session' | 'transaction'
   /**
-   * The sessions are read-only. Behind a pooler in mode `transaction`, the role has to make them
-   * so.
+   * The sessions are read-only. Behind a pooler in mode `transaction`, this has to be set for the
+   * role.
    */
   isReadOnly?: boolean
   /** With several servers: called with host and port of each further primary. */
@@ -39,8 +40,9 @@ const LONGEST_RECONNECT_SECONDS = 0.5
 const reconnectSeconds = (attempts: number): number =>
   Math.min(FIRST_RECONNECT_SECONDS * 2 ** attempts, LONGEST_RECONNECT_SECONDS)
 
-// The driver's types lack this option. Without it, a statement on a connection between its error
-// and its close is never answered, which happened when backends were killed under load on Bun.
+// The driver's types lack this option. Without it, the driver never answers a statement that it
+// sends between the error and the close of a connection. This happened on Bun when backends were
+// killed under load.
 const ONE_AT_A_TIME = { max_pipeline: 0 }
 
 /**
@@ -88,7 +90,7 @@ const openPool = (url: string, options: PostgresOptions, followed?: FollowedPrim
     }),
   )
 
-/** PgBouncer in mode `transaction` refuses a client with these. */
+/** PgBouncer in mode `transaction` refuses clients with these settings. */
 const settingsOfSession = ({ statementTimeoutMs, schema, isReadOnly = false }: PostgresOptions) => ({
   statement_timeout: statementTimeoutMs,
   lock_timeout: LOCK_TIMEOUT_MS,
@@ -104,7 +106,7 @@ const settingsOfSession = ({ statementTimeoutMs, schema, isReadOnly = false }: P
 
 /**
  * Host and port, or the socket. The driver misreads an IPv6 address in a URL as a name and a port.
- * It accepts lists of hosts and ports, though its types lack them.
+ * The driver accepts lists of hosts and ports, though its types lack them.
  */
 const placeOf = (url: string): object => {
   const { hostname, port } = new URL(url)
@@ -117,7 +119,7 @@ const placeOf = (url: string): object => {
 /**
  * If the URL has an IP address, the driver gives TLS no server name, and Deno then expects a
  * certificate for `localhost`. With several servers, the driver knows only the first address. So
- * this getter gives the host of the known primary for each connection.
+ * the getter `host` gives the host of the known primary for each connection.
  */
 const hostToVerify = (text: string, followed: FollowedPrimary | undefined): { ssl?: { readonly host: string } } => {
   const { hostname, searchParams } = new URL(text)

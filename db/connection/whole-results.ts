@@ -4,8 +4,8 @@ type Query = { resolve: (result: unknown) => void }
 
 /**
  * Removes the holes at the beginning of results. The driver (3.4.9) counts the rows of a
- * connection, and does not reset the count when the connection dies between two rows: the next
- * result then has a hole for each of these rows.
+ * connection. When the connection dies between two rows, the driver does not reset the count. The
+ * next result then begins with a hole for each counted row.
  */
 export const withWholeResults = (sql: Sql): Sql =>
   new Proxy(sql, {
@@ -16,7 +16,7 @@ export const withWholeResults = (sql: Sql): Sql =>
         : (Reflect.get(target, name, receiver) as unknown),
   })
 
-/** A query passes its result to `resolve`. Identifiers and lists have none. */
+/** A query passes its result to `resolve`. Identifiers and lists have no `resolve`. */
 const withoutHoles = <Q>(query: Q): Q => {
   if (!isQuery(query)) return query
   const { resolve } = query

@@ -1,10 +1,10 @@
 -- The change feed of a workspace. Every readable record has a change position, and each change
 -- gives it a new one. A deleted record leaves a tombstone.
 --
--- A transaction locks the workspace's progress row until it ends. So change positions become
--- visible in their order, and a consumer that has seen one has seen all lower ones. They are at
--- least the time in microseconds: a standby that is promoted without the last commits never gives a
--- change position that a consumer has seen.
+-- A transaction that gives change positions locks the workspace's progress row until it ends. So
+-- the positions become visible in their order: a consumer that has seen a position has seen all
+-- lower ones. A position is at least the time in microseconds. So a standby that is promoted
+-- without the last commits does not give a position again.
 
 -- Reserves positions and returns the position before the first. The caller holds the lock.
 create or replace function reserve_positions(ws uuid, how_many bigint) returns bigint

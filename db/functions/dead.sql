@@ -13,8 +13,8 @@ begin
   update workspace_progress set applied_number = (given ->> 'number')::bigint
   where workspace_id = ws and applied_number = expected;
   if not found then return false; end if;
-  -- A replay has a receipt, which keeps its number. If it is not queued, the replay has ended: a
-  -- purge may have taken it back.
+  -- A replay already has a receipt. If the receipt is not queued, the replay has ended: a purge may
+  -- have taken it back.
   if exists (select from submission where workspace_id = ws and id = dead_id and state <> 'queued') then return true; end if;
   insert into submission as s (
     workspace_id, id, acceptance_number, operation, state, attempts, finished_at, error, idempotency_key, body_hash)
@@ -32,9 +32,10 @@ begin
   return true;
 end $$;
 
--- Marks a dead submission as queued and returns its text, or says why it is not replayed. It stays
--- dead while a purge of its contacts is being removed, since that purge also removes it. A dead
--- purge has lost its place in the order, and would remove data that was accepted since.
+-- Marks a dead submission as queued and returns its text, or says why it is not replayed.
+-- `being-purged`: a purge of its contacts is under way, and will remove the submission.
+-- `undecided-purge`: a dead purge has lost its place in the order, and would remove data that was
+-- accepted since.
 create or replace function replay_dead(ws uuid, dead_id uuid, out outcome text, out dead_text text)
   language plpgsql
   set enable_seqscan = off
@@ -46,7 +47,7 @@ begin
     outcome := 'unknown';
     return;
   end if;
-  -- The lock waits for a drop that has begun.
+  -- The row lock waits for a statement of `dropDead` that has begun.
   select dead.submission, dead.keys, s.operation, s.state into d
   from dead_submission as dead join submission as s on s.workspace_id = dead.workspace_id and s.id = dead.id
   where dead.workspace_id = ws and dead.id = dead_id and s.workspace_id = ws
@@ -68,9 +69,9 @@ begin
   end if;
 end $$;
 
--- Removes the contacts of a purge from a dead submission. kept: the rest, as {submission, keys};
--- null if nothing is left, and then the whole submission is purged. A submission that is queued
--- again stays unchanged: it comes after the purge.
+-- Removes the contacts of a purge from a dead submission. kept: the rest of the submission, as
+-- {submission, keys}; null purges the whole submission. A submission that is queued again stays
+-- unchanged, since it comes after the purge.
 create or replace function purge_dead(ws uuid, purge_id uuid, dead_id uuid, kept jsonb) returns void
   language plpgsql
   set enable_seqscan = off

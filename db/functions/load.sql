@@ -1,10 +1,10 @@
 -- Loads the stored data of the keys that strides name, in one call for several workspaces. Keys
 -- come as parallel arrays: the index of the workspace in ws, the key, and its level
--- (db/apply/load.ts). The kinds share columns: building JSON for a key costs more than its look-up.
--- `LoadedRow` in db/apply/load.ts says what each column means.
+-- (db/apply/load.ts). The kinds share result columns, since JSON for a key would cost more than its
+-- look-up. `LoadedRow` in db/apply/load.ts says what each column means.
 --
--- The functions that load_keys calls plan under its settings. README.md says why each look-up is a
--- lateral join.
+-- The functions that load_keys calls plan under the settings of load_keys. README.md says why each
+-- look-up is a lateral join.
 
 create or replace function load_keys(
   ws uuid[],
@@ -32,9 +32,9 @@ create or replace function load_keys(
   set plan_cache_mode = force_generic_plan
 as $$
 begin
-  -- The functions are stable, so the position and the rows come from one snapshot. The position
-  -- comes first all the same: with a snapshot for each statement, newer rows are harmless, older
-  -- ones not.
+  -- The functions are stable, so the position and the rows come from one snapshot. With several
+  -- snapshots, rows newer than the position would be harmless, but older rows would not: so the
+  -- position comes first.
   return query select * from load_progress(ws);
   if cardinality(contact_key) + cardinality(emails) + cardinality(contact_id) > 0 then
     return query select * from load_contacts(
@@ -55,8 +55,8 @@ begin
   end if;
 end $$;
 
--- presence has bits: 1 records have to be moved, 2 a purge is being removed, 4 there were purges. A
--- deleted workspace has no row.
+-- presence has bits: 1 feedback has to be moved, 2 the records of a purge are being removed, 4
+-- there were purges. A deleted workspace has no row.
 create or replace function load_progress(ws uuid[]) returns setof loaded_key
   language plpgsql stable as $$
 begin

@@ -1,8 +1,9 @@
--- Records of a purge under way that a later stride is about to touch are removed first
--- (purge-remove.sql says why).
+-- Removes records of a purge under way before a later stride touches them (purge-remove.sql says
+-- why).
 
--- Removes the records of pending purges among these feedback and conversations. Called before
--- loading a stride that names them, so that the stride finds the state after the whole purge.
+-- Removes the records of pending purges among these feedback and conversations. Called before the
+-- load of a stride that names these records: the stride then finds the same rows as after the whole
+-- purge.
 create or replace function remove_before(ws uuid, feedback_ids uuid[], conversation_ids uuid[]) returns void
   language plpgsql
   set enable_seqscan = off
@@ -58,8 +59,8 @@ begin
   end loop;
 end $$;
 
--- Removes the data of pending purges in the conversations of messages that wait for these keys,
--- before the messages get their contact.
+-- Called before messages that wait for these keys get their contact. Removes the data of pending
+-- purges in the conversations of these messages.
 create or replace function remove_before_linking(ws uuid, key_ids uuid[]) returns void
   language plpgsql
   set enable_seqscan = off

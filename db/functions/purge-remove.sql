@@ -6,11 +6,11 @@
 -- events could change the set of records:
 -- - A stride names the same feedback or conversation. remove_before removes the records before the
 --   stride is loaded.
--- - A stride links messages that waited for another external id to a contact. So it gives a contact
---   to a conversation that the purge left without one. remove_before_linking removes the records
---   before, in the same statement.
--- - Another purge affects the same conversation. Each removes its own data, and the purge that
---   leaves no contact removes the rest.
+-- - A stride links messages that waited for another external id. This can give a contact to a
+--   conversation that the purge would remove. remove_before_linking removes the records first, in
+--   the same statement.
+-- - Another purge affects the same conversation. Each purge removes its own data, and the purge
+--   that leaves no contact removes the rest.
 
 -- Removes about `most` records. Returns how many it removed or changed; 0 if nothing is left.
 create or replace function purge_step(ws uuid, purge_id uuid, most int) returns int
@@ -100,8 +100,8 @@ begin
   return cardinality(doomed);
 end $$;
 
--- Removes the unresolved references of records in this slot, record by record: planned for an
--- array, the statement would read all waiting records. The cast stops the planner from choosing the
+-- Removes the unresolved references of records in this slot, record by record. A plan for an array
+-- would read all waiting records of the workspace. The cast stops the planner from choosing the
 -- primary key, which contains the slot.
 create or replace function forget_unresolved_in_slot(ws uuid, records uuid[], of_slot text) returns void
   language plpgsql
@@ -116,8 +116,8 @@ begin
 end $$;
 
 -- Removes the given messages and the purge's contacts from conversations. A conversation without
--- another contact is removed completely. Its other messages go first, in steps of `most`, so that
--- the given messages still lead to it.
+-- another contact is removed completely. The other messages of such a conversation go first, in
+-- steps of `most`: until they are gone, the given messages lead to the conversation.
 create or replace function remove_from_conversations(ws uuid, p purge, conversations uuid[], doomed uuid[], most int) returns int
   language plpgsql as $$
 declare
@@ -153,8 +153,8 @@ begin
 end $$;
 
 -- The conversations that a purge leaves without a contact: no other contact is listed or wrote a
--- message, and nothing was sent after the purge. (A purge of an external id that only records wait
--- for has no contacts. `<> all` of none holds for null as well, so null is tested by itself.)
+-- message, and nothing was sent after the purge. A purge can have no contacts. Then a comparison by
+-- `<> all` is true, even of null: so null has a test of its own.
 create or replace function conversations_left_empty(ws uuid, p purge, conversations uuid[]) returns uuid[]
   language sql stable as $$
   select array(
@@ -173,9 +173,9 @@ create or replace function conversations_left_empty(ws uuid, p purge, conversati
   )
 $$;
 
--- Removes messages. Their conversations lose their tags and their share, since their text changes,
--- and are tagged again when the purge is finished (`findShortened` in db/tags/retag.ts). Messages
--- that are newer than the purge stay without a contact, as with feedback.
+-- Removes messages. The text of their conversations changes, so these lose their tags and their
+-- share. They are tagged again when the purge is finished (`findShortened` in db/tags/retag.ts).
+-- Messages that are newer than the purge stay without a contact, as in `remove_feedback`.
 create or replace function remove_messages(ws uuid, p purge, doomed uuid[]) returns int
   language plpgsql as $$
 declare

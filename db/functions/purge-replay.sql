@@ -2,8 +2,8 @@
 
 -- Raises the epochs of the given keys where the database has a lower one. Removes the contacts with
 -- a former own id of such a key, if they existed before the purge. Returns the purges whose records
--- then have to be removed. They have no receipt. purged: [{workspaceId, keyId, epoch, number,
--- formerIds}].
+-- then have to be removed. These purges have no receipt. purged: [{workspaceId, keyId, epoch,
+-- number, formerIds}].
 create or replace function raise_purged_keys(purged jsonb) returns table (workspace_id uuid, purge_id uuid)
   language plpgsql
   set enable_seqscan = off
@@ -38,7 +38,7 @@ begin
     continue when cardinality(contacts) + cardinality(waited_for) = 0;
     perform purge_contacts(part.ws, contacts);
     workspace_id := part.ws;
-    -- A purge has one key that records wait for, so each further key gets a purge of its own.
+    -- A purge has at most one `unresolved_key`, so each further key gets a purge of its own.
     for place in 1 .. greatest(1, cardinality(waited_for)) loop
       purge_id := gen_random_uuid();
       insert into purge (workspace_id, id, number, contact_ids, unresolved_key, keys, subject_ids, contacts)

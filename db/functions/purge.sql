@@ -1,10 +1,10 @@
--- The decision of a purge, in its place in the log. It removes the contacts with all their keys, so
--- no later submission can reach them. Their records are removed afterwards, in steps
+-- The decision of a purge, in its place in the log, removes the contacts with all their keys. So no
+-- later submission can reach these contacts. Their records are removed afterwards, in steps
 -- (purge-remove.sql).
 
--- The contacts that a purge could match, with all their keys, the position of the workspace and the
--- epoch of the external id. Without contacts it returns one row with a null contact; for a deleted
--- workspace, no row.
+-- A row for each contact that a purge could match, with all its keys. Each row also has the
+-- position of the workspace and the epoch of the external id. Without contacts, there is one row
+-- with a null contact. A deleted workspace has no row.
 create or replace function load_purge(ws uuid, wanted_key uuid, wanted_email text)
 returns table ("position" bigint, epoch int, contact jsonb)
   language sql stable
@@ -58,13 +58,15 @@ $$;
 
 -- Decides a purge and moves the position. `busy`: the position has changed, or the workspace is
 -- deleted. `unmatched`: the purge found nothing, and its receipt says so. `decided`: the purge
--- found contacts, records that wait for the external id, or dead submissions, and all of them are
--- to be removed. purge: {id, number, acceptanceNumber, identifiers, idempotencyKey, bodyHash}.
--- contact_ids, ended_keys, keys and former_keys: see PurgedContacts in
--- contract/identity/purge-keys.ts. id_key: the external id in all sources; waiting_key: the same in
--- its epoch.
+-- found contacts, records that wait for the external id, or dead submissions. Steps then remove the
+-- records.
 create or replace function decide_purge(
-  ws uuid, expected bigint, purge jsonb, contact_ids uuid[], ended_keys uuid[], keys uuid[], former_keys uuid[],
+  ws uuid, expected bigint,
+  -- {id, number, acceptanceNumber, identifiers, idempotencyKey, bodyHash}
+  purge jsonb,
+  -- As PurgedContacts in contract/identity/purge-keys.ts.
+  contact_ids uuid[], ended_keys uuid[], keys uuid[], former_keys uuid[],
+  -- The key of the external id for all sources, and this key in its epoch.
   id_key uuid, waiting_key uuid
 ) returns text
   language plpgsql
@@ -103,7 +105,7 @@ end $$;
 
 -- Writes the receipt of a decided purge. A purge that matched stays queued until its records are
 -- removed. Any other purge is applied with all counts 0: `findProgress` in
--- db/submissions/receipts.ts tells an unmatched purge by them.
+-- db/submissions/receipts.ts recognizes an unmatched purge by these counts.
 create or replace function note_purge(ws uuid, purge jsonb, is_matched boolean) returns void
   language plpgsql as $$
 begin

@@ -133,10 +133,10 @@ as $$
     record)
 $$;
 
--- A list in the order of an index, as SQL: newest or oldest first, behind a place, up to $6
--- records. `scope` narrows it by an index; `condition` says which records match. Both are SQL of
--- the caller over `r`, with $2 for their values. The time is compared with -infinity, since an
--- index whose condition is a null test serves only a query with a comparison.
+-- A list in the order of an index, as SQL: newest or oldest first, after a place, up to $6 records.
+-- `scope` narrows the list by an index; `condition` says which records match. Both are SQL of the
+-- caller over `r`, with $2 for their values. The comparison with -infinity lets the query use an
+-- index with the condition `created_at is not null`.
 create or replace function list_query(of_table text, scope text, condition text, is_behind boolean, is_oldest_first boolean)
 returns text
   language sql immutable as $$
@@ -155,7 +155,7 @@ returns text
 $$;
 
 -- The next `most` matching ids of a list. It looks at `most_looked` records at most. is_end: the
--- last of these, which may not match; the list can go on behind it.
+-- last of these records, after which the list can go on. This record may not match.
 create or replace function list_places(
   ws uuid, of_table text, scope text, condition text, filters jsonb, after_at text, after_id uuid, is_oldest_first boolean,
   most integer, most_looked integer
@@ -173,10 +173,11 @@ begin
   using ws, filters, after_at, after_id, most, most_looked;
 end $$;
 
--- The same for feedback of an account. Feedback without an account belongs to that of its customer,
--- so this merges the list of the account with the lists of its customers, each to the same depth.
--- The result ends where the first of them can go on. If the customers are more than a tenth of
--- `most_looked`, it walks through all feedback instead, with `account_condition`.
+-- The same for feedback of an account. Feedback without an account belongs to the account of its
+-- customer. So this merges the list of the account with the list of each customer, all to the same
+-- depth. The result ends where the first of these lists reaches this depth. For an account with
+-- more customers than a tenth of `most_looked`, this walks through all feedback instead, with
+-- `account_condition`.
 create or replace function list_account_places(
   ws uuid, account_condition text, scope text, condition text, filters jsonb, after_at text, after_id uuid,
   is_oldest_first boolean, most integer, most_looked integer
@@ -216,7 +217,7 @@ begin
   using ws, filters, after_at, after_id, most, depth, account, customers;
 end $$;
 
--- The next changes of a workspace behind a position, in order, with the current records. gone: the
+-- The next changes of a workspace after a position, in order, with the current records. gone: the
 -- record is a tombstone. The records end before they exceed `most_bytes` in total: the last row
 -- then has no record, but is not gone. The cursor builds one record at a time, since one can have
 -- megabytes.

@@ -1,15 +1,15 @@
--- What the references of feedback mean, for the answers of the API. It reads stored data only. The
--- API decides what the queued submissions may still change.
+-- What the references of feedback mean in the stored data, for the answers of the API. The API
+-- decides what the queued submissions may still change.
 
 -- Answers for the references of many feedback at once. Keys of one kind come as parallel arrays;
 -- `place` is a key's index in them. A key that is not stored has no row.
 --   own       id: the contact that an own id means now
---   external  id: the contact of an external id; is_final: it has the id in the feedback's own
---             source, and no later submission changes that
+--   external  id: the contact of an external id; is_final: the contact has the id in the feedback's
+--             own source, and no later submission changes that
 --   email     id: the contact that an email means; is_final: no identify has claimed the email
---   epoch     epoch: how often the key of a contact that may not be stored has been purged
+--   epoch     epoch: the number of purges of a key, also of a key without a stored contact
 --   project   id: a project of this own id
--- number: the submission since which the answer has been so.
+-- number: the submission that gave the key this meaning; of an epoch, its last purge.
 create or replace function find_references(
   own_workspace uuid[], own_id uuid[],
   external_workspace uuid[], external_key uuid[], external_source text[],

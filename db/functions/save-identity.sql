@@ -1,4 +1,4 @@
--- The parts of `save` for contacts and accounts. They plan under its settings.
+-- The parts of `save` for contacts and accounts. These functions plan under the settings of `save`.
 
 -- A key takes at least about 9 bytes, so most objects need no count.
 create or replace function has_too_many_keys(properties jsonb) returns boolean
@@ -132,8 +132,8 @@ begin
   perform refuse_too_many(over);
 end $$;
 
--- Removes contacts that were known by an email alone: the contact that got the email has absorbed
--- them. As in `end_accounts`, contacts that were never stored get tombstones as well.
+-- Removes absorbed contacts, which were known by an email alone. Their ids mean the absorber from
+-- now on. As in `end_accounts`, contacts that were never stored get tombstones as well.
 create or replace function end_contacts(ws uuid[], gone jsonb, emails jsonb) returns void
   language plpgsql as $$
 declare

@@ -1,9 +1,10 @@
--- The parts of `save` for feedback, conversations and messages. They plan under its settings.
+-- The parts of `save` for feedback, conversations and messages. These functions plan under the
+-- settings of `save`.
 
 -- Inserts or replaces feedback. Removes the tag uses, the share and the unresolved references of
 -- each replaced version. former_tags: the tags of versions that the stride itself has replaced.
--- Before a failover, such a version may have been stored, and a consumer of the feed may have seen
--- its categories. first_number stays.
+-- Before a failover, such a version may have been stored, and a consumer of the change feed may
+-- have seen its categories. first_number stays.
 create or replace function save_feedback(ws uuid[], ends bigint[], records jsonb) returns void
   language plpgsql as $$
 declare
@@ -43,7 +44,7 @@ begin
 end $$;
 
 -- records: conversations that are replaced or new. touched: conversations that an older submission
--- only adds to. The text of both may change, so a tagger has to read it again. Returns the
+-- only adds to. A tagger has to read both again, since their texts may change. Returns the
 -- conversations that existed before.
 create or replace function save_conversations(ws uuid[], ends bigint[], records jsonb, touched jsonb, contacts jsonb) returns uuid[]
   language plpgsql as $$
@@ -113,8 +114,8 @@ begin
     change_position = excluded.change_position;
 end $$;
 
--- Removes the unresolved references of records, in all slots, record by record: planned for an
--- array, or with the slot, the statement would read all waiting records of the workspace.
+-- Removes the unresolved references of records, in all slots, record by record. A plan for an
+-- array, or with the slot, would read all waiting records of the workspace.
 create or replace function forget_unresolved(ws uuid, records uuid[]) returns void
   language plpgsql as $$
 declare

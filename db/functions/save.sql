@@ -1,18 +1,18 @@
 -- Saves the changes of folded strides in one call for several workspaces: all or nothing. Each
 -- table is one jsonb parameter `g_` (an array of objects, or null); `w` is the index of the
 -- workspace in ws. db/apply/save.ts has the members. `ends`: the last change position of each
--- workspace in this save. `later`: how many changes of its workspace follow this one in the save,
--- so its change position is `ends[w] - later`.
+-- workspace in this save. `later`: the number of changes of the workspace after this row in the
+-- save. The change position of the row is `ends[w] - later`.
 --
--- Returns a row `busy` for each workspace that is deleted, or that another writer holds or has
+-- Returns a row `busy` for each workspace that is deleted, or that another writer has locked or
 -- moved. Then nothing is saved. Returns a row `moves` for each workspace that may have more
--- feedback to move (move.sql). Raises P0999 if a contact or account would have too many metadata
--- keys; its detail names them, and the fold then needs all their metadata.
+-- feedback to move (move.sql). Raises P0999 if contacts or accounts would have too many metadata
+-- keys. The detail of the error names them.
 --
--- The functions that it calls plan under its settings. None of them updates or deletes by a join: a
--- plan that was made while the table was empty would start with the table, and read a whole
--- workspace later. So an update of many rows is an insert that always conflicts, over values that
--- are looked up. Rare changes go record by record, or workspace by workspace with `id = any (...)`.
+-- The functions that `save` calls plan under the settings of `save`. They never update or delete by
+-- a join: a plan that was made for an empty table would later read a whole workspace. So a frequent
+-- update of many rows is an insert that always conflicts. Rare changes go record by record, or
+-- workspace by workspace with `id = any (...)`.
 create or replace function save(
   ws uuid[], waits boolean, g_progress jsonb,
   g_account jsonb, g_account_gone jsonb, g_account_alias jsonb, g_account_key jsonb, g_domain jsonb, g_account_name jsonb,
@@ -75,8 +75,8 @@ begin
 end $$;
 
 -- Locks the workspaces that are at the expected position, in the order of their ids, and returns
--- their indices. waits: wait for a writer that holds a workspace; otherwise that workspace is left
--- out.
+-- their indices. waits: wait for a writer that has locked a workspace; otherwise leave this
+-- workspace out.
 create or replace function lock_at_positions(ws uuid[], waits boolean, g_progress jsonb) returns integer[]
   language plpgsql as $$
 begin
@@ -175,8 +175,8 @@ begin
   from jsonb_to_recordset(links) as r (w integer, key uuid, slot "char", record uuid);
 end $$;
 
--- Moves the first feedback of absorbed contacts and accounts. If any of them may have more, it
--- notes all of that kind, and returns the indices of their workspaces.
+-- Moves the first feedback of absorbed contacts and accounts. If contacts, or accounts, may have
+-- more, it notes all of this kind in pending_move, and returns the indices of their workspaces.
 create or replace function move_first(ws uuid[], contacts jsonb, accounts jsonb) returns setof integer
   language plpgsql as $$
 declare
@@ -193,8 +193,9 @@ begin
   end loop;
 end $$;
 
--- is_replay: the submission was dead or lost, and is applied under a later number. A dead one
--- already has a receipt, in state `queued`. number: the number at its acceptance.
+-- is_replay: the submission was dead or lost, and is applied under a later number. A submission
+-- that was dead already has a receipt, in state `queued`. number: the submission's number at its
+-- acceptance.
 create or replace function save_receipts(ws uuid[], receipts jsonb) returns void
   language plpgsql as $$
 declare

@@ -98,8 +98,8 @@ begin
   end if;
 end $$;
 
--- Takes the oldest shares out, of texts that people tagged or of the others, until `excess` terms
--- are gone, and at most 10,000 shares.
+-- Removes the oldest shares until `excess` terms are gone, but at most 10,000 shares. of_people:
+-- shares of texts that people tagged; otherwise the shares of all other texts.
 create or replace function forget_oldest(ws uuid, of_people boolean, excess bigint) returns void
   language plpgsql as $$
 begin
@@ -108,7 +108,7 @@ begin
     select record_id from (
       select record_id, sum(terms) over (order by number, record_id) - terms as before
       from (
-        -- A share has at least one term, except for texts without content. The comparison lets the
+        -- Shares without a term are rare, so `excess` shares are enough. `number > 0` lets the
         -- index tag_share_oldest serve the query.
         select record_id, number, terms from tag_share
         where workspace_id = ws and judged = of_people and number > 0 order by number, record_id limit least(excess, 10000)
@@ -118,8 +118,8 @@ begin
   ));
 end $$;
 
--- The counts of the memory for all texts, for terms, and for tags in use. The shares of some
--- records do not count.
+-- The counts of the memory for all texts, and below for terms and for tags in use. The shares of
+-- `except_records` do not count.
 create or replace function known_texts(ws uuid, except_records uuid[])
 returns table (texts bigint, judged bigint, given bigint)
   language sql stable

@@ -1,7 +1,7 @@
 -- Tags of records, and the categories of a workspace: exactly the tags that its records carry.
 
--- The texts of records that this tagger has not tagged yet. `is_retag`: also records that it has
--- tagged, but not records that people tagged.
+-- The texts of the records that this version of the tagger has not read. `is_retag`: the texts of
+-- all records that people have not tagged.
 create or replace function texts_to_read(ws uuid, feedback_ids uuid[], conversation_ids uuid[], tagger int, is_retag boolean)
 returns table (record text, id uuid, number bigint, text_version text, tags text[], text text)
   language sql stable
@@ -27,8 +27,8 @@ returns table (record text, id uuid, number bigint, text_version text, tags text
 $$;
 
 -- The text of a conversation for tags: its incoming messages with a paragraph separator in between.
--- `version` changes when a message comes, goes or is replaced. `offset 0` stops the planner from
--- choosing an index for the order of ids: the primary key has that order, for all messages.
+-- `version` changes when a message comes, goes or is replaced. Without `offset 0`, the planner
+-- could read all messages by the primary key, in the order of ids.
 create or replace function conversation_text(ws uuid, conversation uuid, out version text, out content text)
   language sql stable as $$
   select md5(coalesce(string_agg(m.id || ' ' || m.number, ',' order by m.id), '')),
@@ -47,10 +47,10 @@ create or replace function conversation_version(ws uuid, conversation uuid) retu
   ) as m
 $$;
 
--- Stores generated tags and shares for the records whose text is still the one that was read. They
--- replace tags of the tagger, never tags of people. A repetition stores the same tags and shares.
--- Returns how many records it stored. tagged: [{record, id, number, text_version, tags, judged,
--- given, hashes, traits, tag_hashes, titles}].
+-- Stores generated tags and shares for the records whose text has not changed since the tagger read
+-- it. Tags of people stay. A repetition stores the same tags and shares. Returns how many records
+-- it stored. tagged: [{record, id, number, text_version, tags, judged, given, hashes, traits,
+-- tag_hashes, titles}].
 create or replace function store_tags(ws uuid, tagger integer, tagged jsonb, most_terms bigint) returns integer
   language plpgsql
   set enable_seqscan = off
@@ -118,8 +118,9 @@ begin
 end $$;
 
 -- Counts the tags that records of the workspace gain and lose, each as often as it is listed.
--- Deletes a category without uses. One that loses a use and stays is shown as changed: before a
--- failover of Postgres, other strides may have left it without uses, and consumers saw its removal.
+-- Deletes a category without uses. A category that loses a use and stays gets a new change
+-- position: before a failover of Postgres, other strides may have removed its last use, and
+-- consumers may have seen its removal.
 create or replace function count_tags(ws uuid, gained text[], lost text[]) returns void
   language plpgsql
   set enable_seqscan = off

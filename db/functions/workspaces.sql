@@ -1,6 +1,6 @@
 -- The lock of a workspace, and its deletion. A function that adds or changes records first locks
--- the workspace's row in workspace_progress, so one transaction at a time does so. A deletion
--- removes this row first.
+-- the workspace's row in workspace_progress. So one transaction at a time writes records of a
+-- workspace. A deletion removes this row first.
 
 -- Locks a workspace until the transaction ends. Returns false if the workspace is deleted: the
 -- caller must not write to it then.
@@ -18,7 +18,7 @@ create or replace function is_deleted(ws uuid) returns boolean
   select exists (select from deleted_workspace where id = ws)
 $$;
 
--- Begins a deletion, again if need be. Returns how many milliseconds ago it began.
+-- Begins a deletion, and can be repeated. Returns how many milliseconds ago the deletion began.
 create or replace function begin_deletion(ws uuid) returns double precision
   language plpgsql
   set enable_seqscan = off

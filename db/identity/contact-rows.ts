@@ -8,7 +8,10 @@ const ROWS_AT_ONCE = 20
 /** A query, or a part of one. */
 type Rows = ReturnType<Sql>
 
-/** A dead submission: its JSON text, and a JSON object with its id, its time and its reason. */
+/**
+ * `submission`: the JSON text of a dead submission. `about`: JSON with its id, time of death and
+ * reason.
+ */
 type DeadRow = { submission: string; about: string }
 
 /** All dead submissions of a workspace. */
@@ -20,16 +23,17 @@ export const readDead = async function* (sql: Sql, workspaceId: string): AsyncGe
 }
 
 /**
- * The rows of each table as JSON texts. Conversations and accounts belong to other contacts as
- * well, so only their identifying columns are included.
+ * The rows of each table as JSON texts. Conversations and accounts can also belong to other
+ * contacts, so only their identifying columns are included.
  */
 export const readRowsOfContacts = (
   sql: Sql,
   { workspaceId: ws }: Realm,
   { contactIds: ids, waitingKey }: FoundContacts,
 ): Readonly<Record<string, AsyncGenerator<string>>> => {
-  // Looks up one contact after the other, and unresolved records apart. With `any` or `or`, the
-  // plan could read the whole workspace, except by primary key.
+  // Looks up one contact after the other, and waiting records in a second part of the query. With
+  // `or`, or with `any` for another index than the primary key, a plan could read the whole
+  // workspace.
   const ofContacts = (table: string): Rows => sql`(
     select held.* from unnest(${ids}::uuid[]) as c (id) cross join lateral (
       select * from ${sql(table)} as k where k.workspace_id = ${ws} and k.contact_id = c.id offset 0
@@ -75,12 +79,12 @@ const accountsOf = (sql: Sql, ws: string, contactIds: readonly string[]): Rows =
     select id, name from account where workspace_id = ${ws} and id = c.account_id limit 1
   ) as a`
 
-/** Conversations that either row source names. */
-const conversationsAmong = (sql: Sql, ws: string, [some, others]: readonly [Rows, Rows]): Rows => sql`
+/** The conversations of contacts and of messages. */
+const conversationsAmong = (sql: Sql, ws: string, [contacts, messages]: readonly [Rows, Rows]): Rows => sql`
   select jsonb_build_object(
     'id', v.id, 'source', v.source, 'external_id', v.external_id, 'title', v.title, 'created_at', v.created_at) as item
   from (
-    select conversation_id from ${some} as c union select conversation_id from ${others} as m
+    select conversation_id from ${contacts} as c union select conversation_id from ${messages} as m
   ) as of_contact cross join lateral (
     select * from conversation as k where k.workspace_id = ${ws} and k.id = of_contact.conversation_id limit 1
   ) as v`

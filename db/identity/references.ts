@@ -12,8 +12,8 @@ export type ReferenceKeys = {
     /** In canonical form. */
     email?: string | undefined
     /**
-     * The key of a contact that is found or created: of its email, or of the feedback that it
-     * belongs to.
+     * The key of a contact that is found or created: the key of its email, or the key of the
+     * feedback if the contact has a name alone.
      */
     weakKey?: string | undefined
   }
@@ -21,8 +21,8 @@ export type ReferenceKeys = {
 }
 
 /**
- * The stored meaning of a key. `number`: the submission that gave it. `isFinal`: the id will
- * resolve to the contact that the key means, also after the unapplied identifies.
+ * The stored meaning of a key. `number`: the submission that gave it. `isFinal`: after all queued
+ * identifies, `id` will resolve to the contact that the key then means.
  */
 export type StoredReference = { id: string; number: number; isFinal: boolean }
 
@@ -81,26 +81,26 @@ const keysOf = (asked: readonly ReferenceKeys[], select: (owner: ReferenceKeys) 
 
 const sourceOf = ({ contact }: ReferenceKeys): string => contact.source
 
-export type FeedbackPlace = { workspaceId: string; id: string }
+export type NamedFeedback = { workspaceId: string; id: string }
 type FeedbackReferences = { contactId: string | null; projectId: string | null }
 
 /**
- * The contact and project of stored feedback, in the order of `places`; undefined for unknown
+ * The contact and project of stored feedback, in the order of `named`; undefined for unknown
  * feedback.
  */
 export const readFeedbackReferences = async (
   sql: Sql,
-  places: readonly FeedbackPlace[],
+  named: readonly NamedFeedback[],
 ): Promise<(FeedbackReferences | undefined)[]> => {
   const rows = await sql<(FeedbackReferences & { place: number })[]>`
     select k.place::int as place, f.contact_id as "contactId", f.project_id as "projectId"
     from unnest(
-      ${places.map(({ workspaceId }) => workspaceId)}::uuid[], ${places.map(({ id }) => id)}::uuid[]
+      ${named.map(({ workspaceId }) => workspaceId)}::uuid[], ${named.map(({ id }) => id)}::uuid[]
     ) with ordinality as k (workspace_id, id, place)
     cross join lateral (
       select f.contact_id, f.project_id from feedback as f
       where f.workspace_id = k.workspace_id and f.id = k.id limit 1
     ) as f`
   const found = new Map(rows.map((row) => [row.place, row]))
-  return places.map((_, at) => found.get(at + 1))
+  return named.map((_, at) => found.get(at + 1))
 }

@@ -1,8 +1,8 @@
 -- Workspaces, their tokens, and how far each is applied.
 --
--- The files 0001_* are the baseline of release 1.0.0, with which a new database begins. Every
--- primary key and index of a workspace's table begins with workspace_id, so that the tables can be
--- distributed by it (docs/growing.md).
+-- The files 0001_* are the baseline of release 1.0.0, with which a new database begins. Tables with
+-- rows of a workspace can be distributed by workspace_id (docs/growing.md). So every primary key
+-- and index begins with this column, except those of token.
 
 create table workspace (
   id uuid primary key,
@@ -34,22 +34,23 @@ create table installation (
   hash_key_proof bytea not null
 );
 
--- The position of a workspace: every submission up to applied_number is applied or set aside. It
--- moves in the same transaction as the rows, so no submission is applied twice. The counters are
--- the submissions by final state; they stay when receipts expire. purges: how many purges found
--- something to remove; at 0, no key has an epoch. change_position: the last position of the change
--- feed (db/functions/changes.sql). forgotten_position: tombstones up to it have expired. Each save
--- updates this row: it is small, and half of each page stays free, so that updates stay on their
--- page.
+-- The progress of a workspace. Each save updates this small row. Half of each page stays free, so
+-- that an update stays on its page.
 create table workspace_progress (
   workspace_id uuid primary key,
+  -- The position: every submission up to this number is applied or set aside. The position moves in
+  -- the same transaction as the rows, so no submission is applied twice.
   applied_number bigint not null default 0,
+  -- Submissions in each final state. The counters stay when receipts expire.
   applied bigint not null default 0,
   superseded bigint not null default 0,
   purged bigint not null default 0,
   dead bigint not null default 0,
+  -- Purges that found something to remove. At 0, every key has epoch 0.
   purges bigint not null default 0,
+  -- The last position of the change feed (db/functions/changes.sql).
   change_position bigint not null default 0,
+  -- Tombstones up to this change position have expired.
   forgotten_position bigint not null default 0
 ) with (fillfactor = 50);
 

@@ -11,9 +11,6 @@ create function acceptance_time(number bigint) returns timestamptz
   language sql immutable strict parallel safe
   return to_timestamp(number::double precision / 1000000);
 
--- first_number: the first submission about the contact; number: the last one that changed it.
--- change_position, here and below: the record's position in the change feed
--- (db/functions/changes.sql).
 create table contact (
   workspace_id uuid not null,
   id uuid not null,
@@ -26,8 +23,10 @@ create table contact (
   properties jsonb not null default '{}',
   created_at timestamptz generated always as (acceptance_time(first_number)) stored,
   updated_at timestamptz generated always as (acceptance_time(number)) stored,
+  -- The first submission about the contact, and the last one that changed it.
   first_number bigint not null,
   number bigint not null,
+  -- The position in the change feed (db/functions/changes.sql).
   change_position bigint not null,
   primary key (workspace_id, id)
 );
@@ -38,48 +37,52 @@ create index contact_account on contact (workspace_id, account_id) where account
 create index contact_created on contact (workspace_id, created_at, id) where created_at is not null;
 create index contact_changed on contact (workspace_id, change_position) where change_position is not null;
 
--- key_id: the hash of the external id without its source; long ids do not fit in an index row.
--- number: when the id appeared in this source. The oldest source of an id has the least number; of
--- equal numbers, the source that sorts first is the oldest.
 create table contact_external_id (
   workspace_id uuid not null,
+  -- A hash of the external id without its source: a long id does not fit in an index row.
   key_id uuid not null,
   source text not null,
   external_id text not null,
   contact_id uuid not null,
+  -- The submission with which the id appeared in this source. The oldest source of an id has the
+  -- least number; of equal numbers, the source that sorts first is the oldest.
   number bigint not null,
   primary key (workspace_id, key_id, contact_id)
 );
 create index contact_external_id_contact on contact_external_id (workspace_id, contact_id) where contact_id is not null;
 
 -- The contacts with an email, in its canonical form. The email means the contact with the highest
--- number. claimed: by an identify; otherwise the contact is known by the email alone. Number 0: the
--- contact has the email in contact.email, but the email means another contact.
+-- number.
 create table contact_email (
   workspace_id uuid not null,
   email text not null,
   contact_id uuid not null,
+  -- 0: the contact has the email in contact.email, but the email means another contact.
   number bigint not null,
+  -- Whether an identify has claimed the email for the contact.
   claimed boolean not null,
   primary key (workspace_id, email, contact_id)
 );
 create index contact_email_contact on contact_email (workspace_id, contact_id) where contact_id is not null;
 
--- Own ids that were merged, or that an answer may contain, and the contact that they mean now.
+-- Own ids that were merged, or that an answer may contain.
 create table contact_alias (
   workspace_id uuid not null,
   id uuid not null,
+  -- The contact that the id means now.
   contact_id uuid not null,
   primary key (workspace_id, id)
 );
 create index contact_alias_contact on contact_alias (workspace_id, contact_id) where contact_id is not null;
 
--- How many purges have removed a key. The epoch is part of the key's own id, so a purged id is
--- never given again. number: the acceptance number of the last of these purges.
+-- Keys that purges have removed.
 create table purged_key (
   workspace_id uuid not null,
   key_id uuid not null,
+  -- How many purges have removed the key. The epoch is part of the key's own id, so a purged id is
+  -- never given again.
   epoch integer not null,
+  -- The acceptance number of the last of these purges.
   number bigint not null,
   primary key (workspace_id, key_id)
 );
@@ -155,12 +158,12 @@ create table project (
 create index project_created on project (workspace_id, created_at, id) where created_at is not null;
 create index project_changed on project (workspace_id, change_position) where change_position is not null;
 
--- External ids that records name and no contact or account has. slot: c is the contact of a
--- feedback, m the contact of a message, a the account of a feedback. key_id: the own id of the
--- external id without its source, in the current epoch.
+-- Records that wait for an external id, which no contact or account has yet.
 create table unresolved (
   workspace_id uuid not null,
+  -- The own id of the external id without its source, in the current epoch.
   key_id uuid not null,
+  -- c: the contact of a feedback; m: the contact of a message; a: the account of a feedback.
   slot "char" not null,
   record_id uuid not null,
   primary key (workspace_id, key_id, slot, record_id)
@@ -182,7 +185,7 @@ alter table contact alter name set statistics 0, alter email set statistics 0, a
 alter table contact_external_id alter external_id set statistics 0;
 alter table contact_email alter email set statistics 0;
 
--- What is stored of a key (`LoadedRow` in db/apply/load.ts).
+-- The stored data of a key (`LoadedRow` in db/apply/load.ts).
 create type loaded_key as (
   kind text,
   w integer,

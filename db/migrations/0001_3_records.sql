@@ -12,9 +12,6 @@ create table feedback_category (
 create index feedback_category_created on feedback_category (workspace_id, created_at, id) where created_at is not null;
 create index feedback_category_changed on feedback_category (workspace_id, change_position) where change_position is not null;
 
--- number: the submission that the record shows; first_number: the first one of the record.
--- tagger_version: the tagger that generated the tags; null if people gave them, or no tagger has
--- read the record yet.
 create table feedback (
   workspace_id uuid not null,
   id uuid not null,
@@ -34,8 +31,11 @@ create table feedback (
   created_at timestamptz not null generated always as (coalesce(source_created_at, acceptance_time(first_number))) stored,
   accepted_at timestamptz generated always as (acceptance_time(first_number)) stored,
   updated_at timestamptz generated always as (acceptance_time(number)) stored,
+  -- The submission that the record shows, and the first submission of the record.
   number bigint not null,
   first_number bigint not null,
+  -- The tagger that generated the tags. Null if people gave them, or if no tagger has read the
+  -- record yet.
   tagger_version integer,
   change_position bigint not null,
   primary key (workspace_id, id)
@@ -47,8 +47,6 @@ create index feedback_created on feedback (workspace_id, created_at, id) where c
 create index feedback_source on feedback (workspace_id, source, created_at, id) where source is not null;
 create index feedback_changed on feedback (workspace_id, change_position) where change_position is not null;
 
--- latest_version: the greatest updatedAt of all submissions of the conversation. purged_number: the
--- last purge that took messages from it.
 create table conversation (
   workspace_id uuid not null,
   id uuid not null,
@@ -60,8 +58,10 @@ create table conversation (
   properties jsonb not null,
   created_at timestamptz not null,
   updated_at timestamptz,
+  -- The greatest updatedAt of all submissions of the conversation.
   latest_version timestamptz,
   number bigint not null,
+  -- The last purge that took messages from the conversation.
   purged_number bigint,
   tagger_version integer,
   change_position bigint not null,
@@ -79,7 +79,6 @@ create table conversation_contact (
 );
 create index conversation_contact_contact on conversation_contact (workspace_id, contact_id) where contact_id is not null;
 
--- version: updatedAt of the submission that brought the message; number: that submission.
 create table message (
   workspace_id uuid not null,
   id uuid not null,
@@ -91,6 +90,7 @@ create table message (
   source_url text,
   raw_data jsonb not null,
   created_at timestamptz not null,
+  -- The updatedAt of the submission that brought the message, and the number of this submission.
   version timestamptz,
   number bigint not null,
   change_position bigint not null,
@@ -100,10 +100,11 @@ create index message_contact on message (workspace_id, contact_id) where contact
 create index message_conversation on message (workspace_id, conversation_id, created_at, id) where conversation_id is not null;
 create index message_changed on message (workspace_id, change_position) where change_position is not null;
 
--- Deleted records, for readers of the change feed. kind: its name in the feed.
+-- Deleted records, for consumers of the change feed.
 create table tombstone (
   workspace_id uuid not null,
   position bigint not null,
+  -- The name of the kind in the feed.
   kind text not null,
   record_id uuid not null,
   primary key (workspace_id, position)

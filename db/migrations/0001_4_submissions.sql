@@ -1,13 +1,10 @@
 -- The states of submissions, and the open work of purges.
 
--- Receipts. acceptance_number: the first one, also for a submission that was replayed. identifiers:
--- keyed hashes of the identifiers in a purge request. idempotency_key and body_hash: keyed hashes.
--- subject_id: the contact, its key or the conversation of the submission, or the purge of these,
--- which frees the idempotency key; only set beside an idempotency key. change_position: for a
--- finished purge, the position of the change feed that covers all its removals.
+-- Receipts.
 create table submission (
   workspace_id uuid not null,
   id uuid not null,
+  -- A replay keeps this number, and is applied under a later one.
   acceptance_number bigint not null,
   operation text not null,
   state text not null check (state in ('queued', 'applied', 'superseded', 'purged', 'dead')),
@@ -16,44 +13,54 @@ create table submission (
   finished_at timestamptz,
   error text,
   counts jsonb,
+  -- Keyed hashes of the identifiers in a purge request.
   identifiers jsonb,
+  -- Keyed hashes.
   idempotency_key text collate "C",
   body_hash text collate "C",
+  -- By this id, a purge finds the idempotency keys to free. It is the id of the contact, its key or
+  -- the conversation of the submission, or of the purge that removed these. Null without an
+  -- idempotency key.
   subject_id uuid,
+  -- Of a finished purge: the position of the change feed that covers all its removals.
   change_position bigint,
   primary key (workspace_id, id)
 );
 create index submission_key on submission (workspace_id, idempotency_key) where idempotency_key is not null;
 create index submission_subject on submission (workspace_id, subject_id) where subject_id is not null;
 
--- Submissions that can never be applied, kept for replay. submission: its JSON text; a jsonb would
--- refuse some accepted texts. keys: all keys by which it names contacts
--- (contract/identity/purge-keys.ts), so that a purge finds it. replayed_at: since when it is queued
--- again; the row stays until the replay is applied.
+-- Submissions that can never be applied, kept for replay.
 create table dead_submission (
   workspace_id uuid not null,
   id uuid not null,
   reason text not null,
   died_at timestamptz not null default now(),
+  -- JSON text. A jsonb would refuse some accepted texts.
   submission text not null,
+  -- All keys by which the submission names contacts (contract/identity/purge-keys.ts). By these
+  -- keys, a purge finds the submission.
   keys uuid[] not null,
+  -- When the submission was queued again. The row stays until the replay is applied.
   replayed_at timestamptz,
   primary key (workspace_id, id)
 );
 
--- Decided purges whose records are being removed, with the counts so far. contact_ids: the purged
--- contacts. No key leads to them, so every record that still has one of them is to be removed.
--- unresolved_key: the key in `unresolved` of records that name the purged external id without a
--- contact; they are removed as well. keys: the keys to look for in dead submissions. subject_ids:
--- further values of submission.subject_id for the contacts.
+-- Decided purges whose records are being removed.
 create table purge (
   workspace_id uuid not null,
   id uuid not null,
   number bigint not null,
+  -- The purged contacts. No key leads to these contacts, so every record that still has one of them
+  -- is to be removed.
   contact_ids uuid[] not null,
+  -- The key in `unresolved` of records that name the purged external id without a contact. These
+  -- records are removed as well.
   unresolved_key uuid,
+  -- The keys to look for in dead submissions.
   keys uuid[] not null,
+  -- Further values of submission.subject_id for the contacts.
   subject_ids uuid[] not null,
+  -- The removed records so far.
   contacts bigint not null,
   feedback bigint not null default 0,
   messages bigint not null default 0,

@@ -3,19 +3,21 @@
 -- numbers: a removed share is subtracted to the last count. Shares are never updated, only
 -- replaced.
 
--- number: the acceptance number, since the oldest shares are removed first. text_version: of the
--- text that was read. judged: people tagged it; given: the number of their tags. traits, for each
--- hash: 1 after a determiner, 2 by itself, 4 with praise or blame, 8 in a tag that people gave.
 create table tag_share (
   workspace_id uuid not null,
   record_id uuid not null,
+  -- The acceptance number: the oldest shares are removed first.
   number bigint not null,
+  -- Of the text that was read.
   text_version text not null,
   tagger_version integer not null,
+  -- Whether people tagged the text, and the number of their tags.
   judged boolean not null,
   given integer not null,
   terms integer not null,
   hashes bigint[] not null,
+  -- For each hash a sum: 1 after a determiner, 2 by itself, 4 with praise or blame, 8 in a tag that
+  -- people gave.
   traits integer[] not null,
   tag_hashes bigint[] not null,
   titles text[] not null,
@@ -45,10 +47,10 @@ create table tag_term (
   primary key (workspace_id, hash)
 );
 
--- title_id: a hash of the title, since titles can exceed the size of an index row.
 create table tag_in_use (
   workspace_id uuid not null,
   hash bigint not null,
+  -- A hash of the title, since titles can exceed the size of an index row.
   title_id uuid not null,
   title text not null,
   people integer not null,

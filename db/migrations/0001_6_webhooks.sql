@@ -1,19 +1,19 @@
--- Addresses that get the changes of a workspace, and how far each has come.
---
--- position and pass_since: the place in the feed up to which it has confirmed every change
--- (`FeedPlace` in db/reads/changes.ts). secret: the version of its secret. The secret itself is a
--- hash of the id and this version under the hash key, and is not stored. The former secret also
--- signs until former_secret_until. failing_since, attempts and fault: of the failing delivery.
+-- Webhooks, which get the changes of a workspace, and how far each has come.
 create table webhook (
   workspace_id uuid not null,
   id uuid not null,
   url text not null,
   state text not null check (state in ('active', 'paused', 'failed', 'gone')),
+  -- The place in the change feed up to which the webhook has confirmed every change (`FeedPlace` in
+  -- db/reads/changes.ts).
   position bigint not null,
   pass_since bigint,
+  -- The version of the secret. The secret is a hash of the id and this version under the hash key,
+  -- and is not stored. The former secret also signs until former_secret_until.
   secret integer not null default 1,
   former_secret_until timestamptz,
   delivered bigint not null default 0,
+  -- Of the failing delivery.
   attempts integer not null default 0,
   failing_since timestamptz,
   next_attempt_at timestamptz not null default now(),

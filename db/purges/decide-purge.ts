@@ -17,8 +17,8 @@ type LoadedPurge = {
   position: number
   candidates: PurgeCandidate[]
   /**
-   * The external id of the request in all sources. `waitingKey` is the same in its epoch: records
-   * without a contact wait for it.
+   * The key of the requested external id for all sources. `waitingKey` is this key in its epoch:
+   * records without a contact wait for it.
    */
   idKey: string | null
   waitingKey: string | null
@@ -41,9 +41,9 @@ const loadPurge = async (sql: Sql, realm: Realm, { id, email }: PurgeRequest): P
 }
 
 /**
- * `decided`: it matched contacts, waiting records or dead submissions. The keys of the contacts are
- * removed, and all records are to be removed. `unmatched`: it matched nothing. `busy`: another
- * worker has moved the position, or the workspace is deleted.
+ * `decided`: the purge matched contacts, waiting records or dead submissions. The keys of the
+ * contacts are removed, and their records are to be removed. `unmatched`: the purge matched
+ * nothing. `busy`: another worker has moved the position, or the workspace is deleted.
  */
 type PurgeOutcome = 'decided' | 'unmatched' | 'busy'
 

@@ -33,9 +33,9 @@ type Raised = { workspaceId: string; purgeId: string }
 
 /**
  * Raises each epoch that is lower in this database, as after the restore of an old backup. Purges
- * the contacts that have one of these keys, and the records that wait for one. Submissions since
- * the purge stay. Pass all keys of one purge in one call. Returns how many contacts it removed.
- * Repeating it changes nothing.
+ * the contacts whose id is a former own id of these keys, and the records that wait for such an id.
+ * Submissions since the purge stay. Pass all keys of one purge in one call. Returns how many
+ * contacts it removed. A repeated call changes nothing.
  */
 export const raisePurgedKeys = async (sql: Sql, keys: readonly PurgedKey[]): Promise<number> => {
   const rows = keys.map((key) => ({

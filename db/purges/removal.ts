@@ -6,14 +6,14 @@ import type { Realm } from '../../contract/identity/keys.ts'
 import type { Submission, SubmissionOf } from '../../contract/submission.ts'
 
 /**
- * About the most records of one step. A step holds the workspace's lock, and takes most of its time
- * to subtract the shares of the records from the tag memory.
+ * About the most records of one step. A step holds the lock of the workspace. Most of its time goes
+ * into the tag memory, from which it subtracts the shares of the records.
  */
 const RECORDS_PER_STEP = 250
 
 /**
- * A decided purge. `keys`: the keys to look for in dead submissions; `subjectIds`: the subjects of
- * its submissions.
+ * A decided purge. `keys`: the keys to look for in dead submissions. `subjectIds`: the subjects of
+ * the submissions whose idempotency keys it frees.
  */
 type PurgeUnderWay = { number: number; keys: string[]; subjectIds: string[] }
 
@@ -62,8 +62,9 @@ export const finishPurge = async (
 type NamedRecords = { feedbackIds: readonly string[]; conversationIds: readonly string[] }
 
 /**
- * Removes the records of pending purges among these feedback and conversations. Call it before
- * loading a stride that names them, so that the stride finds the state after the whole purge.
+ * Removes the records of pending purges among these feedback and conversations. Call this before
+ * loading a stride that names these records: the stride then finds the same rows as after the whole
+ * purge.
  */
 export const removeBefore = async (
   sql: Sql,

@@ -8,8 +8,8 @@ import { MOST_BYTES, type NamedRecord } from './records.ts'
 export type Change = NamedRecord & { position: number; record: string | undefined; mergedInto: string | undefined }
 
 /**
- * How far a consumer has read. It knows all changes up to the change position `position`, or is on
- * its first pass, which began when the last change position was `passSince`.
+ * How far a consumer has read: up to the change position `position`. `passSince`: while the
+ * consumer is on its first pass, the last change position when the pass began.
  */
 export type FeedPlace = { position: number; passSince: number | undefined }
 
@@ -52,8 +52,8 @@ export const readChanges = async (
 }
 
 /**
- * The place of a consumer that has reached a change position. Its first pass ends at the change
- * position where the feed ended when the pass began.
+ * The place of a consumer that has reached a change position. The first pass ends when the consumer
+ * reaches `passSince`.
  */
 export const placeAt = (position: number, passSince: number | undefined): FeedPlace => ({
   position,
@@ -73,8 +73,8 @@ const MICROSECONDS_PER_DAY = 86_400_000_000
 const MICROSECONDS_PER_MS = 1_000
 
 /**
- * Deletes tombstones that are more than `days` old, in steps, and returns how many. Positions are
- * at least times, so none goes early.
+ * Deletes tombstones that are more than `days` old, in steps, and returns how many. A position is
+ * at least the time of its change, so no tombstone goes early.
  */
 export const expireTombstones = async (sql: Sql, days: number): Promise<number> => {
   const before = Date.now() * MICROSECONDS_PER_MS - days * MICROSECONDS_PER_DAY

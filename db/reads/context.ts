@@ -3,7 +3,7 @@ import type { Sql } from '../connection/postgres.ts'
 
 /** The most characters of an object that an answer has. */
 export const MOST_JSON_CHARACTERS = 4_000
-/** The last of these characters shows that the object has more than an answer has. */
+/** One more character shows that the object is longer than an answer allows. */
 const READ_JSON_CHARACTERS = MOST_JSON_CHARACTERS + 1
 
 /**

@@ -3,8 +3,8 @@ import { conditionOf, type FeedbackFilters } from './lists.ts'
 
 const FEEDBACK = (where: string): string => `feedback as r where ${where}`
 /**
- * A row for each tag of a feedback, or one without a tag. A join with `unnest` would take longer.
- * The condition stands inside, since Postgres does not move it below `unnest`.
+ * A row for each tag of a feedback, or one row without a tag. A join with `unnest` would take
+ * longer. The condition stands inside, since Postgres does not move it below `unnest`.
  */
 const FEEDBACK_BY_TAG = (where: string): string => `(
   select r.*, unnest(x.tags_or_null) as tag, generate_subscripts(x.tags_or_null, 1) as place
@@ -15,9 +15,9 @@ const FEEDBACK_AND_CUSTOMER = (where: string): string => `feedback as r left joi
   on c.workspace_id = r.workspace_id and c.id = r.contact_id and r.account_id is null where ${where}`
 
 /**
- * The dimensions for counting feedback. `from`: the rows to count, for a condition. `key`: their
- * value, which names their group. Only tags give a feedback several rows, and `first` marks one of
- * them. `text` and `name`: the key of a group `g` as text, and its name.
+ * The dimensions for counting feedback. `from`: the rows to count, for a condition. `key`: the
+ * value by which rows are grouped. Only tags give a feedback several rows: `first` holds for one
+ * row of each feedback. `text` and `name`: the key of a group `g` as text, and its name.
  */
 const DIMENSIONS = {
   tag: { from: FEEDBACK_BY_TAG, key: 'r.tag', first: 'r.place = 1', text: 'g.key', name: 'null::text' },
@@ -118,8 +118,8 @@ const groupOf = ({ key, name, feedback, rated, average }: CountRow): Group => ({
 const average = (of: 'g' | 'w'): string => `round((${of}.total / nullif(${of}.rated, 0))::numeric, 2)::float8`
 
 /**
- * A row for each key of the matching feedback, with these figures. The comparison with null gives
- * the filters a type if no condition uses them.
+ * A row for each key of the matching feedback, with these figures. `$2::jsonb is not null` gives
+ * the filters a type, also if no condition uses them.
  */
 const groupsOf = ({ by, filters }: Pick<GroupRequest, 'by' | 'filters'>, figures: string): string => `
   select ${DIMENSIONS[by].key} as key, ${figures}

@@ -7,7 +7,7 @@ export type FeedbackFilters = {
   /** Feedback with all of these tags. */
   tag?: readonly string[] | undefined
   customerId?: string | undefined
-  /** The account of the feedback, or of its customer if it names none. */
+  /** The account of the feedback; without one, that of its customer. */
   accountId?: string | undefined
   projectId?: string | undefined
   ratingMin?: number | undefined
@@ -21,7 +21,7 @@ export type FeedbackFilters = {
 /** Messages of one conversation. */
 type MessageFilters = { conversationId?: string }
 
-/** A place in a list, behind this record. `at`: UTC, with microseconds. */
+/** A place in a list, after this record. `at`: UTC, with microseconds. */
 export type Place = { at: string; id: string }
 
 export type ListRequest = {
@@ -38,7 +38,7 @@ export type ListPage = { records: string[]; next: Place | undefined }
 
 // Conditions are SQL over `r`. $1 is the workspace and $2 the filters (`list_query` in reads.sql).
 
-/** Filters with an index. The first given one selects the index of the list. */
+/** Filters with an index. The first given filter selects the index of the list. */
 const LEADING = {
   conversationId: `r.conversation_id = ($2 ->> 'conversationId')::uuid`,
   customerId: `r.contact_id = ($2 ->> 'customerId')::uuid`,
@@ -74,7 +74,7 @@ const WHOLE_ACCOUNT = `r.id in (
 export const conditionOf = (filters: FeedbackFilters): string =>
   conjunction([...given({ ...CONDITIONS, accountId: WHOLE_ACCOUNT }, filters), ...given(RANGES, filters)])
 
-/** The most records that one call looks at. It returns the matches and the place to go on. */
+/** The most records that one call looks at. Then it returns its matches and the place to go on. */
 const MOST_LOOKED = 20_000
 
 /**

@@ -18,8 +18,8 @@ export const MOST_BYTES = 4 * 1024 * 1024
 export type NamedRecord = { kind: RecordKind; id: string }
 
 /**
- * The records as JSON text, in the order of their names; undefined for a record that does not
- * exist. The list can end early, since an answer is bounded, but has at least the first record.
+ * The records as JSON text, in the order of `names`; undefined for a record that does not exist.
+ * The list can end early, since an answer is bounded, but has at least the first record.
  */
 export const readRecords = async (
   sql: Sql,
@@ -49,8 +49,8 @@ export const LEAST_ID = '00000000-0000-0000-0000-000000000000'
 type RecordsPage = { records: string[]; after: string | undefined }
 
 /**
- * The next records of a kind behind an id, in the order of ids. Ids never change, so each record
- * that exists during all pages comes once, even if others change.
+ * The next records of a kind after an id, in the order of ids. Ids never change, so each record
+ * that exists during all pages comes exactly once.
  */
 export const readAllRecords = async (
   sql: Sql,

@@ -40,9 +40,9 @@ const CATALOGUE = `
 type Noted = { version: string; checksum: string; isUntouched: boolean }
 
 /**
- * The statements that apply the functions of this release; undefined if the database has them, or
- * those of a newer release: an older release that comes back runs with them. They also repair
- * functions that were edited or dropped by hand.
+ * The statements that apply the functions of this release, also if functions were edited or dropped
+ * by hand. Undefined if the database has these functions, or those of a newer release: an older
+ * release that comes back uses the newer functions.
  */
 export const whatToApply = async (sql: Sql, ours: Functions): Promise<string | undefined> => {
   const [noted] = await sql.unsafe<Noted[]>(

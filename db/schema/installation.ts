@@ -1,11 +1,8 @@
 import { type HashKey, keyedHash } from '../../contract/identity/keys.ts'
 import type { Sql } from '../connection/postgres.ts'
 
-/**
- * True if the database was made with this hash key. The first process that asks binds the database
- * to its key.
- */
-export const belongsToHashKey = async (sql: Sql, hashKey: HashKey): Promise<boolean> => {
+/** Binds a new database to this hash key. Returns false if the database is bound to another key. */
+export const bindToHashKey = async (sql: Sql, hashKey: HashKey): Promise<boolean> => {
   const proof = proofOf(hashKey)
   const [row] = await sql<{ same: boolean }[]>`
     insert into installation (hash_key_proof) values (${proof})
@@ -14,7 +11,7 @@ export const belongsToHashKey = async (sql: Sql, hashKey: HashKey): Promise<bool
   return row!.same
 }
 
-/** The same without binding the database. Undefined while the database is bound to no key. */
+/** Whether the database is bound to this hash key. Undefined if it is bound to no key. */
 export const isMadeWith = async (sql: Sql, hashKey: HashKey): Promise<boolean | undefined> => {
   const [row] = await sql<{ same: boolean }[]>`select hash_key_proof = ${proofOf(hashKey)} as same from installation`
   return row?.same

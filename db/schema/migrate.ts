@@ -36,18 +36,18 @@ export const readMigrations = async (): Promise<Migration[]> => {
 }
 
 /**
- * Migrates the database to this version and returns the names of what it applied: missing
- * migrations, and all functions if the database has others. Several processes may call it at the
- * same time.
+ * Migrates the database to this version, and returns the names of the applied parts: missing
+ * migrations, and all functions if any differ. Several processes may call this at the same time.
  *
  * All missing parts form one simple query, so Postgres applies all or nothing. The query first
- * locks `schema_migration`, which needs rights on that table; an advisory lock would be open to
- * every role that may connect. It does not wait for the lock, and does nothing if the database has
- * changed since it was checked. In both cases `migrate` checks again, for up to ten minutes.
+ * locks `schema_migration`: only roles with rights on this table can lock it, while every role
+ * could take an advisory lock. If another process holds the lock, or has changed the database since
+ * the check, the query does nothing. Then `migrate` checks again, for up to ten minutes.
  *
  * @throws {MigrationRefused} if a newer version has migrated the database, or if an applied
  * migration has another text.
- * @throws if a migration fails. It then leaves no changes but its own tables.
+ * @throws if a migration fails. The database then has no changes, except the tables in which
+ * `migrate` takes notes.
  */
 export const migrate = async (
   sql: Sql,
@@ -125,7 +125,10 @@ const checksumOf = ({ text }: Migration): string => createHash('sha256').update(
 export const readApplied = (sql: Sql): Promise<AppliedMigration[]> =>
   sql<AppliedMigration[]>`select number, name, checksum from schema_migration order by number`.execute()
 
-/** Why this version must not migrate a database with these migrations, and what to do. */
+/**
+ * Why this version must not migrate a database that has applied the migrations `done`, and what to
+ * do. Undefined if it may.
+ */
 export const reasonToRefuse = (
   migrations: readonly Migration[],
   done: readonly AppliedMigration[],
@@ -144,7 +147,10 @@ export const reasonToRefuse = (
   return { found, advice: 'Restore the text of the release, and write changes as a new migration.' }
 }
 
-/** True if the database has every migration of this version, and its functions or newer ones. */
+/**
+ * True if the database has every migration of this version, and the functions of this or a newer
+ * version.
+ */
 export const isMigrated = async (sql: Sql, migrations: readonly Migration[]): Promise<boolean> => {
   const [found] = await sql<{ exists: boolean }[]>`select to_regclass('schema_migration') is not null as exists`
   if (!found!.exists) return false

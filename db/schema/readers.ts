@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Sql } from '../connection/postgres.ts'
 
-/** The tables and views for people. All others are internal. */
+/** The tables and views for people. All other tables are internal. */
 export const READABLE_TABLES = [
   'account',
   'account_external_id',
@@ -29,8 +29,8 @@ const STATEMENT_TIMEOUT = '5min'
 const MOST_CONNECTIONS = 10
 
 /**
- * Creates a login role whose only right on tables is to read these of this schema
- * (`canMakeLargeObjects`: what else it can store). Returns its password, which is stored nowhere.
+ * Creates a login role with the right to read READABLE_TABLES, and no other right on tables of this
+ * schema. Returns its password, which is stored nowhere.
  *
  * @throws if a role of this name exists, or if the user of DATABASE_URL may not create roles.
  */
@@ -65,9 +65,10 @@ export const canMakeLargeObjects = async (sql: Sql, name: string): Promise<boole
 }
 
 /**
- * Drops the role, with its grants, default privileges and large objects in this database. Refuses a role that owns
- * other objects, such as tables: they would be dropped too. The creator of a role may administer it
- * without being its member; only a member or a superuser can drop its grants.
+ * Drops the role with its grants, default privileges and large objects in this database. Returns
+ * `owner` and drops nothing if the role owns other objects, such as tables, which would be dropped
+ * as well. The statements first make the current user a member of the role, since only a member or
+ * a superuser can drop its grants.
  */
 export const dropReader = async (sql: Sql, name: string): Promise<'dropped' | 'unknown' | 'owner'> => {
   const [role] = await sql<{ isOwner: boolean; statements: string }[]>`

@@ -8,8 +8,8 @@ type DeadSubmission = { submission: Submission; attempts: number; reason: string
 
 /**
  * Sets aside a submission that can never be applied, and moves the position. Its receipt gives the
- * reason, and it is kept for a replay. If the position has changed or the workspace is deleted,
- * this does nothing and returns false.
+ * reason, and the submission is kept for a replay. If the position has changed or the workspace is
+ * deleted, this does nothing and returns false.
  */
 export const setAside = async (
   sql: Sql,
@@ -34,8 +34,8 @@ export const setAside = async (
 }
 
 /**
- * Selects dead submissions by all given members. `reason` has the form in the list, `since` is the
- * earliest time of death.
+ * Selects dead submissions by all given members. `reason`: as in `DeadEntry`. `since`: the earliest
+ * time of death.
  */
 export type DeadFilter = {
   id?: string | undefined
@@ -78,8 +78,8 @@ export const findDead = async (sql: Sql, id: string): Promise<(DeadEntry & { sub
 }
 
 /**
- * Deletes dead submissions for good and returns how many. It keeps their receipts, and submissions
- * that are queued again.
+ * Deletes dead submissions for good and returns how many. Their receipts stay. Submissions that are
+ * queued again stay as well.
  */
 export const dropDead = async (sql: Sql, filter: DeadFilter): Promise<number> =>
   (
@@ -107,8 +107,8 @@ const matching = (sql: Sql, { id, workspace, reason, operation, since }: DeadFil
 export type ReplayRefusal = 'unknown' | 'being-purged' | 'undecided-purge'
 
 /**
- * Marks a dead submission as queued and returns it, for the caller to append it to the log; or says
- * why it cannot be replayed. If it is queued already, it is not returned.
+ * Marks a dead submission as queued and returns it; the caller then appends it to the log.
+ * `submission` is null if the outcome is a refusal, or if the submission was queued already.
  */
 export const markReplayed = async (
   sql: Sql,

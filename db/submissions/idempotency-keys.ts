@@ -4,8 +4,8 @@ import type { Sql } from '../connection/postgres.ts'
 
 /**
  * The stored record of each idempotency key, in the same order; null for a key that is free or has
- * expired. Keys of older submissions stay in their receipts, so the latest one of the last day
- * counts. One query serves any number of workspaces.
+ * expired. Expired keys stay in the receipts, so only the latest submission with a key counts, and
+ * only for a day. One query serves any number of workspaces.
  */
 export const findIdempotencyKeys = async (
   sql: Sql,

@@ -16,8 +16,8 @@ type NumberFloor = {
    */
   get: (workspaceId: string) => Promise<number>
   /**
-   * Call it when Redis, or another server in its place, is connected, before Redis is asked: it may
-   * have lost its data, or have another clock.
+   * Call this after each connection to Redis, before the first command: Redis may have lost its
+   * data, or another server with another clock may have taken its place.
    */
   forget: () => void
 }
@@ -26,7 +26,7 @@ type Asked = { floor: Promise<number>; until: number }
 
 /**
  * Asks Postgres once for each workspace: from then on Redis knows a higher number. Without the
- * floor, a Redis that lost its data and has a clock behind would give numbers twice.
+ * floor, a Redis that lost its data and whose clock is slow would give numbers twice.
  */
 export const createNumberFloor = (sql: Sql, now: () => number): NumberFloor => {
   let asked = new Map<string, Asked>()

@@ -10,8 +10,8 @@ type Row = Omit<Receipt, 'acceptedAt' | 'finishedAt' | 'counts' | 'identifiers' 
 }
 
 /**
- * The receipt of a submission in this workspace; undefined before the submission is applied,
- * decided or set aside, after its receipt has expired, and for an unknown id.
+ * The receipt of a submission in this workspace. Undefined until the submission is applied, decided
+ * or set aside. Also undefined after the receipt has expired, and for an unknown id.
  */
 export const findReceipt = async (sql: Sql, workspaceId: string, id: string): Promise<Receipt | undefined> => {
   const [row] = await sql<Row[]>`
@@ -67,10 +67,9 @@ const ROWS_PER_STEP = 5_000
 const MS_PER_DAY = 86_400_000
 
 /**
- * Deletes receipts of submissions that were accepted and finished more than `days` ago. Receipts of
- * queued submissions stay, and of dead ones until their content is dropped. Works in steps, and returns how many. Ids of submissions
- * begin with their time, so the oldest ones come first. The counters of the workspace keep their
- * totals.
+ * Deletes the receipts of submissions that were accepted and finished more than `days` ago, in
+ * steps. Receipts of queued submissions stay, and those of dead submissions until their content is
+ * dropped. Returns how many it deleted. The counters of the workspace keep their totals.
  */
 export const expireReceipts = async (sql: Sql, days: number): Promise<number> => {
   const before = new Date(Date.now() - days * MS_PER_DAY)

@@ -11,8 +11,8 @@ export type Retag = {
   since: Date | undefined
   until: Date | undefined
   /**
-   * Leaves out records that a tagger of this version or a newer one has tagged; undefined includes
-   * all.
+   * Only records that were last tagged by an older version, or never. Undefined includes all
+   * records.
    */
   olderThanVersion: number | undefined
 }
@@ -20,7 +20,10 @@ export type Retag = {
 const TABLES = ['feedback', 'conversation'] as const
 type RetagTable = (typeof TABLES)[number]
 
-/** A conversation has the time of the submission that it shows. An earlier one is not stored. */
+/**
+ * For a conversation, the time is that of the submission that it shows: earlier times are not
+ * stored.
+ */
 const conditions = (sql: Sql, table: RetagTable, { workspaceId, source, since, until, olderThanVersion }: Retag) => {
   const acceptedAt = table === 'feedback' ? sql`accepted_at` : sql`acceptance_time(number)`
   return sql`
@@ -66,8 +69,8 @@ export const readRetagPages = async function* (sql: Sql, wanted: Retag, most: nu
 }
 
 /**
- * The ids of conversations that lost messages, and so their tags, to the purge of this number or a
- * later one. A conversation counts until it has tags again.
+ * The ids of conversations without tags from which the purge of this number, or a later purge, has
+ * removed messages.
  */
 export const findShortened = async (
   sql: Sql,

@@ -11,7 +11,10 @@ export type WantedRecords = Pick<TaggingJob, 'feedbackIds' | 'conversationIds'> 
   isRetag: boolean
 }
 
-/** A stored text. Another `textVersion` means that it has changed. `tags`: given by people. */
+/**
+ * A stored text. `textVersion` changes with the text. `tags`: given by people; null if there are
+ * none.
+ */
 export type StoredText = {
   record: 'feedback' | 'conversation'
   id: string
@@ -22,9 +25,10 @@ export type StoredText = {
 }
 
 /**
- * The texts of the records that the tagger has not read yet, or with `isRetag` of all that people
- * have not tagged. The text of a conversation consists of its incoming messages. An empty list of
- * tags teaches nothing: clients send it for texts that people have not read.
+ * The texts of the records that this version of the tagger has not read. With `isRetag`: the texts
+ * of all records that people have not tagged. The text of a conversation consists of its incoming
+ * messages. A feedback with an empty list of tags is left out: clients send such lists for texts
+ * that people have not read.
  */
 export const readTexts = (
   sql: Sql,
@@ -35,7 +39,9 @@ export const readTexts = (
     from texts_to_read(${workspaceId}, ${feedbackIds}::uuid[], ${conversationIds}::uuid[], ${taggerVersion}, ${isRetag}) as t
     order by t.number, t.id`.execute()
 
-/** The share of one text in the memory: how each of its terms appears in it, and its tags. */
+/**
+ * The share of one text in the memory: how each term appears in the text, and the tags of the text.
+ */
 export type Share = {
   /** Whether people tagged it, and the number of their tags. */
   judged: boolean
@@ -47,15 +53,15 @@ export type Share = {
 type Tagged = Omit<StoredText, 'text' | 'tags'> & { tags: readonly string[]; share: Share }
 
 /**
- * The terms that a workspace keeps, counted by text, from its latest texts; and as many again from
- * texts that people tagged.
+ * The memory of a workspace keeps at most so many terms of texts that people tagged, and as many of
+ * all other texts. A term counts once for each text that has it.
  */
 export const MAX_TERMS_OF_TEXTS = 250_000
 
 /**
  * Stores generated tags with the tagger's version, counts them into the workspace's categories, and
- * adds the shares to the memory. Skips a record that was replaced in the meantime. A repetition
- * stores the same tags and shares. Returns how many records it stored.
+ * adds the shares to the memory. Skips a record that was replaced or removed in the meantime. A
+ * repetition stores the same tags and shares. Returns how many records it stored.
  */
 export const storeTags = async (
   sql: Sql,
@@ -86,8 +92,8 @@ const hashesText = (realm: Realm, hashed: readonly { hash: number }[]): string =
 }
 
 /**
- * Numbers in the form of a Postgres array. As JSON, Postgres would parse them to numerics, write
- * them as text, and parse them again.
+ * Numbers as the text of a Postgres array. From a JSON array, Postgres would make numerics, then
+ * this text, and then parse it.
  */
 const arrayText = (numbers: readonly number[]): string => `{${numbers.join()}}`
 

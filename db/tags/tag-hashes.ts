@@ -6,9 +6,10 @@ const LOW = 0x1_0000_0000
 const HIGH_BITS = 0x1f_ffff
 
 /**
- * The stored form of terms: their hashes, encrypted under a key that is derived from the hash key
- * and the workspace, and cut to 53 bits. Without the hash key, words cannot be guessed by trying.
- * One call of AES encrypts all terms: an HMAC for each would take as long as tagging.
+ * The hashes of terms in their stored form: encrypted, and cut to 53 bits. The key for the
+ * encryption is derived from the hash key and the workspace. Without the hash key, words cannot be
+ * found by trying. One call of AES encrypts all hashes: an HMAC for each would take as long as
+ * tagging.
  */
 export const storedHashes = ({ hashKey, workspaceId }: Realm, hashes: readonly number[]): number[] => {
   const key = keyedHash(hashKey, JSON.stringify([workspaceId, 'tag_term']))

@@ -1,8 +1,8 @@
 import type { Sql } from '../connection/postgres.ts'
 
 /**
- * Tables with rows of a workspace, except workspace_progress and token: their rows go when the
- * deletion begins.
+ * Tables with rows of a workspace. `beginDeletion` removes the rows of workspace_progress and
+ * token, so these are not in the list.
  */
 export const OWNED_TABLES = [
   'tag_share',
@@ -38,9 +38,9 @@ export const OWNED_TABLES = [
 const ROWS_PER_STEP = 5_000
 
 /**
- * Begins a deletion: removes the workspace's progress row, so that no statement can save anything
- * for it, and its tokens. Returns how many milliseconds ago the deletion began, since it can be
- * begun again.
+ * Removes the tokens of a workspace, and its progress row: no statement can save rows for the
+ * workspace from then on. If the deletion has already begun, this does the same again. Returns how
+ * many milliseconds ago the deletion began.
  */
 export const beginDeletion = async (sql: Sql, workspaceId: string): Promise<number> => {
   const [row] = await sql<[{ ms: number }]>`select begin_deletion(${workspaceId}) as ms`
@@ -80,7 +80,7 @@ export const deleteOwnedRows = async (
   return deleted
 }
 
-/** The last step. Afterwards the name is free. */
+/** Ends a deletion, and frees the name of the workspace. */
 export const endDeletion = async (sql: Sql, workspaceId: string): Promise<void> => {
   await sql`delete from workspace where id = ${workspaceId}`
 }

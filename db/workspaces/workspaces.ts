@@ -36,8 +36,8 @@ export const listWorkspaceIds = async (sql: Sql): Promise<string[]> => {
 export type ListKnownWorkspaces = () => Promise<readonly Workspace[]>
 
 /**
- * Lists the workspaces that are not being deleted. While Postgres is away it lists the last known
- * ones, since their queued submissions grow and have to be counted.
+ * The returned function lists the workspaces that are not being deleted. While Postgres is away, it
+ * returns the last list: the logs of these workspaces still grow.
  */
 export const createKnownWorkspaces = (sql: Sql, timeoutMs: number): ListKnownWorkspaces => {
   let known: readonly Workspace[] = []

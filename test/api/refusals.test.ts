@@ -5,7 +5,7 @@ import { ReplyError } from 'ioredis'
 import type { Problem } from '../../contract/check-body.ts'
 import { SHORT_BODY } from '../end-to-end/body-with.ts'
 import type { OperationPath } from '../end-to-end/interface-table.ts'
-import { appWithoutStores, EMPTY_LOG, readsNothing, SUBMISSION } from '../support/app-without-stores.ts'
+import { appWithoutStores, EMPTY_LOG, emptyReads, SUBMISSION } from '../support/app-without-stores.ts'
 
 type Given = NonNullable<Parameters<typeof appWithoutStores>[0]>
 type Sent = { method?: string; path?: string; token?: string | null; body?: string; headers?: Record<string, string> }
@@ -245,7 +245,7 @@ const SITUATIONS: Readonly<Record<string, readonly [given: Given, expected: Expe
     { path: `/api/v1${CONVERSATION}`, body: propagating(true) },
   ],
   'the database does not answer a read': [
-    { reads: { ...readsNothing, readList: () => fails(new Error('away')) } },
+    { reads: { ...emptyReads, readList: () => fails(new Error('away')) } },
     unavailable('The database did not answer in time. Retry later.'),
     list,
   ],
@@ -265,7 +265,7 @@ describe('a request is refused when', () => {
     const headers = { 'X-Request-Id': 'abc' }
     const report = 'Something went wrong on our side. Quote request abc when you report it.'
     await assertRefused({ body: '{"description":"x"}', headers }, [500, report], { intake: { admit: fault } })
-    await assertRefused({ ...list, headers }, [500, report], { reads: { ...readsNothing, readList: fault } })
+    await assertRefused({ ...list, headers }, [500, report], { reads: { ...emptyReads, readList: fault } })
   })
 
   it('its path does not exist, with any method', async () => {

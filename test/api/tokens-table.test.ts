@@ -9,7 +9,7 @@ import { addToken, findTokenHolders, revokeToken, type Scope } from '../../db/to
 import { createWorkspace, DEFAULT_WORKSPACE } from '../../db/workspaces/workspaces.ts'
 import { SHORT_BODY } from '../end-to-end/body-with.ts'
 import type { OperationPath } from '../end-to-end/interface-table.ts'
-import { appWithoutStores, readsNothing, SUBMISSION } from '../support/app-without-stores.ts'
+import { appWithoutStores, emptyReads, SUBMISSION } from '../support/app-without-stores.ts'
 import { sharedSchema } from '../support/schema.ts'
 import { operations } from './openapi/openapi-document.ts'
 
@@ -100,7 +100,7 @@ describe('the permissions of tokens', () => {
     const page = async (): Promise<Response> => new Response('')
     const app = appWithoutStores({
       intake: { authenticate, canPurgeMatch: async (workspaceId) => workspaceId === own!.id },
-      reads: { ...readsNothing, authenticate },
+      reads: { ...emptyReads, authenticate },
       receipts: { authenticate, findStored, findQueued: async () => undefined, onFault: () => {} },
       board: page,
       overview: page,

@@ -7,7 +7,7 @@ import { runCommand } from '../support/command.ts'
 import { holdWork, resumeWork } from '../support/hold-work.ts'
 import { freeze } from '../support/kept-process.ts'
 import { moveAllSlots, startRedisCluster } from '../support/redis-cluster.ts'
-import { describeFaults, type Fault } from '../support/outlive.ts'
+import { describeFaults, type Fault } from '../support/describe-faults.ts'
 import { type PostgresPair, startPostgresPair } from '../support/postgres-pair.ts'
 import { startRedisSentinel } from '../support/redis-sentinel.ts'
 import { type Service, submissionIdOf } from '../support/service.ts'
@@ -176,7 +176,7 @@ const startAtReplicas = <S extends Servers>(start: () => Promise<S>): Promise<Se
 const masterDies: Fault<AtReplicas> = {
   fault: 'the master dies, and comes back as a replica',
   purges: false,
-  idle: async (service) => {
+  prepare: async (service) => {
     const { stdout } = await runCommand(service, 'cli/doctor/doctor-command.ts')
     const has = 'Redis has 1 of 1 replicas that REDIS_REPLICAS_ACK asks for, and accepts writes without them'
     assert.match(stdout, new RegExp(`warning .*${has}[^]*min-replicas-to-write 1`))

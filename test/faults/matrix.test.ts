@@ -11,7 +11,7 @@ import { freeze, randomStrikes, SIGNALS, strike } from '../support/kept-process.
 import { readLedger } from '../support/ledgers.ts'
 import { losingAnswers, standBetween } from '../support/between.ts'
 import { assertAnswersWithoutPostgres, assertAnswersWithoutRedis, readMetrics } from '../support/outage-answers.ts'
-import { describeFaults, type Fault } from '../support/outlive.ts'
+import { describeFaults, type Fault } from '../support/describe-faults.ts'
 import { seeded } from '../support/property-seed.ts'
 import { testServers } from '../support/servers.ts'
 import { type HistoryService, startHistoryService } from '../support/submitted-history.ts'
@@ -98,7 +98,7 @@ const outages: readonly Row[] = [
     fault: `Postgres ${how}; submissions are accepted, and other requests get Retry-After`,
     purges: false,
     refusesNone: true,
-    idle: useTokens,
+    prepare: useTokens,
     strike: async (stack) => {
       const lines = stack.output().length
       await whileAway(begin, assertAnswersWithoutPostgres)(stack)
@@ -120,7 +120,7 @@ const outages: readonly Row[] = [
   ...Object.entries({ 'is away': away('redis'), hangs: hangs('redis') }).map(([how, begin]): Row => ({
     fault: `Redis ${how}; all requests get Retry-After`,
     purges: false,
-    idle: useTokens,
+    prepare: useTokens,
     strike: whileAway(begin, assertAnswersWithoutRedis),
   })),
 ]

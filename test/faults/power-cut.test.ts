@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { type FaultStack, startFaultStack } from '../support/fault-stack.ts'
 import { freeze } from '../support/kept-process.ts'
 import { readLedger } from '../support/ledgers.ts'
-import { describeFaults } from '../support/outlive.ts'
+import { describeFaults } from '../support/describe-faults.ts'
 import { until } from '../support/until.ts'
 
 /** A separate file system in a file. Only synced data is in this file. */

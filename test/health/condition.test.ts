@@ -3,7 +3,7 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { after, before, describe, it } from 'node:test'
 import { QUEUE_NAMES } from '../../contract/jobs.ts'
 import { Redis } from 'ioredis'
-import { type Condition, conditionOf } from '../../health/condition.ts'
+import { type Condition, createReadCondition } from '../../health/condition.ts'
 import { createMetrics } from '../../api/operators/metrics.ts'
 import { closeQueues, type JobQueues, openQueues } from '../../queue/jobs/job-queues.ts'
 import { connectPostgres, type Sql } from '../../db/connection/postgres.ts'
@@ -38,7 +38,7 @@ describe('the condition', () => {
   })
 
   const read = (sql: Sql, client: RedisClient): Promise<Condition> =>
-    conditionOf({
+    createReadCondition({
       sql,
       redis: client,
       prefix,

@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import * as fc from 'fast-check'
 import { freeze } from '../support/kept-process.ts'
 import { whyNoNetwork } from '../support/network.ts'
-import { describeFaults, type Fault } from '../support/outlive.ts'
+import { describeFaults, type Fault } from '../support/describe-faults.ts'
 import {
   partFor,
   PARTITIONS,

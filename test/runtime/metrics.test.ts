@@ -28,7 +28,7 @@ describe('the metrics of a process', () => {
     const metrics = createProcessMetrics('api')
     const known: { depth?: number; taken: Figure[] } = { taken: [] }
     metrics.gauge({ name: 'depth', help: 'How deep.' }, () => figureOf(known.depth))
-    metrics.counted({ name: 'taken_total', help: 'Taken.', labels: ['queue'] }, () => known.taken)
+    metrics.scrapedCounter({ name: 'taken_total', help: 'Taken.', labels: ['queue'] }, () => known.taken)
     assert.deepEqual(linesOf(await metrics.text(), 'depth'), [])
     known.depth = 2
     known.taken = [{ labels: { queue: 'a' }, value: 3 }]

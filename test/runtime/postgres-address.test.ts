@@ -68,8 +68,8 @@ describe('the forms of DATABASE_URL', () => {
 
   it('are refused with the expected form, and never with the value', () => {
     for (const [text, expected] of [
-      ['postgres://a,b/d', /target_session_attrs=read-write behind several hosts/],
-      ['postgres://a,b/d?target_session_attrs=any', /target_session_attrs=read-write behind several hosts/],
+      ['postgres://a,b/d', /target_session_attrs=read-write after several hosts/],
+      ['postgres://a,b/d?target_session_attrs=any', /target_session_attrs=read-write after several hosts/],
       ['postgres://a/d?target_session_attrs=other', /^target_session_attrs as one of read-write, primary, /],
       ['postgres://a:1,b:x/d?target_session_attrs=primary', /^a URL such as/],
       ['postgres://,a/d?target_session_attrs=primary', /^a URL such as/],

@@ -4,7 +4,7 @@ import { createCallLimit } from '../../../api/mcp/call-limit.ts'
 import { shown } from '../../../api/mcp/quote.ts'
 import type { FeedbackContext } from '../../../db/reads/context.ts'
 import type { ToolAnswer } from '../../support/agent.ts'
-import { appWithoutStores, asksNothing } from '../../support/app-without-stores.ts'
+import { appWithoutStores, emptyMcp } from '../../support/app-without-stores.ts'
 
 const CALL = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'list_feedback', arguments: {} } }
 
@@ -45,7 +45,7 @@ const errorIn = (text: string): { message: string; id: unknown } => {
 
 describe('POST /mcp', () => {
   it('accepts tokens that may read, but no page of an unknown origin', async () => {
-    const { handle } = appWithoutStores({ mcp: { ...asksNothing, origins: ['https://app.example'] } })
+    const { handle } = appWithoutStores({ mcp: { ...emptyMcp, origins: ['https://app.example'] } })
     const cases: [status: number, given: Parameters<typeof ask>[1]][] = [
       [200, {}],
       [200, { token: 'admin' }],
@@ -80,7 +80,7 @@ describe('POST /mcp', () => {
   it('limits calls, not other messages, and says when the next call may come', async () => {
     let now = 0
     const limit = createCallLimit(2, () => now)
-    const { handle } = appWithoutStores({ mcp: { ...asksNothing, limit, callsPerMinute: 2 } })
+    const { handle } = appWithoutStores({ mcp: { ...emptyMcp, limit, callsPerMinute: 2 } })
     const list = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' })
     const statuses = async (...given: Parameters<typeof ask>[1][]): Promise<number[]> => {
       const found: number[] = []
@@ -106,11 +106,11 @@ describe('POST /mcp', () => {
       const faults: string[] = []
       const calls: object[] = []
       const reads = {
-        ...asksNothing.reads,
+        ...emptyMcp.reads,
         readList: () => Promise.reject(error),
         onFault: (event: string) => faults.push(event),
       }
-      const { handle } = appWithoutStores({ mcp: { ...asksNothing, reads, called: (call) => calls.push(call) } })
+      const { handle } = appWithoutStores({ mcp: { ...emptyMcp, reads, called: (call) => calls.push(call) } })
       const { status, text } = await ask(handle)
       assert.equal(status, 200)
       assert.match(text, /"isError":true/)
@@ -129,11 +129,11 @@ describe('POST /mcp', () => {
   /** The answer of get_feedback about a feedback with this context. */
   const feedbackWith = async (
     context: FeedbackContext,
-    authenticate = asksNothing.reads.authenticate,
+    authenticate = emptyMcp.reads.authenticate,
   ): Promise<ToolAnswer> => {
-    const reads = { ...asksNothing.reads, authenticate, readRecord: async () => JSON.stringify(FEEDBACK) }
-    const agentReads = { ...asksNothing.agentReads, feedbackContext: async () => context }
-    const { handle } = appWithoutStores({ mcp: { ...asksNothing, reads, agentReads } })
+    const reads = { ...emptyMcp.reads, authenticate, readRecord: async () => JSON.stringify(FEEDBACK) }
+    const agentReads = { ...emptyMcp.agentReads, feedbackContext: async () => context }
+    const { handle } = appWithoutStores({ mcp: { ...emptyMcp, reads, agentReads } })
     const params = { name: 'get_feedback', arguments: { id } }
     const { text } = await ask(handle, { body: JSON.stringify({ ...CALL, params }) })
     const message: ToolAnswer = JSON.parse(text.slice(text.indexOf('{')))
@@ -141,7 +141,7 @@ describe('POST /mcp', () => {
   }
 
   it('shows whole JSON of personal objects, or marks the JSON as cut', async () => {
-    const authenticate: typeof asksNothing.reads.authenticate = async () => ({
+    const authenticate: typeof emptyMcp.reads.authenticate = async () => ({
       workspaceId: id,
       scopes: ['read', 'read:personal'],
       expiresAt: null,
