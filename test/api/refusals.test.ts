@@ -25,7 +25,7 @@ const UNAUTHENTICATED: Expected = [
 ]
 const forbidden = (needs: string): Expected => [
   403,
-  `This token does not permit it: a token with the scope ${needs} is required.`,
+  `The token does not permit this request: the scope ${needs === 'admin' ? needs : `${needs} or admin`} is required.`,
 ]
 const NOT_JSON: Expected = [
   415,

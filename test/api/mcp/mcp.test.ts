@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { createCallLimit } from '../../../api/mcp/call-limit.ts'
-import { shown } from '../../../api/mcp/quote.ts'
+import { show } from '../../../api/mcp/quote.ts'
 import type { FeedbackContext } from '../../../db/reads/context.ts'
 import type { ToolAnswer } from '../../support/agent.ts'
 import { appWithoutStores, emptyMcp } from '../../support/app-without-stores.ts'
@@ -181,15 +181,15 @@ describe('words that a model sees', () => {
       ['@ann likes 2 @ 3, 10/10, 2026-01-31 and 1000000', '@ann likes 2 @ 3, 10/10, 2026-01-31 and 1000000'],
     ]
     for (const [words, expected] of masked) {
-      assert.equal(shown(words, 600, { readsPersonal: false }).text, expected)
-      assert.equal(shown(words, 600, { readsPersonal: true }).text, words)
+      assert.equal(show(words, 600, { readsPersonal: false }).text, expected)
+      assert.equal(show(words, 600, { readsPersonal: true }).text, words)
     }
     for (let before = 0; before < 1_700; before += 7) {
       for (const text of [
         `${'x, '.repeat(before)}ann.secret@example.org`,
         `${'b@c '.repeat(before)}ann.secret@example.org`,
       ]) {
-        const cut = shown(text, 600, { readsPersonal: false })
+        const cut = show(text, 600, { readsPersonal: false })
         assert.ok(!cut.text.includes('secret'), text)
         assert.ok([...cut.text].length <= 600)
       }
@@ -203,14 +203,14 @@ describe('words that a model sees', () => {
       '\uFE00\uFE01\uFE0F\uFE02',
     ]
     for (const readsPersonal of [true, false]) {
-      assert.match(shown(hidden.join(' '), 600, { readsPersonal }).text, /^[\uFFFD ]+$/)
+      assert.match(show(hidden.join(' '), 600, { readsPersonal }).text, /^[\uFFFD ]+$/)
       const legible = 'می\u200Cخواهم 👩🏽\u200D❤️\u200D👨 co\u00ADoperate\r\n\t'
-      assert.equal(shown(legible, 600, { readsPersonal }).text, legible)
+      assert.equal(show(legible, 600, { readsPersonal }).text, legible)
     }
   })
 
   it('are cut between characters, and say so', () => {
-    assert.deepEqual(shown('😀'.repeat(5), 3, { readsPersonal: true }), { text: '😀'.repeat(3), isCut: true })
-    assert.deepEqual(shown('😀'.repeat(3), 3, { readsPersonal: false }), { text: '😀'.repeat(3), isCut: false })
+    assert.deepEqual(show('😀'.repeat(5), 3, { readsPersonal: true }), { text: '😀'.repeat(3), isCut: true })
+    assert.deepEqual(show('😀'.repeat(3), 3, { readsPersonal: false }), { text: '😀'.repeat(3), isCut: false })
   })
 })
