@@ -131,12 +131,12 @@ const FILES: readonly Case[] = [
     { name: 'x.ndjson' },
   ],
   [
-    'are feedback where a layout of contacts has a column of feedback as well',
+    'are feedback if a file in a layout of contacts also has a column of feedback',
     'external_id,name,email,description,rating\nF-1,A,a@x.example,No legend,2\n',
     { bodies: [{ description: 'No legend', rating: 2 }] },
   ],
   [
-    'are feedback where an option names a field of feedback',
+    'are feedback if an option names a field of feedback, even in a layout of contacts',
     'external_id,name,email,text\nF-1,A,a@x.example,No legend\n',
     { bodies: [{ source: 's', sourceId: 'F-1', description: 'No legend' }] },
     { map: ['external_id=sourceId', 'text=description'], set: ['source=s'] },
