@@ -14,12 +14,13 @@ const LOCAL = 'local all all scram-sha-256\nhost all all ::1/128 scram-sha-256\n
 
 describe('a server of Postgres is reached', () => {
   const dataDir = join(temporaryDirectory(), 'postgres')
-  // A short path, since that of a socket has a low limit. The server may belong to another user.
+  // The path of a socket has a low limit.
   const sockets = mkdtempSync('/tmp/fbi-')
   let server: EmbeddedServer
   before(async () => {
     await (await startPostgres({ dataDir })).stop()
     appendFileSync(join(dataDir, 'cluster', 'pg_hba.conf'), LOCAL)
+    // The server may run as another user.
     chmodSync(sockets, 0o777)
     const addresses = hasIpv6 ? '127.0.0.1,::1' : '127.0.0.1'
     server = await startPostgres({

@@ -15,7 +15,7 @@ describe('bootstrap tokens', () => {
     return (await findTokenHolders(schema.sql, [hash])).get(hash)?.scopes
   }
 
-  it('stay when a process starts without the variables, and are replaced by a start with others, which says so', async () => {
+  it('stay at a start without the variables; a start with another token replaces and reports the former', async () => {
     const [access, admin, newAccess] = [newToken(), newToken(), newToken()]
     assert.deepEqual(await setBootstrapTokens(schema.sql, { access, admin }), [])
     assert.deepEqual(await setBootstrapTokens(schema.sql, {}), [])
@@ -27,7 +27,7 @@ describe('bootstrap tokens', () => {
     assert.deepEqual(await scopesOf(admin), ['admin', 'operator'])
   })
 
-  it('replace no token with the same scopes that a command has made', async () => {
+  it('do not replace a token with the same scopes that a command has made', async () => {
     const [access, newAccess, made] = [newToken(), newToken(), newToken()]
     await addToken(schema.sql, { token: made, workspace: 'default', scopes: ['submit'], expiresAt: null })
     await setBootstrapTokens(schema.sql, { access })
@@ -36,7 +36,7 @@ describe('bootstrap tokens', () => {
     assert.deepEqual(await scopesOf(made), ['submit'])
   })
 
-  it('are valid again after a revocation while the environment has them', async () => {
+  it('are valid again at the start after a revocation if the environment still has them', async () => {
     const access = newToken()
     await setBootstrapTokens(schema.sql, { access })
     for (const { id } of await listTokens(schema.sql)) await revokeToken(schema.sql, id)

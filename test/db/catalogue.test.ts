@@ -40,7 +40,7 @@ describe('the text of SQL', () => {
     assert.deepEqual(uncalled, [])
   })
 
-  it('has only `create or replace function` in the files of functions, so that they can be applied again', () => {
+  it('has only `create or replace function` in db/functions, so that each file can be applied again', () => {
     for (const text of functions) {
       const rest = text.replaceAll(FUNCTION, '').replaceAll(/^\s*--.*$/gm, '')
       assert.equal(rest.trim(), '')
@@ -82,7 +82,7 @@ describe('the schema', () => {
   })
   after(() => schema?.drop())
 
-  it('has the workspace of each row in every table that grows, in one type', async () => {
+  it('has a required `workspace_id` of the type uuid in each table that grows', async () => {
     const columns = await schema.sql<Column[]>`
       select c.relname as table, a.atttypid = 'uuid'::regtype as "isUuid", a.attnotnull as "isRequired"
       from pg_class as c join pg_attribute as a on a.attrelid = c.oid and a.attname = 'workspace_id'
@@ -91,7 +91,7 @@ describe('the schema', () => {
     assert.deepEqual(fit.toSorted(), tables.toSorted())
   })
 
-  it('has a primary key in each of these tables, and every index begins with the workspace', () => {
+  it('has a primary key in each table that grows, and each index begins with the workspace', () => {
     const keyed = indexes.filter(({ isPrimary }) => isPrimary).map(({ table }) => table)
     assert.deepEqual(keyed.toSorted(), tables.toSorted())
     assert.deepEqual(

@@ -31,7 +31,7 @@ describe('positions of the change feed', () => {
   before(async () => {
     schema = await freshSchema(4)
     await makeWorkspaces(schema.sql, WORKSPACES)
-    // A small step, so that moves of records take several.
+    // A small step, so that moves of records take several steps.
     await schema.sql`create or replace function move_limit() returns integer language sql immutable as 'select 2'`
   })
   after(() => schema.drop())
@@ -83,7 +83,7 @@ describe('positions of the change feed', () => {
     for (const [position, name] of former.tombstones) assert.equal(moment.tombstones.get(position), name)
   }
 
-  /** Tags all untagged records, some with the same tags, some with none. */
+  /** Tags the records of a workspace, some of them with equal tags or without a tag. */
   const tagAll = async (workspaceId: string, turn: number): Promise<void> => {
     const { sql } = schema
     const idsOf = async (table: string): Promise<string[]> =>
@@ -105,9 +105,7 @@ describe('positions of the change feed', () => {
     await storeTags(sql, { hashKey, workspaceId }, { taggerVersion: TAGGER_VERSION, tagged, maxTerms: 10 })
   }
 
-  /**
-   * Like the restore of a backup: the purged keys are known, and contacts with former ids are back.
-   */
+  /** Raises the epochs of stored contacts' keys, like a replay of purges after a restore. */
   const raiseKeys = async (workspaceId: string): Promise<void> => {
     const contacts = await schema.sql<{ source: string; id: string }[]>`
       select source, external_id as id from contact_external_id where workspace_id = ${workspaceId} order by 1, 2 limit 2`
@@ -159,32 +157,32 @@ describe('positions of the change feed', () => {
     }
   }
 
-  /** `seen`: all records between the steps. `told`: records and tombstones in the end. */
+  /** `seen`: the records after any step. `shown`: the records and tombstones after the last step. */
   const namesIn = async (history: Parameters<typeof deliver>[1], schedule: Schedule) => {
     await clearTables(schema.sql)
     await resetPositions(schema.sql)
     const seen = new Set<string>()
-    const told = new Set<string>()
+    const shown = new Set<string>()
     const onStep = async (): Promise<void> => {
-      told.clear()
+      shown.clear()
       for (const workspaceId of WORKSPACES) {
         const { records, tombstones } = await momentOf(workspaceId)
         for (const name of records.keys()) seen.add(`${workspaceId} ${name}`)
-        for (const name of [...records.keys(), ...tombstones.values()]) told.add(`${workspaceId} ${name}`)
+        for (const name of [...records.keys(), ...tombstones.values()]) shown.add(`${workspaceId} ${name}`)
       }
     }
     await deliver(schema.sql, history, { ...schedule, onStep })
-    return { seen, told }
+    return { seen, shown }
   }
 
-  // After a failover, submissions are applied once more, in other strides, for consumers that have
-  // seen the results of the first time.
-  it(`tell of each record that other strides would have shown: ${HISTORIES} histories`, () =>
+  // After a failover, workers apply submissions again in other strides. A consumer may have seen
+  // records that the new strides remove.
+  it(`show each record of strides of one submission, as a record or a tombstone: ${HISTORIES} histories`, () =>
     fc.assert(
       fc.asyncProperty(submissionHistories({ hashKey, replays: true }), schedules, async (history, schedule) => {
         const { seen } = await namesIn(history, { ...schedule, sizes: [1], again: [0] })
-        const { told } = await namesIn(history, { ...schedule, sizes: [LENGTH] })
-        for (const name of seen) assert.ok(told.has(name), name)
+        const { shown } = await namesIn(history, { ...schedule, sizes: [LENGTH] })
+        for (const name of seen) assert.ok(shown.has(name), name)
       }),
       seeded({ numRuns: HISTORIES, endOnFailure: true }),
     ))

@@ -27,7 +27,8 @@ describe('a new column', () => {
         .filter((column) => !INTERNAL.includes(column) && !`workspace_id, ${compared}`.split(/\W+/).includes(column))
         .map((column) => `${table}.${column}`),
     )
-    // The model has no generated tags, and neither ids nor times of rows that records only name.
+    // The model lacks generated tags, and most columns of categories and projects. The compared
+    // `feedback.created_at` follows from `source_created_at`.
     assert.deepEqual(left.toSorted(), [
       'conversation.tags',
       'feedback.source_created_at',
@@ -46,7 +47,7 @@ describe('a new column', () => {
     )
   })
 
-  it('in which a client can send personal data has no planner statistics, which would keep it after a purge', () => {
+  it('has no planner statistics if a client can send personal data in it: a purge does not reach statistics', () => {
     const tables = /^(?:contact|contact_.*|feedback|feedback_category|conversation|message|dead_submission)$/
     const withStatistics = columns
       .filter(({ table, type, hasStatistics }) => tables.test(table) && /text|json/.test(type) && hasStatistics)

@@ -19,7 +19,7 @@ describe('applying the logs of workspaces', () => {
   before(async () => {
     schema = await freshSchema(WRITERS)
     await makeWorkspaces(schema.sql, WORKSPACES)
-    // The smallest step, so that moves of records take several.
+    // The smallest step, so that moves of records take several steps.
     await schema.sql`create or replace function move_limit() returns integer language sql immutable as 'select 1'`
   })
   after(() => schema.drop())
@@ -32,7 +32,7 @@ describe('applying the logs of workspaces', () => {
     await assertReceipts(history)
   }
 
-  /** Each submission has one receipt, in the state of the model, and nothing else is left. */
+  /** Each submission has one receipt, in the state of the model. None is dead. */
   const assertReceipts = async (history: readonly Submission[]): Promise<void> => {
     const receipts = await schema.sql<{ id: string; state: string }[]>`select id, state from submission order by id`
     const superseded = [...clerksAfter(hashKey, history).values()].flatMap((clerk) => [...clerk.superseded])

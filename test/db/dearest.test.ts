@@ -15,26 +15,23 @@ import { clearTables } from '../support/tables.ts'
 const LONG = process.env['TEST_SIZE'] === 'long'
 /** The number of families that the search tries. */
 const TRIED = LONG ? 400 : 4
-/**
- * From about this size on the cost of a statement is proportional: its fixed cost for memory and
- * log no longer matters.
- */
+/** From about this size, the cost of a statement is proportional to its bytes. */
 const SIZE = 40
 const TIMES = 4
 /**
- * With `TIMES` the bytes, a byte may cost at most this many times as much. At a quadratic cost it
- * would be four times.
+ * With `TIMES` the bytes, a byte may cost at most this many times as much. A quadratic cost would
+ * give four times.
  */
 const MOST_GROWTH = 3
-/** The least cost at the smaller size for growth to be meaningful. */
+/** A lower cost of the smaller size counts as this much: most of a low cost is fixed. */
 const FIXED_MS = 40
 /**
- * The numbers of submissions in a stride. The smaller one makes several strides even at the smaller
- * size, since a stride moves records of an earlier one.
+ * The numbers of submissions in a stride. With 20, the smaller size takes several strides in most
+ * families. Then a stride can move records of an earlier stride.
  */
 const STRIDES = [200, 20]
 
-/** A short run measures a few, which the seed chooses. */
+/** A short run measures three families, which the seed chooses. */
 const SHORT = { minLength: 3, maxLength: 3 }
 const MEASURED = LONG ? DEAREST : fc.sample(fc.subarray([...DEAREST], SHORT), seeded({ numRuns: 1 }))[0]!
 
@@ -87,8 +84,8 @@ describe('the work of Postgres to apply a byte', () => {
   }
 
   /**
-   * How much more a byte costs in `TIMES` the bytes. Other programs on the machine can only make it
-   * dearer, so the least of three counts.
+   * How much more a byte costs in `TIMES` the bytes. Other programs on the machine can only raise
+   * the cost, so the least of up to three measurements counts.
    */
   const growthOf = async (dearest: Dearest, perStride: number): Promise<{ growth: number; msPerMb: number }> => {
     let least = { growth: Infinity, msPerMb: Infinity }

@@ -16,7 +16,7 @@ import { submissionHistories } from '../model/submission-arbitrary.ts'
 const histories = submissionHistories({ hashKey })
 const HISTORIES = Number(process.env['FAULT_HISTORIES'] ?? (process.env['TEST_SIZE'] === 'long' ? 2_000 : 15))
 const WORKERS = 3
-/** The most deaths for one log, since each costs the driver's pause before it connects again. */
+/** The most kills for one log: after each, the driver pauses before it connects again. */
 const MOST_DEATHS = 5
 /** The number of submissions of each stride, and whether its connection dies. */
 const strides = fc.array(fc.record({ size: fc.integer({ min: 1, max: 10 }), dies: fc.boolean() }), {
@@ -32,7 +32,7 @@ describe('connections that die in the middle of a statement', () => {
 
   before(async () => {
     schema = await freshSchema(1)
-    // A separate pool, so that only workers are hit, and no other test.
+    // The name of the application restricts the kills to these connections.
     workers = connectToSchema(schema.name, { connections: WORKERS, applicationName: `worker-of-${schema.name}` })
   })
   after(async () => {

@@ -12,14 +12,14 @@ const ACCOUNTS = ['a1b2c3d4-0000-8000-8000-000000000001', 'a1b2c3d4-0000-8000-80
 const CUSTOMERS = 12
 const FEEDBACK = 300
 
-describe('a list with few records in each look', () => {
+describe('a list whose statements look at few records', () => {
   before(async () => {
     await makeWorkspaces(sql, [workspaceId])
     await sql`
       insert into contact (workspace_id, id, account_id, first_number, number, change_position)
       select ${workspaceId}, md5('c' || n)::uuid, (${ACCOUNTS}::uuid[])[1 + n % 3], n, n, n
       from generate_series(1, ${CUSTOMERS}) as n`
-    // Several have the same time, some no customer, some an account of their own.
+    // Several feedback have the same time, some have no customer, and some have an account.
     await sql`
       insert into feedback (workspace_id, id, description, tags, tags_generated, source, contact_id, account_id,
         first_number, number, change_position)
@@ -41,7 +41,7 @@ describe('a list with few records in each look', () => {
     return found
   }
 
-  it('goes on to its end and repeats nothing, for an account and its customers, too', async () => {
+  it('has each record once and in order, also for an account and its customers', async () => {
     const filters = fc.record(
       {
         accountId: fc.constantFrom(...ACCOUNTS, randomUUID()),

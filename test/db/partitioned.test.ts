@@ -22,7 +22,7 @@ import { clearTables, dumpModel, dumpTables, resetPositions } from '../support/t
 
 const HISTORIES = process.env['TEST_SIZE'] === 'long' ? 300 : 8
 
-describe('partitioned by workspace', () => {
+describe('in a schema that is partitioned by workspace', () => {
   let schema: TestSchema
   let sql: Sql
   before(async () => {
@@ -50,7 +50,7 @@ describe('partitioned by workspace', () => {
     assert.equal(differing.count, 0)
   })
 
-  it('rows of other workspaces stay when one is deleted, even in shared partitions', async () => {
+  it('rows of other workspaces stay when a workspace is deleted, even in shared partitions', async () => {
     await clearTables(sql)
     const workspaces = Array.from({ length: 4 * PARTITIONS }, () => randomUUID())
     await sql`

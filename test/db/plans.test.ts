@@ -34,23 +34,22 @@ const realm = { hashKey, workspaceId }
 const LONG = process.env['TEST_SIZE'] === 'long'
 const STORED_FEEDBACK = LONG ? 1_000_000 : 40_000
 const FEEDBACK_PER_PERSON = 10
-/** Submissions of each kind stored before the multiplication. Later a stride applies this many. */
+/** The number of submissions in a stride. */
 const BATCH = 20
-/** Rounds before the rows are multiplied. From the sixth on, a connection uses a generic plan. */
+/** Rounds before the rows are multiplied. From the sixth round, a connection uses generic plans. */
 const EARLY_ROUNDS = 6
 const TIMEOUT_MS = 600_000
 
 /**
- * The bound of index pages for each table: this factor of the pages with few rows, and this many
- * more, since trees of one level get two or three. A scan of a whole index would read all its
- * pages.
+ * The bound of index pages of a table: this factor of the pages with few rows, plus `PAGES_MORE`.
+ * With more rows, a B-tree gets more levels. A scan of a large index reads more than the bound.
  */
 const GROWTH = LONG ? 6 : 3
 const PAGES_MORE = 100
 
 /**
  * The most index entries of a table that one submission may read. A conversation of 10 messages
- * counts as 10.
+ * counts as 10 submissions.
  */
 const ENTRIES_PER_SUBMISSION = 40
 
@@ -76,7 +75,7 @@ const applyStride = async (sql: Sql, submissions: Submission[]): Promise<void> =
   assert.equal(result?.outcome, 'applied')
 }
 
-/** The work, with values that depend on `round`, and its number of submissions. */
+/** Each does work with values that depend on `round`, and returns the number of submissions. */
 const WORKS: Readonly<Record<string, (sql: Sql, round: string) => Promise<number>>> = {
   'feedback of people with accounts and projects': async (sql, round) => {
     await apply(sql, 'create_feedback', (index) => feedbackInRound(round, index))

@@ -18,8 +18,8 @@ import { findFreePort, isPortFree } from '../../cli/start/embedded/free-port.ts'
 type Pooler = { readonly url: string; readonly stop: () => Promise<void> }
 
 /**
- * PgBouncer in transaction mode before a server, with fewer connections than its clients. Each
- * begins in this schema.
+ * Starts PgBouncer in transaction mode before a server, with fewer connections than clients. Each
+ * connection begins in this schema.
  */
 const startPgbouncer = async (databaseUrl: string, schema: string): Promise<Pooler> => {
   const { hostname, port: serverPort, username, password, pathname } = new URL(databaseUrl)
@@ -115,7 +115,7 @@ describeWhere('behind PgBouncer in transaction mode', missingProgram('pgbouncer'
     await service?.stop()
   })
 
-  it('submissions are accepted and stored, and purged', async () => {
+  it('submissions are accepted and stored, and contacts are purged', async () => {
     const urls = [`http://127.0.0.1:${api.port}`]
     const own = { ...service, urls, ...requestsTo(urls, service.accessToken, service.sql) }
     const { confirmed, refused } = await submitHistory(own, 200)

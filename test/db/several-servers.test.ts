@@ -39,7 +39,6 @@ describe('two installations, each with its own Postgres', () => {
   const pools: Sql[] = []
   /** The database in which people query both. */
   let together: Sql
-  let togetherUrl = ''
 
   const connect = (url: string): Sql => {
     const sql = connectPostgres(url, { connections: 1, statementTimeoutMs: 60_000, applicationName: 'test' })
@@ -78,8 +77,7 @@ describe('two installations, each with its own Postgres', () => {
     const { superuserUrl: url, readerUrl } = installations.get('east')!
     await connect(url)`create database together`
     await connect(at(url, 'together')).unsafe(recipe())
-    togetherUrl = at(readerUrl, 'together')
-    together = connect(togetherUrl)
+    together = connect(at(readerUrl, 'together'))
   })
   after(async () => {
     await Promise.all(pools.map((sql) => sql.end({ timeout: 1 })))

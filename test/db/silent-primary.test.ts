@@ -11,7 +11,7 @@ import { until } from '../support/until.ts'
  */
 const CHECKS = 7
 
-describe('a primary that is silent for a while, and loses its answers of that time', () => {
+describe('a primary whose answers are lost for a while', () => {
   let between: Between
   let sql: Sql
   let isSilent = false
@@ -33,7 +33,7 @@ describe('a primary that is silent for a while, and loses its answers of that ti
     between.stop()
   })
 
-  it('gets new connections once it answers again, and the statements on the former ones fail', async () => {
+  it('gets new connections when it answers again, and statements on the former connections fail', async () => {
     await sql`select 1`
     isSilent = true
     let hasFailed = false

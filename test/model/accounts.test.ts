@@ -7,7 +7,7 @@ describe('accounts by name and domain', () => {
   const DOMAIN = idOf('account_domain', 'acme.example')
   const identified = (id: string, $name: string, $domain: string) => account({ id, properties: { $name, $domain } })
 
-  it('are decided by the domain if both are given', () => {
+  it('are found by the domain if a reference gives both', () => {
     const tables = after(
       identified('a', 'Acme', 'a.example'),
       feedback({ account: { name: 'Acme', domain: 'ACME.example ' } }),
@@ -29,7 +29,7 @@ describe('accounts by name and domain', () => {
     assert.equal(accountOf(tables, DOMAIN)?.updated_number, 2)
   })
 
-  it('are not linked by a reference that is decided by an id', () => {
+  it('are not linked by a reference with a known id', () => {
     const tables = after(
       identified('a', 'Other', 'other.example'),
       feedback({ isExternalAccountId: true, accountId: 'a', account: { name: 'Acme', domain: 'acme.example' } }),
@@ -38,7 +38,7 @@ describe('accounts by name and domain', () => {
     assert.deepEqual(accountIdsOf(tables, 3), [idOf('account_name', 'Acme')])
   })
 
-  it('stay with the first link when the name is linked again', () => {
+  it('keep their feedback when their name is linked to another domain', () => {
     const tables = after(
       feedback({ account: { name: 'Acme' } }),
       feedback({ account: { name: 'Acme', domain: 'acme.example' } }),

@@ -4,12 +4,12 @@ import { canonicalDomain, canonicalName, ownId, type Realm } from '../../contrac
 import { absorb, fill, identify, type Moment, type Profile, valuesOf } from './profile.ts'
 import { type Claims, findOrOpen, linkAwaiting, noteClaim, openRegister, type Register } from './register.ts'
 
-/** The meaning of a weak key: an account, or for a name also the current account of a domain. */
+/** A weak key means the account that claims it, an anonymous account, or for a name, a domain. */
 type Meaning = { kind: 'claimed' | 'anonymous'; profile: Profile } | { kind: 'linked'; domain: string }
 
 export type Accounts = Register & {
   readonly realm: Realm
-  /** With the source of the first identify, since accounts are the same in all sources. */
+  /** Accounts are the same in all sources. `source` is that of the first identify. */
   readonly byExternalId: Map<string, { source: string; profile: Profile }>
   readonly meanings: { readonly domain: Map<string, Meaning>; readonly name: Map<string, Meaning> }
 }
@@ -30,7 +30,7 @@ export const identifyAccount = (accounts: Accounts, { record, source, moment, cl
     linkAwaiting(accounts, record.id, profile)
   }
   const values = valuesOf(record, 'account')
-  const late = identify(profile, values, moment)
+  const isLate = identify(profile, values, moment)
   const keys = {
     domain: canonicalDomain((values.columns['domain'] ?? '') as string),
     name: canonicalName((values.columns['name'] ?? '') as string),
@@ -38,27 +38,27 @@ export const identifyAccount = (accounts: Accounts, { record, source, moment, cl
   for (const weak of ['domain', 'name'] as const) {
     const key = keys[weak]
     if (key === undefined) continue
-    const apply = () => claim(accounts.meanings[weak], key, { profile, number: moment.number, late })
-    noteClaim(claims, { key: `${weak} ${key}`, isLate: late, apply })
+    const apply = () => claim(accounts.meanings[weak], key, { profile, number: moment.number, isLate })
+    noteClaim(claims, { key: `${weak} ${key}`, isLate, apply })
   }
   return profile
 }
 
-/** `late`: a newer submission had changed the account before it claimed. */
-type Claimant = { profile: Profile; number: number; late: boolean }
+/** `isLate`: the account has newer values than the identify that claims. */
+type Claimant = { profile: Profile; number: number; isLate: boolean }
 
 /**
- * The latest claim holds, but a late one only if there is no other. The first takes over the
- * anonymous account.
+ * The last claim holds. The first claim absorbs the anonymous account. A late claim leaves a
+ * claimed key.
  */
-const claim = (meanings: Map<string, Meaning>, key: string, { profile, number, late }: Claimant): void => {
+const claim = (meanings: Map<string, Meaning>, key: string, { profile, number, isLate }: Claimant): void => {
   const meant = meanings.get(key)
-  if (meant?.kind === 'claimed' && late) return
+  if (meant?.kind === 'claimed' && isLate) return
   if (meant?.kind === 'anonymous') absorb(profile, meant.profile, number)
   meanings.set(key, { kind: 'claimed', profile })
 }
 
-/** Finds by domain, and links a name beside it to the domain. Without a domain it finds by name. */
+/** Finds by domain, and links the name to the domain. Without a domain, finds by name. */
 export const findOrCreateAccount = (
   accounts: Accounts,
   account: FeedbackRecord['account'],
@@ -98,7 +98,7 @@ const findOrCreateBy = (
 type NameLink = { name: string; domain: string; profile: Profile; number: number }
 
 /**
- * The latest link holds until an identified account claims the name. The first takes over the
+ * The last link holds until an identified account claims the name. The first link absorbs the
  * anonymous account.
  */
 const linkName = ({ meanings }: Accounts, { name, domain, profile, number }: NameLink): void => {

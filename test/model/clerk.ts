@@ -10,15 +10,16 @@ import { type Moment, type Profile, touch } from './profile.ts'
 import { purge } from './purge.ts'
 import { type Claims, openRegister, type Register } from './register.ts'
 
-/** The state of one workspace, to which submissions are applied one after the other. */
+/** The state of one workspace. */
 export type Clerk = {
   readonly contacts: Contacts
   readonly accounts: Accounts
   readonly projects: Register
-  /** By own id, like the conversations. */
+  /** By own id. */
   readonly feedbacks: Map<string, Feedback>
+  /** By own id. */
   readonly conversations: Map<string, Conversation>
-  /** Replays without an effect, since a newer submission had replaced their record. */
+  /** The ids of superseded replays. */
   readonly superseded: Set<string>
 }
 
@@ -62,16 +63,16 @@ const applyOperation = (clerk: Clerk, submission: Submission, claims: Claims): '
 type Identified = { record: ContactRecord; defaultSource: string; moment: Moment; claims: Claims }
 
 /**
- * A contact record without an account keeps the contact's account. A late record only links a
- * missing account.
+ * Identifies a contact and the account in its record. A record without an account keeps the
+ * contact's account. A late record only sets a missing account.
  */
 const identifyWithAccount = ({ contacts, accounts }: Clerk, identified: Identified): Profile => {
   const { record, defaultSource, moment, claims } = identified
-  const { profile: contact, late } = identifyContact(contacts, identified)
+  const { profile: contact, isLate } = identifyContact(contacts, identified)
   if (record.account == null) return contact
   const source = record.source ?? defaultSource
   const account = identifyAccount(accounts, { record: record.account, source, moment, claims })
-  if (late && contact.account !== null) return contact
+  if (isLate && contact.account !== null) return contact
   contact.account = account
   touch(contact, moment.number)
   return contact

@@ -44,7 +44,7 @@ describe('a contact known by its email', () => {
     ])
   })
 
-  it('belongs to the first of two claimants, and later records to the second', () => {
+  it('merges into the first of two claimants; later records belong to the second', () => {
     const tables = after(
       byEmail('ann@example.org'),
       claiming('x', 'ann@example.org'),
@@ -93,7 +93,7 @@ describe('a late claim', () => {
 })
 
 describe('a purge', () => {
-  it('by any form of an email removes the contact that it means and contacts with it in their column', () => {
+  it('by email removes the contact of the email, and each contact whose column has any form of it', () => {
     const tables = after(
       claiming('x', 'ann@example.org'),
       claiming('y', 'ann@example.org'),

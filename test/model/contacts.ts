@@ -11,17 +11,14 @@ import {
 import { absorb, fill, identify, type Moment, type Profile, valuesOf } from './profile.ts'
 import { type Claims, findOrOpen, linkAwaiting, noteClaim, openRegister, type Register } from './register.ts'
 
-/** `late`: a newer submission had changed the contact before it claimed. */
-type Claimant = { profile: Profile; number: number; late: boolean }
+/** `isLate`: the contact has newer values than the identify that claims. */
+type Claimant = { profile: Profile; number: number; isLate: boolean }
 
 export type Contacts = Register & {
   readonly realm: Realm
   /** By external id and source. The sources of an external id are in their order of appearance. */
   readonly byExternalId: Map<string, Map<string, Profile>>
-  /**
-   * The contacts that have claimed an email, oldest first, and the former anonymous contact of the
-   * email.
-   */
+  /** By email. The claims are in their order. The first claim absorbs the anonymous contact. */
   readonly byEmail: Map<string, { claimants: Claimant[]; anonymous: Profile | null }>
   /** Contacts with only a name and one feedback, by the feedback's id. */
   readonly byRecord: Map<string, Profile>
@@ -38,13 +35,13 @@ export const openContacts = (realm: Realm): Contacts => ({
   epochs: new Map(),
 })
 
-/** The own id of a key, a different one after each purge of the key. */
-export const idOf = ({ realm, epochs }: Contacts, kind: OwnIdKind, ...parts: string[]): string => {
+/** The own id of a key in its current epoch. */
+const idOf = ({ realm, epochs }: Contacts, kind: OwnIdKind, ...parts: string[]): string => {
   const key = ownId(realm, kind, ...parts)
   return idOfEpoch(key, epochs.get(key) ?? 0)
 }
 
-/** Removes the meaning of a key. Its next contact gets another id. */
+/** Raises the epoch of a key, so that its next contact gets another id. */
 export const endKey = ({ realm, epochs }: Contacts, kind: OwnIdKind, ...parts: string[]): void => {
   const key = ownId(realm, kind, ...parts)
   epochs.set(key, (epochs.get(key) ?? 0) + 1)
@@ -58,10 +55,7 @@ export const findContact = (contacts: Contacts, externalId: string, preferredSou
 
 type Identified = { record: ContactRecord; defaultSource: string; moment: Moment; claims: Claims }
 
-/**
- * The contact of a record: in its source, or else the oldest in all sources. Created if there is
- * none.
- */
+/** Finds or creates by source and id. For a record without a source, the first source counts. */
 export const findOrCreateIdentified = (
   contacts: Contacts,
   { record, defaultSource, moment }: Omit<Identified, 'claims'>,
@@ -79,17 +73,17 @@ export const findOrCreateIdentified = (
 }
 
 /** Identifies a contact without its nested account. */
-export const identifyContact = (contacts: Contacts, identified: Identified): { profile: Profile; late: boolean } => {
+export const identifyContact = (contacts: Contacts, identified: Identified): { profile: Profile; isLate: boolean } => {
   const { record, moment, claims } = identified
   const profile = findOrCreateIdentified(contacts, identified)
   const values = valuesOf(record, 'contact')
-  const late = identify(profile, values, moment)
+  const isLate = identify(profile, values, moment)
   const email = canonicalEmail((values.columns['email'] ?? '') as string)
   if (email !== undefined) {
-    const claimant = { profile, number: moment.number, late }
-    noteClaim(claims, { key: `email ${email}`, isLate: late, apply: () => claimEmail(contacts, email, claimant) })
+    const claimant = { profile, number: moment.number, isLate }
+    noteClaim(claims, { key: `email ${email}`, isLate, apply: () => claimEmail(contacts, email, claimant) })
   }
-  return { profile, late }
+  return { profile, isLate }
 }
 
 /** The current contact of an email: its last claimant, or else its anonymous contact. */
@@ -99,13 +93,13 @@ export const emailMeans = (contacts: Contacts, email: string): Profile | undefin
 }
 
 /**
- * The latest claim holds, but a late one only if there is no other. The first takes over the
- * anonymous contact.
+ * The last claim holds. The first claim absorbs the anonymous contact. A late claim leaves a
+ * claimed email.
  */
 const claimEmail = (contacts: Contacts, email: string, claimant: Claimant): void => {
   const meaning = contacts.byEmail.get(email) ?? { claimants: [], anonymous: null }
   const latest = meaning.claimants.at(-1)
-  if (latest && (claimant.late || latest.profile === claimant.profile)) return
+  if (latest && (claimant.isLate || latest.profile === claimant.profile)) return
   if (!latest && meaning.anonymous) absorb(claimant.profile, meaning.anonymous, claimant.number)
   meaning.claimants.push(claimant)
   contacts.byEmail.set(email, meaning)
@@ -140,8 +134,8 @@ export const findOrCreateContact = (contacts: Contacts, given: Given): Profile |
 }
 
 /**
- * A claim that the answer cannot have seen makes an alias, since the answer may have had the id of
- * the email itself.
+ * If the answer cannot have seen the last claim, it may have had the own id of the email. Then this
+ * id becomes an alias of the claimant.
  */
 const findOrCreateByEmail = (contacts: Contacts, email: string, { number, seenPosition }: Given): Profile => {
   const id = idOf(contacts, 'contact_email', email)

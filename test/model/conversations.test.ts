@@ -22,7 +22,7 @@ describe('a conversation', () => {
   const messageOf = (tables: Tables, id: string) => tables.message.find(({ external_id }) => external_id === id)
   const xIn = (source: string) => idOf('contact_external', source, 'x')
 
-  it('replaces its members and leaves the rest, even a message older than itself', () => {
+  it('replaces its values and the messages in the body, and leaves other messages and contacts', () => {
     const tables = after(
       conversation({
         title: 'Call',
@@ -104,7 +104,7 @@ describe('a conversation', () => {
     assert.equal(tables.account_external_id[0]?.source, 'chat')
   })
 
-  it('treats an element without a source as the one with the same id and a source', () => {
+  it('takes a contact without a source for the one with the same id and a source', () => {
     const tables = after(
       byExternalId('x'),
       conversation({
@@ -121,7 +121,7 @@ describe('a conversation', () => {
     assert.deepEqual(contactIdsOf(tables, 1), [xIn('crm')])
   })
 
-  it('looks up senders among its contacts, in its source, in all sources, and links unknown ones later', () => {
+  it('looks up senders among its contacts, then in its source, then in all, and links unknown senders later', () => {
     const tables = after(
       contact({ id: 'x', source: 'crm' }),
       contact({ id: 'x', source: 'chat' }),
@@ -146,13 +146,13 @@ describe('a conversation', () => {
     ])
   })
 
-  it('without updatedAt replaces the stored one, as does any other if the stored one has none', () => {
+  it('replaces the stored one if either has no updatedAt', () => {
     const dated = { updatedAt: '2026-03-02T00:00:00Z' }
     assert.equal(after(conversation(dated), conversation({ title: 'x' })).conversation[0]?.title, 'x')
     assert.equal(after(conversation({}), conversation({ ...dated, title: 'x' })).conversation[0]?.title, 'x')
   })
 
-  it('that is replayed after a newer one is superseded unless it writes a message', () => {
+  it('is superseded if it is replayed after a newer one and writes no message', () => {
     const newer = conversation({ title: 'new', messages: [message('1')] })
     const older = (...messages: object[]) => replayed(conversation({ title: 'old', messages }), 0)
     const clerkAfter = (...history: Step[]) => clerksAfter(hashKey, accepted(history)).get(workspaceId)

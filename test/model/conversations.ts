@@ -10,14 +10,14 @@ import { awaitExternalId, type Link } from './register.ts'
 
 export type Conversation = {
   readonly id: string
-  /** The last replacement, and its submission. */
+  /** The last body that replaced the values, and the number of its submission. */
   record: ConversationRecord
   number: number
   /** The time of the greatest `updatedAt` of all submissions. */
   version: number | null
   /** The union over all submissions. */
   readonly contacts: Set<Profile>
-  /** By their ids in the conversation, each in its last form. */
+  /** By id in the conversation: the last form of each message. */
   readonly messages: Map<string, Message>
 }
 
@@ -31,11 +31,11 @@ type Message = {
   version: number | null
 }
 
-type Files = { contacts: Contacts; conversations: Map<string, Conversation> }
+type State = { contacts: Contacts; conversations: Map<string, Conversation> }
 
-/** Replaces its members, unless they are newer. Messages and contacts that it lacks stay. */
+/** Replaces the stored values unless they are newer. Messages and contacts not in the body stay. */
 export const submitConversation = (
-  { contacts, conversations }: Files,
+  { contacts, conversations }: State,
   submission: SubmissionOf<'submit_conversation'>,
   identify: (record: ContactRecord) => Profile,
 ): 'applied' | 'superseded' => {
@@ -66,9 +66,7 @@ export const submitConversation = (
   return submission.originalNumber !== undefined && stays && written === 0 ? 'superseded' : 'applied'
 }
 
-/**
- * Whether the stored data is newer: by both update times, or because the submission is a replay.
- */
+/** Whether the stored data is newer: by `updatedAt`, or by the original number of a replay. */
 const isNewer = (
   stored: { version: number | null; number: number },
   { body, originalNumber }: SubmissionOf<'submit_conversation'>,
@@ -80,14 +78,14 @@ const isNewer = (
 
 const versionOf = ({ updatedAt }: ConversationRecord): number | null => (updatedAt == null ? null : timeOf(updatedAt))
 
-/** The contact records without doubles, in their order. Creates their contacts. */
+/** Returns the contact records in their order, without doubles. Creates their contacts. */
 const namedContacts = (
   contacts: Contacts,
   { body, number, originalNumber }: SubmissionOf<'submit_conversation'>,
 ): ContactRecord[] => {
   const keyOf = ({ source, id }: ContactRecord) => JSON.stringify([source ?? null, id])
   const records = withoutDoubles(sourced(body.contacts), keyOf)
-  // Sources of an external id that appear in the same submission are ordered by name.
+  // The sources that one submission adds to an external id are in the order of their names.
   for (const record of records.toSorted((a, b) => ((a.source ?? '') < (b.source ?? '') ? -1 : 1))) {
     findOrCreateIdentified(contacts, { record, defaultSource: body.source, moment: { number, originalNumber } })
   }
@@ -123,14 +121,14 @@ const writeMessages = (
   return records.length
 }
 
-/** An element without a source means the last element with the same id and a source. */
+/** A record without a source gets that of the last record with the same id and a source. */
 const sourced = (records: readonly ContactRecord[]): ContactRecord[] =>
   records.map((record) => {
     const named = records.findLast(({ id, source }) => id === record.id && source != null)
     return record.source == null && named ? { ...record, source: named.source } : record
   })
 
-/** The later element wins as a whole, and takes the later place. */
+/** Of elements with the same key, only the last stays, in its place. */
 const withoutDoubles = <T>(elements: readonly T[], keyOf: (element: T) => string): T[] => {
   const kept = new Map<string, T>()
   for (const element of elements) {

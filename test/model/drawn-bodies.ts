@@ -96,9 +96,7 @@ export const purge = fc.oneof(
   body({ id: externalId, email: oneOf([...EMAILS, 'Ann <ANN@example.org>']), source: nullOr(source) }, ['email']),
 )
 
-/**
- * Bodies of create-feedback. `submissionIds` are those of the first submissions of the workspace.
- */
+/** Bodies of feedback. `submissionIds`: the ids of the first submissions of the workspace. */
 export const feedbackIn = (realm: Realm, submissionIds: readonly string[]): fc.Arbitrary<object> => {
   const own = ownIds(realm, submissionIds)
   return fc
@@ -135,7 +133,7 @@ const feedbackItself = body(
   ['description'],
 )
 
-/** Usually one way to name the record; sometimes several that may contradict each other. */
+/** Mostly names the record in one way, and sometimes in several ways with contradictions. */
 const referenceTo = (
   kind: 'Contact' | 'Account',
   own: fc.Arbitrary<string>,
@@ -156,10 +154,7 @@ const referenceTo = (
   )
 }
 
-/**
- * Ids that a record may have by then, also after a purge, ids that no record ever has, and a
- * malformed id.
- */
+/** Own ids of drawn records, also after a purge, ids of no record, and a malformed id. */
 const ownIds = (realm: Realm, submissionIds: readonly string[]) => {
   const unknown = ['4f6b0f0e-8f0a-4b61-9d0b-3f3c1f2f9b77', 'no-id']
   const records = [

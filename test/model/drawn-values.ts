@@ -1,7 +1,6 @@
 import * as fc from 'fast-check'
 
-// The values of histories. There are few, so that histories return to the same contacts and
-// records.
+// The values of random histories: so few that many submissions name the same contacts and records.
 
 export const EXTERNAL_IDS = ['1', '2', '3']
 export const SOURCES = ['API', 'crm', 'desk']
@@ -9,7 +8,7 @@ export const EMAILS = ['ann@example.org', 'bob@example.org', 'user-7']
 export const NAMES = ['Ann', 'Bob', 'Acme Inc']
 export const DOMAINS = ['acme.example', 'bob.example', 'intranet']
 
-/** Written differently, but equal in canonical form to a value above or to another of these. */
+/** In canonical form, each equals a value above or another value of its list. */
 const EMAILS_ALIKE = [
   'Ann <MAILTO:Ann@Example.org> ',
   '\u200fBOB@example.org',
@@ -19,7 +18,7 @@ const EMAILS_ALIKE = [
 const DOMAINS_ALIKE = ['https://www.ACME.example/pricing?x=1', ' bob.example. ', 'http://intranet', 'intranet\u200b ']
 const NAMES_ALIKE = ['\u00a0Bob ', '\u200bAcme \u00a0Inc', 'Soci\u00e9t\u00e9', 'Socie\u0301te\u0301']
 /**
- * Similar to a value above, but another email: only ASCII letters are folded, and only with an `@`.
+ * Similar to other values, but different emails: only ASCII letters are folded, and only with `@`.
  */
 const EMAILS_APART = ['USER-7', 'kim@example.org', '\u212aim@example.org']
 /** Values that count as absent. */
@@ -63,7 +62,7 @@ export const dateTime = oneOf([
   '2026-02-01T12:40:00Z',
 ])
 export const value = oneOf([1, 2, 'x', true, null, [], { deep: 1 }, { 'e.f': 2 }])
-/** Keys of any name. Each member is defined, also `__proto__`. */
+/** Free members, also one with the name `__proto__`. */
 export const free = fc
   .uniqueArray(fc.tuple(oneOf(['plan', 'a', 'a.b', 'a.c', 'name', '$name', '$plan', '__proto__']), value), {
     maxLength: 4,

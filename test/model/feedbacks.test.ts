@@ -4,7 +4,7 @@ import { clerksAfter } from './model.ts'
 import { accepted, after, feedback, hashKey, idOf, replayed, submissionId, workspaceId } from './submissions.ts'
 
 describe('a feedback', () => {
-  it('is replaced as a whole by the next one with its source id, but keeps its id and its effects on other records', () => {
+  it('is replaced as a whole by the next one with its source id; its own id, contact and project stay', () => {
     const first = { sourceId: 'T', title: 'Search', tags: [' ui', 'ui', 'Speed'], rating: 4 }
     const tables = after(
       feedback({ ...first, contact: { email: 'ann@example.org' }, project: { name: 'Web' } }),

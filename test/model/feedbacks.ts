@@ -7,7 +7,7 @@ import { fill } from './profile.ts'
 import { findOrOpen, follow, type Link, type Register } from './register.ts'
 
 export type Feedback = {
-  /** The last submitted form. */
+  /** The last submitted body. */
   readonly record: FeedbackRecord
   readonly contact: Link
   readonly account: Link
@@ -16,40 +16,34 @@ export type Feedback = {
   readonly lastNumber: number
 }
 
-type Files = { contacts: Contacts; accounts: Accounts; projects: Register; feedbacks: Map<string, Feedback> }
+type State = { contacts: Contacts; accounts: Accounts; projects: Register; feedbacks: Map<string, Feedback> }
 
-/**
- * The later submission of a record replaces it as a whole; the contacts and accounts of earlier
- * ones stay.
- */
-export const createFeedback = (files: Files, submission: SubmissionOf<'create_feedback'>): 'applied' | 'superseded' => {
+/** Replaces a stored feedback as a whole. Its former contact and account stay. */
+export const createFeedback = (state: State, submission: SubmissionOf<'create_feedback'>): 'applied' | 'superseded' => {
   const { submissionId, body, number, originalNumber } = submission
-  const id = feedbackId({ ...files.contacts.realm, submissionId }, body)
-  const former = files.feedbacks.get(id)
+  const id = feedbackId({ ...state.contacts.realm, submissionId }, body)
+  const former = state.feedbacks.get(id)
   if (former && originalNumber !== undefined && former.lastNumber > originalNumber) return 'superseded'
-  files.feedbacks.set(id, {
+  state.feedbacks.set(id, {
     record: body,
-    contact: linkContact(files, submission, id),
-    account: linkAccount(files, submission),
-    project: linkProject(files, submission),
+    contact: linkContact(state, submission, id),
+    account: linkAccount(state, submission),
+    project: linkProject(state, submission),
     firstNumber: former?.firstNumber ?? number,
     lastNumber: number,
   })
   return 'applied'
 }
 
-/**
- * The answer to a replayed submission may be older than all applied ones, so no claim counts as
- * seen.
- */
+/** The answer to a replay may be older than all claims, so it counts as if it has seen none. */
 const linkContact = (
-  { contacts }: Files,
+  { contacts }: State,
   { body, number, originalNumber, seenPosition }: SubmissionOf<'create_feedback'>,
   id: string,
 ): Link =>
   follow(contacts, {
     ids: [body.contactId, body.contact?.id],
-    external: body.isExternalContactId,
+    isExternal: body.isExternalContactId,
     findByExternalId: (externalId) => findContact(contacts, externalId, feedbackSource(body)),
     findOrCreate: () =>
       findOrCreateContact(contacts, {
@@ -60,24 +54,24 @@ const linkContact = (
       }),
   })
 
-const linkAccount = ({ accounts }: Files, { body, number }: SubmissionOf<'create_feedback'>): Link =>
+const linkAccount = ({ accounts }: State, { body, number }: SubmissionOf<'create_feedback'>): Link =>
   follow(accounts, {
     ids: [body.accountId, body.account?.id],
-    external: body.isExternalAccountId,
+    isExternal: body.isExternalAccountId,
     findByExternalId: (externalId) => accounts.byExternalId.get(externalId)?.profile,
     findOrCreate: () => findOrCreateAccount(accounts, body.account, number),
   })
 
 /** Projects have no external ids. */
-const linkProject = (files: Files, { body, number }: SubmissionOf<'create_feedback'>): Link =>
-  follow(files.projects, {
+const linkProject = (state: State, { body, number }: SubmissionOf<'create_feedback'>): Link =>
+  follow(state.projects, {
     ids: [body.projectId, body.project?.id],
-    external: false,
+    isExternal: false,
     findByExternalId: () => undefined,
-    findOrCreate: () => findOrCreateProject(files, body.project?.name ?? '', number),
+    findOrCreate: () => findOrCreateProject(state, body.project?.name ?? '', number),
   })
 
-const findOrCreateProject = ({ contacts, projects }: Files, given: string, number: number) => {
+const findOrCreateProject = ({ contacts, projects }: State, given: string, number: number) => {
   const name = canonicalName(given)
   if (name === undefined) return undefined
   const project = findOrOpen(projects, ownId(contacts.realm, 'project', name), number)

@@ -46,10 +46,7 @@ describe('any history', () => {
   })
 })
 
-/**
- * The contact in the answer to a feedback with an email and no id: the state that was known as
- * applied by then.
- */
+/** The contact in the answer to a feedback with an email and no id, by the seen submissions. */
 const answeredContact = (history: readonly Submission[], submission: Submission): string | undefined => {
   if (submission.operation !== 'create_feedback' || submission.originalNumber !== undefined) return undefined
   const { body, workspaceId, seenPosition = 0 } = submission

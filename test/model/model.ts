@@ -3,10 +3,7 @@ import type { Submission } from '../../contract/submission.ts'
 import { applySubmission, type Clerk, openClerk } from './clerk.ts'
 import { type Tables, tablesOf } from './tables.ts'
 
-/**
- * The expected rows after these submissions, applied one after the other in the order of
- * acceptance.
- */
+/** The expected rows after these submissions, applied in the order of acceptance. */
 export const applyAll = (hashKey: HashKey, submissions: readonly Submission[]): Tables =>
   tablesOf([...clerksAfter(hashKey, submissions).values()])
 

@@ -22,14 +22,13 @@ export type Profile = {
   readonly id: string
   readonly columns: Map<string, JsonValue>
   properties: Map<string, JsonValue>
-  /** The first submission about it. */
+  /** The number of the first submission that named the profile. */
   firstNumber: number
-  /** The last submission that changed it, and the one before that. */
+  /** The numbers of the last two submissions that changed the profile. */
   number: number
   priorNumber: number
   /** The account of a contact. */
   account: Profile | null
-  /** The profile that this one was merged into. */
   absorbedBy: Profile | null
 }
 
@@ -50,7 +49,7 @@ export const openProfile = (id: string, number: number): Profile => ({
   absorbedBy: null,
 })
 
-/** The profile that this one means after all merges. */
+/** The profile into which all merges lead. */
 export const current = (profile: Profile): Profile => (profile.absorbedBy ? current(profile.absorbedBy) : profile)
 
 /** The time of a date-time of RFC 3339, in milliseconds. */
@@ -70,17 +69,18 @@ export const valuesOf = (record: ContactRecord | AccountRecord, kind: 'contact' 
 }
 
 /**
- * Sets the values of a record. A late record only fills absent values. Returns whether it is late.
+ * Sets the values of a record. A late record only fills absent values. Returns whether the record
+ * is late.
  */
 export const identify = (profile: Profile, values: Values, moment: Moment): boolean => {
-  const late = isLate(profile, values, moment)
-  if (late) fill(profile, values, moment.number)
+  const isLate = hasNewerValues(profile, values, moment)
+  if (isLate) fill(profile, values, moment.number)
   else replace(profile, values, moment.number)
-  return late
+  return isLate
 }
 
-/** Whether the stored values are newer: by `$updatedAt`, or because a submission after the original of a replay changed them. */
-const isLate = (profile: Profile, values: Values, { number, originalNumber }: Moment): boolean => {
+/** Whether the stored values are newer: by `$updatedAt`, or by the original number of a replay. */
+const hasNewerValues = (profile: Profile, values: Values, { number, originalNumber }: Moment): boolean => {
   const before = profile.number === number ? profile.priorNumber : profile.number
   if (originalNumber !== undefined && before > originalNumber) return true
   const stored = profile.columns.get('source_updated_at') ?? null
@@ -89,8 +89,8 @@ const isLate = (profile: Profile, values: Values, { number, originalNumber }: Mo
 }
 
 /**
- * Sets every given value, even null. Beyond the bound, the keys of this identify stay, then the
- * first by name.
+ * Sets every given value, even null. Beyond the bound, the given keys stay, then the others in the
+ * order of their names.
  */
 const replace = (profile: Profile, values: Values, number: number): void => {
   for (const [column, value] of Object.entries(values.columns)) profile.columns.set(column, value)

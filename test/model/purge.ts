@@ -6,31 +6,31 @@ import type { Conversation } from './conversations.ts'
 import type { Feedback } from './feedbacks.ts'
 import { current, type Profile } from './profile.ts'
 
-type Files = { contacts: Contacts; feedbacks: Map<string, Feedback>; conversations: Map<string, Conversation> }
+type State = { contacts: Contacts; feedbacks: Map<string, Feedback>; conversations: Map<string, Conversation> }
 
 /**
  * Removes the matching contacts with all their records. Also removes records that name the external
  * id while no contact has it. Accounts and projects stay.
  */
-export const purge = (files: Files, body: PurgeRequest): void => {
-  const gone = matching(files.contacts, body)
+export const purge = (state: State, body: PurgeRequest): void => {
+  const gone = matching(state.contacts, body)
   const isGone = (profile: Profile | null): boolean => profile !== null && gone.has(current(profile))
-  const remembered = body.id == null ? [] : (files.contacts.awaiting.get(body.id) ?? [])
+  const remembered = body.id == null ? [] : (state.contacts.awaiting.get(body.id) ?? [])
 
-  for (const [id, { contact }] of files.feedbacks) {
-    if (isGone(contact.profile) || remembered.includes(contact)) files.feedbacks.delete(id)
+  for (const [id, { contact }] of state.feedbacks) {
+    if (isGone(contact.profile) || remembered.includes(contact)) state.feedbacks.delete(id)
   }
-  for (const [id, conversation] of files.conversations) {
+  for (const [id, conversation] of state.conversations) {
     let isTouched = false
     for (const contact of conversation.contacts) if (isGone(contact)) isTouched = conversation.contacts.delete(contact)
     for (const [messageId, { contact }] of conversation.messages) {
       if (isGone(contact.profile) || remembered.includes(contact)) isTouched = conversation.messages.delete(messageId)
     }
     const others = [...conversation.messages.values()].some(({ contact }) => contact.profile !== null)
-    if (isTouched && conversation.contacts.size === 0 && !others) files.conversations.delete(id)
+    if (isTouched && conversation.contacts.size === 0 && !others) state.conversations.delete(id)
   }
-  if (body.id != null) files.contacts.awaiting.delete(body.id)
-  forget(files.contacts, isGone)
+  if (body.id != null) state.contacts.awaiting.delete(body.id)
+  forget(state.contacts, isGone)
 }
 
 const matching = (contacts: Contacts, { id, email, source }: PurgeRequest): Set<Profile> => {

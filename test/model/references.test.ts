@@ -21,7 +21,7 @@ import {
 } from './submissions.ts'
 
 describe('own ids', () => {
-  it('keep meaning the absorber when another contact claims the email later', () => {
+  it('of an absorbed contact keep their meaning when another contact claims the email', () => {
     const tables = after(
       byEmail('ann@example.org'),
       feedback({ contactId: ANN.toUpperCase() }),
@@ -40,7 +40,7 @@ describe('own ids', () => {
     assert.deepEqual(contactIdsOf(tablesAfter(1), 2, 3), [X, null])
   })
 
-  it('without a record are skipped for the keys beside them', () => {
+  it('without a record are skipped, and the other keys of the reference count', () => {
     const UNKNOWN = submissionId(99)
     const tables = after(
       contact({ id: 'x' }),
@@ -52,7 +52,7 @@ describe('own ids', () => {
     assert.deepEqual([tables.account, tables.project], [[], []])
   })
 
-  it('of an absorbed account lead through a name and a domain', () => {
+  it('of accounts by name and by domain mean the account that absorbed both', () => {
     const tables = after(
       feedback({ account: { name: 'Acme' } }),
       feedback({ account: { name: 'Acme', domain: 'acme.example' } }),
@@ -89,7 +89,7 @@ describe('external ids', () => {
     assert.deepEqual(contactOf(tables, X)?.properties, {})
   })
 
-  it('fall back from contactId to contact.id, and the last one is remembered', () => {
+  it('fall back from contactId to contact.id, which is remembered if both are unknown', () => {
     const tables = after(
       contact({ id: 'y' }),
       byExternalId('x', { contact: { id: 'y' } }),

@@ -1,7 +1,7 @@
 import { asUuid } from '../../contract/identity/keys.ts'
 import { openProfile, type Profile } from './profile.ts'
 
-/** The contact, account or project of a record. Null also while its external id is unknown. */
+/** The contact, account or project of a record. Null without one, or while the id is unknown. */
 export type Link = { profile: Profile | null }
 
 /** All contacts, all accounts or all projects of a workspace. */
@@ -20,10 +20,10 @@ export const findOrOpen = (register: Register, id: string, number: number): Prof
   return profile
 }
 
-/** A claim of a weak key. A late one takes effect only while the key is unclaimed. */
+/** A claim of a weak key. A late claim takes effect only while the key is unclaimed. */
 type Claim = { key: string; isLate: boolean; apply: () => void }
 
-/** The claims of one submission by key: the last one that is not late, else the first one. */
+/** The claims of one submission by key: the last claim that is not late, or else the first. */
 export type Claims = Map<string, () => void>
 
 export const noteClaim = (claims: Claims, { key, isLate, apply }: Claim): void => {
@@ -47,10 +47,10 @@ export const awaitExternalId = (register: Register, externalId: string): Link =>
 }
 
 /** The contact, account or project that a feedback names. */
-export type Reference = {
+type Reference = {
   /** `contactId` and `contact.id`, or those of the account or project. */
   ids: readonly (string | null | undefined)[]
-  external: boolean
+  isExternal: boolean
   findByExternalId: (externalId: string) => Profile | undefined
   /** Undefined if the reference has no weak key. */
   findOrCreate: () => Profile | undefined
@@ -63,11 +63,11 @@ export type Reference = {
 export const follow = (register: Register, reference: Reference): Link => {
   const ids = reference.ids.filter((id) => id != null)
   for (const id of ids) {
-    const profile = reference.external ? reference.findByExternalId(id) : findByOwnId(register, id)
+    const profile = reference.isExternal ? reference.findByExternalId(id) : findByOwnId(register, id)
     if (profile) return { profile }
   }
   const profile = reference.findOrCreate()
   if (profile) return { profile }
   const last = ids.at(-1)
-  return reference.external && last !== undefined ? awaitExternalId(register, last) : { profile: null }
+  return reference.isExternal && last !== undefined ? awaitExternalId(register, last) : { profile: null }
 }

@@ -11,15 +11,15 @@ import { account, contact, conversation, feedbackIn, purge } from './drawn-bodie
 const DEFAULT_WORKSPACES = ['6f1b7c1e-52f1-4d0a-9c58-0c8f4f1f3a01', '6f1b7c1e-52f1-4d0a-9c58-0c8f4f1f3a02']
 const DEFAULT_MAX_LENGTH = 30
 const FIRST_WORKSPACE_WEIGHT = 4
-/** The first number of each workspace. Later numbers are consecutive, but for dead submissions. */
+/** The first number of each workspace. Numbers have gaps only at dead submissions. */
 const FIRST_NUMBER = 1_000_000
 /** The first submissions of a workspace, whose ids feedback may name. */
 const NAMED_SUBMISSIONS = 4
-/** The greatest distance between the last applied submission and the one that is admitted. */
+/** The most submissions that are queued at an admission. */
 const MOST_QUEUED = 8
-/** The most submissions that are accepted between a submission that dies and its replay. */
+/** A replay follows within this many submissions after the dead submission. */
 const MOST_BEFORE_REPLAY = 10
-/** A repeated submission is one of this many before it. */
+/** A repetition repeats one of this many submissions before it. */
 const REPEATED_FROM = 6
 
 type HistoryOptions = {
@@ -27,7 +27,7 @@ type HistoryOptions = {
   hashKey: HashKey
   workspaceIds?: readonly string[]
   maxLength?: number
-  /** Whether purges are among them. */
+  /** Whether some submissions are purges. */
   purges?: boolean
   /** Whether some submissions died, and return later with a new number. */
   replays?: boolean
@@ -46,7 +46,6 @@ export const submissionHistories = ({
     weight: index === 0 ? FIRST_WORKSPACE_WEIGHT : 1,
     arbitrary: submissionsOf({ hashKey, workspaceId }, { workspace: index, purges }),
   }))
-  // Half of the submissions repeat one of the few before them, if there are as many.
   const distance = fc.option(fc.nat({ max: REPEATED_FROM - 1 }), { freq: 2 })
   const drawn = fc.tuple(fc.oneof(...submissions), distance, fate(replays))
   return fc.array(drawn, { maxLength, size: 'max' }).map((all) => {
@@ -60,8 +59,8 @@ export const submissionHistories = ({
 }
 
 /**
- * The circumstances of a submission: the queue at its admission, and the time of its replay if it
- * died.
+ * `queued`: the number of queued submissions at the admission, if known. `replayedAfter`: the
+ * number of submissions until the replay, if the submission dies.
  */
 type Fate = { queued: number | null; replayedAfter: number | null }
 type Drawn = { workspace: number; operation: Submission['operation']; body: unknown }
@@ -79,7 +78,7 @@ const fate = (replays: boolean): fc.Arbitrary<Fate> =>
 
 type Dead = Drawn & { submissionId: string; originalNumber: number; replayAt: number }
 
-/** Gives the numbers. A dead submission returns after this many others, or at the end. */
+/** Assigns the numbers. A dead submission returns after `replayedAfter` others, or at the end. */
 const accept = (drawn: readonly (Drawn & Fate)[], workspaceIds: readonly string[]): Submission[] => {
   const counts = workspaceIds.map(() => 0)
   const accepted: Submission[] = []
@@ -123,14 +122,11 @@ const SCHEMAS = {
   purge_contact: purgeRequest,
 } as const
 
-/** The submission with its body as its schema reads it. */
+/** Parses the body of a submission by its schema. */
 export const parsed = (given: Omit<Submission, 'body'> & { body: unknown }): Submission =>
   ({ ...given, body: v.parse(SCHEMAS[given.operation], given.body) }) as Submission
 
-/**
- * A UUIDv7 in the form of the API. It is the same for the same place in every history, so that
- * bodies can refer to it.
- */
+/** A UUIDv7 that depends only on the place in a history, so that bodies can name it. */
 const submissionIdOf = (workspace: number, count: number): string =>
   `01900000-0000-7000-8000-${String(workspace).padStart(4, '0')}${String(count).padStart(8, '0')}`
 

@@ -34,7 +34,7 @@ export const message = (id: string, body: object = {}) => ({
   ...body,
 })
 
-/** The same, as a replay of the submission with this number. */
+/** The step as a replay of the submission with this number. */
 export const replayed = ([operation, body]: Step, originalNumber: number): Step => [operation, body, { originalNumber }]
 
 export const byEmail = (email: string, more: object = {}): Step => feedback({ contact: { email, ...more } })
@@ -43,8 +43,8 @@ export const byExternalId = (contactId: string, more: object = {}): Step =>
 export const claiming = (id: string, $email: string | null): Step => contact({ id, properties: { $email } })
 
 /**
- * The tables after these submissions, accepted in this order with the numbers from 1. The tables
- * come from the model; the fold, which leaves purges to Postgres, must give the same.
+ * The tables of the model after these submissions, numbered from 1. Without purges, the fold must
+ * give the same rows.
  */
 export const after = (...steps: Step[]): Tables => {
   const history = accepted(steps)

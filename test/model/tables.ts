@@ -29,7 +29,7 @@ export const tablesOf = (clerks: readonly Clerk[]) => {
   }
 }
 
-/** Sorts by all columns, the key first, which is the order of `applyAll`. */
+/** Sorts rows by their JSON, which is the order of `applyAll`. */
 export const inOrder = <R extends object>(rows: readonly R[]): R[] =>
   rows
     .map((row): [string, R] => [JSON.stringify(row), row])

@@ -70,12 +70,12 @@ describe('admissions in flight when their connection breaks', () => {
     assert.ok(jobs.some(({ data }) => (data as WakeJob).workspaceIds.includes(workspaceId)))
   }
 
-  it('fail, and are not carried out later if they were not before', async () => {
+  it('fail, and are not carried out later if Redis had not carried them out', async () => {
     await goesOn()
     const counted = await accepted()
     const client = await apiRedis.client('ID')
     await redis.call('CLIENT', 'PAUSE', String(HELD_MS), 'WRITE')
-    // They can fail before the answer to the command that ends their connection.
+    // The admissions can fail before the answer to `CLIENT KILL`.
     const failed = allFail(submitMany())
     await until('the admissions are in flight', async () => isHeld(String(await redis.client('LIST')), client))
     assert.equal(await redis.client('KILL', 'ID', client), 1)
@@ -85,7 +85,7 @@ describe('admissions in flight when their connection breaks', () => {
     await assertCounted(counted + 1)
   })
 
-  it('fail, and are not carried out a second time if they were before', async () => {
+  it('fail, and are not carried out a second time if Redis had carried them out', async () => {
     const counted = await accepted()
     between.loseAnswers()
     await allFail([submit()])
@@ -93,7 +93,7 @@ describe('admissions in flight when their connection breaks', () => {
     await assertCounted(counted + 2)
   })
 
-  it('are not carried out a second time even if they had failed before', async () => {
+  it('are not carried out a second time after a time-out', async () => {
     const counted = await accepted()
     between.loseAnswers(2)
     await assert.rejects(submit(), /timed out/)
@@ -102,7 +102,7 @@ describe('admissions in flight when their connection breaks', () => {
     await assertCounted(counted + 3)
   })
 
-  it('fail while no answer comes, and the next ones use another connection', async () => {
+  it('fail while no answer comes, and the next admissions use another connection', async () => {
     const counted = await accepted()
     const former = await apiRedis.client('ID')
     between.loseAnswers(Infinity)
@@ -143,7 +143,7 @@ describe('a master that has become a replica and keeps its connections', () => {
     await once(client, 'ready')
     return client
   }
-  const isLeft = (former: number): Promise<unknown> =>
+  const untilLeft = (former: number): Promise<unknown> =>
     until('the connection is left', async () => !String(await redis.client('LIST')).includes(`id=${former} `))
 
   it('is left by the API, and refused commands fail', async () => {
@@ -151,7 +151,7 @@ describe('a master that has become a replica and keeps its connections', () => {
     const former = await client.client('ID')
     await redis.replicaof(...NOWHERE)
     await assert.rejects(client.incr('answered'), /READONLY/)
-    await isLeft(former)
+    await untilLeft(former)
     await redis.replicaof('NO', 'ONE')
     assert.equal(await redis.get('answered'), null)
   })
@@ -161,7 +161,7 @@ describe('a master that has become a replica and keeps its connections', () => {
     const former = await client.client('ID')
     await redis.replicaof(...NOWHERE)
     const counted = client.incr('worked')
-    await isLeft(former)
+    await untilLeft(former)
     await redis.replicaof('NO', 'ONE')
     assert.equal(await counted, 1)
   })

@@ -6,24 +6,24 @@ import { fileURLToPath } from 'node:url'
 
 const root = fileURLToPath(new URL('../../queue', import.meta.url))
 
-/** The ends of the names of BullMQ 6.7.0 for keys of a queue and of a job. */
+/** The last parts of the names of keys of BullMQ 6.7.0, for queues and jobs. */
 const KEYS_OF_BULLMQ =
   'wait|paused|active|prioritized|delayed|waiting-children|completed|failed|meta|marker|events|pc|id|limiter|repeat|stalled|' +
   'stalled-check|de|lock|dependencies|processed|unsuccessful|logs'
 
-/** What would depend on the inside of BullMQ, with the ending of the files that could. */
+/** Code that would depend on the inside of BullMQ, with the ending of the searched files. */
 const INTRUSIONS: readonly (readonly [what: string, ending: string, pattern: RegExp])[] = [
-  // The end of a quoted text, alone or after a colon.
-  ['names one of its keys', '.lua', new RegExp(`['"](?:[^'"\\n]*:)?(?:${KEYS_OF_BULLMQ})['"]`)],
+  // A whole quoted text, or its end after a colon.
+  ['names a key of BullMQ', '.lua', new RegExp(`['"](?:[^'"\\n]*:)?(?:${KEYS_OF_BULLMQ})['"]`)],
   [
-    'subclasses one of its classes',
+    'subclasses a class of BullMQ',
     '.ts',
     /\bextends\s+(?:\w+\.)?(?:Worker|Queue|QueueBase|Job|Scripts|FlowProducer|QueueEvents)\b/,
   ],
-  ['imports a file inside of it', '.ts', /['"]bullmq\/[^'"]*['"]/],
+  ['imports an inner file of BullMQ', '.ts', /['"]bullmq\/[^'"]*['"]/],
   ['writes on a prototype', '.ts', /\.prototype\b|\bsetPrototypeOf\b/],
-  ['replaces a member of it', '.ts', /\b(?:queue|worker|job|scripts)(?:\.\w+)+\s*=(?![=>])/i],
-  ['uses its scripts', '.ts', /\.scripts\b|\bnew Scripts\b/],
+  ['replaces a member of BullMQ', '.ts', /\b(?:queue|worker|job|scripts)(?:\.\w+)+\s*=(?![=>])/i],
+  ['uses scripts of BullMQ', '.ts', /\.scripts\b|\bnew Scripts\b/],
 ]
 
 describe('BullMQ as it is', () => {
@@ -43,7 +43,7 @@ describe('BullMQ as it is', () => {
     assert.deepEqual(found, [])
   })
 
-  it('has one kind of key that our code reads: that of a job, for the age of the oldest one', () => {
+  it('has one kind of key that our code reads: the key of a job, for the age of the oldest job', () => {
     const naming = sources.filter(({ path, text }) => path.endsWith('.ts') && /\btoKey\b/.test(text))
     assert.deepEqual(
       naming.map(({ path }) => path),

@@ -1,6 +1,6 @@
 import { NO_FIGURES, type ProcessReport } from '../../queue/jobs/process-reports.ts'
 
-/** A report of a worker that has done nothing but this. */
+/** A report of an idle worker, with these members. */
 export const processReport = (own: Partial<ProcessReport>): ProcessReport => ({
   ...NO_FIGURES,
   id: 'a',

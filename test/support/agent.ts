@@ -11,7 +11,7 @@ export type Agent = {
   refused: (name: string, args?: Record<string, unknown>) => Promise<string>
 }
 
-/** A client of the official SDK at a service, of the revision without a handshake. */
+/** Connects a client of the official SDK, with the revision of the protocol without a handshake. */
 export const agentAt = async (url: string, token: string): Promise<Agent> => {
   const client = new Client({ name: 'test', version: '1.0.0' }, { versionNegotiation: { mode: { pin: '2026-07-28' } } })
   const requestInit = { headers: { Authorization: `Bearer ${token}` } }
@@ -37,7 +37,7 @@ export const agentOf = (client: Client): Agent => {
   }
 }
 
-export type Quoted = { kind: string; id: string; title?: string; text: string; isCut: boolean }
+type Quoted = { kind: string; id: string; title?: string; text: string; isCut: boolean }
 
 /** Every quote in an answer, at any place. */
 export const quotesIn = (value: unknown): Quoted[] => {

@@ -53,7 +53,7 @@ const INTAKE: IntakeDependencies = {
 }
 
 /** A database without a row. */
-export const readsNothing: ReadDependencies = {
+export const emptyReads: ReadDependencies = {
   authenticate: INTAKE.authenticate,
   permits: new FairSemaphore(Infinity, 1),
   countPermits: new FairSemaphore(Infinity, 1),
@@ -66,9 +66,9 @@ export const readsNothing: ReadDependencies = {
   readChanges: async (_, { after }) => ({ changes: [], next: after, passSince: undefined }),
 }
 
-/** Agents without a limit on calls. */
-export const asksNothing: McpDependencies = {
-  reads: readsNothing,
+/** Agents without records, and without a limit on calls. */
+export const emptyMcp: McpDependencies = {
+  reads: emptyReads,
   agentReads: {
     count: notAsked,
     compare: notAsked,
@@ -93,8 +93,8 @@ export const appWithoutStores = ({ intake: given = {}, ...others }: Given = {}):
   return createApp({
     intake,
     receipts: { authenticate, findStored: nothing, findQueued: nothing, onFault },
-    reads: { ...readsNothing, authenticate, onFault },
-    mcp: asksNothing,
+    reads: { ...emptyReads, authenticate, onFault },
+    mcp: emptyMcp,
     readsTrailers: true,
     isReady: async () => true,
     board: notAsked,

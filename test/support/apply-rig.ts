@@ -19,7 +19,7 @@ const REDO_MS = 600_000
 type Settled = { id: string; state: SubmissionState; isDeep: boolean }
 type Logged = Record<string, unknown>
 
-/** The database of a worker, which can be away, or can hold back its loads and saves. */
+/** The database of a worker. A test can take it away, or hold back loads and saves. */
 const createSql = (sql: Sql) => {
   const state = { isAway: false, refused: 0, held: Promise.resolve() }
   const send = (query: () => unknown): unknown => {
@@ -38,7 +38,7 @@ const createSql = (sql: Sql) => {
   return { ofWorker, state }
 }
 
-/** The loop of a worker, with its own schema and prefix. A test calls it, instead of a job. */
+/** The loop of a worker, with its own schema and prefix. The test starts it by `apply`. */
 export const openApplyRig = async () => {
   const room = openQueueRoom()
   const schema = await freshSchema(4)
@@ -69,7 +69,7 @@ export const openApplyRig = async () => {
     pace: createLearningPace(() => 0),
     answerWithinMs: STATEMENT_TIMEOUT_MS,
     redoMs: () => REDO_MS,
-    othersWait: async () => false,
+    mustBacklogYield: async () => false,
     now: () => performance.now() + offsetMs,
     tracing: undefined,
     onApplyTime: () => {},
@@ -107,7 +107,7 @@ export const openApplyRig = async () => {
       const [[id, [name, value]]] = (await room.redis.xrange(log, '-', '+')) as [[string, [string, string]]]
       await room.redis.multi().del(log).xadd(log, id, name, rewrite(value)).exec()
     },
-    /** Workers take the log for strides of one, and die in quarantine. */
+    /** Lets this many workers, one after the other, die in quarantine with a stride of one. */
     dieInQuarantine: async (workspaceId: string, deaths: number): Promise<void> => {
       for (let death = 1; death <= deaths; death++) {
         await room.log.take([{ workspaceId, bound: 1 }], takeSettings({ worker: `dead ${death}` }))
@@ -115,7 +115,7 @@ export const openApplyRig = async () => {
         await room.redis.hset(stateKey(workspaceId), 'until', Date.now() - 1)
       }
     },
-    /** Does work once, when Redis has found a log idle and the worker has no answer yet. */
+    /** Runs `work` once: after Redis has found a log idle, before the worker gets this answer. */
     onceIdle: (work: () => Promise<void>): void => {
       onceIdle = () => {
         onceIdle = async () => {}
@@ -130,8 +130,8 @@ export const openApplyRig = async () => {
     hasReleased: async (workspaceId: string): Promise<boolean> => state.refused > 1 && !(await isLeased(workspaceId)),
     isLeased,
     /**
-     * Makes statements fail that write a feedback with this description. Returns a function that
-     * ends this.
+     * Makes each statement fail that inserts a feedback with this description. The returned
+     * function lets them succeed again.
      */
     failOn: async (description: string, code: string): Promise<() => Promise<void>> => {
       await sql.unsafe(`
@@ -144,8 +144,8 @@ export const openApplyRig = async () => {
       }
     },
     /**
-     * Returns a function that resets Postgres to the current state of the workspace, like a standby
-     * that lacks the last commits.
+     * Returns a function that resets the position, and deletes later feedback and receipts, like a
+     * standby that lacks the last commits.
      */
     rememberPosition: async (workspaceId: string): Promise<() => Promise<void>> => {
       const [row] = await sql`select * from workspace_progress where workspace_id = ${workspaceId}`

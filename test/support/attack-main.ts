@@ -1,3 +1,4 @@
+import { Buffer } from 'node:buffer'
 import { setPriority } from 'node:os'
 import process from 'node:process'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -7,13 +8,13 @@ import { type AttackOrder, type AttackReport, ONE_EMAIL } from './attackers.ts'
 import { DEAR_INTAKES, mostBytesOf } from './dear-intakes.ts'
 import { DEAREST, type Submitted } from './dearest-bodies.ts'
 
-// A separate process, so that making bodies delays neither the service nor the test. It reads its
-// order as a word, sends until one of its bounds is reached, and answers with one line.
+// A separate process, so that making bodies delays neither the service nor the test. Its argument
+// is an `AttackOrder`. It sends until a bound is reached, and prints an `AttackReport`.
 
-/** Attackers have their own machines, so this process must not take processors from the service. */
+/** A real attacker has a machine of its own, so this process must not slow down the service. */
 const LOW_PRIORITY = 10
 const AFTER_REFUSAL_MS = 100
-/** Some of the dearest submissions are dear because of earlier ones, so it makes many together. */
+/** Some submissions are dear only after others of their family, so a family has many. */
 const DEAREST_SIZE = 50
 
 type Request = { operation: Operation; body: string }
@@ -56,7 +57,7 @@ const send = async (): Promise<void> => {
   await answer?.arrayBuffer()
   if (answer?.ok) {
     report.accepted++
-    report.bytes += body.length
+    report.bytes += Buffer.byteLength(body)
     return
   }
   const why = String(answer?.status ?? 'no answer')

@@ -7,10 +7,7 @@ import { until } from './until.ts'
 /** Ordinary feedback, all of one email. */
 export const ONE_EMAIL = 'feedback of one email'
 
-/**
- * The requests of one attacker: one workspace and one kind of request, until the first bound is
- * reached.
- */
+/** An attacker sends one kind of request to one workspace, until the first bound is reached. */
 export type AttackOrder = {
   url: string
   token: string
@@ -58,20 +55,17 @@ const sendAll = async (order: AttackOrder): Promise<AttackReport> => {
 }
 
 type Bystander = {
-  /** The number of its applied submissions. */
+  /** The number of submissions that were applied at the first attempt. */
   readonly served: () => number
   /** The outcomes of submissions that were not accepted, or not applied at the first attempt. */
   readonly failed: readonly string[]
-  /** Resolves when the last one is applied. */
+  /** Stops sending. Resolves after the outcome of the last submission. */
   readonly stop: () => Promise<void>
 }
 
 const PEOPLE = 20
 
-/**
- * A client that sends a feedback, waits until it is applied (at most `patienceMs`), and sends the
- * next one.
- */
+/** A client that sends feedback one by one. It waits up to `patienceMs` until each is settled. */
 export const startBystander = ({ post, sql }: Pick<Service, 'post' | 'sql'>, patienceMs: number): Bystander => {
   const stopped = new AbortController()
   const failed: string[] = []

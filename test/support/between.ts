@@ -3,13 +3,10 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
 export type Between = { url: string; stop: () => void }
 
-/** Inspects bytes on their way. Bytes are dropped if it returns false. */
+/** Returns whether these bytes pass. */
 type Passing = (bytes: Buffer, client: Socket) => boolean
 
-/**
- * A proxy before a server that passes on requests and answers as the test decides, in order and
- * after their delays.
- */
+/** A proxy before a server. The test decides which bytes pass, and how late. Their order stays. */
 export const standBetween = async (
   serverUrl: string,
   {
@@ -48,7 +45,7 @@ export const standBetween = async (
   }
 }
 
-/** Runs actions one after the other, each after its own delay. */
+/** Returns a function that runs actions in order, each after at least its own delay. */
 const inTime = (delayMs?: () => number): ((act: () => unknown) => void) => {
   if (delayMs === undefined) return (act) => void act()
   const due: (() => unknown)[] = []
@@ -60,7 +57,7 @@ const inTime = (delayMs?: () => number): ((act: () => unknown) => void) => {
   }
 }
 
-/** Tells whether a text ends in these bytes of a connection, even if it arrived in pieces. */
+/** Returns whether these bytes complete the text, even if it arrives in pieces. */
 export const sightOf = (text: string): Passing => {
   const sought = Buffer.from(text)
   const ends = new WeakMap<Socket, Buffer>()
@@ -79,7 +76,7 @@ export type LosingAnswers = Between & {
    * answer.
    */
   loseAnswersFrom: (text: string) => Promise<void>
-  /** Whether an answer has been lost since then. */
+  /** Whether an answer has been lost since the request of `loseAnswersFrom`. */
   hasLost: () => boolean
   /** Ends the effect of `loseAnswersFrom`. */
   passAnswers: () => void

@@ -23,9 +23,9 @@ export type PageOptions = {
 export type Page = {
   /** The value of an expression in the page; a promise is awaited. */
   evaluate: <T = Json>(expression: string) => Promise<T>
-  /** Nothing overflows, and all texts have enough contrast with their background. */
+  /** Asserts that nothing is wider than the page, and that all texts have enough contrast. */
   assertReadable: () => Promise<void>
-  /** Keeps a picture of the whole page in the folder PICTURES, if a person wants to look at it. */
+  /** Saves a picture of the whole page in the folder that PICTURES names, if it is set. */
   keep: (name: string) => Promise<void>
   /** All requested addresses. */
   readonly requested: readonly string[]
@@ -35,7 +35,7 @@ export type Page = {
 
 export type Browser = { open: (url: string, options?: PageOptions) => Promise<Page>; close: () => Promise<void> }
 
-/** The Chromium of this machine, or the one that CHROMIUM names. */
+/** The program that CHROMIUM names, or else a Chromium on the PATH. */
 const chromium = [
   process.env['CHROMIUM'],
   'chromium',
@@ -46,7 +46,7 @@ const chromium = [
 export const whyNoBrowser = chromium === undefined ? 'Chromium is neither on the PATH nor named by CHROMIUM' : undefined
 
 const NAVIGATED = /navigated or closed/
-// A container has neither user namespaces nor much shared memory.
+// A container may lack user namespaces and shared memory.
 const OPTIONS = ['--headless', '--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', '--remote-debugging-port=0']
 
 /** Starts a headless Chromium with its own profile, controlled by its DevTools protocol. */

@@ -24,7 +24,7 @@ export type Collector = {
   readonly span: (what: string, fits: (span: CollectedSpan) => boolean) => Promise<CollectedSpan>
   /** All received bytes, including headers. */
   readonly received: () => string
-  /** While it is away, it closes each connection without an answer, and keeps its port. */
+  /** A collector that is away keeps its port, and closes each connection without an answer. */
   readonly setAway: (isAway: boolean) => void
   readonly close: () => void
 }

@@ -5,16 +5,12 @@ import { spawnProgram } from './service-process.ts'
 
 export type CommandResult = { code: number | null; stdout: string; stderr: string }
 
-/**
- * Runs a command of an operator, such as `cli/token-command.ts`, against the database of a service.
- */
+/** Runs a command, such as `cli/token-command.ts`, in the environment of a service. */
 export const runCommand = async (
   { environment }: Pick<Service, 'environment'>,
   program: string,
   ...words: readonly string[]
-): Promise<CommandResult> => {
-  return resultOf(spawnProgram(program, words, { ...environment }))
-}
+): Promise<CommandResult> => resultOf(spawnProgram(program, words, { ...environment }))
 
 /** The output of a command that has to succeed. */
 export const outputOf = async (...call: Parameters<typeof runCommand>): Promise<string> => {

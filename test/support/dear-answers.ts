@@ -7,12 +7,13 @@ import { DEAR_INTAKES, mostBytesOf } from './dear-intakes.ts'
 import { PATHS } from '../end-to-end/interface-table.ts'
 
 /**
- * A request whose answer may be large for its bytes. `plainBytes`: of its body before compression.
+ * A request whose answer may be large for its bytes. `plainBytes`: the size of its body before
+ * compression, or without a body, of its path.
  */
 export type DearRequest = { title: string; path: string; scope: Scope; body: Buffer | undefined; plainBytes: number }
 type Scope = 'submit' | 'read' | 'admin'
 
-/** No family can make a shorter body. */
+/** Each family of bodies can make one of this size. */
 const LEAST_BYTES = 512
 const MOST_URL_BYTES = 8_000
 
@@ -24,7 +25,7 @@ const requestOf = (title: string, path: string, text: string): DearRequest => ({
   plainBytes: Buffer.byteLength(text),
 })
 
-/** Small requests cost a client the least, so these are tried as often as large ones. */
+/** A part of the largest size. Small requests are as frequent as large ones: they cost less. */
 const share = fc.integer({ min: 0, max: 12 }).map((halvings) => 2 ** -halvings)
 
 const submissions = fc.tuple(fc.constantFrom(...DEAR_INTAKES), share).map(([{ title, operation, text }, part]) => {
@@ -74,7 +75,6 @@ const agents = fc
     return requestOf(`POST /mcp: ${method}`, '/mcp', JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }))
   })
 
-/** Requests of every operation. */
 export const dearRequests: fc.Arbitrary<DearRequest> = fc.oneof(submissions, batches, reads, agents)
 
 export const headersOf = ({ body }: DearRequest, token: string): Record<string, string> => ({
@@ -85,7 +85,7 @@ export const headersOf = ({ body }: DearRequest, token: string): Record<string, 
 
 const app = appWithoutStores()
 
-/** The bytes of the answer, and of them for each byte of the request on the wire. */
+/** Returns the size of the answer, also for each byte of the path and of the compressed body. */
 export const priceOfAnswer = async (request: DearRequest): Promise<{ bytes: number; perByte: number }> => {
   const { path, scope, body } = request
   const sent = body && { method: 'POST', body: new Uint8Array(body) }

@@ -2,7 +2,7 @@ import { Buffer } from 'node:buffer'
 import { MAX_BODY_BYTES, MAX_CONVERSATION_BODY_BYTES } from '../../contract/limits.ts'
 import type { Operation } from '../../contract/submission.ts'
 
-/** A body of at most this many bytes, as text, since many dear bodies do not survive as values. */
+/** `text` makes a body of at most this many bytes. A value would lose escapes and repeated keys. */
 export type DearIntake = { title: string; operation: Operation; text: (bytes: number) => string }
 
 type Part = (index: number) => string
@@ -31,7 +31,7 @@ const conversation = (more: string): string => `{"id":"x","source":"s","createdA
 const message = (more: string): string =>
   `{"id":"m","incoming":true,"content":"","createdAt":${DATE_TIME}${more && `,${more}`}}`
 
-/** The free objects of the bodies. */
+/** Objects in bodies that get further members. */
 const PLACES: Readonly<Record<string, Place>> = {
   sourceData: {
     operation: 'create_feedback',
@@ -75,7 +75,7 @@ const PLACES: Readonly<Record<string, Place>> = {
   'a conversation': { operation: 'submit_conversation', head: conversation('"contacts":[],"messages":[],'), tail: '}' },
 }
 
-/** Content for free objects. */
+/** Members for these objects. */
 const CONTENTS: Readonly<Record<string, Part>> = {
   'short keys': (index) => `"k${index}":1`,
   'one key': () => '"k":1',
@@ -85,7 +85,7 @@ const CONTENTS: Readonly<Record<string, Part>> = {
   'deep arrays': (index) => `"k${index}":${'['.repeat(55)}${']'.repeat(55)}`,
   'deep objects': (index) => `"k${index}":${'{"":'.repeat(55)}0${'}'.repeat(55)}`,
   'dotted keys': (index) => `"${'a.'.repeat(30)}${index}":1`,
-  'dotted keys that part at once': (index) => `"${index}.${'a.'.repeat(30)}b":1`,
+  'dotted keys without a common start': (index) => `"${index}.${'a.'.repeat(30)}b":1`,
   'dotted keys of objects': (index) => `"${index % 30}.${'a.'.repeat(29)}b":{"${index}":1}`,
   escapes: (index) => `"k${index}":"${'\\u0041'.repeat(100)}"`,
   'strings of U+0000': (index) => `"k${index}":[${times(20, () => '"\\u0000\\ud800"')}]`,
@@ -93,8 +93,8 @@ const CONTENTS: Readonly<Record<string, Part>> = {
   'keys that become one': (index) =>
     `"${Array.from(index.toString(2).padStart(20, '0'), (bit) => (bit === '0' ? '\\u0000' : '\\ud800')).join('')}":1`,
   numbers: (index) => `"k${index}":[${times(20, () => '1e9')}]`,
-  'doubtful numbers': (index) => `"k${index}":[${times(20, () => '1234567890123456')}]`,
-  'numbers that are not kept': (index) => `"k${index}":[${times(20, () => '9007199254740993')}]`,
+  'integers of 16 digits': (index) => `"k${index}":[${times(20, () => '1234567890123456')}]`,
+  'integers above 2^53': (index) => `"k${index}":[${times(20, () => '9007199254740993')}]`,
   'infinite numbers': (index) => `"k${index}":[${times(20, () => '1e999')}]`,
   'long members': (index) => `"k${index}":"${'é'.repeat(8_000)}"`,
   'long strings': (index) => `"k${index}":"${'東😀'.repeat(2_000)}"`,
@@ -125,7 +125,7 @@ const CONVERSATIONS: Readonly<Record<string, DearIntake['text']>> = {
   'one contact of many sources': contacts((index) => `{"id":"x","source":"${index}"}`),
   'contacts with long ids': contacts((index) => `{"id":"${'😀'.repeat(500)}${index}"}`),
   'contacts with ids that are too long': contacts((index) => `{"id":"${'😀'.repeat(600)}${index}"}`),
-  'contacts that are wrong all through': contacts(
+  'contacts with many wrong values': contacts(
     () => '{"properties":{"$email":1,"$name":1,"$createdAt":1,"$updatedAt":"x","$contractValue":""},"source":1}',
   ),
   'too many contacts': list('contacts', (index) => `{"id":"u${index}"}`),

@@ -5,9 +5,8 @@ import type { Operation } from '../../contract/submission.ts'
 export type Submitted = { operation: Exclude<Operation, 'purge_contact'>; body: object }
 
 /**
- * Submissions with the highest cost for Postgres for their bytes. `submissions` makes them for any
- * size and `name`. Another name gives other people, accounts and records, so that none of them is
- * stored yet. Twice the size is about twice the bytes.
+ * A family of submissions that may cost Postgres much for their bytes. Another `name` gives other
+ * people, accounts and records. Twice the `size` gives about twice the bytes.
  */
 export type Dearest = {
   title: string
@@ -22,22 +21,22 @@ const TAGS = 100
 const TAG_CHARACTERS = 150
 const DATE_TIME = '2026-01-01T00:00:00Z'
 
-export const times = <T>(count: number, make: (index: number) => T): T[] =>
+const times = <T>(count: number, make: (index: number) => T): T[] =>
   Array.from({ length: count }, (_, index) => make(index))
-export const keys = (first: number, count: number, value: unknown = 1): object =>
+const keys = (first: number, count: number, value: unknown = 1): object =>
   Object.fromEntries(times(count, (index) => [`k${first + index}`, value]))
 
-export const feedback = (body: object): Submitted => ({
+const feedback = (body: object): Submitted => ({
   operation: 'create_feedback',
   body: { description: 'slow', ...body },
 })
-export const contact = (body: object): Submitted => ({ operation: 'identify_contact', body })
-export const conversation = (body: object): Submitted => ({
+const contact = (body: object): Submitted => ({ operation: 'identify_contact', body })
+const conversation = (body: object): Submitted => ({
   operation: 'submit_conversation',
   body: { source: 'chat', createdAt: DATE_TIME, contacts: [], messages: [], ...body },
 })
 const firm = (name: string, key: number): object => ({ $name: name, $domain: `${name}.example`, [`k${key}`]: 1 })
-export const message = (id: string, body: object = {}): object => ({
+const message = (id: string, body: object = {}): object => ({
   id,
   incoming: true,
   content: 'hi',
@@ -45,7 +44,7 @@ export const message = (id: string, body: object = {}): object => ({
   ...body,
 })
 
-/** Cases within one workspace. Cases with few and long bodies come first. */
+/** The most expensive known families. */
 export const DEAREST: readonly Dearest[] = [
   {
     title: 'one contact, identified with other keys each time',
@@ -85,7 +84,7 @@ export const DEAREST: readonly Dearest[] = [
     ],
   },
   {
-    title: 'feedback that remembers an external id, which then comes',
+    title: 'feedback of an unknown external id, and its contact',
     perStatement: 'looks for contacts that have appeared',
     submissions: (size, name) => [
       ...times(size * 20, () => feedback({ isExternalContactId: true, contactId: name })),
@@ -98,7 +97,7 @@ export const DEAREST: readonly Dearest[] = [
     submissions: (size, name) => times(size * 20, (index) => contact({ id: name, source: `${name} ${index}` })),
   },
   {
-    title: 'feedback and messages that remember an external id, which then comes in ever more sources',
+    title: 'feedback and messages of an unknown external id, and its contacts in ever more sources',
     submissions: (size, name) => [
       ...times(size * 10, () => feedback({ contactId: name, isExternalContactId: true })),
       ...times(size, (index) =>
@@ -150,7 +149,7 @@ const text = (characters: number): string => {
 
 /**
  * The values of a member in the submissions of a family: absent, equal in all, different in each,
- * or mixed.
+ * or two values in turn.
  */
 const WAYS = ['none', 'same', 'each', 'turns'] as const
 type Way = (typeof WAYS)[number]
@@ -247,10 +246,7 @@ const maker: fc.Arbitrary<{ title: string; make: Maker }> = fc.oneof(
   talk.map((ways) => ({ title: `conversation ${JSON.stringify(ways)}`, make: talkLike(ways) })),
 )
 
-/**
- * Families of submissions about the same few or always new people, accounts and records, of one
- * kind or of two that alternate or follow each other.
- */
+/** Random families: submissions of one kind, or of two kinds in turn or one after the other. */
 export const families: fc.Arbitrary<Dearest> = fc
   .tuple(maker, fc.option(maker), fc.boolean())
   .map(([one, other, inTurns]) => ({

@@ -10,13 +10,14 @@ export const LENGTH = 30
 export const WORKSPACES = ['6f1b7c1e-52f1-4d0a-9c58-0c8f4f1f3a01', '6f1b7c1e-52f1-4d0a-9c58-0c8f4f1f3a02']
 
 /**
- * How a history reaches the workers: the sizes of strides, the repeated parts, the way of delivery,
- * and the removal steps of purges in between. The lists are used in turn.
+ * How a history reaches the workers. Each turn takes the next element of each list. `sizes`: the
+ * new submissions of a stride. `again`: the applied submissions before them that the stride
+ * repeats. `removals`: the removal steps after the strides.
  */
 export const schedules = fc.record({
   sizes: fc.array(fc.integer({ min: 1, max: 12 }), { minLength: 4, maxLength: 8 }),
   again: fc.array(fc.nat({ max: 4 }), { minLength: 3, maxLength: 5 }),
-  means: fc.array(fc.constantFrom('one writer', 'two writers'), { minLength: 3, maxLength: 5 }),
+  writers: fc.array(fc.constantFrom(1, 2), { minLength: 3, maxLength: 5 }),
   removals: fc.array(fc.nat({ max: 3 }), { minLength: 3, maxLength: 5 }),
 })
 export type Schedule = (typeof schedules extends fc.Arbitrary<infer T> ? T : never) & {
@@ -45,14 +46,8 @@ export const deliver = async (sql: Sql, history: readonly Submission[], schedule
         return [{ workspaceId, after: log[from - 1]?.number ?? 0, submissions }]
       })
     if (strides(0).length === 0) break
-    switch (inTurn(schedule.means, turn)) {
-      case 'one writer':
-        await applyStrides(dependencies, strides(0))
-        break
-      case 'two writers':
-        await Promise.all([applyStrides(dependencies, strides(0)), applyStrides(dependencies, strides(1))])
-        break
-    }
+    const writers = Array.from({ length: inTurn(schedule.writers, turn) }, (_, writer) => strides(writer))
+    await Promise.all(writers.map((own) => applyStrides(dependencies, own)))
     await onStep()
     await takeRemovalSteps(sql, inTurn(schedule.removals, turn), onStep)
   }
@@ -60,8 +55,8 @@ export const deliver = async (sql: Sql, history: readonly Submission[], schedule
 }
 
 /**
- * Every second replay was dead before, and its receipt is queued again. The others were lost by a
- * failover, as all purges were: a dead purge is never replayed.
+ * A replay with an odd original number was dead before, and its receipt is queued again. A failover
+ * lost the other ones, and all purges: a dead purge is never replayed.
  */
 const noteReplays = async (sql: Sql, history: readonly Submission[]): Promise<void> => {
   const dead = history.filter(
@@ -89,7 +84,7 @@ const readPositions = async (sql: Sql): Promise<Map<string, number>> => {
   return new Map(rows.map(({ workspace_id, position }) => [workspace_id, position]))
 }
 
-/** Takes this many steps of the purges under way. */
+/** Takes this many removal steps, or as many as the pending purges have. */
 const takeRemovalSteps = async (sql: Sql, steps: number, onStep: () => Promise<void>): Promise<void> => {
   for (let step = 0; step < steps; step++) {
     const [purge] = await sql<{ workspace_id: string; id: string }[]>`

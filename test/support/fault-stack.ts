@@ -11,9 +11,9 @@ import { startParts } from './temporary-directory.ts'
 export const TARGETS = ['api', 'worker', 'redis', 'postgres'] as const
 export type Target = (typeof TARGETS)[number]
 export type FaultStack = Service & {
-  /** The processes of the service. Each is started again when it ends. */
+  /** The processes of the service. */
   readonly kept: Readonly<Record<Target, Kept>>
-  /** Resolves when all its processes answer. */
+  /** Resolves when the API is ready. */
   readonly untilReady: () => Promise<unknown>
 }
 
@@ -22,17 +22,15 @@ const READY_WITHIN_MS = 120_000
 type Options = {
   redisMemoryBytes?: number
   appendFsync?: AppendFsync
-  /** The directory with the data directories of the servers. */
+  /** The directory for the data directories of the servers. */
   parent?: string
   /** The address at which the API reaches Redis. */
   redisOfApi?: (url: string) => Promise<string>
 }
 
-/**
- * A service with its own servers, to which faults can happen: one API, one worker, Redis, Postgres.
- */
-export const startFaultStack = (options: Options = {}): Promise<FaultStack> => {
-  return startParts(
+/** A service of four processes that a test can strike: one API, one worker, Redis, Postgres. */
+export const startFaultStack = (options: Options = {}): Promise<FaultStack> =>
+  startParts(
     'faults',
     async (running, directory) => {
       const postgres = await keepServer((port) => startPostgres({ dataDir: join(directory, 'postgres'), ...port }))
@@ -73,7 +71,6 @@ export const startFaultStack = (options: Options = {}): Promise<FaultStack> => {
     },
     options.parent,
   )
-}
 
 export const isReady = (url: string): Promise<boolean> =>
   fetch(`${url}/readyz`, { signal: AbortSignal.timeout(5_000) }).then(

@@ -30,11 +30,11 @@ const apply = (copy: Copy, changes: readonly Change[]): void => {
 type FeedOptions = {
   /** The APIs of the consumer. */
   urls: readonly string[]
-  /** At each restart it uses another API, and has kept part of a page without its `next`. */
+  /** Whether it restarts at the next API. It may then have stored part of a page without `next`. */
   restarts: boolean
 }
 
-/** Follows the feed. Fails when a position comes twice or out of order. */
+/** Follows the feed. `stop` rejects if positions did not increase. */
 export const followFeed = (
   name: string,
   { adminToken }: Pick<HistoryService, 'adminToken'>,
@@ -81,7 +81,7 @@ export const followFeed = (
     }
   }
   const following = follow()
-  // The end awaits this promise.
+  // `stop` returns this promise.
   following.catch(() => {})
   return {
     name,
@@ -96,7 +96,10 @@ export const followFeed = (
 
 type Message = { data: Change }
 
-/** A webhook with a receiver that sometimes refuses or breaks off. The latest position counts. */
+/**
+ * Creates a webhook and its receiver, which refuses some deliveries and breaks off others. The copy
+ * has the change of each record with the highest position.
+ */
 export const receiveWebhook = async (
   name: string,
   sql: Sql,
@@ -137,7 +140,7 @@ export const receiveWebhook = async (
     id,
     name,
     copy: () => copy,
-    note: () => `${received} deliveries, ${refused} refused, ${late} behind a later one`,
+    note: () => `${received} deliveries, ${refused} refused, ${late} after a later change`,
     stop: async () => {
       server.stop()
       if (fault !== undefined) throw fault
@@ -145,7 +148,7 @@ export const receiveWebhook = async (
   }
 }
 
-/** Each record of the workspace in the form of the service. */
+/** The records of the workspace in the form of the API. */
 export const recordsOf = async (sql: Sql, workspaceId: string): Promise<Copy> => {
   const rows = await Promise.all(
     Object.entries(RECORD_TABLES).map(
@@ -157,7 +160,7 @@ export const recordsOf = async (sql: Sql, workspaceId: string): Promise<Copy> =>
   return new Map(rows.flat().map(({ name, record }) => [name, JSON.parse(record) as object]))
 }
 
-/** Waits until each copy equals the tables, and stops the followers. */
+/** Waits until each copy equals the tables, and stops the followers. Returns their notes. */
 export const assertCopiesEqualTables = async (
   followers: readonly Follower[],
   { sql, workspaceId, withinMs }: { sql: Sql; workspaceId: string; withinMs: number },

@@ -18,9 +18,9 @@ const tagOf = (at: string): string => `'topic ' || floor(${TAGS} * power(hashint
 const [NAMED_TAG, NAMED_ACCOUNT, WORD] = ['picture', 'Cedar Bridge Bank', 'A picture']
 
 /**
- * Fills the tables for users with `feedback` feedback and related rows: contacts, accounts,
- * projects, conversations with messages, categories and receipts, over the last two years. It
- * writes into the tables directly, since the service would take too long.
+ * Fills the tables with this many feedback of the last two years, and with their contacts,
+ * accounts, projects, conversations, messages, categories and receipts. It writes rows directly,
+ * since the service would take too long.
  */
 export const fillTables = async (sql: Sql, feedback: number): Promise<void> => {
   const [{ id: workspaceId }] = await sql<[{ id: string }]>`select id from workspace where name = ${DEFAULT_WORKSPACE}`

@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net'
 type HttpServer = { readonly url: string; readonly stop: () => void }
 type Handle = (request: IncomingMessage, response: ServerResponse, body: Buffer) => unknown
 
-/** A server on this machine that handles each request once its body is there. */
+/** Serves HTTP on this machine. Calls `handle` after the whole body of a request has arrived. */
 export const serveHttp = async (handle: Handle): Promise<HttpServer> => {
   const server = createServer((request, response) => {
     const pieces: Buffer[] = []

@@ -5,6 +5,7 @@ import { createAdmit } from '../../queue/admission/admit.ts'
 import { createWake, type JobQueues } from '../../queue/jobs/job-queues.ts'
 import { compactId, workspaceKeys } from '../../queue/keys.ts'
 import { idBaseOf, itemText, letterOf, submissionIdIn } from '../../queue/log/log-entry.ts'
+import { noWake } from './queue-room.ts'
 import type { Service } from './service.ts'
 import { until } from './until.ts'
 
@@ -13,8 +14,8 @@ type Place = Pick<Service, 'redis' | 'redisPrefix' | 'workspaceId'>
 type Injection = { operation?: Operation; body: object; agoMs?: number }
 
 /**
- * Admits an unchecked submission, and wakes a worker. Postgres refuses a NUL in one of its texts.
- * With `agoMs` its number says that it has waited this long; the log must then have no newer entry.
+ * Admits a submission without the checks of the API, and wakes a worker. A submission with a NUL in
+ * a text becomes dead. `agoMs` is the age of its number; the log must have no newer entry.
  */
 export const inject = async (place: Place, queues: JobQueues, injection: Injection): Promise<Injected> => {
   const wake = createWake(queues)
@@ -42,8 +43,7 @@ const admit = async (
   { redis, redisPrefix: prefix, workspaceId }: Place,
   { operation = 'create_feedback', body }: Injection,
 ): Promise<Injected> => {
-  const wake = { wake: async () => {}, ended: async () => {} }
-  const admission = await createAdmit({ redis, prefix, wake, findStoredKey: async () => null })({
+  const admission = await createAdmit({ redis, prefix, wake: noWake, findStoredKey: async () => null })({
     workspaceId,
     operation,
     bodyText: JSON.stringify(body),
@@ -52,7 +52,7 @@ const admit = async (
   return admission
 }
 
-/** Writes an entry with the number of that time. */
+/** Appends an entry that seems to be admitted `agoMs` ago. */
 const append = async (
   { redis, redisPrefix, workspaceId }: Place,
   { operation = 'create_feedback', body, agoMs = 0 }: Injection,

@@ -11,16 +11,11 @@ import { until } from './until.ts'
 export const SIGNALS = ['SIGTERM', 'SIGKILL', 'SIGSTOP'] as const
 type FaultSignal = (typeof SIGNALS)[number]
 
-/**
- * A process that is started again as soon as it ends, like by an init system, unless it is held
- * down.
- */
+/** A process that starts again when it ends, as under an init system. `hold` keeps it down. */
 export type Kept = {
   pid: () => number | undefined
   exited: () => Promise<unknown>
-  /**
-   * Ends the process, by default like an init system, and does not start it again before `letGo`.
-   */
+  /** Ends the process, by default gracefully. It stays down until `letGo`. */
   hold: (how?: 'SIGKILL') => Promise<void>
   letGo: () => void
   stop: () => Promise<void>
@@ -28,8 +23,8 @@ export type Kept = {
 type Running = { pid: number; exited: Promise<unknown>; stop: () => Promise<void> }
 
 /**
- * A process that goes on for so long after SIGTERM gets SIGINT. Postgres waits for its clients, and
- * SIGINT ends their sessions.
+ * A process that still runs this long after a signal gets SIGINT. After SIGTERM, Postgres waits for
+ * its clients; SIGINT ends their sessions.
  */
 const TERM_PATIENCE_MS = 3_000
 const START_AGAIN_AFTER_MS = 50
@@ -146,11 +141,11 @@ export const strike = async (kept: Kept, signal: FaultSignal, stopMs: number): P
   await exited
 }
 
-/** Freezes a process with its children. The result resumes or ends it. */
+/** Freezes a process and its children. Returns a function that resumes or kills them. */
 export const freeze = (kept: Pick<Kept, 'pid'>): ((how?: 'SIGCONT' | 'SIGKILL') => void) => {
   const pid = kept.pid()
   if (pid === undefined) return () => {}
-  // If only the server is stopped, its processes for clients continue, as in Postgres.
+  // In Postgres, the children serve the clients.
   const pids = [pid, ...childrenOf(pid)]
   for (const each of pids) send(each, 'SIGSTOP')
   return (how = 'SIGCONT') => {
@@ -158,7 +153,7 @@ export const freeze = (kept: Pick<Kept, 'pid'>): ((how?: 'SIGCONT' | 'SIGKILL') 
   }
 }
 
-/** Only on Linux, like the tests with faults. */
+/** Works on Linux only, like the tests with faults. */
 const childrenOf = (parent: number): number[] =>
   readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))

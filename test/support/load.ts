@@ -3,11 +3,10 @@ import type { Service } from './service.ts'
 import { until } from './until.ts'
 
 /**
- * The results of clients. `accepted`: ids in the order of the answers. `unknown`: requests that may
- * have been accepted or not. `wrong`: answers that are neither a 2xx nor a 503 with a time to
- * retry.
+ * The results of clients. `accepted`: ids in the order of the answers. `unknown`: requests without
+ * an answer. `refused`: answers 503 with a time to retry. `wrong`: other answers without an id.
  */
-export type Seen = { accepted: Set<string>; unknown: number; refused: number; slowestMs: number; wrong: string[] }
+type Seen = { accepted: Set<string>; unknown: number; refused: number; slowestMs: number; wrong: string[] }
 type Load = { seen: Seen; stop: () => Promise<void> }
 
 const CLIENTS = 4
@@ -19,9 +18,7 @@ const RECOVERED_WITHIN_MS = 240_000
 
 let texts = 0
 
-/**
- * Clients that submit one record after the other until they are stopped, each with a unique text.
- */
+/** Starts clients that submit records until `stop`. Each record has a unique text. */
 export const startLoad = (service: Pick<Service, 'post'>): Load => {
   const seen: Seen = { accepted: new Set(), unknown: 0, refused: 0, slowestMs: 0, wrong: [] }
   const stopped = new AbortController()
@@ -44,7 +41,7 @@ export const startLoad = (service: Pick<Service, 'post'>): Load => {
 /** Waits until this many more submissions are accepted. */
 export const untilMoreAccepted = ({ seen: { accepted } }: Load, more = 20): Promise<unknown> => {
   const wanted = accepted.size + more
-  return until('more submissions are accepted', () => Promise.resolve(accepted.size > wanted), MORE_WITHIN_MS)
+  return until('more submissions are accepted', () => Promise.resolve(accepted.size >= wanted), MORE_WITHIN_MS)
 }
 
 const submitOne = async ({ post }: Pick<Service, 'post'>, seen: Seen, index: number): Promise<boolean> => {

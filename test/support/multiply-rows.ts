@@ -1,6 +1,6 @@
 import type { Sql } from '../../db/connection/postgres.ts'
 
-/** The number of copies of each feedback and its receipt, and of all other rows. */
+/** The number of copies of each feedback and receipt, and of each other row. */
 type Copies = { readonly feedback: number; readonly others: number }
 
 const FEEDBACK_TABLES = ['feedback', 'submission']
@@ -35,7 +35,7 @@ const KEYS: readonly string[] = [
 /** Tables that grow with submissions. */
 export const GROWING_TABLES: readonly string[] = [...FEEDBACK_TABLES, ...OTHER_TABLES]
 
-/** A vacuum reads whole indexes, and its reads would count. */
+/** Disables autovacuum, whose reads of whole indexes would count. */
 export const keepVacuumAway = async (sql: Sql): Promise<void> => {
   const tables = await sql<{ name: string }[]>`
     select oid::regclass::text as name from pg_class
@@ -46,9 +46,8 @@ export const keepVacuumAway = async (sql: Sql): Promise<void> => {
 type Column = { name: string; isId: boolean; isHash: boolean }
 
 /**
- * Multiplies the rows of a schema, with other ids. Copies are related like their originals: copies
- * of feedback are spread over the copies of contacts and accounts. It creates no objects: after
- * these, other connections would plan their statements again.
+ * Multiplies the rows of a schema. A copy has another id, and refers to copies. This function
+ * creates no objects, since other connections would then plan their statements again.
  */
 export const multiplyRows = async (sql: Sql, copies: Copies): Promise<void> => {
   for (const table of GROWING_TABLES) {
@@ -72,7 +71,7 @@ export const multiplyRows = async (sql: Sql, copies: Copies): Promise<void> => {
   }
 }
 
-// Bodies of people in a round of a test, each with its place in the round.
+// Bodies for a round of a test. Each index has its own people.
 
 export const feedbackInRound = (round: string, index: number) => ({
   description: 'slow',
@@ -117,8 +116,8 @@ export const conversationInRound = (round: string, index: number) => ({
 export type Reads = { readonly sequential: number; readonly entries: number; readonly pages: number }
 
 /**
- * The reads of each table of the schema, with its partitions, by a piece of work. The work has to
- * use only this pool of one connection.
+ * Returns the reads of `work` by table, partitions included. `sql` must have one connection, and
+ * `work` must use no other.
  */
 export const readsOf = async (sql: Sql, work: () => Promise<unknown>): Promise<Map<string, Reads>> => {
   const before = await readSoFar(sql)
@@ -140,7 +139,7 @@ export const readsOf = async (sql: Sql, work: () => Promise<unknown>): Promise<M
 }
 
 const readSoFar = async (sql: Sql): Promise<Map<string, Reads>> => {
-  // A connection reports its reads at most once a second, unless its next statement requests it.
+  // By itself, a connection reports its reads at most once a second.
   await sql`select pg_stat_force_next_flush()`
   await sql`select pg_stat_clear_snapshot()`
   const rows = await sql<{ table: string; sequential: string; entries: string; pages: string }[]>`

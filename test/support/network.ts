@@ -8,23 +8,20 @@ import type { Program } from './service-process.ts'
 export type NetworkHost = {
   readonly name: string
   readonly address: string
-  /** Words before a command, which run it on the host. */
+  /** The first words of a command line that runs the other words on the host. */
   readonly via: readonly string[]
 }
 
 export type Network<Name extends string> = {
   readonly hosts: Readonly<Record<Name, NetworkHost>>
-  /**
-   * Drops all packets of `from` to `to` without a notice, like a network partition. The result
-   * mends it.
-   */
+  /** Drops all packets from `from` to `to`, like a partition. The returned function mends this. */
   readonly cut: (from: Name, to: Name) => () => void
-  /** Takes the link of a host down. The result brings it up. */
+  /** Takes the link of a host down. The returned function brings it up. */
   readonly takeDown: (name: Name) => () => void
   readonly stop: () => void
 }
 
-const NOBODYS_MAC = '02:00:00:00:00:01'
+const UNUSED_MAC = '02:00:00:00:00:01'
 
 const ip = (...words: readonly string[]): void => {
   const { status, stderr } = spawnSync('ip', words, { encoding: 'utf8' })
@@ -40,7 +37,7 @@ export const whyNoNetwork = (): string | undefined => {
   return undefined
 }
 
-/** Hosts at a bridge that reach each other and this machine. Two networks are separate. */
+/** Starts hosts that reach each other and this machine over a bridge. */
 export const startNetwork = <Name extends string>(names: readonly Name[]): Network<Name> => {
   removeForgotten()
   const id = String(process.pid)
@@ -76,7 +73,7 @@ export const startNetwork = <Name extends string>(names: readonly Name[]): Netwo
       hosts: byName,
       cut: (from, to) => {
         const neighbor = [byName[to].address, 'dev', 'eth0']
-        ip('-n', byName[from].name, 'neighbor', 'replace', ...neighbor, 'lladdr', NOBODYS_MAC, 'nud', 'permanent')
+        ip('-n', byName[from].name, 'neighbor', 'replace', ...neighbor, 'lladdr', UNUSED_MAC, 'nud', 'permanent')
         return () => ip('-n', byName[from].name, 'neighbor', 'delete', ...neighbor)
       },
       takeDown: (name) => {

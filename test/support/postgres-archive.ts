@@ -10,7 +10,7 @@ import { findLastingPort } from './lasting-port.ts'
 import { asSuperuser, superuserUrl } from './superuser.ts'
 import { until } from './until.ts'
 
-/** A server with an archive of its log, in its own directory. */
+/** A server with an archive of its WAL. */
 type ArchivedPostgres = {
   readonly server: EmbeddedServer
   readonly dataDir: string
@@ -19,13 +19,10 @@ type ArchivedPostgres = {
 
 /** Files of the server beside its cluster. */
 const PASSWORDS = ['superuser-password', 'owner-password']
-/**
- * Files that a copy of a running cluster must not have: the lock of the other server, and the log,
- * which the archive has.
- */
+/** Files that a backup leaves out, such as the lock of the server, and the WAL (it is archived). */
 const LEFT_OUT = /^(?:postmaster\.(?:pid|opts)|(?:pg_wal|pg_replslot|pg_stat_tmp)\/.*|(?:.*\/)?pgsql_tmp.*)$/
 
-/** Starts a new server below `directory` that archives its log like docs/operate.md. */
+/** Starts a new server below `directory` that archives its WAL as docs/operate.md recommends. */
 export const startArchivedPostgres = async (directory: string): Promise<ArchivedPostgres> => {
   const [dataDir, archive] = [join(directory, 'postgres'), join(directory, 'archive')]
   const cluster = join(dataDir, 'cluster')
@@ -43,11 +40,11 @@ export const startArchivedPostgres = async (directory: string): Promise<Archived
 }
 
 /**
- * Takes a base backup of a working server, into the new directory `backup`: by the program, or,
- * without a program of the server's version, by the SQL functions that it uses.
+ * Takes a base backup of a running server into the new directory `backup`. Uses a `pg_basebackup`
+ * of the server's version, or else SQL functions and copies of the files.
  */
 export const takeBackup = (postgres: ArchivedPostgres, backup: string): Promise<void> =>
-  // On one connection, since a backup ends with the connection that began it.
+  // All on one connection: the end of the connection aborts a backup.
   asSuperuser(postgres.dataDir, postgres.server.url, async (sql) => {
     mkdirSync(backup)
     for (const name of PASSWORDS) copyFileSync(join(postgres.dataDir, name), join(backup, name))
@@ -66,7 +63,7 @@ export const takeBackup = (postgres: ArchivedPostgres, backup: string): Promise<
     writeFileSync(join(cluster, 'backup_label'), label)
   })
 
-/** Ends the current segment of the log, and waits until the archive has it. */
+/** Ends the current segment of the WAL, and waits until the archive has it. */
 export const archiveAll = ({ dataDir, server }: ArchivedPostgres): Promise<void> =>
   asSuperuser(dataDir, server.url, async (sql) => {
     const [{ segment }] = await sql<[{ segment: string }]>`select pg_walfile_name(pg_switch_wal()) as segment`
@@ -76,10 +73,7 @@ export const archiveAll = ({ dataDir, server }: ArchivedPostgres): Promise<void>
     })
   })
 
-/**
- * Restores the server into the new directory `dataDir`, with its state at the time `at` of
- * Postgres.
- */
+/** Restores a backup into the new directory `dataDir`, up to the time `at`. Starts the server. */
 export const restoreTo = async (
   dataDir: string,
   { backup, archive, at, ...where }: { backup: string; archive: string; at: string; port?: number },
@@ -107,10 +101,7 @@ export const restoreTo = async (
   return server
 }
 
-/**
- * If root starts it, the server runs as another user, who has to reach the archive from the folder
- * of the cluster.
- */
+/** A server that root starts runs as another user. This user has to reach the archive. */
 const letPass = (...directories: readonly string[]): void => {
   for (const directory of directories) chmodSync(directory, 0o711)
 }
@@ -122,10 +113,7 @@ const programOf = (major: number): string | undefined =>
     return status === 0 && Number(/\) (\d+)/.exec(stdout)?.[1]) === major
   })
 
-/**
- * Copies file by file, while the server writes and removes files. The log repairs torn and missing
- * ones.
- */
+/** Copies the files of a running server. The WAL repairs files that are torn or missing. */
 const copyCluster = async (from: string, to: string, below = ''): Promise<void> => {
   await mkdir(join(to, below), { mode: 0o700 })
   for (const entry of await readdir(join(from, below), { withFileTypes: true })) {

@@ -14,16 +14,14 @@ import { startParts } from './temporary-directory.ts'
 export type PostgresPair = {
   /** The address of both servers, in the form of DATABASE_URL. */
   readonly url: string
-  /** The address of the standby alone. */
+  /** The address of only the standby. */
   readonly standbyUrl: string
   /** Connections of superusers, one to each server. They reconnect after a fault. */
   readonly atFormer: Sql
   readonly atStandby: Sql
   /** The directories of the servers. */
   readonly clusters: { readonly former: string; readonly standby: string }
-  /**
-   * Cuts off the standby, like a network partition. Only the asynchronous pair continues to store.
-   */
+  /** Cuts off the standby, like a partition. A synchronous primary then waits at each commit. */
   readonly part: () => Promise<void>
   /** The first primary. */
   readonly primary: EmbeddedServer
@@ -33,12 +31,12 @@ export type PostgresPair = {
   readonly standbyFollows: () => Promise<void>
   /** Makes the standby a primary. */
   readonly promote: () => Promise<void>
-  /** Starts the former primary again, which still acts as the primary. */
+  /** Starts the former primary again, still as a primary. */
   readonly bringBack: () => Promise<EmbeddedServer>
   readonly stop: () => Promise<void>
 }
 
-/** The host of a server, and its address for the others. */
+/** Where a server runs: its address for other hosts, and how to start it there. */
 type PostgresPlace = {
   readonly address: string
   readonly start: (options: { dataDir: string; port?: number; settings: readonly string[] }) => Promise<EmbeddedServer>
@@ -46,15 +44,15 @@ type PostgresPlace = {
 
 const HERE: PostgresPlace = { address: '127.0.0.1', start: startPostgres }
 const STATEMENT_TIMEOUT_MS = 20_000
-/** A receiver of the WAL tries again every five seconds. */
+/** A standby tries to reconnect to its primary every five seconds. */
 const FOLLOWED_WITHIN_MS = 120_000
-/** The primary keeps the WAL that the standby lacks, however often it is restarted. */
+/** With this slot, the primary keeps the WAL that the standby lacks, also across restarts. */
 const SLOT = 'standby'
 const NOWHERE = 'host=127.0.0.1 port=1'
 
 /**
- * A primary and a streaming standby, made from a copy of the stopped cluster, since the npm package
- * has no pg_basebackup.
+ * Starts a primary and a streaming standby. The standby begins as a copy of the stopped cluster,
+ * since the npm package has no pg_basebackup.
  */
 export const startPostgresPair = ({
   isSynchronous,

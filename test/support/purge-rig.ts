@@ -13,12 +13,12 @@ import { hashKey, makeWorkspaces } from './schema.ts'
 
 const CREATED_AT = '2026-01-01T00:00:00Z'
 
-/** Whether the purge matched, and its id. */
+/** A purge that is decided, and whether it matched. */
 type Decided = { isMatched: boolean; purgeId: string; number: number }
 
 export type PurgeRig = {
   realm: Realm
-  /** Gives the submission the next number, without applying it. */
+  /** Makes a submission with the next number. Does not apply it. */
   make: <O extends Operation>(operation: O, body: object, more?: Partial<Submission>) => SubmissionOf<O>
   /** Applies the submission, and returns its id. */
   apply: (submission: Submission) => Promise<string>
@@ -31,7 +31,7 @@ export type PurgeRig = {
   purge: (body: object) => Promise<PurgeCounts>
 }
 
-/** A workspace, given or new, in which submissions are applied one after the other. */
+/** Applies submissions one by one in a workspace, which is new by default. */
 export const createPurgeRig = async (sql: Sql, given?: string): Promise<PurgeRig> => {
   const workspaceId = given ?? randomUUID()
   const realm = { hashKey, workspaceId }
@@ -76,7 +76,7 @@ export const createPurgeRig = async (sql: Sql, given?: string): Promise<PurgeRig
   }
 }
 
-/** A conversation with defaults. Messages need only an id and a contact. */
+/** Adds defaults to a conversation and its messages. */
 const withMessages = (body: { messages?: object[] }): object => ({
   source: 'Chat',
   createdAt: CREATED_AT,

@@ -9,7 +9,7 @@ import { testServers } from './servers.ts'
 import { removeKeys } from './service.ts'
 
 /** The wake of a process that dies before it wakes a worker. */
-export const wakesNobody: Wake = { wake: async () => {}, ended: async () => {} }
+export const noWake: Wake = { wake: async () => {}, ended: async () => {} }
 
 export const requestFor = (given: Partial<AdmissionRequest> & { workspaceId: string }): AdmissionRequest => ({
   operation: 'create_feedback',
@@ -19,9 +19,7 @@ export const requestFor = (given: Partial<AdmissionRequest> & { workspaceId: str
 
 export type Entered = Extract<Admission, { submissionId: string }>
 
-/**
- * The admission of a submission that is in the log, also if its key was repeated. Fails for others.
- */
+/** Returns an admission that was admitted or repeated. Fails for another outcome. */
 export const entered = (admission: Admission | undefined): Entered => {
   assert.ok(admission?.outcome === 'admitted' || admission?.outcome === 'repeated', String(admission?.outcome))
   return admission
@@ -46,7 +44,7 @@ type QueueRoom = {
   wake: Wake
   /** Admits without waking a worker. Postgres has no idempotency keys. */
   admit: Admit
-  /** The same, with numbers above a floor. */
+  /** Like `admit`, with numbers above a floor. */
   admitAbove: (floorOf: (workspaceId: string) => Promise<number>) => Admit
   /** Notes all submissions of a log as applied, and returns the position. */
   noteAllApplied: (workspaceId: string) => Promise<number | undefined>
@@ -61,7 +59,7 @@ export const openQueueRoom = (): QueueRoom => {
   const redis = new Redis(testServers().redisUrl, { maxRetriesPerRequest: null })
   const queues = openQueues(redis, prefix, () => {})
   const admitAbove: QueueRoom['admitAbove'] = (floorOf) =>
-    createAdmit({ redis, prefix, wake: wakesNobody, floorOf, findStoredKey: async () => null })
+    createAdmit({ redis, prefix, wake: noWake, floorOf, findStoredKey: async () => null })
   const log = createLog(redis, prefix)
   return {
     prefix,

@@ -18,9 +18,8 @@ type SendOptions = {
 type Open = { readonly socket: Socket; received: string; isOver: boolean; wake: () => void }
 
 /**
- * A connection that, unlike `fetch`, sends bytes unchanged: any method, target, header and length.
- * It is kept alive between requests, and reopened if the server has closed it. One request at a
- * time.
+ * A connection for one request at a time. It sends bytes unchanged: any method, target, header and
+ * length. It stays open between requests, and opens again if the server has closed it.
  */
 export class RawConnection {
   readonly #url: URL
@@ -31,9 +30,9 @@ export class RawConnection {
   }
 
   /**
-   * A server may close a kept connection at any moment, even while the next request is on its way.
-   * So a request without any byte of an answer over a kept connection is repeated once over a new
-   * one.
+   * Returns the final answer. A server may close an idle connection while the next request is on
+   * its way. If an idle connection ends before the first byte of the answer, `send` repeats the
+   * request once.
    *
    * @throws when there is no whole answer within `timeoutMs`, or the connection ends before it.
    */
@@ -55,7 +54,7 @@ export class RawConnection {
     if (answer !== undefined) return answer
     if (waiting.isLate) throw new Error(`no answer within ${options.timeoutMs} ms`)
     if (kept !== undefined && open.received === '') return this.send(request, options)
-    throw new Error(`the connection ended within the answer: ${open.received.slice(0, 80)}`)
+    throw new Error(`the connection ended before the whole answer: ${open.received.slice(0, 80)}`)
   }
 
   /** The next request uses a new connection. */

@@ -21,7 +21,7 @@ export type Seen = {
    * closes with unread bytes.
    */
   readonly isBroken: boolean
-  /** Whether the client had already ended the connection. */
+  /** Whether the client ended the connection before the server closed. */
   readonly hasGoneFirst: boolean
 }
 type SeenAnswer = {
@@ -35,19 +35,16 @@ type SeenAnswer = {
 type Exchange = {
   readonly pieces: readonly Piece[]
   readonly ending?: Ending | undefined
-  /** Asked when all pieces are sent, and again after received bytes and at the end. */
+  /** Called after the last piece, and whenever bytes arrive. */
   readonly isEnough: (seen: Seen) => boolean
   readonly withinMs: number
-  /**
-   * After this time of silence at the end, the client ends its stream, and waits for the server to
-   * close.
-   */
+  /** If no bytes arrive for this time after the last piece, the client ends its stream. */
   readonly quietMs?: number | undefined
 }
 
 /**
- * Sends bytes over a new connection, regardless of answers, and returns the received answers once
- * they are enough.
+ * Sends pieces over a new connection. Returns when the answers are enough, the server has closed,
+ * or `withinMs` has passed.
  */
 export const exchange = async (
   url: string,
@@ -80,13 +77,13 @@ export const exchange = async (
     waiting.isLate = true
     wake()
   }, withinMs)
-  const something = (): Promise<void> => new Promise((resolve) => (wake = resolve))
-  const when = async (condition: () => boolean): Promise<void> => {
-    while (!state.isClosed && !waiting.isLate && !condition()) await something()
+  const nextEvent = (): Promise<void> => new Promise((resolve) => (wake = resolve))
+  const waitUntil = async (condition: () => boolean): Promise<void> => {
+    while (!state.isClosed && !waiting.isLate && !condition()) await nextEvent()
   }
-  const go = (ends: Ending): void => {
+  const endAs = (how: Ending): void => {
     state.hasGoneFirst = !state.isClosed
-    if (ends === 'reset') socket.resetAndDestroy()
+    if (how === 'reset') socket.resetAndDestroy()
     else socket.end()
   }
 
@@ -94,16 +91,16 @@ export const exchange = async (
     if (state.isClosed) break
     if (typeof piece === 'string') socket.write(piece, 'latin1')
     else if (typeof piece === 'function') await piece()
-    else await when(() => seen().answers.length >= piece.answers)
+    else await waitUntil(() => seen().answers.length >= piece.answers)
   }
-  if (ending) go(ending)
+  if (ending) endAs(ending)
   let knownLength = -1
-  const look = (): void => {
-    if (received.length === knownLength && !state.hasGoneFirst) go('half-close')
+  const endIfQuiet = (): void => {
+    if (received.length === knownLength && !state.hasGoneFirst) endAs('half-close')
     knownLength = received.length
   }
-  const quiet = quietMs === undefined ? undefined : setInterval(look, quietMs)
-  await when(() => isEnough(seen()))
+  const quiet = quietMs === undefined ? undefined : setInterval(endIfQuiet, quietMs)
+  await waitUntil(() => isEnough(seen()))
   clearTimeout(late)
   clearInterval(quiet)
   socket.destroy()
@@ -112,7 +109,7 @@ export const exchange = async (
 
 const HEAD_END = '\r\n\r\n'
 
-/** The final answers in the bytes. All of ours have a length; an answer without one has no body. */
+/** The final answers in the bytes. Without a Content-Length, an answer has no body here. */
 const answersIn = (received: string): Pick<Seen, 'answers' | 'rest'> => {
   const answers: SeenAnswer[] = []
   let rest = received

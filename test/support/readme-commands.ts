@@ -13,7 +13,7 @@ type HttpAnswer = {
 }
 
 export type Terminal = {
-  /** The output of the command. Rejects if the command fails; then all later ones reject as well. */
+  /** Returns the output of the command. Rejects if this command or an earlier one fails. */
   readonly run: (command: string) => Promise<string>
   readonly close: () => Promise<void>
 }
@@ -48,9 +48,7 @@ const fencedBlocks = (markdown: string): { language: string; text: string }[] =>
 export const statementsIn = (command: string): string[] =>
   [...command.matchAll(/<<'SQL'\n([\s\S]*?)\nSQL$/gm)].map(([, statement = '']) => statement)
 
-/**
- * The rows of tables with this heading of the first column, each as its cells, without code marks.
- */
+/** The rows of the tables with this first heading. A row is a list of cells, without backticks. */
 export const tableRows = (markdown: string, firstHeading: string): string[][] => {
   const rows: string[][] = []
   let isInside = false
@@ -89,7 +87,7 @@ export const assertDocumented = (documented: HttpAnswer, given: HttpAnswer): voi
   assert.deepEqual(known, documented)
 }
 
-/** The given answer, with the mark in place of each id or time that is documented as a mark. */
+/** The given answer, with `ANY` for each id or time that is documented as `ANY`. */
 const marked = (documented: unknown, given: unknown): unknown => {
   if (documented === ANY) return typeof given === 'string' && ID_OR_TIME.test(given) ? ANY : given
   if (Array.isArray(given)) return given.map((item, index) => marked(memberOf(documented, index), item))
@@ -100,10 +98,7 @@ const marked = (documented: unknown, given: unknown): unknown => {
 const memberOf = (value: unknown, key: string | number): unknown =>
   typeof value === 'object' && value !== null ? (value as Record<string | number, unknown>)[key] : undefined
 
-/**
- * One shell for all commands, since later ones use variables of earlier ones. It ends at the first
- * failure.
- */
+/** Opens one shell for all commands, since they share variables. It ends at the first failure. */
 export const openTerminal = ({ cwd, env }: { cwd: string; env: Readonly<Record<string, string>> }): Terminal => {
   const shell = spawn('bash', ['--noprofile', '--norc', '-euo', 'pipefail'], {
     cwd,

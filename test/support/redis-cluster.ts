@@ -24,16 +24,16 @@ export type RedisCluster = {
   readonly stop: () => Promise<void>
 }
 
-/** How many of the nodes are masters: the first ones. */
+/** The number of masters. They are the first nodes. */
 export const CLUSTER_MASTERS = 3
 const SLOTS = 16_384
 const WHOLE_WITHIN_MS = 120_000
 
 /**
- * A real cluster of three masters with a third of the slots and a number of replicas each, durable
- * like Redis of `npm start`. With an authority, the nodes use TLS with each other and, at `url`,
- * with clients. A node that is silent for `nodeTimeoutMs` counts as dead. All nodes refuse all
- * commands while a slot has no living master, or most masters are dead.
+ * Starts a cluster of three masters. Each has a third of the slots and a number of replicas, and is
+ * as durable as the Redis of `npm start`. With an authority, nodes and clients use TLS. A node that
+ * is silent for `nodeTimeoutMs` counts as dead. The nodes refuse commands while a slot has no
+ * living master, or most masters are dead.
  */
 export const startRedisCluster = ({
   replicas = 0,
@@ -98,15 +98,12 @@ const servesAll = async (nodes: readonly Pick<ClusterNode, 'redis'>[]): Promise<
   )
 }
 
-/** Few keys, with a pause between them, so that the two nodes share a slot for long. */
+/** Keys move in small groups with pauses, so that two nodes share a slot for long. */
 const KEYS_AT_ONCE = 5
 const BETWEEN_KEYS_MS = 20
 const ROUNDS = process.env['TEST_SIZE'] === 'long' ? 3 : 1
 
-/**
- * Moves each slot with keys to the next node, one after the other. Returns the number of moved
- * slots.
- */
+/** Moves the slots in use to the next node, one by one. Returns the number of moves. */
 export const moveAllSlots = async ({ nodes }: RedisCluster): Promise<number> => {
   let moved = 0
   for (let round = 0; round < ROUNDS; round++) {

@@ -8,13 +8,14 @@ import { findLastingPort } from './lasting-port.ts'
 import type { Authority } from './certificates.ts'
 import { redisTlsSettings } from './serve-tls.ts'
 
-/** One of several servers that reach each other. */
+/** A Redis server of a cluster, or of a master with replicas. */
 export type RedisNode = {
   readonly dataDir: string
   readonly address: string
   readonly port: number
-  /** The port for clients and for the other servers: that of TLS, if there is an authority. */
+  /** The port for clients and other servers. With an authority, it is the port for TLS. */
   readonly reachedAt: number
+  /** The process before the first `kill`. */
   readonly pid: number
   /** A connection to only this server. */
   readonly redis: Redis
@@ -30,7 +31,7 @@ type NodeOptions = {
   readonly password: string
   readonly settings: readonly string[]
   readonly authority?: Authority | undefined
-  /** The host of the server, and its address for the others. */
+  /** The address of the server for the others. */
   readonly address?: string
   readonly start?: (order: Order) => Promise<EmbeddedServer>
   readonly port?: number
@@ -39,7 +40,7 @@ type NodeOptions = {
 
 const UNTIL_ANSWERED: ClientOptions = { maxRetriesPerRequest: null }
 
-/** Starts a server in a new directory. It ends with `running`. */
+/** Starts a server in a new directory. The server ends with `running`. */
 export const startRedisNode = async (
   running: AsyncDisposableStack,
   dataDir: string,

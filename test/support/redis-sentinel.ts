@@ -21,23 +21,23 @@ export type RedisSentinel = {
   readonly replicaPid: number
   /** Kills the master. Resolves when the sentinel has promoted the replica. */
   readonly failOver: () => Promise<void>
-  /** Starts the former master again, which becomes the replica. Resolves when it is a replica. */
+  /** Starts the former master again. Resolves when it is a replica. */
   readonly bringBack: () => Promise<void>
   readonly stop: () => Promise<void>
 }
 
 const MASTER = 'main'
 /**
- * A sentinel asks once a second. With a time-out of one second, it sometimes counted the new master
- * as dead after the switch, and promoted the former one.
+ * A sentinel pings once a second. With a time-out of one second, the sentinel sometimes took the
+ * new master for dead after the switch, and promoted the former master.
  */
 const DOWN_AFTER_MS = 3_000
 const FAILOVER_TIMEOUT_MS = 5_000
 const WITHIN_MS = 120_000
 
 /**
- * One master, one replica and one sentinel, with passwords. With an authority, they use TLS with
- * each other and with clients.
+ * Starts a master, a replica and a sentinel, with passwords. With an authority, the three use TLS
+ * with each other and with clients.
  */
 export const startRedisSentinel = (authority?: Authority): Promise<RedisSentinel> => {
   return startParts('sentinel', async (running, directory) => {
@@ -64,11 +64,11 @@ export const startRedisSentinel = (authority?: Authority): Promise<RedisSentinel
       ],
     })
     running.defer(sentinel.stop)
-    const asked = clientOf(running, `redis://:${sentinelPassword}@127.0.0.1:${port}`)
-    await shortenTilt(asked)
-    await lookOften(asked)
+    const client = clientOf(running, `redis://:${sentinelPassword}@127.0.0.1:${port}`)
+    await shortenTilt(client)
+    await lookOften(client)
     await until('the sentinel knows the replica', async () => {
-      const known = (await asked.call('SENTINEL', 'REPLICAS', MASTER)) as unknown[]
+      const known = (await client.call('SENTINEL', 'REPLICAS', MASTER)) as unknown[]
       return known.length === 1
     })
     const protocol = authority === undefined ? 'redis' : 'rediss'
@@ -78,7 +78,7 @@ export const startRedisSentinel = (authority?: Authority): Promise<RedisSentinel
       failOver: async () => {
         await master.kill()
         const promoted = async () => {
-          const address = (await asked.call('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', MASTER)) as [string, string]
+          const address = (await client.call('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', MASTER)) as [string, string]
           return Number(address[1]) === replica.reachedAt
         }
         await until('the replica is the master', promoted, WITHIN_MS)
@@ -102,8 +102,8 @@ const areInStep = async (master: Redis, replica: Redis): Promise<boolean> => {
 }
 
 /**
- * A sentinel that was held up for two seconds does nothing for half a minute (`TILT`). That happens
- * if tests share two cores.
+ * A sentinel that stalls for two seconds does nothing for the next half minute (`TILT`). Tests that
+ * share two cores cause such stalls.
  */
 export const shortenTilt = (sentinel: Redis): Promise<unknown> =>
   sentinel.call('SENTINEL', 'DEBUG', 'tilt-period', '1000')
@@ -126,7 +126,6 @@ export const startSentinel = async ({ directory, port, lines, via = [] }: Sentin
   const child = spawn(command, args, { env: { ...process.env, ...env }, stdio: 'ignore' })
   killAtExit(child)
   return {
-    port,
     stop: async () => {
       if (child.exitCode !== null || child.signalCode !== null) return
       const exited = once(child, 'exit')

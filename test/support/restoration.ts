@@ -12,15 +12,12 @@ import { requestsTo, type Service, startService } from './service.ts'
 import { startProcess } from './service-process.ts'
 import { startParts } from './temporary-directory.ts'
 
-/**
- * Contacts. Two of them are purged: one before the restored moment, one after it. No other text has
- * their names.
- */
+/** Contacts that are purged before and after the restored moment. No other text has their names. */
 export const PURGED = { before: 'wilhelmina', after: 'bartholomew' } as const
 export const OTHER = 'konstantin'
 const MORE = 60
 const KEYS_OF_STRANGER = 10_001
-/** The number of requests in flight when a moment is noted. */
+/** More than the number of requests in flight at a purge. */
 const IN_FLIGHT = 10
 const CREATED_AT = '2026-01-01T00:00:00Z'
 
@@ -29,16 +26,15 @@ export type Served = Service & { readonly end: () => Promise<void> }
 /** A service with a lost Postgres, and the files for its restore. */
 export type Disaster = {
   readonly service: Service
-  /**
-   * The confirmed submissions, and their outcome at the end. `after`: submissions after the last
-   * purge.
-   */
+  /** The confirmed submissions. */
   readonly confirmed: ReadonlySet<string>
+  /** Stored before the restored moment, or accepted after the last purge and then stored. */
   readonly stored: Readonly<Record<'before' | 'after', ReadonlySet<string>>>
+  /** Confirmed, but not stored when Postgres was lost. */
   readonly waiting: ReadonlySet<string>
   /** The last acceptance number. */
   readonly highest: number
-  /** The purges that the backup lacks. */
+  /** A file of the exported purges, and of purged keys of a workspace that Postgres lacks. */
   readonly purgesFile: string
   /** Restores Postgres to the moment. Each restore begins with the same backup. */
   readonly restore: () => Promise<void>
@@ -54,8 +50,8 @@ export const storedIds = async ({ sql }: Pick<Service, 'sql'>): Promise<Set<stri
 }
 
 /**
- * Submits under load, takes a base backup meanwhile, and kills Postgres with many submissions after
- * the moment.
+ * Takes a base backup under load, goes on beyond the moment to restore, and kills Postgres. Many
+ * submissions are stored after this moment, and many still wait.
  */
 export const makeDisaster = (): Promise<Disaster> => {
   return startParts('restore', async (running, directory) => {
@@ -147,9 +143,7 @@ export const makeDisaster = (): Promise<Disaster> => {
   })
 }
 
-/**
- * More keys than one call takes, purged one after the other in a workspace that the backup lacks.
- */
+/** Purged keys of a workspace that Postgres lacks, more than one call replays. */
 const keysOfStranger = (): string[] => {
   const workspaceId = randomUUID()
   const first = Number.MAX_SAFE_INTEGER - KEYS_OF_STRANGER
@@ -158,7 +152,7 @@ const keysOfStranger = (): string[] => {
   })
 }
 
-/** One submission of each kind. Another contact of the conversation stays. */
+/** Submissions about one contact. The conversation also has a contact that is never purged. */
 const submissionsOf = (name: string): [path: string, body: object][] => {
   const contact = { id: name, properties: { $email: `${name}@example.com`, $name: name } }
   const contacts = [contact, { id: 'another contact' }]

@@ -46,10 +46,7 @@ let shared: Promise<TestSchema> | undefined
  */
 export const sharedSchema = (): Promise<TestSchema> => (shared ??= freshSchema())
 
-/**
- * Another connection to a schema, for statements that must not change the plans of the tested
- * connections.
- */
+/** Does `work` on a new connection, so that it does not change the plans of tested connections. */
 export const withOtherConnection = async (
   schema: string,
   statementTimeoutMs: number,
@@ -64,8 +61,8 @@ export const withOtherConnection = async (
 }
 
 /**
- * Does work in a transaction, and begins `next` before its end. Returns the result of `next`, which
- * waits for it.
+ * Does `work` in a transaction, begins `next`, and commits when `next` waits for the transaction or
+ * has ended. Returns the result of `next`.
  */
 export const whileLocked = async <T>(
   sql: Sql,
@@ -78,7 +75,7 @@ export const whileLocked = async <T>(
   const [{ pid }] = await transaction<[{ pid: number }]>`select pg_backend_pid() as pid`
   let isSettled = false
   const result = next().finally(() => (isSettled = true))
-  await until('it waits', async () => {
+  await until('a statement waits for the transaction', async () => {
     const waiting = await sql`select from pg_stat_activity where ${pid} = any (pg_blocking_pids(pid))`
     return isSettled || waiting.count > 0
   })
@@ -87,7 +84,7 @@ export const whileLocked = async <T>(
   return result
 }
 
-/** The workspaces of a history, made like those of `npm run workspace`. */
+/** Makes workspaces with their ids as names. */
 export const makeWorkspaces = async (sql: Sql, workspaceIds: readonly string[]): Promise<void> => {
   await sql`
     with made as (
@@ -101,7 +98,7 @@ export const makeWorkspaces = async (sql: Sql, workspaceIds: readonly string[]):
 export const PARTITIONS = 4
 const TABLE = /^create table (\w+) \(\n([\s\S]*?)\n\)(?: with \(.*\))?;/gm
 
-/** Migrations in which every table that grows is partitioned by the workspace. */
+/** Migrations in which each table whose primary key begins with the workspace is partitioned. */
 export const partitionedMigrations = async (): Promise<Migration[]> =>
   (await readMigrations()).map((migration) => ({ ...migration, text: partitioned(migration.text) }))
 

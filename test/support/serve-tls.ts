@@ -9,8 +9,8 @@ import { runCommand } from './command.ts'
 import { startProcess } from './service-process.ts'
 
 /**
- * Makes a server of Postgres, with its cluster in a directory, accept TLS. `sql` is a connection of
- * its superuser.
+ * Makes a Postgres server accept TLS. `directory` is its cluster, and `sql` a connection of its
+ * superuser.
  */
 export const servePostgresByTls = async (
   sql: Sql,
@@ -29,8 +29,8 @@ export const servePostgresByTls = async (
 }
 
 /**
- * The configuration with which a Redis or a sentinel uses TLS, at a port for clients and with all
- * other servers.
+ * Returns the settings with which a Redis or a sentinel uses TLS with clients and other servers.
+ * Writes their files into `directory`.
  */
 export const redisTlsSettings = (
   directory: string,
@@ -56,7 +56,7 @@ export type TlsService = {
 const ACCESS_TOKEN = 'access-token-for-tls'
 const APPLIED_WITHIN_MS = 120_000
 
-/** An API and a worker that trust an authority, with the servers of the environment. */
+/** Starts an API and a worker that trust an authority. `servers`: the addresses, as variables. */
 export const startTlsService = async (
   servers: Readonly<Record<string, string>>,
   authorityFile: string,

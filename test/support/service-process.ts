@@ -10,7 +10,7 @@ export type ServiceProcess = {
   readonly port: number
   /** All its output on stdout and stderr. */
   readonly output: () => string
-  /** Ends the process like an init system, and fails if it does not end cleanly. */
+  /** Ends the process by SIGTERM. Rejects if it does not exit with code 0. */
   readonly stop: () => Promise<void>
   /** Kills the process, and waits for its end. */
   readonly kill: () => Promise<void>
@@ -23,16 +23,14 @@ const root = fileURLToPath(new URL('../..', import.meta.url))
 
 const INHERITED = ['PATH', 'HOME', 'TMPDIR', 'LD_LIBRARY_PATH', 'DENO_DIR']
 
-/**
- * The environment without settings of the service on this machine, and without variables of npm.
- */
+/** The environment of this process without settings of the service and variables of npm. */
 export const bareEnvironment: Readonly<Record<string, string>> = Object.fromEntries(
   INHERITED.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]])),
 )
 
 /**
- * A program of the project. `via`: words before the command, which run it on another host of a
- * test's network.
+ * A program of the project. `via`: the first words of the command line, which run the program on a
+ * host of a test's network.
  */
 export type Program = string | { readonly file: string; readonly via: readonly string[] }
 
@@ -49,7 +47,7 @@ export const spawnProgram = (program: Program, words: readonly string[], environ
   return child
 }
 
-/** Ends a child with an aborted test run. */
+/** Kills a child when this process exits. */
 export const killAtExit = (child: ChildProcess): void => {
   const kill = (): void => void child.kill('SIGKILL')
   process.once('exit', kill)
@@ -58,7 +56,7 @@ export const killAtExit = (child: ChildProcess): void => {
 
 const fileOf = (program: Program): string => (typeof program === 'string' ? program : program.file)
 
-/** Starts a program that logs `event` with its port once it is ready. */
+/** Starts a program, and waits until it logs `event` with its port. */
 export const startProcess = async (
   program: Program,
   event: string,
@@ -110,7 +108,7 @@ const readyPort = (output: string, event: string): number | undefined => {
   return line?.endsWith('}') ? (JSON.parse(line) as { port: number }).port : undefined
 }
 
-/** A proxy that does not answer, for all requests. */
+/** Variables that name a proxy that does not answer. */
 export const DEAD_PROXY: Readonly<Record<string, string>> = Object.fromEntries(
   ['HTTP_PROXY', 'http_proxy', 'HTTPS_PROXY', 'ALL_PROXY'].map((name) => [name, 'http://127.0.0.1:9']),
 )
@@ -122,7 +120,7 @@ export const DEAD_PROXY: Readonly<Record<string, string>> = Object.fromEntries(
 export const SERVICE_RUNTIME =
   process.env['TEST_RUNTIME'] === 'deno' || process.versions['deno'] !== undefined ? 'deno' : 'bun'
 
-/** The words before a program of the service. */
+/** The words of a command line before a program of the service. */
 export const SERVICE_COMMAND: readonly [string, ...string[]] =
   SERVICE_RUNTIME === 'bun'
     ? [process.execPath]

@@ -49,14 +49,11 @@ export type Service = {
   readonly post: (path: string, body: unknown, options?: RequestOptions) => Promise<Answer>
   /** Like `request`, by GET. */
   readonly get: (path: string, options?: RequestOptions) => Promise<Answer>
-  /**
-   * Posts a submission that has to be accepted, and waits until it is settled (its tags may come
-   * later).
-   */
+  /** Like `post`, and waits until the submission is settled. Fails if it is not accepted. */
   readonly submit: (path: string, body: unknown, options?: RequestOptions) => Promise<Answer>
-  /** Posts the items in batches. Each has to be applied. */
+  /** Posts the items in batches. Fails if an item is not applied. */
   readonly submitAll: (items: readonly object[]) => Promise<void>
-  /** The final state of an accepted submission. */
+  /** Waits until an accepted submission is settled. Returns its state. */
   readonly settled: (answer: Answer) => Promise<string>
   readonly output: () => string
   readonly stop: () => Promise<void>
@@ -82,7 +79,7 @@ export const startService = async ({
   databaseUrl?: string
   redisUrl?: string
   environment?: Readonly<Record<string, string>>
-  /** The host; by default this machine. */
+  /** Where the processes run; by default on this machine. */
   hosts?: { readonly api?: NetworkHost; readonly worker?: NetworkHost }
 } = {}): Promise<Service> => {
   const name = `t_${randomBytes(6).toString('hex')}`

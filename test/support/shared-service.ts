@@ -14,8 +14,8 @@ export type SharedService = Omit<Service, 'apiPids' | 'workerPids'> & {
 }
 
 /**
- * Files run one after the other, so a test may pause queues or rename a table, if it undoes that.
- * Deno runs each file by itself and starts a service for each.
+ * The test files of a process run one after the other. So a test may pause queues or rename a
+ * table, if it undoes the change. Deno runs each file in its own process, with its own services.
  */
 const SERVICES = {
   working: {
@@ -33,15 +33,14 @@ const SERVICES = {
 const started = new Map<keyof typeof SERVICES, Promise<Service>>()
 
 /**
- * A workspace of its own in a service that all files of a run share. `sql` sees the rows of this
- * workspace only, so that a test sees them as if it were alone; it cannot write. The service ends
- * with the run.
+ * A new workspace in a service that all files of a run share. `sql` sees no rows of other
+ * workspaces, and cannot write. The service ends with the run.
  */
 export const sharedService = (): Promise<SharedService> => shareOf('working')
 
 /**
- * The same in a service without a worker, with the usual limit on conversations, and a high one on
- * other submissions.
+ * A new workspace in a shared service without a worker. It has the default limit on conversations,
+ * and a high limit on other submissions.
  */
 export const idleService = (): Promise<SharedService> => shareOf('idle')
 
@@ -49,8 +48,8 @@ export const idleService = (): Promise<SharedService> => shareOf('idle')
 export const workingService = (): Promise<Service> => shareWhole('working')
 
 /**
- * A service with one workspace, for tests of what operators see of the whole service. A test leaves
- * nothing waiting, failed or dead.
+ * A service with one workspace, for tests of pages about the whole service. A test must leave no
+ * submission waiting or dead, and no job failed.
  */
 export const operatedService = (): Promise<Service> => shareWhole('operated')
 
@@ -74,7 +73,7 @@ const shareOf = async (kind: 'working' | 'idle'): Promise<SharedService> => {
   return { ...own, ...requests, workspace, sql, all: service.sql, stop: () => sql.end({ timeout: 5 }) }
 }
 
-/** A schema of views that leave out other workspaces, before that of the service. */
+/** Connects with two schemas: views that leave out other workspaces, then that of the service. */
 const openWorkspace = async (
   service: Service,
   { schema, workspaceId }: { schema: string; workspaceId: string },

@@ -11,10 +11,7 @@ import { until } from './until.ts'
 
 export type RedisHost = (typeof REDIS_HOSTS)['cluster'][number]
 
-/**
- * Its hosts. In a cluster the first three are masters, and the replica of each is three places
- * later.
- */
+/** The first three hosts of a cluster are masters. The replica of each is three places later. */
 export const REDIS_HOSTS = {
   sentinels: ['redis1', 'redis2', 'redis3'],
   cluster: ['redis1', 'redis2', 'redis3', 'redis4', 'redis5', 'redis6'],
@@ -53,10 +50,7 @@ const WHOLE_WITHIN_MS = 60_000
 const startReplicated = async (place: Place): Promise<SitesRedis> => {
   const { hosts, running } = place
   const names = REDIS_HOSTS.sentinels
-  /**
-   * All replicas. With one of two, submissions confirmed during the promotion of the other one
-   * would be lost.
-   */
+  /** An admission waits for both. If it waited for one, a promotion of the other could lose it. */
   const replicas = names.length - 1
   const [password, sentinelPassword] = [randomBytes(16).toString('hex'), randomBytes(16).toString('hex')]
   const first = hosts.redis1.address
@@ -150,7 +144,7 @@ const startClustered = async (place: Place): Promise<SitesRedis> => {
   }
   const untilWhole = () =>
     until(
-      'each master has its replica, and no node is missed',
+      'each master has its replica, and no node counts as failed',
       async () => {
         const views = await Promise.all(nodes.map(({ redis }) => redis.cluster('NODES').then(String, () => 'fail')))
         return !views.some((view) => view.includes('fail')) && (await Promise.all(pairs.map(isComplete))).every(Boolean)
@@ -162,7 +156,7 @@ const startClustered = async (place: Place): Promise<SitesRedis> => {
     url: `redis+cluster://default:${password}@${nodes.map(({ address }) => `${address}:${REDIS_PORT}`).join(',')}`,
     replicas,
     rolesOf: async (key) => {
-      // The others refuse the key.
+      // The other nodes refuse the key.
       const holder = () => Promise.any(nodes.map(async (node) => node.redis.exists(key).then(() => node)))
       const master = await until(`a node has ${key}`, () => holder().catch(() => undefined))
       const pair = pairs.find((nodesOfPair) => nodesOfPair.includes(master))!
@@ -203,7 +197,7 @@ const startNodes = async (
         `bind 127.0.0.1 ${address}`,
         `replica-announce-ip ${address}`,
         'repl-diskless-sync-delay 0',
-        // Lets replicas that were away for seconds resume.
+        // Replicas that were away for seconds can resume without a full copy.
         'repl-backlog-size 64mb',
         'repl-timeout 10',
         `min-replicas-to-write ${replicas}`,

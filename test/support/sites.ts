@@ -24,7 +24,7 @@ export type Sites = {
   readonly roles: () => Promise<Roles>
   /** Makes the standby the primary. */
   readonly promote: () => Promise<void>
-  /** The serving process on a host, with its children. */
+  /** The serving process on a host. */
   readonly pidOf: (host: HostName) => number
   /** Waits until each master of Redis has its replicas. */
   readonly untilWhole: () => Promise<unknown>
@@ -39,9 +39,9 @@ export const hostsWith = (kind: RedisKind): readonly HostName[] => [
   'postgres2',
 ]
 
-/** By default Redis has three sentinels, which makes seven hosts; a cluster makes ten. */
-export const startSites = (kind: RedisKind = 'sentinels'): Promise<Sites> => {
-  return startParts('sites', async (running, directory) => {
+/** Starts a service on hosts of its own: seven with sentinels, or ten with a cluster of Redis. */
+export const startSites = (kind: RedisKind = 'sentinels'): Promise<Sites> =>
+  startParts('sites', async (running, directory) => {
     const names = hostsWith(kind)
     const network = startNetwork(names)
     running.defer(network.stop)
@@ -85,18 +85,17 @@ export const startSites = (kind: RedisKind = 'sentinels'): Promise<Sites> => {
       pidOf: (host) => pids[host]!,
     }
   })
-}
 
 type Way = readonly [from: HostName, to: HostName]
 
-const both = (one: HostName, others: readonly HostName[]): Way[] =>
-  others.flatMap((other): Way[] => [
-    [one, other],
-    [other, one],
+const both = (host: HostName, peers: readonly HostName[]): Way[] =>
+  peers.flatMap((peer): Way[] => [
+    [host, peer],
+    [peer, host],
   ])
 const others = (name: HostName, all: readonly HostName[]): HostName[] => all.filter((other) => other !== name)
 
-/** The directions without a connection. */
+/** The directions that each partition cuts. */
 export const PARTITIONS: Readonly<Record<string, (roles: Roles) => readonly Way[]>> = {
   'the API from Redis': ({ master }) => both('api', [master]),
   'the API from Redis, towards Redis only': ({ master }) => [['api', master]],
@@ -109,7 +108,7 @@ export const PARTITIONS: Readonly<Record<string, (roles: Roles) => readonly Way[
   'Postgres from its standby': () => both('postgres1', ['postgres2']),
   'the site of the master of Redis from all others': ({ master, all }) => both(master, others(master, all)),
 }
-/** Partitions that differ if Redis is a cluster: they concern its master. */
+/** The partitions that are tested with a cluster as well. */
 export const PARTITIONS_OF_CLUSTERS = [
   'the API from Redis',
   'a worker from Redis',
@@ -117,7 +116,7 @@ export const PARTITIONS_OF_CLUSTERS = [
   'the site of the master of Redis from all others',
 ]
 
-/** Partitions the network. The result mends it. */
+/** Partitions the network. The returned function mends it. */
 const part = async ({ network, roles }: Sites, name: string): Promise<() => void> => {
   const mends = PARTITIONS[name]!(await roles()).map(([from, to]) => network.cut(from, to))
   return () => {
@@ -125,7 +124,7 @@ const part = async ({ network, roles }: Sites, name: string): Promise<() => void
   }
 }
 
-/** Partitions the network for this time, or ten times for a tenth of it, with equal pauses. */
+/** Partitions the network for `ms`, or ten times for a tenth of `ms`, with equal pauses. */
 export const partFor = async (
   sites: Sites,
   { name, ms, isFlapping }: { name: string; ms: number; isFlapping: boolean },

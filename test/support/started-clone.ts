@@ -27,10 +27,7 @@ export type Started = {
   readonly output: () => string
   /** The text after a word in the printed block. */
   readonly printed: (what: string) => string
-  /**
-   * Presses Ctrl-C, which the terminal sends to all programs in the foreground. Returns the exit
-   * code.
-   */
+  /** Sends SIGINT to all processes, like Ctrl-C in a terminal. Returns the exit code. */
   readonly interrupt: () => Promise<number | null>
   readonly kill: () => void
 }
@@ -79,7 +76,7 @@ export const startClone = async (clone: string, settings: Readonly<Record<string
   }
 }
 
-/** The files of a clone: committed files, and files that `git add` would add. */
+/** Copies the committed files, and files that `git add` would add, to a new directory. */
 export const cloneOfRepository = (): string => {
   const clone = mkdtempSync(join(tmpdir(), 'feedback-insights-readme-'))
   const list = ['-c', 'safe.directory=*', 'ls-files', '-z', '--cached', '--others', '--exclude-standard']

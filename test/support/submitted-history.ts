@@ -22,7 +22,7 @@ const LONG = process.env['TEST_SIZE'] === 'long'
 export const SETTLED_WITHIN_MS = LONG ? 900_000 : 240_000
 const HISTORY_LENGTH = 60
 const AFTER_TROUBLE_MS = 50
-/** Requests have pauses during a fault, since the model is slow with many thousands. */
+/** The pause before each request beyond `atLeast`: the model is slow with many thousands. */
 const BETWEEN_MS = 15
 
 export type HistoryService = Pick<
@@ -39,13 +39,13 @@ type HistoryOptions = {
    * request could become a second submission.
    */
   purges?: boolean
-  /** The history continues until this has ended. */
+  /** The history continues until this promise is settled. */
   during?: Promise<unknown>
 }
 
 /**
- * A service for histories. It accepts any number of conversations, and generates no tags, which
- * depend on the order of texts.
+ * A service for histories. It has a high limit on conversations. It generates no tags, since they
+ * would depend on the order of texts.
  */
 export const startHistoryService = async ({
   environment,
@@ -60,9 +60,9 @@ export const startHistoryService = async ({
 }
 
 /**
- * Submits a random history to a service's API processes in turn, eight requests at a time, some of
- * them twice with their idempotency key. A request without an answer, or with a time to retry, is
- * repeated with its key. `refused` counts these except purges.
+ * Submits a random history to the API processes in turn, eight requests at a time. Sends some
+ * requests twice with their idempotency key. Repeats requests that get a 503 or no answer;
+ * `refused` counts them without purges.
  */
 export const submitHistory = async (
   service: HistoryService,
@@ -82,7 +82,7 @@ export const submitHistory = async (
       const id = await submit(service, draft, { key, api: index % service.urls.length, seen })
       if (index % REPEATED === 0) {
         const again = await submit(service, draft, { key, api: (index + 1) % service.urls.length, seen })
-        // A purge of the contact frees the key, and the repetition is a new submission.
+        // A purge of its contact frees a key. Then the repetition is a new submission.
         if (draft.operation === 'identify_account') assert.equal(again, id)
       }
       answered(index + 1)
@@ -111,8 +111,8 @@ const draftsOf = (service: HistoryService, purges: boolean): (() => Submission) 
 }
 
 /**
- * Leaves out own ids of emails: they depend on the applied submissions at the admission, which the
- * model does not know.
+ * The result of such a feedback depends on which submissions are applied at its admission. The
+ * model does not know them.
  */
 const namesOwnContact = (draft: Submission): boolean => {
   if (draft.operation !== 'create_feedback' || draft.body.isExternalContactId) return false
@@ -153,12 +153,11 @@ const ask = async (
 }
 
 /**
- * Waits until all submissions are settled. Then the workspace has the rows of the model, and the
- * ledger is exact.
+ * Waits until all submissions are settled. Then the workspace must have the rows of the model, and
+ * the ledger must be exact.
  *
- * @param dead the submissions that become dead, which the model does not get; no other may become
- * dead.
- * @param ledgerMayLack if Redis may have forgotten stored submissions.
+ * @param dead the ids of all dead submissions. The model leaves them out.
+ * @param ledgerMayLack whether Redis may have forgotten stored submissions.
  */
 export const assertEqualsModel = async (
   service: HistoryService,

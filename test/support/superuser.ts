@@ -4,10 +4,7 @@ import { connectPostgres, type Sql } from '../../db/connection/postgres.ts'
 
 const STATEMENT_TIMEOUT_MS = 60_000
 
-/**
- * The connection string of the superuser of an embedded PostgreSQL, whose own string is for the
- * owner.
- */
+/** Turns the owner's connection string for an embedded PostgreSQL into that of its superuser. */
 export const superuserUrl = (dataDir: string, ownerUrl: string): string => {
   const url = new URL(ownerUrl)
   url.username = 'postgres'

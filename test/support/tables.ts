@@ -66,15 +66,12 @@ const canonical = (value: unknown): string =>
       : inner,
   )
 
-/** Empties every table of the schema, except workspaces and their progress. */
+/** Deletes all rows of workspaces, but not the workspaces and their progress. */
 export const clearTables = async (sql: Sql): Promise<void> => {
   await sql.unsafe(OWNED_TABLES.map((table) => `delete from ${table}`).join(';'))
 }
 
-/**
- * Resets all workspaces to position 0. Only for schemas without a worker, which would apply its log
- * again.
- */
+/** Resets all workspaces to position 0. A worker of this schema would apply its logs again. */
 export const resetPositions = async (sql: Sql): Promise<void> => {
   await sql`
     update workspace_progress

@@ -11,10 +11,7 @@ export const temporaryDirectory = (): string => {
   return directory
 }
 
-/**
- * Retries, since orphans of a killed server may still write there, and Deno does not retry by
- * itself.
- */
+/** Returns false while a process of a killed server still writes into the directory. */
 const isRemoved = (directory: string): boolean => {
   try {
     rmSync(directory, { recursive: true, force: true })
@@ -26,8 +23,8 @@ const isRemoved = (directory: string): boolean => {
 }
 
 /**
- * Starts something of several parts, with a directory of its own. The parts end in reverse order,
- * also if one of them does not start.
+ * Starts several parts with a directory of their own. `stop` ends them in reverse order. If one
+ * does not start, the parts before it end.
  */
 export const startParts = async <T extends object>(
   name: string,

@@ -26,9 +26,9 @@ const MOST_LINES = 30
 const WITHIN = ' > '
 
 /**
- * Counts the tests of a JUnit report of Bun or Deno. Deno reports groups like tests; they count
- * only if they fail by themselves, as in a hook. A file without a reported test, such as one that
- * could not be loaded, counts as a failure.
+ * Counts the tests of a JUnit report of Bun or Deno. Deno reports groups like tests. A group counts
+ * only if it fails and none of its tests does, as after an error in a hook. A file without a
+ * reported test counts as a failure.
  */
 export const countTests = (report: string, files: readonly string[]): TestCounts => {
   const cases = testCases(report)
@@ -80,6 +80,4 @@ const indented = (message: string): string =>
     .map((line) => `\n    ${line}`)
     .join('')
 
-const withoutDot = (file: string): string => {
-  return file.replace(/^\.\//, '')
-}
+const withoutDot = (file: string): string => file.replace(/^\.\//, '')

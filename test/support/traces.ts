@@ -4,9 +4,9 @@ import { comparable, heldIn, soughtOf, type Residue } from '../../cli/purge/text
 import type { Service } from './service.ts'
 
 /**
- * Every place in which a service holds one of the strings, in any case and with any escapes: all of
- * Postgres, including planner statistics, the names and values of its keys in Redis, and the output
- * of its processes.
+ * Returns every place where a service holds one of the strings, in any case and with any escapes.
+ * Searches Postgres with its planner statistics, the keys and values in Redis, and the output of
+ * the processes.
  */
 export const findTraces = async (
   { sql, redis, redisPrefix, output }: Pick<Service, 'sql' | 'redis' | 'redisPrefix' | 'output'>,

@@ -5,10 +5,10 @@ const WITHIN_MS = 90_000
 const EVERY_MS = 15
 
 /**
- * Waits for a condition that another process fulfils, and returns its value. The value cannot be a
- * number, since a count of 0 would fulfil the condition.
+ * Waits until a condition holds, and returns its value. The type excludes numbers, since a count of
+ * 0 would hold.
  *
- * @throws when it is still not fulfilled after a generous time.
+ * @throws when the condition does not hold within `withinMs`.
  */
 export const until = async <T extends object | string | true>(
   what: string,

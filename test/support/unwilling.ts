@@ -12,6 +12,7 @@ export type UnwillingService = {
   readonly url: string
   /** The `Idempotency-Key` and the body of each request. */
   readonly seen: readonly { readonly key: string | undefined; readonly body: string }[]
+  /** Sets what happens to the next requests. */
   readonly refuse: (...answers: readonly Unwilling[]) => void
   readonly stop: () => void
 }

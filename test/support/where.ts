@@ -3,14 +3,13 @@ import { describe, it } from 'node:test'
 
 export const isHere = (program: string): boolean => spawnSync('sh', ['-c', `command -v ${program}`]).status === 0
 
-/** A requirement that this machine lacks a program; undefined if it has the program. */
+/** What this machine lacks to run a program; undefined if the program is here. */
 export const missingProgram = (program: string): string | undefined =>
   isHere(program) ? undefined : `there is no ${program}`
 
 /**
- * A group of tests with a requirement for the machine. If that is missing, the group counts as one
- * skipped test with the reason in its title, since Bun does not report a group that is skipped as a
- * whole.
+ * Defines a group of tests with a requirement. If the requirement is `missing`, the group is one
+ * skipped test with the reason in its title. Bun would not report a group skipped as a whole.
  */
 export const describeWhere = (title: string, missing: string | undefined, define: () => void): void => {
   describe(title, () => {
@@ -19,7 +18,7 @@ export const describeWhere = (title: string, missing: string | undefined, define
   })
 }
 
-/** One test with a requirement for the machine. */
+/** Defines a test with a requirement. */
 export const itWhere = (title: string, missing: string | undefined, test: () => Promise<void> | void): void => {
   if (missing === undefined) it(title, test)
   else it(`${title} (skipped: ${missing})`, { skip: missing }, () => {})

@@ -7,26 +7,23 @@ import { startParts } from './temporary-directory.ts'
 import { until } from './until.ts'
 import { hashKeyFrom } from '../../contract/identity/keys.ts'
 import { feedbackId } from '../../contract/feedback-record.ts'
-import type { Fault, Rig } from './outlive.ts'
+import type { Fault, Rig } from './describe-faults.ts'
 import { startHistoryService } from './submitted-history.ts'
 
 type Crew = {
-  /** Until this has ended, one worker after the other is killed, whenever the whole crew works. */
+  /** Kills one worker after the other until `work` ends, each time when all workers work. */
   readonly killWhile: <T>(work: Promise<T>) => Promise<T>
-  /**
-   * From this call on, a worker that sends this text to Postgres dies at once, and Postgres does
-   * not get it.
-   */
+  /** From now on, a worker that sends this text dies, and Postgres does not get the text. */
   readonly dieOf: (text: string) => void
   /** The number of deaths, by a kill or by the deadly text. */
   readonly deaths: () => { killed: number; ofText: number }
-  /** Ends the workers like an init system, and fails if one does not end cleanly. */
+  /** Ends the workers by SIGTERM. Rejects if one does not exit with code 0. */
   readonly stop: () => Promise<void>
 }
 
 const KILL_EVERY_MS = 1_500
 
-/** Worker processes. Each is started again when it dies. */
+/** Starts workers. Each starts again when it dies. */
 const startCrew = async (size: number, environment: Readonly<Record<string, string>>): Promise<Crew> => {
   const deaths = { killed: 0, ofText: 0 }
   let isDeadly: ReturnType<typeof sightOf> | undefined
@@ -53,8 +50,8 @@ const startCrew = async (size: number, environment: Readonly<Record<string, stri
   }
   const members = await Promise.all(Array.from({ length: size }, startMember))
   const areWorking = (): boolean => members.every(({ isWorking }) => isWorking())
-  const whole = () => until('the whole crew works', () => Promise.resolve(areWorking()))
-  await whole()
+  const untilWhole = () => until('the whole crew works', () => Promise.resolve(areWorking()))
+  await untilWhole()
   return {
     killWhile: async (work) => {
       const ended = new AbortController()
@@ -73,7 +70,7 @@ const startCrew = async (size: number, environment: Readonly<Record<string, stri
     },
     deaths: () => ({ ...deaths }),
     stop: async () => {
-      await whole()
+      await untilWhole()
       const exits = members.map(({ worker }) => worker.exited() as Promise<[code: number | null]>)
       await Promise.all(members.map(({ worker }) => worker.stop()))
       for (const { postgres } of members) postgres.stop()
@@ -106,7 +103,7 @@ export const startThreeWorkers = (servers: { redisUrl?: string } = {}) =>
 
 export const WORKERS_DIE: readonly Fault<ThreeWorkers>[] = [
   {
-    fault: 'one of them is killed every 1.5 s',
+    fault: 'one worker is killed every 1.5 s',
     strike: async ({ crew }) => {
       const before = crew.deaths().killed
       await crew.killWhile(pause(KILLS_FOR_MS))
@@ -120,7 +117,7 @@ export const WORKERS_DIE: readonly Fault<ThreeWorkers>[] = [
     strike: async ({ crew }, own) => {
       const { workspaceId, environment, sql } = own
       const hashKey = hashKeyFrom(environment['HASH_KEY']!)
-      // The row of the record has this id, unlike a submission that is set aside.
+      // Workers send this id when they save the feedback, but not when they set it aside.
       crew.dieOf(feedbackId({ hashKey, workspaceId, submissionId: '' }, DEADLY))
       const before = crew.deaths()
       const killer = (await own.post('/feedbacks', DEADLY)).headers.get('Submission-Id')!

@@ -36,7 +36,7 @@ describe('time of strides', () => {
     near(counters().get('a'), 8)
   })
 
-  it('does not run backwards with the clock', () => {
+  it('does not grow when the clock goes back', () => {
     const { clock, add, lately } = onClock()
     clock.ms = 10 * SECOND_MS
     add('a', 1)
@@ -44,12 +44,12 @@ describe('time of strides', () => {
     near(lately().total, 1)
   })
 
-  it('of ten thousand workspaces takes no more room than of some dozens, and shows the heavy one', () => {
+  it('of ten thousand workspaces has a bounded number of figures, with the heavy workspace among them', () => {
     const { clock, add, lately, counters } = onClock()
     for (let at = 0; at < 20_000; at++) {
       clock.ms += 10
       add(`light ${at % 10_000}`, 0.01)
-      // The heavy workspace comes late, in many strides that are as short as those of others.
+      // The heavy workspace begins late, with many short strides.
       if (at > 15_000 && at % 3 === 0) add('heavy', 0.01)
     }
     const { total, byWorkspace } = lately()
@@ -61,7 +61,7 @@ describe('time of strides', () => {
     assert.equal(counters().size, COUNTERS)
   })
 
-  it('gives the counter of the lightest workspace to one that takes a tenth', () => {
+  it('gives the counter of the lightest workspace to a workspace that takes a tenth', () => {
     const { clock, add, counters } = onClock()
     for (let at = 0; at < 10; at++) add(`w${at}`, 2 ** at)
     assert.equal(counters().size, COUNTERS)

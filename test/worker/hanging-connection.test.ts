@@ -34,7 +34,7 @@ describe('a worker with a hanging connection to Postgres', () => {
       allowedHosts: [],
       redoMs: () => 0,
       answerWithinMs: ANSWER_WITHIN_MS,
-      metrics: { settled: () => {}, purged: () => {}, applyTime: () => {}, deep: (work) => work() },
+      metrics: { settled: () => {}, purged: () => {}, applyTime: () => {}, trackDeep: (work) => work() },
       tracing: undefined,
       log: () => {},
       stop: new AbortController().signal,
@@ -62,7 +62,7 @@ describe('a worker with a hanging connection to Postgres', () => {
     await until('the submission is stored', () => isStored(id))
   }
 
-  it('saves the work of that connection through another one, once', async () => {
+  it('saves the work of that connection once, through another connection', async () => {
     await stores()
     const [{ pid: hanging }] = await schema.sql<[{ pid: number }]>`select pg_backend_pid() as pid`
     process.kill(hanging, 'SIGSTOP')
@@ -73,7 +73,7 @@ describe('a worker with a hanging connection to Postgres', () => {
     } finally {
       process.kill(hanging, 'SIGCONT')
     }
-    // Only now the hanging connection begins its statement, which must still find its schema.
+    // The statement of the hanging connection runs only now, and must still find the schema.
     await until('the hanging statement has ended', async () => {
       const [activity] = await sql`
         select state = 'idle' and query_start > ${hungUntil} as ended from pg_stat_activity where pid = ${hanging}`

@@ -93,7 +93,7 @@ describe('maintenance', () => {
   }
   const waiting = (): Promise<Submission[]> => Array.fromAsync(room.log.readWaiting(workspaceId))
 
-  it('wakes a workspace whose entries have waited for seconds, and no other', async () => {
+  it('wakes a workspace only after its entries have waited for seconds', async () => {
     await admit()
     await sweepAllLogs.run(dependencies)
     assert.ok(!(await woken()).includes(workspaceId))
@@ -124,7 +124,7 @@ describe('maintenance', () => {
     return submission!
   }
 
-  it('appends a begun replay once if its process died before that', async () => {
+  it('appends a begun replay once if its process died before the append', async () => {
     const { submissionId, number } = await deadSubmission()
     await finishReplays.run(dependencies)
     assert.deepEqual(await waiting(), [], 'the submission is dead and stays dead')
@@ -141,7 +141,7 @@ describe('maintenance', () => {
     assert.deepEqual(await woken(), [workspaceId])
   })
 
-  it('adds the jobs again of purges that have removed records for more than a minute', async () => {
+  it('adds the jobs again of purges that began more than a minute ago', async () => {
     const [old, young] = [randomUUID(), randomUUID()]
     const insert = async (id: string, ageMs: number): Promise<void> => {
       const number = (Date.now() - ageMs) * 1_000
@@ -160,7 +160,7 @@ describe('maintenance', () => {
     await schema.sql`delete from purge`
   })
 
-  it('forgets submissions that were admitted after the deletion of their workspace, but none of others', async () => {
+  it('forgets submissions that were admitted after their workspace was deleted, and leaves other workspaces', async () => {
     const deleted = workspaceId
     await beginDeletion(schema.sql, deleted)
     await admit()
@@ -178,7 +178,7 @@ describe('maintenance', () => {
     lines.length = 0
     const running = startMaintenance(dependencies)
     await until('the workspace is woken', async () => (await woken()).includes(workspaceId))
-    await until('maintenance logs it', async () => lines.some(([event]) => event === 'maintenance'))
+    await until('maintenance logs its work', async () => lines.some(([event]) => event === 'maintenance'))
     running.stop()
     assert.deepEqual(
       lines.filter(([event]) => event !== 'maintenance'),

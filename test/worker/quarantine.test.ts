@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import { setImmediate as soon } from 'node:timers/promises'
 import { createQuarantine } from '../../worker/quarantine.ts'
 
-/** Works that continue until the test ends them, in the order of their begin. */
+/** A quarantine whose works continue until the test ends them. `begun`: their names, in order. */
 const watched = () => {
   const begun: string[] = []
   const quarantine = createQuarantine()

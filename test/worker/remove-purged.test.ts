@@ -91,7 +91,7 @@ describe('the job that removes the records of a purge', () => {
     )
   })
 
-  it('does nothing when it comes again', async () => {
+  it('does nothing when it runs again', async () => {
     await rig.feedback({ contact: { email: 'ada@example.com' } })
     const { purgeId } = await rig.decide({ email: 'ada@example.com' })
     await remove(purgeId)
@@ -100,7 +100,7 @@ describe('the job that removes the records of a purge', () => {
     assert.deepEqual(await findReceipt(schema.sql, workspaceId, purgeId), receipt)
   })
 
-  it('is not added for a purge that another worker decides first, since the position differs', async () => {
+  it('is not added for a purge if the position differs, since another worker decides the purge', async () => {
     await rig.feedback({})
     const purge = rig.make('purge_contact', { id: 'ada' })
     assert.equal(await decidePurge(stores(), purge, purge.number - 5), 'busy')

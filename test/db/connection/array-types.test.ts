@@ -30,7 +30,7 @@ describe('an array', () => {
     )
   })
 
-  it('of ids or numbers comes back unchanged as well', async () => {
+  it('of ids or of numbers comes back unchanged', async () => {
     const id = '01890000-0000-7000-8000-000000000000'
     const [row] = await sql`
       select ${[id]}::uuid[] as ids, ${[1, -2]}::int4[] as small, ${['9007199254740993']}::int8[] as large,

@@ -32,7 +32,7 @@ describe('the answer whether a purge can match stored data', () => {
     assert.equal(await canMatch({ email: 'Ann <ANN@example.org>' }), true)
   })
 
-  it('is true for a record that names the unknown external id, even after purges of that id', async () => {
+  it('is true for a record that waits for the external id, even after purges of that id', async () => {
     for (let purges = 0; purges < 3; purges++) {
       assert.equal(await canMatch({ id: 'a' }), false)
       await rig.feedback({ isExternalContactId: true, contactId: 'a' })

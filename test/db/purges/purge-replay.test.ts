@@ -32,7 +32,7 @@ describe('purges that a restored database lacks', () => {
     for await (const key of readPurgedKeys(schema.sql)) lines.push(JSON.stringify(key))
     return lines.map(parsePurgedKey).filter((key) => key.workspaceId === workspaceId)
   }
-  /** Restores the rows from before the work, like a backup; acceptance numbers continue. */
+  /** Does the work, then restores the former rows. Returns the keys that were purged meanwhile. */
   const restoring = async (work: () => Promise<unknown>): Promise<PurgedKey[]> => {
     const kept = new Map<string, string>()
     for (const table of BACKED_UP) {
@@ -106,7 +106,7 @@ describe('purges that a restored database lacks', () => {
     assert.deepEqual([...left, await count('unresolved'), await count('purge')], [0, 0, 0, 0, 0])
   })
 
-  it('are repeated for a key that was purged any number of times', async () => {
+  it('are repeated for a key that was purged twice', async () => {
     await rig.identify({ id: 'ada' })
     const keys = await restoring(async () => {
       await rig.purge({ id: 'ada' })

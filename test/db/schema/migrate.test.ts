@@ -51,7 +51,7 @@ describe('migrations', () => {
     assert.deepEqual(all.flat().toSorted(), [...KNOWN.map(({ name }) => name), await functionsApplied()].toSorted())
   })
 
-  it('that fail leave no changes, and neither do the migrations before them', async () => {
+  it('that fail leave no changes, not even of the migrations before them in the same run', async () => {
     const { sql } = await migrated()
     const before = await catalogueText(sql)
     const broken = {
@@ -63,7 +63,7 @@ describe('migrations', () => {
     assert.equal(await catalogueText(sql), before)
   })
 
-  it('of a newer version are not changed', async () => {
+  it('of a newer version make an older version refuse, but a running process continues', async () => {
     const { sql } = await migrated()
     await migrate(sql, [...KNOWN, next])
     await assert.rejects(
@@ -143,7 +143,7 @@ describe('functions of a database', () => {
     }
   })
 
-  it('of a newer release stay, and this one serves with them', async () => {
+  it('of a newer release stay, and an older release runs with them', async () => {
     const { sql } = await migrated()
     const newer = await withVersion(
       '1.10.0',
@@ -158,7 +158,7 @@ describe('functions of a database', () => {
     assert.ok(await isMigrated(sql, KNOWN))
   })
 
-  it('of an older release are not enough', async () => {
+  it('of an older release are replaced', async () => {
     const { sql } = await migrated()
     await sql`update schema_functions set version = '0.9.0', checksum = 'another'`
     assert.ok(!(await isMigrated(sql, KNOWN)))
@@ -176,10 +176,7 @@ describe('functions of a database', () => {
   })
 })
 
-/**
- * The whole content of a migrated schema, as text: tables with their columns and indexes, and every
- * function.
- */
+/** The columns, indexes, constraints, views and functions of a schema, as text. */
 const catalogueText = async (sql: Sql): Promise<string> => {
   const [{ name }] = await sql<[{ name: string }]>`select current_schema() as name`
   const rows = await sql<{ text: string }[]>`
@@ -202,8 +199,8 @@ const catalogueText = async (sql: Sql): Promise<string> => {
   return rows.map(({ text }) => text.replaceAll(`${name}.`, '')).join('\n')
 }
 
-describe('the tables of a role', () => {
-  it('are not dropped as if the role were a reader', async () => {
+describe('dropping a reader', () => {
+  it('refuses a role that owns a table', async () => {
     const { sql, name } = await migrated()
     const role = `o_${name}`
     await sql.unsafe(`

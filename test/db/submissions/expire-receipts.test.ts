@@ -16,7 +16,7 @@ const idOf = (time: number): string => {
 }
 
 describe('receipts', () => {
-  it('expire some days after acceptance, except of queued, recently replayed, and dead submissions with content', async () => {
+  it('expire some days after acceptance; those of queued, recently replayed and kept dead submissions stay', async () => {
     const workspaces = [randomUUID(), randomUUID()]
     await makeWorkspaces(schema.sql, workspaces)
     const add = async (
@@ -43,7 +43,7 @@ describe('receipts', () => {
       await add(one, 9),
       await add(one, 8.1, { state: 'superseded' }),
       await add(other, 100, { state: 'purged' }),
-      // Its content was dropped.
+      // An operator has dropped this dead submission.
       await add(other, 9, { state: 'dead' }),
     ]
     const kept = [

@@ -57,7 +57,7 @@ describe('the floor of acceptance numbers', () => {
     assert.ok((await floor.get(service.workspaceId)) > FAR)
   })
 
-  it('is read again if another Redis comes before the answer', async () => {
+  it('is read again if Redis has been away before the answer', async () => {
     let asked = 0
     const counting = ((...query: Parameters<Sql>) => {
       asked++

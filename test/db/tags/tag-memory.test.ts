@@ -22,8 +22,9 @@ const steps = fc.array(
       kind: fc.constant('tag' as const),
       tags: fc.subarray(TAGS),
       most: fc.constantFrom(4, 1_000),
-      /** How many workers store the same texts at once, and whether that is after the next step. */
+      /** How many workers store tags of the same texts. */
       workers: fc.constantFrom(1, 2),
+      /** Whether they store them after the next step. */
       isLate: fc.boolean(),
     }),
     fc.record({ kind: fc.constant('purge' as const), person }),
@@ -39,7 +40,7 @@ const feedback = (sourceId: '1' | '2', given?: string[]): Step => ({
   sourceId,
 })
 const tagging: Step = { kind: 'tag', tags: ['slow'], most: 4, workers: 2, isLate: false }
-/** More terms than the memory keeps, of each kind of text; and a text replaced before its tags. */
+/** More terms than the memory keeps, with and without tags of people; a text with late tags. */
 const EXAMPLES: [Step[]][] = [
   [[feedback('1', ['slow']), feedback('2', ['export']), tagging]],
   [[feedback('1'), feedback('2'), tagging, { kind: 'purge', person: 'ada' }]],
@@ -75,7 +76,7 @@ describe('the tag memory of a workspace', () => {
     })
     return async () => void (await storeTags(schema.sql, realm, { taggerVersion: 1, tagged, maxTerms }))
   }
-  /** The memory has at most so many terms of texts that people tagged, and of others: the latest. */
+  /** The memory has at most `maxTerms` terms of texts with given tags, and of other texts. */
   const assertLatestKept = async (workspaceId: string, maxTerms: number): Promise<void> => {
     const over = await schema.sql`
       select judged from tag_share where workspace_id = ${workspaceId} group by 1 having sum(terms) > ${maxTerms}`
@@ -116,7 +117,7 @@ describe('the tag memory of a workspace', () => {
     }
   }
 
-  it(`is always the sum of the shares of the latest texts, and the categories are the categories of its records, in ${HISTORIES} histories`, async () => {
+  it(`is the sum of the shares of the latest texts, and the categories are the tags of its records, in ${HISTORIES} histories`, async () => {
     await fc.assert(
       fc.asyncProperty(steps, async (history) => {
         const rig = await createPurgeRig(schema.sql)

@@ -162,7 +162,7 @@ describe('deleting a workspace', () => {
     assert.equal((await schema.sql`select from purged_key`).count, 10_001)
   })
 
-  it('keeps the name until it has ended, then the name is free; its tokens end at once', async () => {
+  it('ends the tokens when it begins, and frees the name when it has ended', async () => {
     const token = makeToken()
     const wanted = { token, workspace: 'goes', scopes: ['submit'], expiresAt: null } as const
     assert.notEqual(await addToken(schema.sql, wanted), undefined)
@@ -185,7 +185,7 @@ describe('deleting a workspace', () => {
     assert.ok(!(await listDeletedIds(schema.sql, 0)).includes(workspaceId))
   })
 
-  it('keeps a start from making the bootstrap tokens valid for the workspace "default" meanwhile', async () => {
+  it('keeps a start from making bootstrap tokens valid while "default" is being deleted', async () => {
     const { id } = (await listWorkspaces(schema.sql)).find(({ name }) => name === DEFAULT_WORKSPACE)!
     const access = makeToken()
     await beginDeletion(schema.sql, id)

@@ -6,7 +6,7 @@ import type { Admission, AdmissionRequest } from '../../../queue/admission/call-
 import { MICROSECONDS_PER_MS, workspaceKeys } from '../../../queue/keys.ts'
 import { readLogTotals } from '../../../queue/log/log-totals.ts'
 import type { WakeSize } from '../../../queue/jobs/job-queues.ts'
-import { requestFor, entered, openQueueRoom, takeSettings, wakesNobody } from '../../support/queue-room.ts'
+import { requestFor, entered, openQueueRoom, takeSettings, noWake } from '../../support/queue-room.ts'
 
 const TOKENS = 10
 const AT_ONCE = 200
@@ -58,23 +58,23 @@ describe('submissions that are admitted together', () => {
     assert.deepEqual([accepted, waiting, oldestNumber], [AT_ONCE + 1, AT_ONCE + 1, numbers[0]])
   })
 
-  it('become one entry of the log per call, and refused ones get no number', async () => {
+  it('become one entry of the log per call, which leaves out judged and refused requests', async () => {
     const workspaceId = randomUUID()
     const limit = { tokens: MOST_OF_A_CALL - 1, windowMs: 60_000 }
     const requests = Array.from({ length: MOST_OF_A_CALL }, () => requestFor({ workspaceId, limit }))
     requests.splice(3, 1, requestFor({ workspaceId, operation: 'identify_contact', mode: 'judge' }))
     const admitted = await together([...requests, requestFor({ workspaceId, limit })])
     assert.deepEqual([admitted[3]?.outcome, admitted[MOST_OF_A_CALL]?.outcome], ['admissible', 'rate-limited'])
-    const those = admitted.filter(({ outcome }) => outcome === 'admitted').map(entered)
+    const inLog = admitted.filter(({ outcome }) => outcome === 'admitted').map(entered)
     assert.deepEqual(
-      those.map(({ number }) => number - those[0]!.number),
+      inLog.map(({ number }) => number - inLog[0]!.number),
       requests.flatMap((_, index) => (index === 3 ? [] : index)),
     )
     assert.equal(await entriesOf(workspaceId), 1)
     const waiting = await Array.fromAsync(room.log.readWaiting(workspaceId))
     assert.deepEqual(
       waiting.map(({ submissionId, number }) => ({ submissionId, number })),
-      those.map(({ submissionId, number }) => ({ submissionId, number })),
+      inLog.map(({ submissionId, number }) => ({ submissionId, number })),
     )
   })
 
@@ -85,7 +85,7 @@ describe('submissions that are admitted together', () => {
     assert.equal(time, Math.floor(number / MICROSECONDS_PER_MS))
   })
 
-  it('are judged separately by operation, limit and pressure', async () => {
+  it('are limited separately by operation and workspace, and not at all without a limit', async () => {
     const workspaceId = randomUUID()
     const limit = { tokens: 1, windowMs: 60_000 }
     const admitted = await together([
@@ -108,13 +108,13 @@ describe('submissions that are admitted together', () => {
     ])
   })
 
-  it('leave nothing when none of them enters', async () => {
+  it('leave no key when none is admitted', async () => {
     const workspaceId = randomUUID()
     await together([requestFor({ workspaceId, mode: 'judge' }), requestFor({ workspaceId, mode: 'peek' })])
     assert.deepEqual(await room.keysOf(workspaceId), [])
   })
 
-  it('are judged before a large body is sent, which then enters whole', async () => {
+  it('are judged before a large body is sent, and admitted with the whole body', async () => {
     const workspaceId = randomUUID()
     const limit = { tokens: 1, windowMs: 60_000 }
     const large = requestFor({ workspaceId, limit, bodyText: LARGE })
@@ -139,7 +139,7 @@ describe('submissions that are admitted together', () => {
       return real.admit(...sent)
     }
     const redis = { defineCommand: () => {}, admit: counting } as unknown as typeof room.redis
-    const admit = createAdmit({ redis, prefix, wake: wakesNobody, findStoredKey: async () => null })
+    const admit = createAdmit({ redis, prefix, wake: noWake, findStoredKey: async () => null })
     const large = requestFor({ workspaceId, bodyText: LARGE, mostBytes: 50 })
     assert.equal((await admit(large)).outcome, 'full')
     assert.deepEqual([lengths.length, lengths[0]! < LARGE.length], [1, true])
@@ -243,7 +243,7 @@ describe('submissions that are admitted together', () => {
       assert.equal(submissions, DEEP + 2)
     })
 
-    it('is not added while a worker holds the log: it sees new submissions in its next stride', async () => {
+    it('is not added while a worker holds the log: the worker sees new submissions at its next take', async () => {
       const workspaceId = randomUUID()
       const { woken, admit } = waking()
       const { number } = entered(await admit(requestFor({ workspaceId })))

@@ -10,7 +10,7 @@ import type { AdmissionRequest } from '../../../queue/admission/call-admit.ts'
 import { fairShare, freeIdempotencyKeys, recordOf, trimIdempotencyKeys } from '../../../queue/admission/idempotency.ts'
 import { workspaceKeys } from '../../../queue/keys.ts'
 import { seeded } from '../../support/property-seed.ts'
-import { requestFor, type Entered, entered, openQueueRoom, wakesNobody } from '../../support/queue-room.ts'
+import { requestFor, type Entered, entered, openQueueRoom, noWake } from '../../support/queue-room.ts'
 
 const BYTES_OF_A_SHARE = 1_400
 const NO_MEMORY = 1
@@ -34,10 +34,7 @@ describe('an idempotency key', () => {
   }
   const remember = (workspaceId: string, record: IdempotencyRecord) =>
     room.redis.hset(namesOf(workspaceId).idempotency, 'key', recordOf(record))
-  /**
-   * An API process with the keys of Postgres in `stored`. It records which keys it asks Postgres
-   * for.
-   */
+  /** An API process that finds `stored` in Postgres. `asksFor`: the keys of its look-ups there. */
   const process = (stored: IdempotencyRecord | null | undefined, floor = 0) => {
     const asksFor: string[] = []
     const findStoredKey = async (_: string, key: string) => {
@@ -46,7 +43,7 @@ describe('an idempotency key', () => {
     }
     const { redis, prefix } = room
     const floorOf = async (): Promise<number> => floor
-    const admit = createAdmit({ redis, prefix, wake: wakesNobody, floorOf, findStoredKey })
+    const admit = createAdmit({ redis, prefix, wake: noWake, floorOf, findStoredKey })
     return { admit, asksFor }
   }
   const trim = (workspaceIds: readonly string[], maxBytes: number) =>
@@ -137,7 +134,7 @@ describe('an idempotency key', () => {
       assert.equal((await admit(withKey(workspaceId))).outcome, 'admitted')
     })
 
-    it('is looked up in Postgres at once from then on, but not for requests without a key', async () => {
+    it('makes the API look up each key of the workspace in Postgres from then on', async () => {
       const { workspaceId } = await afterTrimming()
       const { admit, asksFor } = process(null)
       await admit(withKey(workspaceId, 'one'))
@@ -148,7 +145,7 @@ describe('an idempotency key', () => {
       assert.deepEqual(asksFor, ['one', 'one', 'two'])
     })
 
-    it('is not looked up after a peek that found it unused, so that no later submission overtakes', async () => {
+    it('is not looked up again after a peek found it unused, so that no later submission overtakes', async () => {
       const { workspaceId } = await afterTrimming()
       const { admit, asksFor } = process(null)
       const keyed = withKey(workspaceId, 'new')
@@ -168,7 +165,7 @@ describe('an idempotency key', () => {
       assert.deepEqual(asksFor, [])
     })
 
-    it('may have left the book with lost data of Redis: Postgres has a higher number', async () => {
+    it('is looked up after Redis has lost data, as a higher number in Postgres shows', async () => {
       const workspaceId = randomUUID()
       const first = { body: BODY, submissionId: randomUUID(), number: await nowMicroseconds() }
       const { admit, asksFor } = process(first, first.number)
@@ -211,7 +208,7 @@ describe('an idempotency key', () => {
       assert.equal((await room.admit(withKey(large, 'queued'))).outcome, 'repeated')
     })
 
-    it('never after it was freed and used again', async () => {
+    it('not because of a former use, after it was freed and used again', async () => {
       const workspaceId = randomUUID()
       const first = await admitAndApply(workspaceId, 'key')
       const keys = [{ key: 'key', number: first.number }]

@@ -37,7 +37,7 @@ describe('waking workers', () => {
   const jobs = async (name: 'wake' | 'backlog') =>
     (await queues[name].getWaiting()).map(({ name: text, data }) => ({ text, ids: (data as WakeJob).workspaceIds }))
 
-  it('adds one job for all simultaneous workspaces, named by its size', async () => {
+  it('adds one job for all workspaces that are woken together, and names the job by its size', async () => {
     const [one, other] = [randomUUID(), randomUUID()]
     await Promise.all([wake.wake(one, SHARED), wake.wake(other, { ...SHARED, submissions: 4 }), wake.wake(one, SHARED)])
     assert.deepEqual(await jobs('wake'), [{ text: '2 workspaces, 6 submissions', ids: [one, other] }])
@@ -57,7 +57,7 @@ describe('waking workers', () => {
     )
   })
 
-  it('adds a separate job for a deep log, and at most one waits', async () => {
+  it('adds a separate job for each deep log, and at most one for each log waits', async () => {
     const [one, other] = [randomUUID(), randomUUID()]
     await Promise.all([wake.wake(one, DEEP), wake.wake(other, DEEP)])
     await wake.wake(one, DEEP)
@@ -65,7 +65,7 @@ describe('waking workers', () => {
     assert.deepEqual(await jobs('wake'), [])
   })
 
-  it('of a deep log adds a job even while another one is active, so that no wake is lost', async () => {
+  it('adds a job for a deep log even while another is active, so that no wake is lost', async () => {
     const workspaceId = randomUUID()
     const begun: (() => void)[] = []
     const connection = room.redis.duplicate()
@@ -95,7 +95,7 @@ describe('waking workers', () => {
     await failing.ended()
   })
 
-  it('keeps failed jobs of tagging for operators, and few of other jobs', async () => {
+  it('keeps all failed jobs of tagging for operators, and 1,000 failed jobs of each other queue', async () => {
     const kept = (['wake', 'backlog', 'removal', 'tagging', 'webhook'] as const).map(async (name) => {
       const worker = openWorker(name, async () => {}, { connection: room.redis, prefix: room.prefix, concurrency: 1 })
       await worker.close()

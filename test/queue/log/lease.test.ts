@@ -55,14 +55,14 @@ describe('the lease of a log', () => {
     assert.equal(await outcomeOf(workspaceId, 'b'), 'taken')
   })
 
-  it('that ended halves the next stride', async () => {
+  it('that ends without a release halves the next stride', async () => {
     const workspaceId = await logWith(400)
     await take(workspaceId, 'a', { settings: { submissions: 300 } })
     await die(workspaceId)
     assert.equal(boundOf(await take(workspaceId, 'b')), 150)
   })
 
-  it('of a small log that ended does not make it deep at once, and leads to strides of one in the end', async () => {
+  it('that ends again and again leads to strides of one, but does not make a small log deep at once', async () => {
     const workspaceId = await logWith(3)
     const strides: number[] = []
     for (let death = 0; death < 10; death++) {
@@ -75,7 +75,7 @@ describe('the lease of a log', () => {
     assert.deepEqual([deathsOf(alone), alone.outcome === 'taken' && alone.submissions.length], [0, 1])
   })
 
-  it('notes a bound of strides, and forgets it once strides are full again', async () => {
+  it('notes a bound of strides until strides are full again', async () => {
     const workspaceId = await logWith(5)
     assert.equal(boundOf(await take(workspaceId, 'a', { bound: 2 })), 2)
     const taken = await take(workspaceId, 'a')
@@ -124,13 +124,13 @@ describe('the lease of a log', () => {
     await take(workspaceId, 'a')
     await room.redis.hset(stateOf(workspaceId), 'until', Date.now() + HOUR_MS)
     assert.equal(
-      (await sweepLogs(room.redis, room.prefix, { workspaceIds: [workspaceId], waitedMs: 0, redoMs: 0 })).toWake.length,
+      (await sweepLogs(room.redis, room.prefix, { workspaceIds: [workspaceId], waitedMs: 0, redoMs: 0 })).length,
       1,
     )
     assert.equal(boundOf(await take(workspaceId, 'b')), Infinity)
   })
 
-  it('of a deep log is given back by a worker without deep logs', async () => {
+  it('of a deep log is not given to a worker that takes no deep logs', async () => {
     const settings = { takesDeep: false }
     const workspaceId = await logWith(250)
     assert.equal(await outcomeOf(workspaceId, 'a', { settings }), 'taken')
@@ -145,37 +145,32 @@ describe('the lease of a log', () => {
     assert.equal(await outcomeOf(large, 'a', { settings }), 'deep')
   })
 
-  describe('without a holder, for a waiting log,', () => {
+  describe('is checked by a sweep, which', () => {
     const sweep = (workspaceIds: string[], given: Partial<Parameters<typeof sweepLogs>[2]> = {}) =>
       sweepLogs(room.redis, room.prefix, { workspaceIds, waitedMs: 0, redoMs: HOUR_MS, ...given })
 
-    it('is found by the sweep once the log has waited long enough', async () => {
-      const [waits, isTaken, isDone, isDeep] = [
-        await logWith(1),
-        await logWith(1),
-        await logWith(1),
-        await logWith(251),
-      ]
-      await take(isTaken, 'a')
-      await room.noteAllApplied(isDone)
-      const all = [waits, isTaken, isDone, isDeep, randomUUID()]
-      assert.deepEqual((await sweep(all)).toWake, [
-        { workspaceId: waits, isDeep: false },
-        { workspaceId: isDeep, isDeep: true },
+    it('wakes a log without a holder that has waited long enough', async () => {
+      const [waiting, taken, done, deep] = [await logWith(1), await logWith(1), await logWith(1), await logWith(251)]
+      await take(taken, 'a')
+      await room.noteAllApplied(done)
+      const all = [waiting, taken, done, deep, randomUUID()]
+      assert.deepEqual(await sweep(all), [
+        { workspaceId: waiting, isDeep: false },
+        { workspaceId: deep, isDeep: true },
       ])
-      assert.deepEqual((await sweep(all, { waitedMs: HOUR_MS })).toWake, [])
-      await die(isTaken)
-      assert.deepEqual((await sweep([isTaken])).toWake, [{ workspaceId: isTaken, isDeep: false }])
+      assert.deepEqual(await sweep(all, { waitedMs: HOUR_MS }), [])
+      await die(taken)
+      assert.deepEqual(await sweep([taken]), [{ workspaceId: taken, isDeep: false }])
     })
 
-    it('is found at once when its oldest number is ahead of the clock', async () => {
+    it('wakes a log at once when its oldest number is ahead of the clock', async () => {
       const workspaceId = randomUUID()
       const floor = (Date.now() + HOUR_MS) * 1_000
       await room.admitAbove(async () => floor)(requestFor({ workspaceId }))
-      assert.equal((await sweep([workspaceId], { waitedMs: HOUR_MS })).toWake.length, 1)
+      assert.equal((await sweep([workspaceId], { waitedMs: HOUR_MS })).length, 1)
     })
 
-    it('lets its applied entries be trimmed in time', async () => {
+    it('trims applied entries in time', async () => {
       const workspaceId = await logWith(3)
       const { log } = workspaceKeys(room.prefix, workspaceId)
       const applied = (await Array.fromAsync(room.log.readWaiting(workspaceId))).at(-1)!.number
@@ -186,13 +181,13 @@ describe('the lease of a log', () => {
       assert.equal(await room.redis.xlen(log), 0)
     })
 
-    it('returns to the position of a Postgres that has lost commits, unless a worker holds it', async () => {
+    it('returns a log to the position of a Postgres that has lost commits, but not one with a holder', async () => {
       const workspaceId = await logWith(3)
       const waiting = await Array.fromAsync(room.log.readWaiting(workspaceId))
       const [first, , last] = waiting.map(({ number }) => number)
       await take(workspaceId, 'a', { applied: last, settings: { redoMs: HOUR_MS } })
       const positions = new Map([[workspaceId, first!]])
-      assert.deepEqual((await sweep([workspaceId], { positions, redoMs: 0 })).toWake, [{ workspaceId, isDeep: false }])
+      assert.deepEqual(await sweep([workspaceId], { positions, redoMs: 0 }), [{ workspaceId, isDeep: false }])
       assert.deepEqual(await Array.fromAsync(room.log.readWaiting(workspaceId)), waiting.slice(1))
       await take(workspaceId, 'a')
       await sweep([workspaceId], { positions: new Map([[workspaceId, 1]]) })

@@ -13,7 +13,7 @@ const KEPT_MS = 60_000
 const BOUND_AFTER_DEATH = 16
 
 const worker = fc.constantFrom('a', 'b')
-/** `isJudged`: the requests of one call; a judged one takes a place in the entry, and no number. */
+/** `isJudged`: by request of one call. No submission gets the number of a judged request. */
 const admission = fc.record({
   step: fc.constant('admit' as const),
   isJudged: fc.array(fc.boolean(), { minLength: 1, maxLength: 4 }),
@@ -132,7 +132,7 @@ describe('a log with its lease', () => {
 
   const sweep = async (workspaceId: string, model: Model): Promise<void> => {
     const given = { workspaceIds: [workspaceId], waitedMs: 0, redoMs: KEPT_MS }
-    const { toWake } = await sweepLogs(room.redis, room.prefix, given)
+    const toWake = await sweepLogs(room.redis, room.prefix, given)
     const isHeld = model.holder !== undefined && !model.isLeaseOver
     const isWaiting = model.numbers.some((number) => number > model.position)
     assert.equal(toWake.length, isWaiting && !isHeld ? 1 : 0)

@@ -6,14 +6,14 @@ import { createAdmit } from '../../../queue/admission/admit.ts'
 import type { Admit } from '../../../queue/admission/call-admit.ts'
 import { connectToAnswer, type RedisClient } from '../../../queue/redis/connect-redis.ts'
 import { freeze } from '../../support/kept-process.ts'
-import { requestFor, wakesNobody } from '../../support/queue-room.ts'
+import { requestFor, noWake } from '../../support/queue-room.ts'
 import { type RedisSentinel, startRedisSentinel } from '../../support/redis-sentinel.ts'
 import { until } from '../../support/until.ts'
 
 /** If the admissions waited one after the other, a command would take too long. */
 const WORKSPACES = 12
 
-describe('an admission that counts once a replica has it', () => {
+describe('an admission that waits for a replica', () => {
   let pair: RedisSentinel
   let redis: RedisClient
   before(async () => {
@@ -31,7 +31,7 @@ describe('an admission that counts once a replica has it', () => {
     createAdmit({
       redis,
       prefix: randomUUID(),
-      wake: wakesNobody,
+      wake: noWake,
       findStoredKey: async () => null,
       replicas: 1,
     })

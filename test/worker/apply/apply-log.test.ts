@@ -24,7 +24,7 @@ describe('a worker that applies logs', () => {
     Array.from({ length: count }, (_, index) =>
       feedbackBody(`number ${index}`, { source: 'desk', sourceId: `record ${index % 10}` }),
     )
-  /** The same, with a record that no later submission replaces. */
+  /** Like `replaced`, with one record that no later submission replaces. */
   const withOne = (count: number, index: number, description: string): object[] =>
     replaced(count).with(index, feedbackBody(description))
 
@@ -45,7 +45,7 @@ describe('a worker that applies logs', () => {
     assert.deepEqual(new Set(rig.settled.map(({ isDeep }) => isDeep)), new Set([false]))
   })
 
-  it(`passes a long queue on to the backlog, ends the one bad submission among ${MANY} as dead, and applies the others in order`, async () => {
+  it(`passes a long log on to the backlog, ends the one bad submission among ${MANY} as dead, and applies the others in order`, async () => {
     const workspaceId = await rig.makeWorkspace()
     const ids = await rig.admit(workspaceId, withOne(MANY, BAD, NUL))
     await rig.apply([workspaceId])
@@ -65,7 +65,7 @@ describe('a worker that applies logs', () => {
     assert.deepEqual(await rig.waitingIn(workspaceId), [])
   })
 
-  it('passes a log with an entry that it cannot read on to the backlog, and applies the others', async () => {
+  it('passes a log with an unreadable entry on to the backlog, and applies the other logs', async () => {
     const [odd, other] = [await rig.makeWorkspace(), await rig.makeWorkspace()]
     await rig.admit(odd, replaced(1))
     await rig.admit(other, replaced(1))
@@ -76,7 +76,7 @@ describe('a worker that applies logs', () => {
     await assert.rejects(rig.apply([odd], true), { message: 'Error UNREADABLE_LOG_ENTRY' })
   })
 
-  it('passes a log on to the backlog that has become deep when the time of the job is over', async () => {
+  it('passes a log on to the backlog if it has become deep when the time of the job is over', async () => {
     const workspaceId = await rig.makeWorkspace()
     await rig.admit(workspaceId, replaced(10))
     const goOn = rig.holdPostgres()
@@ -90,7 +90,7 @@ describe('a worker that applies logs', () => {
     assert.deepEqual(await rig.wokenIn('backlog'), [workspaceId])
   })
 
-  it('wakes a workspace again that another job has named while the last take of a job was answered', async () => {
+  it('wakes a workspace again if another job names it before the answer to the last take', async () => {
     const workspaceId = await rig.makeWorkspace()
     await rig.admit(workspaceId, replaced(10))
     const goOn = rig.holdPostgres()
@@ -107,7 +107,7 @@ describe('a worker that applies logs', () => {
     assert.deepEqual(await rig.wokenIn('wake'), [workspaceId])
   })
 
-  it('tries a submission with a passing fault again after a pause, while later ones wait', async () => {
+  it('tries a submission with a passing fault again after a pause, while later submissions wait', async () => {
     const workspaceId = await rig.makeWorkspace()
     const ids = await rig.admit(workspaceId, [feedbackBody('first'), feedbackBody('stubborn'), feedbackBody('last')])
     const relent = await rig.failOn('stubborn', '40001')
@@ -122,7 +122,7 @@ describe('a worker that applies logs', () => {
     assert.deepEqual(new Set(Object.values(await rig.statesOf(workspaceId))), new Set(['applied']))
   })
 
-  it('ends a submission as dead that has failed alone eight times', async () => {
+  it('ends a submission as dead that has failed eight times in a stride of one', async () => {
     const workspaceId = await rig.makeWorkspace()
     const ids = await rig.admit(workspaceId, [feedbackBody('stubborn'), feedbackBody('last')])
     const relent = await rig.failOn('stubborn', '40P01')
@@ -183,7 +183,7 @@ describe('a worker that applies logs', () => {
     assert.equal(rig.logged('appended_again').length, 1)
   })
 
-  it('adds the jobs again for submissions that a worker applied before it died', async () => {
+  it('adds the tagging jobs for submissions that a worker applied before it died', async () => {
     const workspaceId = await rig.makeWorkspace()
     await rig.admit(workspaceId, [feedbackBody('The export is slow')])
     const submissions: Submission[] = await rig.waitingIn(workspaceId)

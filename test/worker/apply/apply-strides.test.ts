@@ -39,7 +39,7 @@ describe('applying a stride', () => {
     assert.equal((await sql`select from contact where workspace_id = ${workspaceId}`).length, 0)
   })
 
-  it('reports the position of Postgres after it has lost its last commits', async () => {
+  it('reports the position of Postgres after Postgres has lost its last commits', async () => {
     assert.deepEqual(await apply(given([contact({ id: '1' })]), FIRST - 1), { outcome: 'behind', position: 0 })
   })
 
@@ -52,7 +52,7 @@ describe('applying a stride', () => {
     assert.equal(result.position, FIRST + 2)
   })
 
-  it('decides each purge in its place, and reports which ones matched', async () => {
+  it('decides each purge in its place, and reports the purges that matched', async () => {
     const submissions = given([
       contact({ id: '1' }),
       { operation: 'purge_contact', body: { id: '1' } },
@@ -70,7 +70,7 @@ describe('applying a stride', () => {
     assert.notEqual(held!['id'], contactSourceKey(realm(), 'API', '1'), 'a purged id is never given again')
   })
 
-  it('shows a category as changed that other strides would have removed for a moment', async () => {
+  it('gives a category a new change position if shorter strides would have removed it for a moment', async () => {
     const category = async () => {
       const [row] = await sql<{ createdAt: Date; position: string }[]>`
         select created_at as "createdAt", change_position as position from feedback_category
@@ -89,7 +89,7 @@ describe('applying a stride', () => {
     assert.deepEqual(await category(), after, 'a further use does not change it')
   })
 
-  it('decides any number of purges in a row', async () => {
+  it('decides many purges in a row', async () => {
     const purges = given(
       Array.from({ length: 150 }, () => ({ operation: 'purge_contact', body: { id: '1' } }) as const),
     )
@@ -180,7 +180,7 @@ describe('applying a stride', () => {
     )
   })
 
-  it('stores the contact or conversation of a submission in its receipt, only beside an idempotency key', async () => {
+  it('stores the contact or conversation of a submission in its receipt if it has an idempotency key', async () => {
     const idempotency = () => ({ idempotency: { key: randomUUID(), body: 'hash' } })
     const submissions = given([
       contact({ id: '1' }, idempotency()),

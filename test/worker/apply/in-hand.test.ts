@@ -24,7 +24,7 @@ describe('a workspace in hand', () => {
     assert.deepEqual(hand.ids(), [])
   })
 
-  it('passes to the next job when the former one ends', () => {
+  it('stays with the next job when the former job ends', () => {
     const { begin, ids } = createInHand()
     const former = begin(['a'])
     assert.equal(former.giveBack('a'), true)

@@ -31,7 +31,7 @@ describe('the size of the next stride', () => {
     assert.equal(next(stride(2, 2, { ms: 100 * STRIDE_MS })), undefined)
   })
 
-  it('does not fall after a few slightly slow submissions, since others can be the reason', () => {
+  it('does not fall after a few slightly slow submissions', () => {
     const { next } = createStrideSizes()
     assert.equal(next(stride(Infinity, 2, { ms: 2 * STRIDE_MS })), undefined)
   })

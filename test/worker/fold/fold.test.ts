@@ -1,15 +1,14 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import * as fc from 'fast-check'
-import { hashKeyFrom } from '../../../contract/identity/keys.ts'
 import { clerksAfter, applyAll } from '../../model/model.ts'
 import { submissionHistories } from '../../model/submission-arbitrary.ts'
+import { hashKey } from '../../model/submissions.ts'
 import { seeded } from '../../support/property-seed.ts'
 import { assertRows, foldAll } from './folded.ts'
 
 const HISTORIES = process.env['TEST_SIZE'] === 'long' ? 20_000 : 100
 const WORKSPACE = '6f1b7c1e-52f1-4d0a-9c58-0c8f4f1f3a01'
-const hashKey = hashKeyFrom('5a'.repeat(32))
 
 describe('the fold of a workspace', () => {
   const histories = submissionHistories({ hashKey, workspaceIds: [WORKSPACE], replays: true })

@@ -12,7 +12,7 @@ import {
 const texts = (count: number): number[] => Array.from({ length: count }, (_, at) => at)
 
 describe('the pace of learning from people', () => {
-  it('takes what comes, until there is too much of it', () => {
+  it('takes all texts of a workspace up to a bound', () => {
     const { choose } = createLearningPace(() => 0)
     assert.deepEqual(choose('a', texts(500)), texts(500))
     assert.equal(choose('a', texts(LEARNED_AT_ONCE)).length, LEARNED_AT_ONCE - 500)
@@ -20,7 +20,7 @@ describe('the pace of learning from people', () => {
     assert.deepEqual(choose('b', texts(10)), texts(10), 'another workspace has its own pace')
   })
 
-  it('takes of too much a part that is spread over all of it', () => {
+  it('takes a part of too many texts, spread over all of them', () => {
     const { choose } = createLearningPace(() => 0)
     const chosen = choose('a', texts(2 * LEARNED_AT_ONCE))
     assert.deepEqual(
@@ -40,7 +40,7 @@ describe('the pace of learning from people', () => {
     assert.equal(choose('a', texts(300)).length, LEARNED_TOGETHER)
   })
 
-  it('continues slowly, and fully after a pause', () => {
+  it('takes few texts after the bound, and many again after a pause', () => {
     let now = 0
     const { choose } = createLearningPace(() => now)
     choose('a', texts(LEARNED_AT_ONCE))
@@ -50,7 +50,7 @@ describe('the pace of learning from people', () => {
     assert.equal(choose('a', texts(10_000)).length, LEARNED_AT_ONCE)
   })
 
-  it('has a bound over all workspaces, and continues slowly beyond it', () => {
+  it('has a bound over all workspaces, and takes few texts after it', () => {
     let now = 0
     const { choose } = createLearningPace(() => now)
     const learned = (workspaces: number): number =>

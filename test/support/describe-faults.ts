@@ -9,10 +9,7 @@ import { describeWhere } from './where.ts'
 /** The number of answered requests before the fault. */
 const BEFORE = 25
 const SUBMISSIONS = 60
-/**
- * The least time of submissions after the fault, so that some meet a service that has just
- * recovered.
- */
+/** Submissions go on for this long after the fault, so that some reach a recovered service. */
 const AFTER_MS = 300
 
 export type Rig = Pick<Service, 'sql' | 'redis' | 'redisPrefix' | 'environment' | 'urls'> & {
@@ -27,18 +24,16 @@ type Struck = { readonly note?: string; readonly dead?: readonly string[] }
 /** A row of the fault matrix: a fault of a topology. */
 export type Fault<R> = {
   readonly fault: string
-  /**
-   * The fault. Begins while submissions arrive, and ends when it is over. `own` is their workspace.
-   */
+  /** Strikes while submissions arrive in the workspace `own`. Resolves when the fault is over. */
   readonly strike: (rig: R, own: HistoryService) => Promise<Struck | void>
-  /** The preparation, while no submissions arrive. */
-  readonly idle?: (rig: R) => Promise<unknown>
+  /** Prepares the fault before submissions arrive. */
+  readonly prepare?: (rig: R) => Promise<unknown>
   readonly submissions?: number
   /**
    * Whether the history has purges. It must have none if answers get lost (submitted-history.ts).
    */
   readonly purges?: boolean
-  /** Whether each submission is accepted at the first attempt at all times. */
+  /** Whether the API accepts each submission at the first attempt. */
   readonly refusesNone?: boolean
   /** Whether Redis may forget stored submissions, so that its ledger counts fewer. */
   readonly forgets?: boolean
@@ -49,12 +44,41 @@ export type Fault<R> = {
 }
 
 /**
- * The test of every fault. Submits a random history in a new workspace during the fault, repeats
- * unanswered requests, and waits until all submissions are settled. Then the rows equal the
- * model's. No submission is dead, and the ledger is exact, except as the row says.
+ * Tests the faults of one topology on the same servers. After a failed test or a fault with
+ * `endsRig`, the next test starts new servers.
  */
-export const outlive = async <R extends Rig>(rig: R, row: Fault<R>): Promise<void> => {
-  await row.idle?.(rig)
+export const describeFaults = <R extends Rig>(
+  topology: string,
+  { start, rows, missing }: { start: () => Promise<R>; rows: readonly Fault<R>[]; missing?: string | undefined },
+): void =>
+  describeWhere(topology, missing, () => {
+    let rig: R | undefined
+    const end = async (): Promise<void> => {
+      const ended = rig
+      rig = undefined
+      await ended?.stop()
+    }
+    after(end)
+    for (const row of rows)
+      it(`${row.fault}: confirmed submissions are stored once, with the rows of the model`, async () => {
+        rig ??= await start()
+        try {
+          await testFault(rig, row)
+          if (row.endsRig) await end()
+        } catch (error) {
+          await end().catch(() => {})
+          throw error
+        }
+      })
+  })
+
+/**
+ * Submits a random history in a new workspace during the fault, repeats unanswered requests, and
+ * waits until all submissions are settled. Then compares the rows with the model's, compares the
+ * dead submissions with those of the fault, and checks the ledger.
+ */
+const testFault = async <R extends Rig>(rig: R, row: Fault<R>): Promise<void> => {
+  await row.prepare?.(rig)
   const own = await ownWorkspace(rig)
   const begin = Promise.withResolvers<void>()
   let struck: Struck = {}
@@ -76,31 +100,3 @@ export const outlive = async <R extends Rig>(rig: R, row: Fault<R>): Promise<voi
   const note = struck.note === undefined ? '' : `; ${struck.note}`
   console.log(`${row.fault}: ${confirmed.size} confirmed, ${refused} refused or not answered before${note}`)
 }
-
-/**
- * All faults of one topology, one after the other on the same servers, until one makes them unfit.
- */
-export const describeFaults = <R extends Rig>(
-  topology: string,
-  { start, rows, missing }: { start: () => Promise<R>; rows: readonly Fault<R>[]; missing?: string | undefined },
-): void =>
-  describeWhere(topology, missing, () => {
-    let rig: R | undefined
-    const end = async (): Promise<void> => {
-      const ended = rig
-      rig = undefined
-      await ended?.stop()
-    }
-    after(end)
-    for (const row of rows)
-      it(`${row.fault}: confirmed submissions are stored once, with the rows of the model`, async () => {
-        rig ??= await start()
-        try {
-          await outlive(rig, row)
-          if (row.endsRig) await end()
-        } catch (error) {
-          await end().catch(() => {})
-          throw error
-        }
-      })
-  })
