@@ -84,8 +84,8 @@ describe('the work of Postgres to apply a byte', () => {
   }
 
   /**
-   * How much more a byte costs in `TIMES` the bytes. Other programs on the machine can only raise
-   * the cost, so the least of up to three measurements counts.
+   * The cost of a byte at `TIMES` the size, divided by its cost at `SIZE`. Other programs on the
+   * machine can raise it, so the least of up to three measurements counts.
    */
   const growthOf = async (dearest: Dearest, perStride: number): Promise<{ growth: number; msPerMb: number }> => {
     let least = { growth: Infinity, msPerMb: Infinity }

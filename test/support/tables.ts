@@ -31,7 +31,7 @@ export const COMPARED_COLUMNS: Readonly<Record<TableName, string>> = {
  */
 export type Dump = Record<string, string[]>
 
-/** The rows for users in this schema. */
+/** The rows of the compared columns in this schema. */
 export const dumpTables = async (sql: Sql): Promise<Dump> => {
   const dump: Dump = {}
   for (const [table, columns] of Object.entries(COMPARED_COLUMNS)) {
@@ -43,7 +43,7 @@ export const dumpTables = async (sql: Sql): Promise<Dump> => {
   return dump
 }
 
-/** The rows for users of the model. */
+/** The rows of the model, which has only compared columns. */
 export const dumpModel = (tables: Tables): Dump =>
   Object.fromEntries(
     Object.entries(tables).map(([table, rows]) => [table, (rows as object[]).map(canonical).toSorted()]),
