@@ -157,7 +157,7 @@ describe('the change feed', () => {
     }
   }
 
-  /** `seen`: the records after any step. `shown`: the records and tombstones after the last step. */
+  /** `seen`: the records after any step. `shown`: the records and tombstones after the last one. */
   const namesIn = async (history: Parameters<typeof deliver>[1], schedule: Schedule) => {
     await clearTables(schema.sql)
     await resetPositions(schema.sql)

@@ -78,7 +78,8 @@ describe('the work of Postgres to apply a byte', () => {
     const former = spentMs()
     for (let at = 0; at < made.length; at += perStride) {
       const stride = { workspaceId, after: position, submissions: made.slice(at, at + perStride) }
-      await applyStrides({ sql: schema.sql, hashKey }, [stride])
+      const result = (await applyStrides({ sql: schema.sql, hashKey }, [stride])).get(workspaceId)
+      assert.equal(result?.outcome, 'applied')
     }
     return { ms: spentMs() - former, bytes: JSON.stringify(submitted).length }
   }

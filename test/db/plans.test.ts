@@ -75,7 +75,10 @@ const applyStride = async (sql: Sql, submissions: Submission[]): Promise<void> =
   assert.equal(result?.outcome, 'applied')
 }
 
-/** Each does work with values that depend on `round`. Returns the submissions that bound its reads. */
+/**
+ * Each does work with values that depend on `round`. Returns the number of submissions that bounds
+ * its reads.
+ */
 const WORKS: Readonly<Record<string, (sql: Sql, round: string) => Promise<number>>> = {
   'feedback of people with accounts and projects': async (sql, round) => {
     await apply(sql, 'create_feedback', (index) => feedbackInRound(round, index))

@@ -14,7 +14,7 @@ export const MAX_LENGTH = 30
 const FIRST_WORKSPACE_WEIGHT = 4
 /** The first number of each workspace. Numbers have gaps only at dead submissions. */
 const FIRST_NUMBER = 1_000_000
-/** The first submissions of a workspace, whose ids feedback may name. */
+/** Feedback may name the ids of this many first submissions of its workspace. */
 const NAMED_SUBMISSIONS = 4
 /** The most submissions that are queued at an admission. */
 const MOST_QUEUED = 8

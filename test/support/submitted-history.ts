@@ -61,8 +61,8 @@ export const startHistoryService = async ({
 
 /**
  * Submits a random history to the API processes in turn, eight requests at a time. Sends some
- * requests twice with their idempotency key. Repeats requests that get a 503 or no answer. `refused`
- * is the number of such answers, without those to purges.
+ * requests twice with their idempotency key. Repeats requests that get a 503 or no answer.
+ * `refused` is the number of these attempts, without purges.
  */
 export const submitHistory = async (
   service: HistoryService,

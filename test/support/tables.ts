@@ -9,7 +9,7 @@ const number = (column: string, name: string): string => `(${MICROSECONDS.replac
 const ABOUT = ['name', 'contract_value', 'source_created_at', 'source_updated_at', 'properties']
 const DESCRIBED = [...ABOUT, number('created_at', 'created_number'), number('updated_at', 'updated_number')].join(', ')
 
-/** The columns of the tables for users, without generated tags and times of processing. */
+/** The columns that tests compare. `test/db/columns.test.ts` names those left out. */
 export const COMPARED_COLUMNS: Readonly<Record<TableName, string>> = {
   contact: `id, email, account_id, ${DESCRIBED}`,
   contact_external_id: 'source, external_id, contact_id',
