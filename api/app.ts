@@ -61,8 +61,8 @@ export type AppDependencies = {
   log: Logger
 }
 
-// A token in an address would end up in logs. The plugin looks for one under this name, which no
-// caller can guess.
+// The bearer plugin also takes a token from the query, where the token would end up in logs. No
+// caller can guess this name of the parameter.
 const NO_QUERY_TOKEN = crypto.randomUUID()
 
 const SECURITY_HEADERS = {
@@ -72,8 +72,8 @@ const SECURITY_HEADERS = {
 }
 
 /**
- * The whole service behind HTTP. Every answer carries the request's id; every error is JSON, an
- * unforeseen one too.
+ * The whole service behind HTTP. Every answer carries the id of its request. Every error is JSON,
+ * also an unforeseen one.
  */
 export const createApp = (dependencies: AppDependencies): { handle: Handler } => {
   const { tracing, corsOrigins, log, readsTrailers } = dependencies
@@ -112,8 +112,8 @@ const NO_TRAILER: Refusal = {
   problems: [{ message: 'A body with trailer fields cannot be read here: send it without them', path: 'Trailer' }],
 }
 
-// `readBody` reads the bodies instead: it bounds time, bytes and depth, and it refuses in the words
-// of the interface.
+// `read-body.ts` reads the bodies instead. It bounds time, bytes and depth, and refuses in the
+// words of the interface.
 const UNPARSED = { parse: 'none' } as const
 
 const BATCH_KINDS = {
@@ -125,20 +125,20 @@ const BATCH_KINDS = {
 
 const createRoutes = (dependencies: AppDependencies) => {
   const { intake, receipts, isReady, board, overview, metrics, tracing, log } = dependencies
-  const timed = timedBy(dependencies.answered, tracing)
-  const submission = (kind: AnySubmissionKind) => timed((arrival) => submit(intake, kind, arrival))
+  const timed = createTimed(dependencies.answered, tracing)
+  const handlerOf = (kind: AnySubmissionKind) => timed((arrival) => submit(intake, kind, arrival))
   const forOperators =
     (page: Handler) =>
     ({ request }: { request: Request }): Promise<Response> =>
       operatorOnly(intake.authenticate, request, page)
   const docs = createDocs({ basePath: DOCS_PATH, documentPath: DOCUMENT_PATH })
 
-  return withReads(emptyApp(log), dependencies, timed)
-    .post(`${BASE_PATH}/feedbacks`, submission(createFeedback), UNPARSED)
-    .post(`${BASE_PATH}/contacts/identify`, submission(identifyContact), UNPARSED)
-    .post(`${BASE_PATH}/contacts/purge`, submission(purgeContact), UNPARSED)
-    .post(`${BASE_PATH}/accounts/identify`, submission(identifyAccount), UNPARSED)
-    .post(`${BASE_PATH}/conversations`, submission(submitConversation), UNPARSED)
+  return addReads(createEmptyApp(log), dependencies, timed)
+    .post(`${BASE_PATH}/feedbacks`, handlerOf(createFeedback), UNPARSED)
+    .post(`${BASE_PATH}/contacts/identify`, handlerOf(identifyContact), UNPARSED)
+    .post(`${BASE_PATH}/contacts/purge`, handlerOf(purgeContact), UNPARSED)
+    .post(`${BASE_PATH}/accounts/identify`, handlerOf(identifyAccount), UNPARSED)
+    .post(`${BASE_PATH}/conversations`, handlerOf(submitConversation), UNPARSED)
     .post(
       `${BASE_PATH}/batch`,
       timed((arrival) => submitBatch(intake, BATCH_KINDS, arrival)),
@@ -163,13 +163,16 @@ const createRoutes = (dependencies: AppDependencies) => {
 }
 
 /** Adds the routes that read records, for programs and for agents. */
-const withReads = (
-  app: ReturnType<typeof emptyApp>,
+const addReads = (
+  app: ReturnType<typeof createEmptyApp>,
   { reads, mcp }: Pick<AppDependencies, 'reads' | 'mcp'>,
-  timed: ReturnType<typeof timedBy>,
-): ReturnType<typeof emptyApp> => {
-  const ask = timed((arrival) => answerMcp(mcp, arrival))
-  app.post(MCP_PATH, ask, UNPARSED)
+  timed: ReturnType<typeof createTimed>,
+): ReturnType<typeof createEmptyApp> => {
+  app.post(
+    MCP_PATH,
+    timed((arrival) => answerMcp(mcp, arrival)),
+    UNPARSED,
+  )
   for (const { path, handlerFor } of READ_ROUTES) {
     const handle = timed((arrival, params) => answerRead(reads, arrival, handlerFor(params)))
     app.get(`${BASE_PATH}${path}`, handle, UNPARSED)
@@ -184,11 +187,11 @@ type RouteContext = {
   params: Readonly<Record<string, string>>
 }
 
-const timedBy =
+const createTimed =
   (answered: Metrics['answered'], tracing: Tracing | undefined) =>
   (handle: (arrival: Arrival, params: RouteContext['params']) => Promise<Response>) =>
-  // Destructuring is deliberate. For a handler that takes the whole context, Elysia builds every
-  // part of it, cookies too, and builds every answer twice.
+  // If a handler does not destructure its context, Elysia builds all parts of the context, cookies
+  // too, and builds every answer twice.
   async ({ request, bearer: token, route, params }: RouteContext): Promise<Response> => {
     const beganAt = performance.now()
     const span = tracing && spanOf(request)
@@ -205,9 +208,9 @@ const timedBy =
 
 const MS_PER_SECOND = 1_000
 
-/** An app without routes. It finds tokens, and answers requests that no route takes, and faults. */
-const emptyApp = (log: Logger) =>
-  // By default Elysia looks for the path behind the first eleven characters, and a host may be
+/** An app without routes. It finds the token, and answers faults and requests without a route. */
+const createEmptyApp = (log: Logger) =>
+  // By default Elysia skips eleven characters of the address to find the path, but a host may be
   // shorter.
   new Elysia({ name: 'feedback-insights', normalize: false, handler: { standardHostname: false } })
     .onError(({ code, error, request }) => {

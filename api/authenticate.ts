@@ -7,8 +7,8 @@ import { isRefusal, type Refusal } from './refusal.ts'
 
 const MAX_REMEMBERED_TOKENS = 20_000
 /**
- * A look-up also asks for tokens in use whose remembered answer is soon too old, so that a thousand
- * tokens do not need a thousand look-ups.
+ * How many further tokens a look-up asks for: tokens in use whose remembered answer is soon too
+ * old. So a thousand tokens do not need a thousand look-ups.
  */
 const TAKEN_ALONG = 1_000
 const TAKEN_ALONG_FROM_MS = TOKEN_REMEMBERED_MS / 2
@@ -21,10 +21,8 @@ const LOOK_UPS = { items: TAKEN_ALONG, concurrency: 2 }
  */
 type Clocks = { readonly now: () => number; readonly steadily: () => number }
 
-/**
- * `at`: when Postgres answered. `askedAt`: when Postgres was last asked, with or without an answer.
- */
-type Remembered = { holder: TokenHolder | undefined; at: number; askedAt: number }
+/** `askedAt`: when Postgres was last asked, with or without an answer. */
+type Remembered = { holder: TokenHolder | undefined; answeredAt: number; askedAt: number }
 
 export type Authenticate = (token: string | undefined) => Promise<TokenHolder | Refusal>
 
@@ -68,7 +66,7 @@ const rememberTokens = (find: FindHolders, steadily: Clocks['steadily']) => {
 
   const remember = (hash: string, holder: TokenHolder | undefined): void => {
     remembered.delete(hash)
-    remembered.set(hash, { holder, at: steadily(), askedAt: steadily() })
+    remembered.set(hash, { holder, answeredAt: steadily(), askedAt: steadily() })
     if (remembered.size > MAX_REMEMBERED_TOKENS) remembered.delete(remembered.keys().next().value!)
   }
 
@@ -88,10 +86,13 @@ const rememberTokens = (find: FindHolders, steadily: Clocks['steadily']) => {
       for (const hash of all) remember(hash, holders.get(hash))
       return hashes.map((hash) => holders.get(hash))
     }, LOOK_UPS),
-    /** Postpones the next look-up, so that not every request waits while Postgres hangs. */
+    /**
+     * The remembered holder, unless it is too old. Postpones the next look-up: otherwise every
+     * request would wait while Postgres hangs.
+     */
     lastHolder: (hash: string): TokenHolder | undefined => {
       const known = remembered.get(hash)
-      if (!known?.holder || steadily() - known.at >= TOKEN_USABLE_WITHOUT_POSTGRES_MS) return undefined
+      if (!known?.holder || steadily() - known.answeredAt >= TOKEN_USABLE_WITHOUT_POSTGRES_MS) return undefined
       known.askedAt = steadily()
       return known.holder
     },

@@ -39,7 +39,7 @@ const READY_WITHIN_MS = 2_000
 type Api = {
   handle: Handler
   /**
-   * Prepares the end of the process: it counts as not ready, and requests stop waiting for
+   * Prepares the end of the process: `/readyz` answers 503, and requests stop waiting for
    * submissions and changes.
    */
   drain: () => void
@@ -54,7 +54,7 @@ export const createApi = async (resources: Resources): Promise<Api> => {
   const stopping = new AbortController()
   const queues = openQueues(redis, prefix, () => {})
   const stores = { sql, redis, prefix, listWorkspaces: createKnownWorkspaces(sql, TOKEN_TIMEOUT_MS) }
-  // While Postgres is away, later calls return these.
+  // While Postgres is away, later calls return the workspaces that this call has found.
   await stores.listWorkspaces()
   const wake = createWake(queues)
   const bodies = createBodiesInHand(mostBytesInHand(config))
@@ -64,12 +64,12 @@ export const createApi = async (resources: Resources): Promise<Api> => {
   const { metrics, history, stopObserving } = observe(resources, readCondition, bodies.figures)
   const circumstances = { bodies, pressure, onFault, count: metrics.count }
   const intake = createIntake(resources, { ...circumstances, wake, stop: stopping.signal })
-  const reads = readsIn(resources, intake, stopping.signal)
+  const reads = createReadDependencies(resources, intake, stopping.signal)
   const app = createApp({
     intake,
     reads,
-    mcp: { ...agentsIn(resources), reads, called: metrics.called },
-    receipts: { authenticate: intake.authenticate, ...receiptsIn(resources), onFault },
+    mcp: { ...createAgentDependencies(resources), reads, called: metrics.called },
+    receipts: { authenticate: intake.authenticate, ...createReceiptSources(resources), onFault },
     isReady: () => isReady(resources, stopping.signal),
     board: boardOf(queues, onFault),
     overview: createOverview(OVERVIEW_PATH, () => ({ points: history.points(), pressure: pressure.current() })),
@@ -97,15 +97,15 @@ const pressureOf = (stores: Parameters<typeof countWaiting>[0], mostWaiting: num
   }, mostWaiting)
 
 /**
- * The answer waits longer than a statement may take, so that it sees the cancellation. Behind a
- * pooler, the role bounds statements, and one can outlast the answer.
+ * Longer than the time-out of a statement, so that Postgres cancels a slow statement first. Behind
+ * a pooler in mode `transaction` the role has the time-out, and a statement can outlast the answer.
  */
 const READ_TIMEOUT_MS = 6_000
 
-/** If further reads of the workspace wait, the permit of a read rests as long as the read took. */
+/** If further reads of the workspace wait, a read of N ms keeps its permit for N ms more. */
 const READ_REST = 1
 
-const readsIn = (
+const createReadDependencies = (
   { config, readingSql: sql }: Resources,
   { authenticate, bodies, onFault }: Pick<IntakeDependencies, 'authenticate' | 'bodies' | 'onFault'>,
   stop: AbortSignal,
@@ -129,8 +129,12 @@ const readsIn = (
   }
 }
 
-/** The dependencies of calls by agents, with the limit on their number. */
-const agentsIn = ({ config, log, readingSql: sql }: Resources): Omit<AppDependencies['mcp'], 'reads' | 'called'> => {
+/** The dependencies for answering agents. */
+const createAgentDependencies = ({
+  config,
+  log,
+  readingSql: sql,
+}: Resources): Omit<AppDependencies['mcp'], 'reads' | 'called'> => {
   const agentReads: AgentReads = {
     count: (asked) => withinTime(countFeedback(sql, asked), READ_TIMEOUT_MS),
     compare: (asked) => withinTime(compareSpans(sql, asked), READ_TIMEOUT_MS),
@@ -175,7 +179,7 @@ const observe = (
   return { metrics, history, stopObserving }
 }
 
-const receiptsIn = ({
+const createReceiptSources = ({
   config,
   sql,
   redis,

@@ -24,8 +24,7 @@ import { createEmptyBuckets } from './submit/rate-limit.ts'
 import type { IntakeDependencies } from './submit/intake.ts'
 import type { PressureWatch } from './submit/pressure.ts'
 
-// A request may wait for its token and then for a look-up. Together both stay within seconds even
-// when Redis or Postgres hangs.
+// Short, since a request waits for its token and then for each look-up while Postgres hangs.
 export const TOKEN_TIMEOUT_MS = 750
 export const LOOK_UP_TIMEOUT_MS = 1_250
 const MINUTE_MS = 60_000
@@ -33,16 +32,16 @@ const MINUTE_MS = 60_000
 /** A steady clock: setting the clock of the machine does not change it. */
 const steadily = (): number => performance.now()
 
-/** What the process hands in. It closes the connections itself after `stop`. */
+/** What the process hands in. The process closes the connections, after `stop` of the API. */
 export type Resources = {
   config: ApiConfig
   log: Logger
   hashKey: HashKey
   sql: Sql
-  /** A separate pool for reads, so that they take no connection from submissions. */
+  /** A separate pool, so that reads take no connection from submissions. */
   readingSql: Sql
   redis: RedisClient
-  /** A separate connection if admissions wait for replicas; else the same one. */
+  /** A separate connection if admissions wait for replicas, else `redis`. */
   admitting: RedisClient
   tracing: Tracing | undefined
 }
@@ -108,10 +107,7 @@ const limitOf = (config: ApiConfig, operation: Operation): RateLimit | undefined
   return tokens === undefined ? undefined : { tokens, windowMs: MINUTE_MS }
 }
 
-/**
- * Two of the largest bodies have to fit. Otherwise such a body would wait until no other is in
- * hand.
- */
+/** Two of the largest bodies fit, so that one alone never fills the bound. */
 export const mostBytesInHand = (config: ApiConfig): number => {
   const largest = Math.max(config.MAX_BODY_BYTES, config.MAX_CONVERSATION_BYTES, MAX_BATCH_BODY_BYTES)
   return Math.max(config.MAX_BYTES_IN_HAND, 2 * largest)

@@ -24,11 +24,11 @@ const { config, log, hashKey, sql, redis } = await connectProcess({
     (stores) => whyNotThisDatabase(stores.sql, stores.hashKey),
   ],
 })
-const replacedTokens = await setBootstrapTokens(sql, {
+const replacedKinds = await setBootstrapTokens(sql, {
   ...(config.BOOTSTRAP_ACCESS_TOKEN !== undefined && { access: config.BOOTSTRAP_ACCESS_TOKEN }),
   ...(config.BOOTSTRAP_ADMIN_TOKEN !== undefined && { admin: config.BOOTSTRAP_ADMIN_TOKEN }),
 })
-for (const kind of replacedTokens) log('warn', 'bootstrap_token_replaced', { kind })
+for (const kind of replacedKinds) log('warn', 'bootstrap_token_replaced', { kind })
 const readingSql = openDatabase(
   { ...config, DATABASE_URL: config.READS_DATABASE_URL ?? config.DATABASE_URL },
   { name: 'api-reads', statementTimeoutMs: STATEMENT_TIMEOUT_MS, isReadOnly: true },
@@ -53,7 +53,7 @@ const drain = async (): Promise<void> => {
   api.drain()
   log('info', 'draining')
   const late = setTimeout(
-    () => endWith('Requests in flight were not answered within SHUTDOWN_SECONDS.'),
+    () => endWith('The process did not answer its requests and stop within SHUTDOWN_SECONDS.'),
     config.SHUTDOWN_SECONDS * 1_000,
   )
   await listening.stop()
@@ -67,5 +67,5 @@ const drain = async (): Promise<void> => {
 }
 process.on('SIGTERM', () => void drain())
 process.on('SIGINT', () => void drain())
-// This line comes last: a program that reads it may end the process at once.
+// The last step: a program that reads this line may end the process immediately.
 log('info', 'listening', { host: config.HOST, port: listening.port })

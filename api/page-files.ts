@@ -2,9 +2,9 @@ import { readFile } from 'node:fs/promises'
 import { extname } from 'node:path'
 
 /**
- * The policy of our pages; the board replaces it with its own. Nothing is inline or from another
- * host, but style sheets may have icons as data. Scripts call only this service, even when a reader
- * tries a request in Swagger UI.
+ * The policy of all pages but the board's. It allows nothing inline and nothing from another host.
+ * Only images may be data, for icons. Scripts call only this service, also when a reader tries a
+ * request in Swagger UI.
  */
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +

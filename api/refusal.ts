@@ -3,7 +3,7 @@ import type { Problem } from '../contract/check-body.ts'
 /** The reasons to refuse a request. */
 export type Refusal =
   | { refused: 'unauthenticated' }
-  | { refused: 'forbidden'; needs: 'submit' | 'read' | 'admin' | 'operator' }
+  | { refused: 'forbidden'; needs: 'submit' | 'read' | 'admin' }
   | { refused: 'not-json' }
   | { refused: 'too-large'; maxBytes: number }
   | { refused: 'too-large-propagated'; maxBytes: number }
@@ -54,7 +54,7 @@ export const refusalResponse = (refusal: Refusal): Response => {
         'WWW-Authenticate': 'Bearer',
       })
     case 'forbidden':
-      return answer(403, `This token does not permit it: a token with the scope ${refusal.needs} is required.`)
+      return answer(403, `The token does not permit this request: the scope ${scopesFor(refusal.needs)} is required.`)
     case 'too-large':
       return answer(413, `The body is too large: at most ${refusal.maxBytes} bytes, counted after decompression.`)
     case 'too-large-propagated':
@@ -125,6 +125,8 @@ const UNAVAILABLE: Readonly<Record<Unavailable['why'], string>> = {
   'reads-at-once': 'Too many reads of this workspace are under way. Retry later.',
   postgres: 'The database cannot be reached. Nothing was accepted; retry later.',
 }
+
+const scopesFor = (needs: 'submit' | 'read' | 'admin'): string => (needs === 'admin' ? needs : `${needs} or admin`)
 
 const span = (seconds: number): string => (seconds === 60 ? 'minute' : `${seconds} s`)
 

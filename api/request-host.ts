@@ -9,9 +9,9 @@ export const INVALID_HOST: Refusal = {
 }
 
 /**
- * Whether the header `Host` of a request, if present, is a host. The runtimes put it before the
- * path unchecked. On Deno, `Host: x/api/v1/feedbacks?` turns every path into another route. On Bun,
- * a request with a malformed host has no valid URL.
+ * Whether the header `Host` of a request, if present, is a host. The runtimes put the header before
+ * the path unchecked. On Deno, `Host: x/api/v1/feedbacks?` turns every path into another route. On
+ * Bun, a request with a malformed host has no valid URL.
  */
 export const isHostValid = ({ headers, url }: Request): boolean => {
   const host = headers.get('host')

@@ -19,8 +19,8 @@ export const requestIdOf = (request: Request): string => {
 }
 
 /**
- * Ids that lead an operator to a line of the log output: of the request and, where known, of
- * workspace and submission.
+ * The ids in a line of the log output: of the request and, if known, of its workspace and
+ * submission.
  */
 type FaultIds = { requestId: string; workspaceId?: string; submissionId?: string }
 

@@ -35,8 +35,8 @@ type ReferenceQuestion = {
 }
 
 /**
- * The own ids for the answer. Null if the record has no such reference, or if the id cannot be
- * determined in time.
+ * The own ids for the answer. An id is null if the feedback has no contact or project, or if the id
+ * cannot be determined in time.
  */
 type ResolvedReferences = { contactId: string | null; projectId: string | null }
 export type ResolveReferences = (question: ReferenceQuestion) => Promise<ResolvedReferences>
@@ -48,9 +48,9 @@ const APPLIED_WITHIN_MS = 300
 type Dependencies = { sql: Sql; timeoutMs: number; awaitProgress: AwaitProgress }
 
 /**
- * Finds the own ids of a feedback's contact and project. Where unapplied submissions may change the
- * answer, it waits until the feedback is applied, and reads it. It leaves an id out when the time
- * is over or Postgres is away. Simultaneous requests share a query.
+ * Finds the own ids of a feedback's contact and project. If unapplied submissions may change an id,
+ * waits until the feedback is applied, and reads the id from its row. Leaves out an id that cannot
+ * be determined in time. Simultaneous requests share a query.
  */
 export const createResolveReferences = ({ sql, timeoutMs, awaitProgress }: Dependencies): ResolveReferences => {
   // Each call has its own time-out, so that a hanging connection does not delay later calls.
@@ -80,7 +80,7 @@ export const createResolveReferences = ({ sql, timeoutMs, awaitProgress }: Depen
   }
   return async (question) => {
     const keys = keysOf(question)
-    // The id of a named project follows from its name; no purge changes it.
+    // The id of a named project follows from its name, and no purge changes the id.
     const namedProjectId = keys.projectIds.length === 0 ? keys.namedProjectId : undefined
     const withoutLookUp = { contactId: null, projectId: namedProjectId ?? null }
     const needsLookUp = keys.contact.ids.length > 0 || keys.contact.weakKey !== undefined || keys.projectIds.length > 0
@@ -118,14 +118,15 @@ const keysOf = ({ realm, record, feedbackId }: ReferenceQuestion): Keys => {
 
 const ownIdsIn = (ids: readonly string[]): string[] => ids.flatMap((id) => asUuid(id) ?? [])
 
-/** `isSure`: the stored feedback will have this id, or the id to which this one then resolves. */
+/** `isSure`: the stored feedback will have this id, or an id to which this id resolves. */
 type Resolved = { id: string | null; isSure: boolean }
 
 const contactOf = ({ contact }: Keys, stored: StoredReferences, { number, log }: ReferenceQuestion): Resolved => {
   const { ids, weakKey } = contact
   const isNamed = ids.length > 0 || weakKey !== undefined
   if (isNamed && log.isPurgeWaiting) return UNSURE
-  // Any unapplied submission can create an own id; only an identify adds an external id.
+  // Any unapplied submission can create an own id. Only an identify or a conversation adds an
+  // external id.
   const mayBeQueued = contact.areExternal ? log.isIdentifyWaiting : !log.isLogEmpty
   const byId = firstOf(stored.contacts, { number, log, mayBeQueued })
   if (byId) return byId
@@ -145,7 +146,7 @@ const UNSURE: Resolved = { id: null, isSure: false }
 
 type Moment = Pick<ReferenceQuestion, 'number' | 'log'>
 
-/** The first stored id. An earlier id that is not stored may still be in the log. */
+/** The first stored id. It is unsure if an earlier id may still be in the log. */
 const firstOf = (
   stored: readonly (StoredReference | undefined)[],
   { mayBeQueued, ...moment }: Moment & { mayBeQueued: boolean },
@@ -156,8 +157,8 @@ const firstOf = (
 }
 
 /**
- * A reference is unsure if a submission after the feedback gave it, or if it is not final and a
- * waiting identify may change it before the feedback is applied.
+ * A reference is unsure if a submission after the feedback gave it. A reference that is not final
+ * is also unsure while an earlier identify or conversation waits.
  */
 const judge = ({ id, number, isFinal }: StoredReference, moment: Moment): Resolved =>
   number > moment.number || (!isFinal && moment.log.isIdentifyWaiting) ? UNSURE : { id, isSure: true }

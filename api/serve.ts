@@ -5,12 +5,12 @@ type Listening = { port: number; stop(): Promise<void> }
 
 /**
  * Bun closes a connection on which no whole head of a request arrives for this long. Deno's server
- * has no such bound. On Deno node:http has one, but it is much slower.
+ * has no such bound.
  */
 const HEAD_SECONDS = 10
 /**
- * Bounds the rest of a request on Bun; Deno's server has no such bound. The body (`readBody`) and
- * an answer that waits (`Prefer: wait`) have their own, lower bounds.
+ * Bounds a request after its head, on Bun; Deno's server has no such bound. The body
+ * (`receiveBody`) and an answer that waits (`Prefer: wait`) have their own, lower bounds.
  */
 const REQUEST_SECONDS = 70
 
@@ -42,8 +42,8 @@ type DenoGlobal = {
 
 /**
  * Listens on Bun or on Deno; no other file of this room asks for the runtime. Each runtime uses its
- * own server. On both, node:http would read trailers and let us answer a broken head, but it takes
- * more than twice the processor time for a small request.
+ * own server. node:http would read trailers and let us answer a broken head, on both runtimes. But
+ * node:http takes more than twice the processor time for a small request.
  *
  * `stop` takes no new connections and resolves when the requests in flight are answered.
  *
@@ -60,7 +60,7 @@ export const serve = ({ port, hostname, fetch }: { port: number; hostname: strin
         return fetch(request)
       },
       idleTimeout: HEAD_SECONDS,
-      // `readBody` bounds the size and explains the refusal; the runtime's own 413 has no body.
+      // `receiveBody` bounds the size and explains the refusal; the runtime's own 413 has no body.
       maxRequestBodySize: Number.MAX_SAFE_INTEGER,
       reusePort: false,
       error: failed,
@@ -75,12 +75,12 @@ export const serve = ({ port, hostname, fetch }: { port: number; hostname: strin
 }
 
 /**
- * Whether a request whose body has arrived may be admitted. Bun hands over a body before it reads
- * the rest of the packet. At a trailer, or at any other bytes after the body, it answers 400 by
- * itself or closes: the client would never learn of an acceptance. By the next tick of the event
- * loop Bun has read the packet and aborted the request. This check does not see bytes in a later
- * packet. Deno reads trailers and lets the next request wait. Its signal must not be used, since it
- * aborts on success as well.
+ * Whether the runtime can still answer a request whose body has arrived. Bun hands over the body
+ * before it reads the rest of the packet. If bytes follow the body, such as a trailer, Bun itself
+ * answers 400 or closes the connection. So the client would never learn of an acceptance. By the
+ * next tick of the event loop, Bun has read the packet and aborted the request. This check does not
+ * see bytes in a later packet. Deno reads trailers and lets the next request wait. The signal of a
+ * request has no use on Deno, which also aborts it after an answer.
  */
 export const canStillAnswer = async (request: Request): Promise<boolean> => {
   if (!globals.Bun) return true

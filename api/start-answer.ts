@@ -1,6 +1,6 @@
 /**
  * Sends browsers to the reference, and answers other clients with the addresses. The redirect is
- * relative, like all addresses in pages: a proxy may have the service below a path.
+ * relative, since a proxy may have the service below a path.
  */
 export const startAnswer = (
   { headers }: Request,

@@ -12,8 +12,8 @@ const spans = new WeakMap<Request, Span>()
 export const spanOf = (request: Request): Span | undefined => spans.get(request)
 
 /**
- * Makes a span for each request whose path begins with one of `paths`, in the trace that its
- * `traceparent` names, else in a new one.
+ * Makes a span for each request whose path begins with one of `paths`. The span belongs to the
+ * trace in the header `traceparent`, or to a new trace.
  */
 export const traceRequests =
   (tracing: Tracing, paths: readonly string[], handle: Handler): Handler =>

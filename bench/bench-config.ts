@@ -1,36 +1,36 @@
 /** Requests a second of a steady load. */
 export const STEADY_PER_SECOND = 500
 
-/** The size and length of a run. Printed with the table, because every figure depends on it. */
+/** The size and length of a run. */
 export type BenchConfig = {
   readonly rounds: number
-  /** How long each load lasts. */
+  /** How long a usual load lasts. Some loads last several times as long. */
   readonly seconds: number
   readonly connections: number
-  /** Feedback stored in advance, for the lines about size and purge. */
+  /** Feedback stored in advance in the sections `size` and `purge`. */
   readonly storedFeedback: number
   /** The number of people who give feedback. */
   readonly storedContacts: number
-  /** Submissions queued in advance, for the line about the backlog. */
+  /** Submissions queued in advance in the section `backlog`. */
   readonly backlog: number
-  /** Feedback of each contact that is purged. One contact is purged in each round. */
+  /** Feedback of each contact that is purged or absorbed. */
   readonly purgedFeedback: number
   /** Workspaces whose tokens take turns. */
   readonly workspaces: number
   /** Submissions that wait while the memory of Redis is measured. */
   readonly waiting: number
-  /** Submissions of one kind whose processor time is measured. */
+  /** Submissions of each kind in the section `parts`. Conversations are fewer. */
   readonly ofKind: number
   /** Submissions sent one by one, in all rounds together. */
   readonly lone: number
-  /** Feedback stored in advance, for the lines about reads. */
+  /** Feedback stored in advance in the section `reads`. */
   readonly readFeedback: number
   /** How long a reader holds a snapshot. */
   readonly snapshotSeconds: number
   readonly output: string
 }
 
-// A run with these takes a few minutes on two cores.
+// With these, a run of the usual sections takes a few minutes on two cores.
 const DEFAULTS = {
   BENCH_ROUNDS: 3,
   BENCH_CONNECTIONS: 64,

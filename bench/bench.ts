@@ -12,16 +12,13 @@ import { judgeLines } from './figures/lines.ts'
 import { describeKinds, describeLines, describeProcessorTime } from './figures/report.ts'
 import { ONLY_WHEN_NAMED, runBench, SECTIONS, type SectionName, type Servers } from './run-bench.ts'
 
-/**
- * Memory for a backlog of a million submissions, since the service refuses new ones when Redis is
- * nearly full.
- */
+/** Enough for a backlog of a million: the service refuses submissions when Redis is nearly full. */
 const REDIS_MEMORY_BYTES = 6 * 1024 ** 3
 const say = (line: string): void => console.error(line)
 const startedAt = new Date()
 const running = new AsyncDisposableStack()
 
-/** Runs the named sections, or by default all that need no name. */
+/** Runs the named sections. Without names, runs all sections except those of ONLY_WHEN_NAMED. */
 const main = async (words: readonly string[]): Promise<number> => {
   const unknown = words.filter((word) => !(word in SECTIONS))
   if (unknown.length > 0) {
@@ -33,13 +30,13 @@ const main = async (words: readonly string[]): Promise<number> => {
     words.length === 0 ? !ONLY_WHEN_NAMED.has(name) : words.includes(name),
   )
   try {
-    const { measures, reports } = await runBench(await startServers(), { config, sections, say })
+    const measures = await runBench(await startServers(), { config, sections, say })
     const lines = judgeLines(config, measures)
     const tookSeconds = Math.round((Date.now() - startedAt.getTime()) / 1_000)
     const machine = { platform: process.platform, processors: cpus().length, model: cpus()[0]?.model ?? '' }
-    const results = { startedAt, tookSeconds, machine, config, lines, measures: measures.summaries(), reports }
+    const results = { startedAt, tookSeconds, machine, config, lines, measures: measures.summaries() }
     writeFileSync(config.output, `${JSON.stringify(results, undefined, 2)}\n`)
-    const texts = [describeLines(config, lines), describeProcessorTime(measures), describeKinds(measures), ...reports]
+    const texts = [describeLines(config, lines), describeProcessorTime(measures), describeKinds(measures)]
     console.log(['', ...texts.filter((text) => text !== '')].join('\n\n'))
     console.log(`Took ${tookSeconds} s on ${machine.processors} processors. All figures are in ${config.output}.`)
   } finally {
@@ -66,7 +63,7 @@ const startServers = async (): Promise<Servers> => {
 printHelp(`usage: npm run bench -- [SECTION]…
 Compares this service with plain variants of itself. It starts its own servers. Sections: ${Object.keys(SECTIONS).join(', ')}.
 The sections ${[...ONLY_WHEN_NAMED].join(', ')} run only when they are named.
-docs/benchmark.md has the variables that it reads.`)
+docs/benchmark.md has its environment variables.`)
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.once(signal, () => void running.disposeAsync().finally(() => process.exit(130)))
 }

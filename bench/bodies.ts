@@ -15,10 +15,7 @@ const SENTENCES = [
   'Importing contacts drops every second row without an error message.',
 ] as const
 
-/**
- * A prime step through the people: their order looks random, and everyone has a turn before the
- * first repeats.
- */
+/** A prime step through the people, so that their order looks random. */
 const STRIDE = 7_919
 
 /** A feedback of usual size with a contact, an account and tags. Each has its own `sourceId`. */

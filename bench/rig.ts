@@ -48,11 +48,7 @@ export type Rig = {
 }
 
 /** A part of the benchmark. Its creation prepares the services, and each round adds figures. */
-type Section = {
-  readonly round: () => Promise<void>
-  /** A text for the end of the output, after all rounds. */
-  readonly report?: () => string
-}
+type Section = { readonly round: () => Promise<void> }
 export type CreateSection = (rig: Rig) => Promise<Section>
 
 const MOST_REQUESTS = 10_000_000
@@ -112,7 +108,7 @@ const addAccepted = ({ accepted }: Rig, url: string, count: number): void => {
   accepted.set(origin, (accepted.get(origin) ?? 0) + count)
 }
 
-/** Waits until a service has finished all submissions of its loads, and those of `submit`. */
+/** Waits until a service has finished all submissions of loads and of `submit`. */
 export const untilAllFinished = (rig: Rig, service: Service): Promise<void> =>
   untilFinished(service, rig.accepted.get(new URL(service.url).origin) ?? 0)
 

@@ -51,13 +51,13 @@ export type Servers = {
 }
 
 /**
- * Measures the given sections round by round, so that a disturbance of the machine affects all of
- * them.
+ * Measures the given sections in turn, round by round, so that a slow phase of the machine does not
+ * affect a single section.
  */
 export const runBench = async (
   servers: Servers,
   { config, sections, say }: { config: BenchConfig; sections: readonly SectionName[]; say: (line: string) => void },
-): Promise<{ measures: Measures; reports: string[] }> => {
+): Promise<Measures> => {
   await using running = new AsyncDisposableStack()
   const rig = await startRig({ servers, config, running, say })
   const prepared = []
@@ -72,7 +72,7 @@ export const runBench = async (
       await section.round()
     }
   }
-  return { measures: rig.measures, reports: prepared.flatMap(({ section }) => section.report?.() ?? []) }
+  return rig.measures
 }
 
 const startRig = async (options: {
@@ -83,9 +83,9 @@ const startRig = async (options: {
 }): Promise<Rig> => {
   const { servers, config, running, say } = options
   const urls = { databaseUrl: servers.postgres.url, redisUrl: servers.redis.url }
-  const keep = <Started extends { stop: () => Promise<void> }>(it: Started): Started => {
-    running.defer(it.stop)
-    return it
+  const keep = <Started extends { stop: () => Promise<void> }>(started: Started): Started => {
+    running.defer(started.stop)
+    return started
   }
   const load = keep(await startLoadGenerator())
   let plain: Promise<PlainVariants> | undefined

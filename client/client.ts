@@ -19,9 +19,7 @@ export type * from './types.ts'
 export type { ChangesQuery, FeedbackQuery, ListQuery, Reads } from './reads.ts'
 export { type Connection, RequestError } from './send.ts'
 
-/**
- * The body of an answer, with its headers `Submission-Id` and, after a wait, `Submission-State`.
- */
+/** The body of an answer, with the id of the submission and, after a wait, its state. */
 export type Accepted<Body> = Body & { readonly submissionId: string; readonly state: Receipt['state'] | undefined }
 
 export type CallOptions = {
@@ -41,8 +39,8 @@ export type CallOptions = {
 type Submit<Body, Answered = Success> = (body: Body, options?: CallOptions) => Promise<Accepted<Answered>>
 
 /**
- * Each call repeats its request until the service accepts it or refuses it for good. A call whose
- * request was not accepted rejects with a `RequestError`.
+ * Each call repeats its request while a later attempt can succeed and the connection has patience.
+ * A call whose request was not accepted rejects with a `RequestError`.
  */
 export type Client = ReturnType<typeof createClient>
 
@@ -61,7 +59,7 @@ export const createClient = (connection: Connection) => {
     purgeContact: submit('/contacts/purge') as Submit<PurgeRequest>,
     /**
      * Up to 500 submissions, with one result for each, in their order. Repeats only items that may
-     * be accepted later, so they are accepted after the others. A final refusal of an item is a
+     * be accepted later. So repeated items are accepted after the other items. A refused item is a
      * result, not an error.
      */
     submitBatch: (items: readonly BatchItem[], options?: Pick<CallOptions, 'waitSeconds'>) =>
@@ -90,14 +88,14 @@ const submitTogether = async (
   const items = given.map((item) => ({ ...item, idempotencyKey: item.idempotencyKey ?? crypto.randomUUID() }))
   const results: BatchResult[] = []
   const patience = patienceOf(connection)
-  for (let open = [...items.keys()]; ;) {
-    const sent = { path: '/batch', body: { items: open.map((at) => items[at]) }, waitSeconds }
+  for (let pending = [...items.keys()]; ;) {
+    const sent = { path: '/batch', body: { items: pending.map((at) => items[at]) }, waitSeconds }
     const answered = (await send(connection, sent, patience)).body as BatchAnswered
-    open.forEach((at, place) => (results[at] = answered.results[place]!))
-    open = open.filter((at) => PASSING.includes(results[at]!.status))
-    if (open.length === 0) return results
-    const { status } = results[open.find((at) => PUT_OFF.includes(results[at]!.status)) ?? open[0]!]!
-    const asked = open.flatMap((at) => results[at]!.retryAfter ?? [])
+    pending.forEach((at, place) => (results[at] = answered.results[place]!))
+    pending = pending.filter((at) => PASSING.includes(results[at]!.status))
+    if (pending.length === 0) return results
+    const { status } = results[pending.find((at) => PUT_OFF.includes(results[at]!.status)) ?? pending[0]!]!
+    const asked = pending.flatMap((at) => results[at]!.retryAfter ?? [])
     const retryAfterMs = asked.length > 0 ? Math.max(...asked) * 1_000 : undefined
     if (!(await patience({ status, retryAfterMs }))) return results
   }

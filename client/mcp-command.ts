@@ -33,7 +33,7 @@ const ANSWER_TIMEOUT_MS = 60_000
 const VERSION_MEMBER = 'io.modelcontextprotocol/protocolVersion'
 const SERVER_ERROR = -32_000
 
-/** The revision that `initialize` agreed on. Requests of later revisions name their own. */
+/** The revision that `initialize` agreed on. Requests of later revisions name their revision. */
 let agreedVersion: string | undefined
 
 const run = async (): Promise<void> => {
@@ -63,7 +63,7 @@ const passOn = async (line: string): Promise<void> => {
       method: 'POST',
       headers: headersOf(message),
       body: line,
-      // Following a redirection would send the token to another host.
+      // Following a redirection could send the token to another host.
       redirect: 'manual',
       signal: AbortSignal.timeout(ANSWER_TIMEOUT_MS),
     })

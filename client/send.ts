@@ -10,11 +10,13 @@ export type Connection = {
    */
   readonly patienceMs?: number | undefined
   /**
-   * The most attempts of a call that may fail; by default any number. An answer 429 or 503 is no
-   * failure: it asks for time.
+   * The number of failed attempts after which a call gives up; by default there is no limit. An
+   * answer 429 or 503 is no failure: it asks for time.
    */
   readonly attempts?: number | undefined
-  /** Refuses unknown members, such as misspelt ones (`Prefer: handling=strict`). */
+  /**
+   * Lets the service refuse unknown members, such as misspelt names (`Prefer: handling=strict`).
+   */
   readonly strict?: boolean | undefined
   /** Called before each wait. `status` is undefined if no answer came. */
   readonly onWait?: ((wait: { readonly ms: number; readonly status: number | undefined }) => void) | undefined
@@ -22,7 +24,7 @@ export type Connection = {
 
 export type Sent = {
   readonly path: string
-  /** Without a body it is a GET. */
+  /** Without a body, the request is a GET. */
   readonly body?: unknown
   readonly idempotencyKey?: string | undefined
   readonly waitSeconds?: number | undefined
@@ -81,7 +83,7 @@ export const patienceOf = ({ patienceMs = DEFAULT_PATIENCE_MS, attempts = Infini
   let failures = 0
   return async ({ status, retryAfterMs }) => {
     if (!PUT_OFF.includes(status ?? 0) && ++failures >= attempts) return false
-    // `Retry-After: 0` alone would let a busy service be asked without a pause.
+    // After `Retry-After: 0`, a busy service gets a pause all the same.
     const ms = retryAfterMs || randomMs(waits++)
     if (ms > left) return false
     left -= ms
@@ -95,7 +97,7 @@ const randomMs = (waits: number): number =>
   Math.min(FIRST_WAIT_MS * 2 ** waits, LONGEST_WAIT_MS) * (0.5 + Math.random() / 2)
 
 /**
- * Sends a request until it is accepted or finally refused.
+ * Sends a request until it is accepted or finally refused, or until the patience is used up.
  *
  * @throws RequestError
  */
@@ -149,8 +151,8 @@ const attempt = async (
 }
 
 /**
- * By default Bun sends requests, with the token and the body, through the proxy of HTTP_PROXY.
- * Node.js uses no proxy by default.
+ * Requests to this machine take no proxy. By default Bun would send the token and the body through
+ * the proxy of HTTP_PROXY. Node.js uses no proxy by default.
  */
 const isOfThisMachine = (url: string): boolean =>
   URL.canParse(url) && /^(?:127(?:\.\d+){3}|0\.0\.0\.0|\[::1\]|(?:.+\.)?localhost)$/.test(new URL(url).hostname)
@@ -177,8 +179,8 @@ const errorOf = (failed: Failed, { url }: Connection): RequestError => {
 }
 
 /**
- * A code such as ECONNREFUSED. Bun has it in the error, Node.js in its cause, and Deno only in the
- * message.
+ * A code such as ECONNREFUSED. Bun has the code in the error, and Node.js in the cause of the
+ * error. Deno has it only in the message.
  */
 const codeOf = ({ cause }: Failed): string | undefined =>
   causesOf(cause)

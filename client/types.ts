@@ -173,7 +173,7 @@ export type Message = {
   readonly sourceUrl?: string | null | undefined
 }
 
-/** Free key-value pairs, kept as they are given. */
+/** Free key-value pairs. Any key is stored. */
 export type FreeObject = {
   readonly [key: string]: unknown
 }
@@ -183,41 +183,41 @@ export type BatchItem = FeedbackItem | ContactItem | AccountItem | ConversationI
 
 /** An item of a batch: the operation create_feedback with its body. */
 export type FeedbackItem = {
-  /** Which operation it is. */
+  /** The operation of the item. */
   readonly operation: 'create_feedback'
   /** The body of the operation. */
   readonly body: FeedbackSubmission
-  /** The same as the header `Idempotency-Key` of the operation, and the same set of keys. */
+  /** Works like the header `Idempotency-Key` of the operation, with the same set of keys. */
   readonly idempotencyKey?: string | undefined
 }
 
 /** An item of a batch: the operation identify_contact with its body. */
 export type ContactItem = {
-  /** Which operation it is. */
+  /** The operation of the item. */
   readonly operation: 'identify_contact'
   /** The body of the operation. */
   readonly body: ContactRecord
-  /** The same as the header `Idempotency-Key` of the operation, and the same set of keys. */
+  /** Works like the header `Idempotency-Key` of the operation, with the same set of keys. */
   readonly idempotencyKey?: string | undefined
 }
 
 /** An item of a batch: the operation identify_account with its body. */
 export type AccountItem = {
-  /** Which operation it is. */
+  /** The operation of the item. */
   readonly operation: 'identify_account'
   /** The body of the operation. */
   readonly body: AccountRecord
-  /** The same as the header `Idempotency-Key` of the operation, and the same set of keys. */
+  /** Works like the header `Idempotency-Key` of the operation, with the same set of keys. */
   readonly idempotencyKey?: string | undefined
 }
 
 /** An item of a batch: the operation submit_conversation with its body. */
 export type ConversationItem = {
-  /** Which operation it is. */
+  /** The operation of the item. */
   readonly operation: 'submit_conversation'
   /** The body of the operation. */
   readonly body: Conversation
-  /** The same as the header `Idempotency-Key` of the operation, and the same set of keys. */
+  /** Works like the header `Idempotency-Key` of the operation, with the same set of keys. */
   readonly idempotencyKey?: string | undefined
 }
 
@@ -229,19 +229,19 @@ export type FeedbackCreated = {
 
 /** A feedback record. Members without a value are left out. The members after `sourceData` are present only where the record is read. */
 export type Feedback = {
-  /** Id of the record; the same whenever the same source and `sourceId` are submitted. */
+  /** Own id of the record. The same source and `sourceId` always give the same id. */
   readonly id: string
   /** The text as it was submitted. */
   readonly description: string
-  /** Own id of the contact who gave the feedback. It resolves to this contact until a purge removes the contact. Left out when it cannot be determined in time: while the database is away, or while many queued submissions may decide it. */
+  /** Own id of the contact who gave the feedback. It resolves to this contact until a purge removes the contact. Left out when it cannot be determined in time: while the database is away, or while queued submissions may change it. */
   readonly customerId?: string | undefined
-  /** Own id of the project that it is about. Left out when it cannot be determined in time. */
+  /** Own id of the project. Left out when it cannot be determined in time. */
   readonly projectId?: string | undefined
   /** The score as it was submitted. */
   readonly rating?: number | undefined
-  /** What the record is called in its source. */
+  /** The id of the record in its source. */
   readonly sourceId?: string | undefined
-  /** The source data, unflattened if that was asked for. */
+  /** The source data, unflattened if the submission asked for it. */
   readonly sourceData?:
     | {
         readonly [key: string]: unknown
@@ -251,7 +251,7 @@ export type Feedback = {
   readonly title?: string | undefined
   /** Whether the text is a transcript. */
   readonly isTranscript?: boolean | undefined
-  /** The tags that were submitted, else generated ones once they exist. */
+  /** The submitted tags, or else the generated tags once they exist. */
   readonly tags?: readonly string[] | undefined
   /** Whether the tags are generated. */
   readonly tagsGenerated?: boolean | undefined
@@ -259,7 +259,7 @@ export type Feedback = {
   readonly source?: string | undefined
   /** Own id of the account. */
   readonly accountId?: string | undefined
-  /** When the customer gave it. */
+  /** When the customer gave the feedback. */
   readonly createdAt?: string | undefined
   /** When it was first accepted. */
   readonly acceptedAt?: string | undefined
@@ -275,11 +275,11 @@ export type Success = {
 
 /** The result of each item. */
 export type BatchAnswered = {
-  /** One for each item, in the order of the items. */
+  /** One result for each item, in the order of the items. */
   readonly results: readonly BatchResult[]
 }
 
-/** The answer that the operation alone would have given. */
+/** The answer that the item would have got as a request of its own. */
 export type BatchResult = {
   /** The status of the answer. */
   readonly status: number
@@ -348,7 +348,7 @@ export type Receipt = {
 export type Problem = {
   /** Where the problem is and what the service expected there. Never repeats the value. */
   readonly message: string
-  /** The members that lead to the problem, joined by dots, such as `messages.0.createdAt`; the name of a header; or empty for the body as a whole. */
+  /** The members that lead to the problem, joined by dots, such as `messages.0.createdAt`; the name of a header or parameter; or empty for the body as a whole. */
   readonly path: string
 }
 
@@ -456,9 +456,9 @@ export type StoredConversation = {
   readonly properties: {
     readonly [key: string]: unknown
   }
-  /** As it was sent. */
+  /** The `createdAt` that was sent. */
   readonly createdAt: string
-  /** As it was sent. */
+  /** The `updatedAt` that was sent. */
   readonly updatedAt?: string | undefined
 }
 
@@ -470,7 +470,7 @@ export type StoredMessage = {
   readonly conversationId: string
   /** Its id in the conversation. */
   readonly externalId: string
-  /** True if it came from a customer. */
+  /** True if a customer or another outsider wrote the message. */
   readonly incoming: boolean
   /** Own id of the contact that sent it. */
   readonly customerId?: string | undefined
@@ -482,13 +482,13 @@ export type StoredMessage = {
   readonly rawData: {
     readonly [key: string]: unknown
   }
-  /** As it was sent. */
+  /** The `createdAt` that was sent. */
   readonly createdAt: string
 }
 
 /** A page. */
 export type FeedbackPage = {
-  /** The records of this page; it can be empty. */
+  /** The records of this page. A page can be empty. */
   readonly feedbacks: readonly Feedback[]
   /** The `next` for the following page; null at the end of the list. */
   readonly next: string | null
@@ -496,7 +496,7 @@ export type FeedbackPage = {
 
 /** A page. */
 export type CustomerPage = {
-  /** The records of this page; it can be empty. */
+  /** The records of this page. A page can be empty. */
   readonly customers: readonly Customer[]
   /** The `next` for the following page; null at the end of the list. */
   readonly next: string | null
@@ -504,7 +504,7 @@ export type CustomerPage = {
 
 /** A page. */
 export type AccountPage = {
-  /** The records of this page; it can be empty. */
+  /** The records of this page. A page can be empty. */
   readonly accounts: readonly Account[]
   /** The `next` for the following page; null at the end of the list. */
   readonly next: string | null
@@ -512,7 +512,7 @@ export type AccountPage = {
 
 /** A page. */
 export type ProjectPage = {
-  /** The records of this page; it can be empty. */
+  /** The records of this page. A page can be empty. */
   readonly projects: readonly Project[]
   /** The `next` for the following page; null at the end of the list. */
   readonly next: string | null
@@ -520,7 +520,7 @@ export type ProjectPage = {
 
 /** A page. */
 export type FeedbackCategoryPage = {
-  /** The records of this page; it can be empty. */
+  /** The records of this page. A page can be empty. */
   readonly feedbackCategories: readonly FeedbackCategory[]
   /** The `next` for the following page; null at the end of the list. */
   readonly next: string | null
@@ -528,7 +528,7 @@ export type FeedbackCategoryPage = {
 
 /** A page. */
 export type StoredConversationPage = {
-  /** The records of this page; it can be empty. */
+  /** The records of this page. A page can be empty. */
   readonly conversations: readonly StoredConversation[]
   /** The `next` for the following page; null at the end of the list. */
   readonly next: string | null
@@ -552,7 +552,7 @@ export type ChangesPage = {
   readonly next: string
 }
 
-/** A record that changed, or a tombstone of one that is gone. */
+/** A changed record, or the tombstone of a removed record. */
 export type Change = {
   /** The position of the change. Grows strictly in a workspace. */
   readonly position: number
@@ -560,7 +560,7 @@ export type Change = {
   readonly kind: 'feedback' | 'customer' | 'account' | 'project' | 'feedback_category' | 'conversation' | 'message'
   /** Own id of the record. */
   readonly id: string
-  /** True if the record is gone. */
+  /** True if the record was removed. */
   readonly deleted: boolean
   /** The record in its latest state, with the members that it has in lists. */
   readonly record?:

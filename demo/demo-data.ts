@@ -21,8 +21,8 @@ const CONVERSATIONS = 8
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 /**
- * Feedback is spread over this many days. STEP has no common divisor with it, so that every day
- * gets its share.
+ * Reviews are spread over this many days. DAYS and STEP have no common divisor, so that every day
+ * gets reviews.
  */
 const DAYS = 182
 const STEP = 67
@@ -91,8 +91,8 @@ export const readReviews = (): Review[] => {
 }
 
 /**
- * The submissions of the demo, dated up to `now`. All else is always the same, so that a second run
- * replaces the records of the first. Feedback about a broken release comes first.
+ * The submissions of the demo, dated up to `now`. Except for the dates, they are always the same,
+ * so a second run replaces the records of the first. Feedback about a broken release comes first.
  */
 export const createDemoData = (reviews: readonly Review[], now: Date): DemoData => {
   const companies = COMPANY_NAMES.map(toCompany)
@@ -161,7 +161,7 @@ const identifyContact = (person: Person, at: number): BatchItem => {
   return { operation: 'identify_contact', body }
 }
 
-/** Names contacts and accounts by turns: by external id, and by email, domain or name. */
+/** Names contacts by external id or by email, and accounts by name or by external id, in turn. */
 const submitFeedback = (
   { id, text, rating, product, daysAgo }: Given,
   at: number,
@@ -225,7 +225,7 @@ const submitConversation = (
 
 /**
  * The first pieces of a text, in whole sentences and of the size of a usual feedback. None if the
- * text is only as long as one piece.
+ * text is no longer than one piece.
  */
 const cutIntoPieces = (text: string): string[] => {
   const pieces: string[] = []

@@ -12,7 +12,7 @@ const USAGE = `usage: npm run demo
 Submits reviews to the service that runs in DATA_DIR, or at FEEDBACK_URL, and waits until they have tags.`
 
 const ITEMS_AT_ONCE = 100
-/** The limit of conversations passes within a minute. */
+/** Longer than the minute of the limit of conversations. */
 const PATIENCE_MS = 90_000
 const POLL_MS = 250
 /** Without progress for this long, processing has stopped. */
@@ -39,7 +39,7 @@ const runDemo = async (sql: Sql): Promise<void> => {
   print('For a page about topics, accounts and changes: npm run report -- --out report.html')
 }
 
-/** Repeating is harmless, since every record has its own id. */
+/** A repeated batch does no harm, since every record has its own id. */
 const submit = async (client: Client, items: readonly BatchItem[]): Promise<void> => {
   const refused = (await client.submitBatch(items)).find(({ status }) => status >= 300)
   if (refused)

@@ -12,7 +12,7 @@ import { countWebhooks, type WebhookProblems } from '../db/webhooks.ts'
 import { type QueueDepth, readQueueDepths } from '../queue/jobs/queue-depths.ts'
 import { type RedisCondition, readRedisCondition } from '../queue/redis/redis-condition.ts'
 import { type WorkspaceLoad, workspaceLoads } from '../queue/jobs/workspace-loads.ts'
-import { countSilent } from '../queue/jobs/silent-workers.ts'
+import { countSilentWorkers } from '../queue/jobs/silent-workers.ts'
 import { withinTime } from '../runtime/within-time.ts'
 
 /** The state of the installation at one moment. A member that could not be read is missing. */
@@ -78,7 +78,7 @@ export const createReadCondition =
       read('redis', readRedisCondition(redis)),
       read('queues', readQueueDepths(queues, redis, at)),
       read('processes', processes),
-      read('silent', countSilent(redis, prefix, processes)),
+      read('silent', countSilentWorkers(redis, prefix, processes)),
       read('postgresSeconds', answerSeconds(sql)),
       read('purges', countPurges(sql)),
       read('webhooks', countWebhooks(sql)),

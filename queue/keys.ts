@@ -1,9 +1,8 @@
 import { Buffer } from 'node:buffer'
 import type { Operation } from '../contract/submission.ts'
 
-// All keys of the service in Redis, with their types and values. A hash tag keeps the keys of a
-// workspace in one slot of a cluster. BullMQ names the other keys, with a prefix for each queue
-// (job-queues.ts).
+// The keys of the service in Redis, with their types and values. A hash tag keeps the keys of a
+// workspace in one slot of a cluster. BullMQ names the keys of its queues (job-queues.ts).
 
 /**
  * The keys of one workspace.
@@ -29,12 +28,15 @@ export const workspaceKeys = (prefix: string, workspaceId: string) => {
      * number.
      */
     idempotency: `${begin}idempotency`,
-    /** List: the order of the keys in the book, as `number key…`, the oldest first. */
+    /**
+     * List: the keys in the book, the oldest first. Each element is `number key…`, with the keys of
+     * one log entry.
+     */
     keyOrder: `${begin}key-order`,
     /**
-     * A key that never exists. While a slot of a cluster moves, Redis stops a script half-way at a
-     * missing key, but refuses it before it runs if one of its KEYS is missing. So each script that
-     * builds key names itself gets this key.
+     * A key that never exists. While a slot of a cluster moves, Redis stops a running script at the
+     * first missing key. But a script with a missing key among its KEYS does not even begin. So
+     * each script that builds key names gets this key.
      *
      * Source:
      * https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec/#multiple-keys-operations
@@ -67,7 +69,7 @@ export const MICROSECONDS_PER_MS = 1_000
 
 /**
  * `ids`: set of the ids of processes. `report`: a `ProcessReport` as JSON, which expires unless the
- * process reports again. `turn`: string that exists while a process has its turn at a task.
+ * process reports again. `turn`: a string that exists until the next turn at a task.
  */
 export const processKeys = (prefix: string) => {
   const base = `{${prefix}:processes}`

@@ -31,7 +31,7 @@ const hasVerb = (reading: Reading, { start, end }: Span): boolean => {
   const { traits } = reading
   for (let at = start + 1; at < end; at++) {
     const isLast = at === end - 1
-    if (!isVerbForm(traits[at], wordAt(reading, at))) continue
+    if (!mayBeVerb(traits[at], wordAt(reading, at))) continue
     if (!isLast || traits[end]?.isDeterminer === true) return true
   }
   const first = traits[start]
@@ -39,12 +39,12 @@ const hasVerb = (reading: Reading, { start, end }: Span): boolean => {
   return isGerund && traits[start - 1] === undefined
 }
 
-/** Whether a word in no list of topics of feedback ends in the -s of a verb or a plural. */
-const isVerbForm = (part: WordTraits | undefined, word: string): boolean =>
+/** Whether a word in no list of topics of feedback ends in -s, as a verb or a plural does. */
+const mayBeVerb = (part: WordTraits | undefined, word: string): boolean =>
   part !== undefined && !part.isListed && word.endsWith('s') && singular(word) !== word
 
 /**
- * Whether a phrase that can be a tag may still be a name or a slip. Only languages with articles
+ * Whether a phrase that can be a tag may still be a name or a typing error. Only languages with articles
  * have doubtful phrases.
  */
 export const isDoubtful = (reading: Reading, { start, end }: Span, isDetermined: boolean): boolean => {
@@ -52,25 +52,25 @@ export const isDoubtful = (reading: Reading, { start, end }: Span, isDetermined:
   const head = traits[isHeadFirst(lexicon) ? start : end - 1]
   if (head === undefined || !WITH_ARTICLES.has(lexicon.language)) return false
   const isEnglish = lexicon.language === 'en'
-  if (isEnglish && traits.slice(start, end).some((part) => part !== head && isStranger(part))) return true
+  if (isEnglish && traits.slice(start, end).some((part) => part !== head && isUnknown(part))) return true
   if (head.isListed) return false
   if (lexicon.language === 'ar') return !wordAt(reading, start).startsWith('ال')
-  return (head.isGiven && end - start === 1) || (head.group < 0 && !isDetermined)
+  return (head.isAlsoName && end - start === 1) || (head.group < 0 && !isDetermined)
 }
 
 /** Whether a word before the noun is unknown: the tolvane invoice. */
-const isStranger = (part: WordTraits | undefined): boolean => {
+const isUnknown = (part: WordTraits | undefined): boolean => {
   if (part === undefined || part.isListed || part.isModifier || part.isJoiner) return false
-  return part.group < 0 && !part.isOther
+  return part.group < 0 && !part.isNotNoun
 }
 
 const isNounPart = (traits: WordTraits | undefined): boolean =>
-  traits !== undefined && !traits.isFiller && !traits.isOther
+  traits !== undefined && !traits.isFiller && !traits.isNotNoun
 
 type Head = { readonly head: WordTraits; readonly at: number }
 
 const canBeHead = ({ lexicon, tokens }: Reading, { head, at }: Head, isDetermined: boolean): boolean => {
-  if (head.isStop || head.isSenseless || head.isOther) return false
+  if (head.isStop || head.isSenseless || head.isNotNoun) return false
   if (head.isFiller) return head.isListed && isDetermined
   if (head.isListed || head.group >= 0) return true
   const token = tokens[at]
@@ -81,13 +81,13 @@ const canBeHead = ({ lexicon, tokens }: Reading, { head, at }: Head, isDetermine
 const canBePart = (lexicon: Lexicon, part: WordTraits): boolean => {
   if (part.isStop || part.isSenseless || part.isFiller) return false
   if (part.isModifier || part.isListed || part.group >= 0) return true
-  return lexicon.language === 'en' ? part.isAdjective || part.isParticiple || !part.isOther : !part.isOther
+  return lexicon.language === 'en' ? part.isAdjective || part.isParticiple || !part.isNotNoun : !part.isNotNoun
 }
 
 /**
- * Whether several words can be a phrase. Only English has a list that separates nouns from
- * adjectives. In German all words must be capitalised, and in scripts without spaces all must be
- * known nouns; in any other language at least one must be.
+ * Whether several words can be a phrase. In English, a dictionary has already told nouns from
+ * adjectives. In German, all words must be capitalised. In scripts without spaces, all must be
+ * known nouns. In any other language, at least one word must be a known noun.
  */
 const isPhrase = ({ traits, tokens, lexicon }: Reading, { start, end }: Span): boolean => {
   if (lexicon.language === 'en') return true

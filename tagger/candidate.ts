@@ -16,10 +16,7 @@ export type Candidate = {
   readonly position: number
   /** Whether the phrase may become a tag without an example from people. */
   isOpen: boolean
-  /**
-   * Whether the phrase would be open, but its noun is in no list and the text does not show that it
-   * is a noun: it may be a name or a slip.
-   */
+  /** Whether the phrase would be open, but may be a name or a typing error. */
   isDoubtful: boolean
   occurrences: number
   /** Occurrences after a determiner: the screen, a new screen. */
@@ -33,20 +30,17 @@ export type Candidate = {
    * screen.
    */
   praised: number
-  /** Occurrences before `is`. */
+  /** Occurrences before a verb such as `is`. */
   described: number
-  /** Occurrences after a stop word, such as a preposition, that announces neither noun nor verb. */
+  /** Occurrences after a stop word that announces neither a noun nor a verb: of, with. */
   related: number
   /** Occurrences in a request: please add a nice dark mode. */
   requested: number
   /** Occurrences as the first words of a clause, without a determiner: battery died. */
   starting: number
-  /**
-   * Occurrences of an event with its object or subject, with the whole product as its subject, or
-   * alone: exports to CSV, the card was declined, the app crashes.
-   */
+  /** Occurrences as an event: exports to CSV, the card was declined, the app crashes. */
   joined: number
-  /** Occurrences as a verb: logging in. */
+  /** Occurrences with a verb that names an event: logging in. */
   events: number
   /** Occurrences near a word of praise or blame in the same clause. */
   opinionated: number
@@ -73,8 +67,8 @@ export type Candidate = {
   /** Whether the phrase is in the English list of frequent topics of feedback: time zone. */
   readonly isNamed: boolean
   /**
-   * Whether the words have another order in the text, and none is an event: `quality of the
-   * picture` for `picture quality`.
+   * Whether the first occurrence has another word order, and is no event: `quality of the picture`
+   * for `picture quality`.
    */
   readonly isInverted: boolean
 }

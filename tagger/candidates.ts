@@ -5,23 +5,23 @@ import { ENGLISH_COMPOUNDS } from './english-words.ts'
 import { hashTerm } from './memory.ts'
 import { isAside, isDenied, isFailing, isLeading, isLocated, isInsideLonger } from './clause.ts'
 import type { Lexicon, WordTraits } from './lexicon.ts'
-import { isEdge, type Reading, type Span, wordAt } from './reading.ts'
+import { canBeEdge, type Reading, type Span, wordAt } from './reading.ts'
 import { singular } from './word-endings.ts'
 
 const MAX_WORDS = 3
-/** A shorter text counts as having this length, so that hardly any word in it is late. */
+/**
+ * Positions in a shorter text are relative to this length, so that its last words hardly count as
+ * late.
+ */
 const SHORT_TEXT_TOKENS = 60
 /** The greatest distance in words from the word of a request to the phrase. */
 const REQUEST_REACH = 4
 
-/**
- * All phrases of one to three words that could be terms, by key, in the order of their first
- * occurrences.
- */
+/** The phrases of one to three words by key, in the order of their first occurrences. */
 export const findCandidates = (reading: Reading): Map<string, Candidate> => {
   const found = new Map<string, Candidate>()
   for (let start = 0; start < reading.tokens.length; start++) {
-    if (!isEdge(reading.traits[start])) continue
+    if (!canBeEdge(reading.traits[start])) continue
     addPhrases(found, reading, start)
     if (reading.lexicon.language !== 'en') continue
     addRearranged(found, reading, findInverted(reading, start))
@@ -37,8 +37,8 @@ const addPhrases = (found: Map<string, Candidate>, reading: Reading, start: numb
     const end = start + length
     const last = reading.traits[end - 1]
     if (last === undefined) return
-    if (!isEdge(last)) {
-      // Only a word like `of` may be in the middle.
+    if (!canBeEdge(last)) {
+      // A word that may not end a phrase may be inside if it is a joiner such as `of`.
       if (length !== 2 || !last.isJoiner) return
       continue
     }
@@ -69,7 +69,7 @@ const addRearranged = (found: Map<string, Candidate>, reading: Reading, phrase: 
   }
   candidate.isOpen = true
   if (isEvent) candidate.joined++
-  // `card declined` is a phrase in this order, so `addPhrases` counts it.
+  // `addPhrases` counts a phrase in the order of the text, such as `card declined`.
   if (order.length > 1 && (order[0] !== at || end > at + 2)) count(candidate, reading, { start: at, end })
 }
 
@@ -135,8 +135,8 @@ const wordsOf = (reading: Reading, order: readonly number[]): { traits: WordTrai
 }
 
 /**
- * In English, the short list has `named` phrases and the dictionary `listed` ones. The short list
- * of any other language has `listed` phrases.
+ * In English, the hand-written list has `named` phrases, and the dictionary has `listed` phrases.
+ * In any other language, the hand-written list has `listed` phrases.
  */
 const findCompound = ({ language, compounds }: Lexicon, words: readonly string[]): 'named' | 'listed' | undefined => {
   if (words.length < 2) return undefined
@@ -150,7 +150,7 @@ const count = (candidate: Candidate, reading: Reading, span: Span): void => {
   const { start, end } = span
   const { traits } = reading
   const before = traits[start - 1]
-  const isPraised = before !== undefined && (before.isFiller || before.isOther) && !before.isStop
+  const isPraised = before !== undefined && (before.isFiller || before.isNotNoun) && !before.isStop
   const isDetermined = before?.isDeterminer === true || (isPraised && traits[start - 2]?.isDeterminer === true)
   candidate.occurrences++
   if (isDetermined) candidate.determined++

@@ -49,12 +49,12 @@ export const choose = (
 const mix = (share: number, a: number, b: number): number => share * a + (1 - share) * b
 
 /**
- * The workspace's spelling of the tag, else the label. Languages share stems, so titles that the
- * tagger made count only if the label is no listed noun of this language. Undefined if there is no
- * spelling, and the label, a singular, is a function word or an unlisted filler.
+ * The workspace's spelling of the tag, else the label. Undefined if the label is a function word or
+ * an unlisted filler.
  */
 const titleOf = (candidate: Candidate, { lexicon }: Reading, memory: Memory): string | undefined => {
   const label = labelOf(candidate, lexicon)
+  // Languages share stems. A generated title may be of another language.
   const isOfLanguage = (title: string): boolean =>
     !lexicon.nouns.has(label) && keyOfTag(title, lexicon) === candidate.key
   const title = titleInUse(memory, candidate.key, isOfLanguage)
@@ -80,8 +80,8 @@ const isInside = (a: Candidate, b: Candidate): boolean => {
 const MAX_TAG_CHARACTERS = 48
 
 /**
- * The last check of a tag, independent of all earlier steps. A tag must not look like an address, a
- * number or an identifier, even if people gave it to another text.
+ * The last check of a tag. Even a tag that people gave to another text must not look like an
+ * address, a number or an identifier.
  */
 const isPresentable = (tag: string): boolean => {
   if (tag.length === 0 || tag.length > MAX_TAG_CHARACTERS) return false

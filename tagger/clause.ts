@@ -22,7 +22,7 @@ export const isFailing = ({ traits }: Reading, end: number): boolean => {
     const after = traits[at]
     if (after === undefined) return false
     if (after.isTrouble) return true
-    if (!after.isStop && !after.isBeforeVerb && !after.isFiller && !after.isOther) return false
+    if (!after.isStop && !after.isBeforeVerb && !after.isFiller && !after.isNotNoun) return false
   }
   return false
 }
@@ -31,7 +31,7 @@ export const isFailing = ({ traits }: Reading, end: number): boolean => {
 export const isDenied = (reading: Reading, start: number): boolean =>
   isBefore(reading, { start, reach: FAILURE_REACH }, ({ isTrouble }) => isTrouble)
 
-/** Whether a word such as `when` precedes, so that the clause tells circumstances. */
+/** Whether a word that introduces circumstances precedes: when. */
 export const isAside = (reading: Reading, start: number): boolean =>
   isBefore(reading, { start, reach: ASIDE_REACH }, ({ isAside: is }) => is)
 
@@ -69,7 +69,7 @@ export const isInsideLonger = (reading: Reading, { start, end }: Span): boolean 
   )
 }
 
-/** Whether a span is either noun of `the quality of the pictures`. */
+/** Whether a span is one of two nouns around `of`: the quality of the pictures. */
 const isInsideOf = (reading: Reading, { start, end }: Span): boolean => {
   const { traits } = reading
   const isNoun = (at: number): boolean => {

@@ -1,17 +1,17 @@
 import noise from './data/noise.json' with { type: 'json' }
 import { MAX_TEXT_CHARACTERS } from './tokens.ts'
 
-/** An automatic reply shows in its subject or its first sentences. */
+/** The first characters of a text show whether it is an automatic reply. */
 const READ_CHARACTERS = 400
 /**
- * A text of up to this length after a closing is a signature. A longer text is content, as after a
- * quoted mail.
+ * A text of up to this length after a closing is a signature. A longer text is content, such as a
+ * reply below a quoted mail.
  */
 const MAX_SIGNATURE_CHARACTERS = 600
 
 /**
- * Removes noise: greetings, closings with signatures, and whole automatic replies. In a
- * conversation of several messages it also removes sentences of small talk.
+ * Removes greetings, closings with signatures, and whole automatic replies. In a conversation of
+ * several messages, also removes sentences of small talk.
  */
 export const dropNoise = (messages: readonly string[]): string =>
   messages
@@ -55,7 +55,7 @@ const startPattern = (phrases: readonly string[]): RegExp => {
   return new RegExp(String.raw`(?:^|[\n.!?,;。！？，、])\s{0,3}(?:${patterns.join('|')})(?![a-zà-ÿ])`, 'giu')
 }
 
-/** Whole words only, in the scripts with spaces that `smallTalk` has. */
+/** Matches whole words of Latin and Cyrillic script, and parts of words of other scripts. */
 const SMALL_TALK = new RegExp(
   String.raw`(?<!\p{Script=Latin}|\p{Script=Cyrillic})(?:${noise.smallTalk.join('|')})(?!\p{Script=Latin}|\p{Script=Cyrillic})`,
   'iu',

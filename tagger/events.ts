@@ -1,9 +1,9 @@
 import { GROUPS } from './english-words.ts'
-import { isEdge, isNounLike, type Reading, wordAt } from './reading.ts'
+import { canBeEdge, isNounLike, type Reading, wordAt } from './reading.ts'
 
 /**
- * A phrase with another word order in the text than in the tag. `order` has the indices of its
- * words, `end` its end in the text.
+ * A phrase that the tag may write in another order than the text. `order` has the indices of its
+ * words in the order of the tag, `end` its end in the text.
  */
 export type Rearranged = { readonly order: readonly number[]; readonly end: number; readonly isEvent: boolean }
 
@@ -25,8 +25,8 @@ const EVENTS: ReadonlySet<string> = new Set(
 )
 
 /**
- * Finds nouns in another order: `the quality of the pictures`: picture quality; `exports to CSV`:
- * csv export.
+ * Finds two nouns in inverted order: `the quality of the pictures`: picture quality; `exports to
+ * CSV`: csv export.
  */
 export const findInverted = (reading: Reading, start: number): Rearranged | undefined => {
   const { traits } = reading
@@ -34,7 +34,7 @@ export const findInverted = (reading: Reading, start: number): Rearranged | unde
   if (!isEvent && wordAt(reading, start + 1) !== 'of') return undefined
   const modifier = traits[start + 2]?.isDeterminer === true ? start + 3 : start + 2
   const [noun, object] = [traits[start], traits[modifier]]
-  if (noun === undefined || object === undefined || !isEdge(object)) return undefined
+  if (noun === undefined || object === undefined || !canBeEdge(object)) return undefined
   if (!isNounLike(noun) || !isNounLike(object)) return undefined
   return { order: [modifier, start], end: modifier + 1, isEvent }
 }
@@ -43,7 +43,7 @@ export const findInverted = (reading: Reading, start: number): Rearranged | unde
 const WHOLE_PRODUCT: ReadonlySet<string> = new Set('app application program software it system site website'.split(' '))
 const ALONE = new Set(['crash', 'freeze', 'lock-up', 'logout', 'lag'])
 
-/** Finds an event of the whole product, or alone: `the app crashes`, `it froze`: crash, freeze. */
+/** Finds an event of the whole product, or without a subject: `the app crashes`: crash. */
 export const findLoneEvent = (reading: Reading, start: number): Rearranged | undefined => {
   const token = reading.tokens[start]
   if (token?.kind !== 'word' || token.isEvent !== true || !ALONE.has(token.text)) return undefined

@@ -5,8 +5,7 @@ import type { WordTraits } from './lexicon.ts'
 import { isHeadFirst, type Reading } from './reading.ts'
 
 /**
- * The features of a candidate, in this order. `tagger/data/weights.json` has the weight of each by
- * its name.
+ * The features of a candidate, in this order. `tagger/data/weights.json` has their weights by name.
  */
 export const FEATURES = [
   'always',
@@ -108,7 +107,7 @@ const pushModifiers = (values: number[], traits: readonly WordTraits[], head: Wo
     else if (part !== head) {
       if (part.isListed) listed = 1
       if (part.isModifier) modifier = 1
-      if (part.isAdjective || (part.isParticiple && part.isOther)) adjective = 1
+      if (part.isAdjective || (part.isParticiple && part.isNotNoun)) adjective = 1
       if (!part.isListed && !part.isModifier && part.group < 0 && !part.isAdjective) unlisted = 1
     }
   }
@@ -129,7 +128,7 @@ const pushPlaces = (values: number[], candidate: Candidate, { tokens }: Reading)
   values.push(candidate.aside / occurrences, candidate.located / occurrences)
 }
 
-/** Whether the text does not show that the phrase has a noun. */
+/** Whether the phrase has no listed word, and never stands after a determiner. */
 const isBare = ({ determined, traits }: Candidate): boolean => {
   if (determined > 0) return false
   for (const part of traits) if (part.isListed) return false
@@ -192,15 +191,15 @@ export const PEOPLE_FEATURES = [
   'tags of a text',
 ] as const
 
-/** A term that people gave to this share of its tagged texts counts as always given. */
+/** A term that people gave to this share of the tagged texts with the term is always given. */
 const ALWAYS_GIVEN_SHARE = 0.8
 
-/** From this number of texts on, a term that people never gave is unwanted. */
+/** From this number of tagged texts on, a term that people never gave is unwanted. */
 const LEFT_OUT_TEXTS = 10
 
 /**
- * The values of PEOPLE_FEATURES; `score` comes from FEATURES and their weights, and is undefined
- * for a candidate that is not open.
+ * The values of PEOPLE_FEATURES. `score` comes from FEATURES and their weights; it is undefined for
+ * a candidate that is not open.
  */
 export const measurePeople = (candidate: Candidate, memory: Memory, score: number | undefined): number[] => {
   const { judged, given } = memory.terms.get(candidate.hash) ?? NOTHING

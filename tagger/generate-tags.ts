@@ -17,16 +17,10 @@ import { read, type Reading } from './reading.ts'
  * db/functions/tags.sql).
  */
 const MESSAGE_END = /\u2029+/
-/**
- * Bounds the work for a text of many separators. A real conversation has fewer messages in the part
- * that is read.
- */
+/** Bounds the work for a text of many separators. Later messages are not read. */
 const MOST_MESSAGES = 1_000
 
-/**
- * The phrases of a text. The memory learns from them, and `chooseTags` chooses among them. They
- * depend on the text alone.
- */
+/** The phrases of a text. The memory learns from them, and `chooseTags` chooses among them. */
 export type Analysis = {
   readonly tokens: readonly Token[]
   readonly strange: Strange
@@ -36,8 +30,8 @@ export type Analysis = {
 
 /**
  * Tags for a text in plain text or HTML: none to five, in lower case, the most telling first.
- * `language` has two letters, if it is known. The same text and memory give the same tags on every
- * runtime. A text without content has no tags. Workers tag in groups instead (tag-texts.ts).
+ * `language` is a code such as `de`, if it is known. The same text and memory give the same tags on
+ * every runtime. A text without content has no tags. Workers tag in groups instead (tag-texts.ts).
  */
 export const generateTags = (
   text: string,
@@ -61,7 +55,7 @@ const readPhrases = (tokens: readonly Token[], lexicon: Lexicon, strange: Strang
 export const chooseTags = ({ reading, candidates }: Analysis, memory: Memory): string[] =>
   choose(scoreCandidates({ reading, candidates, memory }), reading, { memory })
 
-/** The analysis with the words unhidden that the workspace uses. */
+/** Unhides the words that the workspace uses. */
 export const unhideWorkspaceWords = (analysis: Analysis, memory: Memory): Analysis => {
   const { tokens, strange, reading } = analysis
   if (strange.places.size === 0) return analysis

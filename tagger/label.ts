@@ -40,12 +40,14 @@ const PLURALS: Readonly<Record<string, readonly (readonly [RegExp, string])[]>> 
 }
 const MIN_PLURAL_CHARACTERS = 4
 
-/** A candidate in the form of a label: lower case, the noun in the singular. */
+/**
+ * The label of a candidate: its words in lower case, the noun in the singular if a rule applies.
+ */
 export const labelOf = (candidate: Candidate, lexicon: Lexicon): string => {
   const { words, traits, joined, isInverted } = candidate
   if (lexicon.language === 'segmented') return words.join('')
   if (lexicon.language === 'en') {
-    // The tagger has moved the first word before its noun, so that word may be in the plural, too.
+    // Each word of a rearranged phrase may be a plural: quality of the pictures.
     if (joined > 0 || isInverted) return words.map(singular).join(' ')
     return [...words.slice(0, -1), singular(words.at(-1) ?? '')].join(' ')
   }

@@ -13,17 +13,12 @@ import {
 } from './lexicon.ts'
 import type { Token } from './tokens.ts'
 
-/**
- * A language is clear if this share of the words are its function words, and it leads every other
- * language by `CLEAR_LEAD` words and by `CLEAR_LEAD_SHARE` of the words.
- */
+/** A language is clear if this share of the words are function words of the language. */
 const CLEAR_SHARE = 0.25
+/** A clear language leads any other by this many function words and this share of the words. */
 const CLEAR_LEAD = 2
 const CLEAR_LEAD_SHARE = 0.1
-/**
- * An English heading may have no function word, as in CSV export. It is recognised by the share of
- * its English words.
- */
+/** The least share of English words in an English text without function words: CSV export. */
 const MIN_ENGLISH_SHARE = 0.75
 /** A text of at most this many words, all in ASCII, is taken for English without other evidence. */
 const MAX_HEADING_WORDS = 8
@@ -40,9 +35,9 @@ const NOT_ARABIC = /[پچژگکی]/
 const BEYOND_ASCII = /[^\0-\x7f]/
 
 /**
- * The lexicon for a text: by its script, then by the language that the caller names, then by its
- * function words. If these are not clear, English words decide, and then groups of letters. A
- * language without lists has an empty lexicon.
+ * The lexicon for a text. The script decides, then the language that the caller names, then clear
+ * function words, then the share of English words, and then groups of letters. A language without
+ * lists has an empty lexicon.
  */
 export const findLexicon = (tokens: readonly Token[], language?: string): Lexicon => {
   const words: string[] = []
@@ -53,8 +48,8 @@ export const findLexicon = (tokens: readonly Token[], language?: string): Lexico
   }
   if (segments > words.length) return SEGMENTED
   const script = scriptOf(words)
-  if (script === 'cyrillic') return isMostly(words, NOT_RUSSIAN) ? UNKNOWN : RUSSIAN
-  if (script === 'arabic') return isMostly(words, NOT_ARABIC) ? UNKNOWN : ARABIC
+  if (script === 'cyrillic') return isForeign(words, NOT_RUSSIAN) ? UNKNOWN : RUSSIAN
+  if (script === 'arabic') return isForeign(words, NOT_ARABIC) ? UNKNOWN : ARABIC
   if (script === 'other') return UNKNOWN
   const named = language === undefined ? undefined : BY_LANGUAGE.get(language.slice(0, 2).toLowerCase())
   return named ?? findLatin(words)
@@ -74,8 +69,8 @@ const scriptOf = (words: readonly string[]): 'latin' | 'cyrillic' | 'arabic' | '
   return counts.arabic * 2 > words.length ? 'arabic' : 'other'
 }
 
-const isMostly = (words: readonly string[], letters: RegExp): boolean =>
-  words.filter((word) => letters.test(word)).length > words.length * MAX_FOREIGN_WORD_SHARE
+const isForeign = (words: readonly string[], foreign: RegExp): boolean =>
+  words.filter((word) => foreign.test(word)).length > words.length * MAX_FOREIGN_WORD_SHARE
 
 const findLatin = (words: readonly string[]): Lexicon => {
   const { best, hits, rival } = countFunctionWords(words)
@@ -114,6 +109,6 @@ const countFunctionWords = (words: readonly string[]): { best: Lexicon; hits: nu
 
 const isEnglishWord = (word: string): boolean => {
   if (isKnownWord(ENGLISH, word)) return true
-  const { group, isOther } = traitsOf(ENGLISH, word)
-  return group >= 0 || isOther
+  const { group, isNotNoun } = traitsOf(ENGLISH, word)
+  return group >= 0 || isNotNoun
 }

@@ -6,7 +6,7 @@ import { keyOfTag } from './tag-key.ts'
 
 /**
  * The delta that a text adds to a memory: its hashed terms, and the tags that people gave it.
- * Without `given`, people have not tagged the text. The delta depends on nothing else.
+ * `given` is undefined if people have not tagged the text.
  */
 export const learn = (analysis: Analysis, given?: readonly string[]): Delta => {
   const { candidates, reading } = analysis
@@ -43,22 +43,20 @@ export const learn = (analysis: Analysis, given?: readonly string[]): Delta => {
 }
 
 /**
- * The most phrases of a text, and the most words that may be names. A usual text has less than a
- * hundred; a hostile text could fill the memory by itself.
+ * The most phrases of a text, and the most words that may be names. Without a bound, one hostile
+ * text could fill the memory.
  */
 export const MAX_LEARNED_TERMS = 1_000
-/**
- * The most tags of a text. People give far fewer; a hostile client could fill the memory with tags.
- */
+/** The most tags of a text. */
 const MAX_LEARNED_TAGS = 100
 
 /** How often a text has a term in each of these positions. */
 type Seen = { readonly determined: number; readonly free: number; readonly valued: number }
 
 /**
- * The stems of words that may be names, and whether the word comes after a determiner. They count
- * as terms, under the hash of a phrase of this one word. By them, `remainingStrange` later tells
- * words of the workspace from names.
+ * The stems of strange words, and whether a determiner stands before the word at least once. The
+ * memory counts each stem as a term. By these counts, `remainingStrange` tells words of the
+ * workspace from names.
  */
 export const strangeKeys = ({ reading, tokens, strange }: Analysis): Map<string, boolean> => {
   const keys = new Map<string, boolean>()

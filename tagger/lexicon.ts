@@ -28,7 +28,7 @@ const LISTS = [
   'troubles',
   'asides',
   'places',
-  // Last characters of words in Han script that are nearly always nouns. `stop` has the exceptions.
+  // Last characters of nouns in Han script. `stop` has the exceptions.
   'nounEndings',
   'nouns',
 ] as const
@@ -38,16 +38,16 @@ type Lists = Partial<Record<ListName, string[]>> & { compounds?: string[] }
 /** The known words of one language. */
 export type Lexicon = Readonly<Record<ListName, ReadonlySet<string>>> & {
   readonly language: string
-  /** Phrases that name one thing, with their words unstemmed. */
+  /** Phrases for one thing, in unstemmed words. */
   readonly compounds: ReadonlySet<string>
   /** The label of a listed noun by its stem: the first form in the list. */
   readonly forms: ReadonlyMap<string, string>
-  readonly words: Map<string, WordTraits>
+  readonly cachedTraits: Map<string, WordTraits>
 }
 
 /**
- * The traits of a word. `group` is its index in GROUPS, or -1 if the English dictionary does not
- * have it as a noun.
+ * The traits of a word. `group` is the index in GROUPS, or -1 if the English dictionary does not
+ * have the word as a noun.
  */
 export type WordTraits = {
   readonly stem: string
@@ -71,19 +71,19 @@ export type WordTraits = {
   readonly isMostlyAdjective: boolean
   readonly isFrequent: boolean
   /** The word is also a person's name: grace. */
-  readonly isGiven: boolean
-  /** A known word that is no noun: a verb, an adjective, an adverb. */
-  readonly isOther: boolean
+  readonly isAlsoName: boolean
+  /** A verb, adjective, adverb or participle, by a list or by its ending. */
+  readonly isNotNoun: boolean
   readonly isAdjective: boolean
   /** The word may describe a noun: written, operating. */
   readonly isParticiple: boolean
   readonly isSenseless: boolean
-  /** A verb between the preceding word and its description: is, has. */
+  /** A verb between a noun and its description: is, has. */
   readonly isBe: boolean
   readonly group: number
 }
 
-const MAX_KEPT_WORDS = 20_000
+const MAX_CACHED_WORDS = 20_000
 
 const BE = new Set(
   [
@@ -92,7 +92,7 @@ const BE = new Set(
   ].flatMap((line) => line.split(' ')),
 )
 /** Given and family names that are also common words. */
-const GIVEN = toSet(cues.given)
+const ALSO_NAMES = toSet(cues.commonNames)
 
 const toLexicon = (language: string, lists: Lists): Lexicon => {
   const setOf = (name: ListName): [ListName, ReadonlySet<string>] => [name, toSet(lists[name] ?? [])]
@@ -103,7 +103,7 @@ const toLexicon = (language: string, lists: Lists): Lexicon => {
     language,
     compounds: new Set(lists.compounds),
     forms: new Map(nouns.toReversed().map((noun) => [stem(noun, language), noun])),
-    words: new Map(),
+    cachedTraits: new Map(),
   }
 }
 
@@ -115,16 +115,16 @@ export const LATIN: readonly Lexicon[] = [
 export const RUSSIAN = toLexicon('ru', ru)
 export const ARABIC = toLexicon('ar', ar)
 export const SEGMENTED = toLexicon('segmented', segmented)
-/** For languages without lists. Only tags that people gave can be found in their texts. */
+/** For languages without lists. A text in such a language gets only tags in use. */
 export const UNKNOWN = toLexicon('unknown', {})
 
 /** The traits of a word in lower case. They are cached, since words repeat. */
 export const traitsOf = (lexicon: Lexicon, word: string): WordTraits => {
-  const known = lexicon.words.get(word)
+  const known = lexicon.cachedTraits.get(word)
   if (known !== undefined) return known
-  if (lexicon.words.size >= MAX_KEPT_WORDS) lexicon.words.clear()
+  if (lexicon.cachedTraits.size >= MAX_CACHED_WORDS) lexicon.cachedTraits.clear()
   const traits = findTraits(lexicon, word)
-  lexicon.words.set(word, traits)
+  lexicon.cachedTraits.set(word, traits)
   return traits
 }
 
@@ -156,8 +156,8 @@ const findTraits = (lexicon: Lexicon, word: string): WordTraits => {
     isMostlyVerb: isEnglish && MOSTLY_VERBS.has(lemma),
     isMostlyAdjective: isEnglish && MOSTLY_ADJECTIVES.has(lemma),
     isFrequent: isEnglish && FREQUENT.has(lemma),
-    isGiven: GIVEN.has(word) && (isEnglish || !lexicon.nouns.has(word)),
-    isOther: isAdjective || (group < 0 && !isListed && isNoNoun(lexicon.language, word)),
+    isAlsoName: ALSO_NAMES.has(word) && (isEnglish || !lexicon.nouns.has(word)),
+    isNotNoun: isAdjective || (group < 0 && !isListed && isNoNoun(lexicon.language, word)),
     isAdjective,
     isParticiple: isEnglish && group < 0 && /.{3}(?:ed|ing)$/.test(word),
     isSenseless: !isListed && isSenseless(lexicon.language, word),
@@ -175,8 +175,8 @@ export const isFunctionWord = (lexicon: Lexicon, word: string): boolean =>
   lexicon.determiners.has(word) || lexicon.beforeVerbs.has(word) || lexicon.stop.has(word)
 
 /**
- * Whether a hand-written list has the word. The large English list contains too many names to count
- * here.
+ * Whether a hand-written list has the word as a function word, filler, modifier or noun. The
+ * English dictionary has too many names for this check.
  */
 export const isKnownWord = (lexicon: Lexicon, word: string): boolean =>
   isFunctionWord(lexicon, word) ||

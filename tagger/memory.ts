@@ -40,8 +40,8 @@ type TagCounts = { people: number; generated: number }
 
 /**
  * The memory of a workspace's texts, without the texts: hashed terms with counts, and the tags in
- * use. The counts that a text adds depend on the text and its tags alone, so that its share can be
- * subtracted again (db/functions/tag-memory.sql).
+ * use. The counts that a text adds follow from the text and its tags alone. So the database can
+ * subtract them again (db/functions/tag-memory.sql).
  */
 export type Memory = {
   texts: number
@@ -104,7 +104,7 @@ const addTitles = (memory: Memory, key: string, titles: ReadonlyMap<string, TagC
   }
 }
 
-/** Removes rare terms first, and terms that people gave as tags last. Tags follow the same rule. */
+/** Removes the rarest terms and tags. Each use by people weighs as much as 100 other texts. */
 const bound = (memory: Memory): void => {
   if (memory.terms.size > MAX_TERMS) {
     keepMost(memory.terms, MAX_TERMS, ({ texts, given }) => texts + 100 * given)
@@ -128,8 +128,8 @@ const keepMost = <Key extends string | number, Value>(
 }
 
 /**
- * The most frequent spelling of a tag in the workspace: that of people, else that of the tagger if
- * it `isOfLanguage`.
+ * The most frequent spelling of a tag in the workspace. Spellings of people come first. A generated
+ * spelling must satisfy `isOfLanguage`.
  */
 export const titleInUse = (
   memory: Memory,

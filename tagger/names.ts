@@ -54,10 +54,7 @@ const isSegmentedName = (tokens: readonly Token[], at: number): boolean => {
 const MIN_TITLE_SHARE = 0.6
 const MIN_TITLE_WORDS = 3
 
-/**
- * Finds capitalised words that may be names: no list has them as common words, and the text does
- * not have them in lower case elsewhere.
- */
+/** Finds the capitalised words that may be names of people. */
 export const findStrange = (tokens: readonly Token[], lexicon: Lexicon): Strange => {
   const common = new Set<string>()
   let words = 0
@@ -100,8 +97,8 @@ export const hideStrange = (tokens: readonly Token[], lexicon: Lexicon, { isTitl
 }
 
 /**
- * The strange words that stay hidden: not those of people's tags, nor those after a determiner in
- * several texts of the workspace.
+ * The strange words that the workspace does not use. It uses the words of people's tags, and words
+ * of several texts, in at least half of them after a determiner.
  */
 export const remainingStrange = (
   { tokens, lexicon, strange }: { tokens: readonly Token[]; lexicon: Lexicon; strange: Strange },
@@ -121,20 +118,20 @@ type Judge = {
   readonly isTitle: boolean
 }
 
-/** Whether a token is a capitalised word that is not known as a common word. */
+/** Whether a token is a capitalised word that may be a name. */
 const isStrange = ({ tokens, lexicon, common, isTitle }: Judge, at: number): boolean => {
   const token = tokens[at]
   if (token?.kind !== 'word' || !token.isCapitalised) return false
   const { text } = token
-  const { isGiven, isOther, group } = traitsOf(lexicon, text)
-  if (common.has(text) || (isKnownWord(lexicon, text) && !isGiven)) return false
+  const { isAlsoName, isNotNoun, group } = traitsOf(lexicon, text)
+  if (common.has(text) || (isKnownWord(lexicon, text) && !isAlsoName)) return false
   const isDetermined = isAfterDeterminer(tokens, at, lexicon)
-  if (isGiven) return !isDetermined || lexicon.language === 'de'
+  if (isAlsoName) return !isDetermined || lexicon.language === 'de'
   if (lexicon.language === 'de') return !isDetermined
   // Abbreviations of a few letters: the GUI.
   if (token.isUpper && !isTitle && text.length <= MAX_ABBREVIATION_CHARACTERS && isDetermined) return false
   const isStart = tokens[at - 1]?.kind !== 'word'
-  return !(group >= 0 || isOther) || !(isStart || isTitle || isDetermined)
+  return !(group >= 0 || isNotNoun) || !(isStart || isTitle || isDetermined)
 }
 
 const MAX_ABBREVIATION_CHARACTERS = 5

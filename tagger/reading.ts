@@ -45,8 +45,8 @@ export const wordAt = ({ tokens }: Reading, at: number): string => {
   return token?.kind === 'word' || token?.kind === 'segment' ? token.text : ''
 }
 
-/** Whether a phrase may begin or end with a word. */
-export const isEdge = (traits: WordTraits | undefined): boolean =>
+/** Whether a word may begin or end a phrase. */
+export const canBeEdge = (traits: WordTraits | undefined): boolean =>
   traits !== undefined && !traits.isStop && !traits.isSenseless
 
 export const isNounLike = (traits: WordTraits): boolean =>

@@ -6,7 +6,7 @@ export const MAX_HTML_CHARACTERS = 40_000
 /** Elements whose content is not displayed as text. */
 const SILENT = new Set(['script', 'style', 'head', 'template', 'noscript', 'svg', 'math', 'iframe', 'object'])
 
-/** Elements that do not end a phrase; every other element does, even an unknown one. */
+/** Elements inside a phrase. Any other element ends the phrase, even an unknown element. */
 const INLINE = new Set(
   'a abbr acronym b bdi bdo big cite del dfn em font i ins label mark q s small span strike strong sub sup tt u wbr'.split(
     ' ',
@@ -42,7 +42,10 @@ export const reduceHtml = (text: string): string => {
   return (isHtml ? reduced.replace(/[\r\n]/g, ' ') : reduced).replaceAll('\u2028', '\n')
 }
 
-/** A `<` without a later `>` begins no element, but the parser would drop all text after it. */
+/**
+ * After a `<` without a later `>`, the parser would drop the rest of the text. In a whole text such
+ * a `<` is a character; in a cut text it may begin an element.
+ */
 const withoutOpenEnd = (text: string): string => {
   const read = text.slice(0, MAX_HTML_CHARACTERS)
   const end = read.lastIndexOf('>') + 1

@@ -6,22 +6,21 @@ import type { Reading } from './reading.ts'
 
 /**
  * A candidate with the logarithm of the odds that a person would give it as a tag. `alone` is its
- * score as the only tag of a text. There people's tags have full weight for a term that people
- * gave, and for another term only if they left many texts without a tag.
+ * score as the only tag of a text.
  */
 export type Scored = { readonly candidate: Candidate; readonly score: number; readonly alone: number }
 
 /**
- * The weight of people's tags from 0 to 1. `workspace`: for every candidate. `alone`: for the only
- * tag of a text, with a term that people never gave.
+ * The weight of people's tags from 0 to 1. `workspace`: the least weight in any `score`. `alone`:
+ * the weight in `alone` for a term that people never gave.
  */
 type Trust = { readonly workspace: number; readonly alone: number }
 
 export type Scores = { readonly scored: readonly Scored[]; readonly trust: Trust }
 
 /**
- * `words` are for English, which has a list of nouns; `plain` for languages with short lists;
- * `people` for PEOPLE_FEATURES.
+ * The weights of FEATURES in English (`words`) and in other languages (`plain`), and the weights of
+ * PEOPLE_FEATURES (`people`).
  */
 export type Weights = { readonly words: number[]; readonly plain: number[]; readonly people: number[] }
 
@@ -31,20 +30,20 @@ const FITTED: Weights = {
   people: PEOPLE_FEATURES.map((name) => weights.people[name]),
 }
 
-/** Scores the open candidates and the candidates that are tags in use. */
+/** Scores the open candidates. Once people have tagged a text, also scores the tags in use. */
 export const scoreCandidates = (
   { reading, candidates, memory }: { reading: Reading; candidates: ReadonlyMap<string, Candidate>; memory: Memory },
   { words, plain, people }: Weights = FITTED,
 ): Scores => {
   const weightsOfWords = reading.lexicon.language === 'en' ? words : plain
   const scored: Scored[] = []
-  const setting = { reading, memory }
+  const context = { reading, memory }
   const values: number[] = []
   const trust = trustIn(memory)
   for (const candidate of candidates.values()) {
     const isOpen = candidate.isOpen || (candidate.isDoubtful && isEstablished(candidate, memory))
     if (!isOpen && !memory.tags.has(candidate.key)) continue
-    if (isOpen) measure(candidate, setting, values)
+    if (isOpen) measure(candidate, context, values)
     const byWords = isOpen ? dot(weightsOfWords, values) : undefined
     if (memory.judged === 0) {
       if (byWords !== undefined) scored.push({ candidate, score: byWords, alone: byWords })
@@ -52,9 +51,9 @@ export const scoreCandidates = (
     }
     const byPeople = dot(people, measurePeople(candidate, memory, byWords))
     const { judged, given } = memory.terms.get(candidate.hash) ?? NOTHING
-    const isPeoples = given > 0 || byWords === undefined
-    const ofTerm = isPeoples ? 1 : Math.min(1, judged / TRUSTED_TEXTS_OF_TERM)
-    const ofOnlyTag = isPeoples ? 1 : trust.alone
+    const isDecidedByPeople = given > 0 || byWords === undefined
+    const ofTerm = isDecidedByPeople ? 1 : Math.min(1, judged / TRUSTED_TEXTS_OF_TERM)
+    const ofOnlyTag = isDecidedByPeople ? 1 : trust.alone
     const mix = (trusted: number): number => trusted * byPeople + (1 - trusted) * (byWords ?? 0)
     const alone = mix(ofOnlyTag) - (1 - ofOnlyTag) * ofTerm * UNWANTED
     scored.push({ candidate, score: mix(Math.max(ofTerm, trust.workspace)), alone })
@@ -64,7 +63,7 @@ export const scoreCandidates = (
 
 /**
  * People's tags have their full weight once people tagged this many texts, plus this share of the
- * other texts.
+ * untagged texts.
  */
 const TRUSTED_TEXTS = 15
 const TRUSTED_SHARE = 0.05
@@ -73,11 +72,10 @@ const TRUSTED_SHARE = 0.05
  * the term.
  */
 const TRUSTED_TEXTS_OF_TERM = 10
-/** A term that people never gave to its texts ranks below terms that they have not judged. */
+/** Lowers the score of a term that people never gave to its texts. */
 const UNWANTED = 0.5
 /**
- * If people left this share of texts without a tag, a text with unjudged words may stay without
- * one.
+ * If people left this share of texts without a tag, the tagger may leave texts without a tag, too.
  */
 const USUALLY_LEFT_SHARE = 1 / 3
 
@@ -89,8 +87,8 @@ const trustIn = ({ texts, judged, left }: Memory): Trust => {
 }
 
 /**
- * Whether several texts of the workspace have the term, some of them after a determiner: then it is
- * neither a name nor a slip.
+ * Whether the term is neither a name nor a typing error: several texts of the workspace have it,
+ * some of them after a determiner.
  */
 const isEstablished = ({ hash }: Candidate, memory: Memory): boolean => {
   const { texts, determined } = memory.terms.get(hash) ?? NOTHING

@@ -36,8 +36,8 @@ const STEMMERS: Readonly<Record<string, (word: string) => string>> = {
 }
 
 /**
- * Words that would share the stem of another word, with stems that set them apart: the Italian
- * waiter (cameriere) and room (camera), the Spanish camera (cámara) and bed (cama).
+ * Stems for words that the stemmer confuses: in Italian waiter (cameriere) and room (camera), in
+ * Spanish camera (cámara) and bed (cama).
  */
 const STEMS_OF_WORDS: Readonly<Record<string, ReadonlyMap<string, string>>> = {
   es: new Map([

@@ -26,13 +26,13 @@ export type AnalysedText = {
 type TaggedTexts = { readonly tags: string[][]; readonly shares: Delta[] }
 
 /**
- * Learns from all texts of a group, then tags the untagged ones, so that texts of one group help
- * each other. Changes the memory; the shares tell by how much, so that they can be stored.
+ * Learns from all texts of a group, then tags the texts that people did not tag. So texts of one
+ * group help each other. Changes the memory.
  */
 export const tagTexts = (memory: Memory, texts: readonly Text[]): TaggedTexts => {
-  const read = analyseTexts(texts)
-  learnTexts(memory, read)
-  return tagAnalysed(memory, unhideWordsOfTexts(memory, read))
+  const analysed = analyseTexts(texts)
+  learnTexts(memory, analysed)
+  return tagAnalysed(memory, unhideWordsOfTexts(memory, analysed))
 }
 
 export const analyseTexts = (texts: readonly Text[]): AnalysedText[] =>
@@ -41,22 +41,20 @@ export const analyseTexts = (texts: readonly Text[]): AnalysedText[] =>
     return { analysis, given: tags, learned: learn(analysis, tags) }
   })
 
-export const learnTexts = (memory: Memory, read: readonly AnalysedText[]): void => {
-  for (const { learned } of read) addDelta(memory, learned)
+export const learnTexts = (memory: Memory, analysed: readonly AnalysedText[]): void => {
+  for (const { learned } of analysed) addDelta(memory, learned)
 }
 
-/** The texts with the words unhidden that the workspace uses. */
-export const unhideWordsOfTexts = (memory: Memory, read: readonly AnalysedText[]): AnalysedText[] =>
-  read.map((text) =>
+/** Unhides the words that the workspace uses, in texts that people did not tag. */
+export const unhideWordsOfTexts = (memory: Memory, analysed: readonly AnalysedText[]): AnalysedText[] =>
+  analysed.map((text) =>
     text.given === undefined ? { ...text, analysis: unhideWorkspaceWords(text.analysis, memory) } : text,
   )
 
-/**
- * Tags the texts that people did not tag. Call it after `unhideWordsOfTexts`. Changes the memory.
- */
-export const tagAnalysed = (memory: Memory, read: readonly AnalysedText[]): TaggedTexts => {
-  const tags = read.map(({ analysis, given }) => (given === undefined ? chooseTags(analysis, memory) : [...given]))
-  const shares = read.map(({ analysis, given, learned }, at): Delta => {
+/** Tags the texts that people did not tag. Call `unhideWordsOfTexts` first. Changes the memory. */
+export const tagAnalysed = (memory: Memory, analysed: readonly AnalysedText[]): TaggedTexts => {
+  const tags = analysed.map(({ analysis, given }) => (given === undefined ? chooseTags(analysis, memory) : [...given]))
+  const shares = analysed.map(({ analysis, given, learned }, at): Delta => {
     if (given !== undefined) return learned
     const generated = learnGenerated(analysis, tags[at] ?? [])
     addDelta(memory, generated)
@@ -66,9 +64,9 @@ export const tagAnalysed = (memory: Memory, read: readonly AnalysedText[]): Tagg
 }
 
 /** The hashes of all terms and tag keys that these texts need from a memory. */
-export const hashesOf = (read: readonly AnalysedText[]): Set<number> => {
+export const hashesOf = (analysed: readonly AnalysedText[]): Set<number> => {
   const hashes = new Set<number>()
-  for (const { analysis, learned } of read) {
+  for (const { analysis, learned } of analysed) {
     for (const hash of learned.terms.keys()) hashes.add(hash)
     for (const key of learned.tags.keys()) hashes.add(hashTerm(key))
     for (const { hash, stems } of analysis.candidates.values()) {

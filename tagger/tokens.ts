@@ -20,9 +20,9 @@ export type Token =
 
 /** The most characters of a text to read. */
 export const MAX_TEXT_CHARACTERS = 12_000
-/** The words that people write are shorter. This also bounds the time of every pattern below. */
+/** The words that people write are shorter. Patterns would take long for a longer chunk. */
 const MAX_CHUNK_CHARACTERS = 64
-/** Segmentation by a dictionary is the only expensive step. */
+/** Segmentation by a dictionary is slow. */
 const MAX_SEGMENTED_CHARACTERS = 4_000
 
 export const HIDDEN: Token = { kind: 'hidden', reason: 'other' }
@@ -99,8 +99,8 @@ const isSpace = (code: number): boolean => {
 type Chunk = { readonly start: number; readonly end: number }
 
 /**
- * Reads a usual chunk without patterns: letters from a to z between punctuation. Returns false for
- * any other chunk.
+ * Reads a usual chunk fast: letters from a to z between punctuation. Returns false if the chunk
+ * needs `pushRuns`.
  */
 const pushPlainWord = (tokens: Token[], text: string, { start, end }: Chunk): boolean => {
   let from = start
@@ -132,8 +132,9 @@ const pushRuns = (tokens: Token[], chunk: string, segmentable: number): number =
   for (const [run] of chunk.matchAll(SCRIPT_RUNS)) {
     if (!IS_UNSPACED.test(run)) pushChunk(tokens, run)
     else if (segmented < segmentable) {
-      pushSegments(tokens, run.slice(0, segmentable - segmented))
-      segmented += run.length
+      const read = run.slice(0, segmentable - segmented)
+      pushSegments(tokens, read)
+      segmented += read.length
     }
   }
   return segmented
@@ -146,9 +147,8 @@ const straighten = (text: string): string => {
 }
 
 const pushChunk = (tokens: Token[], written: string): void => {
-  // Turns full-width digits and letters into usual ones. It normalises chunk by chunk, because
-  // thousands of piled marks take quadratic time. Thai is not normalised, because that takes its
-  // vowels apart.
+  // NFKC turns full-width digits and letters into usual digits and letters. A whole text of piled
+  // marks would take quadratic time.
   const chunk = written.length > MAX_CHUNK_CHARACTERS ? written : written.normalize('NFKC')
   const hidden = hiddenChunk(chunk)
   if (hidden !== undefined) {
@@ -188,7 +188,7 @@ const pushSegments = (tokens: Token[], run: string): void => {
 }
 
 /**
- * The letters of an IBAN are between groups of digits; a mail address can be written with spaces.
+ * Whether a word is part of an IBAN, between groups of digits, or of a mail address with spaces.
  */
 const isPartOfIdentifier = (token: Token, before: Token | undefined, after: Token | undefined): boolean => {
   if (token.kind !== 'word') return false

@@ -19,8 +19,8 @@ const NOT_NOUN: Readonly<Record<string, RegExp>> = {
 const SENSELESS = /^[^aeiouyàáâãäåæèéêëìíîïòóôõöùúûüąęóıаеёиоуыэюяіїє]+$|(.)\1\1/
 
 /**
- * Whether a word has too few or too many letters or, in languages whose words have spaces and
- * vowels, no vowel or the same letter three times in a row.
+ * Whether an unlisted word is too short or too long. In languages other than Arabic, Chinese,
+ * Japanese and Thai, also whether it has no vowel, or the same letter three times in a row.
  */
 export const isSenseless = (language: string, word: string): boolean => {
   if (word.length > MAX_UNLISTED_CHARACTERS) return true
@@ -32,9 +32,9 @@ export const isEnglishAdjective = (word: string): boolean =>
   ENGLISH_ADJECTIVES.has(word) || /.{3}(?:able|ible|ful|less|ous|ive|ical|ish|ly)$/.test(word)
 
 /**
- * Whether its ending says that a word is no noun. In English: a verb, also with -ing, -ed, -es or
- * -s, or a noun with -ing, -ed or -es. That includes plurals such as boxes, so ask only about words
- * that no list has as nouns.
+ * Whether a word looks like no noun. In English: a verb, a verb with -ing, -ed, -es or -s, or a
+ * noun with -ing, -ed or -es. Ask only about words that no list has as nouns: `boxes` is such a
+ * noun.
  */
 export const isNoNoun = (language: string, word: string): boolean => {
   if (language !== 'en') return NOT_NOUN[language]?.test(word) === true

@@ -63,7 +63,7 @@ describe('the Compose file', () => {
       for (const key of ['privileged', 'cap_add', 'network_mode', 'pid', 'devices', 'group_add', 'container_name']) {
         assert.ok(!(key in each), `${name} has ${key}`)
       }
-      // Redis has its maxmemory. A second bound that is not raised with it would kill Redis.
+      // Redis has maxmemory. A container with less memory would be killed.
       if (name !== 'redis') assert.match(each.mem_limit ?? '', /^\$\{[A-Z]+_MEMORY:-\d+[mg]\}$/)
       assert.ok(each.pids_limit! > 0)
       assert.deepEqual(Object.keys(each.logging?.options ?? {}).toSorted(), ['max-file', 'max-size'])
@@ -73,7 +73,7 @@ describe('the Compose file', () => {
       assert.equal(each.healthcheck === undefined, isMigration)
     })
 
-    it(`takes the secrets of ${name} from outside and names a missing one`, () => {
+    it(`takes the secrets of ${name} from the environment, and names a missing secret`, () => {
       for (const [variable, value] of Object.entries(each.environment)) {
         if (!/PASSWORD|TOKEN|KEY|_URL$/.test(variable)) continue
         const outside = variable.endsWith('_URL') ? (/:\/\/\w*:(.+)@/.exec(value)?.[1] ?? '') : value
@@ -114,7 +114,7 @@ describe('the Compose file', () => {
     assert.deepEqual(service('api').ports, ['${API_ADDRESS:-127.0.0.1:3000}:3000'])
   })
 
-  it('keeps the data of the servers', () => {
+  it('keeps the data of Postgres and Redis in volumes', () => {
     assert.deepEqual(service('postgres').volumes, ['postgres:/var/lib/postgresql'])
     assert.deepEqual(service('redis').volumes, ['redis:/data'])
     assert.match(service('postgres').image, /^postgres:18\./)
@@ -131,13 +131,13 @@ describe('the Compose file', () => {
     }
   })
 
-  it('makes the programs owners of their database, but not superusers', () => {
+  it('gives the programs a role that owns their database, but is no superuser', () => {
     const [, user] = /\/\/(\w+):/.exec(service('api').environment['DATABASE_URL']!)!
     const script = configs['owner']!.content.replaceAll('$$', '$')
     const statements = runWithStub('psql', ['sh', '-c', script], { POSTGRES_PASSWORD: 'p4ss' })
     assert.match(statements, new RegExp(`create role ${user} login nosuperuser .* password :'password';`))
     assert.match(statements, new RegExp(`alter database feedback owner to ${user};`))
-    // The superuser of the image has the same password.
+    // At first, the superuser of the image has the same password.
     assert.match(statements, /alter role postgres password null;/)
     assert.equal(service('postgres').environment['POSTGRES_USER'], undefined)
   })
@@ -168,7 +168,7 @@ describe('the Compose file', () => {
     ['worker', 'WORKER_PORT', '/healthz'],
   ]
   for (const [name, variable, path] of probes) {
-    it(`counts ${name} as healthy exactly while ${path} says so`, async () => {
+    it(`counts ${name} as healthy exactly while ${path} answers 200`, async () => {
       const { environment, healthcheck } = service(name)
       const [kind, program, option, script = ''] = healthcheck?.test ?? []
       assert.deepEqual([kind, program, option], ['CMD', 'bun', '-e'])
@@ -211,7 +211,7 @@ describe('the image', () => {
 
   const copied = [...dockerfile.matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(([, names = '']) => names.split(' '))
 
-  it('has every room that a room in it may import', () => {
+  it('has every room that one of its rooms may import', () => {
     const topOf = (room: string): string => room.split('/', 1)[0]!
     const missing = Object.entries(MAY_IMPORT).flatMap(([room, imported]) =>
       copied.includes(topOf(room)) ? imported.filter((other) => !copied.includes(topOf(other))) : [],
@@ -230,8 +230,8 @@ describe('the image', () => {
 })
 
 /**
- * The first argument and the standard input that a program with this name gets when the command
- * runs.
+ * Runs a command with a stub for the named program. Returns the first argument and the standard
+ * input of the stub.
  */
 const runWithStub = (name: string, command: readonly string[], environment: Record<string, string>): string => {
   const folder = temporaryDirectory()
@@ -244,8 +244,8 @@ const runWithStub = (name: string, command: readonly string[], environment: Reco
 }
 
 /**
- * The exit code of a script under Bun, asynchronously since the script asks a server of this
- * process.
+ * Runs a script under Bun, and returns its exit code. Not synchronously, since the script asks a
+ * server of this process.
  */
 const runBun = (script: string): Promise<number> => {
   return new Promise((resolve) => {

@@ -22,7 +22,7 @@ type Run = { readonly runtime: Runtime; readonly files: readonly string[]; reado
 const MINUTE_MS = 60_000
 const LONG = process.env['TEST_SIZE'] === 'long'
 const TEST_LIMIT_MS = LONG ? 120 * MINUTE_MS : 5 * MINUTE_MS
-/** Deno has no limit for a single test, so one that hangs is ended with its run. */
+/** Deno has no limit for a single test, so this limit also ends a test that hangs. */
 const RUN_LIMIT_MS = LONG ? 360 * MINUTE_MS : 30 * MINUTE_MS
 const LARGEST_SEED = 2 ** 31
 
@@ -36,12 +36,14 @@ const BUN: Runtime = {
     `--timeout=${TEST_LIMIT_MS}`,
     '--reporter=junit',
     `--reporter-outfile=${reportFile}`,
-    // Without the dot, Bun takes a name for a pattern that others may match, too.
+    // Without the dot, Bun takes the name as a pattern, which other files may match, too.
     ...files.map((file) => `./${file}`),
   ],
 }
 
-/** The tests on Bun; the API, the workers and the commands on Deno. So the files share services. */
+/**
+ * The tests run on Bun, so that files share services. The API, workers and commands run on Deno.
+ */
 const SERVICE_ON_DENO: Runtime = { ...BUN, name: 'Bun, service on Deno', environment: { TEST_RUNTIME: 'deno' } }
 
 const DENO: Runtime = {
@@ -56,7 +58,7 @@ const DENO: Runtime = {
   ],
 }
 
-/** Each of these takes long, so it is a run of its own. */
+/** Each of these files takes long, and is a run of its own. */
 const BY_THEMSELVES =
   /^test\/(?:faults|cluster|network|browser|bench)\/|\/(?:client\/package|db\/convergence|db\/dearest|db\/plans|db\/purges\/purge|db\/several-servers)\.test/
 /** These runs begin first. */
@@ -87,7 +89,7 @@ const main = async (patterns: readonly string[]): Promise<number> => {
     return summarize(await runAll(runsOf(files, directory), env))
   } finally {
     await servers.disposeAsync()
-    // What a killed runner has left may still be writing for a moment.
+    // Processes that a killed runner has left may still write for a moment.
     rmSync(directory, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 })
   }
 }
@@ -99,9 +101,7 @@ const testFiles = (): string[] => {
     .toSorted()
 }
 
-/**
- * Servers of our own: tests share them with nothing else, and meet the same versions everywhere.
- */
+/** Starts the servers of the tests, in the same versions on every machine. */
 const environment = async (directory: string, servers: AsyncDisposableStack): Promise<NodeJS.ProcessEnv> => {
   const dataDir = join(directory, 'postgres')
   const postgres = await startPostgres({ dataDir, log: console.log })
@@ -112,9 +112,9 @@ const environment = async (directory: string, servers: AsyncDisposableStack): Pr
   return {
     ...process.env,
     NODE_ENV: 'test',
-    // Ordinary users have no mkfs and no ip on their path, though these are installed.
+    // mkfs and ip are often outside of the path of ordinary users.
     PATH: `${process.env['PATH']}:/usr/sbin:/sbin`,
-    // The files of a killed test go with the directory.
+    // The files of a killed test are removed with the directory.
     TMPDIR: directory,
     TEST_DATABASE_URL: postgres.url,
     TEST_REDIS_URL: redis.url,
@@ -149,7 +149,8 @@ const runAll = async (runs: readonly Run[], env: NodeJS.ProcessEnv): Promise<Tes
   let isShowing = false
   const takeTurns = async (): Promise<void> => {
     for (let run = waiting.shift(); run && !stopAsked.signal.aborted; run = waiting.shift()) {
-      // The output of runs at once would mix: one is shown as it comes, the others at their end.
+      // The outputs of parallel runs would mix. So one run is shown as it goes, and every other run
+      // at its end.
       const isShown = !isShowing
       if (isShown) isShowing = true
       counts.push(await runOne(run, { env, isShown }))
@@ -200,7 +201,7 @@ const runTool = (
     }
     for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', say)
     const end = (): void => {
-      // The processes that it started belong to its group.
+      // The processes that the runner has started are in its group.
       if (child.pid !== undefined) process.kill(-child.pid, 'SIGKILL')
       for (const stream of [child.stdout, child.stderr]) stream.destroy()
     }
@@ -243,7 +244,7 @@ const summarize = (all: readonly TestCounts[]): number => {
 }
 
 printHelp(`usage: npm test -- [PART OF A PATH]…
-Runs all tests, or those in whose path one of the words occurs, with servers of its own. npm run test:long is the same at full size.`)
+Runs all tests, or the files whose path has one of the words, on servers of its own. npm run test:long is the same at full size.`)
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => stopAsked.abort())
 bypassProxies(process.env)
 process.exit(await main(process.argv.slice(2)))

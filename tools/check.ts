@@ -24,9 +24,7 @@ const SEVERE = ['high', 'critical']
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 
-/**
- * Without a network, or with a registry without audits, npm prints no report. That is no finding.
- */
+/** A missing report is no finding: npm may have no network, or a registry without audits. */
 const auditDependencies = (): Outcome => {
   const options = ['audit', '--omit=dev', '--audit-level=high', '--json']
   const { stdout, error } = spawnSync('npm', options, { cwd: root, encoding: 'utf8', timeout: AUDIT_TIMEOUT_MS })
@@ -54,12 +52,12 @@ const CHECKS: Readonly<Record<string, () => Outcome>> = {
   'environment read in one place': () => fromFindings(findEnvironmentAccess(readSourceFiles(root))),
   'imports between rooms': () => fromFindings(findImportViolations(readSourceFiles(root))),
   'READMEs of the rooms': () => fromFindings(findReadmeFaults(foldersOf(readTrackedFiles(root)))),
-  'SQL that can be read at once': () => fromFindings(findLongSql(readTrackedFiles(root))),
-  'words that leave a noun out': () => fromFindings(findVagueWords(readTrackedFiles(root))),
-  'known faults of dependencies': auditDependencies,
+  'long SQL': () => fromFindings(findLongSql(readTrackedFiles(root))),
+  'vague words': () => fromFindings(findVagueWords(readTrackedFiles(root))),
+  'known vulnerabilities of dependencies': auditDependencies,
 }
 
-// Each check runs even after another has failed, so that one run shows all faults.
+// All checks run, so that one run shows all faults.
 const main = (): void => {
   const failures: string[] = []
   for (const [name, check] of Object.entries(CHECKS)) {

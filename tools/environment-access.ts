@@ -1,6 +1,6 @@
 import type { SourceFile } from './source-files.ts'
 
-/** Each process reads and checks its environment once, in one of these files. */
+/** The files that may read the environment. */
 const MAY_READ = /^(?:(?:bench|demo|test|docs\/recipes)\/.*|(?:.*\/)?(?:[\w-]*config|main|start|[\w-]+-command)\.ts)$/
 
 const ACCESS = [

@@ -23,23 +23,23 @@ const ALL_ROOMS = [
  */
 export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   contract: [],
-  // It becomes a package, which contains no other code of ours.
+  // The client becomes a package without other code of ours.
   client: [],
-  // Users copy and change these programs, and import the client as that package.
+  // Users copy and change the recipes, which import the client as a package.
   'docs/recipes': [],
   runtime: ['contract'],
   queue: ['contract', 'runtime'],
   db: ['contract', 'runtime'],
   health: ['contract', 'runtime', 'queue', 'db'],
   api: ['contract', 'runtime', 'queue', 'db', 'health'],
-  // It makes tags from text and memory, without Postgres and Redis.
+  // The tagger uses neither Postgres nor Redis.
   tagger: ['contract', 'runtime'],
   worker: ['contract', 'runtime', 'queue', 'db', 'tagger'],
   cli: ['contract', 'runtime', 'queue', 'db', 'health', 'cli/progress-bar.ts', 'cli/start'],
   'cli/progress-bar.ts': [],
-  // It starts before the servers run, so only the programs that it starts connect to them.
+  // `npm start` starts the servers. Its child processes connect to them.
   'cli/start': ['contract', 'runtime'],
-  // A client: it uses HTTP, without Postgres and Redis.
+  // The import is a client of the HTTP interface.
   'cli/import': ['contract', 'runtime', 'client', 'cli/progress-bar.ts'],
   // Only tests import bench, demo and tools. Only the benchmark imports helpers of the tests.
   bench: [...ALL_ROOMS, 'test'],
@@ -78,8 +78,7 @@ const readImports = ({ path, text }: SourceFile): Import[] => {
   // Blanked instead of removed, so that positions stay valid.
   const code = text.replaceAll(/^\s*(?:\/\/|\/?\*).*$/gm, (comment) => comment.replaceAll(/./g, ' '))
   const forms = [
-    // An import has a name, a star or names in braces. An exported declaration never looks like
-    // this.
+    // An import has a name, a star or names in braces, unlike an exported declaration.
     /^[ \t]*(?:import|export)\s+(?:type\s+)?(?:[\w$]+\s*,?\s*)?(?:\*(?:\s*as\s+[\w$]+)?|\{[^}]*\})?\s*from\s*(['"])(?<specifier>[^'"]+)\1/gm,
     /^[ \t]*import\s*(['"])(?<specifier>[^'"]+)\1/gm,
     /\b(?:import|require)\s*\(\s*(['"`])(?<specifier>[^'"`$]+)\1/g,
@@ -112,7 +111,7 @@ const judge = (found: Import): string[] => {
 const roomOf = (path: string): string | undefined => {
   // Longest name first, so that cli/import does not match cli.
   return Object.keys(MAY_IMPORT)
-    .toSorted((one, other) => other.length - one.length)
+    .toSorted((a, b) => b.length - a.length)
     .find((room) => path === room || path.startsWith(`${room}/`))
 }
 
@@ -128,8 +127,8 @@ const resolve = ({ from, specifier }: Import): string => {
 }
 
 /**
- * At least one circle if there is any, and none twice. Circles of types count: they are as hard to
- * read.
+ * The circles of imports, each once: at least one if there are any. Imports of types count: such
+ * circles are as hard to read.
  */
 const findCircles = (imports: readonly Import[]): string[] => {
   const targets = new Map<string, string[]>()

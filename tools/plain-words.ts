@@ -1,8 +1,8 @@
 import type { SourceFile } from './source-files.ts'
 
 /**
- * Each of these stands for a noun that the reader has to guess. A question may begin with "What
- * is".
+ * Each of these words stands for a noun that the reader has to guess. A question may begin with
+ * "What is".
  */
 const VAGUE =
   /\b(?:who(?:m)?ever|nobody|somebody|anybody|everybody|what(?:so)?ever|whichever|of which|those (?:that|who))\b|\bwhat (?:is|are)\b/i
@@ -11,7 +11,7 @@ const QUESTION = /^What (?:is|are)\b/
 const ACCOUNT = /'nobody'|`nobody`/g
 
 const PROSE = /\.(?:ts|sql|lua|md|sh|ya?ml|css|html)$/
-/** They come from elsewhere, or are words by themselves. */
+/** Files with texts from elsewhere, and the list of these words. */
 const NO_PROSE = /\/data\/|^docs\/tags-examples\.md$|^tools\/plain-words\.ts$/
 
 /** One sentence for each line of prose that leaves a noun out. */

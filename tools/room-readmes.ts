@@ -29,8 +29,8 @@ export const foldersOf = (files: readonly SourceFile[]): Folder[] => {
 }
 
 /**
- * One sentence for each room without a folder, each folder that is no room, each fault of a
- * README.md, and each word that two rooms define.
+ * One sentence for each fault: a room without a folder, a folder that is no room, a fault of a
+ * README.md, or a word that two rooms define.
  */
 export const findReadmeFaults = (folders: readonly Folder[]): string[] => [
   ...ROOMS.filter((room) => !folders.some(({ name }) => name === room)).map((room) => `There is no room ${room}`),
@@ -82,7 +82,8 @@ const wordsOf = (item: string): string[] =>
     : []
 
 /**
- * Every README.md with "## Files" names each file and folder beside it exactly once, and no other.
+ * Under "## Files", a README.md names each file and folder beside it exactly once, and no path that
+ * does not exist.
  */
 const faultsOfFiles = (folder: Folder, folders: readonly Folder[]): string[] =>
   [...folder.readmes].flatMap(([path, readme]) => {
@@ -112,9 +113,7 @@ const faultsOfFiles = (folder: Folder, folders: readonly Folder[]): string[] =>
 const isPath = (name: string): boolean =>
   /^[\w./-]+(?:\/|\.(?:[jt]s|sql|lua|jsonl?|ya?ml|sh|md|txt|css|html))$/.test(name)
 
-/**
- * A path may end the path of a file in the room, or be the whole path of a file in another room.
- */
+/** Whether a path exists, as a part of a path in the room or from the top of the repository. */
 const isThere = (folder: Folder, folders: readonly Folder[], named: string): boolean => {
   const name = named.replace(/\/$/, '')
   return (

@@ -1,7 +1,7 @@
 import type { SourceFile } from './source-files.ts'
 
 const MOST_FILE_LINES = 300
-/** Without lines of comments. */
+/** Lines of comments do not count. */
 const MOST_FUNCTION_LINES = 60
 
 /** One sentence for each SQL file and SQL function that is too long. */
@@ -24,7 +24,9 @@ const functionsIn = (text: string): { name: string; lines: number }[] =>
       .filter((line) => !/^\s*--/.test(line)).length,
   }))
 
-/** A function up to its last semicolon; semicolons between dollar quotes belong to the body. */
+/**
+ * A function up to the semicolon that ends it. Semicolons between dollar quotes belong to the body.
+ */
 const statementFrom = (text: string): string => {
   const outside = text.replace(/\$(\w*)\$[\s\S]*?\$\1\$/, (body) => body.replaceAll(';', ' '))
   const end = outside.indexOf(';')

@@ -1,7 +1,7 @@
 import type { SourceFile } from './source-files.ts'
 
 const UNPORTABLE: Readonly<Record<string, RegExp>> = {
-  // A path that exists only on one machine. Not a part of a longer path or an address, such as
+  // A path that exists only on one machine, and is no part of a longer path or an address, such as
   // `/admin/work/`.
   'a path of one machine': /(?<![\w.:/}~-])\/(?:work|root|(?:home|Users|tmp)\/[\w.-]+)\/[\w.-]*/,
   // Each machine configures its registry for packages, and an address here would bypass it.

@@ -5,18 +5,15 @@ import { LATELY_SECONDS, type ProcessReport } from '../queue/jobs/process-report
 export type OnApplyTime = (workspaceId: string, seconds: number) => void
 
 /**
- * At twice as many workspaces, all but the heaviest are dropped. Searching for the lightest at each
- * call would cost more.
+ * At twice this many workspaces, only this many of the heaviest stay. To search for the lightest at
+ * each call would cost more.
  */
 const REMEMBERED = 50
-/**
- * A workspace gets its own counter once it takes this share of the time. At most ten can reach it
- * at once.
- */
+/** A workspace gets its own counter once it takes this share of the recent time. */
 const COUNTED_FROM_SHARE = 0.1
-const COUNTED = 10
+const MOST_COUNTED = 10
 const FORGOTTEN_SECONDS = 0.001
-/** A stride can have dozens of workspaces, and fading visits all remembered ones. */
+/** Fading visits all remembered workspaces, and a call can add the times of dozens. */
 const FADES_EVERY_MS = 100
 
 type ApplyTimes = {
@@ -27,10 +24,9 @@ type ApplyTimes = {
 }
 
 /**
- * The time of strides by workspace, lately and since the start. Its memory does not grow with the
- * number of workspaces: the lightest one gives way. Time counts for a workspace if it has a
- * counter, else for `others`, so no counter falls. A counter that comes back starts at 0, which
- * Prometheus takes for a restart.
+ * The time of strides by workspace, lately and since the start. So that memory is bounded, heavier
+ * workspaces displace lighter ones. The time of a workspace without a counter counts for `others`.
+ * A counter that comes back starts at 0, which Prometheus takes for a restart.
  */
 export const createApplyTimes = (now: () => number): ApplyTimes => {
   const lately = createFadingSums(now)
@@ -38,7 +34,7 @@ export const createApplyTimes = (now: () => number): ApplyTimes => {
   let others = 0
 
   const beginCounting = (id: string): void => {
-    if (counted.size === COUNTED) {
+    if (counted.size === MOST_COUNTED) {
       const [lightest] = [...counted.keys()].toSorted((a, b) => lately.get(a) - lately.get(b))
       counted.delete(lightest!)
     }
@@ -59,7 +55,7 @@ export const createApplyTimes = (now: () => number): ApplyTimes => {
   }
 }
 
-/** Sums in which a second counts less the longer ago it was. */
+/** Sums of seconds. Older seconds count less. */
 const createFadingSums = (now: () => number) => {
   const sums = new Map<string, number>()
   let total = 0

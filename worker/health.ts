@@ -2,13 +2,12 @@ import { createServer, type Server } from 'node:http'
 import { METRICS_TYPE } from '../runtime/metrics.ts'
 
 /**
- * Answers GET and HEAD of /healthz and /metrics only. It asks for no token, so it must not be
- * reachable from outside.
+ * A server that answers GET and HEAD of /healthz and /metrics. It asks for no token, so its port
+ * must not be reachable from outside.
  */
 export const createHealthServer = (metrics: () => Promise<string>): Server =>
   createServer((request, response) => {
-    // The path is not parsed as a URL: `//` is not a valid one, and the error would end the
-    // process.
+    // The path is not parsed as a URL: `//` is no valid URL, and the error would end the process.
     const [path = '/'] = (request.url ?? '/').split('?', 1)
     const page = request.method === 'GET' || request.method === 'HEAD' ? path : ''
     if (page === '/metrics') {

@@ -10,7 +10,7 @@ type Closable = { close: () => Promise<void> }
 export const createJobsInHand = () => {
   let inHand = 0
   return {
-    counting:
+    track:
       (process: Processor): Processor =>
       async (job) => {
         inHand++
@@ -22,8 +22,8 @@ export const createJobsInHand = () => {
       },
     /**
      * Resolves when the workers have closed, or have had no job in hand for `IDLE_MS`. On a cluster
-     * that lost a node, a waiting worker may not notice that it should close (BullMQ 6.7.0 with
-     * ioredis 6.0.0). A job whose end did not reach Redis is delivered again, which is harmless.
+     * that lost a node, a waiting worker may never close (BullMQ 6.7.0 with ioredis 6.0.0). A job
+     * whose end did not reach Redis is delivered again, which does no harm.
      */
     close: async (workers: readonly Closable[]): Promise<void> => {
       const closed = new AbortController()

@@ -12,7 +12,7 @@ import { closeQueues, createWake, openQueues } from '../queue/jobs/job-queues.ts
 import { createLog } from '../queue/log/log.ts'
 import { createProcessReports, startReporting } from '../queue/jobs/process-reports.ts'
 import { connectToWork } from '../queue/redis/connect-redis.ts'
-import { workerConnection } from '../queue/jobs/silent-workers.ts'
+import { workerConnectionName } from '../queue/jobs/silent-workers.ts'
 import { watchRedoTime } from './apply/redo-time.ts'
 import { openTracing } from '../runtime/open-tracing.ts'
 import { bypassProxies } from '../runtime/bypass-proxies.ts'
@@ -24,7 +24,7 @@ import { createProcessors } from './processors.ts'
 import { startMaintenance } from './maintenance.ts'
 
 const STATEMENT_TIMEOUT_MS = 60_000
-/** By then Postgres has cancelled the statement, unless the connection hangs. */
+/** Postgres cancels a statement sooner, unless the connection hangs. */
 const ANSWER_WITHIN_MS = STATEMENT_TIMEOUT_MS + 15_000
 
 const id = randomUUID()
@@ -35,7 +35,7 @@ const { config, log, hashKey, sql, redis } = await connectProcess({
   connectPostgres: (settings, logPostgres) =>
     openDatabase(settings, { name: 'worker', statementTimeoutMs: STATEMENT_TIMEOUT_MS, log: logPostgres }),
   connectRedis: ({ REDIS_URL, REDIS_PREFIX }, logRedis) =>
-    whenReady(connectToWork(REDIS_URL, workerConnection(REDIS_PREFIX, id)), logRedis),
+    whenReady(connectToWork(REDIS_URL, workerConnectionName(REDIS_PREFIX, id)), logRedis),
   reasonsNotToStart: [
     (stores) => whyNotThisRedis(stores.redis, stores.log),
     (stores) => whyNotThisDatabase(stores.sql, stores.hashKey),
@@ -62,12 +62,12 @@ const processors = createProcessors({
   log,
   stop: stopping.signal,
 })
-/** Concurrent jobs. Tagging needs the processor; each backlog job has its own statements. */
+/** Concurrent jobs. Tagging is bound by the CPU; each backlog job has its own statements. */
 const CONCURRENCY: Readonly<Record<QueueName, number>> = { wake: 4, backlog: 2, removal: 2, tagging: 2, webhook: 8 }
 
 const inHand = createJobsInHand()
 const workers = config.WORKER_QUEUES.map((name) => {
-  const worker = openWorker(name, inHand.counting(processors[name]), {
+  const worker = openWorker(name, inHand.track(processors[name]), {
     connection: redis,
     prefix: config.REDIS_PREFIX,
     concurrency: CONCURRENCY[name],
@@ -75,7 +75,7 @@ const workers = config.WORKER_QUEUES.map((name) => {
   if (name === 'tagging') worker.on('completed', (_job, texts: unknown) => metrics.tagged(Number(texts)))
   worker.on('failed', () => metrics.failed(name))
   worker.on('error', (error) => {
-    // The connection logs an outage of Redis once.
+    // `whenReady` logs outages of Redis.
     if (redis.status === 'ready') log('warn', 'queue_fault', { queue: name, fault: describeFault(error) })
   })
   return worker

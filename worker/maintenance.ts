@@ -10,7 +10,7 @@ import { listWorkspaceIds } from '../db/workspaces/workspaces.ts'
 import { trimIdempotencyKeys } from '../queue/admission/idempotency.ts'
 import { addDeliveries, addRemovals, type Wake } from '../queue/jobs/job-queues.ts'
 import { takeTurn } from '../queue/jobs/take-turn.ts'
-import { forgetLeftOf } from '../queue/log/forget-workspace.ts'
+import { forgetLateKeys } from '../queue/log/forget-workspace.ts'
 import type { Log } from '../queue/log/log.ts'
 import { readNotedPositions, sweepLogs } from '../queue/log/sweep.ts'
 import { readRedisCondition } from '../queue/redis/redis-condition.ts'
@@ -27,21 +27,22 @@ export type MaintenanceDependencies = WorkerStores & {
 }
 
 /** A task of maintenance. `run` returns how much it has done, by kind. */
-export type MaintenanceTask = {
+type MaintenanceTask = {
   name: string
   everyMs: number
   run: (dependencies: MaintenanceDependencies) => Promise<Readonly<Record<string, number>>>
 }
 
 /**
- * Runs the tasks until it is stopped. Workers take turns, since a task looks at all workspaces. Several runs at once are harmless.
+ * Runs the tasks until `stop`. Workers take turns, since a task looks at all workspaces. Several
+ * runs at once do no harm.
  */
 export const startMaintenance = (dependencies: MaintenanceDependencies): { stop: () => void } => {
   const stops = TASKS.map((task) => repeat(task, dependencies))
   return { stop: () => stops.forEach((stop) => stop()) }
 }
 
-/** A bit less than the time between two runs, so that a lone worker gets every turn. */
+/** A turn lasts a bit less than the time between two runs, so that a lone worker gets each turn. */
 const TURN_SHARE = 0.9
 
 /** Repeats a task until the returned function is called. */
@@ -55,10 +56,10 @@ const repeat = ({ name, everyMs, run }: MaintenanceTask, dependencies: Maintenan
     try {
       if (!(await takeTurn(redis, prefix, { name, periodMs: Math.floor(TURN_SHARE * everyMs) }))) return
       const done = await run(dependencies)
-      if (Object.values(done).some((count) => count > 0)) log('info', 'maintenance', { service: name, ...done })
+      if (Object.values(done).some((count) => count > 0)) log('info', 'maintenance', { task: name, ...done })
     } catch (error) {
-      // The end of the process cuts a run off, and another process repeats it.
-      if (!isStopped) log('warn', 'maintenance_failed', { service: name, fault: describeFault(error) })
+      // The end of the process interrupts a run. Another process repeats the task.
+      if (!isStopped) log('warn', 'maintenance_failed', { task: name, fault: describeFault(error) })
     } finally {
       isBusy = false
     }
@@ -71,18 +72,14 @@ const repeat = ({ name, everyMs, run }: MaintenanceTask, dependencies: Maintenan
   }
 }
 
-/** By then the wake of an entry has arrived, unless the process that admitted the entry died. */
+/** In this time the wake of an entry arrives, unless the process that admitted the entry died. */
 const WAITED_MS = 3_000
-/**
- * With this many wake jobs waiting, more would only pile up: all workers are busy, or the queue is
- * paused.
- */
+/** More waiting jobs would not help: all workers are busy, or the queue is paused. */
 const MOST_WAITING_JOBS = 1_000
 
 /**
- * Wakes workspaces with waiting entries that no worker applies, and trims applied entries. If
- * Postgres is behind Redis, because a standby was promoted, the entries after its position
- * wait again.
+ * Wakes workspaces whose entries wait without a worker, and trims applied entries. If a promoted
+ * standby has an older position than Redis has noted, the entries after this position wait again.
  */
 export const sweepAllLogs: MaintenanceTask = {
   name: 'sweep-logs',
@@ -92,7 +89,7 @@ export const sweepAllLogs: MaintenanceTask = {
     const noted = await readNotedPositions(redis, prefix, workspaceIds)
     const behind = [...(await readPositions(sql))].filter(([id, position]) => position < (noted.get(id) ?? 0))
     const settings = { workspaceIds, waitedMs: WAITED_MS, redoMs: redoMs(), positions: new Map(behind) }
-    const { toWake } = await sweepLogs(redis, prefix, settings)
+    const toWake = await sweepLogs(redis, prefix, settings)
     const isPilingUp = (await queues.wake.getWaitingCount()) > MOST_WAITING_JOBS
     const woken = toWake.filter(({ isDeep }) => isDeep || !isPilingUp)
     await Promise.all(woken.map(({ workspaceId, isDeep }) => wake.wake(workspaceId, { submissions: 0, isDeep })))
@@ -100,7 +97,7 @@ export const sweepAllLogs: MaintenanceTask = {
   },
 }
 
-/** An older removal may have lost its job or failed for good. A second job is harmless. */
+/** The job of an older removal may be lost or have failed for good. A second job does no harm. */
 const REMOVAL_BEGUN_MS = 60_000
 
 /** Adds jobs again for decided purges whose records are still being removed. */
@@ -119,8 +116,8 @@ const REPLAY_BEGUN_MS = 30_000
 const REPLAYS_LOOKED_AT = 20
 
 /**
- * Appends submissions whose replay has begun but that are not in the log: the process died before
- * it appended them.
+ * Finishes replays of processes that died: appends the submissions whose replay has begun and that
+ * are not in the log.
  */
 export const finishReplays: MaintenanceTask = {
   name: 'finish-replays',
@@ -151,7 +148,7 @@ const waitingIds = async (logs: Log, workspaceId: string): Promise<string[]> => 
 }
 
 /**
- * After this time no process accepts a token of a deleted workspace or has a submission of it in
+ * After this time, no process accepts a token of a deleted workspace, or has its submissions in
  * hand.
  */
 const FORGOTTEN_FOR_MS = 2 * TOKEN_USABLE_WITHOUT_POSTGRES_MS
@@ -161,7 +158,7 @@ export const forgetDeletedWorkspaces: MaintenanceTask = {
   name: 'forget-deleted-workspaces',
   everyMs: 20_000,
   run: async ({ sql, redis, prefix }) => ({
-    keysForgotten: await forgetLeftOf(redis, prefix, await listDeletedIds(sql, FORGOTTEN_FOR_MS)),
+    keysForgotten: await forgetLateKeys(redis, prefix, await listDeletedIds(sql, FORGOTTEN_FOR_MS)),
   }),
 }
 
@@ -172,7 +169,7 @@ const expireOldReceipts: MaintenanceTask = {
   run: async ({ sql, receiptDays }) => ({ receiptsExpired: await expireReceipts(sql, receiptDays) }),
 }
 
-/** Removes expired tombstones. A consumer of the feed that has not seen them has to start again. */
+/** Removes expired tombstones. A consumer that has not seen them has to start again. */
 const expireOldTombstones: MaintenanceTask = {
   name: 'expire-tombstones',
   everyMs: 60_000,
@@ -190,7 +187,7 @@ const trimKeys: MaintenanceTask = {
   },
 }
 
-/** Adds a job for each webhook with changes to deliver, unless it has one. */
+/** Adds a job for each webhook with changes to deliver, unless the webhook has one. */
 const wakeWebhooks: MaintenanceTask = {
   name: 'wake-webhooks',
   everyMs: 1_000,

@@ -17,11 +17,11 @@ type WorkerMetrics = {
   tagged: (texts: number) => void
   failed: (queue: QueueName) => void
   applyTime: OnApplyTime
-  /** Does the work of a backlog job. */
-  deep: <T>(work: () => Promise<T>) => Promise<T>
+  /** Does the work of a backlog job, and counts the job as in hand meanwhile. */
+  trackDeep: <T>(work: () => Promise<T>) => Promise<T>
   /** As Prometheus text. */
   render: () => Promise<string>
-  /** The figures that this worker reports to the other processes. */
+  /** The figures for the report of this worker. */
   figures: () => Promise<ProcessFigures>
 }
 
@@ -58,11 +58,11 @@ export const createWorkerMetrics = ({ now, ...sources }: Sources): WorkerMetrics
       totals.failed++
     },
     applyTime: applying.add,
-    deep: async (work) => {
+    trackDeep: async (work) => {
       deepInHand++
       return work().finally(() => deepInHand--)
     },
-    render: () => delays.look().then(() => metrics.text()),
+    render: () => delays.measure().then(() => metrics.text()),
     figures: async () => ({
       ...totals,
       stored: [...totals.stored],
@@ -78,7 +78,7 @@ const registerDelays = (metrics: ProcessMetrics, { loopDelay, answerSeconds }: O
   registerLoopDelay(metrics, loopDelay)
   registerAnswerTime(metrics, () => lastAnswerSeconds)
   return {
-    look: async (): Promise<void> => {
+    measure: async (): Promise<void> => {
       lastAnswerSeconds = await answerSeconds()
     },
     current: async () => ({

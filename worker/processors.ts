@@ -25,10 +25,10 @@ type Dependencies = WorkerStores & {
   redoMs: () => number
   /** Hosts of webhooks that may have addresses outside the public internet. */
   allowedHosts: readonly string[]
-  metrics: Pick<ReturnType<typeof createWorkerMetrics>, 'settled' | 'purged' | 'applyTime' | 'deep'>
+  metrics: Pick<ReturnType<typeof createWorkerMetrics>, 'settled' | 'purged' | 'applyTime' | 'trackDeep'>
   tracing: Tracing | undefined
   log: Logger
-  /** Aborted when the process is to end. After that, no job waits for Postgres to come back. */
+  /** Aborted when the process is to end. Then no job waits for Postgres to come back. */
   stop: AbortSignal
 }
 
@@ -51,11 +51,11 @@ export const createProcessors = (
     onSettled: metrics.settled,
     onApplyTime: metrics.applyTime,
     now: () => performance.now(),
-    othersWait: async () => (await queues.backlog.getWaitingCount()) > 0 || (await queues.backlog.isPaused()),
+    mustBacklogYield: async () => (await queues.backlog.getWaitingCount()) > 0 || (await queues.backlog.isPaused()),
   })
   return {
     wake: async (job) => applying.apply(dataOf(job, wakeJob).workspaceIds, false),
-    backlog: (job) => metrics.deep(async () => applying.apply(dataOf(job, wakeJob).workspaceIds, true)),
+    backlog: (job) => metrics.trackDeep(async () => applying.apply(dataOf(job, wakeJob).workspaceIds, true)),
     removal: (job) => quarantine.shared(() => runRemoval(dependencies, job)),
     tagging: (job) => quarantine.shared(() => runTagging(dependencies, job)),
     webhook: (job) => deliverChanges(dependencies, job),
@@ -78,7 +78,7 @@ const runRemoval = async (dependencies: Dependencies, job: DeliveredJob): Promis
   return 'done'
 }
 
-/** Tags the records of a job, or learns from them. Returns how many. */
+/** Tags the records of a job, or learns from them. Returns how many records it stored. */
 const runTagging = async (dependencies: Dependencies, job: DeliveredJob): Promise<number> => {
   const data = dataOf(job, taggingJob)
   const ids = { jobId: job.id, workspaceId: data.workspaceId }

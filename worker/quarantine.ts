@@ -1,15 +1,15 @@
 export type Quarantine = {
   /** Runs beside other shared work, but waits while exclusive work waits or runs. */
   shared: <T>(work: () => Promise<T>) => Promise<T>
-  /** Runs while no other such work runs, shared or exclusive. */
+  /** Runs while no other work runs, shared or exclusive. */
   exclusive: <T>(work: () => Promise<T>) => Promise<T>
   /** Whether exclusive work waits or runs. Long shared work then ends early. */
   isWanted: () => boolean
 }
 
 /**
- * A lock within the process. A submission that may kill its worker is applied alone, so that a
- * death identifies it.
+ * A lock within the process. A submission that may kill its worker is applied as exclusive work, so
+ * that a death identifies the submission.
  */
 export const createQuarantine = (): Quarantine => {
   let sharing = 0

@@ -7,12 +7,13 @@ import { addConversationTagging } from '../queue/jobs/job-queues.ts'
 import type { WorkerStores } from './config.ts'
 
 /**
- * Removes the data of a decided purge: records in bounded steps, then its parts of dead submissions
- * and idempotency keys, then the applied entries of the log up to the purge. Conversations that
- * lost messages are tagged again. The receipt comes last. Each step can be repeated after a crash.
- * `onProgress` gets the number of records removed so far.
+ * Removes the data of a decided purge: records in bounded steps, then dead submissions, idempotency
+ * keys, and the entries of the log up to the purge. Conversations that lost messages are tagged
+ * again. The receipt comes last. Each step can be repeated after a crash. `onProgress` gets the
+ * number of records removed so far.
  *
- * @returns the number of the purge; undefined if it was finished before
+ * @returns the number of the purge; undefined if it was finished before, or if the workspace is
+ * deleted
  */
 export const removePurged = async (
   { sql, redis, prefix, logs, queues, hashKey }: WorkerStores,
@@ -32,10 +33,7 @@ export const removePurged = async (
 
 const KEYS_AT_ONCE = 500
 
-/**
- * Frees idempotency keys, in Redis first: after a crash, the keys that Postgres still has lead to
- * the rest.
- */
+/** Frees idempotency keys, first in Redis: after a crash, Postgres still has the keys to free. */
 const freeKeysOf = async (
   { sql, redis, prefix }: Pick<WorkerStores, 'sql' | 'redis' | 'prefix'>,
   { workspaceId, subjectIds, number }: { workspaceId: string; subjectIds: readonly string[]; number: number },

@@ -53,8 +53,8 @@ export const endStride = (spans: StrideSpans, endings: ReadonlyMap<string, Endin
 }
 
 /**
- * Begins a span in the trace of each traced submission whose texts are tagged together; without
- * one, a single span in a trace of its own.
+ * Begins a span for each traced submission of a tagging job, in the trace of its request. A job
+ * without traced submissions gets one span in a new trace.
  */
 export const beginTagging = (tracing: Tracing, job: TaggingJob, attempts: number): Span[] =>
   (job.traceparents ?? [undefined]).map((parent) =>

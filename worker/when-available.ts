@@ -5,10 +5,9 @@ const FIRST_PAUSE_MS = 100
 const LONGEST_PAUSE_MS = 2_000
 
 /**
- * Does work with Postgres once Postgres is available. An outage uses up no attempt, however long it
- * lasts.
+ * Does work with Postgres, and repeats it until no outage of Postgres interrupts it.
  *
- * @throws every other fault, and the outage itself when `stop` is aborted.
+ * @throws each other fault, and the fault of the outage once `stop` is aborted
  */
 export const whenAvailable = async <T>(work: () => Promise<T>, stop: AbortSignal): Promise<T> => {
   for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {

@@ -4,7 +4,7 @@ import type { FeedbackFilters } from '../../db/reads/lists.ts'
 import { isRefusal, type Refusal } from '../refusal.ts'
 import { type Page, readPage, type WantedPage, withCurrentIds } from '../reads/lists.ts'
 import { type ReadContext, withPermit } from '../reads/reads.ts'
-import { feedbackOf, named } from './answers.ts'
+import { feedbackOf, groupOf } from './answers.ts'
 import type { Sight } from './quote.ts'
 
 /** The reads that only agents use. Each rejects if the database does not answer in time. */
@@ -19,7 +19,7 @@ export type AgentReads = {
 /** One call of an agent, in the workspace of its token. */
 export type AgentRead = ReadContext & { sight: Sight; agentReads: AgentReads; now: () => Date }
 
-/** An answer with too few records begins no further page after this time. */
+/** After this time, an answer with fewer records than its limit reads no further page. */
 const LOOK_FOR_MS = 150
 
 /** The next records of a list. They can be fewer than `limit` although the list goes on. */
@@ -54,8 +54,8 @@ export const findFeedback = async (
 }
 
 /**
- * Reads figures of groups in the workspace, with a permit. Merged ids in the filters stand for the
- * records that they mean now.
+ * Reads figures of groups in the workspace, with a permit. A merged id in the filters stands for
+ * the record that absorbed it.
  */
 const readGroups = <Given extends { filters: FeedbackFilters }, Found extends object>(
   asked: AgentRead,
@@ -69,16 +69,16 @@ const readGroups = <Given extends { filters: FeedbackFilters }, Found extends ob
   )
 
 /** Figures in total and of the first groups, as agents see them. */
-export const countIn = async (asked: AgentRead, given: Omit<GroupRequest, 'workspaceId'>) => {
+export const countForAgent = async (asked: AgentRead, given: Omit<GroupRequest, 'workspaceId'>) => {
   const counts = await readGroups(asked, given, asked.agentReads.count)
   if (isRefusal(counts)) return counts
   const { top, groups, ...all } = counts
-  return { ...all, groups: top.map((each) => named(each, given.by, asked.sight)), moreGroups: groups - top.length }
+  return { ...all, groups: top.map((each) => groupOf(each, given.by, asked.sight)), moreGroups: groups - top.length }
 }
 
-export const compareIn = async (asked: AgentRead, given: Omit<ComparisonRequest, 'workspaceId'>) => {
+export const compareForAgent = async (asked: AgentRead, given: Omit<ComparisonRequest, 'workspaceId'>) => {
   const found = await readGroups(asked, given, asked.agentReads.compare)
   if (isRefusal(found)) return found
-  const shown = (changes: GroupChange[]) => changes.map((each) => named(each, given.by, asked.sight))
-  return { ...found, grows: shown(found.grows), falls: shown(found.falls) }
+  const shownGroups = (changes: GroupChange[]) => changes.map((each) => groupOf(each, given.by, asked.sight))
+  return { ...found, grows: shownGroups(found.grows), falls: shownGroups(found.falls) }
 }

@@ -2,9 +2,9 @@ import * as v from 'valibot'
 import { type AccountRow, type FeedbackContext, MOST_JSON_CHARACTERS } from '../../db/reads/context.ts'
 import type { Dimension } from '../../db/reads/insights.ts'
 import type { Feedback, StoredConversation, StoredMessage } from '../reads/record-schemas.ts'
-import { quoteOf, quoteSchema, shown, type Sight } from './quote.ts'
+import { quoteOf, quoteSchema, show, type Sight } from './quote.ts'
 
-/** Of a feedback in a list. A single record shows more. */
+/** The characters of a text in a list. A single feedback shows more. */
 const LISTED_CHARACTERS = 600
 export const SINGLE_CHARACTERS = 8_000
 const MOST_TAGS = 10
@@ -29,11 +29,11 @@ export const feedbackItem = v.strictObject({
 export const group = v.strictObject({
   key: v.pipe(
     v.nullable(v.string()),
-    v.description('The value, or the id of the account or project. Null: feedback without one.'),
+    v.description('The value, or the id of the account or project. Null stands for feedback without a value.'),
   ),
   name: v.optional(v.string()),
   feedback: v.number(),
-  rated: v.pipe(v.number(), v.description('How many of them have a rating.')),
+  rated: v.pipe(v.number(), v.description('How many of these feedback records have a rating.')),
   averageRating: average,
 })
 export const figures = { feedback: v.number(), rated: v.number(), averageRating: average }
@@ -45,7 +45,7 @@ export const change = v.strictObject({
 })
 export const personalObject = v.strictObject({
   json: v.pipe(v.string(), v.description(`At most ${MOST_JSON_CHARACTERS} characters of JSON.`)),
-  isCut: v.pipe(v.boolean(), v.description('Whether the record has more JSON than this, which then cannot be parsed.')),
+  isCut: v.pipe(v.boolean(), v.description('Whether the JSON is cut off, so that it cannot be parsed.')),
 })
 export const account = v.strictObject({
   id: v.string(),
@@ -61,10 +61,10 @@ export const customer = v.strictObject({
   properties: v.optional(personalObject),
 })
 
-export const label = (text: string, sight: Sight): string => shown(text, MOST_LABEL_CHARACTERS, sight).text
+export const label = (text: string, sight: Sight): string => show(text, MOST_LABEL_CHARACTERS, sight).text
 
 /** The members that have a value. */
-export const present = <T extends object>(members: T): { [K in keyof T]: Exclude<T[K], null | undefined> } =>
+export const definedMembers = <T extends object>(members: T): { [K in keyof T]: Exclude<T[K], null | undefined> } =>
   Object.fromEntries(Object.entries(members).filter(([, value]) => value != null)) as never
 
 export const feedbackOf = (
@@ -74,7 +74,7 @@ export const feedbackOf = (
 ): v.InferOutput<typeof feedbackItem> => {
   const { id, description, title, tags = [], ...record } = given as Feedback
   const { createdAt, source = '', rating, customerId, accountId, projectId } = record
-  return present({
+  return definedMembers({
     id,
     createdAt,
     source: label(source, sight),
@@ -92,7 +92,7 @@ export const feedbackOf = (
  * Keys of groups are labels, ids, weeks or ratings. Names of projects are always shown. Names of
  * accounts are left out unless the token may read personal data.
  */
-export const named = <T extends { key: string | null; name: string | null }>(
+export const groupOf = <T extends { key: string | null; name: string | null }>(
   { key, name, ...numbers }: T,
   by: Dimension,
   sight: Sight,
@@ -108,7 +108,7 @@ export const named = <T extends { key: string | null; name: string | null }>(
 
 /** A value that only a token with the scope `read:personal` sees. */
 export const personal = (text: string | null | undefined, sight: Sight): string | undefined =>
-  text != null && sight.readsPersonal ? shown(text, MOST_PERSONAL_CHARACTERS, sight).text : undefined
+  text != null && sight.readsPersonal ? show(text, MOST_PERSONAL_CHARACTERS, sight).text : undefined
 
 /** An object that only a token with the scope `read:personal` sees. */
 export const personalObjectOf = (
@@ -116,13 +116,13 @@ export const personalObjectOf = (
   sight: Sight,
 ): v.InferOutput<typeof personalObject> | undefined => {
   if (json === null || !sight.readsPersonal) return undefined
-  const { text } = shown(json, MOST_JSON_CHARACTERS, sight)
-  // The length of the read JSON counts, since `shown` can replace several characters by one.
+  const { text } = show(json, MOST_JSON_CHARACTERS, sight)
+  // The length of `text` does not tell: `show` can replace several characters by one.
   return { json: text, isCut: [...json].length > MOST_JSON_CHARACTERS }
 }
 
 export const accountOf = ({ id, name, domain, properties }: AccountRow, sight: Sight): v.InferOutput<typeof account> =>
-  present({
+  definedMembers({
     id,
     name: personal(name, sight),
     domain: personal(domain, sight),
@@ -133,7 +133,7 @@ export const customerOf = (
   { id, feedback, name, email, properties }: NonNullable<FeedbackContext['customer']>,
   sight: Sight,
 ): v.InferOutput<typeof customer> =>
-  present({
+  definedMembers({
     id,
     feedback,
     name: personal(name, sight),
@@ -149,7 +149,7 @@ export const conversationItem = v.strictObject({
   source: v.string(),
   rating: v.optional(v.number()),
   tags: v.array(v.string()),
-  customerIds: v.pipe(v.array(v.string()), v.description(`At most ${MOST_CUSTOMERS}.`)),
+  customerIds: v.pipe(v.array(v.string()), v.description(`Ids of at most ${MOST_CUSTOMERS} customers.`)),
   externalId: v.optional(v.string()),
   quote: quoteSchema,
 })
@@ -163,7 +163,7 @@ export const messageItem = v.strictObject({
 
 export const conversationOf = (given: unknown, sight: Sight): v.InferOutput<typeof conversationItem> => {
   const { id, title = '', ...record } = given as StoredConversation
-  return present({
+  return definedMembers({
     id,
     createdAt: record.createdAt,
     source: label(record.source, sight),
@@ -177,7 +177,7 @@ export const conversationOf = (given: unknown, sight: Sight): v.InferOutput<type
 
 export const messageOf = (given: unknown, sight: Sight): v.InferOutput<typeof messageItem> => {
   const { id, createdAt, incoming, content, customerId } = given as StoredMessage
-  return present({
+  return definedMembers({
     id,
     createdAt,
     from: incoming ? ('customer' as const) : ('team' as const),

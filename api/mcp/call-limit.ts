@@ -1,12 +1,12 @@
 const WINDOW_MS = 60_000
 const MS_PER_SECOND = 1_000
 
-/** Seconds until the next call; 0 if the call may go on, and then it counts. */
+/** Counts the call and returns 0 if the call may go on, else returns the seconds until it may. */
 export type CallLimit = (tokenHash: string) => number
 
 /**
- * Bounds the calls of each token in any 60 seconds. It counts in this process alone: a bound for
- * runaway loops, not for bills.
+ * Bounds the calls of each token in any 60 seconds. Each process counts its own calls: the bound
+ * stops runaway loops, and is no basis for bills.
  */
 export const createCallLimit = (most: number, steadily: () => number): CallLimit => {
   const calls = new Map<string, number[]>()

@@ -3,8 +3,8 @@ import { instantOf } from '../../contract/date-time.ts'
 import { DIMENSION_NAMES } from '../../db/reads/insights.ts'
 import { isRefusal } from '../refusal.ts'
 import { change, feedbackItem, figures, group } from './answers.ts'
-import { compareIn, countIn, findFeedback } from './agent-read.ts'
-import { days, filters, filtersOf, groupLimit, limit, searchedWords, span, time } from './inputs.ts'
+import { compareForAgent, countForAgent, findFeedback } from './agent-read.ts'
+import { changeLimit, days, filters, filtersOf, groupLimit, limit, searchedWords, span, time } from './inputs.ts'
 import { defineTool } from './tool.ts'
 
 const MS_PER_DAY = 86_400_000
@@ -17,9 +17,9 @@ export const countTool = defineTool({
   name: 'count_feedback',
   title: 'Count feedback',
   description:
-    'Counts feedback that matches all given filters, with the average rating: in all, and by tag, week (from Monday, ' +
-    'UTC, the latest first), account, project, source or rating. A feedback counts once for each of its tags. Weeks ' +
-    'without feedback are left out. Use its figures as they are, and do not estimate others.',
+    'Counts feedback that matches all given filters, with the average rating: in total, and by tag, week (from Monday, ' +
+    'UTC, the latest first), account, project, source or rating. By tag, a feedback counts once for each of its tags. Weeks ' +
+    'without feedback are left out. Use the figures as they are, and do not estimate others.',
   input: v.strictObject({ by: dimension, words: v.optional(searchedWords), ...filters, ...span, limit: groupLimit }),
   output: v.strictObject({
     ...figures,
@@ -27,7 +27,7 @@ export const countTool = defineTool({
     moreGroups: v.pipe(v.number(), v.description('How many further groups there are.')),
   }),
   run: async (asked, { by, limit: most, ...given }) => {
-    const counts = await countIn(asked, { by, filters: filtersOf(given), limit: most })
+    const counts = await countForAgent(asked, { by, filters: filtersOf(given), limit: most })
     return isRefusal(counts) ? counts : { answer: counts, records: counts.feedback }
   },
 })
@@ -38,13 +38,13 @@ export const whatsNew = defineTool({
   name: 'whats_new',
   title: 'What is new since a time',
   description:
-    'What customers have said since a time: how much feedback, its most frequent tags, and the newest of it. ' +
-    'compare_periods tells what has grown.',
+    'What customers have said since a time: the number of feedback records, their most frequent tags, and the newest ' +
+    'feedback. compare_periods tells what has grown.',
   input: v.strictObject({ since: time('Feedback from this time on.'), limit }),
   output: v.strictObject({ ...figures, topTags: v.array(group), newest: v.array(feedbackItem) }),
   run: async (asked, { since, limit: most }) => {
     const wanted = filtersOf({ createdFrom: since })
-    const counts = await countIn(asked, { by: 'tag', filters: wanted, limit: TOP_TAGS })
+    const counts = await countForAgent(asked, { by: 'tag', filters: wanted, limit: TOP_TAGS })
     if (isRefusal(counts)) return counts
     const page = await findFeedback(asked, wanted, { limit: most })
     if (isRefusal(page)) return page
@@ -60,15 +60,15 @@ export const comparePeriods = defineTool({
   name: 'compare_periods',
   title: 'What grows and what falls',
   description:
-    'Compares two spans of the same length that follow each other, and tells which tags, accounts, projects, sources ' +
-    'or ratings have more feedback in the later one, and which have less, the greatest changes first.',
+    'Compares two successive spans of the same length. Tells which tags, accounts, projects, sources or ratings have ' +
+    'more feedback in the later span, and which have less, the greatest changes first.',
   input: v.strictObject({
     by: dimension,
     days,
     until: v.optional(time('The end of the later span; now if left out.')),
     words: v.optional(searchedWords),
     ...filters,
-    limit: groupLimit,
+    limit: changeLimit,
   }),
   output: v.strictObject({ before: spanCount, after: spanCount, grows: changes, falls: changes }),
   run: async (asked, { by, days: length, until, limit: most, ...given }) => {
@@ -77,7 +77,7 @@ export const comparePeriods = defineTool({
       new Date(Math.max(end - spans * length * MS_PER_DAY, FIRST_TIME)).toISOString()
     const [from, splitAt, to] = [at(2), at(1), at(0)]
     const wanted = filtersOf({ ...given, createdFrom: from, createdTo: to })
-    const found = await compareIn(asked, { by, filters: wanted, limit: most, splitAt })
+    const found = await compareForAgent(asked, { by, filters: wanted, limit: most, splitAt })
     if (isRefusal(found)) return found
     const before = { from, to: splitAt, feedback: found.before }
     const after = { from: splitAt, to, feedback: found.after }

@@ -39,11 +39,12 @@ const rating = (description: string) =>
 
 export const tag = textOfAtMost(MAX_TAG_CHARACTERS, 'A tag, exactly as count_feedback by tag has it.')
 export const searchedWords = words(
-  'Words that must all occur in title or description, in upper or lower case, also as parts of words. Try one word, and other languages.',
+  'Words that must all occur in title or description, in upper or lower case, also as parts of words. Try single words, and words of other languages.',
 )
 
-export const limit = wholeNumber(MOST_RECORDS, 10, 'The most records of the answer.')
-export const groupLimit = wholeNumber(MOST_GROUPS, 20, 'The most groups of the answer.')
+export const limit = wholeNumber(MOST_RECORDS, 10, 'The maximum number of records in the answer.')
+export const groupLimit = wholeNumber(MOST_GROUPS, 20, 'The maximum number of groups in the answer.')
+export const changeLimit = wholeNumber(MOST_GROUPS, 20, 'The maximum number of groups in `grows`, and in `falls`.')
 export const days = wholeNumber(366, 28, 'The number of days of each of the two spans.')
 export const next = v.optional(
   identifier('The `next` of the previous answer, for the next page. Send the same filters.'),
@@ -63,13 +64,13 @@ export const ratings = {
 }
 /** The filters for feedback, except words and times. Feedback must match all given filters. */
 export const filters = {
-  source: v.optional(identifier('The tool that the feedback came from, exactly as count_feedback by source has it.')),
+  source: v.optional(identifier('The system that the feedback came from, exactly as count_feedback by source has it.')),
   tags: v.optional(
     v.pipe(
       v.array(tag),
       v.minLength(1, `1 to ${MOST_TAGS} tags`),
       v.maxLength(MOST_TAGS, `1 to ${MOST_TAGS} tags`),
-      v.description('All of these tags.'),
+      v.description('Feedback with all of these tags.'),
     ),
   ),
   customerId: v.optional(ownId('Feedback of this customer.')),

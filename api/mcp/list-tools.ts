@@ -22,8 +22,8 @@ export const searchFeedback = defineTool({
   name: 'search_feedback',
   title: 'Search feedback by words',
   description:
-    'Finds feedback in which all given words occur, the newest first. For how many there are, use count_feedback ' +
-    'with the same words. A page can be short although `next` is there: go on with it.',
+    'Finds feedback in which all given words occur, the newest first. To count it, use count_feedback with the same ' +
+    'words. A page can be short although the list goes on: if there is a `next`, follow it.',
   input: v.strictObject({ words: searchedWords, ...filters, ...span, limit, next }),
   output: feedbackPage,
   run: (asked, given) => pageOf(asked, filtersOf(given), given),
@@ -33,8 +33,8 @@ export const listFeedback = defineTool({
   name: 'list_feedback',
   title: 'List feedback',
   description:
-    'Lists feedback that matches all given filters, with its words. Never count the items of pages: use ' +
-    'count_feedback with the same filters.',
+    'Lists feedback that matches all given filters, with quotes. Never count the items of pages: use count_feedback ' +
+    'with the same filters.',
   input: v.strictObject({ ...filters, ...span, order, limit, next }),
   output: feedbackPage,
   run: (asked, given) => pageOf(asked, filtersOf(given), given),
@@ -64,7 +64,7 @@ export const quotesForTag = defineTool({
 export const listConversations = defineTool({
   name: 'list_conversations',
   title: 'List conversations',
-  description: 'Lists conversations with customers by their titles. get_conversation has the messages.',
+  description: 'Lists the titles of conversations with customers. get_conversation has the messages.',
   input: v.strictObject({ order, limit, next }),
   output: v.strictObject({ conversations: v.array(conversationItem), next: nextPage }),
   run: async (asked, { order: first, limit: most, next: from }) => {

@@ -44,7 +44,7 @@ const INSTRUCTIONS =
 /** Receives each call: its tool, its result in a word, and the number of records. */
 type Called = (call: { tool: string; result: string; records: number }) => void
 
-/** The server of one request. It has nothing that writes, and nothing that outlives the request. */
+/** The server of one request. It changes no data, and keeps nothing after the request. */
 export const createMcpServer = (asked: AgentRead, called: Called): McpServer => {
   const server = new McpServer(
     { name: 'feedback-insights', title: 'Feedback Insights', version: '1.0.0' },
@@ -105,6 +105,7 @@ const registerResource = (
 
 type Call = { name: string; given: unknown; run: (asked: AgentRead, given: unknown) => Promise<Answered | Refusal> }
 
+/** Runs a call and reports it to `called`. */
 const answer = async (asked: AgentRead, called: Called, { name, given, run }: Call): Promise<Answered | Refusal> => {
   const outcome = await run(asked, given).catch((error: unknown): Refusal => refusalOfFault(asked, error))
   const isRefused = isRefusal(outcome)

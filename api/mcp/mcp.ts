@@ -15,7 +15,7 @@ import type { CallLimit } from './call-limit.ts'
 import { createMcpServer, messageOf } from './mcp-server.ts'
 
 const MOST_BODY_BYTES = 64 * 1024
-/** Codes of JSON-RPC. It leaves the last one to servers. */
+/** Error codes of JSON-RPC. The last one is of the range for servers. */
 const PARSE_ERROR = -32_700
 const INVALID_REQUEST = -32_600
 const REFUSED = -32_000
@@ -25,26 +25,26 @@ export type McpDependencies = {
   agentReads: AgentReads
   limit: CallLimit
   callsPerMinute: number
-  /** Pages of other origins are refused, except those of this machine. */
+  /** Origins that a request may have, in addition to those of this machine. */
   origins: readonly string[]
   called: Metrics['called']
   log: Logger
 }
 
 /**
- * Answers one message of the Model Context Protocol over HTTP. There are no sessions: each request
- * stands alone, so any API process can answer it.
+ * Answers one message of the Model Context Protocol over HTTP. There are no sessions, so any API
+ * process can answer any request.
  */
 export const answerMcp = async (dependencies: McpDependencies, arrival: Arrival): Promise<Response> => {
   const { request, token } = arrival
   if (!isOriginKnown(request, dependencies.origins)) return refuse({ refused: 'origin' })
   const caller = await callerOf(dependencies.reads.authenticate, arrival, 'read')
   if (isRefusal(caller)) return refuse(caller)
-  const body = await readBody(request)
+  const body = await readMessage(request)
   if (body instanceof Response) return body
-  const refusal = isCall(body) ? limited(dependencies, token ?? '') : undefined
+  const refusal = isCall(body) ? refuseOverLimit(dependencies, token ?? '') : undefined
   if (refusal) return refuse(refusal, body['id'])
-  return serve(dependencies, body, {
+  return answerMessage(dependencies, body, {
     workspaceId: caller.workspaceId,
     request,
     dependencies: dependencies.reads,
@@ -63,20 +63,20 @@ const isOriginKnown = ({ headers }: Request, origins: readonly string[]): boolea
   return origin === null || origins.includes(origin) || validateOriginHeader(origin, localhostAllowedOrigins()).ok
 }
 
-/** The message, without characters that Postgres refuses, or the answer that refuses it. */
-const readBody = async (request: Request): Promise<JsonObject | Response> => {
+/** The message with storable characters only, or the answer that refuses the body. */
+const readMessage = async (request: Request): Promise<JsonObject | Response> => {
   const bytes = await receiveBody(request, MOST_BODY_BYTES)
   if (isRefusal(bytes)) return refuse(bytes)
   const read = parseBody(bytes)
   if (isRefusal(read)) return problem(PARSE_ERROR, 'The body must be JSON')
-  // A request has one message, so that the limit counts it as one call.
+  // The limit would count a batch of calls as one call.
   if (!isJsonObject(read.value)) return problem(INVALID_REQUEST, 'The body must be one message, not a batch')
   return replaceUnstorable(read.value)
 }
 
 const problem = (code: number, message: string): Response => errorResponse({ code, message }, { status: 400 })
 
-/** A refusal in the form of the protocol, with its status and headers. */
+/** A refusal in the form of the protocol, with the status and headers of `refusalResponse`. */
 const refuse = async (refusal: Refusal, id?: JsonValue): Promise<Response> => {
   const { status, headers } = refusalResponse(refusal)
   return errorResponse({ code: REFUSED, message: await messageOf(refusal) }, { status, headers }, id)
@@ -85,16 +85,16 @@ const refuse = async (refusal: Refusal, id?: JsonValue): Promise<Response> => {
 const errorResponse = (error: { code: number; message: string }, init: ResponseInit, id: JsonValue = null): Response =>
   Response.json({ jsonrpc: '2.0', error, id }, init)
 
-/** Messages that make the service read records. */
+/** Whether a message makes the service read records. */
 const isCall = ({ method }: JsonObject): boolean => method === 'tools/call' || method === 'resources/read'
 
-const limited = ({ limit, callsPerMinute }: McpDependencies, token: string): Refusal | undefined => {
+const refuseOverLimit = ({ limit, callsPerMinute }: McpDependencies, token: string): Refusal | undefined => {
   const retryAfterSeconds = limit(tokenHash(token))
   if (retryAfterSeconds === 0) return undefined
   return { refused: 'rate-limited', unit: 'calls', most: callsPerMinute, windowSeconds: 60, retryAfterSeconds }
 }
 
-const serve = ({ called, log }: McpDependencies, body: JsonObject, asked: AgentRead): Promise<Response> => {
+const answerMessage = ({ called, log }: McpDependencies, body: JsonObject, asked: AgentRead): Promise<Response> => {
   const { request, workspaceId } = asked
   const ids = { requestId: requestIdOf(request), workspaceId }
   const handler = createMcpHandler(

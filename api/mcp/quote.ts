@@ -14,14 +14,14 @@ const PHONE = /(?<![\p{L}\p{N}])(?:[+＋]|00)\p{Nd}[\p{Nd}\p{Zs}\p{Pd}\p{Cf}\uFF
 /** Controls, direction overrides and characters without a glyph, which hide text from people. */
 const UNSEEN =
   /[\p{Cc}\u061C\u180E\u200B\u2028\u2029\u202A-\u202E\u2060-\u2069\uFEFF\uFFF9-\uFFFB\u{E0000}-\u{E007F}]|[\u{E0100}-\u{E01EF}]/gu
-/** Characters that join and vary others. Several in a row write a text of their own. */
+/** Characters that join or vary other characters. Many in a row can carry a hidden text. */
 const UNSEEN_IN_ROWS = /(?:[\u00AD\u200C-\u200F]|\u034F|[\uFE00-\uFE0F]){4,}/gu
 
 /** Whether the caller sees personal data. */
 export type Sight = { readsPersonal: boolean }
 
 /** Text for a model, of at most `most` characters. */
-export const shown = (text: string, most: number, { readsPersonal }: Sight): { text: string; isCut: boolean } => {
+export const show = (text: string, most: number, { readsPersonal }: Sight): { text: string; isCut: boolean } => {
   const head = headOf(text, 2 * most + LONGEST_EMAIL_CHARACTERS)
   const visible = head
     .replaceAll(UNSEEN, (unseen) => (/[\n\r\t]/.test(unseen) ? unseen : '\uFFFD'))
@@ -32,7 +32,7 @@ export const shown = (text: string, most: number, { readsPersonal }: Sight): { t
 }
 
 /**
- * The beginning of a text, cut between words: the mask would not find an email that is cut in half.
+ * The beginning of a text, cut between words if possible: the mask would not find half an email.
  */
 const headOf = (text: string, most: number): string => {
   if (text.length <= most) return text
@@ -60,7 +60,7 @@ export const quoteOf = (
   most: number,
   sight: Sight,
 ): Quote => {
-  const body = shown(text, most, sight)
-  const head = title === undefined ? undefined : shown(title, MOST_TITLE_CHARACTERS, sight)
+  const body = show(text, most, sight)
+  const head = title === undefined ? undefined : show(title, MOST_TITLE_CHARACTERS, sight)
   return { kind, id, ...(head && { title: head.text }), text: body.text, isCut: body.isCut || head?.isCut === true }
 }

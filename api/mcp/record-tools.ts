@@ -9,6 +9,7 @@ import {
   conversationOf,
   customer,
   customerOf,
+  definedMembers,
   feedbackItem,
   feedbackOf,
   figures,
@@ -20,10 +21,9 @@ import {
   personal,
   personalObject,
   personalObjectOf,
-  present,
   SINGLE_CHARACTERS,
 } from './answers.ts'
-import { type AgentRead, countIn, findFeedback, findRecords } from './agent-read.ts'
+import { type AgentRead, countForAgent, findFeedback, findRecords } from './agent-read.ts'
 import { limit, next, order } from './inputs.ts'
 import { type Answered, defineTool } from './tool.ts'
 
@@ -58,7 +58,7 @@ export const readFeedback = async (
   const { customer: from, project } = context
   const others = from ? await findFeedback(asked, { customerId: from.id }, { limit: OTHERS + 1 }) : { feedback: [] }
   if (isRefusal(others)) return others
-  const answer = present({
+  const answer = definedMembers({
     feedback: feedbackOf(JSON.parse(found.json), sight, SINGLE_CHARACTERS),
     customer: from && customerOf(from, sight),
     account: context.account && accountOf(context.account, sight),
@@ -74,8 +74,8 @@ export const getFeedback = defineTool({
   name: 'get_feedback',
   title: 'One feedback with its context',
   description:
-    `One feedback by its id, with at most ${SINGLE_CHARACTERS} characters of its text, its customer, account, project ` +
-    'and other feedback of the customer.',
+    'One feedback by its id, with its customer, account and project, and other feedback of the customer. The text has ' +
+    `at most ${SINGLE_CHARACTERS} characters.`,
   input: v.strictObject({ id: ownId('The id of a feedback.') }),
   output: oneFeedback,
   run: (asked, { id }) => readFeedback(asked, id),
@@ -102,9 +102,9 @@ export const readAccount = async (
   })
   if (isRefusal(found)) return found
   const filters = { accountId: found.id }
-  const counts = await countIn(asked, { by: 'tag', filters, limit: TOP_GROUPS })
+  const counts = await countForAgent(asked, { by: 'tag', filters, limit: TOP_GROUPS })
   if (isRefusal(counts)) return counts
-  const weeks = await countIn(asked, { by: 'week', filters, limit: TOP_GROUPS })
+  const weeks = await countForAgent(asked, { by: 'week', filters, limit: TOP_GROUPS })
   if (isRefusal(weeks)) return weeks
   const latest = await findFeedback(asked, filters, { limit: LATEST })
   if (isRefusal(latest)) return latest
@@ -150,7 +150,7 @@ export const accountStory = defineTool({
 export const getConversation = defineTool({
   name: 'get_conversation',
   title: 'One conversation with its messages',
-  description: 'One conversation by its id, with a page of its messages, the oldest first.',
+  description: 'One conversation by its id, with a page of its messages, by default the oldest first.',
   input: v.strictObject({
     id: ownId('The id of a conversation.'),
     order: v.optional(v.unwrap(order), 'oldest'),

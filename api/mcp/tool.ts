@@ -16,7 +16,7 @@ export type Tool = {
   description: string
   input: StandardSchemaWithJSON
   output: StandardSchemaWithJSON
-  /** `input` has been read by the schema. */
+  /** `input` is what the schema made of the arguments. */
   run: (asked: AgentRead, input: unknown) => Promise<Answered | Refusal>
 }
 
@@ -38,8 +38,8 @@ export const defineTool = <I extends v.GenericSchema, O extends v.StrictObjectSc
 })
 
 /**
- * A schema in the form of the SDK, with its JSON Schema, which is made once. Its problems never
- * quote a value.
+ * A schema in the form of the SDK, with a JSON Schema that is made once. Problems never quote a
+ * value.
  */
 export const toolSchema = (schema: v.GenericSchema): StandardSchemaWithJSON => {
   const jsonOf = (typeMode: 'input' | 'output'): Record<string, unknown> => {

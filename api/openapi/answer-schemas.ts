@@ -16,7 +16,7 @@ const named = <Schema extends v.GenericSchema>(schema: Schema, description: stri
 const list = (record: v.GenericSchema, description: string) => about(v.array(record), description)
 const next = about(v.nullable(v.string()), 'The `next` for the following page; null at the end of the list.')
 const pageOf = (many: string, record: v.GenericSchema) =>
-  about(v.object({ [many]: list(record, 'The records of this page; it can be empty.'), next }), 'A page.')
+  about(v.object({ [many]: list(record, 'The records of this page. A page can be empty.'), next }), 'A page.')
 const foundOf = (one: string, record: v.GenericSchema, more: v.ObjectEntries = {}) =>
   about(v.object({ [one]: named(record, 'The record.'), ...more }), 'One record.')
 
@@ -25,7 +25,7 @@ const problem = about(
     message: about(v.string(), 'Where the problem is and what the service expected there. Never repeats the value.'),
     path: about(
       v.string(),
-      'The members that lead to the problem, joined by dots, such as `messages.0.createdAt`; the name of a header; or empty ' +
+      'The members that lead to the problem, joined by dots, such as `messages.0.createdAt`; the name of a header or parameter; or empty ' +
         'for the body as a whole.',
     ),
   }),
@@ -46,7 +46,7 @@ export const ANSWERS = {
     'The submission was accepted.',
   ),
   BatchAnswered: about(
-    v.object({ results: list(batchResult, 'One for each item, in the order of the items.') }),
+    v.object({ results: list(batchResult, 'One result for each item, in the order of the items.') }),
     'The result of each item.',
   ),
   BatchResult: batchResult,
@@ -54,13 +54,13 @@ export const ANSWERS = {
   Receipt: receipt,
   Error: about(
     v.object({ error: about(v.string(), 'A sentence for people. Programs should decide by the status.') }),
-    'Why the request was turned away.',
+    'Why the request was refused.',
   ),
   ValidationError: about(
     v.object({
       error: about(
         v.pipe(v.array(problem), v.minLength(1), v.maxLength(MAX_REPORTED_PROBLEMS)),
-        `All problems at once, up to ${MAX_REPORTED_PROBLEMS}. The items of a batch share this number, and each refused item tells at least one.`,
+        `All problems at once, up to ${MAX_REPORTED_PROBLEMS}. The items of a batch share this number, and each refused item reports at least one problem.`,
       ),
     }),
     'Everything that is wrong with the request.',

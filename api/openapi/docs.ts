@@ -11,7 +11,7 @@ type DocsOptions = {
   readonly documentPath: string
 }
 
-/** The files of Swagger UI that the page needs. It serves no other file of the package. */
+/** The files of Swagger UI that the page needs. No other file of the package is served. */
 const SWAGGER_FILES = ['swagger-ui.css', 'swagger-ui-bundle.js', 'favicon-32x32.png', 'favicon-16x16.png'] as const
 
 const CACHED = { 'Cache-Control': 'public, max-age=3600' }
@@ -36,7 +36,7 @@ export const createDocs = ({ basePath, documentPath }: DocsOptions): Handler => 
   }
 }
 
-/** `folder`: the path of the page's files, relative to its address. */
+/** `folder`: the path of the files of the page, relative to the address of the page. */
 const page = (folder: string): Response =>
   pageFile(
     'page.html',
@@ -62,7 +62,7 @@ const page = (folder: string): Response =>
 
 /**
  * The page keeps no token in the browser, and asks no validator on the internet about the document.
- * It fetches the document by a whole address: the address of the page may contain a token
+ * It fetches the document by a whole address. The address of the page may contain a token
  * (http://op:TOKEN@host/), and browsers fetch nothing relative to such an address.
  */
 const startScript = (documentPath: string): string => `const dark = matchMedia('(prefers-color-scheme: dark)')

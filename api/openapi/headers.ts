@@ -9,28 +9,28 @@ const header = (description: string, schema: JsonObject = { type: 'string' }): J
 /** Descriptions of the answer headers. */
 export const RESPONSE_HEADERS = {
   'X-Request-Id': header(
-    'Id of the request: the `X-Request-Id` of the request if it has a valid form, else a new one.',
+    'Id of the request: the `X-Request-Id` that the client sent if it has a valid form, else a new id.',
   ),
   'Submission-Id': header('Id of the accepted submission, for `GET /submissions/{id}`.', {
     type: 'string',
     format: 'uuid',
   }),
   'Submission-State': header(
-    'Sent if the request asked to wait: the state at the time of the answer.',
+    'The state of the submission at the time of the answer. Sent if the request asked to wait.',
     schemaOf(submissionState),
   ),
   'Preference-Applied': header(
-    'The preferences that the service followed: `wait` when the submission left the state `queued` in time; `handling=strict` when it ' +
-      'was asked for, in each answer to a permitted submission and in the 200 of a batch. A batch never has `wait`: its results ' +
-      'have `state`. A page of changes has `wait` if the request asked to wait and the page is not empty.',
+    'The preferences that the service followed. `wait`: the submission left the state `queued` in time. `handling=strict`: each answer ' +
+      'to a permitted submission has it if the request asked for it, and so has the 200 of a batch. The answer to a batch never has ' +
+      '`wait`: its results have `state`. A page of changes has `wait` if the request asked to wait and the page is not empty.',
   ),
   'RateLimit-Policy': header(
-    'Sent to permitted callers of an operation with a limit: its name, the number of submissions (`q`), and the seconds in ' +
-      'which they are allowed (`w`), such as `"submit_conversation";q=10;w=60`.',
+    'Sent to permitted callers of an operation with a limit. It has the name of the operation, the number of submissions (`q`), ' +
+      'and the seconds in which they are allowed (`w`), such as `"submit_conversation";q=10;w=60`.',
   ),
   RateLimit: header(
-    'Sent if the service checked a limit: the number of submissions that remain (`r`) and, unless the limit is unused, ' +
-      'the seconds until one more is allowed (`t`), such as `"submit_conversation";r=9;t=60`.',
+    'Sent if the service checked a limit: the number of submissions that remain (`r`). If some are used, ' +
+      'also the seconds until one more is allowed (`t`), such as `"submit_conversation";r=9;t=60`.',
   ),
   'Retry-After': header('Whole seconds after which to try again.', { type: 'integer', minimum: 1 }),
   'WWW-Authenticate': header('How to authenticate.'),
@@ -64,25 +64,29 @@ const idInPath = (description: string): JsonObject => ({
 export const PARAMETERS = {
   IdempotencyKey: requestHeader(
     'Idempotency-Key',
-    'Makes a repeated request harmless. For 24 hours the same key with the same body gets the first answer again, without being ' +
-      'applied twice or counted against a limit. Keys belong to a workspace and an operation. While the database is away, only ' +
-      'recent keys are recognised.',
+    'Makes a repeated request harmless. For 24 hours, a request with the same key and body gets the first answer again. It is not ' +
+      'applied twice, and does not count against a limit. Keys belong to a workspace and an operation. While the database is away, ' +
+      'only recent keys are recognised.',
     { pattern: IDEMPOTENCY_KEY.source },
   ),
   Prefer: requestHeader(
     'Prefer',
     'With `wait=N` the answer comes when the submission is no longer `queued`, or after N seconds (at most 30). The status stays the ' +
       'same, and `Submission-State` has the state. The answer does not wait for generated tags. With `handling=strict` a 400 names ' +
-      'content that would otherwise be ignored: a member that is not described here, a key of `properties` such as `$Email` that would be metadata by ' +
-      'mistake, and a contact, account or project without a key. Other preferences are ignored.',
+      'probable mistakes: a member that is not described here, a key of `properties` such as `$Email`, which would otherwise be ' +
+      'metadata, and a contact, account or project that has no id, name, email or domain. Other preferences are ignored.',
     {},
   ),
   ContentEncoding: requestHeader('Content-Encoding', 'Set to `gzip` when the body is compressed.', {
     enum: ['gzip', 'identity'],
   }),
-  RequestId: requestHeader('X-Request-Id', 'Your id for the request, which the answer and our logs carry.', {
-    pattern: REQUEST_ID.source,
-  }),
+  RequestId: requestHeader(
+    'X-Request-Id',
+    'Your id for the request. The answer repeats it, and our logs name it when they report a fault of the request.',
+    {
+      pattern: REQUEST_ID.source,
+    },
+  ),
   PreferWait: requestHeader(
     'Prefer',
     'With `wait=N` an answer that would be empty waits for changes, at most N seconds (30 at most).',

@@ -28,17 +28,17 @@ const DESCRIPTION = `
 Accepts customer feedback and conversations, with the contacts and accounts behind them. The service
 processes them in the background and stores them in tables that people query.
 
-**Tokens.** Operations require \`Authorization: Bearer <ACCESS_TOKEN>\`. A token belongs to one
-workspace, and sees and changes only that workspace. Reading requires a token of scope \`read\` or
-an admin token, and purging an admin token.
+**Tokens.** Operations require \`Authorization: Bearer <ACCESS_TOKEN>\`. An access token belongs to
+one workspace, and sees and changes only that workspace. Reading requires a token of scope \`read\`
+or an admin token. Purging requires an admin token.
 
 **Acceptance.** A 2xx answer to a POST means that the submission is kept and will be processed. Its
-\`Submission-Id\` leads to a receipt with its state; with \`Prefer: wait=N\` the answer waits up to
+\`Submission-Id\` leads to a receipt with its state. With \`Prefer: wait=N\` the answer waits up to
 N seconds until the submission is no longer queued. A valid batch is a 200 even if all its items are
-refused: each result has a status of its own, and that of an accepted item also its id. With an
-\`Idempotency-Key\` a request can be repeated without being applied twice. The submissions of a
-workspace take effect one after the other, in the order in which they were accepted: a purge finds a
-contact that was identified just before it.
+refused. Each result of a batch has a status of its own, and for an accepted item the id of the
+submission. With an \`Idempotency-Key\` a request can be repeated without being applied twice. The
+submissions of a workspace take effect one after the other, in the order in which they were
+accepted: a purge finds a contact that was identified just before it.
 
 **Keys** of contacts, accounts and projects are compared in a canonical form, and stored as they
 were sent. External ids and sources are compared exactly. An email is the bare address, without
@@ -88,7 +88,7 @@ const allPaths = (): JsonObject => {
 const below = (basePath: string, paths: JsonObject): JsonObject =>
   Object.fromEntries(Object.entries(paths).map(([path, operations]) => [`${basePath}${path}`, operations]))
 
-/** The OpenAPI 3.1 document of the interface, whose operations lie below `basePath`. */
+/** The OpenAPI 3.1 document. Submissions and reads have paths below `basePath`. */
 export const openApiDocument = async (basePath: string): Promise<JsonObject> => ({
   openapi: '3.1.0',
   info: {
@@ -125,7 +125,7 @@ export const openApiDocument = async (basePath: string): Promise<JsonObject> => 
   },
 })
 
-/** GET /openapi.json. The first request makes the document, since most processes never get one. */
+/** GET /openapi.json. Only the first request makes the document: most processes never need it. */
 export const openApiPage = (basePath: string): (() => Promise<Response>) => {
   let text: Promise<string> | undefined
   return async () => {

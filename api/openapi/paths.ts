@@ -4,7 +4,7 @@ import { MAX_BATCH_ITEMS } from '../../contract/limits.ts'
 import { SETTINGS } from '../../runtime/settings.ts'
 import { ANSWER_EXAMPLES, REQUEST_EXAMPLES } from './examples.ts'
 import { headersOf, parametersOf, type ResponseHeader } from './headers.ts'
-import { refusalsOf, type TurnedAway } from './refusals.ts'
+import { refusalsOf, type RefusalAnswer } from './refusals.ts'
 
 const CONVERSATIONS_PER_MINUTE = v.getDefault(SETTINGS.CONVERSATIONS_PER_MINUTE.schema)
 
@@ -15,7 +15,7 @@ type PostText = {
   body: keyof typeof REQUEST_EXAMPLES
   answer: AnswerText & { status: 200 | 201 }
   parameters: Parameters<typeof parametersOf>[0]
-  refusals: readonly TurnedAway[]
+  refusals: readonly RefusalAnswer[]
 }
 type AnswerText = {
   schema: keyof typeof ANSWER_EXAMPLES
@@ -23,7 +23,7 @@ type AnswerText = {
   headers?: readonly ResponseHeader[]
 }
 
-const posting = ({ body, answer, parameters, refusals, ...about }: PostText): JsonObject => ({
+const postPath = ({ body, answer, parameters, refusals, ...about }: PostText): JsonObject => ({
   post: {
     tags: ['Submissions'],
     ...about,
@@ -34,11 +34,11 @@ const posting = ({ body, answer, parameters, refusals, ...about }: PostText): Js
         'application/json': { schema: { $ref: `#/components/schemas/${body}` }, examples: REQUEST_EXAMPLES[body] },
       },
     },
-    responses: { [answer.status]: succeeded(answer), ...refusalsOf([...EVERY_POST, ...refusals]) },
+    responses: { [answer.status]: successAnswer(answer), ...refusalsOf([...EVERY_POST, ...refusals]) },
   },
 })
 
-const succeeded = ({ schema, description, headers = [] }: AnswerText): JsonObject => ({
+const successAnswer = ({ schema, description, headers = [] }: AnswerText): JsonObject => ({
   description,
   headers: headersOf(headers),
   content: {
@@ -46,7 +46,7 @@ const succeeded = ({ schema, description, headers = [] }: AnswerText): JsonObjec
   },
 })
 
-const EVERY_POST: readonly TurnedAway[] = [
+const EVERY_POST: readonly RefusalAnswer[] = [
   'Invalid',
   'Unauthenticated',
   'WrongMethod',
@@ -63,18 +63,18 @@ const HEADERS_OF_ACCEPTED: readonly ResponseHeader[] = [
   'RateLimit',
 ]
 
-/** `refusals`: of this operation, in addition to the refusals of every submission. */
-const submission = ({ answer, refusals, ...others }: Omit<PostText, 'parameters'>): JsonObject =>
-  posting({
+/** `refusals`: the refusals of this operation that not every submission has. */
+const submissionPath = ({ answer, refusals, ...others }: Omit<PostText, 'parameters'>): JsonObject =>
+  postPath({
     ...others,
     answer: { ...answer, headers: HEADERS_OF_ACCEPTED },
     parameters: ['IdempotencyKey'],
     refusals: ['KeyOfOtherBody', 'RateLimited', ...refusals],
   })
 
-/** Paths below the base path. */
+/** Submissions and their receipts, by their paths below the base path. */
 export const PATHS_OF_SUBMISSIONS: Readonly<Record<string, JsonObject>> = {
-  '/feedbacks': submission({
+  '/feedbacks': submissionPath({
     operationId: 'createFeedback',
     summary: 'Create a feedback record',
     description:
@@ -88,7 +88,7 @@ export const PATHS_OF_SUBMISSIONS: Readonly<Record<string, JsonObject>> = {
     },
     refusals: ['MayNotSubmit', 'TooLarge'],
   }),
-  '/contacts/identify': submission({
+  '/contacts/identify': submissionPath({
     operationId: 'identifyContact',
     summary: 'Identify a contact',
     description: 'Creates or updates a contact, and links its account if one is given.',
@@ -96,7 +96,7 @@ export const PATHS_OF_SUBMISSIONS: Readonly<Record<string, JsonObject>> = {
     answer: { status: 201, schema: 'Success', description: 'Accepted.' },
     refusals: ['MayNotSubmit', 'TooLarge'],
   }),
-  '/contacts/purge': submission({
+  '/contacts/purge': submissionPath({
     operationId: 'purgeContact',
     summary: 'Delete a contact for good',
     description:
@@ -109,7 +109,7 @@ export const PATHS_OF_SUBMISSIONS: Readonly<Record<string, JsonObject>> = {
     answer: { status: 200, schema: 'Success', description: 'Accepted: the purge will finish.' },
     refusals: ['MayNotPurge', 'NoSuchContact', 'TooLarge'],
   }),
-  '/accounts/identify': submission({
+  '/accounts/identify': submissionPath({
     operationId: 'identifyAccount',
     summary: 'Identify an account',
     description: 'Creates or updates an account.',
@@ -117,24 +117,25 @@ export const PATHS_OF_SUBMISSIONS: Readonly<Record<string, JsonObject>> = {
     answer: { status: 201, schema: 'Success', description: 'Accepted.' },
     refusals: ['MayNotSubmit', 'TooLarge'],
   }),
-  '/conversations': submission({
+  '/conversations': submissionPath({
     operationId: 'submitConversation',
     summary: 'Submit a conversation',
     description:
       'Stores a call transcript, an email thread or a chat, and identifies its contacts. The same `source` and ' +
-      '`id` again replace its title, rating and properties, and each message that is sent again. Other messages and ' +
-      `contacts stay. By default a workspace may submit ${CONVERSATIONS_PER_MINUTE} in any 60 seconds.`,
+      '`id` again replace its title, rating and properties, and each message that is sent again, unless a newer `updatedAt` was ' +
+      'sent before. Other messages and contacts stay. By default a workspace may submit ' +
+      `${CONVERSATIONS_PER_MINUTE} conversations in any 60 seconds.`,
     body: 'Conversation',
     answer: { status: 200, schema: 'Success', description: 'Accepted.' },
     refusals: ['MayNotSubmit', 'ConversationTooLarge'],
   }),
-  '/batch': posting({
+  '/batch': postPath({
     operationId: 'submitBatch',
     summary: 'Submit many at once',
     description:
       `Up to ${MAX_BATCH_ITEMS} submissions of any operation but purges, accepted in their order. Each result is the answer that the ` +
-      'operation alone would give, with the same limits. A refused item has its problems in its result and affects no ' +
-      'other item. With `Prefer: wait=N` the answer waits for all items.',
+      'item would get as a request of its own, with the same limits. The result of a refused item has the problems, and a refused ' +
+      'item affects no other item. With `Prefer: wait=N` the answer waits for all items.',
     body: 'BatchRequest',
     answer: {
       status: 200,
@@ -154,7 +155,7 @@ export const PATHS_OF_SUBMISSIONS: Readonly<Record<string, JsonObject>> = {
         'The receipt of an accepted submission of this workspace. Operators configure how long receipts are kept.',
       parameters: parametersOf(['SubmissionId', 'RequestId']),
       responses: {
-        200: succeeded({ schema: 'SubmissionFound', description: 'The receipt.' }),
+        200: successAnswer({ schema: 'SubmissionFound', description: 'The receipt.' }),
         ...refusalsOf([
           'Invalid',
           'Unauthenticated',
@@ -169,27 +170,27 @@ export const PATHS_OF_SUBMISSIONS: Readonly<Record<string, JsonObject>> = {
   },
 }
 
-const outside = (operation: JsonObject): JsonObject => ({ get: { tags: ['Operators'], ...operation } })
+const operatorPath = (operation: JsonObject): JsonObject => ({ get: { tags: ['Operators'], ...operation } })
 
 /** Paths outside the base path. */
 export const PATHS_OUTSIDE: JsonObject = {
-  '/healthz': outside({
+  '/healthz': operatorPath({
     operationId: 'getHealth',
     summary: 'Whether the process runs',
     description: 'Does not depend on Redis and Postgres: a process that cannot reach them still runs.',
     security: [],
     responses: {
-      200: succeeded({ schema: 'Alive', description: 'The process runs.' }),
+      200: successAnswer({ schema: 'Alive', description: 'The process runs.' }),
       ...refusalsOf(['Invalid', 'OnlyGet', 'Unforeseen']),
     },
   }),
-  '/readyz': outside({
+  '/readyz': operatorPath({
     operationId: 'getReadiness',
     summary: 'Whether requests can be served',
     description: 'Asks Redis and Postgres. A balancer sends requests to processes that answer 200.',
     security: [],
     responses: {
-      200: succeeded({ schema: 'Ready', description: 'The process can serve requests.' }),
+      200: successAnswer({ schema: 'Ready', description: 'The process can serve requests.' }),
       ...refusalsOf(['Invalid', 'OnlyGet', 'Unforeseen']),
       503: {
         description: 'Redis or Postgres does not answer, or the process is shutting down.',
@@ -200,7 +201,7 @@ export const PATHS_OUTSIDE: JsonObject = {
       },
     },
   }),
-  '/metrics': outside({
+  '/metrics': operatorPath({
     operationId: 'getMetrics',
     summary: 'Counts and times for Prometheus',
     description: 'Requires an operator token.',

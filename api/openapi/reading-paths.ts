@@ -11,7 +11,7 @@ import { schemaOf } from './schemas.ts'
 import { READ_EXAMPLES } from './reading-examples.ts'
 import { headersOf, parametersOf, type ResponseHeader } from './headers.ts'
 import { RECORD_OF } from './answer-schemas.ts'
-import { refusalsOf, type TurnedAway } from './refusals.ts'
+import { refusalsOf, type RefusalAnswer } from './refusals.ts'
 
 const inQuery = (parameters: QuerySchema): JsonObject[] =>
   Object.entries(parameters).map(([name, parameter]) => {
@@ -24,7 +24,7 @@ const inQuery = (parameters: QuerySchema): JsonObject[] =>
     }
   })
 
-const EVERY_READ: readonly TurnedAway[] = ['Invalid', 'Unauthenticated', 'MayNotRead', 'Unforeseen', 'CannotRead']
+const EVERY_READ: readonly RefusalAnswer[] = ['Invalid', 'Unauthenticated', 'MayNotRead', 'Unforeseen', 'CannotRead']
 
 type ReadText = {
   operationId: string
@@ -33,10 +33,10 @@ type ReadText = {
   parameters: JsonObject[]
   schema: string
   headers?: readonly ResponseHeader[]
-  refusals: readonly TurnedAway[]
+  refusals: readonly RefusalAnswer[]
 }
 
-const reading = ({ schema, headers = [], refusals, parameters, ...about }: ReadText): JsonObject => ({
+const readPath = ({ schema, headers = [], refusals, parameters, ...about }: ReadText): JsonObject => ({
   get: {
     tags: ['Reading'],
     ...about,
@@ -61,11 +61,11 @@ const capital = (name: string): string => `${name[0]!.toUpperCase()}${name.slice
 const words = (name: string): string => name.replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
 
 const listOf = ({ path, many }: (typeof RESOURCES)[number]): JsonObject =>
-  reading({
+  readPath({
     operationId: `list${capital(many)}`,
     summary: `List ${words(many)}`,
     description:
-      'A page of the list. `next` leads to the next one, and stays valid while records come and go: a record that stays is never ' +
+      'A page of the list. `next` leads to the next page, and stays valid while records come and go: a record that stays is never ' +
       'skipped or repeated. A page can be shorter than `limit` before the end of the list: one call reads at most 4 MiB and, with a ' +
       'filter that no index serves, looks at 20,000 records at most.',
     parameters: inQuery(path === 'feedbacks' ? FEEDBACK_PARAMETERS : LIST_PARAMETERS),
@@ -74,25 +74,25 @@ const listOf = ({ path, many }: (typeof RESOURCES)[number]): JsonObject =>
   })
 
 const oneOf = ({ path, one }: (typeof RESOURCES)[number]): JsonObject =>
-  reading({
+  readPath({
     operationId: `get${capital(one)}`,
-    summary: `Read one of the ${words(one)} records`,
+    summary: `Read one ${words(one)}`,
     description:
       path === 'conversations'
         ? 'The conversation with a page of its messages.'
-        : 'The record of an own id. An id that was merged leads to the record that absorbed it.',
+        : 'The record with this own id. An id that was merged leads to the record that absorbed it.',
     parameters: [...parametersOf(['RecordId']), ...(path === 'conversations' ? inQuery(LIST_PARAMETERS) : [])],
     schema: `${RECORD_OF[path]}Found`,
     refusals: ['NoSuchRecord', 'OnlyGet'],
   })
 
-const CHANGES = reading({
+const CHANGES = readPath({
   operationId: 'listChanges',
   summary: 'Follow all changes',
   description:
-    'All readable records and their changes, in one order. Change positions grow strictly. A consumer that has read up to one ' +
-    'has missed nothing before it. A record that changed several times appears once, in its latest state. A removed record leaves a ' +
-    'tombstone with its id. Send `next` as `after`. An answer that would be empty waits with `Prefer: wait=N`.',
+    'All readable records and their changes, in one order. Change positions grow strictly: a consumer that has read up to a position ' +
+    'has missed nothing before it. A record that changed several times may appear only once, in its latest state. A removed record ' +
+    'leaves a tombstone with its id. Send `next` as `after`. With `Prefer: wait=N` an answer that would be empty waits for changes.',
   parameters: [...inQuery(CHANGES_PARAMETERS), ...parametersOf(['PreferWait'])],
   schema: 'ChangesPage',
   headers: ['Preference-Applied'],

@@ -4,13 +4,14 @@ import {
   MAX_BODY_BYTES,
   MAX_CONVERSATION_BODY_BYTES,
   MAX_PROPAGATED_BYTES,
+  MAX_REPORTED_PROBLEMS,
 } from '../../contract/limits.ts'
 import { type Refusal, refusalResponse, type Unavailable } from '../refusal.ts'
 import { headersOf, RESPONSE_HEADERS, type ResponseHeader } from './headers.ts'
 
 type Described = {
   description: string
-  /** The refusals that have this answer, by the name of their example. */
+  /** The refusals that have this answer, by the names of the examples. */
   examples: Readonly<Record<string, Refusal>>
   /** Optional headers, in addition to the headers of `refusalResponse`. */
   also?: readonly ResponseHeader[]
@@ -21,11 +22,11 @@ const unavailable = (why: Unavailable['why']): Refusal => ({ refused: 'unavailab
 const tooLarge = (maxBytes: number): Refusal => ({ refused: 'too-large', maxBytes })
 
 /** Statuses, headers and bodies come from `refusalResponse`, which answers real requests too. */
-const TURNED_AWAY = {
+const REFUSAL_ANSWERS = {
   Invalid: {
     description:
       'The body, a parameter of the query, or one of the headers `Idempotency-Key`, `Host` and (on Bun) `Trailer`, is ' +
-      'not valid. At most 100 problems are listed.',
+      `not valid. At most ${MAX_REPORTED_PROBLEMS} problems are listed.`,
     examples: {
       'invalid members': {
         refused: 'invalid',
@@ -50,7 +51,7 @@ const TURNED_AWAY = {
     also: ['Preference-Applied', 'RateLimit-Policy'],
   },
   Unauthenticated: {
-    description: 'No token, or one that is malformed, unknown, expired or revoked.',
+    description: 'No token, or a token that is malformed, unknown, expired or revoked.',
     examples: { 'no valid token': { refused: 'unauthenticated' } },
   },
   MayNotSubmit: {
@@ -118,7 +119,7 @@ const TURNED_AWAY = {
     examples: { 'too large': tooLarge(MAX_BATCH_BODY_BYTES) },
   },
   NotJson: {
-    description: 'The body is not `application/json`, or has an encoding other than gzip.',
+    description: 'The body is not `application/json` in UTF-8, or has a content coding other than gzip.',
     examples: { 'another type': { refused: 'not-json' } },
     also: ['Preference-Applied', 'RateLimit-Policy'],
   },
@@ -128,7 +129,7 @@ const TURNED_AWAY = {
     also: ['Preference-Applied', 'RateLimit-Policy', 'RateLimit'],
   },
   RateLimited: {
-    description: 'The rate limit is exceeded. A refused request does not count against it.',
+    description: 'The rate limit is exceeded. A refused request does not count against the limit.',
     examples: {
       'limit exceeded': { refused: 'rate-limited', most: 10, windowSeconds: 60, retryAfterSeconds: 37 },
     },
@@ -136,8 +137,8 @@ const TURNED_AWAY = {
   },
   Unavailable: {
     description:
-      'The service cannot accept the submission at the moment. Nothing is confirmed. Repeating it with the same ' +
-      '`sourceId`, `id` or `Idempotency-Key` is harmless.',
+      'The service cannot accept the submission at the moment. Nothing is confirmed. Repeating the request with the ' +
+      'same `sourceId`, `id` or `Idempotency-Key` is harmless.',
     examples: {
       'queue away': unavailable('redis'),
       'queue refuses writes': unavailable('redis-refuses'),
@@ -171,11 +172,11 @@ const TURNED_AWAY = {
     examples: { unforeseen: { refused: 'unforeseen', requestId: '3f0c8b1e-7d52-4c0a-9a43-5e1f6b2d8c90' } },
   },
 } as const satisfies Readonly<Record<string, Described>>
-export type TurnedAway = keyof typeof TURNED_AWAY
+export type RefusalAnswer = keyof typeof REFUSAL_ANSWERS
 
 /** The answers to refused requests, as components of the document. */
 export const refusalComponents = async (): Promise<JsonObject> => {
-  const components = Object.entries<Described>(TURNED_AWAY).map(async ([name, described]) => [
+  const components = Object.entries<Described>(REFUSAL_ANSWERS).map(async ([name, described]) => [
     name,
     await component(described),
   ])
@@ -204,11 +205,11 @@ const component = async ({ description, examples, also = [] }: Described): Promi
 
 const headerNames = Object.keys(RESPONSE_HEADERS) as ResponseHeader[]
 
-/** References to these components, as the `responses` of an operation. */
-export const refusalsOf = (names: readonly TurnedAway[]): JsonObject =>
+/** References to components with these names, as the `responses` of an operation. */
+export const refusalsOf = (names: readonly RefusalAnswer[]): JsonObject =>
   Object.fromEntries(names.map((name) => [String(statusOf(name)), { $ref: `#/components/responses/${name}` }]))
 
-const statusOf = (name: TurnedAway): number => {
-  const [first] = Object.values<Refusal>(TURNED_AWAY[name].examples)
+const statusOf = (name: RefusalAnswer): number => {
+  const [first] = Object.values<Refusal>(REFUSAL_ANSWERS[name].examples)
   return refusalResponse(first!).status
 }

@@ -15,14 +15,14 @@ const ref = (name: string): { $ref: string } => ({ $ref: `#/components/schemas/$
 const itemOf = <O extends Batchable>(operation: O) =>
   about(
     v.object({
-      operation: about(v.literal(operation), 'Which operation it is.'),
+      operation: about(v.literal(operation), 'The operation of the item.'),
       body: about(
         v.lazy((): v.GenericSchema => BATCHABLE[operation]),
         'The body of the operation.',
       ),
       idempotencyKey: about(
         v.optional(v.pipe(v.string(), v.regex(IDEMPOTENCY_KEY))),
-        'The same as the header `Idempotency-Key` of the operation, and the same set of keys.',
+        'Works like the header `Idempotency-Key` of the operation, with the same set of keys.',
       ),
     }),
     `An item of a batch: the operation ${operation} with its body.`,
@@ -47,7 +47,10 @@ const batchItem = about(
 )
 const batchRequest = about(
   v.object({
-    items: about(v.pipe(v.array(batchItem), v.maxLength(MAX_BATCH_ITEMS)), 'The service accepts them in this order.'),
+    items: about(
+      v.pipe(v.array(batchItem), v.maxLength(MAX_BATCH_ITEMS)),
+      'The submissions. The service accepts them in this order.',
+    ),
   }),
   'Submissions that are sent together. A purge cannot be one of them.',
 )
@@ -79,7 +82,7 @@ export const schemas = (): JsonObject => {
 
 /**
  * A purge needs one of two members. Each alternative lists all members, since generators of clients
- * make a type of each: a type without `source` would purge too much.
+ * make a type of each alternative: a type without `source` would purge too much.
  */
 const purgeSchemas = ({ description, ...purge }: JsonObject): JsonObject => {
   const properties = purge['properties'] as Record<string, JsonObject>
@@ -100,13 +103,13 @@ const purgeSchemas = ({ description, ...purge }: JsonObject): JsonObject => {
 }
 
 /**
- * The conversion throws for an unknown kind of field, so none is added unnoticed. Metadata
- * (`fields.ts`) describes each ignored action but `finite`: JSON has no infinite numbers.
+ * The conversion throws for an unknown kind of field, so no such kind is added unnoticed. Metadata
+ * (`fields.ts`) describes the ignored actions. Only `finite` needs none: JSON has no infinite
+ * numbers.
  */
 const CONVERSION: ConversionConfig = {
   target: 'draft-2020-12',
-  // An object's pipe begins with `unknown` and ends with the object. Nothing is transformed, so the
-  // output is the input.
+  // The pipe of an object begins with `unknown`, so only the output of the pipe has the members.
   typeMode: 'output',
   errorMode: 'throw',
   ignoreActions: ['check', 'raw_check', 'raw_transform', 'transform', 'finite'],
@@ -128,7 +131,7 @@ const CONVERSION: ConversionConfig = {
   },
 }
 
-const FREE = 'Free key-value pairs, kept as they are given.'
+const FREE = 'Free key-value pairs. Any key is stored.'
 const ANY_MEMBERS = { additionalProperties: true, maxProperties: MAX_OBJECT_MEMBERS } as const
 
 type Converted = ReturnType<typeof toJsonSchema>
@@ -142,15 +145,15 @@ const nullable = (choice: Converted): Converted | undefined => {
 
 const without = (name: keyof Converted, { [name]: _, ...others }: Converted): Converted => others
 
-/** The items of lists that have a name of their own. */
+/** Items of lists whose schema has a name. */
 const LISTED = { ContactRecord: contactRecord, Message: messageRecord }
 
 /** The schema of a parameter or header. */
 export const schemaOf = (schema: v.GenericSchema): JsonObject => converted(schema) as JsonObject
 
 /**
- * The metadata of `fields.ts` that is no JSON Schema: `known` of `openObject` and `array` of
- * `list`, which check their members themselves, and `named` of `object`.
+ * The metadata of `fields.ts` that is no JSON Schema. `openObject` has `known` and `list` has
+ * `array`, since both check their members themselves. `object` has `named`.
  */
 type OwnMetadata = { known?: v.GenericSchema; array?: v.GenericSchema; named?: readonly string[] }
 

@@ -13,7 +13,7 @@ export const identifyContact: SubmissionKind<'identify_contact'> = {
 }
 
 /**
- * The answer waits for the decision of the purge at most this long. After that time, it confirms
+ * The answer waits for the decision of the purge at most this long. After that time, a 200 means
  * only that the purge was accepted.
  */
 const DECIDED_WITHIN_MS = 10_000
@@ -28,7 +28,7 @@ export const purgeContact: SubmissionKind<'purge_contact'> = {
   schema: purgeRequest,
   refuseByStored: async ({ canPurgeMatch, onFault }, { request, workspaceId, body }, { isLogEmpty }) => {
     try {
-      // Postgres is asked even if the log decides: while it is away, the API accepts no purge.
+      // Ask Postgres even if the log is not empty: without Postgres, the API accepts no purge.
       const canMatch = await canPurgeMatch(workspaceId, body)
       return canMatch || !isLogEmpty ? undefined : { refused: 'no-such-contact' }
     } catch (error) {

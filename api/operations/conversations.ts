@@ -17,11 +17,11 @@ export const submitConversation: SubmissionKind<'submit_conversation'> = {
 }
 
 /**
- * An upper bound of the bytes of JSON that a conversation has once each message has its properties.
+ * An upper bound of the bytes of JSON of a conversation whose properties are propagated.
  *
- * All properties are unflattened first, as the worker does, which can lengthen them. A merge adds
- * at most the properties of the conversation to a message, and less where the message has a key
- * itself. The comma between two objects takes the place of a pair of braces.
+ * Like the worker, unflattens all properties first, which can lengthen the JSON. Each message gets
+ * at most the properties of the conversation, and fewer if it has some of the keys itself. The
+ * comma between two objects takes the place of a pair of braces.
  */
 export const propagatedBytes = (body: ConversationRecord): number => {
   const properties = unflattenIf(body.shouldUnflattenProperties, body.properties)

@@ -13,7 +13,7 @@ export const createFeedback: SubmissionKind<'create_feedback'> = {
   }),
 }
 
-/** The members of the record that the answer has, without members that have no value. */
+/** Leaves out members without a value. */
 const feedbackAnswer = async (
   { hashKey, resolveReferences }: IntakeDependencies,
   { workspaceId, body, admitted }: Intake<Valid | 'admitted', 'create_feedback'>,

@@ -2,15 +2,15 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 /**
- * Removes the links to other hosts: the page has to work without the internet, and must not tell
- * other hosts that it is open.
+ * The template of the page, without links to other hosts. The page has to work without the
+ * internet, and must send no request to other hosts.
  */
 export const readTemplate = (folder: string): string =>
   readFileSync(join(folder, 'index.ejs'), 'utf8').replaceAll(/<link\b[^>]*\bhref="(?:https?:)?\/\/[^>]*>/gi, '')
 
 /**
- * Adds `FIRST_SCRIPT`, and a link to the overview, which every page shows at every width. Bull
- * Board shows custom links only in a menu.
+ * Adds `FIRST_SCRIPT` and a link to the overview. Bull Board itself shows custom links only in a
+ * menu.
  */
 export const withScriptAndLink = (template: string, { basePath, overviewPath }: Paths): string => {
   // The base of the page is the folder of the board.
@@ -27,11 +27,11 @@ const WAY_BACK_STYLE =
   'position:fixed;right:1rem;bottom:1rem;z-index:9;padding:.4rem .9rem;border-radius:1rem;background:#0b57b0;color:#fff;font:14px system-ui,sans-serif'
 
 /**
- * Bull Board takes the address of its folder from the page, and cannot use a relative one. Only the
- * browser knows the whole address, since a proxy may have the service below a path.
+ * Bull Board takes the address of its folder from the page, and cannot use a relative address. Only
+ * the browser knows the whole address, since a proxy may have the service below a path.
  *
  * An address may contain the token (http://op:TOKEN@host/). Browsers fetch nothing relative to such
- * an address, but remember the token.
+ * an address. So the script opens the address without the token, which the browser remembers.
  */
 export const FIRST_SCRIPT = {
   name: 'first.js',
@@ -44,7 +44,7 @@ try {
 `,
 } as const
 
-/** The folder of the board, relative to a page in it or to its own address without a slash. */
+/** The folder of the board, relative to its page at `pathname`. */
 export const wayTo = (basePath: string, pathname: string): string => {
   const depth = pathname.slice(basePath.length).split('/').length - 2
   return depth < 0 ? basePath.slice(basePath.lastIndexOf('/') + 1) : './' + '../'.repeat(depth)

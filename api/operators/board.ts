@@ -21,9 +21,9 @@ type BoardOptions = {
   queues: readonly BoardQueue[]
   /** The path of the board, without a trailing slash, such as `/admin/queues`. */
   basePath: string
-  /** The target of the link back, which each page has. */
+  /** The target of the link back to the overview. */
   overviewPath: string
-  /** Receives each fault that is answered with 500; the answer does not name it. */
+  /** Receives a fault of a request. The answer is a 500 that does not name the fault. */
   onFault: (error: unknown, request: Request) => void
 }
 
@@ -39,10 +39,7 @@ type Parts = {
 
 type Board = Parts & { basePath: string }
 
-/**
- * Bull Board draws its loading screen and its charts with inline styles; its scripts come from
- * files only.
- */
+/** Allows inline styles: Bull Board draws its loading screen and charts with them. */
 const POLICY =
   "default-src 'none'; script-src 'self'; worker-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
   "font-src 'self'; connect-src 'self'; base-uri 'self'; form-action 'none'; frame-ancestors 'none'"
@@ -186,8 +183,7 @@ const callOperation = async (board: Board, { request, url, path }: Call): Promis
 }
 
 /**
- * The parameters of a path that has the form of `/queue/:queueName`, or undefined if it has another
- * form.
+ * The parameters of a path by a pattern such as `/queue/:queueName`; undefined for other paths.
  */
 const matchPath = (pattern: string, path: string): Record<string, string> | undefined => {
   const expected = pattern.split('/')

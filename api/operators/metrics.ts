@@ -24,15 +24,15 @@ export type Metrics = {
 const REQUEST_BOUNDS_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30] as const
 
 /**
- * Counts the submissions, requests and calls of agents of this process. Shows the counts, the state
- * of the process and the condition of the installation.
+ * Counts submissions, requests and calls of agents in this process. The metrics are these counts,
+ * the state of the process and the condition of the installation.
  */
 export const createMetrics = (
   readCondition: ReadCondition,
   own: { loopDelay: LoopDelayWatch; bodies: () => BodyFigures },
 ): Metrics => {
   const metrics = createProcessMetrics('api')
-  const { submissions, unavailable, requests, calls, records } = countersIn(metrics)
+  const { submissions, unavailable, requests, calls, records } = createCounters(metrics)
   let latest: Latest = { condition: { at: 0 }, loads: [] }
   registerCondition(metrics, () => latest)
   registerBodies(metrics, own.bodies)
@@ -67,7 +67,7 @@ export const createMetrics = (
   }
 }
 
-const countersIn = ({ counter, histogram }: ProcessMetrics) => ({
+const createCounters = ({ counter, histogram }: ProcessMetrics) => ({
   submissions: counter({
     name: 'feedback_insights_submissions_total',
     help: 'Submissions by operation and result: accepted, or why refused.',
@@ -105,7 +105,7 @@ const registerCondition = (metrics: ProcessMetrics, latest: () => Latest): void 
   gauge(
     {
       name: 'feedback_insights_up',
-      help: 'Whether this process reaches a server: 1, else 0.',
+      help: '1 if this process reaches the server, else 0.',
       labels: ['server'],
     },
     () => [
@@ -190,21 +190,21 @@ const registerQueues = ({ gauge }: ProcessMetrics, queues: () => readonly QueueD
   gauge(
     {
       name: 'feedback_insights_queue_oldest_seconds',
-      help: 'Age of the oldest job of a queue that is neither done nor failed; 0 when there is none.',
+      help: 'Age of the oldest unfinished job of a queue; 0 if there is none. A failed job counts as finished.',
       labels: ['queue'],
     },
     () => queues().map(({ queue, oldestSeconds }) => ({ labels: { queue }, value: oldestSeconds })),
   )
 }
 
-/** Few series, even with a thousand workspaces. */
+/** Keeps the series few, even with a thousand workspaces. */
 const WAITING_SHOWN = 10
 
 const registerWaiting = ({ gauge }: ProcessMetrics, loads: () => readonly WorkspaceLoad[]): void => {
-  const highest = (of: (load: WorkspaceLoad) => number): Figure[] =>
+  const highest = (measure: (load: WorkspaceLoad) => number): Figure[] =>
     loads()
       .filter(({ waiting }) => waiting > 0)
-      .map((load) => ({ labels: { workspace: load.id }, value: of(load) }))
+      .map((load) => ({ labels: { workspace: load.id }, value: measure(load) }))
       .toSorted((one, other) => other.value - one.value)
       .slice(0, WAITING_SHOWN)
   gauge(
@@ -242,7 +242,7 @@ const registerLedgers = ({ gauge }: ProcessMetrics, ledgers: () => readonly Ledg
   gauge(
     {
       name: 'feedback_insights_ledger_difference',
-      help: 'Accepted less all states; below 0 while workers apply submissions. Above 0 for long: data was lost.',
+      help: 'Accepted less all states; it can be below 0 while workers apply submissions. Above 0 for long: data was lost.',
       labels: ['workspace'],
     },
     () => ledgers().map(({ workspaceId, difference }) => ({ labels: { workspace: workspaceId }, value: difference })),

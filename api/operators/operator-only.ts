@@ -4,8 +4,9 @@ import { isRefusal, refusalResponse } from '../refusal.ts'
 import type { Handler } from '../serve.ts'
 
 /**
- * Answers with `page` if the request has an operator token, as a bearer or as the password of Basic
- * authentication, which browsers ask for. Any other token gets 401.
+ * Answers with `page` if the request has an operator token: as a bearer, or as the password of
+ * Basic authentication, which browsers ask for. Other requests get 401, or 503 while tokens cannot
+ * be looked up.
  */
 export const operatorOnly = async (authenticate: Authenticate, request: Request, page: Handler): Promise<Response> => {
   const holder = await authenticate(tokenOf(request.headers.get('authorization') ?? ''))

@@ -8,7 +8,7 @@ const LOOK_EVERY_MS = 250
 const MS_PER_SECOND = 1_000
 const START: FeedPlace = { position: 0, passSince: undefined }
 
-/** GET /changes: the changes after a place. With `Prefer: wait`, an empty answer waits. */
+/** GET /changes: the changes after a place. With `Prefer: wait`, waits while there are none. */
 export const readFeed = async (context: ReadContext): Promise<ReadAnswer> => {
   const query = readQuery(context.request, CHANGES_PARAMETERS)
   if (isRefusal(query)) return query

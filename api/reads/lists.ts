@@ -18,7 +18,7 @@ export const readMany =
     return isRefusal(page) ? page : { json: `{${JSON.stringify(many)}:[${page.records}],"next":${page.next}}` }
   }
 
-/** A conversation with a page of its messages, the oldest first. */
+/** A conversation with a page of its messages, by default the oldest first. */
 export const readConversation =
   (id: string): ReadHandler =>
   async (context) => {
@@ -56,10 +56,12 @@ export const readPage = async (
 
 const BAD_CURSOR: Refusal = {
   refused: 'invalid',
-  problems: [{ path: 'next', message: 'next must be the next of an answer to the same list, filters and order' }],
+  problems: [
+    { path: 'next', message: 'next must be the next of an answer for the same list, with the same filters and order' },
+  ],
 }
 
-/** Ids that were merged stand for the customer or account that they mean now. */
+/** The filters with current ids: a merged id stands for the record that absorbed it. */
 export const withCurrentIds = async (
   { workspaceId, dependencies }: Pick<ReadContext, 'workspaceId' | 'dependencies'>,
   filters: ListRequest['filters'],
@@ -92,7 +94,7 @@ const fingerprint = (list: object): string =>
 const writeCursor = ({ at, id }: Place, list: object): string =>
   Buffer.from(JSON.stringify([at, id, fingerprint(list)])).toString('base64url')
 
-/** The place at which a list goes on; undefined if the cursor belongs to another list. */
+/** The place at which a list goes on; undefined if the cursor is malformed or of another list. */
 const readCursor = (text: string, list: object): Place | undefined => {
   try {
     const [at, id, owner] = v.parse(cursorContent, JSON.parse(Buffer.from(text, 'base64url').toString()))

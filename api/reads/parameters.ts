@@ -23,8 +23,8 @@ const limit = about(
   'The maximum number of records in a page.',
 )
 
-// Each description stands before the first transformation. So both JSON Schemas have it: that of
-// the text, for the tools of agents, and that of the value, for the reference.
+// The description stands before the first transformation, so that the JSON Schemas of input and
+// output both have it. Tools of agents use the input, and the reference uses the output.
 
 export const textOfAtMost = (characters: number, description: string) =>
   v.pipe(
@@ -94,7 +94,7 @@ export const LIST_PARAMETERS = {
   limit,
   order: about(
     v.picklist(['newest', 'oldest'], 'newest or oldest'),
-    'By `createdAt`, ties by id. Lists begin with the newest, messages with the oldest.',
+    'The order by `createdAt`, then by id. By default lists begin with the newest, and messages with the oldest.',
   ),
   next: identifier('The `next` of the previous page, with the same filters and order.'),
 } as const
@@ -139,8 +139,8 @@ type QueryOf<S extends QuerySchema> = {
 export const REPEATABLE: ReadonlySet<string> = new Set<Repeatable>(['tag'])
 
 /**
- * The parameters of a request. It refuses an unknown, malformed or repeated parameter: an ignored
- * filter would answer with more than was asked for.
+ * The parameters of a request. Refuses a parameter that is unknown, malformed or wrongly repeated:
+ * an ignored filter would answer with more than was asked for.
  */
 export const readQuery = <S extends QuerySchema>(request: Request, schemas: S): QueryOf<S> | Refusal => {
   const given = new URL(request.url).searchParams

@@ -12,14 +12,12 @@ import type { Arrival } from '../submit/intake.ts'
 import { jsonAnswer } from '../submit/json-answer.ts'
 import { readQuery } from './parameters.ts'
 
-/**
- * The dependencies of reads. Each look-up in Postgres rejects if it does not answer in time.
- */
+/** The dependencies of reads. A look-up rejects if Postgres does not answer in time. */
 export type ReadDependencies = {
   authenticate: Authenticate
-  /** Bounds how many reads of a workspace are under way, so that it cannot take all connections. */
+  /** Bounds the simultaneous reads of a workspace, which could otherwise take all connections. */
   permits: FairSemaphore
-  /** Bounds counts, which look at many records, more narrowly. */
+  /** A narrower bound for counts, which look at many records. */
   countPermits: FairSemaphore
   /** Until a large answer is written, it counts as in hand and holds a permit of its workspace. */
   takeAnswer: BodiesInHand['takeAnswer']
@@ -81,7 +79,10 @@ const handleSafely = async (context: ReadContext, handle: ReadHandler): Promise<
   }
 }
 
-/** Logs a fault of a read without content, and answers it: 500 for an error of this program, else 503. */
+/**
+ * Logs a fault of a read without content. Refuses with 500 after an error of this program, else
+ * with 503.
+ */
 export const refusalOfFault = ({ workspaceId, request, dependencies }: ReadContext, error: unknown): Refusal => {
   dependencies.onFault('read_failed', error, faultIds(request, { workspaceId }))
   return isProgrammingError(error)
@@ -103,7 +104,7 @@ export const withPermit = async <T extends object>(
     why: 'reads-at-once',
   }
 
-/** One record of a resource, by its own id or by an id that was merged into it. */
+/** One record of a resource, by its own id or by an id that was merged into the record. */
 export const readOne =
   ({ kind, one }: Resource, id: string): ReadHandler =>
   async (context) => {

@@ -18,26 +18,26 @@ const optional = v.exactOptional
 
 export const feedback = about(
   v.object({
-    id: text('Id of the record; the same whenever the same source and `sourceId` are submitted.'),
+    id: text('Own id of the record. The same source and `sourceId` always give the same id.'),
     description: text('The text as it was submitted.'),
     customerId: optional(
       text(
         'Own id of the contact who gave the feedback. It resolves to this contact until a purge removes the contact. Left out when it ' +
-          'cannot be determined in time: while the database is away, or while many queued submissions may decide it.',
+          'cannot be determined in time: while the database is away, or while queued submissions may change it.',
       ),
     ),
-    projectId: optional(text('Own id of the project that it is about. Left out when it cannot be determined in time.')),
+    projectId: optional(text('Own id of the project. Left out when it cannot be determined in time.')),
     rating: optional(amount('The score as it was submitted.')),
-    sourceId: optional(text('What the record is called in its source.')),
-    sourceData: optional(anyObject('The source data, unflattened if that was asked for.')),
+    sourceId: optional(text('The id of the record in its source.')),
+    sourceData: optional(anyObject('The source data, unflattened if the submission asked for it.')),
     // The answer of POST /feedbacks has no member below this line.
     title: optional(text('The heading.')),
     isTranscript: optional(flag('Whether the text is a transcript.')),
-    tags: optional(texts('The tags that were submitted, else generated ones once they exist.')),
+    tags: optional(texts('The submitted tags, or else the generated tags once they exist.')),
     tagsGenerated: optional(flag('Whether the tags are generated.')),
     source: optional(text('The system that the feedback comes from.')),
     accountId: optional(text('Own id of the account.')),
-    createdAt: optional(time('When the customer gave it.')),
+    createdAt: optional(time('When the customer gave the feedback.')),
     acceptedAt: optional(time('When it was first accepted.')),
     updatedAt: optional(time('When it was last accepted.')),
   }),
@@ -110,8 +110,8 @@ export const conversation = about(
     tags: optional(texts('Tags generated from its incoming messages, once they exist.')),
     customerIds: texts('Own ids of its contacts.'),
     properties: anyObject('Metadata.'),
-    createdAt: time('As it was sent.'),
-    updatedAt: optional(time('As it was sent.')),
+    createdAt: time('The `createdAt` that was sent.'),
+    updatedAt: optional(time('The `updatedAt` that was sent.')),
   }),
   'A conversation without its messages.',
 )
@@ -122,12 +122,12 @@ export const message = about(
     id: text('Own id.'),
     conversationId: text('Own id of its conversation.'),
     externalId: text('Its id in the conversation.'),
-    incoming: flag('True if it came from a customer.'),
+    incoming: flag('True if a customer or another outsider wrote the message.'),
     customerId: optional(text('Own id of the contact that sent it.')),
     content: text('The text.'),
     sourceUrl: optional(text('Address of the original message.')),
     rawData: anyObject('Its properties, including propagated properties of the conversation.'),
-    createdAt: time('As it was sent.'),
+    createdAt: time('The `createdAt` that was sent.'),
   }),
   'A message of a conversation.',
 )
@@ -141,9 +141,9 @@ export const change = about(
     ),
     kind: about(v.picklist(Object.keys(RECORD_TABLES) as RecordKind[]), 'The kind of the record.'),
     id: text('Own id of the record.'),
-    deleted: flag('True if the record is gone.'),
+    deleted: flag('True if the record was removed.'),
     record: optional(anyObject('The record in its latest state, with the members that it has in lists.')),
     mergedInto: optional(text('Own id of the record that absorbed this one. Only for a merged customer or account.')),
   }),
-  'A record that changed, or a tombstone of one that is gone.',
+  'A changed record, or the tombstone of a removed record.',
 )

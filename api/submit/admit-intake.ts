@@ -8,9 +8,9 @@ import { type Intake, type IntakeDependencies, isRefusedIntake, type RefusedInta
 import { rateLimited } from './rate-limit.ts'
 
 /**
- * With `lookUpKeyFirst` the idempotency key is looked up before admission. Operations with a
- * `refuseByStored` always look it up first: a repeated purge finds no contact, and `refuseByStored`
- * would refuse it.
+ * The checks of the operation. `lookUpKeyFirst` also looks up the idempotency key. An operation
+ * with `refuseByStored` always looks up its key first: a repeated purge finds no contact, and
+ * `refuseByStored` would refuse it.
  */
 export const checkBeforeAdmission = async (
   dependencies: IntakeDependencies,
@@ -27,7 +27,10 @@ export const checkBeforeAdmission = async (
   return refusalByStored ? { refusal: refusalByStored } : { ...intake, former: 'unused-key' }
 }
 
-/** Checks the idempotency key and the limits and appends to the log, in one script in Redis. */
+/**
+ * Admits an intake, unless the look-up of its key has decided already. One script in Redis checks
+ * the key and the limits, and appends to the log.
+ */
 export const admitIntake = async (
   dependencies: IntakeDependencies,
   intake: Intake<Valid | 'former'>,

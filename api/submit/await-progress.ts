@@ -6,8 +6,8 @@ type AwaitedSubmission = { workspaceId: string; id: string }
 export type FindProgress = (submissions: readonly AwaitedSubmission[]) => Promise<Progress[]>
 
 /**
- * `decided`: it has a receipt, so a purge knows which records it removes. `finished`: its state is
- * final.
+ * `decided`: the submission has a receipt, which a purge gets with its decision. `finished`: the
+ * state of the submission is final.
  */
 type Milestone = 'decided' | 'finished'
 export type AwaitProgress = (
@@ -22,10 +22,9 @@ type Waiting = AwaitedSubmission & {
 }
 
 /**
- * Waits until a submission reaches the milestone, or until the time is over (undefined). All
- * waiting requests share one query, which repeats while any of them waits. A failed query counts as
- * one that found nothing. When the process ends and aborts `stop`, all waiting requests are
- * answered at once.
+ * Waits until a submission reaches the milestone; undefined if the time ends first. All waiting
+ * requests share one repeated query. A failed query counts as one without results. Once `stop` is
+ * aborted, no request waits.
  */
 export const createAwaitProgress = (find: FindProgress, now: () => number, stop: AbortSignal): AwaitProgress => {
   const waiting = new Set<Waiting>()

@@ -11,26 +11,26 @@ type Body = { workspaceId: string; bytes: number }
  */
 export type BodiesInHand = {
   /**
-   * Does the work once the bound has room for the bytes of the body. Returns undefined, and reads
-   * nothing of the body, if there is no room within `PATIENCE_MS`, or if many bodies of the
-   * workspace wait already.
+   * Does the work once the bytes of the body fit below the bound. Returns undefined without doing
+   * the work if they do not fit within `PATIENCE_MS`, or if many bodies of the workspace wait
+   * already.
    */
   whenBytesFit: <T>(body: Body, work: () => Promise<T>) => Promise<T | undefined>
   /**
-   * Does the work with an arrived body. Large bodies line up and go one after the other, since this
-   * process has one thread.
+   * Does the work with an arrived body. Large bodies go one after the other, since the process has
+   * one thread.
    */
   oneLargeAtATime: <T>(body: Body, work: () => Promise<T>) => Promise<T>
   /**
-   * Counts the bytes of an answer, also beyond the bound. Call the returned function once the
-   * answer is written.
+   * Counts the bytes of an answer, even if they exceed the bound. Call the returned function once
+   * the answer is written.
    */
   takeAnswer: (answer: Body) => () => void
   figures: () => BodyFigures
 }
 
 const PATIENCE_MS = 2_000
-/** Smaller bodies are parsed and validated fast enough to go at once. */
+/** Smaller bodies are parsed and validated so fast that they need not line up. */
 const LARGE_BYTES = 64 * 1024
 const LONG_MS = 20
 const LONGEST_PAUSE_MS = 500
@@ -39,7 +39,7 @@ const LINE_HELD_MS = 1_000
 
 const after = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 
-/** Bounds the bytes of bodies that a process has in hand. No workspace takes all of them. */
+/** Bounds the bytes of bodies that a process has in hand, and keeps room for other workspaces. */
 export const createBodiesInHand = (mostBytes: number): BodiesInHand => {
   const bytes = new FairSemaphore(mostBytes)
   const line = new FairSemaphore(1)
@@ -58,8 +58,7 @@ export const createBodiesInHand = (mostBytes: number): BodiesInHand => {
               const beganAt = performance.now()
               const done = work()
               done.then(resolve, reject)
-              // A hanging Redis holds one body for seconds, and must not hold up the bodies after
-              // it.
+              // While Redis hangs, a body takes seconds, and must not hold up the next bodies.
               await Promise.race([done.catch(() => {}), after(LINE_HELD_MS)])
               await yieldToOthers(performance.now() - beganAt)
             })
@@ -72,8 +71,8 @@ export const createBodiesInHand = (mostBytes: number): BodiesInHand => {
 const demandOf = ({ workspaceId, bytes }: Body) => ({ workspaceId, permits: bytes })
 
 /**
- * After a large body, other work gets the process for the same time, or at least until the waiting
- * events are handled.
+ * Leaves the process to other work for as long as the body took, up to `LONGEST_PAUSE_MS`. After a
+ * short time, one turn of the event loop is enough.
  */
 const yieldToOthers = (ms: number): Promise<void> =>
   new Promise((resolve) => {

@@ -32,16 +32,16 @@ type Results<O extends Operation> = {
   body: SubmissionOf<O>['body']
   idempotency: Idempotency | undefined
   /**
-   * The result of the look-up of the key: the former admission, a refusal, or `unused-key`, also
-   * for a request without a key; undefined without a look-up.
+   * The result of the look-up of the key: a former admission, a refusal, or `unused-key`. A request
+   * without a key also has `unused-key`. Undefined without a look-up.
    */
   former: Admitted | RefusedIntake | 'unused-key' | undefined
   admitted: Admitted
 }
 
 /**
- * A request to submit, or an item of a batch, on its way to the answer. Each step returns it with
- * a further result; `Known` names the results that it has.
+ * A request to submit, or an item of a batch, on its way to the answer. Each step returns the
+ * intake with a further result. `Known` names the results so far.
  */
 export type Intake<Known extends keyof Results<Operation> = never, O extends Operation = Operation> = Arrival & {
   readonly kind: AnySubmissionKind
@@ -56,7 +56,7 @@ export type Valid = 'workspaceId' | 'body' | 'idempotency'
 /** Accepted by this request or by an earlier one with the same idempotency key. */
 type Admitted = Extract<Admission, { outcome: 'admitted' | 'repeated' }>
 
-/** An intake that ends in a refusal. `bucket`: the rest of the limit, if a step looked at it. */
+/** An intake that ends in a refusal. `bucket`: the rest of the limit, if a step has read it. */
 export type RefusedIntake = { refusal: Refusal; bucket?: Bucket | undefined }
 
 export const isRefusedIntake = (value: object): value is RefusedIntake => 'refusal' in value
@@ -71,8 +71,8 @@ export type SubmissionKind<O extends Operation> = {
   /** Refuses a valid body for a reason that a schema cannot express. */
   refuseBody?(body: SubmissionOf<O>['body']): Refusal | undefined
   /**
-   * Refuses by the stored data, before the admission. Such operations look up their idempotency key
-   * first.
+   * Refuses by the stored data, before the admission. An operation with this check looks up its
+   * idempotency key first.
    */
   refuseByStored?(
     dependencies: IntakeDependencies,
@@ -83,8 +83,8 @@ export type SubmissionKind<O extends Operation> = {
 }
 
 /**
- * Any kind, for the steps. The compiler compares the parameters of methods loosely; `Pick` makes it
- * compare the members of a kind one by one.
+ * Any kind, for the steps. `Pick` makes the compiler compare kinds member by member. So the kind of
+ * one operation is assignable, since the compiler compares parameters of methods loosely.
  */
 export type AnySubmissionKind = Pick<SubmissionKind<Operation>, keyof SubmissionKind<Operation>>
 
@@ -92,7 +92,6 @@ export type IntakeDependencies = {
   authenticate: Authenticate
   /** Called when the body has arrived: whether the runtime can still answer the request. */
   canStillAnswer: (request: Request) => Promise<boolean>
-  /** `createAdmit` of queue/admission/admit.ts. */
   admit: Admit
   resolveReferences: ResolveReferences
   /**

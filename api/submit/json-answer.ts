@@ -8,7 +8,7 @@ const WRITTEN_WITHIN_MS = 60_000
 
 type Options = { workspaceId: string; status: number; headers?: Readonly<Record<string, string>> }
 
-/** An answer of JSON text. A large one counts as in hand until the client has read it. */
+/** An answer of JSON text. A large answer counts as in hand until it is written. */
 export const jsonAnswer = (
   bodies: Pick<BodiesInHand, 'takeAnswer'>,
   text: string,
@@ -23,8 +23,8 @@ export const jsonAnswer = (
 }
 
 /**
- * Sends the bytes as the client reads them. It calls `ended` once, after the last byte or when the
- * client is gone.
+ * Sends the bytes as the client reads them. Calls `ended` once: after the last byte, or when the
+ * client is gone or too slow.
  */
 const inChunks = (bytes: Uint8Array<ArrayBuffer>, ended: () => void): ReadableStream => {
   let at = 0

@@ -11,8 +11,8 @@ export type PressureWatch = {
   /** Why the service accepts no submissions at the moment; undefined if it accepts them. */
   current: () => 'redis-memory' | 'backlog' | undefined
   /**
-   * The bytes that Redis has free below its bound. A workspace may have at most as many waiting
-   * bytes, so it never takes more than half of the free memory.
+   * The bytes that Redis has free below its bound. A workspace with more waiting bytes is refused.
+   * So one workspace takes about half of the free memory at most.
    */
   bytesLeft: () => number
   /** Counts bytes that were queued: large bodies can fill Redis between two samples. */
@@ -21,17 +21,17 @@ export type PressureWatch = {
 }
 
 /**
- * Watches whether Redis is nearly full or too many submissions wait. After a failed sample the last
- * one stays valid.
+ * Watches whether Redis is nearly full or too many submissions wait. If a sample fails, the sample
+ * before it stays valid.
  */
-export const watchPressure = (sample: () => Promise<PressureSample>, maxWaiting: number): PressureWatch => {
+export const watchPressure = (sample: () => Promise<PressureSample>, mostWaiting: number): PressureWatch => {
   let last: PressureSample = { usedBytes: 0, maxBytes: 0, waiting: 0 }
   let addedBytes = 0
   let isLooking = false
   const look = async (): Promise<void> => {
     if (isLooking) return
     isLooking = true
-    // The sample counts at least these bytes.
+    // The sample counts these bytes, which Redis has already.
     const sampledBytes = addedBytes
     try {
       last = await sample()
@@ -51,7 +51,7 @@ export const watchPressure = (sample: () => Promise<PressureSample>, maxWaiting:
   return {
     current: () => {
       if (bytesLeft() <= 0) return 'redis-memory'
-      return last.waiting >= maxWaiting ? 'backlog' : undefined
+      return last.waiting >= mostWaiting ? 'backlog' : undefined
     },
     bytesLeft,
     added: (bytes) => {
@@ -61,7 +61,9 @@ export const watchPressure = (sample: () => Promise<PressureSample>, maxWaiting:
   }
 }
 
-/** A process adds wake jobs many times a second, so one rarely concerns more submissions. */
+/**
+ * A process adds wake jobs many times a second, so a wake job rarely stands for more submissions.
+ */
 const SUBMISSIONS_OF_A_WAKE_JOB = 250
 const UNFINISHED = ['waiting', 'active', 'delayed'] as const
 
@@ -69,8 +71,7 @@ type Sources = { redis: RedisClient; prefix: string; queues: JobQueues; listWork
 
 /**
  * Counts the waiting submissions. Without backlog jobs and with few wake jobs, the submissions are
- * almost certainly below the bound. Then it returns the number of wake jobs, which is cheap to
- * count.
+ * almost certainly below the bound. Then returns the number of wake jobs, which is cheap to count.
  */
 export const countWaiting = async (
   { redis, prefix, queues, listWorkspaces }: Sources,

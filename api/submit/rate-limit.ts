@@ -8,8 +8,8 @@ const wholeSeconds = (ms: number): number => Math.max(1, Math.ceil(ms / 1_000))
 
 /**
  * Sets the headers of the IETF draft draft-ietf-httpapi-ratelimit-headers. RateLimit-Policy has the
- * quota and its window. RateLimit, set if the bucket was read, has the rest and, if a token is
- * spent, the seconds until one returns.
+ * quota and its window. RateLimit has the rest and, if a token is spent, the seconds until one
+ * returns. RateLimit is absent if the bucket was not read.
  */
 export const describeLimit = (
   headers: Headers,
@@ -23,8 +23,8 @@ export const describeLimit = (
 }
 
 /**
- * Remembers empty buckets, so that the API reads no body in vain. A token returns at its time and
- * never earlier, for all processes alike.
+ * Remembers empty buckets, so that the API reads no body in vain. No other process can make a token
+ * return before its time.
  */
 export const createEmptyBuckets = (now: () => number): EmptyBuckets => {
   const emptyUntil = new Map<string, number>()
@@ -46,8 +46,8 @@ export const createEmptyBuckets = (now: () => number): EmptyBuckets => {
 }
 
 /**
- * Refuses a request before its body is read, if its bucket is known to be empty. A request with a
- * key passes, since it may repeat an accepted one.
+ * Refuses an intake early if its bucket is known to be empty. An intake with a key passes, since it
+ * may repeat an accepted request.
  */
 export const refuseByEmptyBucket = (
   dependencies: IntakeDependencies,

@@ -18,8 +18,8 @@ const GZIP_OVERHEAD_BYTES = 64 * 1024
 
 /**
  * The bytes of a body whose content type is JSON. Refuses a body of another type or encoding, and a
- * body that is late, too large, cut off or invalid gzip. Memory holds not much more than `maxBytes`
- * of a larger body.
+ * body that is late, too large, cut off or invalid gzip. Stops reading a larger body soon after
+ * `maxBytes`.
  *
  * @param maxBytes counted after decompression
  * @param timeoutMs the longest time from the call to the last byte
@@ -40,7 +40,7 @@ export const receiveBody = async (
  * The JSON value in a body. A number that JavaScript would change becomes infinite, and the schema
  * refuses it where it would be stored.
  *
- * @param maxDepth how many objects and arrays may be open at once
+ * @param maxDepth how many levels of objects and arrays may be nested
  */
 export const parseBody = (bytes: Uint8Array, maxDepth = MAX_DEPTH_LEVELS): { value: JsonValue } | Refusal => {
   const text = decode(bytes)
@@ -49,13 +49,14 @@ export const parseBody = (bytes: Uint8Array, maxDepth = MAX_DEPTH_LEVELS): { val
   return 'problem' in parsed ? malformed(parsed.problem) : parsed
 }
 
-/** The bytes of a body if its head has them, else `maxBytes`; never more than `maxBytes`. */
+/** The length of a body if the head of the request has it, else `maxBytes`; at most `maxBytes`. */
 export const mostBytesOf = ({ headers }: Request, maxBytes: number): number =>
   Math.min(knownBytesOf(headers) ?? maxBytes, maxBytes)
 
 /**
- * The number of bytes in a body, if its head has it. A chunked body has no length. A repeated
- * length is legal (RFC 9112); the runtimes make it `5, 5`, which is not a number.
+ * The length of an uncompressed body, if the head of the request has it. A chunked body has no
+ * length. A repeated length is legal (RFC 9112). The runtimes make it `5, 5`, which is not a
+ * number.
  */
 const knownBytesOf = (headers: Headers): number | undefined => {
   const length = Number(headers.get('content-length') ?? NaN)
@@ -75,7 +76,7 @@ const receive = async (request: Request, encoding: Encoding, limits: BodyLimits)
   if (Number(request.headers.get('content-length') ?? 0) > mostBytes) return { refused: 'too-large', maxBytes }
 
   const knownBytes = knownBytesOf(request.headers)
-  // Not through `request.body`, which would create a stream for each request.
+  // `request.body` would create a stream for each request.
   const atOnce = knownBytes !== undefined && knownBytes <= TAKEN_AT_ONCE_BYTES
   if (atOnce) return within(timeoutMs, takeAtOnce(request, maxBytes))
   if (request.body === null) return new Uint8Array()
@@ -89,7 +90,7 @@ const receive = async (request: Request, encoding: Encoding, limits: BodyLimits)
   return received
 }
 
-/** A late read continues in the background; the race handles its rejection. */
+/** The result of the reading, or a refusal if it is late. The race handles a later rejection. */
 const within = async (timeoutMs: number, reading: Promise<Received>): Promise<Received> => {
   let timer: ReturnType<typeof setTimeout> | undefined
   const late = new Promise<Received>((resolve) => {
@@ -122,9 +123,9 @@ const takeInPieces = async (reader: Reader, store: ByteStore): Promise<Received>
 }
 
 /**
- * node:zlib inflates in small pieces. Deno's DecompressionStream inflates a whole piece before its
- * bytes can be counted, so a small body could fill the memory. Concatenated gzip members are one
- * body (RFC 1952); other bytes after them are an error.
+ * node:zlib inflates in small pieces. Deno's DecompressionStream inflates a whole received piece
+ * before its bytes can be counted, so a small body could fill the memory. Concatenated gzip members
+ * are one body (RFC 1952); other bytes after the members are an error.
  */
 const inflate = async (reader: Reader, store: ByteStore): Promise<Received> => {
   const gunzip = createGunzip()
@@ -164,7 +165,7 @@ type ByteStore = {
 
 /**
  * One growing buffer. A body can arrive in pieces of one byte, and a list of such pieces takes many
- * times its size.
+ * times the size of the body.
  */
 const createByteStore = (maxBytes: number, knownBytes: number | undefined): ByteStore => {
   let buffer: Uint8Array = new Uint8Array()

@@ -1,8 +1,8 @@
 export type Encoding = 'identity' | 'gzip'
 
 /**
- * The encoding of a body; undefined if it is not known here. Each name counts once, since a proxy
- * may repeat a header. `x-gzip` is `gzip` (RFC 9110, 8.4.1.3).
+ * The encoding of a body; undefined if the service does not know the encoding. Each name counts
+ * once, since a proxy may repeat a header. `x-gzip` is `gzip` (RFC 9110, 8.4.1.3).
  */
 export const readEncoding = (headers: Headers): Encoding | undefined => {
   const given = headers.get('content-encoding')
@@ -15,7 +15,9 @@ export const readEncoding = (headers: Headers): Encoding | undefined => {
 
 const GZIP_NAMES = new Set(['gzip', 'x-gzip'])
 
-/** If the header occurs several times, each has to say JSON. */
+/**
+ * Whether a content type is JSON. If the header occurs several times, each value has to be JSON.
+ */
 export const isJsonType = (contentType: string | null): boolean => {
   if (contentType === 'application/json') return true
   return (contentType ?? '').toLowerCase().split(',').every(isOneJsonType)
@@ -56,5 +58,5 @@ export const waitSeconds = (headers: Headers): number | undefined => {
   return digits === undefined ? undefined : Math.min(Number(digits), MAX_WAIT_SECONDS)
 }
 
-/** Whether parts without an effect are refused: `Prefer: handling=strict`. */
+/** Whether probable mistakes are refused: `Prefer: handling=strict`. */
 export const isStrict = (headers: Headers): boolean => IS_STRICT.test(firstPreference(headers, IS_HANDLING) ?? '')

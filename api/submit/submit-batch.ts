@@ -25,7 +25,7 @@ import { refuseByEmptyBucket } from './rate-limit.ts'
 import { isStrict } from './request-headers.ts'
 import { parseBody } from './read-body.ts'
 
-/** In the answer to the operation alone, the members between `status` and `body` are headers. */
+/** In the answer to a single submission, the members between `status` and `body` are headers. */
 export const batchResult = about(
   v.object({
     status: about(v.pipe(v.number(), v.integer()), 'The status of the answer.'),
@@ -40,7 +40,7 @@ export const batchResult = about(
     ),
     body: anyObject('The body of the answer.'),
   }),
-  'The answer that the operation alone would have given.',
+  'The answer that the item would have got as a request of its own.',
 )
 export type BatchResult = v.InferOutput<typeof batchResult>
 
@@ -53,8 +53,8 @@ type Batch = Arrival & Caller & { kinds: BatchKinds; problemsLeft: number }
 type Outcome = Intake<Valid | 'admitted'> | RefusedIntake
 
 /**
- * POST /batch. Each item is handled like its operation. The items are accepted in their order and
- * answered together.
+ * POST /batch. Handles each item like a request of its own. Accepts the items in their order, and
+ * answers them together.
  */
 export const submitBatch = async (
   dependencies: IntakeDependencies,
@@ -142,20 +142,20 @@ const checkItems = async (
 type Item = { operation: Batchable | undefined; bytes: number; checked: Intake<Valid | 'former'> | RefusedIntake }
 
 const checkItem = async (dependencies: IntakeDependencies, batch: Batch, item: JsonValue): Promise<Item> => {
-  const { kinds, problemsLeft, ...caller } = batch
+  const { kinds, problemsLeft, ...permitted } = batch
   const mostProblems = Math.max(1, problemsLeft)
-  const around = checkBody(batchItem, item, { isStrict: isStrict(batch.request.headers), most: mostProblems })
-  if ('problems' in around) {
-    const checked = countProblems(batch, { refusal: { refused: 'invalid', problems: around.problems } })
+  const wrapper = checkBody(batchItem, item, { isStrict: isStrict(batch.request.headers), most: mostProblems })
+  if ('problems' in wrapper) {
+    const checked = countProblems(batch, { refusal: { refused: 'invalid', problems: wrapper.problems } })
     return { operation: undefined, bytes: 0, checked }
   }
-  const { operation, body: value, idempotencyKey: key = null } = around.valid
+  const { operation, body: value, idempotencyKey: key = null } = wrapper.valid
   const bytes = Buffer.byteLength(JSON.stringify(value))
-  const intake = { ...caller, kind: kinds[operation], key, value, mostProblems }
+  const intake = { ...permitted, kind: kinds[operation], key, value, mostProblems }
   const valid = validateItem(dependencies, intake, bytes)
   if (isRefusedIntake(valid)) return { operation, bytes, checked: countProblems(batch, valid) }
-  // Keys are looked up before the admissions. A look-up between two admissions would let the later
-  // item overtake.
+  // All keys are looked up before the first admission: a look-up between two admissions would let
+  // the later item overtake the earlier one.
   return { operation, bytes, checked: await checkBeforeAdmission(dependencies, valid, { lookUpKeyFirst: true }) }
 }
 
@@ -180,12 +180,12 @@ const validateItem = (
   return validate(dependencies, intake)
 }
 
-/** A larger item is sent to Redis in several steps, and later items would overtake it. */
+/** A larger item may be sent to Redis in several steps, and later items would overtake it. */
 const SENT_TOGETHER_BYTES = 4 * 1024
 
 /**
- * Groups of successive items that keep their order when they are admitted at the same time. A large
- * item is a group of its own.
+ * Splits the items into groups. The items of a group keep their order when they are admitted at the
+ * same time. A large item is a group of its own.
  */
 const groupsOf = (items: readonly Item[]): Item[][] => {
   const groups: Item[][] = []

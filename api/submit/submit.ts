@@ -24,8 +24,8 @@ import type { SubmissionState } from '../../contract/receipt.ts'
 type Accepted = Intake<Valid | 'admitted'>
 
 /**
- * Token → permission → a bucket that is known to be empty → size and content type → validation →
- * idempotency key → rate limit → backlog → log → answer.
+ * The steps: token → permission → a bucket that is known to be empty → size and content type →
+ * validation → idempotency key → rate limit → backlog → log → answer.
  */
 export const submit = async (
   dependencies: IntakeDependencies,
@@ -72,8 +72,8 @@ export const maxBytesOf = ({ maxBytes }: IntakeDependencies, { kind }: Intake): 
   kind.operation === 'submit_conversation' ? maxBytes.conversation : maxBytes.body
 
 /**
- * Does the work with the received body. The body counts as in hand until it is in Redis, but not
- * while the answer waits.
+ * Does the work with the received body, which counts as in hand until the work ends. Waits of the
+ * answer do not belong to the work.
  */
 export const withBody = async <T>(
   { bodies }: IntakeDependencies,
@@ -160,7 +160,8 @@ export const answer = async (
   const { request, kind, workspaceId, admitted } = intake
   const { submissionId } = admitted
   const seconds = waitSeconds(request.headers)
-  // Both wait at the same time, so that the request ends in time: a purge waits for its decision.
+  // The answer to a purge waits as well, for the decision. Both waits run at the same time, so that
+  // the request ends in time.
   const [made, finished] = await Promise.all([
     kind.answer(dependencies, intake),
     seconds !== undefined &&

@@ -77,9 +77,9 @@ const UNITS_OF_ALL = {
   'seen in Postgres after, lone submission': 'ms',
   'seen in Postgres after, p95 of lone submissions': 'ms',
   'an identify that absorbs a contact': 's',
-  'longest wait of another workspace, during it': 'ms',
-  'longest statement, during it': 'ms',
-  'longest wait of its own workspace, during it': 'ms',
+  'longest wait of another workspace, during the identify': 'ms',
+  'longest statement, during the identify': 'ms',
+  'longest wait of its own workspace, during the identify': 'ms',
   'purge while few submit': 's',
   'longest wait of another workspace, during the purge': 'ms',
   'longest statement, during the purge': 'ms',
@@ -127,7 +127,7 @@ export const createMeasures = (say: (line: string) => void): Measures => {
   }
 }
 
-/** A figure with its unit, rounded to its precision. */
+/** A figure with its unit, rounded. */
 export const describeFigure = (value: number, unit: string): string => {
   const digits = value >= 100 ? 0 : value >= 10 ? 1 : 2
   const number = value.toLocaleString('en', { maximumFractionDigits: digits })

@@ -3,7 +3,7 @@ import type { JudgedLine } from './lines.ts'
 import { describeFigure, KINDS, type Measures, PROCESSES, UNITS } from './measures.ts'
 import { type Summary, summarise } from './statistics.ts'
 
-const HEADINGS = ['', 'ours', 'compared with', 'ratio', 'at least', 'aim', ''] as const
+const HEADINGS = ['', 'ours', 'compared with', 'ratio', 'required', 'aim', ''] as const
 const GAP = '  '
 
 /** The table of a run: medians of its rounds, with the least and the most in brackets. */
@@ -31,7 +31,7 @@ const rowOf = ({
   compared,
   judged,
   good,
-  atLeast,
+  required,
   aim,
   figure,
   comparedFigure,
@@ -48,7 +48,7 @@ const rowOf = ({
     describeSummary(figure, UNITS[ours]),
     comparedFigure === undefined || compared === undefined ? '' : describeSummary(comparedFigure, UNITS[compared]),
     ratio === undefined ? '' : `${ratio.median.toFixed(2)} × (${ratio.least.toFixed(2)}–${ratio.most.toFixed(2)})`,
-    bound(atLeast),
+    bound(required),
     bound(aim),
     verdict,
   ]
@@ -60,8 +60,8 @@ const describeSummary = ({ median, least, most }: Summary, unit: string): string
 const bare = (value: number): string => describeFigure(value, '').trimEnd()
 
 /**
- * Processor time per submission by process, ours beside the plain pipeline's. Empty if it was not
- * measured.
+ * Processor time per submission by process: of the service, and of the plain pipeline. Empty if
+ * none was measured.
  */
 export const describeProcessorTime = (measures: Measures): string => {
   const rows = PROCESSES.flatMap((process) => {
@@ -73,7 +73,7 @@ export const describeProcessorTime = (measures: Measures): string => {
   return ['Processor time per submission, end to end: ours, then the plain pipeline', ...rows].join('\n')
 }
 
-/** Processor time per submission by kind and process. Empty if it was not measured. */
+/** Processor time per submission by kind and process. Empty if none was measured. */
 export const describeKinds = (measures: Measures): string => {
   const rows = KINDS.flatMap((kind) => {
     const all = measures.of(`${kind}: processor time`)

@@ -3,8 +3,8 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 
 /**
- * The processor time of a process and all its descendants, on Linux even ended ones, and the memory
- * of the running ones.
+ * The memory of a process and its descendants, and their processor time. On Linux, the processor
+ * time includes ended descendants.
  */
 type Usage = { readonly cpuSeconds: number; readonly memoryBytes: number }
 
@@ -13,7 +13,7 @@ type Entry = { pid: number; parent: number; cpuSeconds: number; memoryBytes: num
 /** The unit of Linux (`getconf CLK_TCK`), on every architecture of the embedded servers. */
 const TICKS_PER_SECOND = 100
 const SAMPLE_EVERY_MS = 200
-/** Less than this share of a processor, over all processes and for this long, counts as idle. */
+/** The processes are idle if all together use less than this share of a processor for this long. */
 const QUIET_SHARE = 0.15
 const QUIET_FOR_MS = 400
 const QUIET_WITHIN_MS = 10_000
@@ -80,7 +80,7 @@ const fromProc = (): Entry[] => {
     .filter((name) => /^\d+$/.test(name))
     .flatMap((name) => {
       try {
-        return [fromStat(Number(name), readFileSync(`/proc/${name}/stat`, 'utf8'), name)]
+        return [entryOf(name)]
       } catch {
         // The process has ended meanwhile.
         return []
@@ -92,12 +92,13 @@ const fromProc = (): Entry[] => {
  * Fields by their numbers in proc(5), from the third on: the second is a name with arbitrary
  * characters.
  */
-const fromStat = (pid: number, stat: string, name: string): Entry => {
+const entryOf = (pid: string): Entry => {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   const field = (number: number): number => Number(fields[number - 3])
-  const resident = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${name}/status`, 'utf8'))?.[1] ?? '0'
+  const resident = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? '0'
   return {
-    pid,
+    pid: Number(pid),
     parent: field(4),
     // Time in user and system mode, of the process and of its ended children.
     cpuSeconds: (field(14) + field(15) + field(16) + field(17)) / TICKS_PER_SECOND,

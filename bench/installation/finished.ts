@@ -5,17 +5,14 @@ const LOOK_EVERY_MS = 20
 /** Without progress for this long, submissions are stuck. */
 const STANDSTILL_MS = 60_000
 
-/**
- * The number of finished submissions in all workspaces. There are too many receipts to count them
- * often.
- */
+/** The number of finished submissions in all workspaces. To count all receipts would take long. */
 export const countFinished = async ({ sql }: Service): Promise<number> => {
   const [row] = await sql<{ finished: string }[]>`
     select coalesce(sum(applied + superseded + purged + dead), 0) as finished from workspace_progress`
   return Number(row!.finished)
 }
 
-/** Waits until this many submissions are finished. */
+/** Waits until this many submissions are finished. Throws when none finishes for a minute. */
 export const untilFinished = async (service: Service, count: number): Promise<void> => {
   let former = -1
   let progressAt = performance.now()
@@ -31,7 +28,7 @@ export const untilFinished = async (service: Service, count: number): Promise<vo
   }
 }
 
-/** Waits until a submission is no longer queued, and returns its state. */
+/** Waits until the state of a submission is final, and returns this state. */
 export const finalState = async (
   { sql, workspaceId }: Service,
   id: string,

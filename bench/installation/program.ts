@@ -9,7 +9,7 @@ export type Runtime = 'bun' | 'deno'
 
 export type Program = {
   readonly pid: number
-  /** The port of the program; 0 if it does not listen. */
+  /** The port that the program has reported, else 0. */
   readonly port: number
   readonly stdin: Writable
   readonly stdout: Readable
@@ -18,15 +18,16 @@ export type Program = {
 
 const READY_WITHIN_MS = 60_000
 const STOPPED_WITHIN_MS = 20_000
-/**
- * The line with which a program reports that it is ready, in the form of the service's processes.
- */
+/** API and worker print such a line when they are ready. The other programs do the same. */
 const READY = /^.*"event":"(?:listening|working)".*$/m
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const INHERITED = ['PATH', 'HOME', 'TMPDIR', 'LD_LIBRARY_PATH', 'DENO_DIR']
 
-/** Runs a program of this repository and returns once it is ready. */
+/**
+ * Runs a program of this repository, and returns when it is ready. Rejects if it does not become
+ * ready.
+ */
 export const startProgram = async (options: {
   readonly file: string
   readonly environment: Readonly<Record<string, string>>

@@ -8,8 +8,8 @@ const usedBytes = async (redis: Redis): Promise<number> =>
   Number(/^used_memory:(\d+)/m.exec(await redis.info('memory'))![1])
 
 /**
- * The memory of Redis once it has stopped falling, since it also has passing buffers and freed
- * memory.
+ * The memory of Redis once it has stopped falling. Until then, it includes passing buffers and
+ * memory that Redis frees later.
  */
 export const restingBytes = async (redis: Redis, lookForMs: number): Promise<number> => {
   for (let former = Infinity; ;) {

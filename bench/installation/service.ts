@@ -5,7 +5,7 @@ import { connectPostgres, type Sql } from '../../db/connection/postgres.ts'
 import { type Program, type Runtime, startProgram } from './program.ts'
 
 /**
- * An API process, a worker, and perhaps an API process for reads, with their own schema and Redis
+ * An API process, a worker, and on demand an API process for reads, with their own schema and Redis
  * prefix.
  */
 export type Service = {

@@ -15,7 +15,7 @@ const STATUS_AT = 9
 
 /**
  * Reads only answers with a `Content-Length`: a full HTTP client takes as much processor time as
- * the measured server. `onFault` receives any other answer.
+ * the measured server. Calls `onFault` for any other answer, and when the connection breaks.
  */
 export const openConnection = (
   { hostname, port }: { hostname: string; port: number },

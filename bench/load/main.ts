@@ -3,9 +3,9 @@ import { createInterface } from 'node:readline'
 import type { LoadOrder } from './order.ts'
 import { runLoad } from './run-load.ts'
 
-// The load generator is a separate process, so that its processor time is counted apart and delays
-// no other program. It reads one order a line, or the word "stop" for the running order, and
-// answers each with a line.
+// The load generator is a process of its own, so that other work of the benchmark does not delay
+// its requests. It reads an order a line, and answers each order with a line. The line "stop" ends
+// the running order.
 let stop = new AbortController()
 
 const carryOut = async (order: LoadOrder): Promise<void> => {

@@ -1,9 +1,9 @@
 import type { BodyKind } from '../bodies.ts'
 
 /**
- * A load for the load generator. Closed: every connection sends its next request when the last one
- * is answered. Open: requests are due at a steady rate, independent of the answers, and the time of
- * each counts from its due time.
+ * A load for the load generator. In a closed load, a connection sends its next request when the
+ * former request is answered. In an open load, requests are due at a steady rate, and the latency
+ * of a request counts from its due time.
  */
 export type LoadOrder = {
   readonly url: string

@@ -16,8 +16,8 @@ type Run = {
 }
 
 /**
- * Carries out an order until it is done, its time is over or `stop` ends it. Then waits for the
- * missing answers.
+ * Sends requests until the order is complete, its time is over or `stop` is aborted. Then waits for
+ * the missing answers. Rejects when a connection breaks.
  */
 export const runLoad = async (order: LoadOrder, stop: AbortSignal): Promise<LoadResult> => {
   const broken = Promise.withResolvers<never>()
@@ -34,7 +34,7 @@ export const runLoad = async (order: LoadOrder, stop: AbortSignal): Promise<Load
     const body = JSON.stringify(BODIES[order.kind](number, { people: order.people }))
     const head = headOf(order, pathname, { place: sent, number })
     sent++
-    // The body is ASCII, so its length is the number of its bytes.
+    // The body is ASCII: one byte a character.
     bodyBytes += body.length
     connection.send(`${head}Content-Length: ${body.length}\r\n\r\n${body}`, (status) => {
       if (status === 200 || status === 201) latenciesMs.push(performance.now() - dueAt)
@@ -75,8 +75,8 @@ const runClosed = ({ connections, isOver, send }: Run): Promise<unknown> => {
 }
 
 /**
- * A due request without a free connection waits for one, and its waiting counts. Connections take
- * turns, since the API closes one that is idle for 10 s.
+ * A due request waits for a free connection, and its latency includes the wait. Connections take
+ * turns, since the API closes a connection that is idle for 10 s.
  */
 const runOpen = ({ connections, isOver, most, send }: Run, perSecond: number): Promise<void> => {
   const free = [...connections]
@@ -104,7 +104,7 @@ const runOpen = ({ connections, isOver, most, send }: Run, perSecond: number): P
   })
 }
 
-/** The head of a request except the length of the body, which comes last. */
+/** The head of a request, without the length of the body. */
 const headOf = (
   { tokens, idempotencyKeys }: LoadOrder,
   path: string,

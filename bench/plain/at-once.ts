@@ -51,8 +51,7 @@ export const createAtOnceTables = async (sql: postgres.Sql): Promise<void> => {
 
 /**
  * Finds or creates contact, account and project, replaces the feedback with the same `sourceId`,
- * and writes receipt and idempotency key. One statement is one transaction and one round trip. It
- * writes a contact, account or project only if it is missing.
+ * and writes receipt and idempotency key: all in one statement.
  */
 export const takeAtOnce = async (
   sql: postgres.Sql,

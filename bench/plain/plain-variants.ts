@@ -9,7 +9,9 @@ import { createAtOnceTables } from './at-once.ts'
 import { createPlainTable } from './feedback-table.ts'
 import { type Program, startProgram } from '../installation/program.ts'
 
-/** The plain alternatives to this service: three handlers, and a worker for the queue of one. */
+/**
+ * The plain alternatives to this service: three handlers, and a worker for the queue of `queueApi`.
+ */
 export type PlainVariants = {
   readonly token: string
   readonly insertApi: Program

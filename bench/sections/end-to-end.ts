@@ -5,8 +5,8 @@ import { untilStored } from '../plain/plain-variants.ts'
 import { type CreateSection, feedbackTarget, plainTarget, type Rig, untilAllFinished, warmUp } from '../rig.ts'
 
 /**
- * The time from the first request until the last submission is applied, with all processes on the
- * same processors.
+ * Rates from the first request until the last submission is applied, with all processes on the same
+ * processors.
  */
 export const endToEnd: CreateSection = async (rig) => {
   const plain = await rig.plain()
@@ -34,7 +34,7 @@ export const endToEnd: CreateSection = async (rig) => {
   }
 }
 
-/** A handler without a worker. */
+/** Measures a handler that needs no worker. */
 const measureHandler = async (
   rig: Rig,
   name: 'plain handler that inserts' | 'plain handler that does the same at once',

@@ -6,19 +6,19 @@ import type { Service } from '../installation/service.ts'
 import { type CreateSection, type Rig, submit } from '../rig.ts'
 import { giveFeedback, purgePerson } from './purge.ts'
 
-const EVERY_MS = 50
+const PAUSE_MS = 50
 const LOOK_EVERY_MS = 5
 
 /**
- * One contact with much feedback is absorbed, and another one is purged, while the same workspace
- * and another one submit feedback one by one.
+ * An identify absorbs a contact with much feedback, and later a purge removes another. Meanwhile
+ * their workspace and a neighbour submit feedback one by one.
  */
 export const heavy: CreateSection = async (rig) => {
   const { config, measures, takeNumbers } = rig
   const service = await rig.service('heavy')
   const [neighbour] = await makeWorkspaces(service.sql, 1)
   const measure = async (
-    when: 'during it' | 'during the purge',
+    when: 'during the identify' | 'during the purge',
     work: (rig: Rig, service: Service, person: number) => Promise<number>,
   ): Promise<number> => {
     const person = config.storedContacts + takeNumbers(1)
@@ -31,7 +31,7 @@ export const heavy: CreateSection = async (rig) => {
   }
   return {
     round: async () => {
-      measures.add('an identify that absorbs a contact', await measure('during it', absorb))
+      measures.add('an identify that absorbs a contact', await measure('during the identify', absorb))
       measures.add('purge while few submit', await measure('during the purge', purgePerson))
     },
   }
@@ -39,7 +39,9 @@ export const heavy: CreateSection = async (rig) => {
 
 type Taken = { seconds: number; neighbourMs: number; ownMs: number; statementMs: number }
 
-/** Does the work while two workspaces submit one feedback every 50 ms each. */
+/**
+ * Does the work while two workspaces submit feedback one by one, with a pause after each answer.
+ */
 const whileOthersSubmit = async (
   rig: Rig,
   { service, neighbour }: { service: Service; neighbour: string },
@@ -53,7 +55,7 @@ const whileOthersSubmit = async (
     while (!over.signal.aborted) {
       await submit(rig, service, { token, path: '/feedbacks', body: feedbackBody(rig.takeNumbers(1), { people: 100 }) })
       submitted++
-      await pause(EVERY_MS)
+      await pause(PAUSE_MS)
     }
   }
   const watch = async (): Promise<void> => {
@@ -79,8 +81,8 @@ const longestStatement = async ({ sql }: Service): Promise<number> => {
 }
 
 /**
- * Waits until this many feedback since then are applied. Returns the longest time from acceptance
- * until then, by workspace.
+ * Waits until `submitted` feedback that Redis accepted after `since` is applied. Returns the
+ * longest time from acceptance to application, in the neighbouring and in the own workspace.
  */
 const untilApplied = async (
   { sql, workspaceId }: Service,
@@ -94,13 +96,13 @@ const untilApplied = async (
       from submission, lateral (select extract(epoch from finished_at - accepted_at)::float * 1000) as took (ms)
       where accepted_at >= ${since} and operation = 'create_feedback'`
     if (row!.applied >= submitted) return { neighbourMs: row!.neighbour, ownMs: row!.own }
-    await pause(EVERY_MS)
+    await pause(PAUSE_MS)
   }
 }
 
 /**
- * Identifies a person under an id that another email has already, so that the contact of the
- * feedback is absorbed. Returns the seconds from the request until it is applied.
+ * Identifies a new contact, and then gives it the email of a person. So it absorbs the contact of
+ * the feedback. Returns the seconds from the second request until all feedback has moved.
  */
 const absorb = async (rig: Rig, service: Service, person: number): Promise<number> => {
   const { sql } = service

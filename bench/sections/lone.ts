@@ -6,8 +6,8 @@ import { type CreateSection, feedbackTarget, loadWith, submit, untilAllFinished 
 
 const PAUSE_MS = 50
 const LOOK_EVERY_MS = 1
-/** This many times fewer submissions are watched each millisecond, which keeps the machine busy. */
-const WATCHED_EVERY = 4
+/** Watching keeps the machine busy, so watched submissions are fewer by this factor. */
+const WATCHED_DIVISOR = 4
 
 /** One submission after another, each on an idle machine. */
 export const lone: CreateSection = async (rig) => {
@@ -46,7 +46,7 @@ export const lone: CreateSection = async (rig) => {
       const applied = await takeSorted(count, appliedAfter)
       measures.add('applied after, lone submission', percentile(applied, 0.5))
       measures.add('applied after, p95 of lone submissions', percentile(applied, 0.95))
-      const seen = await takeSorted(Math.ceil(count / WATCHED_EVERY), seenAfter)
+      const seen = await takeSorted(Math.ceil(count / WATCHED_DIVISOR), seenAfter)
       measures.add('seen in Postgres after, lone submission', percentile(seen, 0.5))
       measures.add('seen in Postgres after, p95 of lone submissions', percentile(seen, 0.95))
     },

@@ -17,7 +17,7 @@ import {
 
 /** More people than requests in a run, so that each body names a new person. */
 const MANY_PEOPLE = 1_000_000_007
-/** Few people, so that the load before has identified all of them. */
+/** Few people, so that the unmeasured load has identified all of them. */
 const KNOWN_PEOPLE = 1_000
 
 const FEEDBACK: Load = { path: '/feedbacks', kind: 'feedback' }
@@ -79,7 +79,10 @@ const targetFor = ({ service, tokens, load }: Omit<Sent, 'numbers'>): LoadTarget
   ...(load.workspaces && { tokens }),
 })
 
-/** Idempotency keys are made from numbers, and the bodies of a number differ between loads. */
+/**
+ * Only measured loads have idempotency keys. Loads with the same numbers would have the same keys,
+ * with different bodies.
+ */
 const howOf = ({ kind, people }: Load, numbers: Numbers, idempotencyKeys: boolean) =>
   loadOf(numbers, { kind, idempotencyKeys, ...(people !== undefined && { people }) })
 

@@ -21,7 +21,7 @@ export const purge: CreateSection = async (rig) => {
   const { config, measures, load } = rig
   const stored = await storedService(rig)
   const target = feedbackTarget(stored)
-  // The contacts with much feedback come after all others.
+  // The contacts with much feedback have higher numbers than all other contacts.
   const victims = Array.from({ length: config.rounds }, (_, place) => config.storedContacts + place)
   for (const person of victims) await giveFeedback(rig, stored, person)
   return {

@@ -45,9 +45,9 @@ export const reads: CreateSection = async (rig) => {
 const FILLED = ['feedback', 'contact', 'account', 'conversation', 'message', 'submission']
 
 /**
- * Fills the tables, and does the work that follows so many rows and must not count in the figures.
- * No vacuum runs: a page of equal rows keeps a gap that a row of the benchmark fits into. After a
- * vacuum, Postgres would use these gaps, and put each of the next rows into another page.
+ * Fills the tables, and does the work of Postgres that would otherwise follow during the
+ * measurement. No vacuum runs. A vacuum would record the small gap in each page of equal rows.
+ * Postgres would use these gaps, and put each of the next rows into another page.
  */
 const fillAndSettle = async (sql: Service['sql'], feedback: number): Promise<void> => {
   for (const table of FILLED) await sql`alter table ${sql(table)} set (autovacuum_enabled = off)`
@@ -69,7 +69,7 @@ const p95 = (times: readonly number[]): number =>
 type Times = Map<Measure, number[]>
 /** One kind of read: the measure of its time, and the next request of the kind. */
 type KindOfRead = readonly [Measure, (place: Place) => Request]
-/** `ids`: of feedback that is stored. `at`: how many reads there were before. */
+/** `ids`: ids of stored feedback. `at`: the number of the read. */
 type Place = { service: Service; ids: readonly string[]; at: number }
 
 /** Does the work while readers repeat these reads, and returns the times of the reads. */
@@ -147,7 +147,7 @@ const readOn = async (service: Service, { at: first, kinds, taken, over }: Reade
     const text = await answer.text()
     // Refused, since there are too many reads at a time. The reader goes on with its next read.
     if (answer.status === 503 || TOO_MANY.test(text)) continue
-    // A count that runs out of time took that time.
+    // A count that runs out of time is measured, too.
     if (!answer.ok || (text.includes('"isError":true') && !OUT_OF_TIME.test(text)))
       throw new Error(`A read was answered ${answer.status}: ${text}`)
     taken.get(measure)!.push(performance.now() - startedAt)

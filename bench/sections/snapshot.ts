@@ -7,8 +7,8 @@ import { type CreateSection, feedbackTarget, loadWith, untilAllFinished, warmUp 
 const BYTES_THAT_MATTER = 8 * 1024 ** 2
 
 /**
- * A reader holds a snapshot of the database for minutes, so that Postgres keeps each former version
- * of a row, while submissions come in.
+ * A reader holds a snapshot of the database for minutes while submissions come in. So Postgres
+ * keeps each former version of a row.
  */
 export const snapshot: CreateSection = async (rig) => {
   const { config, measures, say } = rig
@@ -47,7 +47,7 @@ export const snapshot: CreateSection = async (rig) => {
   }
 }
 
-/** The size of each table with its indexes, and how many times that of a fresh copy it is. */
+/** The size of each table with its indexes, and its ratio to the size of a fresh copy. */
 const growthOf = async ({ sql, prefix }: Service): Promise<{ name: string; mb: number; growth: number }[]> => {
   const tables = await sql<{ name: string; bytes: number }[]>`
     select c.relname as name, pg_total_relation_size(c.oid)::float as bytes

@@ -25,14 +25,14 @@ const pieces = readHuLiu()
 const questions = readBanking()
 
 const support = readSupport('dev')
-/** The sets for fitting the weights, without the scored part. */
+/** All cases for fitting. `fitWithout` leaves out the scored cases. */
 const fitted = toAllCases([...pieces, ...support])
 const ALL = Number.POSITIVE_INFINITY
 
 const productsOf = (texts: readonly Labelled[]): string[] => [...new Set(texts.map(({ product }) => product))]
 
-const fitWithout = (isScored: (one: Case) => boolean): Model => {
-  const without = (some: readonly Case[]): Case[] => some.filter((one) => !isScored(one))
+const fitWithout = (isScored: (tagCase: Case) => boolean): Model => {
+  const without = (some: readonly Case[]): Case[] => some.filter((tagCase) => !isScored(tagCase))
   return fitModel({
     none: without(fitted.none),
     untagged: without(fitted.untagged),
@@ -48,8 +48,8 @@ const reviewCases = {
 }
 
 /** Scores each fold of the reviews with weights that are fitted on the other folds. */
-const benchReviews = (fittedOn: string, isIn: (one: Case, fold: number) => boolean, folds: number): object[] => {
-  const models = Array.from({ length: folds }, (_, fold) => fitWithout((one) => isIn(one, fold)))
+const benchReviews = (fittedOn: string, isIn: (tagCase: Case, fold: number) => boolean, folds: number): object[] => {
+  const models = Array.from({ length: folds }, (_, fold) => fitWithout((tagCase) => isIn(tagCase, fold)))
   return Object.entries(reviewCases).map(([history, cases]) => ({
     ...toRow(`${history}, fitted on ${fittedOn}`, evaluateFolds(cases, models, isIn)),
     'texts a second': Math.round(measureSpeed(history !== 'no history') / 100) * 100,
@@ -60,20 +60,20 @@ const benchReviews = (fittedOn: string, isIn: (one: Case, fold: number) => boole
 const evaluateFolds = (
   cases: readonly Case[],
   models: readonly Model[],
-  isIn: (one: Case, fold: number) => boolean,
+  isIn: (tagCase: Case, fold: number) => boolean,
 ): Counts => {
-  const sum: Counts = { right: 0, given: 0, wanted: 0, texts: 0 }
+  const sum: Counts = { right: 0, generated: 0, wanted: 0, texts: 0 }
   for (const [fold, model] of models.entries()) {
     const counts = evaluate(
-      cases.filter((one) => isIn(one, fold)),
+      cases.filter((tagCase) => isIn(tagCase, fold)),
       model,
     )
-    for (const name of ['right', 'given', 'wanted', 'texts'] as const) sum[name] += counts[name]
+    for (const name of ['right', 'generated', 'wanted', 'texts'] as const) sum[name] += counts[name]
   }
   return sum
 }
 
-/** Texts a second, in processor time, so that other programs on the machine do not count. */
+/** Texts per second of processor time, so that other programs on the machine do not count. */
 const measureSpeed = (hasMemory: boolean): number => {
   const tagAll = (): void => {
     if (!hasMemory) for (const { text } of pieces) generateTags(text)
@@ -98,7 +98,7 @@ const toRow = (method: string, counts: Counts): Row => {
   }
 }
 
-/** Each question with a number that `every` divides has the tag of people. */
+/** People tag each question whose number is a multiple of `every`. */
 const benchBanking = (every: number | undefined): object => {
   const memory = newMemory()
   const uses = new Map<string, number>()
@@ -124,13 +124,13 @@ const benchBanking = (every: number | undefined): object => {
 }
 
 /**
- * Texts of products without a part in the fitting: the held half, and each third of the other half
- * in turn.
+ * Scores support texts with weights that are fitted without their products: all of `held`, and each
+ * third of `dev` in turn.
  */
 const benchSupport = (): Row[] => {
   const products = productsOf(support)
   const isIn = ({ text }: Case, fold: number): boolean => products.indexOf(text.product) % FOLDS === fold
-  const models = Array.from({ length: FOLDS }, (_, fold) => fitWithout((one) => isIn(one, fold)))
+  const models = Array.from({ length: FOLDS }, (_, fold) => fitWithout((tagCase) => isIn(tagCase, fold)))
   const whole = fitWithout(() => false)
   const histories = { 'no history': 0, history: 0, "history with people's tags": ALL }
   return Object.entries(histories).flatMap(([history, tagged]) => {

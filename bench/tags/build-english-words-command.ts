@@ -4,8 +4,8 @@ import process from 'node:process'
 import { fileURLToPath } from 'node:url'
 
 /**
- * Writes tagger/data/en-words.json from WordNet 3.1: `build-english-words-command.ts FOLDER`,
- * FOLDER holding its `index.sense` and `data.noun`.
+ * Writes tagger/data/en-words.json from WordNet 3.1: `build-english-words-command.ts FOLDER`.
+ * FOLDER has the files `index.sense` and `data.noun`.
  */
 const TARGET = fileURLToPath(new URL('../../tagger/data/en-words.json', import.meta.url))
 
@@ -23,25 +23,27 @@ const GROUPS: Readonly<Record<string, readonly string[]>> = {
   place: ['15'],
   object: ['03', '08', '17', '24', '25'],
 }
-const MADE = new Set(['artifact', 'communication', 'act', 'possession', 'attribute'])
+/** Groups of nouns that are often topics of feedback. */
+const TOPICS = new Set(['artifact', 'communication', 'act', 'possession', 'attribute'])
 const MAX_RARE_CHARACTERS = 12
 
 /** With this many occurrences in the tagged corpus, a noun counts as frequent. */
 const FREQUENT = 40
 
-/** With this many occurrences, a word of a compound counts as common. */
-const COMMON = 3
+/** With this many occurrences, a word may be part of a compound. */
+const USED = 3
 
 /** Endings of adjectives that need no list. */
 const ADJECTIVE_ENDING = /(?:able|ible|ful|less|ous|ive|ic|al|ish|ed|ing|like|ary|ant|ent|some|proof)$|^(?:non|un)/
 
+/** The senses of a word by its part of speech, and its occurrences in the tagged corpus. */
 type Senses = {
-  noun: number
-  nouns: number
-  verb: number
-  verbs: number
-  adjective: number
-  adjectives: number
+  nounSenses: number
+  nounUses: number
+  verbSenses: number
+  verbUses: number
+  adjectiveSenses: number
+  adjectiveUses: number
   groups: Map<string, number>
 }
 
@@ -66,29 +68,37 @@ const readSenses = (text: string): Map<string, Senses> => {
     const senses = words.get(word) ?? newSenses()
     words.set(word, senses)
     if (part === '1') {
-      if (!common.has(word)) continue
-      senses.nouns++
-      senses.noun += Number(count)
+      if (!commonNouns.has(word)) continue
+      senses.nounSenses++
+      senses.nounUses += Number(count)
       const group = Object.keys(GROUPS).find((name) => GROUPS[name]?.includes(file)) ?? 'object'
       senses.groups.set(group, (senses.groups.get(group) ?? 0) + Number(count) + 1 / Number(rank))
     } else if (part === '2') {
-      senses.verbs++
-      senses.verb += Number(count)
+      senses.verbSenses++
+      senses.verbUses += Number(count)
     } else {
-      senses.adjectives++
-      senses.adjective += Number(count)
+      senses.adjectiveSenses++
+      senses.adjectiveUses += Number(count)
     }
   }
   return words
 }
 
-const isCommon = (word: string): boolean => {
+const isUsed = (word: string): boolean => {
   const known = sensesOf.get(word)
-  return known !== undefined && known.noun + known.verb + known.adjective >= COMMON
+  return known !== undefined && known.nounUses + known.verbUses + known.adjectiveUses >= USED
 }
 
 const newSenses = (): Senses => {
-  return { noun: 0, nouns: 0, verb: 0, verbs: 0, adjective: 0, adjectives: 0, groups: new Map() }
+  return {
+    nounSenses: 0,
+    nounUses: 0,
+    verbSenses: 0,
+    verbUses: 0,
+    adjectiveSenses: 0,
+    adjectiveUses: 0,
+    groups: new Map(),
+  }
 }
 
 const toLists = (words: ReadonlyMap<string, Senses>): Record<string, string[]> => {
@@ -101,7 +111,7 @@ const toLists = (words: ReadonlyMap<string, Senses>): Record<string, string[]> =
     compound: [],
   }
   for (const name of Object.keys(GROUPS)) lists[name] = []
-  for (const [word, senses] of [...words].toSorted(([one], [other]) => (one < other ? -1 : 1))) {
+  for (const [word, senses] of [...words].toSorted(([a], [b]) => (a < b ? -1 : 1))) {
     for (const list of listsOf(word, senses)) lists[list]?.push(word)
   }
   return Object.fromEntries(Object.entries(lists).map(([name, list]) => [name, toLines(list)]))
@@ -110,30 +120,30 @@ const toLists = (words: ReadonlyMap<string, Senses>): Record<string, string[]> =
 const listsOf = (word: string, senses: Senses): string[] => {
   if (word.includes('_')) return isCompound(word, senses) ? ['compound'] : []
   if (word.length < 3 || word.length > 20) return []
-  const { noun, nouns, verb, verbs, adjective, adjectives, groups } = senses
-  if (nouns + verbs + adjectives === 0) return []
-  if (nouns === 0) {
-    if (verbs > 0 && verb >= adjective) return ['verb']
-    return adjectives > 0 && !ADJECTIVE_ENDING.test(word) ? ['adjective'] : []
+  const { nounSenses, nounUses, verbSenses, verbUses, adjectiveSenses, adjectiveUses, groups } = senses
+  if (nounSenses + verbSenses + adjectiveSenses === 0) return []
+  if (nounSenses === 0) {
+    if (verbSenses > 0 && verbUses >= adjectiveUses) return ['verb']
+    return adjectiveSenses > 0 && !ADJECTIVE_ENDING.test(word) ? ['adjective'] : []
   }
-  const group = [...groups].toSorted(([, one], [, other]) => other - one)[0]?.[0] ?? 'object'
-  // A noun of one sense without occurrences in the tagged corpus is rare, unless it names an
-  // artefact.
-  const isRare = noun === 0 && nouns < 2 && (!MADE.has(group) || word.length > MAX_RARE_CHARACTERS)
-  if (isRare) return verbs > 0 ? ['verb'] : adjectives > 0 ? ['adjective'] : []
+  const group = [...groups].toSorted(([, a], [, b]) => b - a)[0]?.[0] ?? 'object'
+  // A noun of one sense without occurrences in the tagged corpus is rare, except for a short noun
+  // in a group of topics.
+  const isRare = nounUses === 0 && nounSenses < 2 && (!TOPICS.has(group) || word.length > MAX_RARE_CHARACTERS)
+  if (isRare) return verbSenses > 0 ? ['verb'] : adjectiveSenses > 0 ? ['adjective'] : []
   return [
     group,
-    ...(verb > noun ? ['mostlyVerb'] : []),
-    ...(adjective > noun ? ['mostlyAdjective'] : []),
-    ...(noun >= FREQUENT ? ['frequent'] : []),
+    ...(verbUses > nounUses ? ['mostlyVerb'] : []),
+    ...(adjectiveUses > nounUses ? ['mostlyAdjective'] : []),
+    ...(nounUses >= FREQUENT ? ['frequent'] : []),
   ]
 }
 
-/** A compound of two words, at least one of them common, for an artefact or an act. */
-const isCompound = (word: string, { nouns, groups }: Senses): boolean => {
-  if (nouns === 0 || word.split('_').length !== 2 || word.length > 20) return false
-  const isMade = [...groups.keys()].some((group) => MADE.has(group) || group === 'state')
-  return isMade && word.split('_').every((part) => isCommon(part))
+/** Whether a compound has two words that people use, and a meaning that is often a topic. */
+const isCompound = (word: string, { nounSenses, groups }: Senses): boolean => {
+  if (nounSenses === 0 || word.split('_').length !== 2 || word.length > 20) return false
+  const isTopic = [...groups.keys()].some((group) => TOPICS.has(group) || group === 'state')
+  return isTopic && word.split('_').every((part) => isUsed(part))
 }
 
 /** Lines of moderate length keep differences readable. */
@@ -148,6 +158,6 @@ const toLines = (words: readonly string[]): string[] => {
 }
 
 if (folder === undefined) throw new Error('usage: build-english-words-command.ts FOLDER')
-const common = readCommonNouns(readFileSync(join(folder, 'data.noun'), 'utf8'))
+const commonNouns = readCommonNouns(readFileSync(join(folder, 'data.noun'), 'utf8'))
 const sensesOf = readSenses(readFileSync(join(folder, 'index.sense'), 'utf8'))
 writeFileSync(TARGET, `${JSON.stringify(toLists(sensesOf), null, 2)}\n`)

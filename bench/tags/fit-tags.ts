@@ -19,11 +19,11 @@ const PEOPLE_PENALTY = 1
 
 export const fitModel = ({ none, untagged, tagged }: Cases): Model => {
   const weights = fitWeights({ none, untagged, tagged })
-  const untaught = { many: 0, one: 0, manyPeople: 0, onePeople: 0 }
+  const zero = { many: 0, one: 0, manyPeople: 0, onePeople: 0 }
   const many = bestThreshold([...none, ...untagged], weights, (threshold) => {
-    return { ...untaught, many: threshold, one: threshold }
+    return { ...zero, many: threshold, one: threshold }
   })
-  const ofWords = { ...untaught, many, one: many - ONE_BELOW }
+  const ofWords = { ...zero, many, one: many - ONE_BELOW }
   const manyPeople = bestThreshold(tagged, weights, (threshold) => {
     return { ...ofWords, manyPeople: threshold, onePeople: threshold }
   })
@@ -31,30 +31,27 @@ export const fitModel = ({ none, untagged, tagged }: Cases): Model => {
 }
 
 /**
- * A doubtful tag is better than none. The advantage is smaller in sets where people left texts
- * without a tag.
+ * How far the threshold of the only tag of a text lies below that of several tags. A doubtful tag
+ * is better than none, but less so where people left texts without a tag.
  */
 const ONE_BELOW = 1.2
 const ONE_OF_PEOPLE_BELOW = 0.3
 
-/**
- * Only the reviews are many enough to fit the weight of people's tags, and the weights without
- * lists of words.
- */
+/** The support texts are too few to fit the weights `people` and `plain`. */
 const isReview = ({ text }: Case): boolean => !SUPPORT.has(text.id)
 
 const fitWeights = ({ none, untagged, tagged }: Cases): Weights => {
   const seen = [...none, ...untagged]
   const words = withFixed(
     fitLogistic(
-      seen.flatMap((one) => examplesOf(one, (candidate) => candidate)),
+      seen.flatMap((tagCase) => examplesOf(tagCase, (candidate) => candidate)),
       PENALTY,
     ),
     FIXED,
   )
   const plain = withFixed(
     fitLogistic(
-      seen.filter(isReview).flatMap((one) => examplesOf(one, withoutWords)),
+      seen.filter(isReview).flatMap((tagCase) => examplesOf(tagCase, withoutWords)),
       PENALTY,
     ),
     FIXED_PLAIN,
@@ -80,20 +77,20 @@ const fitWeights = ({ none, untagged, tagged }: Cases): Weights => {
 }
 
 /**
- * Reviews of cameras, phones and players have no requests, name a fault only by its part, and
- * rarely mention food, staff or places. So these weights are set, not fitted.
+ * Weights set by hand. Most fitted texts are reviews of cameras, phones and players, which rarely
+ * have requests, events, food, staff or places.
  */
 const FIXED = { requested: 0.6, 'joined event': 1.7, named: 1.5, 'group food': 0, 'group person': 0, 'group place': 0 }
 
 /**
- * The compounds of other languages are a short list of topics of feedback, not a dictionary as in
- * English.
+ * The lists of other languages have compounds for topics of feedback only. English also has those
+ * of a dictionary.
  */
 const FIXED_PLAIN = { ...FIXED, compound: 2.2 }
 
 /**
- * Reviews have many texts about few products. There people leave out a tag because the text neither
- * praises nor blames it, not because the tag is bad.
+ * Set by hand. In reviews, people leave out a tag because the text neither praises nor blames the
+ * topic, not because the tag is bad.
  */
 const LEFT_OUT = -1.5
 
@@ -124,7 +121,10 @@ const withoutWords = (candidate: Candidate): Candidate => {
   return { ...candidate, traits, failing: 0, denied: 0, aside: 0, located: 0 }
 }
 
-/** If F1 is nearly equal, the middle value is the least fitted to these texts. */
+/**
+ * Thresholds whose F1 is this near to the best are equally good. Their middle is the least fitted
+ * to these texts.
+ */
 const NEARLY = 0.003
 
 const bestThreshold = (
@@ -133,7 +133,7 @@ const bestThreshold = (
   thresholdsOf: (threshold: number) => Thresholds,
 ): number => {
   const found: { threshold: number; f1: number }[] = []
-  const scored = cases.map((one) => score(one, weights))
+  const scored = cases.map((tagCase) => score(tagCase, weights))
   for (let threshold = -3; threshold <= 1.5; threshold += 0.1) {
     const { f1 } = toFigures(count(scored, thresholdsOf(threshold)))
     found.push({ threshold, f1 })
@@ -143,43 +143,43 @@ const bestThreshold = (
   return ((good[0] ?? 0) + (good.at(-1) ?? 0)) / 2
 }
 
-const score = (one: Case, weights: Weights) => ({
-  one,
-  scores: scoreCandidates({ ...one.analysis, memory: one.memory }, weights),
+const score = (tagCase: Case, weights: Weights) => ({
+  tagCase,
+  scores: scoreCandidates({ ...tagCase.analysis, memory: tagCase.memory }, weights),
 })
 
 export const evaluate = (cases: readonly Case[], { weights, thresholds }: Model): Counts => {
   return count(
-    cases.map((one) => score(one, weights)),
+    cases.map((tagCase) => score(tagCase, weights)),
     thresholds,
   )
 }
 
 /** Sums over texts: right tags, generated tags, tags of people, and texts. */
-export type Counts = { right: number; given: number; wanted: number; texts: number }
+export type Counts = { right: number; generated: number; wanted: number; texts: number }
 
 const count = (scored: readonly ReturnType<typeof score>[], thresholds: Thresholds): Counts => {
-  const counts = { right: 0, given: 0, wanted: 0, texts: scored.length }
-  for (const { one, scores } of scored) {
-    const { reading } = one.analysis
-    const tags = choose(scores, reading, { memory: one.memory, thresholds })
+  const counts = { right: 0, generated: 0, wanted: 0, texts: scored.length }
+  for (const { tagCase, scores } of scored) {
+    const { reading } = tagCase.analysis
+    const tags = choose(scores, reading, { memory: tagCase.memory, thresholds })
     const keys = new Set(tags.map((tag) => keyOfTag(tag, reading.lexicon)))
-    counts.wanted += one.gold.size
-    counts.given += keys.size
-    for (const key of keys) if (one.gold.has(key)) counts.right++
+    counts.wanted += tagCase.gold.size
+    counts.generated += keys.size
+    for (const key of keys) if (tagCase.gold.has(key)) counts.right++
   }
   return counts
 }
 
 /**
- * Micro-averaged: all tags of all texts count equally, and tags on texts that people left untagged
- * cost precision.
+ * Micro-averaged: all tags of all texts count equally. Generated tags on texts that people left
+ * untagged cost precision.
  */
-export const toFigures = ({ right, given, wanted, texts }: Counts) => {
+export const toFigures = ({ right, generated, wanted, texts }: Counts) => {
   return {
-    f1: (2 * right) / (given + wanted || 1),
-    precision: right / (given || 1),
+    f1: (2 * right) / (generated + wanted || 1),
+    precision: right / (generated || 1),
     recall: right / (wanted || 1),
-    perText: given / texts,
+    perText: generated / texts,
   }
 }

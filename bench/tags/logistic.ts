@@ -1,4 +1,4 @@
-/** One candidate: its features, and whether people gave it as a tag. */
+/** The features of a candidate, and whether people gave it as a tag. */
 export type Example = { readonly values: readonly number[]; readonly isTag: boolean }
 
 const ROUNDS = 8
@@ -13,7 +13,8 @@ export const fitLogistic = (examples: readonly Example[], penalty: number): numb
   for (let round = 0; round < ROUNDS; round++) {
     const { gradient, curvature } = sumUp(examples, weights)
     for (let at = 0; at < size; at++) {
-      // The first value is always 1. The penalty leaves out its weight, the frequency of tags.
+      // The first value is always 1. Its weight is the frequency of tags, and has hardly any
+      // penalty.
       const own = at === 0 ? 1e-6 : penalty
       gradient[at] = (gradient[at] ?? 0) - own * (weights[at] ?? 0)
       const row = curvature[at]
@@ -37,11 +38,11 @@ const sumUp = (
     const places = values.flatMap((value, at) => (value === 0 ? [] : [at]))
     let score = 0
     for (const at of places) score += (weights[at] ?? 0) * (values[at] ?? 0)
-    const odds = 1 / (1 + Math.exp(-score))
-    const slope = odds * (1 - odds)
+    const probability = 1 / (1 + Math.exp(-score))
+    const slope = probability * (1 - probability)
     for (const at of places) {
       const value = values[at] ?? 0
-      gradient[at] = (gradient[at] ?? 0) + value * ((isTag ? 1 : 0) - odds)
+      gradient[at] = (gradient[at] ?? 0) + value * ((isTag ? 1 : 0) - probability)
       const row = curvature[at] as Float64Array
       for (const other of places) row[other] = (row[other] ?? 0) + slope * value * (values[other] ?? 0)
     }

@@ -24,8 +24,8 @@ const PARTS = 5
 
 /**
  * A case for each text. The groups of a workspace are split into parts. The memory for a text has
- * the texts of the other parts, at most as many as `history` says. Unless `history` is empty, it
- * also has all texts of its own part, without their tags.
+ * the texts of the other parts, at most as many as `history` says. If `history` has texts, the
+ * memory also has all texts of the same part, without their tags.
  */
 export const toCases = (texts: readonly Labelled[], history: History): Case[] => {
   const cases: Case[] = []
@@ -35,8 +35,8 @@ export const toCases = (texts: readonly Labelled[], history: History): Case[] =>
       return { text, analysis, part: foldOf(text.group, PARTS), order: foldOf(`order ${text.id}`, 1_000_003) }
     })
     for (let part = 0; part < PARTS; part++) {
-      const earlier = read.filter((one) => one.part !== part).toSorted((one, other) => one.order - other.order)
-      const now = read.filter((one) => one.part === part)
+      const earlier = read.filter(({ part: own }) => own !== part).toSorted((a, b) => a.order - b.order)
+      const now = read.filter(({ part: own }) => own === part)
       const memory = newMemory()
       for (const [at, { text, analysis }] of earlier.slice(0, history.texts).entries()) {
         addDelta(memory, learn(analysis, at < history.tagged ? text.gold : undefined))
@@ -63,10 +63,7 @@ export type Cases = {
   readonly tagged: readonly Case[]
 }
 
-/**
- * Histories of several lengths, so that the weights hold for a young workspace as well as for an
- * old one.
- */
+/** Histories of several lengths, so that the weights hold for young and old workspaces. */
 const UNTAGGED_LENGTHS = [12, 40, Number.POSITIVE_INFINITY]
 const TAGGED_LENGTHS = [15, 50, Number.POSITIVE_INFINITY]
 

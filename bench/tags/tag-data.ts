@@ -2,12 +2,12 @@ import { readFileSync } from 'node:fs'
 
 export type Sample = { readonly id: string; readonly text: string }
 
-/** `gold` is the name of its intent, in an array. */
+/** `gold` has the name of the intent. */
 type Question = Sample & { readonly gold: readonly string[] }
 
 /**
- * A text with the tags that people would give it. `group` keeps the pieces of one review together;
- * a product is a workspace.
+ * A text with the tags that people would give it. The pieces of one review have the same `group`.
+ * Each product is a workspace.
  */
 export type Labelled = Sample & {
   readonly group: string
@@ -38,7 +38,9 @@ export const readSupport = (part: 'dev' | 'held'): Labelled[] => readTexts(`supp
 /** Texts in other languages than English. */
 export const readLanguages = (): (Sample & { readonly lang: string })[] => readTexts('languages.jsonl')
 
-/** The part of a group, of `count` parts: the same on every run, and roughly even. */
+/**
+ * The part of a group, from 0 to below `count`. The same on every run; the parts are roughly even.
+ */
 export const foldOf = (group: string, count: number): number => {
   let hash = 7
   for (const letter of group) hash = Math.imul(hash ^ letter.charCodeAt(0), 0x01000193) >>> 0

@@ -37,7 +37,7 @@ const toCell = (text: string): string => {
 /** A sample of a set, the same on every run, without a choice by content. */
 const sample = (texts: readonly Sample[]): Sample[] => {
   return texts
-    .toSorted((one, other) => foldOf(`example ${one.id}`, 1_000_003) - foldOf(`example ${other.id}`, 1_000_003))
+    .toSorted((a, b) => foldOf(`example ${a.id}`, 1_000_003) - foldOf(`example ${b.id}`, 1_000_003))
     .slice(0, EXAMPLES_OF_A_SET)
 }
 

@@ -4,15 +4,15 @@ import process from 'node:process'
 import { type BatchItem, createClient } from 'feedback-insights-client'
 import { idOf, numberOf, textOf, timeOf } from './values.ts'
 
-// Submits the reviews of an app from the last LOOK_BACK_DAYS (30). Run it each day: a changed
-// review has the same id, so it replaces the stored one. Reads FEEDBACK_URL, ACCESS_TOKEN and
+// Submits the reviews of an app from the last LOOK_BACK_DAYS (30). Run it each day. A changed
+// review replaces the stored review, which has the same id. Reads FEEDBACK_URL, ACCESS_TOKEN and
 // APP_ID, and ISSUER_ID, KEY_ID and KEY_FILE of an API key of App Store Connect.
 // https://developer.apple.com/documentation/appstoreconnectapi/get-v1-apps-_id_-customerreviews
 
 const SOURCE = 'app-store'
 const { FEEDBACK_URL = '', ACCESS_TOKEN = '', APP_ID = '', ISSUER_ID = '', KEY_ID = '', KEY_FILE = '' } = process.env
 const { LOOK_BACK_DAYS = '30', APP_STORE_URL = 'https://api.appstoreconnect.apple.com' } = process.env
-/** A token may be good for 20 minutes. */
+/** App Store Connect takes tokens of at most 20 minutes. */
 const TOKEN_SECONDS = 10 * 60
 const DAY_MS = 24 * 60 * 60 * 1_000
 
@@ -39,7 +39,7 @@ const main = async (): Promise<number> => {
   return refused === 0 ? 0 : 1
 }
 
-/** A review without a date is kept. */
+/** False for a review without a date. */
 const isBefore = (date: unknown, oldest: number): boolean => Date.parse(timeOf(date) ?? '') < oldest
 
 const itemOf = ({ id, attributes }: Review): BatchItem => {
@@ -62,7 +62,7 @@ const itemOf = ({ id, attributes }: Review): BatchItem => {
 const fetchPage = async (address: string): Promise<Page> => {
   const url = new URL(address, APP_STORE_URL)
   // Only the App Store may get the token.
-  if (url.origin !== new URL(APP_STORE_URL).origin) throw new Error('The next page is somewhere else')
+  if (url.origin !== new URL(APP_STORE_URL).origin) throw new Error('The next page has another origin')
   const headers = { Authorization: `Bearer ${await makeToken()}` }
   // A redirect could send the token to another host.
   const response = await fetch(url, { headers, redirect: 'error' })

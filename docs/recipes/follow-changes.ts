@@ -21,7 +21,7 @@ const rowOf = (cells: readonly Feedback[keyof Feedback][]): string =>
   `${cells.map((cell) => `"${textOf(cell).replaceAll('"', '""')}"`).join()}\n`
 const textOf = (cell: Feedback[keyof Feedback]): string =>
   typeof cell === 'object' ? JSON.stringify(cell) : String(cell ?? '')
-/** Replaces a file at once: its readers see the former text or the new one, never a part. */
+/** Replaces a file atomically. */
 const replace = (path: string, text: string): void => {
   writeFileSync(`${path}.new`, text)
   renameSync(`${path}.new`, path)
@@ -36,7 +36,8 @@ for (let isChanged = true; ;) {
   const page = await client
     .listChanges({ after: after || null, limit: LIMIT, waitSeconds: isChanged ? undefined : 30 })
     .catch((error: unknown) => {
-      // 410: this program was away for longer than tombstones are kept, so it starts again.
+      // 410: the program was away for longer than tombstones are stored. It starts from the
+      // beginning.
       if (!(error instanceof RequestError) || error.status !== 410) throw error
       rows.clear()
       isChanged = true
@@ -55,7 +56,7 @@ for (let isChanged = true; ;) {
     isChanged = false
     console.log(`${rows.size} feedback in ${file}`)
   }
-  // The place is written last: after a crash, the same changes come again and change nothing.
+  // `next` is written last: after a crash, the same changes come again and change nothing.
   if (!isMore) replace(`${file}.next`, page.next)
   after = page.next
 }

@@ -34,27 +34,27 @@ receive<Notification>({
     const rated = objectOf(item['conversation_rating'])
     const rating = numberOf(rated['rating'])
     const parts = objectsOf(objectOf(item['conversation_parts'])['conversation_parts'])
-    const times = [item, ...parts].map((one) => one['created_at'])
+    const times = [item, ...parts].map((timed) => timed['created_at'])
     const [createdAt] = [...times, item['updated_at'], notifiedAt].flatMap((time) => timeOf(time) ?? [])
     if (createdAt === undefined) throw new TypeError('The conversation has no time')
-    const toldAt = timeOf(item['updated_at']) ?? timeOf(notifiedAt) ?? createdAt
-    // Stored messages stay, so a delivery with the first message and one reply adds that reply.
-    const said = [{ ...source, created_at: createdAt }, ...parts, remarkOf(rated)].filter(
+    const updatedAt = timeOf(item['updated_at']) ?? timeOf(notifiedAt) ?? createdAt
+    // A delivery may have only the first message and one reply. The other stored messages stay.
+    const messages = [{ ...source, created_at: createdAt }, ...parts, remarkOf(rated)].filter(
       ({ body }) => textOf(body) !== undefined,
     )
-    const authors = said.map(({ author }) => objectOf(author))
+    const authors = messages.map(({ author }) => objectOf(author))
     await client.submitConversation(
       {
         id: idOf(item['id']) ?? '',
         source: SOURCE,
         title: textOf(item['title']) ?? textOf(source['subject']),
         createdAt,
-        // A delivery without a rating only adds messages: its early time keeps it from replacing
-        // the stored conversation.
-        updatedAt: item['conversation_rating'] === undefined ? createdAt : versionOf(toldAt, rating),
+        // A delivery without a rating only adds messages. Its early `updatedAt` keeps it from
+        // replacing the stored conversation.
+        updatedAt: item['conversation_rating'] === undefined ? createdAt : versionOf(updatedAt, rating),
         rating,
-        contacts: contactsOf(authors.filter(isCustomer), toldAt),
-        messages: said.map((part) => messageOf(part, createdAt)),
+        contacts: contactsOf(authors.filter(isCustomer), updatedAt),
+        messages: messages.map((part) => messageOf(part, createdAt)),
         properties: { url: textOf(source['url']) },
       },
       { idempotencyKey: keyOf(id) },
@@ -66,11 +66,11 @@ receive<Notification>({
 const isCustomer = ({ type }: Values): boolean => CUSTOMERS.includes(String(type))
 
 /**
- * Intercom's times are whole seconds, and a conversation can be answered and rated within one. Then
- * the delivery with the rating counts as the later one.
+ * Intercom's times are whole seconds. A conversation can be answered and rated within one second.
+ * One millisecond less makes the delivery without a rating the older one.
  */
-const versionOf = (toldAt: string, rating: number | undefined): string =>
-  rating === undefined ? new Date(Date.parse(toldAt) - 1).toISOString() : toldAt
+const versionOf = (updatedAt: string, rating: number | undefined): string =>
+  rating === undefined ? new Date(Date.parse(updatedAt) - 1).toISOString() : updatedAt
 
 /** The remark that a customer wrote beside the rating, as a message. */
 const remarkOf = ({ remark, contact, customer, created_at }: Values): Values => {
@@ -79,16 +79,16 @@ const remarkOf = ({ remark, contact, customer, created_at }: Values): Values => 
 }
 
 /**
- * The contacts of the messages, each once and with all values of its messages. An author without an
- * id makes no contact, and the message is kept.
+ * The authors of the messages as contacts, each once, with the values of all messages. An author
+ * without an id makes no contact.
  */
-const contactsOf = (authors: readonly Values[], toldAt: string): ContactRecord[] => {
+const contactsOf = (authors: readonly Values[], updatedAt: string): ContactRecord[] => {
   const contacts = new Map<string, Values>()
   for (const { id: given, name, email } of authors) {
     const id = idOf(given)
     if (id === undefined) continue
     const { $name, $email } = contacts.get(id) ?? {}
-    contacts.set(id, { $name: idOf(name) ?? $name, $email: idOf(email) ?? $email, $updatedAt: toldAt })
+    contacts.set(id, { $name: idOf(name) ?? $name, $email: idOf(email) ?? $email, $updatedAt: updatedAt })
   }
   return [...contacts].map(([id, properties]) => ({ id, source: SOURCE, properties }))
 }
@@ -97,7 +97,7 @@ const messageOf = ({ id, body, author, created_at }: Values, begunAt: string): M
   const content = textOf(body) ?? ''
   const createdAt = timeOf(created_at) ?? begunAt
   return {
-    // Without an id, messages of one time differ by their text.
+    // A message without an id gets one from its time and text.
     id: idOf(id) ?? signatureOf({ algorithm: 'sha256', secret: createdAt, encoding: 'hex' }, content),
     incoming: isCustomer(objectOf(author)),
     contactId: idOf(objectOf(author)['id']),

@@ -12,7 +12,7 @@ export type Receiver<Payload> = {
   readonly isGenuine: (delivery: Delivery, secret: string) => boolean
   /** Submits the payload. The same delivery has to give the same keys each time. */
   readonly submit: (client: Client, payload: Payload, delivery: Delivery) => Promise<unknown>
-  /** Whether it submits conversations: the service takes few a minute. */
+  /** Whether `submit` submits conversations, which have a low rate limit. */
   readonly sendsConversations?: boolean
 }
 
@@ -30,8 +30,8 @@ const SIGNED_WITHIN_MS = 5 * 60 * 1_000
 const AGAIN = { status: 503, text: 'again, please', headers: { 'Retry-After': '30' } }
 
 /**
- * Listens at PORT. Reads FEEDBACK_URL, ACCESS_TOKEN, WEBHOOK_SECRET, and WEBHOOK_SECRET_BEFORE
- * while a secret is changed.
+ * Listens at PORT. Reads FEEDBACK_URL, ACCESS_TOKEN, WEBHOOK_SECRET, and during a rotation of the
+ * secret WEBHOOK_SECRET_BEFORE.
  */
 export const receive = <Payload>(receiver: Receiver<Payload>): void => {
   const { FEEDBACK_URL: url = '', ACCESS_TOKEN: token = '', PORT = '8080' } = process.env
@@ -56,10 +56,10 @@ export const receive = <Payload>(receiver: Receiver<Payload>): void => {
       await receiver.submit(client, payload as Payload, delivery)
       return { status: 200, text: 'ok' }
     } catch (error) {
-      // The message has paths and no values of the payload, which may be personal data.
+      // The message has no values of the payload, since values may be personal data.
       console.error(error instanceof RequestError ? error.message : error)
       // If the payload does not have the documented form, a repetition fails, too.
-      if (error instanceof TypeError) return { status: 422, text: 'not of the form that is documented' }
+      if (error instanceof TypeError) return { status: 422, text: 'not of the documented form' }
       const isFinal = error instanceof RequestError && [400, 413, 422].includes(error.status ?? 0)
       return isFinal ? { status: 422, text: error.message } : AGAIN
     }
@@ -108,9 +108,7 @@ const jsonOf = (bytes: Buffer): unknown => {
   }
 }
 
-/**
- * A template of a trigger may put line breaks into a text as they are, which JSON does not allow.
- */
+/** A trigger may put raw line breaks into a text, which JSON does not allow. */
 const withoutBreaks = (text: string): string => text.replaceAll(/[\n\r\t]/g, (sign) => BREAKS[sign]!)
 
 /**
@@ -127,17 +125,17 @@ const exactJsonOf = (text: string): unknown => {
   }
 }
 
-/** Warns of the rate limit at the start, before it costs the first conversation. */
+/** Prints the rate limit at the start, before the service refuses a conversation. */
 const warnOfLimit = async (url: string, token: string): Promise<void> => {
   const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' }
   const address = `${url.replace(/\/+$/, '').replace(/\/api\/v1$/, '')}/api/v1/conversations`
-  // An empty body is refused, and the answer tells the limit.
+  // The service refuses an empty body, and its answer has the limit.
   const response = await fetch(address, { method: 'POST', headers, body: '{}' }).catch(() => undefined)
   const [, most, seconds] = /q=(\d+).*w=(\d+)/.exec(response?.headers.get('RateLimit-Policy') ?? '') ?? []
   if (most === undefined) return
   console.warn(
-    `The service takes ${most} conversations in ${seconds} s. Deliveries beyond that are answered 503, and are lost if the ` +
-      'vendor does not repeat them. The operator raises CONVERSATIONS_PER_MINUTE.',
+    `The service takes ${most} conversations in ${seconds} s. Deliveries beyond this limit get 503, and are lost if the ` +
+      'vendor does not repeat them. The operator can raise CONVERSATIONS_PER_MINUTE.',
   )
 }
 
@@ -159,8 +157,8 @@ export const signatureOf = (
 
 /** Compares in constant time. */
 export const isSame = (given: string | undefined, expected: string): boolean => {
-  const [one, other] = [Buffer.from(given ?? ''), Buffer.from(expected)]
-  return one.length === other.length && timingSafeEqual(one, other)
+  const [bytes, expectedBytes] = [Buffer.from(given ?? ''), Buffer.from(expected)]
+  return bytes.length === expectedBytes.length && timingSafeEqual(bytes, expectedBytes)
 }
 
 /** Whether a signature with this time is recent. */

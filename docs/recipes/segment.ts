@@ -28,10 +28,10 @@ type Event = {
 }
 
 /**
- * The events that are feedback, each with its feedback from the properties. It is a map, since an
- * event may be named `constructor`.
+ * Makes feedback from the properties of an event, by the name of the event. An object would also
+ * have the name `constructor`.
  */
-const FEEDBACK: ReadonlyMap<unknown, (said: Values) => FeedbackSubmission> = new Map([
+const FEEDBACK: ReadonlyMap<unknown, (properties: Values) => FeedbackSubmission> = new Map([
   [
     'Product Reviewed',
     ({ review_id, review_body, rating }: Values) => ({
@@ -71,7 +71,10 @@ type Options = { readonly idempotencyKey: string | undefined }
 const happenedAt = ({ timestamp, originalTimestamp }: Event): string | undefined =>
   timeOf(timestamp) ?? timeOf(originalTimestamp)
 
-/** A user without an id is unknown to your application, so only the company is submitted. */
+/**
+ * Of an event without a user id, only the company is submitted: your application does not know the
+ * user.
+ */
 const identify = async (client: Client, event: Event, options: Options): Promise<unknown> => {
   const traits = { ...objectOf(objectOf(event.context)['traits']), ...objectOf(event.traits) }
   const { name, firstName, lastName, email, createdAt, company, ...rest } = traits
@@ -80,18 +83,18 @@ const identify = async (client: Client, event: Event, options: Options): Promise
   if (id === undefined) return account && client.identifyAccount(account, options)
   const properties = {
     ...rest,
-    // A company without an id stays with the user.
+    // A company without an id becomes a property of the user.
     ...(account === undefined && company != null && { company }),
     $name: idOf(name) ?? idOf([firstName, lastName].flatMap((part) => idOf(part) ?? []).join(' ')),
     $email: idOf(email),
     $createdAt: timeOf(createdAt),
-    // Events come out of order, and an older one must not replace values.
+    // Events come out of order, and an older event must not replace values.
     $updatedAt: happenedAt(event),
   }
   return client.identifyContact({ id, source: SOURCE, properties, account }, options)
 }
 
-/** If the event has a user, the user belongs to the group from then on. */
+/** If the event has a user, this user belongs to the group from then on. */
 const group = async (client: Client, event: Event, options: Options): Promise<unknown> => {
   const account = accountOf(event.groupId, objectOf(event.traits), event)
   if (account === undefined) return undefined
@@ -102,14 +105,14 @@ const group = async (client: Client, event: Event, options: Options): Promise<un
 }
 
 /**
- * The account of an event. The service requires name and domain, so the id takes the place of a
- * missing one. An event without the name counts as a century old, so that it only fills absent
- * values: the id must not replace a name from another event.
+ * The account of an event. The service requires a name and a domain. The id takes the place of a
+ * missing name or domain. An event without a name gets a time a century earlier, so that the id
+ * replaces no name from another event.
  */
-const accountOf = (givenId: unknown, { id: _, createdAt, ...told }: Values, event: Event) => {
+const accountOf = (givenId: unknown, { id: _, createdAt, ...traits }: Values, event: Event) => {
   const id = idOf(givenId)
   if (id === undefined) return undefined
-  const { name, ...rest } = told
+  const { name, ...rest } = traits
   const at = happenedAt(event) ?? UNKNOWN_TIME
   const properties = {
     ...rest,
@@ -118,8 +121,8 @@ const accountOf = (givenId: unknown, { id: _, createdAt, ...told }: Values, even
     $createdAt: timeOf(createdAt),
     $updatedAt: idOf(name) === undefined ? centuryBefore(at) : at,
   }
-  const isTold = createdAt !== undefined || Object.keys(told).length > 0
-  return { id, ...(isTold && { properties }) }
+  const hasTraits = createdAt !== undefined || Object.keys(traits).length > 0
+  return { id, ...(hasTraits && { properties }) }
 }
 
 const UNKNOWN_TIME = '1970-01-01T00:00:00.000Z'
@@ -128,12 +131,12 @@ const centuryBefore = (time: string): string => new Date(Date.parse(time) - CENT
 
 const track = async (client: Client, event: Event, options: Options): Promise<unknown> => {
   const properties = objectOf(event.properties)
-  const said = FEEDBACK.get(event.event)?.(properties)
-  if (said === undefined) return undefined
+  const mapped = FEEDBACK.get(event.event)?.(properties)
+  if (mapped === undefined) return undefined
   const feedback: FeedbackSubmission = {
-    ...said,
+    ...mapped,
     source: SOURCE,
-    sourceId: said.sourceId ?? idOf(event.messageId),
+    sourceId: mapped.sourceId ?? idOf(event.messageId),
     contactId: idOf(event.userId),
     isExternalContactId: true,
     createdAt: happenedAt(event),

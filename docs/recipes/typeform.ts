@@ -6,9 +6,9 @@ import { idOf, keyOf, numberOf, objectOf, objectsOf, subjectOf, textOf, timeOf }
 
 const SOURCE = 'typeform'
 /**
- * Hidden fields with the id of the respondent in your application and its signature. A visitor of
- * the form can set hidden fields, so an id counts only with its HMAC-SHA-256, in hexadecimal, which
- * your application makes with USER_SECRET.
+ * Hidden fields of the form: the respondent's id in your application, and its signature. Your
+ * application signs the id with HMAC-SHA-256 under USER_SECRET, in hexadecimal. The recipe ignores
+ * an id without this signature, since a visitor can set hidden fields.
  */
 const USER = { id: 'user_id', signature: 'user_signature' }
 const { USER_SECRET = '' } = process.env

@@ -1,10 +1,7 @@
 // Turns values of vendors into values that the service takes. A missing or useless value becomes
 // undefined, so that a text without an author or rating is still stored.
 
-/**
- * Texts that stand for a missing value. As ids they would unite strangers, so the service refuses
- * them.
- */
+/** Texts that stand for a missing value. As an id, such a text would unite strangers. */
 const PLACEHOLDERS = new Set([
   ...'null undefined none nil nan n/a na - -- ? unknown anonymous guest not_authenticated 0 true false'.split(' '),
   '[object object]',
@@ -38,7 +35,7 @@ export const idOf = (value: unknown): string | undefined => {
   return plain === '' || PLACEHOLDERS.has(plain) || id.length > MOST_CHARACTERS ? undefined : id
 }
 
-/** The vendor's id of a delivery as its Idempotency-Key, so that the delivery counts once. */
+/** The Idempotency-Key of a delivery: the vendor's id, if it has the form of a key. */
 export const keyOf = (value: unknown): string | undefined => {
   const id = idOf(value)
   return id !== undefined && KEY.test(id) ? id : undefined
@@ -52,8 +49,8 @@ export const numberOf = (value: unknown): number | undefined => {
 }
 
 /**
- * Seconds or milliseconds since 1970, or a date. Without a zone it is UTC. 0 and the year 1 mean
- * "not set".
+ * A time in UTC from seconds or milliseconds since 1970, or from a date. A date without a zone is
+ * UTC. Undefined for 0 and the year 1, which mean "not set".
  */
 export const timeOf = (value: unknown): string | undefined => {
   const text = textOf(value)?.trim() ?? ''
@@ -93,7 +90,7 @@ export const objectOf = (value: unknown): Readonly<Record<string, unknown>> =>
 /** The record of a delivery. @throws TypeError if the delivery has none. */
 export const subjectOf = (value: unknown): Readonly<Record<string, unknown>> => {
   const subject = objectOf(value)
-  if (Object.keys(subject).length === 0) throw new TypeError('The delivery is about nothing')
+  if (Object.keys(subject).length === 0) throw new TypeError('The delivery has no record')
   return subject
 }
 

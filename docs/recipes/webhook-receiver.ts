@@ -11,7 +11,7 @@ type Change = { position: number; kind: string; id: string; deleted: boolean; re
 type Message = { type: string; data: Change }
 
 const { WEBHOOK_SECRET = '', WEBHOOK_SECRET_BEFORE = '', RECORDS = 'records', PORT = '8080' } = process.env
-/** While a secret is being rotated, the former one counts as well. */
+/** The former secret stays valid while you rotate the secret. */
 const keys = [WEBHOOK_SECRET, WEBHOOK_SECRET_BEFORE]
   .filter((secret) => secret !== '')
   .map((secret) => Buffer.from(secret.replace(/^whsec_/, ''), 'base64'))
@@ -50,7 +50,10 @@ const keep = (change: Change): void => {
   renameSync(`${file}.new`, file)
 }
 
-/** Answers 2xx once the change is kept. After any other answer, the service delivers it again. */
+/**
+ * Answers 2xx once the change is kept. After any other answer, the service delivers the message
+ * again.
+ */
 const answer = async (request: IncomingMessage): Promise<number> => {
   if (request.method !== 'POST') return 405
   const chunks: Buffer[] = []
@@ -67,7 +70,7 @@ const answer = async (request: IncomingMessage): Promise<number> => {
   return 204
 }
 
-if (keys.length === 0) throw new Error('Set WEBHOOK_SECRET to what `npm run webhook -- create` printed')
+if (keys.length === 0) throw new Error('Set WEBHOOK_SECRET to the secret that `npm run webhook -- create` printed')
 mkdirSync(RECORDS, { recursive: true })
 const server = createServer((request, response) => {
   void answer(request)

@@ -1,8 +1,8 @@
 import { isRecent, isSame, receive, signatureOf } from './receiver.ts'
 import { idOf, keyOf, objectOf, subjectOf, textOf, timeOf } from './values.ts'
 
-// A webhook that a trigger calls with the body of zendesk-trigger.json, or one that is subscribed
-// to the event "Ticket created". https://developer.zendesk.com/documentation/webhooks/verifying/
+// Takes the webhook of a trigger with the body of zendesk-trigger.json, or of the event "Ticket
+// created". https://developer.zendesk.com/documentation/webhooks/verifying/
 
 const SOURCE = 'zendesk'
 const CREATED = 'zen:event-type:ticket.created'
@@ -24,14 +24,14 @@ receive<Payload>({
     const ticket = subjectOf(triggered.ticket ?? detail)
     const requester = detail === undefined ? objectOf(triggered.requester) : { id: ticket['requester_id'] }
     const organization = idOf(triggered.organization)
-    // All attempts at one invocation have its id.
+    // Zendesk repeats an invocation under the same id.
     const options = { idempotencyKey: keyOf(headers['x-zendesk-webhook-invocation-id']) }
     const createdAt = timeOf(ticket['created_at'])
     // A placeholder of the trigger without a value is an empty text.
     const [id, name, email] = ['id', 'name', 'email'].map((key) => idOf(requester[key]))
     const isKnown = (name ?? email) !== undefined
     if (id !== undefined && isKnown) {
-      // Tickets come out of order, and an older one must not replace values of the requester.
+      // Tickets come out of order, and an older ticket must not replace values of the requester.
       const properties = { $name: name, $email: email, $updatedAt: createdAt }
       await client.identifyContact({ id, source: SOURCE, properties }, options)
     }

@@ -21,28 +21,27 @@ export type AdmitDependencies = {
   redis: RedisClient
   prefix: string
   wake: Pick<Wake, 'wake'>
-  /** The floor of a workspace, its position in Postgres. Acceptance numbers are above it. */
+  /** The position of a workspace in Postgres. New acceptance numbers are above this floor. */
   floorOf?: (workspaceId: string) => Promise<number>
-  /** A submission is admitted once this many replicas of its Redis have it. */
+  /** How many replicas must have a submission before its outcome is `admitted`; 0 by default. */
   replicas?: number
   /**
-   * Finds an idempotency key that has left the book in Redis. Null if there is none, undefined
-   * while Postgres is away.
+   * Finds an idempotency key in Postgres; null if Postgres does not have the key, undefined while
+   * Postgres is away.
    */
   findStoredKey: (workspaceId: string, key: string) => Promise<IdempotencyRecord | null | undefined>
 }
 
 /**
- * After a book lacked keys of the last day, each key of its workspace is looked up in Postgres
- * first for this time.
+ * For this time after an answer `unknown-key`, the keys of the workspace are looked up in Postgres
+ * before the call.
  */
 const POSTGRES_FIRST_MS = 60_000
 
 /**
- * Admits or refuses a submission. An admitted one gets its id and acceptance number, enters the log
- * of its workspace, and wakes a worker unless a worker applies the log already. It is accepted once
- * this resolves with `admitted`. Acceptance numbers of a workspace increase strictly across
- * processes.
+ * Admits or refuses submissions. An admitted submission gets its id and acceptance number, and
+ * enters the log of its workspace. A worker is woken if none has the lease of the log. Acceptance
+ * numbers of a workspace increase strictly across processes.
  */
 export const createAdmit = (dependencies: AdmitDependencies): Admit => {
   const { findStoredKey } = dependencies
@@ -54,8 +53,8 @@ export const createAdmit = (dependencies: AdmitDependencies): Admit => {
   return async (request) => {
     const { workspaceId, idempotency, isKeyUnused } = request
     const isPostgresFirst = idempotency !== undefined && (postgresFirstUntil.get(workspaceId) ?? 0) > performance.now()
-    const known = isPostgresFirst && !isKeyUnused ? await findKnown(request) : undefined
-    const answer = await callInSteps(callScript, { ...request, known: isKeyUnused ? 'nothing' : known })
+    const known = isKeyUnused ? 'nothing' : isPostgresFirst ? await findKnown(request) : undefined
+    const answer = await callInSteps(callScript, { ...request, known })
     if (answer.outcome !== 'unknown-key') return answer
     postgresFirstUntil.set(workspaceId, performance.now() + POSTGRES_FIRST_MS)
     const second = await callInSteps(callScript, { ...request, known: await findKnown(request) })
@@ -67,7 +66,7 @@ export const createAdmit = (dependencies: AdmitDependencies): Admit => {
 
 type CallScript = (request: ScriptRequest) => Promise<ScriptAnswer>
 
-/** A larger body is sent only if the script would admit it, so a refusal costs Redis little. */
+/** A submission with a larger body is first judged without it, so a refusal costs Redis little. */
 const SENT_AT_ONCE_CHARACTERS = 64 * 1024
 
 const callInSteps = async (callScript: CallScript, request: ScriptRequest): Promise<ScriptAnswer> => {
@@ -81,13 +80,13 @@ const CALL_WEIGHT = 1_000
 const REQUEST_WEIGHT = 3
 const CHARACTERS_PER_WEIGHT = 300
 
-/** A purge goes alone, since it is an entry of its own. */
+/** A purge fills a call: the end of a purge trims whole entries up to its number. */
 const weightOf = ({ operation, bodyText }: AdmissionRequest): number =>
   operation === 'purge_contact' ? CALL_WEIGHT : REQUEST_WEIGHT + bodyText.length / CHARACTERS_PER_WEIGHT
 
 /**
- * A call blocks Redis for a millisecond or two at most. A second call may be on its way, so that
- * the API reads requests while Redis admits.
+ * A call blocks Redis for a millisecond or two at most. With two calls at a time, the API reads
+ * requests while Redis admits.
  */
 const TOGETHER = { items: 64, weight: { most: CALL_WEIGHT, weigh: weightOf }, concurrency: 2 }
 
@@ -119,12 +118,12 @@ const callAndWake = async (
   return answers
 }
 
-// 126 and 54 bits. Without HASH_KEY, collisions cannot be searched for. A body is compared with a
-// single other body.
+// 126 bits of a key and 54 of a body: a body is compared with one other body only. Without
+// HASH_KEY, a client cannot search for collisions.
 const KEY_CHARACTERS = 22
 const BODY_CHARACTERS = 9
 
-/** `bodyText` is the body as JSON. */
+/** The hashes of an idempotency key and of the body. `bodyText`: the body as JSON. */
 export const idempotencyOf = (
   hashKey: HashKey,
   { operation, key, bodyText }: { operation: Operation; key: string; bodyText: string },

@@ -12,8 +12,8 @@ import { luaScript } from '../redis/lua-script.ts'
 export type RateLimit = { tokens: number; windowMs: number }
 
 /**
- * The remaining tokens of a limit, and the time until the next spent token comes back; 0 if none is
- * spent.
+ * The remaining tokens of a limit. `resetMs`: the time until the next spent token comes back; 0 if
+ * no token is spent.
  */
 export type Bucket = { remaining: number; resetMs: number }
 
@@ -25,13 +25,13 @@ export type AdmissionRequest = {
   traceparent?: string | undefined
   limit?: RateLimit | undefined
   idempotency?: Idempotency | undefined
-  /** A `peek` has found the key unused: only Redis looks it up again, as Postgres takes time. */
+  /** A `peek` has found the key unused, so Postgres is not asked again. */
   isKeyUnused?: boolean
   /** Refuse the submission while its workspace has more waiting bytes than this. */
   mostBytes?: number
   /**
    * `peek`: only look up the idempotency key. `judge`: answer `admissible` instead of admitting the
-   * submission, which leaves the rate limit as it is.
+   * submission and spending a token.
    */
   mode?: 'peek' | 'judge' | undefined
 }
@@ -40,13 +40,13 @@ export type AdmissionRequest = {
 export type LogState = {
   /** All earlier submissions are applied. */
   isLogEmpty: boolean
-  /** An earlier identify of a contact, or a conversation, is not applied. */
+  /** An earlier identify of a contact, or an earlier conversation, is not applied. */
   isIdentifyWaiting: boolean
   /** An earlier purge is not applied. */
   isPurgeWaiting: boolean
 }
 
-/** `bucket` belongs to the limit of the operation. Only an admitted submission spends a token. */
+/** `bucket`: of the operation's limit. A submission spends a token only when it enters the log. */
 export type Admission =
   | ({
       outcome: 'admitted' | 'repeated'
@@ -55,30 +55,27 @@ export type Admission =
       bucket: Bucket | undefined
     } & LogState)
   | { outcome: 'rate-limited' | 'full' | 'admissible' | 'other-body'; bucket: Bucket | undefined }
-  /**
-   * Too few replicas have the submission. If it is in the log at all, a failover can lose it, so do
-   * not confirm it.
-   */
+  /** The submission is not in the log, or too few replicas have it. Do not confirm it. */
   | { outcome: 'unreplicated'; bucket: Bucket | undefined }
   /** The answer to a peek: the key is unused. */
   | ({ outcome: 'fresh' } & LogState)
 
 /**
- * Rejects if Redis does not answer or refuses. The submission may still be in the log, so confirm
- * nothing. Calls for one workspace within a tick of the event loop keep their order, except for
- * large bodies and keys that are looked up in Postgres.
+ * Rejects if Redis refuses the call or does not answer. The submission may be in the log all the
+ * same, but do not confirm it. Requests of one workspace within a tick of the event loop keep their
+ * order. Large bodies, and keys that are looked up in Postgres, may come later.
  */
 export type Admit = (request: AdmissionRequest) => Promise<Admission>
 
-/** The record of the idempotency key in Postgres. */
+/** The record of the idempotency key in Postgres; `nothing` also while Postgres is away. */
 export type StoredKey = IdempotencyRecord | 'nothing'
 export type ScriptRequest = AdmissionRequest & Pick<ItemParts, 'original'> & { known?: StoredKey | undefined }
 /** `unknown-key`: only Postgres can tell whether the idempotency key was used before. */
 export type ScriptAnswer = Admission | { outcome: 'unknown-key' }
 
 /**
- * `texts`: one for each request, then one about the log; undefined if nothing was sent, since
- * replicas are away.
+ * `texts`: one for each request, then one about the log; undefined if nothing was sent, since too
+ * few replicas answered lately.
  */
 export type SendResult = { texts: string[] | undefined; isReplicated: boolean }
 /** Sends the arguments of admit.lua. */
@@ -149,7 +146,7 @@ const unreplicated = (answer: ScriptAnswer): ScriptAnswer =>
 /** A request in the form of the script. JSON leaves out undefined members. */
 const scriptArgument = (request: ScriptRequest, idBase: string, place: number) => {
   const { operation, mode, limit, idempotency, known } = request
-  // The script assigns the number, and with it the time of the id. `readFormer` inserts the time.
+  // The script assigns the number, which gives the id its time. `readFormer` inserts the time.
   const submissionId = submissionIdIn({ idBase, first: 0 }, place)
   return {
     operation,
@@ -190,7 +187,7 @@ const readAnswer = (answer: string, submissionId: string, state: LogState): Scri
   }
 }
 
-/** The id of a former submission. In the book of idempotency keys, the id lacks its time. */
+/** The id of a former submission. An id from the idempotency book lacks its time. */
 const readFormer = (id: string, number: number): string => {
   if (!id.startsWith(NO_TIME)) return id
   const place = placeOf(id)

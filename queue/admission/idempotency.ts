@@ -4,7 +4,7 @@ import type { RedisClient } from '../redis/connect-redis.ts'
 import { compactId, MICROSECONDS_PER_MS, workspaceKeys } from '../keys.ts'
 import { luaScript } from '../redis/lua-script.ts'
 
-/** The beginning of a key's record in the book: the hash of the body, and the submission. */
+/** The beginning of a key's record in the book: the hash of the body, and the submission's id. */
 export const recordBegin = ({ body, submissionId }: Omit<IdempotencyRecord, 'number'>): string =>
   body + compactId(submissionId)
 
@@ -31,16 +31,16 @@ export const freeIdempotencyKeys = async (
  */
 const BYTES_PER_KEY = 140
 const SHARE_OF_MEMORY = 0.1
-/** The bound for a Redis without `maxmemory`. */
-const MOST_WITHOUT_BOUND = 1_000_000
+/** For a Redis without `maxmemory`. */
+const MOST_KEYS_WITHOUT_MAXMEMORY = 1_000_000
 /** The keys of one step, which blocks Redis for a millisecond or two. */
 const KEYS_AT_ONCE = 500
-const STEPS_AT_ONCE = 1_000
+const MOST_STEPS = 1_000
 
 /**
- * Removes expired keys from the books, and keeps all books together within a tenth of Redis's
- * memory. For that it shortens the largest books, the oldest keys first: Postgres has them. Keys of
- * waiting submissions stay.
+ * Removes expired keys from the books. If all books together exceed a tenth of Redis's memory, it
+ * also removes the oldest keys of the largest books. Keys of waiting submissions stay, since
+ * Postgres lacks them.
  *
  * @param maxBytes `maxmemory`; 0 if there is no bound.
  */
@@ -49,7 +49,7 @@ export const trimIdempotencyKeys = async (
   prefix: string,
   { workspaceIds, maxBytes, nowMs }: { workspaceIds: readonly string[]; maxBytes: number; nowMs: number },
 ): Promise<void> => {
-  const most = maxBytes === 0 ? MOST_WITHOUT_BOUND : Math.floor((maxBytes * SHARE_OF_MEMORY) / BYTES_PER_KEY)
+  const most = maxBytes === 0 ? MOST_KEYS_WITHOUT_MAXMEMORY : Math.floor((maxBytes * SHARE_OF_MEMORY) / BYTES_PER_KEY)
   const sizes = await Promise.all(workspaceIds.map((id) => redis.hlen(workspaceKeys(prefix, id).idempotency)))
   const share = fairShare(sizes, most)
   const tooOld = nowMs * MICROSECONDS_PER_MS - IDEMPOTENCY_SECONDS * 1_000 * MICROSECONDS_PER_MS
@@ -57,7 +57,7 @@ export const trimIdempotencyKeys = async (
     workspaceIds.map(async (id, at) => {
       if (sizes[at] === 0) return
       const { idempotency, keyOrder, state } = workspaceKeys(prefix, id)
-      for (let step = 0; step < STEPS_AT_ONCE; step++) {
+      for (let step = 0; step < MOST_STEPS; step++) {
         const settings = [share, tooOld, KEYS_AT_ONCE]
         if ((await redis.eval(TRIM, 3, idempotency, keyOrder, state, ...settings)) !== 1) return
       }

@@ -3,20 +3,20 @@ import { QUEUE_NAMES, type QueueName, type RemovalJob, type TaggingJob, type Web
 import type { RedisClient } from '../redis/connect-redis.ts'
 import { coalesce } from '../../runtime/coalesce.ts'
 
-/** The approximate number of entries in the event stream of a queue. No process reads it. */
+/** The approximate length of a queue's event stream. No process reads the stream. */
 const EVENTS_KEPT = 1_000
 /** How many finished jobs a queue keeps, and for how many seconds. */
 export const FINISHED_JOBS_KEPT = { count: 1_000, age: 3_600 } as const
 const ATTEMPTS = 8
 const FIRST_RETRY_MS = 500
 
-/** Deliveries to webhooks have none: Postgres keeps the time of the next attempt. */
+/** For all jobs but those of webhooks: Postgres has the time of a webhook's next attempt. */
 const RETRY_OPTIONS = {
   attempts: ATTEMPTS,
   backoff: { type: 'exponential', delay: FIRST_RETRY_MS, jitter: 0.5 },
 } as const
 
-/** The hash tag keeps the keys of a queue in one slot of a cluster, and spreads the queues. */
+/** The hash tag keeps the keys of a queue in one slot of a cluster. */
 export const queuePrefix = (prefix: string, queue: QueueName): string => `{${prefix}:queue:${queue}}`
 
 export type JobQueue = Queue
@@ -41,7 +41,7 @@ export const closeQueues = async (queues: JobQueues): Promise<void> => {
   await Promise.all(Object.values(queues).map((queue) => queue.close()))
 }
 
-/** Adds a job for each decided purge with records to remove, unless it has one. */
+/** Adds a job for each decided purge with records to remove, unless the purge has one. */
 export const addRemovals = async (queues: JobQueues, removals: readonly RemovalJob[]): Promise<void> => {
   if (removals.length === 0) return
   await queues.removal.addBulk(
@@ -53,7 +53,7 @@ export const addRemovals = async (queues: JobQueues, removals: readonly RemovalJ
   )
 }
 
-/** Adds a job for each webhook, unless it has one. */
+/** Adds a job for each webhook, unless the webhook has one. */
 export const addDeliveries = async (queues: JobQueues, deliveries: readonly WebhookJob[]): Promise<void> => {
   if (deliveries.length === 0) return
   await queues.webhook.addBulk(
@@ -65,14 +65,25 @@ export const addDeliveries = async (queues: JobQueues, deliveries: readonly Webh
 export const addWebhookTest = async (queues: JobQueues, named: Omit<WebhookJob, 'isTest'>): Promise<string> =>
   (await queues.webhook.add('test_webhook', { ...named, isTest: true })).id!
 
-/** The outcome of a test; undefined until it has ended. */
+/** The outcome of a test; undefined until the test has ended. */
 export const findWebhookTestOutcome = async (queues: JobQueues, id: string): Promise<string | undefined> => {
-  const job: Job<WebhookJob, string> | undefined = await queues.webhook.getJob(id)
-  if (job === undefined || (await job.isFailed())) return 'the job failed'
+  const end = await readEnd(queues.webhook, id)
+  if (end === 'failed' || end === 'removed') return 'the job failed'
+  return typeof end?.result === 'string' ? end.result : undefined
+}
+
+/** How a job ended; undefined until then. */
+const readEnd = async (
+  queue: JobQueue,
+  id: string,
+): Promise<'failed' | 'removed' | { result: unknown } | undefined> => {
+  const job: Job | undefined = await queue.getJob(id)
+  if (job === undefined) return 'removed'
+  if (await job.isFailed()) return 'failed'
   if (!(await job.isCompleted())) return undefined
   // The job is read again, since it may have ended after the first read.
-  const ended: Job<WebhookJob, string> | undefined = await queues.webhook.getJob(id)
-  return ended?.returnvalue
+  const ended: Job | undefined = await queue.getJob(id)
+  return { result: ended?.returnvalue }
 }
 
 /** Adds tagging jobs, and returns their ids. */
@@ -99,20 +110,17 @@ export const addConversationTagging = async (
 }
 
 /**
- * The outcome of a tagging job with the number of stored records; undefined until it has ended. A
- * job that BullMQ has removed counts as successful.
+ * The outcome of a tagging job; undefined until the job has ended. `tagged`: the number of stored
+ * records. A job that BullMQ has removed counts as successful.
  */
 export const findTaggingOutcome = async (
   queues: JobQueues,
   id: string,
 ): Promise<{ failed: boolean; tagged: number | undefined } | undefined> => {
-  const job: Job<TaggingJob, number> | undefined = await queues.tagging.getJob(id)
-  if (job === undefined) return { failed: false, tagged: undefined }
-  if (await job.isFailed()) return { failed: true, tagged: 0 }
-  if (!(await job.isCompleted())) return undefined
-  // The job is read again, since it may have ended after the first read.
-  const ended: Job<TaggingJob, number> | undefined = await queues.tagging.getJob(id)
-  return { failed: false, tagged: ended?.returnvalue }
+  const end = await readEnd(queues.tagging, id)
+  if (end === 'removed') return { failed: false, tagged: undefined }
+  if (end === 'failed') return { failed: true, tagged: 0 }
+  return end && { failed: false, tagged: typeof end.result === 'number' ? end.result : undefined }
 }
 
 /** `isDeep`: much waits in the log, or its strides are short. */
@@ -134,9 +142,11 @@ const WAKES_AT_ONCE = 10_000
 
 type WakeRequest = { workspaceId: string } & WakeSize
 
-/** Wakes within some milliseconds share jobs. The first one goes at once. */
+/**
+ * Wakes within `JOB_EVERY_MS` share jobs. The first wake after a pause adds its job immediately.
+ */
 export const createWake = (queues: JobQueues): Wake => {
-  const share = coalesce<WakeRequest, void>(
+  const requestWake = coalesce<WakeRequest, void>(
     async (requests) => {
       await Promise.all([
         addSharedJobs(
@@ -155,7 +165,7 @@ export const createWake = (queues: JobQueues): Wake => {
   const underWay = new Set<Promise<void>>()
   return {
     wake: (workspaceId, size) => {
-      const woken = share({ workspaceId, ...size })
+      const woken = requestWake({ workspaceId, ...size })
         .catch(() => {})
         .finally(() => underWay.delete(woken))
       underWay.add(woken)
@@ -174,8 +184,8 @@ const addSharedJobs = async (queues: JobQueues, requests: readonly WakeRequest[]
 }
 
 /**
- * One job for each workspace, so that a long log delays no other. At most one job of a workspace
- * waits: `openWorker` removes the deduplication key when a job begins.
+ * Each workspace has a job of its own, so that a long log does not delay another log. At most one
+ * job of a workspace waits: `openWorker` removes the deduplication key when a job begins.
  */
 const addDeepJobs = async (queues: JobQueues, requests: readonly WakeRequest[]): Promise<void> => {
   const counts = [...sumByWorkspace(requests)]

@@ -6,13 +6,10 @@ import { FINISHED_JOBS_KEPT, queuePrefix } from './job-queues.ts'
 // Jobs of a killed worker are delivered again within the sum of these two.
 const LOCK_MS = 8_000
 const LOOK_FOR_STALLED_EVERY_MS = 3_000
-/** The pause after an outage of Redis. BullMQ's default is 15 s. */
+/** The pause before a worker takes jobs again after a fault of Redis. BullMQ's default is 15 s. */
 const TRY_AGAIN_AFTER_MS = 1_000
 
-/**
- * After this many deaths of workers a tagging job fails: its text may kill workers, and is stored
- * already.
- */
+/** A tagging job fails after more deaths of workers: its texts may kill them. */
 const MOST_DEATHS_IN_TAGGING = 20
 
 export type QueueWorker = Worker
@@ -20,12 +17,10 @@ export type QueueWorker = Worker
 export type DeliveredJob = Job
 type WorkerSettings = { connection: RedisClient; prefix: string; concurrency: number }
 
-/**
- * An error after which BullMQ does not retry a job, so that operators see it among the failed ones.
- */
+/** An error with which BullMQ fails the job without a retry. */
 export const unrecoverable = (why: string): Error => new UnrecoverableError(why)
 
-/** The error that Redis keeps. Its cause stays out, since it can quote a customer's data. */
+/** The error to keep in Redis, without a cause: a cause can quote a customer's data. */
 export const withoutCause = (fault: string): Error => new Error(fault)
 
 /** Starts taking jobs of a queue. */
@@ -41,7 +36,7 @@ export const openWorker = (
     removeOnComplete: FINISHED_JOBS_KEPT,
     // Only failed tagging jobs stay for operators: maintenance finds other unfinished work again.
     ...(name !== 'tagging' && { removeOnFail: FINISHED_JOBS_KEPT }),
-    // Leases count the deaths of workers that apply a log (lua/take.lua).
+    // Deaths fail no other job. Leases count the deaths of workers that apply a log (lua/take.lua).
     maxStalledCount: name === 'tagging' ? MOST_DEATHS_IN_TAGGING : Number.MAX_SAFE_INTEGER,
     lockDuration: LOCK_MS,
     stalledInterval: LOOK_FOR_STALLED_EVERY_MS,
@@ -49,8 +44,8 @@ export const openWorker = (
   })
 
 /**
- * Removes the deduplication key of a job when the job begins. Otherwise a wake would be lost that
- * arrives while the job ends.
+ * Removes the deduplication key of a job when the job begins. Otherwise a wake that arrives while
+ * the job ends would be lost.
  */
 const letNextWait =
   (process: (job: DeliveredJob) => Promise<unknown>) =>

@@ -3,7 +3,7 @@ import { withinTime } from '../../runtime/within-time.ts'
 import type { RedisClient } from '../redis/connect-redis.ts'
 import { processKeys } from '../keys.ts'
 
-/** The bucket bounds of the time from acceptance to storage. */
+/** The bounds in the histogram of the time from acceptance to storage. */
 export const STORAGE_BOUNDS_SECONDS = [
   0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1_800, 3_600,
 ] as const
@@ -32,7 +32,9 @@ const processReport = v.object({
   stored: v.array(count),
   /** Recent seconds of applying, in all and for the workspaces that took most. */
   applying: v.object({ total: count, byWorkspace: v.record(v.string(), count) }),
-  /** Bytes of bodies that an API process has in hand, their bound, and the refused submissions. */
+  /**
+   * Bytes of bodies that an API process has in hand, their bound, and the requests that it refused.
+   */
   bodies: v.object({ bytes: count, mostBytes: count, refused: count }),
   loopDelaySeconds: count,
   postgresSeconds: v.nullable(count),
@@ -44,7 +46,7 @@ export type ProcessFigures = Partial<Omit<ProcessReport, 'id' | 'kind' | 'upSeco
 /** A process without a report for this time counts as gone. */
 export const GONE_AFTER_MS = 10_000
 
-export type ProcessReports = {
+type ProcessReports = {
   report: (own: ProcessReport) => Promise<void>
   /** Removes the report of a process that ends. */
   withdraw: (id: string) => Promise<void>
@@ -52,7 +54,7 @@ export type ProcessReports = {
   read: () => Promise<ProcessReport[]>
 }
 
-/** All processes of an installation report here, so that each of them can show all reports. */
+/** API processes and workers report here, and any process can read all reports. */
 export const createProcessReports = (redis: RedisClient, prefix: string): ProcessReports => {
   const { ids, report } = processKeys(prefix)
   const withdraw = async (id: string): Promise<void> => {
@@ -84,7 +86,7 @@ const MS_PER_SECOND = 1_000
 const REPORT_EVERY_MS = 2_000
 const WITHDRAW_WITHIN_MS = 1_000
 
-/** Reports at once, and then regularly until it is stopped. Faults only skip a report. */
+/** Reports immediately, and then every two seconds until `stop`. A fault skips one report. */
 export const startReporting = (
   reports: ProcessReports,
   { id, kind }: Pick<ProcessReport, 'id' | 'kind'>,

@@ -9,10 +9,12 @@ const STATES = ['waiting', 'active', 'delayed', 'failed'] as const
  */
 export type QueueDepth = { queue: string; oldestSeconds: number } & Record<(typeof STATES)[number], number>
 
-/** Delayed jobs are ordered by their due time. The oldest one is searched among this many. */
+/** Delayed jobs are ordered by due time. The oldest job is searched among this many. */
 const DELAYED_LOOKED_AT = 100
 
-/** An age is the time from the clock of the process that added the job to `nowMs`. */
+/**
+ * The time of a job is from the clock of the process that added it. The age is the time to `nowMs`.
+ */
 export const readQueueDepths = (queues: readonly Queue[], redis: RedisClient, nowMs: number): Promise<QueueDepth[]> =>
   Promise.all(
     queues.map(async (queue) => {

@@ -4,15 +4,15 @@ import { serversOf } from '../redis/redis-servers.ts'
 
 const MS_PER_SECOND = 1_000
 
-/** The name of a worker's connection in Redis. */
-export const workerConnection = (prefix: string, id: string): string => `${prefix}:worker:${id}`
+/** The name of a worker's connection, as CLIENT LIST shows it. */
+export const workerConnectionName = (prefix: string, id: string): string => `${prefix}:worker:${id}`
 
 /**
  * The number of workers that are connected to Redis and have not reported lately. A frozen worker
- * keeps its connections. New connections do not count. Undefined if a server, such as some hosted
- * ones, does not list its clients.
+ * keeps its connections. New connections do not count. Undefined if a server does not list its
+ * clients, as some hosted servers.
  */
-export const countSilent = async (
+export const countSilentWorkers = async (
   redis: RedisClient,
   prefix: string,
   processes: Promise<readonly ProcessReport[]>,
@@ -24,7 +24,7 @@ export const countSilent = async (
 }
 
 const connectedWorkers = async (redis: RedisClient, prefix: string): Promise<Set<string> | undefined> => {
-  const named = new RegExp(`\\bname=${workerConnection(prefix, '([0-9a-f-]{36})')} age=(\\d+) `, 'g')
+  const named = new RegExp(`\\bname=${workerConnectionName(prefix, '([0-9a-f-]{36})')} age=(\\d+) `, 'g')
   try {
     const servers = await serversOf(redis)
     // The types of Bun and Deno differ for this command.

@@ -1,7 +1,9 @@
 import type { RedisClient } from '../redis/connect-redis.ts'
 import { processKeys } from '../keys.ts'
 
-/** Whether this process gets the turn of this period. Of all processes that ask, one gets it. */
+/**
+ * Whether this process gets the turn at a task. The first process that asks in a period gets it.
+ */
 export const takeTurn = async (
   redis: RedisClient,
   prefix: string,

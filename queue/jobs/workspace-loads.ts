@@ -6,12 +6,12 @@ import { LATELY_SECONDS, type ProcessReport } from './process-reports.ts'
 export type WorkspaceLoad = {
   id: string
   name: string
-  /** Waiting submissions, and their share of those of all workspaces. */
+  /** The number of waiting submissions, and their share of all waiting submissions. */
   waiting: number
   waitingShare: number
-  /** Age of the oldest waiting submission; 0 if none waits. */
+  /** The age of the oldest waiting submission; 0 if none waits. */
   oldestSeconds: number
-  /** Its share of the time that all workers spent on applying lately; 0 if they are nearly idle. */
+  /** The share of all time that workers spent on applying lately; 0 if workers are nearly idle. */
   applyingShare: number
 }
 
@@ -64,14 +64,14 @@ const sum = (values: readonly number[]): number => values.reduce((all, value) =>
 /** A workspace with more than this share of waiting submissions or of time crowds others. */
 const CROWDS_ABOVE_SHARE = 0.5
 /**
- * Other submissions are stored within milliseconds in a healthy installation, and within two
- * seconds beside the heaviest workspace.
+ * In a healthy installation, submissions of other workspaces wait for two seconds at most, even
+ * beside the heaviest workspace.
  */
 const OTHERS_WAIT_SECONDS = 10
 
 /**
  * A workspace that has most of the waiting submissions, or takes most of the workers' time, while
- * other workspaces wait. `othersSeconds`: the age of their oldest waiting submission.
+ * other workspaces wait. `othersSeconds`: the age of the oldest submission that waits there.
  */
 export type Crowding = WorkspaceLoad & { othersSeconds: number }
 
@@ -82,7 +82,7 @@ export const crowdingIn = ([heaviest, ...others]: readonly WorkspaceLoad[]): Cro
   return othersSeconds < OTHERS_WAIT_SECONDS ? undefined : { ...heaviest, othersSeconds }
 }
 
-/** What a crowding workspace has or takes, as the end of a sentence that begins with its name. */
+/** How a workspace crowds others, as the predicate of a sentence about the workspace. */
 export const describeCrowding = ({ waitingShare, applyingShare }: Crowding): string =>
   [
     ...(waitingShare > CROWDS_ABOVE_SHARE ? ['has most of the waiting submissions'] : []),
@@ -90,4 +90,4 @@ export const describeCrowding = ({ waitingShare, applyingShare }: Crowding): str
   ].join(' and ')
 
 export const AGAINST_CROWDING =
-  'More workers help the other workspaces, not this one. If it sends too much, find the client, set SUBMISSIONS_PER_MINUTE, or revoke its token (npm run token).'
+  'More workers help the other workspaces, not this one. If a client sends too much, set SUBMISSIONS_PER_MINUTE, or revoke the token of the client (npm run token).'

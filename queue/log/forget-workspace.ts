@@ -2,36 +2,36 @@ import type { RedisClient } from '../redis/connect-redis.ts'
 import { workspaceKeys } from '../keys.ts'
 import { scanKeys } from '../redis/redis-servers.ts'
 
-/** The keys that one call of Redis looks at. Redis frees them in the background. */
+/** How many keys one call of Redis looks at. */
 const LOOKED_AT = 1_000
 
 /**
- * Removes all keys of a deleted workspace, and returns how many. A worker that applies the log then
- * finds it empty. Keys of concurrent admissions may be left: call it until it removes none.
+ * Removes all keys of a deleted workspace, and returns how many it removed. Workers then find the
+ * log empty. Concurrent admissions may leave keys: call this until it returns 0.
  */
 export const forgetWorkspace = async (redis: RedisClient, prefix: string, workspaceId: string): Promise<number> => {
-  let forgotten = 0
+  let removed = 0
   for await (const names of scanKeys(redis, { match: workspaceKeys(prefix, workspaceId).pattern, count: LOOKED_AT })) {
-    if (names.length > 0) forgotten += await redis.unlink(...names)
+    if (names.length > 0) removed += await redis.unlink(...names)
   }
-  return forgotten
+  return removed
 }
 
 /**
- * Removes keys that appeared after their workspace was forgotten: a process that cannot reach
- * Postgres accepts tokens of deleted workspaces for a while. Each admission leaves one of the keys
- * checked here. Returns how many keys it removed.
+ * Removes keys that were added after their workspace was forgotten, and returns how many. A process
+ * that cannot reach Postgres accepts tokens of deleted workspaces for a while.
  */
-export const forgetLeftOf = async (
+export const forgetLateKeys = async (
   redis: RedisClient,
   prefix: string,
   workspaceIds: readonly string[],
 ): Promise<number> => {
-  let forgotten = 0
+  let removed = 0
   for (const workspaceId of workspaceIds) {
+    // An admission adds at least one of these keys.
     const { state, log, idempotency } = workspaceKeys(prefix, workspaceId)
     if ((await redis.exists(state, log, idempotency)) === 0) continue
-    forgotten += await forgetWorkspace(redis, prefix, workspaceId)
+    removed += await forgetWorkspace(redis, prefix, workspaceId)
   }
-  return forgotten
+  return removed
 }

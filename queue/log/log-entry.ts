@@ -9,11 +9,10 @@ import { compactId, MICROSECONDS_PER_MS, readCompactId } from '../keys.ts'
 // 12 bits are 0. The id of a submission has the time of FIRST, the random bits of ID_BASE, and its
 // place.
 // APPENDED is the number of submissions that were appended before the entry, and BYTES the bytes of
-// their entries. POSITION is the position hint at the admission. There is an item for each
-// submission:
+// their entries. POSITION is the position hint at the admission. Each submission has an item:
 //   [body, key, hash of the body, traceparent, submission id, original number]
-// with null for an absent part, and without trailing nulls. The last two parts belong to a
-// submission that is appended again.
+// An absent part is null, and trailing nulls are left out. Only a submission that is appended again
+// has the last two parts.
 
 const VERSION = '1'
 const LETTERS: Readonly<Record<Operation, string>> = {
@@ -30,15 +29,15 @@ export const letterOf = (operation: Operation): string => LETTERS[operation]
 /** Places start at 1 and fit in the last twelve bits of an id. */
 const PLACE_DIGITS = 3
 
-/** The ID_BASE of an entry, from any UUIDv7. Its time is not used. */
+/** The ID_BASE of an entry, from any UUIDv7. The time of the UUID is not used. */
 export const idBaseOf = (id: string): string => id.slice(0, -PLACE_DIGITS) + '0'.repeat(PLACE_DIGITS)
 
 const TIME = /^(.{8})-(.{4})/
 const TIME_DIGITS = 12
 
 /**
- * The id of the submission at a place. It ends with the place, and its time is that of its entry's
- * first number, so an id leads to its entry in the log.
+ * The id of the submission at a place. The id has the time of the entry's first number, and ends
+ * with the place. So the id leads to the entry in the log.
  */
 export const submissionIdIn = ({ idBase, first }: { idBase: string; first: number }, place: number): string => {
   const time = Math.floor(first / MICROSECONDS_PER_MS)
@@ -51,7 +50,7 @@ export const submissionIdIn = ({ idBase, first }: { idBase: string; first: numbe
 /** The place of a submission in its entry, from its id. */
 export const placeOf = (submissionId: string): number => Number.parseInt(submissionId.slice(-PLACE_DIGITS), 16)
 
-/** The time in an id: the milliseconds since 1970 of its entry's first number. */
+/** The time in an id, in milliseconds since 1970: that of the entry's first number. */
 export const admittedMs = (submissionId: string): number =>
   Number.parseInt(submissionId.replace(TIME, '$1$2').slice(0, TIME_DIGITS), 16)
 
@@ -90,7 +89,7 @@ export const readHead = (value: string): EntryHead => {
   return { first: Number(first), letters: letters!, idBase: readCompactId(idBase!), position: Number(position) }
 }
 
-/** A newer release has written the entry. Log lines show the code alone. */
+/** The error for an entry that a newer release has written. The service logs only its code. */
 const unreadable = (message: string): Error => Object.assign(new Error(message), { code: 'UNREADABLE_LOG_ENTRY' })
 
 /** The submissions of an entry, in the order of their numbers. */
@@ -121,8 +120,8 @@ const optionalParts = ([, key, body, traceparent]: Item) => ({
 })
 
 /**
- * A submission that is appended again was answered after its first admission. The position of that
- * admission is not kept, so it has no `seenPosition`.
+ * A submission that is appended again has no `seenPosition`: it was answered at its first
+ * admission, and the position of that time is not kept.
  */
 const idAndPosition = ([, , , , id, originalNumber]: Item, head: EntryHead, place: number) =>
   typeof id === 'string' && typeof originalNumber === 'number'

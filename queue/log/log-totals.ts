@@ -2,13 +2,10 @@ import type { LogTotals } from '../../contract/ledger.ts'
 import type { RedisClient } from '../redis/connect-redis.ts'
 import { workspaceKeys } from '../keys.ts'
 
-/** The workspaces of one pipeline. Admissions wait behind it for some milliseconds. */
+/** The workspaces of one pipeline, during which admissions wait for some milliseconds. */
 const ASKED_AT_ONCE = 500
 
-/**
- * The totals of the logs of these workspaces: accepted submissions, and the waiting ones with their
- * age.
- */
+/** The totals of the log of each workspace, in the order of the workspaces. */
 export const readLogTotals = async (
   redis: RedisClient,
   prefix: string,

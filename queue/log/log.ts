@@ -16,7 +16,7 @@ export type Log = {
    * a quarantine death.
    */
   renew: (worker: string, workspaceIds: readonly string[], leaseMs: number) => Promise<void>
-  /** Notes that a quarantine begins. If the worker dies in it, the submission is the cause. */
+  /** Notes that a quarantine begins. A death of the worker then counts against the submission. */
   noteQuarantine: (workspaceId: string) => Promise<void>
   /** Notes that the worker survived the quarantine. */
   noteSurvived: (workspaceId: string) => Promise<void>
@@ -25,7 +25,7 @@ export type Log = {
    * submissions that a failover lost. Returns the last new number.
    */
   append: (submissions: readonly Submission[], floor?: number) => Promise<number>
-  /** Removes applied entries up to a number at once. The end of a purge needs this. */
+  /** Removes the entries up to an applied number, for the end of a purge. */
   trimThrough: (workspaceId: string, number: number) => Promise<void>
   /** The waiting submissions, in order. */
   readWaiting: (workspaceId: string) => AsyncGenerator<Submission>
@@ -102,17 +102,17 @@ const requestAgain = ({ operation, workspaceId, body, ...submission }: Submissio
 
 export type TakeRequest = {
   workspaceId: string
-  /** The position to note. Entries up to it are trimmed after `redoMs`. */
+  /** The position to note. Entries up to this position are trimmed after `redoMs`. */
   applied?: number | undefined
-  /** Moves the noted position back to this one, since Postgres has an older position. */
+  /** The older position of Postgres, to which the noted position moves back. */
   rewindTo?: number | undefined
-  /** How many submissions the next strides may have; Infinity for full ones. */
+  /** How many submissions the next strides may have; Infinity for full strides. */
   bound?: number | undefined
 }
 
 /**
  * `submissions` and `bytes` bound the stride of each workspace. With `submissions: 0`, the call
- * takes no lease and reads no entry.
+ * reads no entry and releases the lease.
  */
 export type TakeSettings = {
   worker: string
@@ -130,16 +130,18 @@ export type TakeResult =
   | { outcome: 'leased' }
   /** The log is deep, and this call takes no deep logs. Wake the workspace with `isDeep`. */
   | { outcome: 'deep' }
-  /** The worker has the lease and cannot read an entry. A take of this log alone throws why. */
+  /**
+   * The worker has the lease but cannot read an entry. A take of this log alone throws the cause.
+   */
   | { outcome: 'unreadable' }
   | {
       outcome: 'taken'
       submissions: Submission[]
       /** The submissions were read after this number. */
       after: number
-      /** How many submissions a stride may have; Infinity for a full one. */
+      /** How many submissions a stride may have; Infinity for a full stride. */
       bound: number
-      /** How many workers died of the first submission in quarantine. */
+      /** How many workers died in quarantine with the first submission. */
       quarantineDeaths: number
     }
 
@@ -148,7 +150,7 @@ export const FULL_STRIDE_SUBMISSIONS = 500
 /** With more workspaces, one call would block Redis for too long. */
 const WORKSPACES_AT_ONCE = 100
 
-type Answer = 0 | 1 | 2 | [after: string, bound: string, quarantineDeaths: number | string, ...entries: string[]]
+type Answer = 0 | 1 | 2 | [after: string, bound: string, quarantineDeaths: number, ...entries: string[]]
 
 /** Takes the next submissions of logs, as lua/take.lua describes. */
 const createTake = (redis: RedisClient, prefix: string): Log['take'] => {
@@ -188,7 +190,7 @@ const readAnswer = (workspaceId: string, answer: Answer, most: number): TakeResu
     .flatMap((value) => readEntry(workspaceId, value))
     .filter(({ number }) => number > Number(after))
     .slice(0, Math.min(most, bound))
-  return { outcome: 'taken', submissions, after: Number(after), bound, quarantineDeaths: Number(quarantineDeaths) }
+  return { outcome: 'taken', submissions, after: Number(after), bound, quarantineDeaths }
 }
 
 /** One entry can be as large as a conversation. */
@@ -219,9 +221,9 @@ const readApplied = async (redis: RedisClient, prefix: string, workspaceId: stri
 const MOST_PLACES = 500
 
 /**
- * The receipt of a waiting submission. Its id tells the millisecond of its admission, and so the
- * range of its entry. A replay has its receipt in Postgres. A submission that was appended again
- * after a failover has no receipt until it is applied.
+ * The receipt of a waiting submission. The time in the id gives the range of its entry. A
+ * submission that was appended again is not found. A replay has its receipt in Postgres. A
+ * submission that a failover lost has no receipt until a worker applies it.
  */
 const findQueued = async (
   redis: RedisClient,

@@ -4,40 +4,35 @@ import { defineWorkspaceScript } from '../redis/lua-script.ts'
 
 type Sweep = {
   workspaceIds: readonly string[]
-  /** A log without a lease whose oldest submission has waited this long has missed its wake. */
+  /** A log without a lease is woken once its oldest submission has waited this long. */
   waitedMs: number
   redoMs: number
-  /**
-   * Positions in Postgres. A failover can lose the last commits: the kept entries then have to be
-   * applied again.
-   */
+  /** Positions in Postgres. A noted position that is ahead moves back. */
   positions?: ReadonlyMap<string, number>
 }
 
-/** Maintenance sweeps all workspaces often, and few of them have entries. */
+/** Most of these workspaces have no entries, so one call does not block Redis for long. */
 const WORKSPACES_AT_ONCE = 100
 
-/** Trims entries that were applied long ago, and finds the logs that no worker applies. */
+/** Trims entries that were applied long ago, and returns the workspaces to wake. */
 export const sweepLogs = async (
   redis: RedisClient,
   prefix: string,
   { workspaceIds, waitedMs, redoMs, positions }: Sweep,
-): Promise<{ toWake: { workspaceId: string; isDeep: boolean }[] }> => {
+): Promise<{ workspaceId: string; isDeep: boolean }[]> => {
   const sweep = defineWorkspaceScript<0 | 1 | 2>({ redis, prefix }, { name: 'sweep', atOnce: WORKSPACES_AT_ONCE })
   const answers = await sweep(
     [waitedMs, redoMs],
     workspaceIds.map((workspaceId) => ({ workspaceId, values: [positions?.get(workspaceId) ?? ''] })),
   )
-  return {
-    toWake: workspaceIds.flatMap((workspaceId, at) =>
-      answers[at] === 0 ? [] : { workspaceId, isDeep: answers[at] === 2 },
-    ),
-  }
+  return workspaceIds.flatMap((workspaceId, at) =>
+    answers[at] === 0 ? [] : { workspaceId, isDeep: answers[at] === 2 },
+  )
 }
 
 /**
- * The noted positions of workspaces. Read them before the positions in Postgres: a position in
- * Postgres below an earlier noted one shows lost commits. In the other order, it may just be older.
+ * The noted positions of workspaces. Read them before the positions in Postgres. A lower position
+ * in Postgres then shows lost commits. In the other order, a worker may just have gone on.
  */
 export const readNotedPositions = async (
   redis: RedisClient,

@@ -1,17 +1,17 @@
 -- Admits submissions of one workspace that arrive together, in one atomic step on Redis's clock. It
--- judges them one after the other, as if each had come by itself: idempotency key, rate limit, full
--- log. The admitted ones become one entry of the log. The submission at place p has the number
--- of the first place plus p - 1.
+-- judges the requests in order, each by its idempotency key, then the rate limit, then the size of
+-- the log. All admitted submissions become one entry of the log. The submission at place p has the
+-- number of the first place plus p - 1.
 --
--- The book may have lost old idempotency keys (`forgotten`). Then a key that it lacks gets the
--- answer `unknown-key`. The caller reads the key from Postgres and calls again with `known`: the
+-- If the book has lost recent idempotency keys (`forgotten`), the answer to a key that the book
+-- lacks is `unknown-key`. The caller reads the key from Postgres and calls again with `known`: the
 -- record, or an empty text.
 --
 -- KEYS state never (a key that never exists; keys.ts says why)
--- ARGV 1 how the keys begin, 2 floor, 3 seconds of idempotency, 4 ID_BASE of the entry
---      (log-entry.ts), 5 waiting bytes beyond which the log is full, 6 how many of the submissions
---      were in the log before, 7 the requests as JSON (`scriptArgument` in call-admit.ts), then the
---      item of each.
+-- ARGV 1: how the keys begin; 2: floor; 3: seconds of idempotency; 4: ID_BASE of the entry
+--      (log-entry.ts); 5: waiting bytes beyond which the log is full; 6: how many of the
+--      submissions were in the log before; 7: the requests as JSON (`scriptArgument` in
+--      call-admit.ts); then the item of each request.
 -- Returns for each request `outcome remaining reset number former`, as far as they exist. The last
 -- text is `first empty identify purge deep leased`: the number of the first place, then 1 or 0
 -- each.
@@ -20,9 +20,9 @@ local requests = cjson.decode(ARGV[7])
 local call, format = redis.call, string.format
 local stateKey, book = begin .. 'state', begin .. 'idempotency'
 local state, now = readState(begin), nowMicroseconds()
--- Postgres is ahead of this Redis: a failover has lost numbers, and idempotency keys with them.
 floor = math.max(floor, state.applied)
 if floor > state.number then
+  -- Redis has lost numbers, and idempotency keys with them.
   state.forgotten = floor
   call('HSET', stateKey, 'forgotten', whole(floor))
 end
@@ -39,8 +39,7 @@ local function bucketOf(request)
   local bucket = buckets[request.operation]
   if bucket then return bucket end
   local name, window = begin .. 'bucket:' .. request.operation, request.windowMs * 1000
-  -- Tokens that were spent before this clock went back are ahead of it, and would come back too
-  -- late.
+  -- A time ahead of the clock is from before the clock went back. Its token would come back late.
   local newest = call('LINDEX', name, 0)
   while newest and newest + 0 > now do
     call('LPOP', name)
@@ -66,12 +65,12 @@ local function describe(bucket, request)
   return format('%d %.0f', request.tokens - bucket.spent, bucket.oldest and bucket.oldest + bucket.window - now or 0)
 end
 
-local records, names, isBookWhole = {}, {}, true
+local records, keyHashes, isBookWhole = {}, {}, true
 for _, request in ipairs(requests) do
-  if request.keyHash then names[#names + 1] = request.keyHash end
+  if request.keyHash then keyHashes[#keyHashes + 1] = request.keyHash end
 end
-if #names > 0 then
-  for i, record in ipairs(call('HMGET', book, unpack(names))) do records[names[i]] = record end
+if #keyHashes > 0 then
+  for i, record in ipairs(call('HMGET', book, unpack(keyHashes))) do records[keyHashes[i]] = record end
   isBookWhole = (state.forgotten or 0) <= oldestRecord
 end
 local function formerOf(request)
@@ -91,7 +90,7 @@ for i, request in ipairs(requests) do
   if former and formerBody ~= request.bodyHash then answers[i] = 'other-body ' .. describe(bucket, request)
   elseif former then
     answers[i] = 'repeated ' .. describe(bucket, request) .. ' ' .. formerNumber .. ' ' .. former
-    -- A write that changes nothing: a WAIT behind it then covers the former admission, too.
+    -- This write changes nothing. A WAIT after it also covers the former admission.
     if records[request.keyHash] then call('HSET', book, request.keyHash, records[request.keyHash]) end
   elseif request.keyHash and not isBookWhole and not request.known then answers[i] = 'unknown-key - -'
   elseif request.mode == 'peek' then answers[i] = 'fresh - -'

@@ -1,6 +1,7 @@
 -- Renews or releases the leases of a worker.
--- KEYS state never (a key that never exists; keys.ts says why), of the first workspace. ARGV 1
--- worker, 2 ms of a lease, 0 to release; then for each workspace how its keys begin.
+-- KEYS state never (a key that never exists; keys.ts says why), of the first workspace.
+-- ARGV 1: worker; 2: length of a lease in ms, or 0 to release; then for each workspace how its keys
+-- begin. Returns for each 1 if the worker held the lease, else 0.
 local untilMs = math.floor(nowMicroseconds() / 1000) + ARGV[2]
 local answers = {}
 for at = 3, #ARGV do

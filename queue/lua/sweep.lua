@@ -1,8 +1,9 @@
--- Trims entries of each workspace that were applied long ago, and tells whether to wake it.
--- KEYS state never (a key that never exists; keys.ts says why), of the first workspace. ARGV 1 ms
--- after which a waiting submission is old, 2 ms for which applied entries are kept; then for each
--- workspace how its keys begin, and its position in Postgres or an empty text.
--- Returns for each 0 (not to be woken), 1 (to be woken), or 2 (to be woken as a deep one).
+-- For each workspace: trims entries that were applied long ago, and tells whether to wake the
+-- workspace. Without a lease, the noted position first moves back to an older one of Postgres.
+-- KEYS state never (a key that never exists; keys.ts says why), of the first workspace.
+-- ARGV 1: how long a submission may wait, in ms; 2: how long applied entries stay, in ms; then for
+-- each workspace how its keys begin, and its position in Postgres or an empty text.
+-- Returns for each 0 (do not wake), 1 (wake), or 2 (wake as deep).
 local waited, redoMs = ARGV[1] * 1000, tonumber(ARGV[2])
 local now = nowMicroseconds()
 local nowMs = math.floor(now / 1000)

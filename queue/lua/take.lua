@@ -1,15 +1,15 @@
 -- For each workspace: notes the position, trims entries that were applied long ago, leases the log,
--- and reads from it. The step that sees an empty log also releases the lease, so that a later
+-- and reads from it. The step that finds no submission left also releases the lease. So the next
 -- admission finds no lease and wakes a worker: no wake is lost.
 --
--- A lease that ran out without a release is a death of a worker. It halves the bound of the next
--- strides. In quarantine, at a bound of one, it is counted as a quarantine death instead.
+-- A lease that ran out without a release is a death of a worker. A death halves the bound of the
+-- next strides. At a bound of one, a death in quarantine counts as a quarantine death instead.
 --
--- KEYS state never (a key that never exists; keys.ts says why), of the first workspace. ARGV 1
--- worker, 2 ms of a lease, 3 submissions, 4 bytes, 5 whether to take deep logs (1 or 0), 6 ms for
--- which applied entries are kept, 7 the submissions of a full stride; then for each workspace how
--- its keys begin, and applied, rewindTo and the bound of the next strides (`full` for none), or
--- empty texts.
+-- KEYS state never (a key that never exists; keys.ts says why), of the first workspace.
+-- ARGV 1: worker; 2: length of a lease in ms; 3: submissions; 4: bytes; 5: whether to take deep
+-- logs (1 or 0); 6: how long applied entries stay, in ms; 7: the submissions of a full stride; then
+-- for each workspace how its keys begin, and applied, rewindTo and the bound of the next strides
+-- (`full` for none), or empty texts.
 -- Returns for each 0 (idle), 1 (leased), 2 (deep), or a list: the number after which the log was
 -- read, the bound or an empty text, quarantine deaths, then entries.
 local worker, leaseMs, submissions, mostBytes = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
@@ -18,8 +18,7 @@ local call = redis.call
 local nowMs = math.floor(nowMicroseconds() / 1000)
 local IDLE, LEASED, DEEP_LOG = 0, 1, 2
 local ENTRIES_AT_ONCE, LARGE_BYTES = 8, 100000
--- A worker that dies can hold many small logs. With this least number, one death makes none of them
--- deep.
+-- A dying worker can hold many small logs. At full strides, one death does not make them deep.
 local LEAST_HELD = 32
 
 local function noteDeath(key, state)
@@ -68,7 +67,7 @@ end
 
 local function take(begin, applied, rewindTo, bound)
   local key, state = begin .. 'state', readState(begin)
-  -- The workspace is deleted, or this Redis is new.
+  -- The workspace is deleted, or Redis has lost its keys.
   if state.number == 0 then return IDLE end
   local hasOtherHolder = state.holder and state.holder ~= worker
   if hasOtherHolder and isLeased(state, nowMs) then return LEASED end

@@ -1,7 +1,8 @@
 -- Removes the oldest keys of applied submissions from the book: expired keys, and keys beyond the
--- bound. Postgres has them.
--- KEYS idempotency keyOrder state. ARGV 1 how many keys may stay, 2 the number up to which keys are
--- expired, 3 how many keys to look at. Returns 1 if there may be more to remove.
+-- bound. Postgres has the keys of applied submissions.
+-- KEYS idempotency keyOrder state.
+-- ARGV 1: how many keys may stay; 2: the number up to which keys are expired; 3: how many keys to
+-- look at. Returns 1 if there may be more to remove, else 0.
 local call = redis.call
 local left, looked = call('HLEN', KEYS[1]), 0
 local applied = tonumber(call('HGET', KEYS[3], 'applied') or '0')

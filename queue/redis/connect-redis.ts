@@ -8,8 +8,8 @@ export type RedisClient = Redis | Cluster
 
 const CONNECT_TIMEOUT_MS = 2_000
 const COMMAND_TIMEOUT_MS = 2_000
-/** A Redis that reads its append-only file answers later. */
-const COMMAND_CONNECTED_WITHIN_MS = 10_000
+/** For command-line programs. A Redis that starts reads its append-only file before it answers. */
+const PROGRAM_CONNECTED_WITHIN_MS = 10_000
 /**
  * A connection with waiting commands that is silent for this time is replaced. After a network
  * partition, TCP itself would try again up to a minute later. A worker's command may wait for jobs,
@@ -17,25 +17,24 @@ const COMMAND_CONNECTED_WITHIN_MS = 10_000
  */
 const SILENT_MS = { answer: 4_000, work: 15_000 } as const
 /**
- * A replaced master refuses writes as a replica if it did not announce the change, or if the
- * announcement was lost. The sentinels or the cluster know the new master. A refused command was
- * not carried out.
+ * A replaced master may still have connections, and refuses writes as a replica. The sentinels or
+ * the cluster know the new master. A refused command was not carried out.
  */
 const RECONNECT = { only: 1, andSendAgain: 2 } as const
 const isReplica = (error: Error): boolean => error.message.startsWith('READONLY')
 const LONGEST_RECONNECT_DELAY_MS = 2_000
 const SLOTS_REFRESHED_EVERY_MS = 2_000
-/** A worker's command waits for its node of a cluster for hours, with 100 ms between attempts. */
+/** With 100 ms between attempts, a worker's command waits for a node of a cluster for a day. */
 const REDIRECTIONS_OF_WORK = 1_000_000
-/** With 100 ms between them, a command of a cluster ends within three seconds. */
+/** With 100 ms between attempts, a command on a cluster ends within three seconds. */
 const REDIRECTIONS_OF_ANSWER = 8
 
 const reconnectDelay = (times: number): number => Math.min(50 * 2 ** Math.min(times, 10), LONGEST_RECONNECT_DELAY_MS)
 
 /**
- * For processes that answer requests. A command fails within two seconds if Redis is away or hangs,
- * or three on a cluster, and at once if its connection breaks. Redis may have carried out a failed
- * command, or may still do so, but the client never sends it twice.
+ * For processes that answer requests. If Redis is away or hangs, a command fails within two
+ * seconds, or three on a cluster. If its connection breaks, a command fails immediately. Redis may
+ * carry out a failed command all the same, but the client never sends a failed command again.
  */
 export const connectToAnswer = (url: string): RedisClient =>
   connect(url, {
@@ -45,16 +44,16 @@ export const connectToAnswer = (url: string): RedisClient =>
     socketTimeout: SILENT_MS.answer,
     reconnectOnError: (error) => isReplica(error) && RECONNECT.only,
     connectTimeout: CONNECT_TIMEOUT_MS,
-    // Both stop ioredis from sending a command again after its connection broke: the first on one
-    // server, the second on a cluster.
+    // The next two stop ioredis from sending a command again after its connection broke: the first
+    // on one server, the second on a cluster.
     maxRetriesPerRequest: 0,
     retryDelayOnFailover: 0,
     retryStrategy: reconnectDelay,
   })
 
 /**
- * For workers. A command waits for its Redis without a limit, and is sent again if its answer was
- * lost with the connection. CLIENT LIST shows `name`.
+ * For workers. A command waits until Redis is back, and is sent again if its answer was lost with
+ * the connection. CLIENT LIST shows `name`.
  */
 export const connectToWork = (url: string, name?: string): RedisClient =>
   connect(url, {
@@ -71,7 +70,7 @@ export const connectToWork = (url: string, name?: string): RedisClient =>
  * For command-line programs. The client is connected when this resolves, and does not reconnect
  * when the connection ends.
  *
- * @throws the cause: at once if Redis is unreachable, else when it has not answered in time.
+ * @throws the cause, immediately if Redis is unreachable, or when Redis has not answered in time
  */
 export const connectForCommand = async (url: string): Promise<RedisClient> => {
   const redis = connect(url, {
@@ -80,11 +79,11 @@ export const connectForCommand = async (url: string): Promise<RedisClient> => {
     connectTimeout: CONNECT_TIMEOUT_MS,
     retryStrategy: () => null,
   })
-  // The client rejects with the end of the connection. Its cause comes as an event.
+  // `connect` rejects with the end of the connection. An event has the cause.
   let cause: unknown
   for (const event of ['error', 'node error']) redis.on(event, (error: unknown) => (cause ??= error))
   try {
-    await withinTime(redis.connect(), COMMAND_CONNECTED_WITHIN_MS)
+    await withinTime(redis.connect(), PROGRAM_CONNECTED_WITHIN_MS)
     return redis
   } catch (error) {
     redis.disconnect()
@@ -127,9 +126,9 @@ type ConnectOptions = Pick<
   }
 
 /**
- * Connects to the target of a REDIS_URL, in any of its forms.
+ * Connects to a server, to sentinels or to a cluster, as the URL says.
  *
- * @throws if the URL has none of its forms.
+ * @throws if the URL is not valid.
  */
 const connect = (url: string, { maxRedirections, retryDelayOnFailover, ...options }: ConnectOptions): RedisClient => {
   const address = readRedisUrl(url)
@@ -143,8 +142,8 @@ const connect = (url: string, { maxRedirections, retryDelayOnFailover, ...option
         sentinels: [...address.sentinels],
         name: address.master,
         sentinelRetryStrategy: options.retryStrategy,
-        // Not with the failoverDetector of ioredis 6.0.0: if it learns of a new master while it
-        // connects, it ends the client for good.
+        // No failoverDetector: that of ioredis 6.0.0 ends the client for good if a new master is
+        // announced while the detector connects.
       })
     case 'cluster': {
       const { lazyConnect = false, enableOfflineQueue = true, retryStrategy, ...ofNode } = options
@@ -155,8 +154,8 @@ const connect = (url: string, { maxRedirections, retryDelayOnFailover, ...option
         ...(retryDelayOnFailover !== undefined && { retryDelayOnFailover }),
         clusterRetryStrategy: retryStrategy,
         slotsRefreshTimeout: CONNECT_TIMEOUT_MS,
-        // Without this, a node that comes back stays unknown until a command fails, and `serversOf`
-        // counts it as away.
+        // Without this, a node that comes back stays unknown until a command fails. `serversOf`
+        // counts an unknown node as away.
         slotsRefreshInterval: SLOTS_REFRESHED_EVERY_MS,
         // TLS needs the given host names to verify certificates.
         dnsLookup: (name, callback) => callback(null, name),

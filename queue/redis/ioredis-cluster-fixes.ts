@@ -1,15 +1,13 @@
 import type { Cluster } from 'ioredis'
 
-/**
- * With this limit a command fails before BullMQ takes its connection for hung and reconnects it.
- */
+/** With this limit, a command fails before BullMQ treats its connection as hung and reconnects. */
 const REDIRECTIONS_OF_WAITING = 16
 const CHECK_EVERY_MS = 1_000
 
 /**
- * Fixes for ioredis 6.0.0 when nodes of a cluster die and come back, found by killing nodes under
- * load. In two cases the blocking connection of a BullMQ 6.7.0 worker was never used again, and its
- * queue stood still. In the third case, commands got the answers to other commands.
+ * Mends three faults of ioredis 6.0.0 that show while nodes of a cluster die and come back. With
+ * two of them, a BullMQ 6.7.0 worker never uses its blocking connection again, and its queue stands
+ * still. With the third, a command gets the answer to another command.
  */
 export const fixCluster = (cluster: Cluster): Cluster => {
   const duplicate = cluster.duplicate.bind(cluster)
@@ -24,8 +22,8 @@ export const fixCluster = (cluster: Cluster): Cluster => {
  * While the node of a key is away, ioredis tries random nodes for each command of a pipeline.
  * Without an offline queue, a node can refuse the first command and take the second. The pipeline
  * is then never written, but the connection waits for an answer to the second command. Each later
- * command gets the answer to the one before it. So all commands after a refused one are refused
- * too.
+ * command gets the answer to the command before it. So after a refused command, all later commands
+ * of the pipeline are refused as well.
  */
 const keepPipelinesWhole = (cluster: Cluster): Cluster => {
   if (cluster.options.enableOfflineQueue !== false) return cluster
@@ -45,9 +43,9 @@ const keepPipelinesWhole = (cluster: Cluster): Cluster => {
 }
 
 /**
- * ioredis drops the promise of `connect` if a node answers that the cluster is down, even if a
- * later attempt succeeds (redis/ioredis#741). So the success of a later attempt, or the end of all
- * attempts, settles the promise as well.
+ * ioredis never settles the promise of `connect` if a node answers that the cluster is down, even
+ * if a later attempt succeeds (redis/ioredis#741). So the success of a later attempt, or the end of
+ * all attempts, settles the promise as well.
  */
 const settleConnect = (cluster: Cluster): Cluster => {
   const connect = cluster.connect.bind(cluster)
@@ -66,9 +64,8 @@ const settleConnect = (cluster: Cluster): Cluster => {
 }
 
 /**
- * BullMQ reconnects its blocking duplicate when a node is away. The events of both connections can
- * then leave the duplicate closed for good. A duplicate that is closed at two checks in a row is
- * connected again.
+ * BullMQ reconnects its blocking duplicate when a node is away, which can leave the duplicate
+ * closed for good. A duplicate that is closed at two checks in a row is connected again.
  */
 const reviveDuplicate = (copy: Cluster): Cluster => {
   let wasClosed = false

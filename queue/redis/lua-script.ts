@@ -18,10 +18,10 @@ type WorkspaceScript<Answer> = (
 ) => Promise<Answer[]>
 
 /**
- * A script that handles many workspaces in one call and answers for each. It gets the beginning of
- * a workspace's keys before the workspace's values.
+ * Defines a script that handles many workspaces in one call and answers for each. The values of a
+ * workspace follow the beginning of its keys.
  *
- * @param atOnce workspaces of one call, during which Redis answers nothing else
+ * @param atOnce the most workspaces of one call, during which Redis answers nothing else
  */
 export const defineWorkspaceScript = <Answer>(
   { redis, prefix }: { redis: RedisClient; prefix: string },

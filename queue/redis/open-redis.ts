@@ -4,19 +4,19 @@ import type { RedisClient } from './connect-redis.ts'
 import { readRedisCondition, unfitness } from './redis-condition.ts'
 
 /**
- * Waits until a connection is ready. Logs once when Redis goes away and once when it is back, also
- * during this wait.
+ * Waits until a connection is ready. Logs the start and the end of each outage, also during this
+ * wait.
  */
 export const whenReady = async (redis: RedisClient, log: Logger): Promise<RedisClient> => {
   logReachability(redis, log)
-  // BullMQ keeps the failure of its first command for ever, so its queues need a ready connection.
+  // A queue of BullMQ never recovers if its first command fails, so it needs a ready connection.
   await new Promise<void>((resolve) => (redis.status === 'ready' ? resolve() : redis.once('ready', resolve)))
   return redis
 }
 
 /**
- * Why this Redis must not be used, or undefined. Logs a warning if a setting may lose accepted work
- * or is not known.
+ * Why this Redis must not be used, or undefined. Logs a warning without an append-only file, and
+ * for an unknown policy.
  */
 export const whyNotThisRedis = async (redis: RedisClient, log: Logger): Promise<string | undefined> => {
   const condition = await readRedisCondition(redis)
@@ -29,8 +29,7 @@ export const whyNotThisRedis = async (redis: RedisClient, log: Logger): Promise<
 const QUIET_MS = 5_000
 
 /**
- * The client emits errors many times a second. The log gets one line for the start of an outage and
- * one for its end.
+ * Logs each outage twice, at its start and its end. The client emits errors many times a second.
  */
 const logReachability = (redis: RedisClient, log: Logger): void => {
   let isReachable = true
@@ -45,8 +44,7 @@ const logReachability = (redis: RedisClient, log: Logger): void => {
   }
   redis.on('ready', noteBack)
   if (!redis.isCluster) return
-  // ioredis reports no return of a cluster's node, so the cluster counts as reachable after a time
-  // without failures.
+  // ioredis does not report that a node of a cluster is back.
   let quiet: ReturnType<typeof setTimeout> | undefined
   redis.on('node error', (error: unknown) => {
     noteAway(error)

@@ -44,23 +44,20 @@ export const readServerCondition = async (server: RedisServer): Promise<RedisCon
   }
 }
 
-/** A setting of a server; undefined if the server does not report it, as some hosted ones. */
+/** A setting of a server; undefined if the server does not report it or does not answer. */
 export const settingOf = (server: RedisServer, name: string): Promise<string | undefined> =>
   server.config('GET', name).then(
     (answer) => answer[1],
     () => undefined,
   )
 
-/** Whether a server writes snapshots to its disk; undefined if it does not report that. */
+/** Whether a server writes snapshots to its disk; undefined if that is unknown. */
 export const keepsSnapshots = async (server: RedisServer): Promise<boolean | undefined> => {
   const save = await settingOf(server, 'save')
   return save === undefined ? undefined : save !== ''
 }
 
-/**
- * The reason why this Redis must not be used, or undefined. With an eviction policy it would drop
- * accepted work.
- */
+/** Why this Redis must not be used, or undefined. An eviction policy drops accepted work. */
 export const unfitness = ({ policy }: RedisCondition): string | undefined =>
   policy === undefined || policy === 'noeviction'
     ? undefined

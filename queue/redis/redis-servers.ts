@@ -5,10 +5,10 @@ import type { RedisClient } from './connect-redis.ts'
 export type RedisServer = Redis
 
 /**
- * The servers that hold keys; for a cluster, all nodes with slots. Send a command without a key to
- * each of them if it is about a server, such as PING or SCAN.
+ * The servers that hold keys; for a cluster, all masters. A command about a server, such as PING or
+ * SCAN, has to go to each of them.
  *
- * @throws if a node of a cluster is away: a search without it would be incomplete.
+ * @throws if a master of a cluster is away: a search without it would be incomplete.
  */
 export const serversOf = async (redis: RedisClient): Promise<RedisServer[]> => {
   if (!(redis instanceof Cluster)) return [redis]

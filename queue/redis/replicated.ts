@@ -5,17 +5,17 @@ import { ADMIT, KEYS_OF_ADMIT, type SendAdmit, type SendResult } from '../admiss
 import { isRefusedByRedis, onNewConnection, type RedisClient } from './connect-redis.ts'
 
 const ADMIT_SHA1 = createHash('sha1').update(ADMIT).digest('hex')
-/** All concurrent calls, one after the other, fit within the time of a command. */
+/** `REPLICATED_AT_ONCE` waits, one after the other, end within the timeout of a command. */
 const REPLICATED_WITHIN_MS = 500
-/** A call that waits for replicas delays the calls behind it on the same connection. */
+/** A call that waits for replicas delays the later calls on its connection. */
 const REPLICATED_AT_ONCE = 3
-/** After too few replicas answered in time, nothing is sent for this time. */
+/** After a call that too few replicas answered in time, nothing is sent for this time. */
 const SEND_AGAIN_AFTER_MS = 1_000
 
 /**
- * Sends calls of admit.lua, and waits until `replicas` replicas have their writes.
+ * Sends calls of admit.lua, and waits for each until `replicas` replicas have its writes.
  *
- * @param redis a connection for this alone: WAIT delays the commands behind it
+ * @param redis a connection that nothing else uses: WAIT delays the commands after it
  */
 export const createReplicatedSend = (redis: RedisClient, replicas: number): SendAdmit => {
   const send = createSend(redis, replicas)
@@ -34,8 +34,8 @@ export const createReplicatedSend = (redis: RedisClient, replicas: number): Send
 }
 
 /**
- * Sends the hash of the script if the server has loaded the script, else its text. The server after
- * a failover may not have loaded it.
+ * Sends the hash of the script if the server has loaded the script, else the text. After a
+ * failover, the new server may not have loaded it.
  */
 const createSend = (redis: RedisClient, replicas: number): SendAdmit => {
   let isKnown = false
@@ -48,8 +48,8 @@ const createSend = (redis: RedisClient, replicas: number): SendAdmit => {
         ? admitAndWait(redis.pipeline().evalsha(ADMIT_SHA1, KEYS_OF_ADMIT, ...keysAndArguments), replicas)
         : admitAndWait(redis.pipeline().eval(ADMIT, KEYS_OF_ADMIT, ...keysAndArguments), replicas)
     const first = await sendBy(isKnown)
-    const isForgotten = isRefusedByRedis(first.fault) && first.fault.message.startsWith('NOSCRIPT')
-    const { fault, texts, isReplicated } = isForgotten ? await sendBy(false) : first
+    const isUnknown = isRefusedByRedis(first.fault) && first.fault.message.startsWith('NOSCRIPT')
+    const { fault, texts, isReplicated } = isUnknown ? await sendBy(false) : first
     if (fault !== null) throw fault
     isKnown = true
     return { texts: texts as string[], isReplicated }
@@ -57,9 +57,9 @@ const createSend = (redis: RedisClient, replicas: number): SendAdmit => {
 }
 
 /**
- * WAIT follows the script on the same connection, so that one server carries out both. Not with a
- * defined command: if the server has not loaded the script, ioredis sends the script again behind
- * WAIT.
+ * WAIT follows the script on the same connection, so that one server carries out both. A defined
+ * command would not do: if the server has not loaded the script, ioredis sends the script again
+ * after WAIT.
  */
 const admitAndWait = async (
   admission: ChainableCommander,

@@ -63,7 +63,7 @@ const rowsOf = async (sql: Sql) => ({
 })
 
 describe('the handler that does the same work directly', () => {
-  it('writes the same rows as this service for a simple history', async () => {
+  it('writes the same rows as this service for a simple history, and refuses the same requests', async () => {
     await using running = new AsyncDisposableStack()
     const plain = await emptySchema(1)
     running.defer(plain.drop)

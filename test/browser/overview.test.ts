@@ -86,7 +86,7 @@ describeWhere('the overview in Chromium', whyNoBrowser, () => {
     })
   }
 
-  it('has a reference that follows the colors and shows refusals in short rows on a narrow page', async () => {
+  it('the reference follows the colors, and shows refusals in short rows on a narrow page', async () => {
     const page = await browser.open(`${service.urls[0]}/docs#/Submissions/createFeedback`, {
       width: 360,
       colors: 'dark',
@@ -123,10 +123,10 @@ describeWhere('the overview in Chromium', whyNoBrowser, () => {
     }
   }
 
-  it('works at an address with the token in it, as do the dashboard and the reference', () =>
+  it('works at an address that contains the token, as the dashboard and the reference do', () =>
     showsAll(service.urls[0]!.replace('//', `//op:${service.adminToken}@`), 'another'))
 
-  it('works below a path of a proxy, as do the dashboard and the reference', async () => {
+  it('works below a path of a proxy, as the dashboard and the reference do', async () => {
     const proxy = await serveHttp(({ method, headers, url = '' }, response, body) => {
       if (!url.startsWith('/below/')) return response.writeHead(404).end()
       const to = new URL(url.replace(/^\/below/, ''), service.urls[0])
@@ -151,7 +151,7 @@ describeWhere('the overview in Chromium', whyNoBrowser, () => {
     assert.equal(await page.evaluate('document.documentElement.lang'), 'en')
   })
 
-  it('shows the shares of the heaviest workspaces and the one that crowds others, on a narrow dark page', async () => {
+  it('shows the shares of the heaviest workspaces, and names the workspace that crowds others, on a narrow dark page', async () => {
     const { sql, redis, redisPrefix, queues } = service
     const named = async (name: string): Promise<string> => (await createWorkspace(sql, name))!.id
     const [heavy, long] = [await named('acme'), await named('A very long name '.repeat(5).trim())]

@@ -72,7 +72,7 @@ describeWhere('the report in Chromium', whyNoBrowser, () => {
     ['light', 'wide', 1_000],
     ['dark', 'narrow', 360],
   ] as const) {
-    it(`${colors} and ${form}: fits, can be read, loads no other files, and treats texts of customers as text`, async () => {
+    it(`${colors} and ${form}: fits, can be read, loads no other files, and shows markup of customers as text`, async () => {
       const url = pathToFileURL(file).href
       const page = await browser.open(url, { width, colors })
       await until(
@@ -83,7 +83,7 @@ describeWhere('the report in Chromium', whyNoBrowser, () => {
           ),
         DRAWN_WITHIN_MS,
       )
-      await page.evaluate(`document.querySelectorAll('details').forEach((one) => { one.open = true })`)
+      await page.evaluate(`document.querySelectorAll('details').forEach((element) => { element.open = true })`)
       await page.assertReadable()
       assert.equal(await page.evaluate(`document.querySelectorAll('img, script, iframe').length`), 0)
       assert.match(await page.evaluate<string>('document.title'), /^What customers say/)

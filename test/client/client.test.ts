@@ -80,7 +80,7 @@ describe('the client', () => {
       accepted.map(({ success }) => success),
       accepted.map(() => true),
     )
-    assert.equal(new Set(accepted.map((one) => one.submissionId)).size, accepted.length)
+    assert.equal(new Set(accepted.map((answer) => answer.submissionId)).size, accepted.length)
   })
 
   it('reads each list, and a record by its id', async () => {
@@ -112,7 +112,7 @@ describe('the client', () => {
     assert.equal((await admin.listChanges({ limit: 1 })).changes.length, 1)
   })
 
-  it('repeats a request after a broken connection, a 503 or a 429, at the requested time, and it counts once', async () => {
+  it('repeats a request after a broken connection, a 503 or a 429, at the requested time, and stores one record', async () => {
     const seen = between.seen.length
     const waits: (readonly [number | undefined, number])[] = []
     between.refuse('cut', 503, 'lost', 429)
@@ -160,7 +160,7 @@ describe('the client', () => {
     await service.redis.unlink(bucket)
     const seen = between.seen.length
     between.refuse('lost', 503)
-    // A spent token returns after a minute, which is long for a test.
+    // The limit is per minute, which is long for a test.
     const onWait = ({ status }: { status: number | undefined }): void => {
       if (status === 429) void service.redis.unlink(bucket)
     }
@@ -173,10 +173,10 @@ describe('the client', () => {
     )
     const sent = between.seen.slice(seen).map(({ body }) => (JSON.parse(body) as { items: BatchItem[] }).items)
     assert.deepEqual(
-      sent.map((one) => one.length),
+      sent.map(({ length }) => length),
       [14, 14, 14, 2],
     )
-    const keys = (some: readonly BatchItem[]): unknown[] => some.map(({ idempotencyKey }) => idempotencyKey)
+    const keys = (batch: readonly BatchItem[]): unknown[] => batch.map(({ idempotencyKey }) => idempotencyKey)
     assert.deepEqual(keys(sent[2]!), keys(sent[0]!))
     assert.deepEqual(keys(sent[3]!), keys(sent[0]!.slice(11, 13)))
     assert.equal(keys(sent[0]!)[13], 'mine')
@@ -195,19 +195,19 @@ describe('the client', () => {
     )
   })
 
-  it('ends after its waiting time, and names the last answer or why there was none', async () => {
+  it('ends after its waiting time, and names the last answer or the fault of the connection', async () => {
     const impatient = (url: string): Client => createClient({ url, token: service.accessToken, patienceMs: 900 })
     between.refuse(503)
     const put = await refused(impatient(between.url).createFeedback({ description: 'x' }))
     assert.deepEqual([put.status, put.message], [503, '503: later'])
     const away = await refused(impatient(NOBODY_LISTENS).identifyContact({ id: 'x' }))
     assert.equal(away.status, undefined)
-    // Deno has no code.
+    // Deno gives no error code.
     assert.match(away.message, /^http:\/\/127\.0\.0\.1:9 does not answer \((?:ECONNREFUSED|.*blocked)\)$/)
     assert.ok(away.cause instanceof Error)
   })
 
-  it('ends after its attempts, and an answer 429 or 503 uses up none', async () => {
+  it('ends after its attempts, and does not count an answer 429 or 503 as an attempt', async () => {
     const trying = createClient({ url: between.url, token: service.accessToken, attempts: 2 })
     between.refuse(503, 500, 429)
     await trying.createFeedback({ description: 'x' })

@@ -9,7 +9,7 @@ import { serveHttp } from '../support/http-server.ts'
 const FILE = fileURLToPath(new URL('../../client/mcp-command.ts', import.meta.url))
 
 describe('the bridge for agents', () => {
-  it('answers a request with an error if another program than the service answers it', async () => {
+  it('answers a request with an error if the address is that of another program', async () => {
     const other = await serveHttp((_request, response) => response.writeHead(200).end('<html>Welcome</html>'))
     const words = 'deno' in process.versions ? ['run', '-A', FILE] : [FILE]
     const env = { ...process.env, FEEDBACK_URL: other.url, FEEDBACK_TOKEN: 'x' }

@@ -29,7 +29,9 @@ const TSCONFIG = {
   files: ['program.ts'],
 }
 
-/** Each line that must not compile has a mark, which is an error if the line compiles. */
+/**
+ * Each line that must not compile has `@ts-expect-error`, which is an error if the line compiles.
+ */
 const PROGRAM = `
 import { type BatchItem, createClient, type FeedbackSubmission, type Problem, RequestError } from 'feedback-insights-client'
 
@@ -113,7 +115,7 @@ describe('the package of the client', () => {
         writeFileSync(join(directory, 'program.js'), compiled)
       })
 
-      it('has the types for a strict program, and no other files', () => {
+      it('fits a strict program, and installs no other package', () => {
         const installed = readdirSync(join(directory, 'node_modules')).filter((name) => !name.startsWith('.'))
         assert.deepEqual(installed, ['feedback-insights-client'])
       })

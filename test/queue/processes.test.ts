@@ -9,7 +9,7 @@ import {
   createProcessReports,
   startReporting,
 } from '../../queue/jobs/process-reports.ts'
-import { countSilent } from '../../queue/jobs/silent-workers.ts'
+import { countSilentWorkers } from '../../queue/jobs/silent-workers.ts'
 import { takeTurn } from '../../queue/jobs/take-turn.ts'
 import { crowdingIn, describeCrowding, type WorkspaceLoad, workspaceLoads } from '../../queue/jobs/workspace-loads.ts'
 import { openQueueRoom } from '../support/queue-room.ts'
@@ -121,7 +121,7 @@ describe('silent workers', () => {
   })
 
   it('are none while no worker of this installation is connected', async () => {
-    assert.equal(await countSilent(redis, randomUUID(), Promise.resolve([])), 0)
+    assert.equal(await countSilentWorkers(redis, randomUUID(), Promise.resolve([])), 0)
   })
 
   it('are unknown if Redis does not list its connections', async () => {
@@ -129,7 +129,7 @@ describe('silent workers', () => {
     Object.assign(url, { username: user, password: user })
     const limited = await connectForCommand(url.href)
     try {
-      assert.equal(await countSilent(limited, 'feedback-insights', Promise.resolve([])), undefined)
+      assert.equal(await countSilentWorkers(limited, 'feedback-insights', Promise.resolve([])), undefined)
     } finally {
       limited.disconnect()
     }
@@ -137,7 +137,7 @@ describe('silent workers', () => {
 })
 
 const NOW_MS = 1_000_000
-/** Logs by their number of waiting submissions, and their age in seconds. */
+/** `waiting`: by workspace, its number of waiting submissions, and the age of the oldest one. */
 const loadsOf = (waiting: Record<string, [count: number, seconds: number]>, ...applying: ProcessReport['applying'][]) =>
   workspaceLoads({
     workspaces: ['a', 'b', 'c'].map((id) => ({ id, name: `named ${id}` })),

@@ -15,24 +15,24 @@ const SIGNING = ['segment', 'zendesk', 'intercom', 'typeform'] as const
 
 /** The stored rows without own ids and times of acceptance, which differ between workspaces. */
 const STORED = `
-  with who as (
+  with people as (
     select contact.id, contact.name, email, properties, account_id, source_created_at, source_updated_at,
       (select string_agg(source || ' ' || external_id, ',' order by source, external_id)
         from contact_external_id where contact_id = contact.id) as ids
     from contact
-  ), whom as (
+  ), companies as (
     select account.id, name, domain, properties, source_created_at, source_updated_at,
       (select string_agg(external_id, ',' order by external_id) from account_external_id where account_id = account.id) as ids
     from account
-  ), named as (select id, coalesce(ids, email, name) as name from who)
+  ), named as (select id, coalesce(ids, email, name) as name from people)
   select kind || ' ' || row as row from (
     select 'contact' as kind, jsonb_build_array(ids, name, email, properties, source_created_at, source_updated_at,
-      (select coalesce(ids, name) from whom where whom.id = account_id))::text as row from who
+      (select coalesce(ids, name) from companies where companies.id = account_id))::text as row from people
     union all
-    select 'account', jsonb_build_array(ids, name, domain, properties, source_created_at, source_updated_at)::text from whom
+    select 'account', jsonb_build_array(ids, name, domain, properties, source_created_at, source_updated_at)::text from companies
     union all
     select 'feedback', jsonb_build_array(source, source_id, description, title, rating, source_data, source_created_at,
-      (select name from named where named.id = contact_id), (select coalesce(ids, name) from whom where whom.id = account_id))::text
+      (select name from named where named.id = contact_id), (select coalesce(ids, name) from companies where companies.id = account_id))::text
     from feedback
     union all
     select 'conversation', jsonb_build_array(external_id, title, rating, properties, created_at, updated_at,
@@ -54,7 +54,7 @@ const randomOf = (seed: number): Random => {
 const shuffled = <T>(items: readonly T[], random: Random): T[] =>
   items
     .map((item) => ({ item, place: random() }))
-    .toSorted((one, other) => one.place - other.place)
+    .toSorted((a, b) => a.place - b.place)
     .map(({ item }) => item)
 
 describe('deliveries in any order', () => {
@@ -89,12 +89,12 @@ describe('deliveries in any order', () => {
     }
     const reviews = deliveries.filter(({ vendor }) => vendor === 'app-store').map(({ payload }) => payload)
     await fetchReviews(reviews, { directory, runtime: 'Bun', service })
-    // When this submission is applied, those of the deliveries are as well.
+    // Once this submission is applied, all earlier submissions are applied, too.
     await service.submit('/feedbacks', { description: 'the end', source: 'end', sourceId: 'end' })
     return (await service.sql.unsafe<{ row: string }[]>(STORED)).map(({ row }) => row)
   }
 
-  it('end in the same rows, twice each and with missing parts, and no words are lost', async () => {
+  it('store the same rows, also twice each and with missing parts, and lose no words of people', async () => {
     let round = 0
     const property = fc.asyncProperty(fc.nat(), async (seed) => {
       const random = randomOf(seed)

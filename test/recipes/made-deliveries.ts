@@ -13,7 +13,7 @@ type Change = (path: string, value: unknown) => unknown
 const NOTHING = [undefined, null, '', ' ', false, [], {}]
 const MISSING_SHARE = 0.2
 
-/** The members for the record and the time of a delivery, which vendors never leave out. */
+/** The members that vendors never leave out: ids and times of deliveries and of their records. */
 const KEPT: Readonly<Record<Vendor, RegExp>> = {
   segment: /^(?:type|event|messageId|userId|groupId|timestamp|originalTimestamp|properties|properties\.review_id)$/,
   zendesk: /^(?:type|id|detail|detail\.(?:id|created_at)|ticket|ticket\.(?:id|created_at)|requester|requester\.id)$/,
@@ -57,7 +57,10 @@ export const wordsIn = ({ vendor, payload }: Delivery): string[] => {
   return words
 }
 
-/** Each round has other people and records; their ids have its number. */
+/**
+ * Gives each round people and records of its own, with the number of the round in their ids and
+ * emails.
+ */
 const ofRound = (payload: unknown, round: number): unknown =>
   mapped(payload, (path, value) => {
     const isId = /(?:^|[._])(?:id|messageId|userId|groupId|token|reviewerNickname)$/.test(path)
@@ -70,7 +73,8 @@ const segment = (): unknown[] => {
   const { SEGMENT_IDENTIFY: identify, RUDDERSTACK_IDENTIFY: rudder } = documented
   const traits = { ...identify.traits, name: 'P. Gibbons', plan: 'free', title: 'Clerk', createdAt: 1389747592 }
   const company = { id: 'company-A', name: 'Old name', plan: 'free' }
-  // The service has one time for all values of a person, so only two identifies have an order.
+  // The service has one time for all values of a person. So the order of three identifies of one
+  // person matters.
   const employee = { ...rudder, userId: 'employee' }
   return [
     identify,
@@ -141,7 +145,7 @@ const intercom = (): unknown[] => {
 const typeform = (): unknown[] => {
   const { TYPEFORM: answered } = documented
   const { hidden, ...response } = answered.form_response
-  const of = (id: string, more: Value) => ({
+  const respond = (id: string, more: Value) => ({
     ...answered,
     event_id: id,
     form_response: { ...response, token: id, ...more },
@@ -149,8 +153,8 @@ const typeform = (): unknown[] => {
   const signature = hexSignature(USER_SECRET, hidden.user_id)
   return [
     answered,
-    of('signed', { hidden: { key: hidden.user_id, user_signature: signature } }),
-    of('anonymous', { hidden: null, answers: answered.form_response.answers.slice(2) }),
+    respond('signed', { hidden: { key: hidden.user_id, user_signature: signature } }),
+    respond('anonymous', { hidden: null, answers: answered.form_response.answers.slice(2) }),
   ]
 }
 
@@ -163,8 +167,8 @@ const PAYLOADS: Readonly<Record<Vendor, () => unknown[]>> = {
 }
 
 /**
- * Whether it is of the documented conversation, whose two deliveries have the same second. Missing
- * parts would make them differ, and neither would be the later one.
+ * Whether a delivery is about the documented conversation. Its two deliveries have the same time,
+ * so neither replaces the other. With missing parts, the stored rows would depend on their order.
  */
 const isOfOneSecond = (payload: unknown): boolean =>
   objectOf(objectOf(objectOf(payload)['data'])['item'])['id'] === documented.INTERCOM_CREATED.data.item.id

@@ -8,8 +8,8 @@ import { installRecipes, settingsOf, startReceiver } from './running-recipe.ts'
 import { rowsOf } from './stored-rows.ts'
 import { base64Signature, type Headers, hexSignature, type Sign, SIGNS, USER_SECRET } from './vendor-signs.ts'
 
-/** Each attempt is a separate invocation. */
-const ofEachAttempt: Sign = (bytes, key) => ({
+/** The headers of Zendesk, with another invocation id at each call. */
+const withNewInvocation: Sign = (bytes, key) => ({
   ...SIGNS['zendesk']!(bytes, key),
   'x-zendesk-webhook-invocation-id': randomBytes(4).toString('hex'),
 })
@@ -28,7 +28,7 @@ describe('receivers of odd deliveries', () => {
 
   const { rowOf, contact, feedback } = rowsOf(() => service)
 
-  /** Deliveries of a recipe, each answered 200. */
+  /** Delivers payloads to a recipe, which answers each with 200. */
   const deliverAll = async (file: string, sign: Sign, payloads: readonly unknown[]): Promise<void> => {
     await using receiver = await startReceiver(file, { directory, runtime: 'Bun', environment })
     assert.equal((await fetch(receiver.url, { method: 'HEAD' })).status, 200)
@@ -39,7 +39,7 @@ describe('receivers of odd deliveries', () => {
     }
   }
 
-  it('segment.ts names an account by its website or its id, and stores reviews without an id of the delivery', async () => {
+  it('segment.ts fills a missing name or website of a company with its id, and stores reviews whose delivery has no id', async () => {
     const identify = (id: string, more: object) => ({ type: 'identify', messageId: `i-${id}`, userId: id, ...more })
     const group = (id: string, traits: object) => ({ type: 'group', messageId: `g-${id}`, groupId: 17, traits })
     const review = (id: string) => ({
@@ -102,9 +102,9 @@ describe('receivers of odd deliveries', () => {
     assert.equal((await contact('app', 'victim'))['email'], 'v@x.example')
   })
 
-  it('zendesk.ts and intercom.ts keep the words when their author is missing', async () => {
+  it('zendesk.ts and intercom.ts keep a text whose author is missing', async () => {
     const ticket = { id: 5160, subject: 'S', description: 'Body', created_at: '2026-01-01T10:00:00Z' }
-    await deliverAll('zendesk.ts', ofEachAttempt, [
+    await deliverAll('zendesk.ts', withNewInvocation, [
       { ticket, requester: { id: '', name: '', email: '' }, organization: '' },
       { ticket: { ...ticket, id: '5161' } },
       { ticket: { ...ticket, id: '5162' }, requester: { name: 'Bo' } },
@@ -136,14 +136,14 @@ describe('receivers of odd deliveries', () => {
       data: { item: delivered },
     }))
     await deliverAll('intercom.ts', SIGNS['intercom']!, sent)
-    const messages = `select content, contact_id is null as "isOfNobody" from message where conversation_id in
+    const messages = `select content, contact_id is null as "hasNoContact" from message where conversation_id in
       (select id from conversation where external_id = '41')`
     await until('the messages are stored', async () => (await service.sql.unsafe(messages)).length === 5)
     const conversation = `select rating::float8, updated_at from conversation where external_id = '41'`
     assert.deepEqual(await rowOf(conversation), { rating: 5, updated_at: new Date('2026-01-01T11:00:00Z') })
-    const stored = await service.sql.unsafe<{ content: string; isOfNobody: boolean }[]>(messages)
+    const stored = await service.sql.unsafe<{ content: string; hasNoContact: boolean }[]>(messages)
     assert.deepEqual(
-      stored.filter(({ isOfNobody }) => !isOfNobody).map(({ content }) => content),
+      stored.filter(({ hasNoContact }) => !hasNoContact).map(({ content }) => content),
       ['Where is my invoice?'],
     )
   })
@@ -161,7 +161,7 @@ describe('receivers of odd deliveries', () => {
     await deliverAll('typeform.ts', SIGNS['typeform']!, [
       ...ofEach(`{"event_type":"form_response","form_response":{"token":BIG,"answers":${answers}}}`),
     ])
-    await deliverAll('zendesk.ts', ofEachAttempt, [
+    await deliverAll('zendesk.ts', withNewInvocation, [
       ...ofEach('{"ticket":{"id":BIG,"description":"a\nb"},"requester":{"id":BIG}}'),
     ])
     await deliverAll('intercom.ts', SIGNS['intercom']!, [
@@ -187,7 +187,7 @@ describe('receivers of odd deliveries', () => {
   })
 
   for (const vendor of ['segment', 'zendesk', 'intercom', 'typeform']) {
-    it(`${vendor}.ts accepts the secret and the former one, and refuses other signatures and records without content`, async () => {
+    it(`${vendor}.ts accepts signatures of the secret and the former secret only, and stores nothing of a delivery without content`, async () => {
       const given = { ...environment, WEBHOOK_SECRET_BEFORE: 'former' }
       await using receiver = await startReceiver(`${vendor}.ts`, { directory, runtime: 'Bun', environment: given })
       const body = JSON.stringify({ type: 'another event', detail: {}, data: { item: { type: 'ping' } } })

@@ -105,9 +105,9 @@ describe('the recipes that submit', () => {
       properties: { plan: 'Enterprise' },
       account: 'company-A',
     })
-    const { description, rating, contact: who } = await feedback('app', '86ac1cd43')
+    const { description, rating, contact: author } = await feedback('app', '86ac1cd43')
     const { review_body: body } = documented.RUDDERSTACK_TRACK.properties
-    assert.deepEqual([description, rating, who], [body, 3, 'my-user-id'])
+    assert.deepEqual([description, rating, author], [body, 3, 'my-user-id'])
     const group = `select name from account join account_external_id on account_id = id where external_id = '${documented.RUDDERSTACK_GROUP.groupId}'`
     assert.deepEqual(await rowOf(group), { name: 'Hooli' })
   })
@@ -143,8 +143,8 @@ describe('the recipes that submit', () => {
     // Another invocation than the one of ZENDESK_EVENT, and so another idempotency key.
     const sign: Sign = (bytes, key) => ({ ...SIGNS['zendesk']!(bytes, key), 'x-zendesk-webhook-invocation-id': '2' })
     await deliver(sign, body)
-    const { account, contact: who, created_at: at } = await feedback('zendesk', '5159')
-    assert.deepEqual([account, who], ['Acme', detail.requester_id])
+    const { account, contact: author, created_at: at } = await feedback('zendesk', '5159')
+    assert.deepEqual([account, author], ['Acme', detail.requester_id])
     assert.equal((at as Date).toISOString(), '2025-01-08T10:12:00.000Z')
     const { name, email } = await contact('zendesk', detail.requester_id)
     assert.deepEqual([name, email], ['Ada Byron', 'ada@acme.example'])

@@ -53,7 +53,7 @@ export const spawnRecipe = (file: string, { directory, runtime, environment }: R
   return child
 }
 
-/** `warnings`: its output on standard error so far. */
+/** `warnings` returns the output on standard error so far. */
 type Receiver = AsyncDisposable & { readonly url: string; readonly warnings: () => string }
 
 /** A receiver that listens until it is disposed of. */

@@ -6,7 +6,7 @@ type Row = Record<string, unknown>
 
 /** Waits for rows of the service that a test starts in its `before`. */
 export const rowsOf = (service: () => Pick<Service, 'sql'>) => {
-  /** The only row of a query, once there is one. */
+  /** Waits until a query has a row, and returns the row. Fails if the query has several rows. */
   const rowOf = (query: string): Promise<Row> =>
     until(query, async () => {
       const rows = await service().sql.unsafe<Row[]>(query)

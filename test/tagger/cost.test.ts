@@ -7,14 +7,14 @@ import { MAX_HTML_CHARACTERS } from '../../tagger/reduce-html.ts'
 import { seeded } from '../support/property-seed.ts'
 
 /**
- * The most processor time of an odd text, relative to a plain one of the same length. A quadratic
+ * The most processor time of an odd text, relative to a plain text of the same length. A quadratic
  * step would take thousands of times as long.
  */
 const MOST_TIMES_AS_LONG = 40
 const LOOKS = 3
 const TEXTS = process.env['TEST_SIZE'] === 'long' ? 400 : 20
 
-/** Texts that separate, nest, repeat or have many forms. */
+/** Characters and words that separate, nest, repeat or have many forms. */
 const CHARACTERS = '\u2029\u2028\n\r\t \u00a0\u200b\u200d\ufeff.!?,;-<>&\'"’(@01aAéßж日漢👍\u0301\ufdfa\ud83d'.split('')
 const WORDS =
   '</b> <p> <script> <a_b=" &amp; &#x41; e\u0301 x@y.example a.a.@ https://x.example #1 1.5 export hi thanks Ada the'
@@ -25,7 +25,7 @@ const PIECES = [
   'the export ',
   'Anna ',
 ]
-/** Each was dear once, or would be in a careless reader. */
+/** Pieces that are slow to read with careless code. */
 const EXAMPLES = [['\u2029'], ['a', '\u2029'], ['<b>', '\u2029'], ['<'], ['<!--'], ['<div>'], ['1'], ['1', ' '], ['漢']]
 
 describe('the work for a text', () => {
@@ -41,7 +41,7 @@ describe('the work for a text', () => {
     return least
   }
 
-  it('is proportional to its length, for any content', () => {
+  it(`is at most ${MOST_TIMES_AS_LONG} times that for a plain text of the same length`, () => {
     const ordinary = spentOn(plain.slice(0, MAX_HTML_CHARACTERS))
     const parts = fc.array(fc.constantFrom(...PIECES), { minLength: 1, maxLength: 4 })
     fc.assert(

@@ -4,7 +4,7 @@ import * as fc from 'fast-check'
 import { generateTags } from '../../tagger/generate-tags.ts'
 import { seeded } from '../support/property-seed.ts'
 
-/** One label for each way to say it. */
+/** Several ways to say the same, with one tag. */
 const unified: Record<string, string[]> = {
   'csv export': ['Exports to CSV fail', 'please add a CSV export', 'exporting to csv does not work'],
   'card decline': ['my card was declined', 'The card got declined again'],
@@ -28,7 +28,7 @@ for (const [tag, texts] of Object.entries(unified)) {
 const subjects: Record<string, string> = {
   'My card was declined, I stood at the counter with a full basket': 'card decline',
   'The month view is far too crowded on a phone': 'month view',
-  // A compound of the dictionary counts less than one of the list of topics.
+  // A compound of the dictionary counts less than a compound of the list of topics.
   'The reports are of high quality': 'report',
 }
 for (const [text, tag] of Object.entries(subjects)) {
@@ -37,7 +37,7 @@ for (const [text, tag] of Object.entries(subjects)) {
   })
 }
 
-/** The first tag; the language is found in the text. */
+/** The first tag of a text without a given language. */
 const languages: Record<string, string> = {
   '<p>The <b>export button</b> &amp; more</p><script>the dashboard</script>': 'export button',
   'The batteries died. The battery is bad.': 'battery',
@@ -65,12 +65,12 @@ for (const [text, tag] of Object.entries(languages)) {
   })
 }
 
-test('a named language wins over a detected one', () => {
+test('a named language wins over the detected language', () => {
   assert.deepEqual(generateTags('pagina', { language: 'nl' }), ['pagina'])
   assert.deepEqual(generateTags('Die Rechnung', { language: 'de-AT' }), ['rechnung'])
 })
 
-test('a longer text gets more tags', () => {
+test('a text with several topics gets several tags', () => {
   assert.equal(generateTags('The battery is weak.').length, 1)
   const long = 'The screen is great. The keyboard is bad. The battery is weak. The camera is superb. The price is high.'
   assert.ok(generateTags(long).length >= 3)
@@ -176,7 +176,7 @@ test('a text about automatic replies, or with a greeting, keeps its tags', () =>
   assert.deepEqual(generateTags('Good morning, the invoice is wrong. Kind regards, Tom from sales'), ['invoice'])
 })
 
-test('languages without lists get no invented tags', () => {
+test('a text in a language without lists gets no tags', () => {
   assert.deepEqual(generateTags('Додаток постійно вилітає під час завантаження'), [])
   assert.deepEqual(generateTags('برنامه هنگام پرداخت بسته می‌شود چون گیر می‌کند'), [])
   assert.deepEqual(generateTags('Aplikace se při placení neustále ukončuje a faktura přišla pozdě, což je škoda'), [])

@@ -53,14 +53,14 @@ test('one text cannot fill a memory', () => {
   assert.ok(learn(analyse(text, 'en')).terms.size <= MAX_LEARNED_TERMS)
 })
 
-test('tags of people win, with their words and their spelling', () => {
+test('a tag that people gave to a text comes before the tags that its words suggest', () => {
   const text = 'The wheel on my device squeaks after the update'
   assert.ok(!generateTags(text).includes('wheel squeaks'))
   const memory = taught('The wheel squeaks', ['Squeak'])
   assert.deepEqual(generateTags(text, { memory }), ['squeak'])
 })
 
-test('a tag in another form is found under the form of people', () => {
+test('a phrase gets the spelling of people, also in another form', () => {
   const memory = taught('CSV export is missing', ['csv exports'])
   assert.deepEqual(generateTags('exporting to CSV is missing', { memory }), ['csv exports'])
   assert.equal(
@@ -69,7 +69,7 @@ test('a tag in another form is found under the form of people', () => {
   )
 })
 
-test('phrases that people repeatedly leave out are not given', () => {
+test('a phrase that people repeatedly leave out is not given as a tag', () => {
   const memory = taught('The wheel is stuck and the button is loose', ['button'], 30)
   assert.deepEqual(generateTags('The wheel is stuck and the button is loose', { memory }), ['button'])
 })
@@ -98,7 +98,7 @@ const DEVICE = [
   'My wheel is gone',
 ]
 
-/** A memory of untagged texts, this many times, and of texts with tags of people. */
+/** A memory of this many untagged texts, and this many texts with tags of people. */
 const workspace = (untagged: number, tagged: number): Memory => {
   const memory = newMemory()
   const [others, own] = [
@@ -126,14 +126,14 @@ test('tags of people have their full weight after 15 texts, and one more for eve
   for (const tagged of [30, 300]) assert.deepEqual(tagsAfter(tagged), ['cash withdrawal'])
 })
 
-test('a text unlike all texts with tags of people gets tags, for any number of these', () => {
+test('a text unlike all tagged texts gets tags, however many texts people have tagged', () => {
   for (const tagged of [1, 5, 50, 500]) {
     const memory = workspace(0, tagged)
     for (const text of BANK) assert.ok(generateTags(text, { memory }).length > 0, `${tagged}: ${text}`)
   }
 })
 
-test('the first tag of people is given again where it fits', () => {
+test('a tag that people gave once is given again where it fits', () => {
   const memory = workspace(100, 0)
   addDelta(memory, learn(analyse('The receipt is missing'), ['Receipt']))
   const tags = generateTags('The exchange rate is wrong on the receipt of my card', { memory })
@@ -149,7 +149,7 @@ test('a tag that people gave at each occurrence is given again, even if its word
   assert.ok(generateTags('face id died, now I type my passcode', { memory }).includes('face id'))
 })
 
-test('a tag of one language is not given in another', () => {
+test('a generated tag of one language is not given in another language', () => {
   const memory = newMemory()
   const french = { text: "La piscine est sale et l'exportation ne marche pas", language: 'fr' }
   assert.deepEqual(tagTexts(memory, [french, french, french]).tags[0], ['piscine', 'exportation'])

@@ -30,7 +30,7 @@ for (const [text, tokens] of Object.entries(hidden)) {
   })
 }
 
-test('a capitalised word returns once people have used it in a tag', () => {
+test('a capitalised word is shown once people have used it in a tag', () => {
   const text = 'We run it on a Flurbo and Quonk is fine'
   const memory = newMemory()
   assert.ok(!shown(unhideWorkspaceWords(analyse(text), memory)).includes('flurbo'))
@@ -41,7 +41,7 @@ test('a capitalised word returns once people have used it in a tag', () => {
   assert.deepEqual(tagTexts(memory, [{ text }]).tags, [['quonk']])
 })
 
-test('a capitalised word returns once several texts have it after a determiner, which is rare for names', () => {
+test('a capitalised word is shown once several texts have it after a determiner, which is rare for names', () => {
   const memory = newMemory()
   for (const text of [
     'I like the Flurbo',

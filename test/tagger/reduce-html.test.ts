@@ -16,7 +16,7 @@ test('entities are decoded', () => {
   assert.equal(reduceHtml('billing &amp; caf&eacute;&#39;s &#x41;'), "billing & café's A")
 })
 
-test('blocks are lines, inline elements are not, and line breaks of the source have no meaning', () => {
+test('each block is a line, an inline element ends no line, and line breaks of HTML are white space', () => {
   assert.deepEqual(lines('<div>The <b>ex</b>port\nbutton</div><ul><li>slow<li>ugly</ul>end<br>here<td>cell'), [
     'The export button',
     'slow',
@@ -32,7 +32,7 @@ test('scripts, styles, comments and attributes are not text', () => {
   assert.deepEqual(lines(html), ['kept'])
 })
 
-test('a < that begins no element does not swallow the rest', () => {
+test('the text after a < that begins no element is kept', () => {
   assert.deepEqual(lines('<p>fine</p>if x<y the screen flickers'), ['fine', 'if x<y the screen flickers'])
 })
 

@@ -62,7 +62,7 @@ test('the command shows its usage if options are missing, and names the line of 
   assert.match(stderr, /wrong\.jsonl:2/)
 })
 
-test('the command gives the same tags on every runtime', () => {
+test('the command gives the same tags on Bun and on Deno', () => {
   const data = fileURLToPath(new URL('../../bench/tags/data/', import.meta.url))
   const texts = join(data, 'languages.jsonl')
   const [bun, deno] = Object.keys(programs).map((runtime) => {

@@ -27,7 +27,7 @@ for (const [plural, expected] of pairs) {
   })
 }
 
-test('a verb is known by its root, with or without an e, a doubled letter or an ending', () => {
+test('a word with -ing, -ed or -es is recognised as no noun, also without the e or with the doubled letter of its root', () => {
   const verbs = ['exporting', 'running', 'making', 'added', 'stopped', 'deleting', 'crashes']
   const nouns = ['exports', 'screens', 'battery', 'apps']
   assert.deepEqual(

@@ -34,7 +34,7 @@ describe('a worker with a hanging connection to Postgres', () => {
       allowedHosts: [],
       redoMs: () => 0,
       answerWithinMs: ANSWER_WITHIN_MS,
-      metrics: { settled: () => {}, purged: () => {}, applyTime: () => {}, deep: (work) => work() },
+      metrics: { settled: () => {}, purged: () => {}, applyTime: () => {}, trackDeep: (work) => work() },
       tracing: undefined,
       log: () => {},
       stop: new AbortController().signal,

@@ -1,13 +1,13 @@
 // A job names workspaces, and takes their logs until nothing is left. Each take gives one of:
 //
-//   idle     nothing to apply: Redis has released the lease, and the workspace is given back
-//   leased   another worker applies the log and sees the new entries: it is given back
-//   deep     the log has much to apply: it is woken through the queue `backlog` and given back
-//   unreadable  as `deep`: its job then fails alone
-//   taken    the stride is applied, and `afterStride` goes on
+//   idle        nothing is left to apply; Redis has released the lease
+//   leased      another worker applies the log, and sees the new entries at its next take
+//   deep        the log has much to apply: the workspace moves to the queue `backlog`
+//   unreadable  the workspace moves to the queue `backlog`, where only its own job fails
+//   taken       the stride is applied, and `afterStride` goes on
 //
-// An idle or leased log is taken again, if another job has named it meanwhile. A job has a time
-// budget (`mayGoOn`). After it, the remaining workspaces are woken again.
+// An idle or leased log is taken again if another job has named its workspace meanwhile. Once the
+// job may not go on (`mayGoOn`), the remaining workspaces are woken again.
 import type { RedisClient } from '../../queue/redis/connect-redis.ts'
 import { forgetWorkspace } from '../../queue/log/forget-workspace.ts'
 import type { TakeResult, TakeRequest } from '../../queue/log/log.ts'
@@ -31,14 +31,17 @@ type ApplyDependencies = StrideDependencies & {
   worker: string
   /** How long applied entries stay in the logs. */
   redoMs: () => number
-  /** Whether other jobs wait in the queue `backlog`, or an operator has paused it. */
-  othersWait: () => Promise<boolean>
+  /** Whether other jobs wait in the queue `backlog`, or an operator has paused this queue. */
+  mustBacklogYield: () => Promise<boolean>
   now: () => number
   stop: AbortSignal
 }
 
 type ApplyLogs = {
-  /** `isDeep`: for a job of the queue `backlog`. Throws faults other than an outage of Postgres. */
+  /**
+   * `isDeep`: for a job of the queue `backlog`. Waits during an outage of Postgres, until the
+   * worker stops. Throws other faults.
+   */
   apply: (workspaceIds: readonly string[], isDeep: boolean) => Promise<void>
   /** Ends the renewal of leases. */
   stop: () => void
@@ -64,7 +67,7 @@ export const createApplyLogs = (dependencies: ApplyDependencies): ApplyLogs => {
 /** A stride can take longer than a lease. Without a renewal, the worker would count as dead. */
 const renewLeases = ({ logs, worker }: ApplyDependencies, inHand: InHand): void => {
   const ids = inHand.ids()
-  // The next renewal makes up for one that fails. A lease that ends early only costs work.
+  // The next renewal makes up for a failed one. A lease that ends early only costs work.
   if (ids.length > 0) logs.renew(worker, ids, LEASE_MS).catch(() => {})
 }
 
@@ -90,11 +93,11 @@ const applyLogs = async (job: Job): Promise<string[]> => {
   }
 }
 
-/** A backlog goes on while no other workspace waits and no operator has paused the queue. */
-const mayGoOn = async ({ until, isDeep, stop, quarantine, othersWait, now }: Job): Promise<boolean> => {
+/** After the time budget, only a backlog job may go on, until other work needs the worker. */
+const mayGoOn = async ({ until, isDeep, stop, quarantine, mustBacklogYield, now }: Job): Promise<boolean> => {
   if (stop.aborted) return false
   if (now() < until) return true
-  return isDeep && !quarantine.isWanted() && !(await othersWait())
+  return isDeep && !quarantine.isWanted() && !(await mustBacklogYield())
 }
 
 /** Releases the leases after a fault: a lease that runs out would count as a death. */
@@ -144,7 +147,7 @@ const take = (job: Job, requests: readonly TakeRequest[], most = FULL_STRIDE.sub
   })
 }
 
-/** The next request for a workspace; none if this worker gives it back. */
+/** The next request for a workspace; none if the job gives the workspace back. */
 const afterStride = async (job: Job, outcome: ApplyOutcome): Promise<TakeRequest[]> => {
   const { workspaceId } = outcome
   switch (outcome.kind) {
@@ -180,8 +183,8 @@ const postpone = async (job: Job, { request, ms }: Extract<ApplyOutcome, { kind:
 }
 
 /**
- * Notes the positions and releases the leases. Returns the workspaces to wake again: they have more
- * to apply, or a job has named them meanwhile. Passes on a log that has become deep.
+ * Notes the positions and releases the leases. Passes on a log that has become deep. Returns the
+ * other workspaces to wake: their logs have submissions left, or a job has named them meanwhile.
  */
 const putBack = async (job: Job, requests: readonly TakeRequest[]): Promise<string[]> => {
   if (requests.length === 0) return []
@@ -200,8 +203,8 @@ type Hand = {
   /** Removes the mark. Call it before reading the workspace's log. */
   unmark: (workspaceId: string) => void
   /**
-   * Gives a workspace back, unless a job has named it since its log was read. Then it returns
-   * false.
+   * Gives a workspace back and returns true. Returns false if a job has named the workspace since
+   * its log was read.
    */
   giveBack: (workspaceId: string) => boolean
   /** Gives workspaces back, marked or not. */
@@ -215,9 +218,9 @@ type InHand = {
 }
 
 /**
- * The workspaces whose logs this process is applying. Another job that names one of them only marks
- * it, and the log is read once more before the workspace is given back. So the process overlooks no
- * entry, and never applies one log in two jobs.
+ * The workspaces whose logs this process is applying. Another job that names such a workspace only
+ * marks it. The log of a marked workspace is read again before the workspace is given back. So the
+ * process overlooks no entry, and never applies one log in two jobs.
  */
 export const createInHand = (): InHand => {
   const marked = new Map<string, boolean>()

@@ -16,7 +16,7 @@ import type { Stride, StrideResult } from './stride-work.ts'
 const MOST_ATTEMPTS = 8
 const FIRST_PAUSE_MS = 250
 
-/** By workspace: the failed attempts of this process at the submission with this number. */
+/** By workspace: the number of a failing submission, and how often it failed in this process. */
 export type Attempts = Map<string, { number: number; count: number }>
 
 export type FaultDependencies = {
@@ -25,21 +25,21 @@ export type FaultDependencies = {
   /** The workspaces that had purges, as far as this process knows. */
   purgedWorkspaces: Set<string>
   log: Logger
-  /** A longer stride counts as hanging with its connection, and is applied again on another one. */
+  /** A stride that takes longer counts as an outage of Postgres: its connection may hang. */
   answerWithinMs: number
   onSettled: OnSettled
   attempts: Attempts
 }
 
 /**
- * `dead`: the submissions that were set aside, by id. `postponedMs`: a submission failed, and its
- * next attempt comes after this time.
+ * `dead`: the submissions that were set aside, by id. `postponedMs`: the pause before the next
+ * attempt at a failed submission.
  */
 export type ApplyResult = { results: StrideResult[]; dead: Map<string, Ending>; postponedMs?: number }
 
 /**
- * Applies strides of several workspaces together. If that fails, it applies each workspace by
- * itself, since one of them may be the cause. `failing`: the workspaces that fail by themselves.
+ * Applies strides of several workspaces together. If that fails, it applies each stride alone,
+ * since one workspace may be the cause. `failing`: the workspaces whose strides fail even alone.
  *
  * @throws when Postgres is away
  */
@@ -69,7 +69,7 @@ const applyWatched = (dependencies: FaultDependencies, strides: readonly Stride[
 
 const LOOK_FOR_BLOCKERS_EVERY_MS = 3_000
 
-/** Does work in Postgres, and logs once the sessions of other programs whose locks delay it. */
+/** Does work in Postgres. If locks of other programs delay it, their sessions are logged once. */
 export const logBlockers = async <T>(
   { sql, log, workspaceIds }: { sql: Sql; log: Logger; workspaceIds: readonly string[] },
   work: () => Promise<T>,
@@ -91,8 +91,7 @@ export const logBlockers = async <T>(
 
 /**
  * Applies a stride of one workspace. If that fails, it halves the stride until the bad submission
- * is alone. It sets that submission aside as dead or postpones it. After a dead submission it goes
- * on in order.
+ * is alone. Then it postpones this submission, or sets it aside as dead and goes on.
  *
  * @throws when Postgres is away
  */
@@ -112,7 +111,7 @@ export const applyOrHalve = async (dependencies: FaultDependencies, stride: Stri
   return { ...second, results: [...first.results, ...second.results], dead: new Map([...first.dead, ...second.dead]) }
 }
 
-/** A stride can end early: its workspace was deleted, or Postgres has lost its last commits. */
+/** A stride can end early if its workspace was deleted or Postgres has lost its last commits. */
 const isThrough = (results: readonly StrideResult[], number: number): boolean => {
   const last = results.at(-1)
   return last?.outcome === 'applied' && last.position >= number
@@ -137,7 +136,7 @@ const postponeOrGiveUp = async (
   return giveUp(dependencies, stride, { attempts: count, reason })
 }
 
-/** Sets the only submission of a stride aside, if it is still the next one of its workspace. */
+/** Sets the only submission of a stride aside as dead, unless another writer has passed it. */
 export const giveUp = async (
   dependencies: FaultDependencies,
   stride: Stride,
@@ -157,11 +156,11 @@ export const giveUp = async (
   if (position === undefined) return { results: [{ outcome: 'deleted' }], dead }
   if (position < after) return { results: [{ outcome: 'behind', position }], dead }
   if (position >= number) return resultAt(position, [submission])
-  // Another writer has moved the position since it was read.
+  // Another writer has moved the position since `readPosition`.
   if (!(await setAside(sql, hashKey, { submission, ...why, expected: position })))
     return giveUp(dependencies, stride, why)
-  // Before `setAside`, the line could name an applied submission. After it, the line is missing if
-  // the answer of Postgres gets lost.
+  // A line before `setAside` could name an applied submission. This line is missing if the answer
+  // of Postgres gets lost.
   log('error', 'submission_dead', { workspaceId, submissionId, operation, attempts, fault: reason })
   onSettled(submission, 'dead', { attempts, isDeep: true })
   dead.set(submissionId, { state: 'dead', fault: reason })

@@ -11,9 +11,9 @@ type Folded = { work: StrideWork; segment: FoldedSegment }
 /**
  * Applies one stride of each workspace: loads the keys of the submissions, folds the submissions,
  * and saves the changes in one statement. It loads a workspace again if another writer was faster,
- * or if the fold needs more.
+ * or if the fold needs more rows.
  *
- * @throws faults of Postgres, and if a stride makes no progress
+ * @throws faults of Postgres, and an error if a stride makes no progress
  */
 export const applyStrides = async (
   dependencies: ApplyStores,
@@ -40,7 +40,7 @@ export const applyStrides = async (
   return new Map(works.map(({ stride, result }) => [stride.workspaceId, result!]))
 }
 
-/** Saves all folds in one statement, or none of them: all are then loaded again. */
+/** Saves all folds in one statement, or none: then all workspaces are loaded again. */
 const saveAll = async (sql: Sql, folded: readonly Folded[]): Promise<void> => {
   const changes = noChanges()
   const positions: PositionAdvance[] = []

@@ -20,8 +20,9 @@ export type StrideDependencies = FaultDependencies &
 export type TakenStride = Extract<TakeResult, { outcome: 'taken' }> & { workspaceId: string }
 
 /**
- * The result of a stride. `next`: the workspace goes on; `deleted`: it is gone; `failing`: it fails
- * by itself, and moves to the backlog; `postponed`: its next submission is tried again later.
+ * What follows a stride. `next`: the next take; `deleted`: the workspace is deleted; `failing`: the
+ * stride fails even alone, so the workspace moves to the backlog; `postponed`: the next attempt at
+ * the same submission, after `ms`.
  */
 export type ApplyOutcome =
   | { kind: 'next'; workspaceId: string; request: TakeRequest }
@@ -55,7 +56,7 @@ export const applyDeep = async (dependencies: StrideDependencies, stride: TakenS
   const { quarantine, tracing, attempts } = dependencies
   const { workspaceId } = stride
   const spans = beginStride(tracing, 'backlog', stride.submissions)
-  // Only deaths make strides of one, so this submission may be the one that kills workers.
+  // Only deaths set a bound of one, so this submission may have killed workers.
   const { results, dead, postponedMs, ms } =
     stride.bound === 1
       ? await quarantine.exclusive(() => timed(() => applyInQuarantine(dependencies, stride)))
@@ -76,8 +77,8 @@ const timed = async <T extends object>(work: () => Promise<T>): Promise<T & { ms
 }
 
 /**
- * Applies the only submission of a stride in quarantine. A death counts against it only if the
- * worker applied, removed and tagged nothing else.
+ * Applies the only submission of a stride while this worker applies, removes and tags nothing else.
+ * So a death counts against the submission.
  */
 const applyInQuarantine = async (dependencies: StrideDependencies, stride: TakenStride): Promise<ApplyResult> => {
   const { logs } = dependencies
@@ -93,8 +94,8 @@ const applyInQuarantine = async (dependencies: StrideDependencies, stride: Taken
 }
 
 /**
- * Counts the time of strides that were applied together. Returns the bounds of their workspaces'
- * next strides; undefined for a bound that stays.
+ * Counts the time of strides that were applied together. Returns for each the bound of the next
+ * strides of its workspace; undefined for a bound that stays.
  */
 const noteTimes = (
   { onApplyTime, strideSizes }: StrideDependencies,
@@ -118,8 +119,7 @@ const outcomeOf = (workspaceId: string, last: StrideResult | undefined, bound?: 
     case 'deleted':
       return { kind: 'deleted', workspaceId }
     case 'behind':
-      // Postgres has lost applied submissions, since a standby was promoted. The log still has
-      // them.
+      // A standby was promoted that lacks the last commits. The log still has their submissions.
       return { kind: 'next', workspaceId, request: { workspaceId, rewindTo: last.position } }
     case 'applied':
       return { kind: 'next', workspaceId, request: { workspaceId, applied: last.position, bound } }

@@ -14,7 +14,9 @@ import type { LearningPace } from '../tagging/learning-pace.ts'
 import type { Ending, StrideSpans } from '../trace-jobs.ts'
 import type { StrideResult } from './stride-work.ts'
 
-/** Called for each submission that this worker has applied or set aside, but no decided purge. */
+/**
+ * Called for each submission that this worker has applied or set aside, but for no decided purge.
+ */
 export type OnSettled = (
   submission: Submission,
   state: SubmissionState,
@@ -35,9 +37,9 @@ export type AppliedStride = Extract<StrideResult, { outcome: 'applied' }>
 type WorkspaceResults = { workspaceId: string; results: readonly AppliedStride[] }
 
 /**
- * Adds the jobs that applied submissions need, before their entries are trimmed. A submission that
- * was applied before may lack its jobs, because its worker died. Its jobs are added again, which is
- * harmless. Returns the endings of the applied and decided submissions, by id.
+ * Adds the jobs that applied submissions need, before their entries are trimmed. Also adds the jobs
+ * of found submissions: the worker that applied them may have died before this step. Returns the
+ * endings of the applied and decided submissions, by id.
  */
 export const followUp = async (
   dependencies: FollowUpDependencies,
@@ -66,8 +68,8 @@ export const followUp = async (
 }
 
 /**
- * The found submissions with a receipt. A found submission without one got a number at or below the
- * position after a failover of Redis: it is appended again with a new number.
+ * Returns the found submissions that have a receipt, and appends the others again. After a failover
+ * of Redis, a submission can get a number at or below the position. Then it has no receipt.
  */
 const withReceipts = async (
   { sql, logs, log }: FollowUpDependencies,
@@ -96,13 +98,13 @@ const findUnfinished = async (
   return ids.length === 0 ? [] : findPurgesUnderWay(sql, workspaceId, ids)
 }
 
-type TaggableRecord = { submission: Submission; record: string; hasTags: boolean }
+type TaggableRecord = { submission: Submission; id: string; hasTags: boolean }
 
 type TaggingNeeds = Pick<FollowUpDependencies, 'hashKey' | 'pace'> & { spans: StrideSpans }
 
 /**
- * The tagging job for applied submissions of one workspace. The tagger also learns from some of the
- * feedback that people tagged, as the pace allows.
+ * The tagging job for applied submissions of one workspace: records to tag, and some feedback with
+ * tags to learn from, as the pace allows.
  */
 const wantedTagging = (
   { hashKey, pace, spans }: TaggingNeeds,
@@ -114,7 +116,7 @@ const wantedTagging = (
   const chosen = [...untagged, ...pace.choose(workspaceId, tagged)]
   if (chosen.length === 0) return undefined
   const idsOf = (operation: Submission['operation']): string[] => [
-    ...new Set(chosen.flatMap(({ submission, record }) => (submission.operation === operation ? record : []))),
+    ...new Set(chosen.flatMap(({ submission, id }) => (submission.operation === operation ? id : []))),
   ]
   const traceparents = chosen.flatMap(({ submission }) => spans.get(submission.submissionId)?.traceparent ?? [])
   return {
@@ -125,15 +127,15 @@ const wantedTagging = (
   }
 }
 
-/** A feedback with a list of no tags, or of blank ones, needs no tags and teaches nothing. */
+/** A feedback whose list of tags is empty or blank needs no tags and teaches nothing. */
 const wantedFor = (hashKey: HashKey, submission: Submission): TaggableRecord | undefined => {
   const { workspaceId, submissionId, operation, body } = submission
   const realm = { hashKey, workspaceId }
   if (operation === 'submit_conversation') {
-    return { submission, record: conversationId(realm, body), hasTags: false }
+    return { submission, id: conversationId(realm, body), hasTags: false }
   }
   if (operation !== 'create_feedback') return undefined
   const hasTags = body.tags?.some((tag) => tag.trim() !== '') ?? false
   if (body.tags != null && !hasTags) return undefined
-  return { submission, record: feedbackId({ ...realm, submissionId }, body), hasTags }
+  return { submission, id: feedbackId({ ...realm, submissionId }, body), hasTags }
 }

@@ -3,14 +3,14 @@ import { readRedisCondition } from '../../queue/redis/redis-condition.ts'
 
 const CHECK_EVERY_MS = 5_000
 /**
- * Beyond this share of its memory, Redis keeps no applied entries. The API refuses new work only at
- * a higher share.
+ * While Redis uses more than this share of its memory, applied entries do not stay. The API refuses
+ * new work only at a higher share.
  */
 const SHORT_OF_MEMORY_SHARE = 0.7
 
 type RedoTime = { ms: () => number; stop: () => void }
 
-/** How long applied entries stay in the logs: not at all while Redis is short of memory. */
+/** How long applied entries stay in the logs: `redoMs`, or 0 while Redis is short of memory. */
 export const watchRedoTime = (redis: RedisClient, redoMs: number): RedoTime => {
   let isShort = false
   const check = async (): Promise<void> => {

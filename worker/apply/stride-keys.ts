@@ -137,7 +137,7 @@ export class StrideKeys implements WantedKeys, Keys {
     want(this.accountName, canonicalName(textIn(record.properties, '$name')), WHOLE_IF_ANONYMOUS)
   }
 
-  /** A submission that may be older than the stored conversation needs its version. */
+  /** If the stored conversation may be newer, its version has to be loaded. */
   #addConversation(submission: SubmissionOf<'submit_conversation'>): void {
     const { body, originalNumber } = submission
     for (const contact of sourcedContacts(body)) this.#addContact(contact, submission)
@@ -166,7 +166,7 @@ const want = (keys: Map<string, number>, key: string | undefined, level: number)
   if (held === undefined || held < level) keys.set(key, level)
 }
 
-/** For a weak key: metadata fills absent keys, so all stored keys must be known. */
+/** For a weak key. Given metadata fills absent keys, so the fold must know all stored keys. */
 const levelFor = (sourceData: JsonObject | null | undefined): number => {
   for (const _ in sourceData) return WHOLE
   return KEY
@@ -181,8 +181,8 @@ const textIn = (properties: { [key: string]: JsonValue | undefined } | null | un
 }
 
 /**
- * All keys by which a submission may name or create a contact. A purge may have raised their
- * epochs.
+ * The keys whose epochs a submission needs: those by which it may create a contact, or wait for
+ * one.
  */
 const epochKeysOf = (realm: Realm, submission: Submission): string[] => {
   switch (submission.operation) {

@@ -6,20 +6,17 @@ export const STRIDE_MS = 250
 /** The submissions of a full stride, and the most bytes to read for it. */
 export const FULL_STRIDE = { submissions: FULL_STRIDE_SUBMISSIONS, bytes: 8 * 1024 * 1024 }
 
-/**
- * A stride with fewer submissions may take `PATIENCE` times as long: other workspaces can be the
- * cause.
- */
-const FEW = 8
+/** A stride with fewer submissions may take `PATIENCE` times as long. */
+const FEW_SUBMISSIONS = 8
 const PATIENCE = 4
-/** A workspace with at least this share of a slow stride may be the cause. */
-const SHARE = 1 / 4
-/** Only deaths make strides of one (queue/lua/take.lua). */
-const LEAST = 2
+/** A slow call shortens the strides only of workspaces with at least this share of its time. */
+const SHARE_OF_A_CAUSE = 1 / 4
+/** Only deaths set a bound of one (queue/lua/take.lua). */
+const LEAST_BOUND = 2
 /** After this many strides in time in a row, the bound doubles. */
 const IN_TIME_BEFORE_GROWTH = 3
 
-/** This many messages and contacts of a conversation cost as much as one feedback. */
+/** This many messages or contacts of a conversation cost as much as one feedback. */
 const PARTS_PER_WEIGHT = 5
 
 /** The rough cost of a stride, in units of one feedback. */
@@ -33,7 +30,7 @@ export const weightOf = (submissions: readonly Submission[]): number =>
 const partsOf = (...lists: readonly (readonly unknown[])[]): number =>
   lists.reduce((sum, list) => sum + list.length / PARTS_PER_WEIGHT, 0)
 
-/** An applied stride: its bound, its submissions, and the time of the call with its share in it. */
+/** A stride, the time of the call that applied it, and the stride's share of this time. */
 type StrideTime = { workspaceId: string; bound: number; submissions: number; ms: number; share: number }
 
 export type StrideSizes = {
@@ -42,17 +39,17 @@ export type StrideSizes = {
 }
 
 /**
- * Bounds the next stride of a workspace: smaller in proportion after a slow one, twice as large
- * after several in time in this process.
+ * Bounds the next strides of a workspace. A slow stride lowers the bound in proportion to its time.
+ * Several strides in time, in a row in this process, double the bound.
  */
 export const createStrideSizes = (): StrideSizes => {
   const inTime = new Map<string, number>()
   return {
     next: ({ workspaceId, bound, submissions, ms, share }) => {
-      const allowedMs = submissions < FEW ? PATIENCE * STRIDE_MS : STRIDE_MS
-      if (ms > allowedMs && share >= SHARE) {
+      const allowedMs = submissions < FEW_SUBMISSIONS ? PATIENCE * STRIDE_MS : STRIDE_MS
+      if (ms > allowedMs && share >= SHARE_OF_A_CAUSE) {
         inTime.delete(workspaceId)
-        const shorter = Math.max(LEAST, Math.floor((submissions * STRIDE_MS) / ms))
+        const shorter = Math.max(LEAST_BOUND, Math.floor((submissions * STRIDE_MS) / ms))
         return shorter < bound ? shorter : undefined
       }
       if (bound === Infinity) return undefined

@@ -23,10 +23,7 @@ export type StrideResult =
       position: number
       /** The submissions that this call applied, with purges that matched nothing. */
       applied: AppliedSubmission[]
-      /**
-       * Submissions that need no fold. Another writer applied those at or below the loaded
-       * position, or they were lost. Those above it were `skipped` in a segment.
-       */
+      /** Submissions at or below the loaded position, and submissions that a segment skipped. */
       found: Submission[]
       /** Purges that matched something: contacts, waiting records or dead submissions to remove. */
       decided: SubmissionOf<'purge_contact'>[]
@@ -35,25 +32,26 @@ export type StrideResult =
 export type ApplyStores = {
   sql: Sql
   hashKey: HashKey
-  /** Workspaces that are known to have had purges: the first load has the epochs of their keys. */
+  /** Workspaces with a known purge. The first load of their strides includes epochs. */
   purgedWorkspaces?: Set<string>
 }
 
 /**
- * A folded segment and its end. `skipped`: submissions that were appended again. Their receipts say
- * that they are settled or decided, or the segment has a copy of them.
+ * A folded segment, and the number of its last submission. `skipped`: submissions that were
+ * appended again, with a receipt that is settled or decided, or with an earlier copy in the
+ * segment.
  */
 export type FoldedSegment = { fold: Fold; end: number; skipped: readonly Submission[] }
 
 /**
- * The progress of one workspace's stride. It is cut at purges, since each purge is decided alone in
- * its place. It decides purges, moves merged records and removes records of pending purges itself;
- * the caller loads and saves.
+ * The progress of one workspace's stride. The stride is cut at purges, since each purge is decided
+ * alone. This class decides purges, moves the records of merges, and removes records of pending
+ * purges. Its caller loads and saves.
  */
 export class StrideWork {
   readonly stride: Stride
   readonly #dependencies: ApplyStores
-  /** Another writer held the workspace, so the next save waits for it. */
+  /** Another writer held the workspace, so the next save waits for that writer. */
   wasBusy = false
   position: number
   result: StrideResult | undefined
@@ -63,7 +61,7 @@ export class StrideWork {
   readonly #applied = new Map<number, AppliedSubmission>()
   readonly #found: Submission[] = []
   readonly #decided: SubmissionOf<'purge_contact'>[] = []
-  /** At this position, pending purges had removed the records that the stride names. */
+  /** The position at which pending purges have removed the records that the segment names. */
   #removedAt: number | undefined
 
   constructor(dependencies: ApplyStores, stride: Stride) {
@@ -75,8 +73,8 @@ export class StrideWork {
   }
 
   /**
-   * Takes the loaded rows and goes one step further. Returns the segment to save. Without one, the
-   * stride has its `result`, or its keys have to be loaded again.
+   * Takes the loaded rows and goes one step further. Returns the segment to save. Returns undefined
+   * if the stride has its `result`, or if its keys have to be loaded again.
    */
   async takeStep(loaded: LoadedState): Promise<FoldedSegment | undefined> {
     const { position } = loaded
@@ -111,8 +109,8 @@ export class StrideWork {
   }
 
   /**
-   * A contact or account would get too many metadata keys, so this asks for the whole of it. A
-   * large one is loaded for a single submission only, so this halves the segment until one is left.
+   * Asks for the whole of a contact or account that would get too many metadata keys. The whole of
+   * a large one is loaded only for a segment of one submission. A longer segment is halved first.
    */
   noteTooMany(state: MissingState): void {
     const { submissions } = this.keys
@@ -130,14 +128,14 @@ export class StrideWork {
     this.#end({ outcome: 'applied', position: this.position, applied, found: this.#found, decided: this.#decided })
   }
 
-  /** A submission at or below the position was applied by another call, or was lost. */
+  /** Takes the loaded position. The submissions at or below this position are found. */
   #moveTo(position: number): void {
     this.position = position
     for (const submission of this.#due) if (submission.number <= position) this.#found.push(submission)
     this.#due = this.#due.filter(({ number }) => number > position)
   }
 
-  /** This call has applied everything up to the position. */
+  /** This call is done with all submissions up to the position. */
   #goOn(position: number): void {
     this.position = position
     this.wasBusy = false
@@ -147,8 +145,8 @@ export class StrideWork {
   }
 
   async #decide(purge: SubmissionOf<'purge_contact'>, loaded: LoadedState): Promise<FoldedSegment | undefined> {
-    // After a failover, workers may have appended this purge twice. Its receipt tells whether it
-    // is decided, so the receipt has to be loaded.
+    // After a failover, workers may have appended this purge twice. The receipt tells whether the
+    // purge is decided, so the receipt has to be loaded.
     if (purge.originalNumber !== undefined && this.keys.submissions[0] !== purge) {
       this.keys = this.#keysOfSegment()
       return undefined
@@ -183,7 +181,7 @@ export class StrideWork {
   #fold(loaded: LoadedState, segment: readonly FoldableSubmission[]): FoldedSegment | undefined {
     const fold = new Fold(this.keys.realm)
     fold.learn(loaded, this.keys)
-    // After a failover, a segment may have a submission twice. It skips the second copy.
+    // After a failover, a segment may have a submission twice. The second copy is skipped.
     const seen = settledAmong(loaded)
     const skipped: Submission[] = []
     const missing: MissingState[] = []
@@ -207,7 +205,7 @@ export class StrideWork {
     return undefined
   }
 
-  /** It was asked for as a whole and is missing, so the load left it out for its size. */
+  /** Whether the load left out a contact or account for its size, though asked for the whole. */
   #isLarge(state: MissingState): boolean {
     return (
       (state.kind === 'contact' || state.kind === 'account') && (this.keys[state.kind].get(state.id) ?? KEY) >= WHOLE
@@ -233,7 +231,10 @@ export class StrideWork {
   }
 }
 
-/** Submissions whose receipts are not queued: settled, or replays that a purge took back. */
+/**
+ * The ids of receipts that are not queued: of settled submissions, or of replays that a purge
+ * ended.
+ */
 const settledAmong = ({ rows }: LoadedState): Set<string> =>
   new Set(rows.flatMap(({ kind, key, claimed }) => (kind === 'receipt' && !claimed ? [key] : [])))
 

@@ -18,7 +18,7 @@ import { identifiedValues, type Profile, textOf } from './profile.ts'
 /** `source`: where the account is created. */
 type Identified = { record: AccountRecord; source: string; submission: Submission; claims: Claims }
 
-/** The accounts of a workspace and their external ids, which are the same in all sources. */
+/** The accounts of a workspace. An external id means the same account in all sources. */
 export class Accounts {
   readonly realm: Realm
   readonly unresolved: Unresolved
@@ -42,8 +42,8 @@ export class Accounts {
   }
 
   /**
-   * Sets the values of the record, and claims its domain and name. An older record only fills
-   * absent values.
+   * Sets the values of the record, and claims its domain and name. A late record only fills absent
+   * values.
    */
   identify(identified: Identified): Profile {
     const { record, submission, claims } = identified
@@ -61,7 +61,9 @@ export class Accounts {
     return account
   }
 
-  /** By domain, to which it links a given name; else by name. */
+  /**
+   * The account of a feedback: by domain, else by name. With both, links the name to the domain.
+   */
   findOrCreateFor(given: FeedbackRecord['account'], { number }: Submission): Profile | undefined {
     const domain = canonicalDomain(given?.domain ?? '')
     const name = canonicalName(given?.name ?? '')
@@ -96,9 +98,9 @@ export class Accounts {
   }
 }
 
-/** The account that a domain means. Without a claim it is anonymous: known by weak keys alone. */
+/** The account of a domain. Without a claim, the account is anonymous: known by weak keys only. */
 type DomainMeaning = { account: Profile; isClaimed: boolean }
-/** The account that a name means; `linked`: the account of the domain that it came with. */
+/** The account of a name. `linked`: the name means the account of this domain. */
 type NameMeaning = { kind: 'claimed' | 'anonymous'; account: Profile } | { kind: 'linked'; domain: string }
 type Claim = { account: Profile; isLate: boolean; number: number }
 
@@ -134,8 +136,8 @@ class AccountNames {
   }
 
   /**
-   * The latest claim counts. The first claim absorbs the anonymous account of the domain. A late
-   * claim gives way to any other.
+   * The latest claim counts, but a late claim gives way to any other claim. The first claim absorbs
+   * the anonymous account of the domain.
    */
   giveDomain(domain: string, { account, isLate, number }: Claim): void {
     const meaning = this.#domains.get(domain)

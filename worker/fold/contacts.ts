@@ -56,8 +56,8 @@ export class Contacts {
   }
 
   /**
-   * The contact of a record: in its source or, for a record without a source, the oldest contact
-   * with the id. Creates it if there is none.
+   * Finds or creates the contact of a record by external id: in the source of the record, or the
+   * oldest contact of all sources if the record has no source.
    */
   findOrCreate({ record, defaultSource, submission: { number } }: Omit<Identified, 'claims'>): Profile {
     const key = contactIdKey(this.realm, record.id)
@@ -75,7 +75,7 @@ export class Contacts {
   }
 
   /**
-   * Sets the values of the record, and claims its email. An older record only fills absent values.
+   * Sets the values of the record, and claims its email. A late record only fills absent values.
    */
   identify(identified: Identified): { contact: Profile; isLate: boolean } {
     const { record, submission, claims } = identified
@@ -97,7 +97,7 @@ export class Contacts {
     return (sources?.find(({ source }) => source === preferredSource) ?? sources?.[0])?.contact
   }
 
-  /** By email. With a name alone, the contact belongs to this feedback only. */
+  /** The contact of a feedback: by email. A contact with a name alone belongs to this feedback. */
   findOrCreateFor(given: FeedbackRecord['contact'], feedbackId: string, submission: Submission): Profile | undefined {
     const email = canonicalEmail(given?.email ?? '')
     const name = canonicalName(given?.name ?? '')
@@ -123,7 +123,7 @@ export class Contacts {
 
 const byAge = (a: SourceKey, b: SourceKey): number => a.number - b.number || (a.source < b.source ? -1 : 1)
 
-/** The contact that an email means. Without a claim it is anonymous: known by this email alone. */
+/** The contact of an email. Without a claim, the contact is anonymous: known by the email only. */
 type Meaning = { contact: Profile; isClaimed: boolean; number: number }
 /** `number`: of the claim, of the feedback that created the contact, or `HOLDS_ONLY`. */
 type Holding = { number: number; isClaimed: boolean }
@@ -138,8 +138,8 @@ type Claim = {
 }
 
 /**
- * The number for a contact whose column holds an email that means another contact, so that a purge
- * by the email finds it.
+ * For a contact that has the email in its column, although the email means another contact. A purge
+ * by the email finds both.
  */
 const HOLDS_ONLY = 0
 
@@ -164,8 +164,8 @@ class Emails {
   }
 
   /**
-   * An identify claims an email for a contact. A late identify claims it only if no contact has
-   * claimed it.
+   * Adds the claim of an identify. A late identify gets the email only if no contact has claimed
+   * the email.
    */
   addClaim({ email, contact, isLate, isEmailFilled, number, claims }: Claim): void {
     const holdOnly = (): void => {
@@ -191,16 +191,15 @@ class Emails {
   }
 
   /** The contact that a feedback names by an email. */
-  findOrCreate(email: string, submission: Submission): Profile {
+  findOrCreate(email: string, { number, seenPosition = 0 }: Submission): Profile {
     const meaning = this.#meanings.get(email)
     if (meaning?.isClaimed === true) {
       // If the claim was not applied when the API answered, the answer may contain the own id of
       // the email.
-      if (meaning.number > seenBy(submission)) this.#addAlias(email, meaning.contact)
+      if (meaning.number > seenPosition) this.#addAlias(email, meaning.contact)
       return meaning.contact
     }
     if (meaning !== undefined) return meaning.contact
-    const { number } = submission
     const contact = this.profiles.findOrOpen(this.epochs.idOf(emailKey(this.realm, email)))
     this.#meanings.set(email, { contact, isClaimed: false, number })
     this.#note(email, contact, { number, isClaimed: false })
@@ -228,7 +227,3 @@ class Emails {
     if (held === undefined || held.number < holding.number) holders.set(contact, holding)
   }
 }
-
-/** The position when the submission was answered. A replay was answered long before. */
-const seenBy = ({ seenPosition = 0, originalNumber }: Submission): number =>
-  originalNumber === undefined ? seenPosition : 0

@@ -15,19 +15,16 @@ type ConversationSubmission = SubmissionOf<'submit_conversation'>
 type Conversation = {
   /** The conversation may be stored, so its unloaded parts are unknown. */
   mayBeStored: boolean
-  /**
-   * The greatest known `updatedAt` of all submissions, and the number of the submission that the
-   * row shows.
-   */
+  /** The greatest known `updatedAt` of all its submissions. */
   version: number | null
+  /** The number of the submission that the row shows. */
   number: number
-  /**
-   * Changes of this stride: the submission that replaces the row, the greatest `updatedAt`, and the
-   * contacts.
-   */
-  record: ConversationSubmission | undefined
+  /** The submission of this stride that replaces the row. */
+  replacement: ConversationSubmission | undefined
+  /** The greatest `updatedAt`, if this stride raises it. */
   latest: string | undefined
   isTouched: boolean
+  /** The contacts that this stride adds. */
   contacts: Set<Profile>
 }
 
@@ -52,8 +49,8 @@ export class Conversations {
   }
 
   /**
-   * Replaces the row unless the submission is older, and each message by the same rule. Contacts
-   * are added. A replay that writes neither the row nor a message is superseded.
+   * Replaces the row unless the submission is late, and each message by the same rule. Adds the
+   * contacts. A replay that writes neither the row nor a message is superseded.
    */
   submit(
     submission: ConversationSubmission,
@@ -66,7 +63,7 @@ export class Conversations {
     const isLate =
       (originalNumber !== undefined && conversation.number > originalNumber) ||
       (version !== null && conversation.version !== null && version < conversation.version)
-    if (!isLate) Object.assign(conversation, { record: submission, number })
+    if (!isLate) Object.assign(conversation, { replacement: submission, number })
     if (version !== null && version > (conversation.version ?? Number.NEGATIVE_INFINITY)) {
       conversation.version = version
       conversation.latest = postgresDateTime(body.updatedAt!)
@@ -74,21 +71,22 @@ export class Conversations {
     conversation.isTouched = true
     const senders = this.#identifyContacts(submission, conversation, identify)
     const writesAll = !isLate && originalNumber === undefined
-    const written = this.messages.write({ id, mayBeStored: conversation.mayBeStored, submission, senders, writesAll })
+    const { mayBeStored } = conversation
+    const written = this.messages.write({ conversationId: id, mayBeStored, submission, senders, writesAll })
     return { id, state: originalNumber !== undefined && isLate && written === 0 ? 'superseded' : 'applied' }
   }
 
   writeTo(changes: Changes, w: number): void {
-    for (const [id, { record, latest, isTouched, contacts }] of this.#conversations) {
+    for (const [id, { replacement, latest, isTouched, contacts }] of this.#conversations) {
       if (!isTouched) continue
-      if (record === undefined) changes.conversation_touched.push({ w, id, latest_version: latest })
+      if (replacement === undefined) changes.conversation_touched.push({ w, id, latest_version: latest })
       else
         changes.conversation.push({
           w,
-          ...conversationRow(record.body),
+          ...conversationRow(replacement.body),
           id,
           latest_version: latest,
-          number: record.number,
+          number: replacement.number,
         })
       for (const contact of contacts) changes.conversation_contact.push({ w, conversation: id, contact: contact.id })
     }
@@ -103,9 +101,9 @@ export class Conversations {
   }
 
   /**
-   * Identifies the contacts, and returns them by external id. It creates them in the order of their
-   * sources first: all have the number of the submission, so the first source by name counts as the
-   * oldest one of an external id (`byAge` in contacts.ts).
+   * Identifies the contacts, and returns them by external id. First creates them in the order of
+   * their sources: all get the same number, so the first source by name counts as the oldest
+   * (`byAge` in contacts.ts).
    */
   #identifyContacts(
     submission: ConversationSubmission,
@@ -129,7 +127,7 @@ const openConversation = (known: { mayBeStored: boolean; version?: number | null
   mayBeStored: known.mayBeStored,
   version: known.version ?? null,
   number: known.number ?? 0,
-  record: undefined,
+  replacement: undefined,
   latest: undefined,
   isTouched: false,
   contacts: new Set(),

@@ -39,7 +39,7 @@ export class Feedbacks {
   readonly realm: Realm
   readonly registers: Registers
   readonly #feedbacks = new Map<string, Feedback>()
-  /** The numbers of stored records that a replay names. */
+  /** The numbers of stored feedback, by id, for replays. */
   readonly #storedNumbers = new Map<string, number>()
 
   constructor(realm: Realm, registers: Registers) {
@@ -52,8 +52,8 @@ export class Feedbacks {
   }
 
   /**
-   * Replaces the whole record, and returns its contact. A replay does not replace a record of a
-   * newer submission.
+   * Replaces the whole record, and returns the link to its contact. A replay does not replace a
+   * record that a submission after the original has written.
    */
   create(submission: FeedbackSubmission): Link | 'superseded' {
     const { body, number, originalNumber } = submission
@@ -76,8 +76,8 @@ export class Feedbacks {
   }
 
   /**
-   * Tries the ids in order, then the other values of the reference. An unknown external id waits
-   * only if there are no other values.
+   * Tries the ids in order, then the other values of the reference. Without other values, the last
+   * unknown external id waits.
    */
   #link(reference: Reference): Link {
     const ids = reference.ids.filter((id) => id != null)
@@ -148,7 +148,7 @@ export class Feedbacks {
     }
   }
 
-  /** Former tags count as well: `save` takes back those of each replaced version. */
+  /** Former tags count as well, since `save` takes back the tags of each replaced version. */
   #writeCategories(changes: Changes, w: number): void {
     const uses = new Map<string, number>()
     for (const { submission, formerTags } of this.#feedbacks.values())

@@ -16,9 +16,9 @@ import { Projects } from './projects.ts'
 export type FoldableSubmission = Exclude<Submission, { operation: 'purge_contact' }>
 
 /**
- * Applies submissions of one workspace in their order to the loaded state of their keys.
- * docs/integrate.md has the rules of references. Throws Missing if more has to be loaded; the fold
- * is then useless.
+ * Applies submissions of one workspace in order to the loaded state of their keys.
+ * docs/integrate.md has the rules of references. Throws Missing if more has to be loaded. Then the
+ * fold must not be saved.
  */
 export class Fold {
   readonly #epochs = new Epochs()
@@ -96,7 +96,7 @@ export class Fold {
   }
 
   /**
-   * Identifies a contact and its nested account. Without a nested account the link stays. An older
+   * Identifies a contact and its nested account. Without a nested account, the link stays. A late
    * record only sets a missing link.
    */
   #identify(identified: Identified): Profile {
@@ -127,7 +127,7 @@ export class Fold {
         return this.#projects.learn(row.id)
       case 'feedback':
         return this.#feedbacks.learn(row)
-      // `learn` takes these rows together. The stride itself reads the receipts.
+      // `learn` takes these rows together, and `StrideWork` reads the receipts.
       case 'contact_key':
       case 'conversation':
       case 'message':
@@ -138,12 +138,14 @@ export class Fold {
   }
 }
 
-/** The contact or conversation of a submission. Its purge frees the idempotency key. */
+/**
+ * The contact or conversation of a submission. The purge of a subject frees the idempotency key.
+ */
 export type Subject = Link | string | null
 
 type FoldedSubmission = { submission: Submission; state: 'applied' | 'superseded'; subject: Subject }
 
-/** A submission that was appended again keeps its first number; a replay has a receipt already. */
+/** The receipt of a submission that was appended again has the first number. */
 const writeReceipt = (changes: Changes, w: number, { submission, state, subject }: FoldedSubmission): void => {
   const { submissionId: id, operation, number, originalNumber, idempotency } = submission
   changes.receipt.push({

@@ -11,7 +11,7 @@ import { Missing, type Profile } from './profile.ts'
 import { type Link, linkTo, type Unresolved } from './profiles.ts'
 
 type Message = {
-  conversation: string
+  conversationId: string
   record: MessageRecord
   rawData: JsonObject
   sender: Link
@@ -19,12 +19,9 @@ type Message = {
   version: string | undefined
 }
 type Stored = { number: number; version: number | null }
-/**
- * The messages of one submission. `writesAll`: no stored message can be newer, so each one is
- * written.
- */
+/** The messages of one submission. `writesAll`: no stored message can be newer. */
 type MessagesToWrite = {
-  id: string
+  conversationId: string
   mayBeStored: boolean
   submission: SubmissionOf<'submit_conversation'>
   senders: ReadonlyMap<string, Profile>
@@ -51,31 +48,31 @@ export class Messages {
     for (const { kind, id, number, version } of rows) if (kind === 'message') this.#stored.set(id, { number, version })
   }
 
-  /** Writes each message unless a newer submission has written it. Returns how many. */
-  write(incoming: MessagesToWrite): number {
-    const { id: conversation, submission, senders } = incoming
+  /** Writes each message unless a newer submission has written it. Returns how many it writes. */
+  write(toWrite: MessagesToWrite): number {
+    const { conversationId, submission, senders, writesAll } = toWrite
     const { body, number } = submission
     const properties = unflattenIf(body.shouldUnflattenProperties, body.properties)
     const version = body.updatedAt == null ? undefined : postgresDateTime(body.updatedAt)
     let count = 0
     for (const record of lastOfEach(body.messages, (message) => message.id)) {
-      const id = ownId(this.realm, 'message', conversation, record.id)
-      if (!incoming.writesAll && this.#isHeldNewer(id, incoming)) continue
+      const id = ownId(this.realm, 'message', conversationId, record.id)
+      if (!writesAll && this.#isHeldNewer(id, toWrite)) continue
       const rawData = rawDataOf(record, body, properties)
       const sender = this.#senderOf(record, senders, body.source)
-      this.#messages.set(id, { conversation, record, rawData, sender, number, version })
+      this.#messages.set(id, { conversationId, record, rawData, sender, number, version })
       count++
     }
     return count
   }
 
   writeTo(changes: Changes, w: number): void {
-    for (const [id, { conversation, record, rawData, sender, number, version }] of this.#messages) {
+    for (const [id, { conversationId, record, rawData, sender, number, version }] of this.#messages) {
       if (sender.awaits !== null) changes.unresolved.push({ w, key: sender.awaits, slot: 'm', record: id })
       changes.message.push({
         w,
         id,
-        conversation,
+        conversation: conversationId,
         external_id: record.id,
         incoming: record.incoming,
         contact: sender.profile?.current().id,
@@ -89,7 +86,7 @@ export class Messages {
     }
   }
 
-  #isHeldNewer(id: string, { id: conversationId, mayBeStored, submission }: MessagesToWrite): boolean {
+  #isHeldNewer(id: string, { conversationId, mayBeStored, submission }: MessagesToWrite): boolean {
     const held = this.#held(id, conversationId, mayBeStored)
     if (held === undefined) return false
     const { originalNumber, body } = submission
@@ -120,9 +117,9 @@ export class Messages {
 }
 
 /**
- * The raw data of a message: its own properties over those of its conversation, if the conversation
- * propagates them. Both are unflattened first. It spreads, since `Object.assign` would take a key
- * `__proto__` for the prototype and lose it.
+ * The raw data of a message: its properties, and those of the conversation if the conversation
+ * propagates them. On a conflict, the property of the message wins. `conversationProperties` are
+ * unflattened. The code spreads, since `Object.assign` would lose a key `__proto__`.
  */
 export const rawDataOf = (
   message: MessageRecord,

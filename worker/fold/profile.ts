@@ -8,14 +8,14 @@ import { unflattenIf } from '../../contract/unflatten.ts'
 /** State that the fold needs and that was not loaded. */
 export type MissingState =
   | { kind: 'contact' | 'account'; id: string }
-  /** The epochs of all keys of the stride. */
+  /** The epochs of all keys of the segment. */
   | { kind: 'epochs' }
   /** The numbers and versions of the stored messages of a conversation. */
   | { kind: 'messages'; conversationId: string }
 
 /**
- * Thrown when the fold needs state that was not loaded. That is rare, and always loading it would
- * cost more. The worker loads it and folds again.
+ * Thrown when the fold needs state that was not loaded. The worker then loads this state and folds
+ * again. That is rare, so it costs less than to load the state for each fold.
  */
 export class Missing extends Error {
   readonly state: MissingState
@@ -26,7 +26,7 @@ export class Missing extends Error {
   }
 }
 
-/** The most metadata keys. Those of the latest identify stay, then the first others by name. */
+/** The most metadata keys. Keys of the latest identify stay, then the first other keys by name. */
 const MOST_PROPERTIES = 1_000
 
 type Draft = { columns: Record<string, JsonValue>; properties: JsonObject; account: Profile | null }
@@ -37,13 +37,16 @@ export class Profile {
   readonly id: string
   readonly isStored: boolean
   absorbedBy: Profile | null = null
-  /** The first and last submission of the stride that changed it. Absorbing lowers the first. */
+  /**
+   * The numbers of the first and last submission of the stride that changed the profile; 0 for
+   * none. Absorbing lowers the first.
+   */
   firstNumber = 0
   lastNumber = 0
   readonly draft: Draft = { columns: {}, properties: {}, account: null }
   /** The draft has all metadata and replaces the stored metadata. */
   isTrimmed = false
-  /** The submission before the last one that changed it. */
+  /** The number of the submission that changed the profile before `lastNumber`; 0 for none. */
   #priorNumber = 0
   #stored: { presence: number; version: number | null } | undefined
   #storedNumber: number | undefined
@@ -103,8 +106,8 @@ export class Profile {
   }
 
   /**
-   * Whether an identify is older than the known state: by `$updatedAt` if both have one, or because
-   * it is a replay and a submission newer than its original has changed this profile.
+   * Whether this profile is newer than an identify: it has a later `$updatedAt`, or the identify is
+   * a replay and a submission after the original has changed the profile.
    */
   isNewerThan({ columns }: Values, { number, originalNumber }: Submission): boolean {
     if (originalNumber !== undefined && this.#numberBefore(number) > originalNumber) return true
@@ -153,7 +156,7 @@ export class Profile {
     return this.#stored
   }
 
-  /** The last submission before this one that changed it. */
+  /** The number of the last submission before this one that changed the profile. */
   #numberBefore(number: number): number {
     const changed = this.lastNumber === number ? this.#priorNumber : this.lastNumber
     if (changed > 0) return changed
@@ -193,7 +196,7 @@ export class Profile {
 /** Values of a contact or account: columns and metadata. */
 export type Values = { columns: Readonly<Record<string, JsonValue>>; properties: JsonObject }
 
-/** The `$`-keys that have a column. All other keys are metadata. */
+/** The `$`-keys that have a column in both tables. A key without a column is metadata. */
 const SHARED = {
   $name: 'name',
   $contractValue: 'contract_value',

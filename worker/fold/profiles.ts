@@ -3,11 +3,11 @@ import type { LoadedState, LoadedRow, WantedKeys } from '../../db/apply/load.ts'
 import type { Changes } from '../../db/apply/save.ts'
 import { Missing, Profile } from './profile.ts'
 
-/** The contacts or the accounts of a workspace that strides name, by own id. */
+/** The contacts or the accounts that a stride names, by own id. */
 export class Profiles {
   readonly kind: 'contact' | 'account'
   readonly #profiles = new Map<string, Profile>()
-  /** Aliases: own ids of absorbed profiles. */
+  /** Profiles by alias. */
   readonly #aliases = new Map<string, Profile>()
   readonly #newAliases = new Map<string, Profile>()
 
@@ -23,7 +23,7 @@ export class Profiles {
     return profile
   }
 
-  /** Takes a row that was requested by own id, which may be an alias. */
+  /** Takes a row that was requested by own id or alias. */
   learnById(row: LoadedRow): void {
     const profile = this.learn(row)
     if (row.key !== row.id) this.#aliases.set(row.key, profile)
@@ -115,7 +115,7 @@ export class Unresolved {
 }
 
 type Claim = {
-  /** The claiming identify is older than the stored values, so it gives way to any other claim. */
+  /** The claiming identify is late. */
   isLate: boolean
   apply: () => void
   /** Called when another claim of the same submission counts instead of this one. */
@@ -124,7 +124,7 @@ type Claim = {
 
 /**
  * The claims of one submission, by claimed email, domain or name. They take effect at the end of
- * the submission. The last claim of a value that is not late counts, else the first one.
+ * the submission. For each value, the last claim that is not late counts, else the first claim.
  */
 export class Claims {
   readonly #claims = new Map<string, Claim>()
@@ -144,7 +144,7 @@ export class Claims {
   }
 }
 
-/** The number of purges of each key. Without a purge in the workspace, no key has an epoch. */
+/** The epochs of keys: how often each key was purged. */
 export class Epochs {
   readonly #epochs = new Map<string, number>()
   #hadPurges = false
@@ -155,7 +155,7 @@ export class Epochs {
     for (const row of rows) if (row.kind === 'epoch') this.#epochs.set(row.key, row.number)
   }
 
-  /** The current own id of a key. Each purge of the key gives it another one. */
+  /** The current own id of a key. Each purge of the key changes the own id. */
   idOf(key: string): string {
     if (!this.#hadPurges) return key
     const epoch = this.#epochs.get(key)

@@ -16,7 +16,7 @@ export class Projects {
     this.#ids.add(id)
   }
 
-  /** The project of a feedback: by own id, else by name. Creates it if no project has the name. */
+  /** The project of a feedback: by own id, else by name. Creates a project for a new name. */
   findOrCreate({ projectId, project }: FeedbackRecord, number: number): string | undefined {
     for (const given of [projectId, project?.id]) {
       const id = asUuid(given ?? '')

@@ -1,30 +1,28 @@
 /**
- * One worker learns from this many tagged texts of a workspace at once, and then from this many a
- * second. People gave the tags.
+ * One worker learns from at most this many tagged texts of a workspace at once, and then from
+ * `LEARNED_PER_SECOND`.
  */
 export const LEARNED_AT_ONCE = 1_000
 export const LEARNED_PER_SECOND = 10
 /**
- * With a smaller allowance, the worker skips a group of texts that is larger than the allowance:
+ * While the allowance is below this number, a group of texts larger than the allowance is skipped:
  * learning takes several statements and the workspace's lock, even for a single text.
  */
 export const LEARNED_TOGETHER = 100
 /**
- * One worker learns this many times at once, in all workspaces together, and then this many times a
- * second. Each time costs a job and several statements, which matters when many workspaces send
- * single texts with tags.
+ * One worker learns at most this many times at once in all workspaces together, and then
+ * `TIMES_PER_SECOND`. Each time costs a job and several statements. That matters when many
+ * workspaces send single texts with tags.
  */
 export const TIMES_AT_ONCE = 100
 export const TIMES_PER_SECOND = 5
 
 const MS_PER_SECOND = 1_000
-/**
- * The most workspaces whose pace is remembered. Any other workspace starts with a full allowance.
- */
+/** The most workspaces whose allowance is remembered. Any other workspace has a full allowance. */
 const MOST_WORKSPACES = 10_000
 
 export type LearningPace = {
-  /** Chooses the texts to learn from among texts that people tagged, spread over all of them. */
+  /** Chooses texts to learn from, spread evenly over a group of texts that people tagged. */
   choose: <T>(workspaceId: string, given: readonly T[]) => T[]
 }
 

@@ -6,9 +6,9 @@ import { hashTerm, type Delta, type Memory } from '../../tagger/memory.ts'
 import { hashesOf, type AnalysedText } from '../../tagger/tag-texts.ts'
 
 /**
- * Returns a function that loads into a memory the counts of the terms in some texts, and the tags
- * in use among them, instead of the workspace's whole memory. Call it again when the texts have
- * more terms: it loads each term once. `except`: ids of texts whose own share does not count.
+ * Returns a function that loads a part of the workspace's tag memory: the counts of the terms in
+ * some texts, and the tags in use among these terms. It loads each term once, so call it again when
+ * the texts have more terms. `except`: ids of texts whose own share does not count.
  */
 export const recallInto = (
   memory: Memory,
@@ -33,7 +33,7 @@ export const recallInto = (
   }
 }
 
-/** Postgres has only hashes of tag keys; the keys are in the texts. */
+/** The keys of tags in these texts, by hash: Postgres has the hashes only. */
 const keysOf = (read: readonly AnalysedText[]): Map<number, string> =>
   new Map(
     read.flatMap(({ analysis, learned }) => [

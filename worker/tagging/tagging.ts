@@ -20,16 +20,16 @@ const TEXTS_AT_ONCE = 100
 
 /**
  * Reads the texts of a job, generates tags for texts that people did not tag, and stores the tags
- * with the shares of all texts. Repeating it changes nothing. Returns how many records it stored.
+ * with the shares of all texts. A repetition does no harm. Returns how many records it stored.
  */
 export const tag = async ({ sql, hashKey }: { sql: Sql; hashKey: HashKey }, job: TaggingJob): Promise<number> => {
   const { workspaceId } = job
-  let kept = 0
+  let count = 0
   for (const ids of inParts(job)) {
     const wanted = { workspaceId, ...ids, taggerVersion: TAGGER_VERSION, isRetag: job.isRetag === true }
-    kept += await tagTogether(sql, { hashKey, workspaceId }, await readTexts(sql, wanted))
+    count += await tagTogether(sql, { hashKey, workspaceId }, await readTexts(sql, wanted))
   }
-  return kept
+  return count
 }
 
 const inParts = ({
@@ -48,10 +48,10 @@ const tagTogether = async (sql: Sql, realm: Realm, stored: readonly StoredText[]
   const recall = recallInto(memory, sql, { realm, except: stored.map(({ id }) => id) })
   await recall(read)
   learnTexts(memory, read)
-  const freed = unhideWordsOfTexts(memory, read)
+  const unhidden = unhideWordsOfTexts(memory, read)
   // The unhidden words form new phrases, which have to be recalled, too.
-  await recall(freed)
-  const { tags, shares } = tagAnalysed(memory, freed)
+  await recall(unhidden)
+  const { tags, shares } = tagAnalysed(memory, unhidden)
   const tagged = stored.flatMap(({ record, id, number, textVersion }, at) => {
     const share = shares[at]
     return share === undefined ? [] : [{ record, id, number, textVersion, tags: tags[at] ?? [], share: toShare(share) }]

@@ -22,8 +22,8 @@ const CHANGES_AT_ONCE = 50
 /** The order of changes of different records does not matter. */
 const POSTS_AT_ONCE = 8
 /**
- * After this time the job reads no further page, so that other webhooks are served. Maintenance
- * adds it again while there are changes.
+ * After this time, the job reads no further page, so that other webhooks are served. Maintenance
+ * adds another job while there are changes.
  */
 const BUDGET_MS = 20_000
 const FIRST_PAUSE_MS = 5_000
@@ -32,9 +32,9 @@ const GIVE_UP_AFTER_MS = 86_400_000
 const MS_PER_SECOND = 1_000
 
 /**
- * Delivers the unconfirmed changes of a webhook, those of one record in order. A change counts as
- * confirmed when all changes before it are. After a failure or a crash, some changes are
- * delivered twice and none is left out. Returns how many were confirmed.
+ * Delivers the changes after the change position of a webhook, those of one record in order. The
+ * change position stops before the first unconfirmed change. So a failure or a crash can repeat
+ * changes, but leaves none out. Returns how many changes the change position has passed.
  */
 export const deliver = async (
   dependencies: DeliveryDependencies,
@@ -68,7 +68,7 @@ export const deliverTest = async (
   return failure?.fault ?? 'confirmed'
 }
 
-/** Returns how many changes from the start of the page are confirmed. */
+/** Delivers a page and moves the change position. Returns how many changes it has passed. */
 const deliverPage = async (
   dependencies: DeliveryDependencies,
   webhook: Webhook,
@@ -98,8 +98,8 @@ const deliverPage = async (
 }
 
 /**
- * The changes before the first one of a record that was there already. A record that was removed
- * and stored again has a tombstone and a later change.
+ * The changes before the first repeated record. A record that was removed and stored again occurs
+ * twice: as a tombstone and as a change.
  */
 const ofDifferentRecords = (changes: readonly Change[]): readonly Change[] => {
   const names = changes.map(({ kind, id }) => `${kind} ${id}`)

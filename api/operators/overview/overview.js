@@ -10,8 +10,8 @@ const WIDTH = 300
 const HEIGHT = 100
 /** Keeps the strokes of curves away from the frame. */
 const MARGIN = 6
-/** A curve has a gap where this many points are missing. */
-const GAP_POINTS = 4
+/** A curve has a gap between points that are this many intervals apart. */
+const GAP_INTERVALS = 4
 const POINTS_KEPT = 240
 const TIMEOUT_MS = 8_000
 
@@ -109,7 +109,7 @@ const drawCurve = ({ title, unit, lines, svg, from, top }, points, everySeconds)
     y: HEIGHT - MARGIN - ((point[key] - low) / height) * (HEIGHT - 2 * MARGIN),
   })
   const labels = lines.map(({ name, key, line, value }) => {
-    line.setAttribute('d', pathOf(points, key, { place, gapMs: everySeconds * 1_000 * GAP_POINTS }))
+    line.setAttribute('d', pathOf(points, key, { place, gapMs: everySeconds * 1_000 * GAP_INTERVALS }))
     const latest = points.at(-1)?.[key] ?? null
     value.textContent = `${name} ${latest === null ? '–' : unit(latest)}`
     return value.textContent
@@ -186,7 +186,7 @@ const showFacts = (point) => {
     Postgres: point.postgresUp ? 'answers' : 'does not answer',
     'Memory that Redis may use':
       point.redisMaxBytes === 0 ? 'no limit' : point.redisMaxBytes && bytes(point.redisMaxBytes),
-    'Keys ended by purges': point.purgedKeys,
+    'Purged keys': point.purgedKeys,
     'Webhooks that fail': point.webhooksFailing,
     'Webhooks that have ended': point.webhooksEnded,
   }
@@ -204,8 +204,8 @@ let points = []
 let everySeconds = 5
 
 const whyNoAnswer = ({ name, message }) => {
-  if (name === 'TimeoutError') return `It took more than ${TIMEOUT_MS / 1_000} s.`
-  return name === 'TypeError' ? 'It could not be reached.' : message
+  if (name === 'TimeoutError') return `An answer took more than ${TIMEOUT_MS / 1_000} s.`
+  return name === 'TypeError' ? 'The API cannot be reached.' : message
 }
 
 const look = async () => {
@@ -229,7 +229,7 @@ const look = async () => {
   } catch (error) {
     showState('trouble', [
       {
-        what: 'This page gets no answer from the API.',
+        what: 'This page gets no figures from the API.',
         remedy: `The figures below are old. Check that the API process runs, and read its log. ${whyNoAnswer(error)}`,
       },
     ])

@@ -28,8 +28,8 @@ const FILES: Readonly<Record<string, string>> = {
 }
 
 /**
- * The overview: a page, its script and style, and the figures that it draws. The caller checks the
- * permission.
+ * Answers with the page of the overview, its script, its style or its figures. The caller checks
+ * the permission.
  */
 export const createOverview =
   (basePath: string, readEvidence: () => Evidence): Handler =>

@@ -1,15 +1,15 @@
 -- Functions about the log of a workspace, shared by the scripts. The fields of its state:
 --   number           the last acceptance number given
---   appended, bytes  of all submissions so far
---   again            how many of them were in the log before
+--   appended, bytes  all submissions appended so far, and the bytes of their entries
+--   again            how many of the appended submissions were in the log before
 --   applied          a hint of the position in Postgres
 --   done, doneBytes  the submissions and bytes that were appended up to `applied`
---   oldest           the number of the first submission after `applied`; stale while none waits
---   redoTo, redoAt   entries up to redoTo were applied by redoAt, in ms
+--   oldest           the number of the first submission after `applied`, if there is one
+--   redoTo, redoAt   at the time redoAt, in ms, all entries up to redoTo were applied
 --   purge, identify  the numbers of the last purge, and of the last submission that can identify a
 --                    contact
---   forgotten        idempotency keys of submissions up to this number may be missing
---   holder, until    the lease and its end, in ms
+--   forgotten        the book may lack idempotency keys of submissions up to this number
+--   holder, until    the worker that has the lease, and the end of the lease in ms
 --   took             how many submissions were read under the lease
 --   bound            how many submissions a stride may have; absent for full ones
 --   quarantine       set during a quarantine
@@ -34,7 +34,7 @@ local function readState(begin)
   return state
 end
 
--- A lease with a longer time left was taken before this clock went back.
+-- A lease with more than LONGEST_LEASE_MS left was taken before the clock went back.
 local function isLeased(state, nowMs)
   return state.holder and state['until'] > nowMs and state['until'] <= nowMs + LONGEST_LEASE_MS
 end
@@ -44,7 +44,7 @@ local function isDeep(state)
     or (state.bound or DEEP.bound) < DEEP.bound
 end
 
--- Notes a position, and how much was appended before the first submission after it.
+-- Notes a position, and how much was appended up to the position.
 local function notePosition(begin, state, position)
   local entry = redis.call('XRANGE', begin .. 'log', '(' .. whole(position) .. '-0', '+', 'COUNT', 1)[1]
   if entry then
@@ -62,7 +62,8 @@ local function notePosition(begin, state, position)
     'doneBytes', state.doneBytes, 'oldest', whole(state.oldest or 0))
 end
 
--- Postgres is at an older position than the hint, so the entries since then are applied again.
+-- Moves the noted position back to the older position of Postgres. So the entries after it wait
+-- again.
 local function rewind(begin, state, position)
   state.redoTo, state.redoAt = position, nil
   redis.call('HSET', begin .. 'state', 'redoTo', whole(position))

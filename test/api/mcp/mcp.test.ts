@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { createCallLimit } from '../../../api/mcp/call-limit.ts'
-import { shown } from '../../../api/mcp/quote.ts'
+import { show } from '../../../api/mcp/quote.ts'
 import type { FeedbackContext } from '../../../db/reads/context.ts'
 import type { ToolAnswer } from '../../support/agent.ts'
 import { appWithoutStores, emptyMcp } from '../../support/app-without-stores.ts'
 
 const CALL = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'list_feedback', arguments: {} } }
 
-/** The answer to a request whose token is named after its scope. */
+/** The answer to a request. A token is the name of its scope. */
 const ask = async (
   handle: (request: Request) => Promise<Response>,
   {
@@ -98,7 +98,7 @@ describe('POST /mcp', () => {
     assert.deepEqual(await statuses({}, {}), [200, 429])
   })
 
-  for (const [what, error, told, result] of [
+  for (const [what, error, says, result] of [
     ['the database is away', new Error('select secret'), /did not answer in time. Ask for less/, 'unavailable'],
     ['this service has a fault', new TypeError('secret'), /Something went wrong on our side/, 'unforeseen'],
   ] as const) {
@@ -114,7 +114,7 @@ describe('POST /mcp', () => {
       const { status, text } = await ask(handle)
       assert.equal(status, 200)
       assert.match(text, /"isError":true/)
-      assert.match(text, told)
+      assert.match(text, says)
       assert.ok(!text.includes('secret'))
       assert.deepEqual(faults, ['read_failed'])
       const [{ workspaceId: _, ...call }] = calls as [{ workspaceId: string }]
@@ -126,7 +126,7 @@ describe('POST /mcp', () => {
   const FEEDBACK = { id, description: 'It squeaks', source: 'API', createdAt: '2026-01-31T12:00:00.000000Z' }
   const NOTHING: FeedbackContext = { sourceId: null, sourceData: null, customer: null, account: null, project: null }
 
-  /** The answer of get_feedback to a feedback with this context. */
+  /** The answer of get_feedback about a feedback with this context. */
   const feedbackWith = async (
     context: FeedbackContext,
     authenticate = emptyMcp.reads.authenticate,
@@ -140,13 +140,13 @@ describe('POST /mcp', () => {
     return message.result.structuredContent
   }
 
-  it('shows whole JSON of personal objects, or marks that it is cut', async () => {
+  it('shows whole JSON of personal objects, or marks the JSON as cut', async () => {
     const authenticate: typeof emptyMcp.reads.authenticate = async () => ({
       workspaceId: id,
       scopes: ['read', 'read:personal'],
       expiresAt: null,
     })
-    // As Postgres reads them: at most one character more than an answer has.
+    // Postgres reads at most one character more than an answer has.
     const whole = JSON.stringify({ text: '😀'.repeat(3_989) })
     const cut = `{"text": "${'😀'.repeat(3_991)}`
     const shortened = `{"text": "${'\u200C'.repeat(3_991)}`
@@ -181,36 +181,36 @@ describe('words that a model sees', () => {
       ['@ann likes 2 @ 3, 10/10, 2026-01-31 and 1000000', '@ann likes 2 @ 3, 10/10, 2026-01-31 and 1000000'],
     ]
     for (const [words, expected] of masked) {
-      assert.equal(shown(words, 600, { readsPersonal: false }).text, expected)
-      assert.equal(shown(words, 600, { readsPersonal: true }).text, words)
+      assert.equal(show(words, 600, { readsPersonal: false }).text, expected)
+      assert.equal(show(words, 600, { readsPersonal: true }).text, words)
     }
     for (let before = 0; before < 1_700; before += 7) {
       for (const text of [
         `${'x, '.repeat(before)}ann.secret@example.org`,
         `${'b@c '.repeat(before)}ann.secret@example.org`,
       ]) {
-        const cut = shown(text, 600, { readsPersonal: false })
+        const cut = show(text, 600, { readsPersonal: false })
         assert.ok(!cut.text.includes('secret'), text)
         assert.ok([...cut.text].length <= 600)
       }
     }
   })
 
-  it('have no texts of characters that people do not see', () => {
+  it('hide no text in characters that people do not see', () => {
     const hidden = [
       '\u{E006F}\u{E0062} \u{E0101}\u{E0102} \u202E \u061C \u2066 \uFFF9',
       '\u200C\u200D\u200C\u200D',
       '\uFE00\uFE01\uFE0F\uFE02',
     ]
     for (const readsPersonal of [true, false]) {
-      assert.match(shown(hidden.join(' '), 600, { readsPersonal }).text, /^[\uFFFD ]+$/)
+      assert.match(show(hidden.join(' '), 600, { readsPersonal }).text, /^[\uFFFD ]+$/)
       const legible = 'می\u200Cخواهم 👩🏽\u200D❤️\u200D👨 co\u00ADoperate\r\n\t'
-      assert.equal(shown(legible, 600, { readsPersonal }).text, legible)
+      assert.equal(show(legible, 600, { readsPersonal }).text, legible)
     }
   })
 
   it('are cut between characters, and say so', () => {
-    assert.deepEqual(shown('😀'.repeat(5), 3, { readsPersonal: true }), { text: '😀'.repeat(3), isCut: true })
-    assert.deepEqual(shown('😀'.repeat(3), 3, { readsPersonal: false }), { text: '😀'.repeat(3), isCut: false })
+    assert.deepEqual(show('😀'.repeat(5), 3, { readsPersonal: true }), { text: '😀'.repeat(3), isCut: true })
+    assert.deepEqual(show('😀'.repeat(3), 3, { readsPersonal: false }), { text: '😀'.repeat(3), isCut: false })
   })
 })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, describe, it } from 'node:test'
-import { forgetLeftOf, forgetWorkspace } from '../../../queue/log/forget-workspace.ts'
+import { forgetLateKeys, forgetWorkspace } from '../../../queue/log/forget-workspace.ts'
 import { requestFor, openQueueRoom, takeSettings } from '../../support/queue-room.ts'
 
 const SUBMISSIONS = 40
@@ -49,8 +49,8 @@ describe('forgetting a deleted workspace in Redis', () => {
     const [goes, alsoGoes, stays] = [randomUUID(), randomUUID(), randomUUID()]
     await fill(goes)
     await fill(stays)
-    assert.ok((await forgetLeftOf(room.redis, room.prefix, [goes, alsoGoes])) > 0)
-    assert.equal(await forgetLeftOf(room.redis, room.prefix, [goes, alsoGoes]), 0)
+    assert.ok((await forgetLateKeys(room.redis, room.prefix, [goes, alsoGoes])) > 0)
+    assert.equal(await forgetLateKeys(room.redis, room.prefix, [goes, alsoGoes]), 0)
     assert.deepEqual(await room.keysOf(goes), [])
     assert.ok((await room.keysOf(stays)).length > 0)
   })

@@ -124,7 +124,7 @@ describe('the lease of a log', () => {
     await take(workspaceId, 'a')
     await room.redis.hset(stateOf(workspaceId), 'until', Date.now() + HOUR_MS)
     assert.equal(
-      (await sweepLogs(room.redis, room.prefix, { workspaceIds: [workspaceId], waitedMs: 0, redoMs: 0 })).toWake.length,
+      (await sweepLogs(room.redis, room.prefix, { workspaceIds: [workspaceId], waitedMs: 0, redoMs: 0 })).length,
       1,
     )
     assert.equal(boundOf(await take(workspaceId, 'b')), Infinity)
@@ -154,20 +154,20 @@ describe('the lease of a log', () => {
       await take(taken, 'a')
       await room.noteAllApplied(done)
       const all = [waiting, taken, done, deep, randomUUID()]
-      assert.deepEqual((await sweep(all)).toWake, [
+      assert.deepEqual(await sweep(all), [
         { workspaceId: waiting, isDeep: false },
         { workspaceId: deep, isDeep: true },
       ])
-      assert.deepEqual((await sweep(all, { waitedMs: HOUR_MS })).toWake, [])
+      assert.deepEqual(await sweep(all, { waitedMs: HOUR_MS }), [])
       await die(taken)
-      assert.deepEqual((await sweep([taken])).toWake, [{ workspaceId: taken, isDeep: false }])
+      assert.deepEqual(await sweep([taken]), [{ workspaceId: taken, isDeep: false }])
     })
 
     it('wakes a log at once when its oldest number is ahead of the clock', async () => {
       const workspaceId = randomUUID()
       const floor = (Date.now() + HOUR_MS) * 1_000
       await room.admitAbove(async () => floor)(requestFor({ workspaceId }))
-      assert.equal((await sweep([workspaceId], { waitedMs: HOUR_MS })).toWake.length, 1)
+      assert.equal((await sweep([workspaceId], { waitedMs: HOUR_MS })).length, 1)
     })
 
     it('trims applied entries in time', async () => {
@@ -187,7 +187,7 @@ describe('the lease of a log', () => {
       const [first, , last] = waiting.map(({ number }) => number)
       await take(workspaceId, 'a', { applied: last, settings: { redoMs: HOUR_MS } })
       const positions = new Map([[workspaceId, first!]])
-      assert.deepEqual((await sweep([workspaceId], { positions, redoMs: 0 })).toWake, [{ workspaceId, isDeep: false }])
+      assert.deepEqual(await sweep([workspaceId], { positions, redoMs: 0 }), [{ workspaceId, isDeep: false }])
       assert.deepEqual(await Array.fromAsync(room.log.readWaiting(workspaceId)), waiting.slice(1))
       await take(workspaceId, 'a')
       await sweep([workspaceId], { positions: new Map([[workspaceId, 1]]) })

@@ -132,7 +132,7 @@ describe('a log with its lease', () => {
 
   const sweep = async (workspaceId: string, model: Model): Promise<void> => {
     const given = { workspaceIds: [workspaceId], waitedMs: 0, redoMs: KEPT_MS }
-    const { toWake } = await sweepLogs(room.redis, room.prefix, given)
+    const toWake = await sweepLogs(room.redis, room.prefix, given)
     const isHeld = model.holder !== undefined && !model.isLeaseOver
     const isWaiting = model.numbers.some((number) => number > model.position)
     assert.equal(toWake.length, isWaiting && !isHeld ? 1 : 0)
