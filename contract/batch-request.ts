@@ -14,14 +14,14 @@ export const BATCHABLE = {
 } as const
 export type Batchable = keyof typeof BATCHABLE
 
-const OPERATIONS = Object.keys(BATCHABLE) as Batchable[]
+const NAMES = Object.keys(BATCHABLE) as Batchable[]
 
 /** The form of an idempotency key, in the header and in an item. */
 export const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/
 
 /** An item of a batch. `body` is any object here: the schema of the operation checks it later. */
 export const batchItem = object({
-  operation: v.picklist(OPERATIONS, `one of ${OPERATIONS.join(', ')}`),
+  operation: v.picklist(NAMES, `one of ${NAMES.join(', ')}`),
   body: freeObject,
   idempotencyKey: v.optional(v.pipe(text, v.regex(IDEMPOTENCY_KEY, '1 to 255 visible ASCII characters'))),
 })

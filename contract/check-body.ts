@@ -60,8 +60,7 @@ const rename = (object: JsonObject, renamed: readonly string[]): JsonObject => {
   for (const key of Object.keys(object)) {
     if (!unfit.has(key)) setMember(result, key, object[key] as JsonValue)
   }
-  // Has the last number of each name: otherwise each of many equal keys would try all lower
-  // numbers.
+  // The last number of each name. Without it, each of many equal keys would try all lower numbers.
   const taken = new Map<string, number>()
   for (const key of renamed) {
     const name = storableText(key)

@@ -2,7 +2,8 @@ const DATE_TIME = /^(\d{4})-(\d{2})-(\d{2})[Tt](\d{2}):(\d{2}):(\d{2})(?:\.(\d{1
 
 /**
  * True for a date-time of RFC 3339 that has an offset, exists on the calendar and lies in the years
- * 1 to 9999 in UTC. A leap second is refused: neither JavaScript nor Postgres can keep it.
+ * 1 to 9999, as written and in UTC. Postgres refuses the year 0. A leap second is refused: neither
+ * JavaScript nor Postgres can keep it.
  */
 export const isDateTime = (value: string): boolean => {
   const parts = DATE_TIME.exec(value)
@@ -15,7 +16,7 @@ export const isDateTime = (value: string): boolean => {
     number,
     number,
   ]
-  if (hour > 23 || minute > 59 || second > 59) return false
+  if (year === 0 || hour > 23 || minute > 59 || second > 59) return false
   // Date.UTC reads the years 0 to 99 as 19xx, so `setUTCFullYear` sets the year.
   const date = new Date(0)
   date.setUTCFullYear(year, month - 1, day)

@@ -2,13 +2,13 @@ import * as v from 'valibot'
 import { isDateTime, isUnset } from './date-time.ts'
 import { checkFreeMembers, type FreeMember, KEPT_NUMBER, type Violation } from './free-members.ts'
 import { isPlaceholder } from './identity/keys.ts'
-import type { JsonObject } from './json.ts'
+import { isJsonObject, type JsonObject } from './json.ts'
 import { MAX_AMOUNT, MAX_IDENTIFIER_CHARACTERS, MAX_REPORTED_PROBLEMS } from './limits.ts'
 import { MISSING } from './check-body.ts'
 
 // The kinds of field that the interface knows. Every message but `MISSING` says the expected form:
-// it ends a sentence that begins with the path and "must be". No message quotes the value.
-// `v.metadata` repeats the rule of a `v.check` for JSON Schema.
+// it ends a sentence that begins with the path and "must be". No message quotes the value. After a
+// `v.check`, `v.metadata` repeats its rule for JSON Schema.
 
 export const text = v.string('a string')
 export const flag = v.boolean('true or false')
@@ -23,9 +23,8 @@ export const unflattenFlag = (member: string) =>
       `that cannot be nested stays as it was, and so does a key that begins with \`$\`. Concerns \`${member}\`.`,
   )
 /**
- * A contract value in an open object, where `checkFreeMembers` refuses numbers that a double does
- * not keep. This schema only checks the bound: one number near the end of double precision would
- * make the sum of all rows infinite.
+ * A contract value in an open object. This schema checks only the bound, since `checkFreeMembers`
+ * refuses the numbers of such an object that a double does not keep.
  */
 export const openAmount = v.pipe(
   v.number('a number'),
@@ -47,16 +46,22 @@ export const dateTime = v.pipe(
 export const SOURCE_TIME =
   'in the system that the record comes from: RFC 3339 with an offset, years 1 to 9999. Kept as UTC.'
 
-/** Characters are code points, as in Postgres and JSON Schema. */
+/**
+ * Characters are code points, as in Postgres and JSON Schema. The bound also holds in Unicode NFC,
+ * the form of keys, in which some characters become three: a longer key may not fit in an index row.
+ */
 export const textOfAtMost = (characters: number) =>
   v.pipe(
     text,
     v.check(
-      (value) => value.length <= characters || [...value].length <= characters,
+      (value) => isWithin(value, characters) && isWithin(value.normalize('NFC'), characters),
       `at most ${characters} characters long`,
     ),
     v.metadata({ maxLength: characters }),
   )
+
+const isWithin = (value: string, characters: number): boolean =>
+  value.length <= characters || [...value].length <= characters
 
 /** A name, an email or a domain. It may be empty. */
 export const shortText = textOfAtMost(MAX_IDENTIFIER_CHARACTERS)
@@ -119,13 +124,8 @@ const issueAt = (
   ...(first && { path: [first, ...others] as [v.IssuePathItem, ...v.IssuePathItem[]] }),
 })
 
-const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value)
-
-/** Valibot reports a missing member at the path of that member. */
-const ofObject = ({ path }: v.BaseIssue<unknown>): string => (path === undefined ? 'an object' : MISSING)
-
 /** Free key-value pairs, kept as they are. Keys may have any name. */
-export const freeObject = v.custom<JsonObject>(isObject, 'an object')
+export const freeObject = v.custom<JsonObject>(isJsonObject, 'an object')
 
 type ObjectRules = {
   /** What the object is, for the reference. */
@@ -152,8 +152,8 @@ export const object = <const Entries extends v.ObjectEntries>(
 ) =>
   v.pipe(
     anythingTypedAs<v.InferInput<v.ObjectSchema<Entries, undefined>>>(),
-    v.check(isObject, 'an object'),
-    v.object(entries, ofObject),
+    v.check(isJsonObject, 'an object'),
+    v.object(entries, MISSING),
     v.rawCheck(({ dataset, addIssue }) => {
       // Unlike `v.check`, this also runs if a member is wrong, so that a response reports all
       // problems.
@@ -173,7 +173,7 @@ const anythingTypedAs = <Input>() => v.unknown() as unknown as v.GenericSchema<I
 
 /** An object that keeps all members. Only the known members are checked. */
 export const openObject = <const Entries extends v.ObjectEntries>(known: Entries) => {
-  const schema = v.object(known, ofObject)
+  const schema = v.object(known, MISSING)
   return v.pipe(
     freeObject as unknown as v.GenericSchema<JsonObject & v.InferInput<v.ObjectSchema<Entries, undefined>>, JsonObject>,
     v.rawCheck(({ dataset, addIssue }) => {

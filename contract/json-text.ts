@@ -85,7 +85,7 @@ const closingQuote = (text: string, opening: number): number => {
   return -1
 }
 
-/** JavaScript keeps every literal of at most this length. */
+/** JavaScript keeps every integer with at most this many digits. */
 const ALWAYS_KEPT_DIGITS = 15
 
 /** Whether the literal is an integer that JavaScript would change. */

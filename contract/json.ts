@@ -5,7 +5,7 @@ export type JsonObject = {
 }
 
 /** An array does not count as an object. */
-export const isJsonObject = (value: JsonValue | undefined): value is JsonObject =>
+export const isJsonObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** Sets a member of any name. A plain assignment to `__proto__` would set the prototype instead. */

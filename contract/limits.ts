@@ -1,7 +1,10 @@
 // Bounds that several rooms share. Most of them limit accepted bodies.
 
 export const MAX_IDENTIFIER_CHARACTERS = 512
-/** The largest rating or contract value, positive or negative. */
+/**
+ * The largest rating or contract value, positive or negative. The sum of far larger ratings would
+ * overflow in Postgres.
+ */
 export const MAX_AMOUNT = 1e15
 export const MAX_TAGS = 100
 export const MAX_TAG_CHARACTERS = 200

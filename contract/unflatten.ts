@@ -21,7 +21,7 @@ type Dotted = {
  * - Keys that begin with `$` stay unchanged. Segments are always object keys, even digits.
  * - Objects at the same path merge. Other values conflict if their paths are equal, or if one path
  *   begins with the other. Of these values, the one without a dotted key wins, then the one with
- *   fewer segments, then the one whose key is first in UTF-16 order. So the order of the keys in
+ *   fewer segments. Keys with equally many segments never conflict, so the order of the keys in
  *   `object` does not matter. The losing value stays whole, under its dotted key.
  * - A key also stays dotted if it has an empty segment, more than 32 segments, or a segment that
  *   names a prototype.
@@ -54,7 +54,7 @@ const split = (key: string): string[] | undefined => {
   return segments.length <= MAX_SEGMENTS ? segments : undefined
 }
 
-const byRank = (a: Dotted, b: Dotted): number => a.segments.length - b.segments.length || (a.key < b.key ? -1 : 1)
+const byRank = (a: Dotted, b: Dotted): number => a.segments.length - b.segments.length
 
 /**
  * Puts a value at the path of its segments. Returns false and changes nothing if the value

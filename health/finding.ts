@@ -7,7 +7,7 @@ export type Finding = { level: 'trouble' | 'attention'; what: string; remedy: st
 export type Evidence = {
   /** Ascending by time. */
   points: readonly Point[]
-  /** Why submissions are refused at this moment. Undefined while they are accepted. */
+  /** The bound for which submissions are refused at this moment. Undefined below both bounds. */
   pressure: 'redis-memory' | 'backlog' | undefined
 }
 

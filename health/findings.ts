@@ -4,8 +4,8 @@ import type { Point } from './point.ts'
 import { judgeWork } from './work-findings.ts'
 
 /**
- * Share of MAX_BYTES_IN_HAND, below one half: from there on, the API refuses more bodies of a
- * single workspace.
+ * A share of MAX_BYTES_IN_HAND. It is below one half: from one half on, the API refuses more bodies
+ * of a single workspace.
  */
 const BODIES_SHARE_TO_SEE = 0.4
 const MEMORY_SHARE_TO_SEE = 0.6

@@ -1,4 +1,4 @@
-import { codeOf, describeFault } from './fault.ts'
+import { codeOf, describeFault, isOfFile } from './fault.ts'
 
 /** An explanation of a server's fault, with its kind and code, and the remedy. */
 export type Explained = { what: string; remedy: string }
@@ -100,7 +100,3 @@ const explain = (error: unknown, { name, setting }: Server, own: readonly Meanin
   const how = meaning === ofConnection ? 'cannot be reached' : 'refuses'
   return { what: `${name} ${how}: ${what} (${describeFault(error)}).`, remedy: remedy.replaceAll('SETTING', setting) }
 }
-
-/** A missing file has the same code as a missing socket. */
-const isOfFile = (error: unknown): boolean =>
-  error instanceof Error && 'syscall' in error && !/^(?:connect|getaddrinfo|read|write)/.test(String(error.syscall))

@@ -20,8 +20,12 @@ const UNAVAILABLE_CODES = [
   'ECONNREFUSED',
   'ECONNRESET',
   'EPIPE',
+  'EAI_AGAIN',
   'ENOTFOUND',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
   'ETIMEDOUT',
+  'ENOENT', // Postgres removes its socket when it stops
   NO_ANSWER,
 ]
 const SQLSTATE_LENGTH = 5
@@ -30,7 +34,12 @@ const SQLSTATE_LENGTH = 5
 export const isPermanentFault = (error: unknown): boolean => hasCode(error, PERMANENT_CLASSES, PERMANENT_CODES)
 
 /** True if Postgres is away or has run out of a resource. A retry helps once that is over. */
-export const isUnavailable = (error: unknown): boolean => hasCode(error, UNAVAILABLE_CLASSES, UNAVAILABLE_CODES)
+export const isUnavailable = (error: unknown): boolean =>
+  !isOfFile(error) && hasCode(error, UNAVAILABLE_CLASSES, UNAVAILABLE_CODES)
+
+/** A missing file has the same code as a missing socket. */
+export const isOfFile = (error: unknown): boolean =>
+  error instanceof Error && 'syscall' in error && !/^(?:connect|getaddrinfo|read|write)/.test(String(error.syscall))
 
 const PROGRAMMING_ERRORS = [TypeError, RangeError, ReferenceError, SyntaxError]
 

@@ -173,8 +173,7 @@ const SAME_TOKEN = 'BOOTSTRAP_ACCESS_TOKEN and BOOTSTRAP_ADMIN_TOKEN are the sam
 type Environment = Readonly<Record<string, string | undefined>>
 
 /**
- * Adds each secret that the environment only names by its file. White space at the ends of a file
- * is cut off.
+ * Adds the secrets that are given as files only. White space at the ends of a file is cut off.
  *
  * @throws BadSettings when a file cannot be read.
  */

@@ -58,7 +58,7 @@ const withoutFormat = (given: string): string => given.replace(FORMAT_CHARACTERS
  */
 const asciiLowerCase = (text: string): string => text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase())
 
-/** @param plain the text without format characters, otherwise unchanged */
+/** @param plain the text as sent, without format characters and white space around it */
 const canonicalUnlessAbsent = (plain: string, canonical: string): string | undefined =>
   isAbsent(plain) || isAbsent(canonical) ? undefined : canonical
 

@@ -23,7 +23,7 @@ export const registerAnswerTime = (metrics: ProcessMetrics, seconds: () => numbe
   metrics.gauge(
     {
       name: 'feedback_insights_postgres_answer_seconds',
-      help: 'Wait for a free connection to Postgres and one round trip, as measured for this answer.',
+      help: 'Wait for a free connection to Postgres and one round trip, measured at each scrape.',
     },
     () => figureOf(seconds()),
   )

@@ -46,7 +46,7 @@ type Server = {
  * are cut. After a network partition, TCP could take a minute to resume the old connections.
  *
  * If several servers take writes, the primary is the one with the highest timeline, which each
- * promotion raises. A server is never the primary if this process has seen a higher timeline.
+ * promotion raises. A server is never the primary if an earlier check has seen a higher timeline.
  */
 export const followPrimary = (urls: readonly string[], options: Options): FollowedPrimary => {
   const servers = urls.map((url) => serverAt(url, options))

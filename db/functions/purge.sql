@@ -103,7 +103,7 @@ begin
   return 'decided';
 end $$;
 
--- Writes the receipt of a decided purge. A purge that matched stays queued until its records are
+-- Writes the receipt of a purge. A purge that matched stays queued until its records are
 -- removed. Any other purge is applied with all counts 0: `findProgress` in
 -- db/submissions/receipts.ts recognizes an unmatched purge by these counts.
 create or replace function note_purge(ws uuid, purge jsonb, is_matched boolean) returns void

@@ -218,9 +218,9 @@ begin
 end $$;
 
 -- The next changes of a workspace after a position, in order, with the current records. gone: the
--- record is a tombstone. The records end before they exceed `most_bytes` in total: the last row
--- then has no record, but is not gone. The cursor builds one record at a time, since one can have
--- megabytes.
+-- record is a tombstone. The rows end at the record that would exceed `most_bytes` in total: its row
+-- has no record, but is not gone. The first record always comes. The cursor builds one record at a
+-- time, since one can have megabytes.
 create or replace function read_changes(ws uuid, after bigint, most integer, most_bytes bigint)
 returns table ("position" bigint, kind text, id uuid, gone boolean, record text)
   language plpgsql stable

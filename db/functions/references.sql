@@ -5,7 +5,7 @@
 -- `place` is a key's index in them. A key that is not stored has no row.
 --   own       id: the contact that an own id means now
 --   external  id: the contact of an external id; is_final: the contact has the id in the feedback's
---             own source, and no later submission changes that
+--             own source, and no later identify changes that
 --   email     id: the contact that an email means; is_final: no identify has claimed the email
 --   epoch     epoch: the number of purges of a key, also of a key without a stored contact
 --   project   id: a project of this own id

@@ -1,7 +1,6 @@
 -- The tag memory of a workspace. A text that was read has a share: its terms under keyed hashes
--- (db/tags/tag-hashes.ts) and its tags. The other tables are the sums of all shares in whole
--- numbers: a removed share is subtracted to the last count. Shares are never updated, only
--- replaced.
+-- (db/tags/tag-hashes.ts) and its tags. The other tables are the sums of all shares, as whole
+-- numbers: so nothing of a subtracted share is left. Shares are never updated, only replaced.
 
 create table tag_share (
   workspace_id uuid not null,

@@ -13,7 +13,7 @@ export type Change = NamedRecord & { position: number; record: string | undefine
  */
 export type FeedPlace = { position: number; passSince: number | undefined }
 
-/** `passSince`: of the consumer's place while it reads the page. */
+/** `passSince`: for `placeAt`, if the consumer confirms only a part of the page. */
 export type ChangesPage = { changes: Change[]; next: FeedPlace; passSince: number | undefined } | 'expired'
 
 type Progress = { last: number; forgotten: number }

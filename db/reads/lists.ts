@@ -78,8 +78,8 @@ export const conditionOf = (filters: FeedbackFilters): string =>
 const MOST_LOOKED = 20_000
 
 /**
- * A page of a list, with at most `limit` records and 4 MiB. It can have fewer records, or none,
- * although the list goes on.
+ * A page of a list, with at most `limit` records and `MOST_BYTES`. It can have fewer records, or
+ * none, although the list goes on.
  */
 export const readList = async (sql: Sql, request: ListRequest, mostLooked = MOST_LOOKED): Promise<ListPage> => {
   const { workspaceId, kind, filters, after, isOldestFirst, limit } = request

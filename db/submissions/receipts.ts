@@ -34,7 +34,7 @@ export const findReceipt = async (sql: Sql, workspaceId: string, id: string): Pr
   }
 }
 
-/** The progress of a submission. `isUnmatched`: a decided purge that found nothing to remove. */
+/** The progress of a submission. `isUnmatched`: a purge that found nothing to remove. */
 export type Progress = { id: string; state: SubmissionState; isUnmatched: boolean }
 
 /** The progress of the given submissions that have a receipt. */

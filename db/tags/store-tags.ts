@@ -27,8 +27,8 @@ export type StoredText = {
 /**
  * The texts of the records that this version of the tagger has not read. With `isRetag`: the texts
  * of all records that people have not tagged. The text of a conversation consists of its incoming
- * messages. A feedback with an empty list of tags is left out: clients send such lists for texts
- * that people have not read.
+ * messages. A feedback for which the client sent an empty list of tags is left out: clients send
+ * such lists for texts that people have not read.
  */
 export const readTexts = (
   sql: Sql,

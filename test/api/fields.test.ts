@@ -15,10 +15,11 @@ import {
 import { appWithoutStores, SUBMISSION } from '../support/app-without-stores.ts'
 
 const DATE_TIME = 'an existing date-time of RFC 3339 with an offset, such as 2026-01-31T09:30:00Z'
-const TOO_LONG: readonly Wrong[] = [['x'.repeat(513), 'at most 512 characters long']]
 type Wrong = readonly [value: JsonValue, mustBe: string]
 
 const all = (mustBe: string, ...values: JsonValue[]): Wrong[] => values.map((value) => [value, mustBe])
+/** The note becomes three characters in Unicode NFC. */
+const TOO_LONG = all('at most 512 characters long', 'x'.repeat(513), '\u{1D160}'.repeat(171))
 const NO_TEXT = all('a string', 918_273_645, true, ['x'], { x: 1 })
 
 /** Values of a wrong type or form, and the expected form in the message. */

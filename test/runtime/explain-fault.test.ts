@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { explainPostgres, explainRedis } from '../../runtime/explain-fault.ts'
+import { isUnavailable } from '../../runtime/fault.ts'
 
 const fault = (code: string, name = 'Error', more: object = {}): Error =>
   Object.assign(new Error('secret'), { name, code, ...more })
@@ -56,4 +57,13 @@ describe('a fault of a server has an explanation and a remedy, without quotation
       })
     }
   }
+})
+
+it('a server that cannot be reached counts as away, and a missing file does not', () => {
+  const ofConnection = { syscall: 'connect' }
+  for (const code of ['ENOENT', 'ECONNREFUSED', 'EHOSTUNREACH', 'ENETUNREACH'])
+    assert.ok(isUnavailable(fault(code, 'Error', ofConnection)), code)
+  for (const code of ['ENOTFOUND', 'EAI_AGAIN'])
+    assert.ok(isUnavailable(fault(code, 'DNSException', { syscall: 'getaddrinfo' })), code)
+  assert.ok(!isUnavailable(fault('ENOENT', 'Error', { syscall: 'open' })))
 })
