@@ -75,7 +75,7 @@ export type WordTraits = {
   /** A verb, adjective, adverb or participle, by a list or by its ending. */
   readonly isNotNoun: boolean
   readonly isAdjective: boolean
-  /** The word may describe a noun: written, operating. */
+  /** The word may describe a noun: scanned, operating. */
   readonly isParticiple: boolean
   readonly isSenseless: boolean
   /** A verb between a noun and its description: is, has. */
