@@ -91,7 +91,7 @@ const BE = new Set(
     'sind waren é são era foi è sono is zijn was waren',
   ].flatMap((line) => line.split(' ')),
 )
-/** Given and family names that are also common words. */
+/** Frequent given and family names. Many are also common words. */
 const ALSO_NAMES = toSet(cues.commonNames)
 
 const toLexicon = (language: string, lists: Lists): Lexicon => {
