@@ -48,7 +48,8 @@ const withoutSignature = (text: string): string => {
 
 /**
  * Matches any of the phrases at the start of a sentence or clause, after at most three spaces, so
- * that the time stays linear. A phrase ends with a whole word or a line.
+ * that the time stays linear. A Latin letter after a phrase belongs to a longer word, unless the
+ * phrase ends a line.
  */
 const startPattern = (phrases: readonly string[]): RegExp => {
   const patterns = phrases.map((phrase) => phrase.replaceAll(/[.*+?^$()|[\]\\{}]/g, String.raw`\$&`))
