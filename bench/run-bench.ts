@@ -51,8 +51,8 @@ export type Servers = {
 }
 
 /**
- * Measures the given sections in turn, round by round, so that a slow phase of the machine does not
- * affect a single section.
+ * Measures the given sections in turn, round by round, so that a slow phase of the machine affects
+ * several sections, and not all rounds of one.
  */
 export const runBench = async (
   servers: Servers,

@@ -54,10 +54,7 @@ export const isLocated = ({ traits }: Reading, start: number): boolean => {
   return before?.isPlace === true || (before?.isDeterminer === true && traits[start - 2]?.isPlace === true)
 }
 
-/**
- * Whether a span is part of a longer phrase, as `life` is in `battery life`: a noun or modifier is
- * next to it.
- */
+/** Whether a span is part of a longer phrase, as `life` is in `battery life`. */
 export const isInsideLonger = (reading: Reading, { start, end }: Span): boolean => {
   const { traits } = reading
   const before = traits[start - 1]

@@ -48,11 +48,15 @@ const withoutSignature = (text: string): string => {
 
 /**
  * Matches any of the phrases at the start of a sentence or clause, after at most three spaces, so
- * that the time stays linear.
+ * that the time stays linear. A Latin letter after a phrase belongs to a longer word, unless the
+ * phrase ends a line.
  */
 const startPattern = (phrases: readonly string[]): RegExp => {
   const patterns = phrases.map((phrase) => phrase.replaceAll(/[.*+?^$()|[\]\\{}]/g, String.raw`\$&`))
-  return new RegExp(String.raw`(?:^|[\n.!?,;。！？，、])\s{0,3}(?:${patterns.join('|')})(?![a-zà-ÿ])`, 'giu')
+  return new RegExp(
+    String.raw`(?:^|[\n.!?,;。！？，、])\s{0,3}(?:${patterns.join('|')})(?:(?<=\n)|(?![a-zà-ÿ]))`,
+    'giu',
+  )
 }
 
 /** Matches whole words of Latin and Cyrillic script, and parts of words of other scripts. */

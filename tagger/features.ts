@@ -194,7 +194,7 @@ export const PEOPLE_FEATURES = [
 /** A term that people gave to this share of the tagged texts with the term is always given. */
 const ALWAYS_GIVEN_SHARE = 0.8
 
-/** From this number of tagged texts on, a term that people never gave is unwanted. */
+/** A term that people never gave is fully unwanted once people tagged this many texts with it. */
 const LEFT_OUT_TEXTS = 10
 
 /**

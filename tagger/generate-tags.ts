@@ -6,7 +6,7 @@ import { findLexicon } from './language.ts'
 import type { Lexicon } from './lexicon.ts'
 import { type Memory, newMemory } from './memory.ts'
 import { findStrange, hideAfterCues, hideStrange, type Strange, remainingStrange } from './names.ts'
-import { MAX_HTML_CHARACTERS, reduceHtml } from './reduce-html.ts'
+import { cutHtml, reduceHtml } from './reduce-html.ts'
 import { scoreCandidates } from './score.ts'
 import { type Token, tokenize } from './tokens.ts'
 import { unifyVariants } from './variants.ts'
@@ -39,7 +39,7 @@ export const generateTags = (
 ): string[] => chooseTags(unhideWorkspaceWords(analyse(text, language), memory), memory)
 
 export const analyse = (text: string, language?: string): Analysis => {
-  const messages = text.slice(0, MAX_HTML_CHARACTERS).split(MESSAGE_END, MOST_MESSAGES)
+  const messages = cutHtml(text).split(MESSAGE_END, MOST_MESSAGES)
   const tokenized = tokenize(dropNoise(messages.map(reduceHtml)))
   const lexicon = findLexicon(tokenized, language)
   const tokens = hideAfterCues(unifyVariants(tokenized, lexicon), lexicon)

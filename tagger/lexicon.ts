@@ -75,7 +75,7 @@ export type WordTraits = {
   /** A verb, adjective, adverb or participle, by a list or by its ending. */
   readonly isNotNoun: boolean
   readonly isAdjective: boolean
-  /** The word may describe a noun: written, operating. */
+  /** The word may describe a noun: scanned, operating. */
   readonly isParticiple: boolean
   readonly isSenseless: boolean
   /** A verb between a noun and its description: is, has. */
@@ -91,7 +91,7 @@ const BE = new Set(
     'sind waren é são era foi è sono is zijn was waren',
   ].flatMap((line) => line.split(' ')),
 )
-/** Given and family names that are also common words. */
+/** Frequent given and family names. Many are also common words. */
 const ALSO_NAMES = toSet(cues.commonNames)
 
 const toLexicon = (language: string, lists: Lists): Lexicon => {

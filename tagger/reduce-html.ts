@@ -1,6 +1,5 @@
 import { Parser } from 'htmlparser2'
 
-/** The most characters to read. The first part of a text suffices to choose its tags. */
 export const MAX_HTML_CHARACTERS = 40_000
 
 /** Elements whose content is not displayed as text. */
@@ -12,6 +11,17 @@ const INLINE = new Set(
     ' ',
   ),
 )
+
+/**
+ * The first part of a text, which suffices to choose its tags. A `<` without a later `>` may begin
+ * an element that the cut splits, so the part ends before it.
+ */
+export const cutHtml = (text: string): string => {
+  if (text.length <= MAX_HTML_CHARACTERS) return text
+  const read = text.slice(0, MAX_HTML_CHARACTERS)
+  const open = read.indexOf('<', read.lastIndexOf('>') + 1)
+  return open < 0 ? read : read.slice(0, open)
+}
 
 /**
  * Reduces plain text or HTML to plain text: decodes entities, puts each block on a line, and drops
@@ -35,21 +45,15 @@ export const reduceHtml = (text: string): string => {
       if (silentDepth === 0) parts.push(data)
     },
   })
-  parser.write(withoutOpenEnd(text))
+  parser.write(escapeOpenEnd(text))
   parser.end()
   const reduced = parts.join('')
   // In HTML a line break is white space; in plain text it ends a phrase.
   return (isHtml ? reduced.replace(/[\r\n]/g, ' ') : reduced).replaceAll('\u2028', '\n')
 }
 
-/**
- * After a `<` without a later `>`, the parser would drop the rest of the text. In a whole text such
- * a `<` is a character; in a cut text it may begin an element.
- */
-const withoutOpenEnd = (text: string): string => {
-  const read = text.slice(0, MAX_HTML_CHARACTERS)
-  const end = read.lastIndexOf('>') + 1
-  if (read.indexOf('<', end) < 0) return read
-  const wasCut = read.length < text.length
-  return wasCut ? read.slice(0, read.indexOf('<', end)) : read.slice(0, end) + read.slice(end).replaceAll('<', '&lt;')
+/** After a `<` without a later `>`, the parser would drop the rest of the text. */
+const escapeOpenEnd = (text: string): string => {
+  const end = text.lastIndexOf('>') + 1
+  return text.slice(0, end) + text.slice(end).replaceAll('<', '&lt;')
 }

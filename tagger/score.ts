@@ -72,7 +72,7 @@ const TRUSTED_SHARE = 0.05
  * the term.
  */
 const TRUSTED_TEXTS_OF_TERM = 10
-/** Lowers the score of a term that people never gave to its texts. */
+/** The most that `alone` loses for a term that people never gave. */
 const UNWANTED = 0.5
 /**
  * If people left this share of texts without a tag, the tagger may leave texts without a tag, too.

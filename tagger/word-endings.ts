@@ -33,8 +33,8 @@ export const isEnglishAdjective = (word: string): boolean =>
 
 /**
  * Whether a word looks like no noun. In English: a verb, a verb with -ing, -ed, -es or -s, or a
- * noun with -ing, -ed or -es. Ask only about words that no list has as nouns: `boxes` is such a
- * noun.
+ * noun with -ing, -ed or -es. Ask only about words that no list has as nouns: the answer for
+ * `boxes` is wrong.
  */
 export const isNoNoun = (language: string, word: string): boolean => {
   if (language !== 'en') return NOT_NOUN[language]?.test(word) === true

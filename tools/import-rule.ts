@@ -127,8 +127,8 @@ const resolve = ({ from, specifier }: Import): string => {
 }
 
 /**
- * The circles of imports, each once: at least one if there are any. Imports of types count: such
- * circles are as hard to read.
+ * Finds at least one circle of imports, if there are any. Imports of types count: such circles are
+ * as hard to read.
  */
 const findCircles = (imports: readonly Import[]): string[] => {
   const targets = new Map<string, string[]>()

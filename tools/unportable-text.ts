@@ -1,8 +1,7 @@
 import type { SourceFile } from './source-files.ts'
 
 const UNPORTABLE: Readonly<Record<string, RegExp>> = {
-  // A path that exists only on one machine, and is no part of a longer path or an address, such as
-  // `/admin/work/`.
+  // A path that exists only on one machine. In `/admin/work/` it is part of a longer path.
   'a path of one machine': /(?<![\w.:/}~-])\/(?:work|root|(?:home|Users|tmp)\/[\w.-]+)\/[\w.-]*/,
   // Each machine configures its registry for packages, and an address here would bypass it.
   'the address of a registry':

@@ -3,7 +3,7 @@ import type { Sql } from '../../db/connection/postgres.ts'
 import { addToken } from '../../db/tokens.ts'
 import { createWorkspace } from '../../db/workspaces/workspaces.ts'
 
-/** Makes new workspaces in a database without them, and returns their tokens. */
+/** Makes workspaces, and returns a token of each. */
 export const makeWorkspaces = async (sql: Sql, count: number): Promise<string[]> => {
   const tokens = Array.from({ length: count }, makeToken)
   for (const [place, token] of tokens.entries()) {

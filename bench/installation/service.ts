@@ -12,7 +12,7 @@ export type Service = {
   readonly url: string
   /** The API for reads; the same as `url` unless it has a process of its own. */
   readonly readsUrl: string
-  /** A token that may submit to the default workspace, purge in it, and operate. */
+  /** The token of an operator, who is also admin of the default workspace. */
   readonly token: string
   readonly workspaceId: string
   readonly prefix: string
@@ -53,7 +53,7 @@ export const startService = async (
     REDIS_PREFIX: prefix,
     ...(replicasAck > 0 && { REDIS_REPLICAS_ACK: String(replicasAck) }),
     HASH_KEY: randomBytes(32).toString('hex'),
-    // The section `backlog` queues more submissions than the default bound.
+    // BENCH_BACKLOG may exceed the default bound.
     MAX_BACKLOG: String(MOST_WAITING),
     // The sections `parts` and `reads` send more than the default limits allow.
     CONVERSATIONS_PER_MINUTE: '1000000',

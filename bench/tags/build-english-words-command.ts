@@ -33,7 +33,7 @@ const FREQUENT = 40
 /** With this many occurrences, a word may be part of a compound. */
 const USED = 3
 
-/** Endings of adjectives that need no list. */
+/** The list of adjectives leaves out words of this form. */
 const ADJECTIVE_ENDING = /(?:able|ible|ful|less|ous|ive|ic|al|ish|ed|ing|like|ary|ant|ent|some|proof)$|^(?:non|un)/
 
 /** The senses of a word by its part of speech, and its occurrences in the tagged corpus. */

@@ -13,7 +13,7 @@ export const fitLogistic = (examples: readonly Example[], penalty: number): numb
   for (let round = 0; round < ROUNDS; round++) {
     const { gradient, curvature } = sumUp(examples, weights)
     for (let at = 0; at < size; at++) {
-      // The first value is always 1. Its weight is the frequency of tags, and has hardly any
+      // The first value is always 1. Its weight follows the frequency of tags, and has hardly any
       // penalty.
       const own = at === 0 ? 1e-6 : penalty
       gradient[at] = (gradient[at] ?? 0) - own * (weights[at] ?? 0)

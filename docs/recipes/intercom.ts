@@ -49,8 +49,8 @@ receive<Notification>({
         source: SOURCE,
         title: textOf(item['title']) ?? textOf(source['subject']),
         createdAt,
-        // A delivery without a rating only adds messages. Its early `updatedAt` keeps it from
-        // replacing the stored conversation.
+        // A delivery without `conversation_rating` only adds messages. Its early `updatedAt` keeps it
+        // from replacing the stored conversation.
         updatedAt: item['conversation_rating'] === undefined ? createdAt : versionOf(updatedAt, rating),
         rating,
         contacts: contactsOf(authors.filter(isCustomer), updatedAt),

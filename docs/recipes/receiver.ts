@@ -6,9 +6,9 @@ import process from 'node:process'
 import { type Client, createClient, RequestError } from 'feedback-insights-client'
 
 /** A webhook as it arrived: its headers by name in lower case, and the bytes that were signed. */
-export type Delivery = { readonly headers: Readonly<Record<string, string>>; readonly bytes: Buffer }
+type Delivery = { readonly headers: Readonly<Record<string, string>>; readonly bytes: Buffer }
 
-export type Receiver<Payload> = {
+type Receiver<Payload> = {
   readonly isGenuine: (delivery: Delivery, secret: string) => boolean
   /** Submits the payload. The same delivery has to give the same keys each time. */
   readonly submit: (client: Client, payload: Payload, delivery: Delivery) => Promise<unknown>

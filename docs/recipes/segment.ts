@@ -28,8 +28,8 @@ type Event = {
 }
 
 /**
- * Makes feedback from the properties of an event, by the name of the event. An object would also
- * have the name `constructor`.
+ * Makes feedback from the properties of an event, by the name of the event. Not an object, since
+ * each object has a member `constructor`.
  */
 const FEEDBACK: ReadonlyMap<unknown, (properties: Values) => FeedbackSubmission> = new Map([
   [
@@ -71,10 +71,7 @@ type Options = { readonly idempotencyKey: string | undefined }
 const happenedAt = ({ timestamp, originalTimestamp }: Event): string | undefined =>
   timeOf(timestamp) ?? timeOf(originalTimestamp)
 
-/**
- * Of an event without a user id, only the company is submitted: your application does not know the
- * user.
- */
+/** Without a user id, submits only the company: your application does not know the user. */
 const identify = async (client: Client, event: Event, options: Options): Promise<unknown> => {
   const traits = { ...objectOf(objectOf(event.context)['traits']), ...objectOf(event.traits) }
   const { name, firstName, lastName, email, createdAt, company, ...rest } = traits

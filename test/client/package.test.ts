@@ -135,7 +135,7 @@ describe('the package of the client', () => {
         assert.equal(messages.length, 2)
       })
 
-      itWhere('has a program that names its variables', missingProgram('node'), () => {
+      itWhere('has a program that names its missing variables', missingProgram('node'), () => {
         const env = { ...process.env, FEEDBACK_URL: service.urls[0], FEEDBACK_TOKEN: '' }
         const program = join(directory, 'node_modules', '.bin', 'feedback-insights-mcp')
         const { status, stderr } = spawnSync(program, { input: '', env, encoding: 'utf8' })

@@ -94,7 +94,7 @@ describe('deliveries in any order', () => {
     return (await service.sql.unsafe<{ row: string }[]>(STORED)).map(({ row }) => row)
   }
 
-  it('store the same rows, also twice each and with missing parts, and lose no words of people', async () => {
+  it('store the same rows, even if each comes twice and parts are missing, and lose no words of people', async () => {
     let round = 0
     const property = fc.asyncProperty(fc.nat(), async (seed) => {
       const random = randomOf(seed)

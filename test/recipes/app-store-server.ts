@@ -11,8 +11,9 @@ import { type Runtime, spawnRecipe } from './running-recipe.ts'
 type Run = { readonly directory: string; readonly runtime: Runtime; readonly service: SharedService }
 
 /**
- * Runs the recipe against a store with one review a page, and returns its requests. A request
- * without a token in the form of Apple's documentation gets 401.
+ * Runs the recipe against a store with one review a page, and returns its requests. The store
+ * checks that each token has the form of Apple's documentation, and answers 401 if the signature is
+ * wrong.
  */
 export const fetchReviews = async (
   reviews: readonly unknown[],

@@ -173,7 +173,10 @@ const PAYLOADS: Readonly<Record<Vendor, () => unknown[]>> = {
 const isOfOneSecond = (payload: unknown): boolean =>
   objectOf(objectOf(objectOf(payload)['data'])['item'])['id'] === documented.INTERCOM_CREATED.data.item.id
 
-/** The documented deliveries of all vendors, complete and with missing parts. */
+/**
+ * The documented deliveries of all vendors and others like them, with random parts missing except
+ * from the documented conversation.
+ */
 export const makeDeliveries = (round: number, random: Random): Delivery[] =>
   (Object.keys(PAYLOADS) as Vendor[]).flatMap((vendor) =>
     PAYLOADS[vendor]().map((payload) => {

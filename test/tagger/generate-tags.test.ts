@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
 import { generateTags } from '../../tagger/generate-tags.ts'
+import { MAX_HTML_CHARACTERS } from '../../tagger/reduce-html.ts'
 import { seeded } from '../support/property-seed.ts'
 
 /** Several ways to say the same, with one tag. */
@@ -161,6 +162,17 @@ test('a conversation is tagged by its subject, not by small talk, also after a s
   }
   const matters = ['hello', 'The weather widget shows the wrong town', 'and the lunch menu is missing']
   assert.deepEqual(generateTags(matters.join('\u2029')).toSorted(), ['lunch menu', 'weather widget'])
+})
+
+test('a signature below a line of two hyphens gives no tags', () => {
+  for (const line of ['--', '-- ']) {
+    assert.deepEqual(generateTags(`The invoice is wrong.\n${line}\nTom\nTry our new mobile app!`), ['invoice'])
+  }
+})
+
+test('an element at the cut of a very long text gives no tags', () => {
+  const text = `<p class="${'x'.repeat(MAX_HTML_CHARACTERS - 100)}">The invoice is wrong.</p>`
+  assert.deepEqual(generateTags(`${text}<img alt="the battery" src="${'x'.repeat(200)}">`), ['invoice'])
 })
 
 test('a text that mentions a holiday or an absence gets tags', () => {

@@ -18,7 +18,6 @@ test('terms are numbers, so that no text can be read back', () => {
   addDelta(memory, learn(analyse(texts[2] ?? '')))
   assert.ok(memory.terms.size > 0)
   for (const hash of memory.terms.keys()) assert.ok(Number.isSafeInteger(hash))
-  assert.doesNotMatch(JSON.stringify([...memory.terms]), /[a-z]{3,}vane/)
   assert.equal(memory.tags.size, 0)
 })
 

@@ -25,7 +25,7 @@ const hidden: Record<string, string> = {
   'Меня зовут Тольван Бризель, заказ не пришел': 'меня зовут * * | заказ не пришел',
 }
 for (const [text, tokens] of Object.entries(hidden)) {
-  test(`the reader hides possible names: ${text}`, () => {
+  test(`the tagger hides possible names: ${text}`, () => {
     assert.equal(shown(analyse(text)), tokens)
   })
 }

@@ -45,18 +45,18 @@ const personal: Record<string, string> = {
   'overlong token': 'x'.repeat(65),
 }
 for (const [what, text] of Object.entries(personal)) {
-  test(`the reader hides: ${what}`, () => {
+  test(`the tagger hides: ${what}`, () => {
     assert.match(shown(text), /^[*|](?: [*|])*$/)
   })
 }
 
-test('the reader hides the letters between the digits of an IBAN, and the words next to a lone mail sign', () => {
+test('the tagger hides the letters between the digits of an IBAN, and the words next to a lone mail sign', () => {
   assert.equal(shown('GB29 NWBK 6016 1331 paid'), '* * * * paid')
   assert.equal(shown('ask ann @ example now'), 'ask * * * now')
   assert.equal(shown('ask ann (at) example now'), 'ask * * * now')
 })
 
-test('the reader keeps the few terms that have a digit', () => {
+test('the tagger keeps the few terms that have a digit', () => {
   assert.equal(shown('2FA mp3 4k ab1'), '2fa mp3 4k *')
 })
 
