@@ -22,7 +22,10 @@ const TIMES = 4
  * quadratic cost, the byte would cost four times as much.
  */
 const MOST_GROWTH = 3
-/** Shorter times are noise. This is the least time of the small body, and is added to that of JSON. */
+/**
+ * Shorter times are noise. This is the least time of the small body, and is added to the time of
+ * JSON.
+ */
 const FIXED_MS = 10
 const ROUNDS = 2
 /** Other work on the machine seldom disturbs so many measurements in a row. */

@@ -17,7 +17,7 @@ const MAX_BYTES = 16 * 1024
 const crowd = (members: number, prefix = 'k'): JsonObject =>
   Object.fromEntries(Array.from({ length: members }, (_, index) => [`${prefix}${index}`, index]))
 
-/** A text. A member with this name and text has `bytes` bytes of JSON. */
+/** A text with which a member of this name has `bytes` bytes of JSON. */
 const filling = (name: string, bytes: number): string => 'x'.repeat(bytes - JSON.stringify({ [name]: '' }).length + 2)
 
 const CROWDED = 'must be an object of at most 1,000 members'
@@ -40,7 +40,7 @@ type Place = readonly [
   isMetadata: boolean,
 ]
 
-/** Places of bodies for a free object. */
+/** Places for a free object in a body. */
 const PLACES: Readonly<Record<string, Place>> = {
   sourceData: [feedbackRecord, (sourceData) => ({ description: 'x', sourceData }), false],
   'contact.sourceData': [feedbackRecord, (sourceData) => ({ description: 'x', contact: { sourceData } }), true],

@@ -32,7 +32,7 @@ describe('the numbers of a JSON text', () => {
     123456789012345600000 1234567890123456.0 0.00000000000000000000001e23 12345.000000000000000000
     1.7976931348623157e308 1234567890.123456e6 1234567890123456.5
   `
-  it('stay the same if double precision can represent them', () => {
+  it('stay the same if double precision keeps them', () => {
     for (const number of kept.trim().split(/\s+/)) {
       assert.deepEqual(parseJsonText(`{"a":${number}}`, MAX_DEPTH), { value: { a: Number(number) } })
     }
@@ -44,7 +44,7 @@ describe('the numbers of a JSON text', () => {
     100000000000000000000000000000000000000000000000001
   `
   const infinite = ['1e999', '-1e999', '1e0309', '17976931348623159e292', '9'.repeat(400), '1.5E+400']
-  it('become infinite if double precision cannot represent them', () => {
+  it('become infinite if double precision does not keep them', () => {
     for (const number of [...changed.trim().split(/\s+/), ...infinite]) {
       const parsed = parseJsonText(`{"a":${number},"b":"\\"${number},","c":[1,${number}]}`, MAX_DEPTH)
       assert.ok('value' in parsed)
@@ -53,7 +53,7 @@ describe('the numbers of a JSON text', () => {
     }
   })
 
-  it('stay the same for an integer if JSON.stringify writes it unchanged, and only then', () => {
+  it('that are integers stay the same exactly if JSON.stringify writes them unchanged', () => {
     const integers = fc.oneof(
       fc.bigInt({ min: -(10n ** 25n), max: 10n ** 25n }),
       fc.bigInt({ min: 2n ** 53n - 100n, max: 2n ** 53n + 100n }),

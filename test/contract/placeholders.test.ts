@@ -13,7 +13,7 @@ const named = { $name: 'Acme', $domain: 'acme.example' }
 const createdAt = '2026-01-01T00:00:00Z'
 const conversation = { id: '0', source: 's', createdAt, contacts: [], messages: [] }
 const message = { id: '0', contactId: 'undefined', incoming: true, content: 'x', createdAt }
-/** A placeholder at each place for an id in a feedback. */
+/** Placeholders at places for ids in a feedback. */
 const ids = { contactId: 'nan', contact: { id: 'null' }, accountId: 'nil', account: { id: '-' }, projectId: 'null' }
 const feedback = { description: 'x', sourceId: '0', ...ids }
 const external = { isExternalContactId: true, isExternalAccountId: true }

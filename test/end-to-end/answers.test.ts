@@ -26,7 +26,7 @@ const purge = (body: object): Promise<Answer> => service.post('/contacts/purge',
 
 /**
  * Identifies a contact, and names the contact in several ways. Every second contact is purged, and
- * half of the purged contacts return.
+ * half of the purged contacts are identified again.
  */
 const visit = async (index: number): Promise<Given[]> => {
   const given: Given[] = []

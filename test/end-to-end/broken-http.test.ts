@@ -11,7 +11,7 @@ const service = await idleService()
 after(() => service.stop())
 
 const WITHIN_MS = 120_000
-/** The runtime cuts off a slow head, and the service a slow body, within this time. */
+/** Bun cuts off a slow head, and the service a slow body, within this time. */
 const SLOW_WITHIN_MS = 90_000
 
 /**

@@ -25,7 +25,7 @@ export const FEEDBACK = `with f as (
 export const MEAN = 'round(avg(rating)::numeric, 2)::float8'
 export const TAGS = 'from f, unnest(tags) as t (tag)'
 
-export type Call = (tool: string, args?: Record<string, unknown>) => Promise<ToolAnswer>
+type Call = (tool: string, args?: Record<string, unknown>) => Promise<ToolAnswer>
 /** A question, the rows of the answer from calls, and a statement over `f` with the same rows. */
 export type Question = [question: string, answer: (call: Call) => Promise<unknown[][]>, sql: string]
 

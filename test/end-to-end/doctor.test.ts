@@ -111,7 +111,7 @@ describe('the doctor', () => {
       )
   })
 
-  it('hides no other finding because of one bad setting', async () => {
+  it('hides no other finding because of bad settings', async () => {
     const bad = { MAX_BACKLOG: 'many', PORT: 'x', HASH_KEY: 'abc', READS_DATABASE_URL: 'x' }
     const { wrong, stdout } = await run(bad)
     assert.equal(wrong.length, Object.keys(bad).length, stdout)

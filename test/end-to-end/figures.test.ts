@@ -218,7 +218,7 @@ describe('metrics', () => {
   const DASHBOARD = 'api/operators/grafana-dashboard.json'
   const RULES = 'api/operators/alert-rules.yaml'
 
-  it('are all on the dashboard and in docs/operate.md, which name no other metrics, and neither do the alert rules', async () => {
+  it('are all on the dashboard and in docs/operate.md; these and the alert rules name no other metrics', async () => {
     const types = `${await ofApi()}${await ofWorker()}`.matchAll(/^# TYPE (feedback_insights_\w+)/gm)
     const exists = new Set([...types].map(([, name]) => name!))
     assert.deepEqual([...exists.symmetricDifference(namesIn(read(DASHBOARD)))], [])

@@ -90,7 +90,7 @@ describe('the limit on conversations', () => {
     assert.deepEqual(remaining, [9, 8, 7, 6, 5, 4, 3, 2, 1, 0, 0, 0])
   })
 
-  it('is described in every refusal of a token that may submit', async () => {
+  it('is described in every refusal to a token that may submit', async () => {
     const bad = await service.post('/conversations', {}, { headers: withKey() })
     const notJson = await submit({ headers: { 'Content-Type': 'text/plain' } })
     const huge = { id: 'x'.repeat(TOO_LARGE_BYTES) }

@@ -16,7 +16,7 @@ import { superuserUrl } from '../support/superuser.ts'
 /** Makes the server require TLS of new connections. */
 const TLS_ONLY = 'hostssl all all 127.0.0.1/32 scram-sha-256\n'
 
-describe('Postgres and Redis with TLS', () => {
+describe('a service with TLS to Postgres and Redis', () => {
   const directory = mkdtempSync(join(tmpdir(), 'tls-'))
   const stopping = new AsyncDisposableStack()
   const authorityFile = join(directory, 'authority.pem')
@@ -63,32 +63,32 @@ describe('Postgres and Redis with TLS', () => {
     }
   }
 
-  it('serve a whole service that trusts their certificate', async () => {
+  it('works if it trusts their certificates', async () => {
     const servers = { DATABASE_URL: `${databaseUrl}?sslmode=verify-full`, REDIS_URL: redisUrl }
     const { applies, stop } = await startTlsService(servers, authorityFile)
     await applies()
     await stop()
   })
 
-  it('refuse a name of Postgres that is not in its certificate', async () => {
+  it('refuses a name of Postgres that is not in its certificate', async () => {
     const other = databaseUrl.replace('localhost', '127.0.0.1')
     const environment = { NODE_EXTRA_CA_CERTS: authorityFile, DATABASE_URL: `${other}?sslmode=verify-full` }
     const { code, stderr } = await runCommand({ environment }, 'cli/migrate-command.ts')
     assert.equal(code, 1, stderr)
   })
 
-  it('accept any certificate of Postgres with sslmode=require', async () => {
+  it('accepts any certificate of Postgres with sslmode=require', async () => {
     assert.deepEqual(await failure(`${databaseUrl}?sslmode=require`), {})
   })
 
-  it('refuse a connection to Postgres with an untrusted certificate, or without TLS', async () => {
+  it('gets no connection to a Postgres with an untrusted certificate, or without TLS', async () => {
     const untrusted = await failure(`${databaseUrl}?sslmode=verify-full`)
     assert.match(untrusted.code ?? '', /CERT|SIGNATURE/)
     assert.equal((await failure(databaseUrl)).code, '28000')
     assert.equal((await failure(`${databaseUrl}?sslmode=disable`)).code, '28000')
   })
 
-  it('refuse a connection to Redis with an untrusted certificate', async () => {
+  it('gets no connection to a Redis with an untrusted certificate', async () => {
     const redis = connectToAnswer(redisUrl)
     const error = await new Promise<Error>((resolve, reject) => {
       redis.once('error', resolve)

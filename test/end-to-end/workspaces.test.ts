@@ -21,7 +21,7 @@ describe('npm run workspace -- delete', () => {
   let service: SharedService
   before(async () => {
     const shared = await sharedService()
-    // `submit` waits for submissions of all workspaces.
+    // This `submit` can wait for submissions of any workspace.
     service = { ...shared, ...requestsTo(shared.urls, shared.accessToken, shared.all) }
   })
   after(() => service?.stop())

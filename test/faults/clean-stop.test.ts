@@ -200,7 +200,7 @@ const ITEMS = 250
 const SLOW_ROW_SECONDS = 0.005
 
 describe('the queue backlog', () => {
-  it('stops when an operator pauses it, with any backlog, and continues when it is resumed', async () => {
+  it('stops when an operator pauses it, however many submissions wait, and continues when it is resumed', async () => {
     await using running = new AsyncDisposableStack()
     for (let batch = 0; batch < BATCHES; batch++) {
       const items = Array.from({ length: ITEMS }, (_, item) => ({

@@ -49,8 +49,8 @@ const forgetEndedClocks = (): void => {
 }
 
 /**
- * With jemalloc, the allocator of Redis, libfaketime waits for itself at the start. So hosts preload
- * another allocator.
+ * With jemalloc, the allocator of Redis, libfaketime deadlocks at the start. So hosts preload another
+ * allocator.
  */
 const ALLOCATOR = 'libc_malloc_debug.so.0'
 

@@ -27,7 +27,7 @@ type Servers = {
   readonly stop: () => Promise<void>
 }
 
-/** Far more than the time from the last commit that the standby has to its promotion. */
+/** Far more than the time between the last commit of the standby and its promotion. */
 const REDO_SECONDS = '300'
 const WITHIN_MS = 120_000
 /** The least number of submissions that the promoted standby lacks. */

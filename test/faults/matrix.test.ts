@@ -95,7 +95,7 @@ const assertNoFailedAttempt = async (_: FaultStack, { sql, workspaceId }: Histor
 
 const outages: readonly Row[] = [
   ...Object.entries({ 'is away': away('postgres'), hangs: hangs('postgres') }).map(([how, begin]): Row => ({
-    fault: `Postgres ${how}; submissions are accepted, and other requests get Retry-After`,
+    fault: `Postgres ${how}; submissions are accepted; purges and receipts get Retry-After`,
     purges: false,
     refusesNone: true,
     prepare: useTokens,
@@ -118,7 +118,7 @@ const outages: readonly Row[] = [
     afterwards: assertNoFailedAttempt,
   },
   ...Object.entries({ 'is away': away('redis'), hangs: hangs('redis') }).map(([how, begin]): Row => ({
-    fault: `Redis ${how}; all requests get Retry-After`,
+    fault: `Redis ${how}; submissions, purges and receipts get Retry-After`,
     purges: false,
     prepare: useTokens,
     strike: whileAway(begin, assertAnswersWithoutRedis),

@@ -28,11 +28,10 @@ const BOUNDS: Bounds = {
 const BACKLOG: Bounds = { connections: 32, seconds: 600, most: LONG ? 200_000 : 6_000, mostBytes: 1e12 }
 /** Ordinary feedback for three workspaces that a test makes slow. */
 const SLOW = [ONE_EMAIL, ONE_EMAIL, ONE_EMAIL]
-/** Each workspace gets more submissions than one statement applies. */
 const SLOW_BOUNDS: Bounds = { connections: BOUNDS.connections, seconds: 60, most: 400, mostBytes: 1e12 }
 /**
- * Each statement of the slow workspaces waits at least this long. At full size, that is longer than
- * a statement may take.
+ * The positions of the slow workspaces are locked for at least this long. At full size, that is
+ * longer than a statement may take.
  */
 const LOCKED_MS = LONG ? 70_000 : 4_000
 /** At full size, a statement with 250 rows exceeds its time limit. */
@@ -113,12 +112,12 @@ describe('the load of some workspaces', () => {
     })
   })
 
-  it(`burdens no other workspace when each of their statements waits for ${LOCKED_MS / 1_000} s`, async () => {
+  it(`burdens no other workspace while their positions are locked for ${LOCKED_MS / 1_000} s`, async () => {
     const slow = await makeAttackers(service, SLOW)
     const locks = await service.sql.reserve()
     await locks`begin`
     await locks`set local idle_in_transaction_session_timeout = 0`
-    // Saves in these workspaces wait for the rows of the positions.
+    // Saves in these workspaces wait for these rows.
     await locks`
       select from workspace_progress where workspace_id = any (${slow.workspaceIds as string[]}::uuid[]) for update`
     await assertHarmless(slow, async () => {

@@ -8,7 +8,7 @@ import { processReport } from '../queue/process-report.ts'
 const conditionAt = (seconds: number, processes: ProcessReport[]): Condition => ({ at: seconds * 1_000, processes })
 
 describe('a point', () => {
-  it('has rates since the previous point, including processes that started or ended', () => {
+  it('has rates since the previous point, even if processes started or ended since', () => {
     const before = conditionAt(0, [
       processReport({ id: 'api', kind: 'api', accepted: 10, refused: 2 }),
       processReport({ id: 'gone', tagged: 99, stored: [99] }),

@@ -9,7 +9,6 @@ import { makeDisaster, PURGED, storedIds } from '../support/restoration.ts'
 import { findTraces } from '../support/traces.ts'
 
 const SECONDS = 5
-/** About the time of a manual promotion. */
 const PROMOTED_AFTER_MS = 3_000
 
 type Strike = (sites: Sites) => Promise<void>

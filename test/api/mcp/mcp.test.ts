@@ -146,7 +146,7 @@ describe('POST /mcp', () => {
       scopes: ['read', 'read:personal'],
       expiresAt: null,
     })
-    // Postgres reads at most one character more than an answer has.
+    // Postgres gives at most one character more than an answer may have.
     const whole = JSON.stringify({ text: '😀'.repeat(3_989) })
     const cut = `{"text": "${'😀'.repeat(3_991)}`
     const shortened = `{"text": "${'\u200C'.repeat(3_991)}`

@@ -13,7 +13,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from '../../../contract
 
 export type Example = { value: JsonValue }
 type Content = Record<string, { schema: JsonObject; examples?: Record<string, Example>; example?: JsonValue }>
-export type Answer = { description: string; headers: JsonObject; content: Content }
+type Answer = { description: string; headers: JsonObject; content: Content }
 type OperationObject = {
   operationId: string
   security?: JsonValue[]

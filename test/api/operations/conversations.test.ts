@@ -9,7 +9,7 @@ import { rawDataOf } from '../../../worker/fold/messages.ts'
 import { seeded } from '../../support/property-seed.ts'
 
 describe('propagatedBytes', () => {
-  it('is the conversation and its properties once per message', () => {
+  it('is the size of the conversation, plus that of its properties for each message', () => {
     const properties = { plan: 'pro' }
     const none = conversation(properties, [])
     const three = conversation(properties, [{}, { a: 1 }, {}])

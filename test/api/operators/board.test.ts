@@ -187,7 +187,7 @@ describe('the board', () => {
     assert.deepEqual((await queue.getJob('waiting-1'))?.data, DATA)
   })
 
-  describe('a faulty request', () => {
+  describe('a failed request', () => {
     it('gets 404 at a path that does not exist', async () => {
       for (const path of [
         '/nothing',
@@ -207,7 +207,7 @@ describe('the board', () => {
       assert.equal(outside.status, 404)
     })
 
-    it('gets 400 for malformed escapes, and 404 at a path that no page has', async () => {
+    it('gets 400 for malformed escapes, or 404 if no page has its path', async () => {
       assert.equal((await get('/api/queues/%E0%A4%A')).status, 404)
       assert.equal((await get(`/api/queues/${name}/%E0%A4%A`)).status, 400)
       assert.equal((await get('/api/queues?activeQueue=%25')).status, 400)

@@ -53,7 +53,7 @@ describe('the doctor and a worker', () => {
 
   for (const [title, ...names] of [
     ['name the session that blocks a workspace, but not after its end', ...PROCESSES],
-    ['do so also if DATABASE_URL names the connections', 'Feedback', 'Feedback'],
+    ['name the blocking session even if DATABASE_URL gives the connections a name', 'Feedback', 'Feedback'],
   ] as const) {
     it(title, async () => {
       const pools = names.map((applicationName) => connectToSchema(schema.name, { applicationName }))

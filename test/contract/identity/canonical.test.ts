@@ -101,7 +101,7 @@ for (const [kind, canonical, forms] of FORMS) {
       }
     })
 
-    it('is the text itself if that is canonical', () => {
+    it('is its own canonical form', () => {
       fc.assert(
         fc.property(texts, (given) => {
           const once = canonical(given)

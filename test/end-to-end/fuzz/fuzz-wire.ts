@@ -11,9 +11,9 @@ export type Script = {
   readonly sourceIds: readonly string[]
   /** The number of valid submissions at the beginning. Each waits for the previous answer. */
   readonly sound: number
-  /** The ids of submissions that are followed by bytes in a later packet. */
+  /** The ids of submissions after the sound ones that are followed by bytes in a later packet. */
   readonly followed: ReadonlySet<string>
-  /** The expected number of answers; undefined if a request is odd. */
+  /** The expected number of answers; undefined if a request is odd or the script cuts it off. */
   readonly answers: number | undefined
 }
 
