@@ -4,7 +4,14 @@ import { isFullRedis, isRefusedByRedis } from '../../queue/redis/connect-redis.t
 import type { Admission, LogState } from '../../queue/admission/call-admit.ts'
 import { faultIds } from '../request-id.ts'
 import type { Unavailable } from '../refusal.ts'
-import { type Admitted, type Intake, type IntakeDependencies, isRefusedIntake, type RefusedIntake, type Valid } from './intake.ts'
+import {
+  type Admitted,
+  type Intake,
+  type IntakeDependencies,
+  isRefusedIntake,
+  type RefusedIntake,
+  type Valid,
+} from './intake.ts'
 import { rateLimited } from './rate-limit.ts'
 
 /**
