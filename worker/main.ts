@@ -62,7 +62,7 @@ const processors = createProcessors({
   log,
   stop: stopping.signal,
 })
-/** Concurrent jobs. Tagging needs the processor; each backlog job has its own statements. */
+/** Concurrent jobs. Tagging is bound by the CPU; each backlog job has its own statements. */
 const CONCURRENCY: Readonly<Record<QueueName, number>> = { wake: 4, backlog: 2, removal: 2, tagging: 2, webhook: 8 }
 
 const inHand = createJobsInHand()

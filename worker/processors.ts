@@ -78,7 +78,7 @@ const runRemoval = async (dependencies: Dependencies, job: DeliveredJob): Promis
   return 'done'
 }
 
-/** Tags the records of a job, or learns from them. Returns how many records. */
+/** Tags the records of a job, or learns from them. Returns how many records it stored. */
 const runTagging = async (dependencies: Dependencies, job: DeliveredJob): Promise<number> => {
   const data = dataOf(job, taggingJob)
   const ids = { jobId: job.id, workspaceId: data.workspaceId }

@@ -74,7 +74,7 @@ export const PARAMETERS = {
     'With `wait=N` the answer comes when the submission is no longer `queued`, or after N seconds (at most 30). The status stays the ' +
       'same, and `Submission-State` has the state. The answer does not wait for generated tags. With `handling=strict` a 400 names ' +
       'probable mistakes: a member that is not described here, a key of `properties` such as `$Email`, which would otherwise be ' +
-      'metadata, and a contact, account or project without a key. Other preferences are ignored.',
+      'metadata, and a contact, account or project that has no id, name, email or domain. Other preferences are ignored.',
     {},
   ),
   ContentEncoding: requestHeader('Content-Encoding', 'Set to `gzip` when the body is compressed.', {

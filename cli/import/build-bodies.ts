@@ -74,8 +74,12 @@ const valuesOf = ({ cells, isRecord }: Row, plan: Plan): Values => {
   // With a known layout, unmapped members of JSON are left out, like unmapped columns of a table.
   const rest = !isRecord || plan.layout !== undefined ? [] : Object.entries(cells)
   const kept = rest.filter(([member]) => plan.columns.every(({ column }) => column !== member))
+  const own = Object.fromEntries(kept)
+  const constants = plan.constants.filter(
+    ({ target }) => (cellOf(own, target.path.join('.')) ?? undefined) === undefined,
+  )
   return withDescription(
-    nest([...kept.map(([member, value]) => ({ path: [member], value })), ...entriesOf(cells, plan)]),
+    nest([...kept.map(([member, value]) => ({ path: [member], value })), ...entriesOf(cells, { ...plan, constants })]),
     plan,
   )
 }

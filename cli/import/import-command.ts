@@ -23,7 +23,7 @@ FILE is a table (.csv, .tsv), or JSON: an array (.json) or lines (.ndjson, .json
                      at spaces; also tags:commas, tags:bars and tags:semicolons
 --map-value field cell=value
                      the value for a cell with this text, such as: --map-value rating Good=5
---set field=value    the same value for every record; may be repeated
+--set field=value    a value for every record without its own; may be repeated
 --keep-rest          keep columns without a field as sourceData, properties or message.properties
 --layout NAME        ${LAYOUTS.map(({ name }) => name).join(', ')}
                      or none; by default recognised by the columns

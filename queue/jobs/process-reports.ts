@@ -54,7 +54,7 @@ type ProcessReports = {
   read: () => Promise<ProcessReport[]>
 }
 
-/** Every process of an installation reports here, and any process can read all reports. */
+/** API processes and workers report here, and any process can read all reports. */
 export const createProcessReports = (redis: RedisClient, prefix: string): ProcessReports => {
   const { ids, report } = processKeys(prefix)
   const withdraw = async (id: string): Promise<void> => {

@@ -150,7 +150,7 @@ export const FULL_STRIDE_SUBMISSIONS = 500
 /** With more workspaces, one call would block Redis for too long. */
 const WORKSPACES_AT_ONCE = 100
 
-type Answer = 0 | 1 | 2 | [after: string, bound: string, quarantineDeaths: number | string, ...entries: string[]]
+type Answer = 0 | 1 | 2 | [after: string, bound: string, quarantineDeaths: number, ...entries: string[]]
 
 /** Takes the next submissions of logs, as lua/take.lua describes. */
 const createTake = (redis: RedisClient, prefix: string): Log['take'] => {
@@ -190,7 +190,7 @@ const readAnswer = (workspaceId: string, answer: Answer, most: number): TakeResu
     .flatMap((value) => readEntry(workspaceId, value))
     .filter(({ number }) => number > Number(after))
     .slice(0, Math.min(most, bound))
-  return { outcome: 'taken', submissions, after: Number(after), bound, quarantineDeaths: Number(quarantineDeaths) }
+  return { outcome: 'taken', submissions, after: Number(after), bound, quarantineDeaths }
 }
 
 /** One entry can be as large as a conversation. */

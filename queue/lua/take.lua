@@ -18,8 +18,7 @@ local call = redis.call
 local nowMs = math.floor(nowMicroseconds() / 1000)
 local IDLE, LEASED, DEEP_LOG = 0, 1, 2
 local ENTRIES_AT_ONCE, LARGE_BYTES = 8, 100000
--- A dying worker can hold many small logs. With this least number, one death does not make a log
--- deep.
+-- A dying worker can hold many small logs. At full strides, one death does not make them deep.
 local LEAST_HELD = 32
 
 local function noteDeath(key, state)

@@ -11,7 +11,7 @@ describe('the routes', () => {
     }
   })
 
-  it('are not found by a path in the header Host', async () => {
+  it('are not chosen by the header Host, which is refused if it is malformed', async () => {
     for (const host of ['x/healthz?', 'x#', 'x?y', 'a b', '[', 'x:99999', 'x:abc', 'user@x', '%', '<>', '\\', '']) {
       // The runtimes build the address from the header, unchecked.
       const request = new Proxy(new Request('http://x/nothing', { headers: { Host: host } }), {
@@ -25,7 +25,7 @@ describe('the routes', () => {
 })
 
 describe('the headers of every answer', () => {
-  it('protect it; only a file of a page may be cached', async () => {
+  it('protect the answer; only a file of a page may be cached', async () => {
     const app = appWithoutStores({ board: async () => new Response('x'), overview: async () => new Response('x') })
     for (const path of ['/', '/nothing', '/healthz', '/docs', '/docs/start.js', '/admin', '/admin/queues']) {
       const request = new Request(`http://x${path}`, { headers: { Authorization: 'Bearer operator' } })
@@ -69,7 +69,7 @@ describe('a bearer token', () => {
   ].flat()
 
   for (const path of ['/api/v1/submissions/x', '/metrics']) {
-    it(`is found by ${path} behind the scheme in any case, with any visible characters`, async () => {
+    it(`is found by ${path} after the scheme in any case, with any visible characters`, async () => {
       for (const given of FORMS) assert.equal(await found(path, [given.replace('T', TOKEN)]), TOKEN, given)
       for (const whole of CHARACTERS) {
         const token = whole.replace('T', TOKEN)
@@ -77,14 +77,14 @@ describe('a bearer token', () => {
       }
     })
 
-    it(`is not found by ${path} in any other form, in two headers and in the address`, async () => {
+    it(`is not found by ${path} in any other form, in two headers or in the address`, async () => {
       for (const given of NONE) assert.equal(await found(path, [given.replaceAll('T', TOKEN)]), undefined, given)
       assert.equal(await found(path, [`Bearer ${TOKEN}`, `Bearer ${TOKEN}`]), undefined)
       assert.equal(await found(`${path}?access_token=${TOKEN}&bearer=${TOKEN}`, []), undefined)
     })
   }
 
-  it('is the password of Basic authentication for operators alone', async () => {
+  it('may be the password of Basic authentication, but only at a path for operators', async () => {
     const basic = `Basic ${Buffer.from(`operator:${TOKEN}`).toString('base64')}`
     assert.equal(await found('/metrics', [basic]), TOKEN)
     assert.equal(await found('/api/v1/submissions/x', [basic]), undefined)
@@ -109,13 +109,13 @@ describe('the id of a request', () => {
     return response.headers.get('X-Request-Id')
   }
 
-  it('is the one that the caller sent', async () => {
+  it('equals the id that the caller sent', async () => {
     for (const id of ['a', 'trace-1.2:3_4', '0194f0a0-0000-7000-8000-000000000000']) {
       assert.deepEqual([await idOf(id), await idOf(id, '/nope')], [id, id])
     }
   })
 
-  it('is new if the caller sent none, or a malformed one', async () => {
+  it('is new if the caller sent no id or a malformed id', async () => {
     const ids = [await idOf(), await idOf('x'.repeat(1_000)), await idOf('a b'), await idOf('<script>')]
     for (const id of ids) assert.match(id ?? '', /^[\w-]{16,64}$/)
     assert.equal(new Set(ids).size, ids.length)

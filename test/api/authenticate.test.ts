@@ -32,21 +32,21 @@ describe('a look-up of tokens', () => {
     return { authenticate, lookUps, clock }
   }
 
-  it('also renews other tokens in use, so that many tokens need about as few look-ups as one', async () => {
+  it('also renews other tokens in use, so that many tokens need few look-ups', async () => {
     const tokens = await makeTokens(TOKENS)
     const { authenticate, lookUps, clock } = watched()
     for (const { token } of tokens) {
       assert.ok('scopes' in (await authenticate(token)))
       clock.ms += 1
     }
-    assert.equal(lookUps.length, TOKENS, 'each token is new, and comes alone')
+    assert.equal(lookUps.length, TOKENS, 'each new token needs a look-up')
     lookUps.length = 0
     const seconds = 60
     for (let second = 0; second < seconds; second++) {
       for (const { token } of tokens) assert.ok('scopes' in (await authenticate(token)))
       clock.ms += 1_000
     }
-    // A look-up takes along at most 1,000 other tokens.
+    // A look-up also renews at most 1,000 other tokens.
     const rounds = (seconds * 1_000) / (TOKEN_REMEMBERED_MS / 2)
     assert.ok(lookUps.length <= 2 * rounds, `${lookUps.length} look-ups`)
     assert.ok(Math.max(...lookUps) > 500 && Math.max(...lookUps) <= 1_001, String(lookUps))
@@ -63,7 +63,7 @@ describe('a look-up of tokens', () => {
     assert.deepEqual(new Set(lookUps), new Set([1]))
   })
 
-  it('refuses a token that was revoked, and accepts one that was added, after the remembered time, renewed or not', async () => {
+  it('refuses a revoked token and accepts an added token once the former answers are too old or renewed', async () => {
     const [first, second] = await makeTokens(2)
     const { authenticate, lookUps, clock } = watched()
     const later = makeToken()
@@ -73,14 +73,14 @@ describe('a look-up of tokens', () => {
     await revokeToken(schema.sql, second!.id)
     await addToken(schema.sql, { token: later, workspace: 'default', scopes: ['submit'], expiresAt: null })
     clock.ms = TOKEN_REMEMBERED_MS - 1
-    assert.deepEqual(await known(), [true, true, false], 'remembered')
+    assert.deepEqual(await known(), [true, true, false], 'the former answers are still remembered')
     clock.ms = TOKEN_REMEMBERED_MS
     await authenticate(first!.token)
     assert.equal(lookUps.at(-1), 3, 'the look-up also renewed the other tokens')
     assert.deepEqual(await known(), [true, false, true])
   })
 
-  it('accepts a token for an hour after Postgres has found it, while Postgres is away', async () => {
+  it('leaves a token usable for an hour while Postgres is away', async () => {
     const [known] = await makeTokens(1)
     const clock = { ms: 2 * TOKEN_USABLE_WITHOUT_POSTGRES_MS }
     let isAway = false
@@ -96,7 +96,7 @@ describe('a look-up of tokens', () => {
     assert.deepEqual(await authenticate(known!.token), { refused: 'unavailable', why: 'postgres' })
   })
 
-  it('refuses a token that ends while it is remembered', async () => {
+  it('refuses a token that expires while it is remembered', async () => {
     const token = makeToken()
     const clock = { now: Date.now() }
     const expiresAt = new Date(clock.now + 3_600_000)

@@ -18,7 +18,7 @@ const preflight = (path: string, origin: string, origins?: string[]): Promise<Re
 const allowedOrigin = ({ headers }: Response): string | null => headers.get('access-control-allow-origin')
 
 describe('pages of another origin', () => {
-  it('may send no request unless their origin is configured', async () => {
+  it('get no permission unless their origin is configured', async () => {
     const answers = [
       await preflight('/api/v1/feedbacks', PAGE, []),
       await preflight('/api/v1/feedbacks', OTHER),

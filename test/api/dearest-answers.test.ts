@@ -8,9 +8,9 @@ import { seeded } from '../support/property-seed.ts'
 const LONG = process.env['TEST_SIZE'] === 'long'
 const REQUESTS = LONG ? 20_000 : 40
 
-/** Problems are bounded in number and in length, and so is the list of tools. */
+/** The most bytes of problems, or of the list of tools. */
 const MOST_OF_ITS_OWN_BYTES = 256 * 1024
-/** An answer repeats what was sent, and JSON can escape a character with six. */
+/** An answer may repeat the request, and JSON may escape a character with six characters. */
 const MOST_TIMES = 6
 
 describe('the answer to a request', () => {

@@ -11,18 +11,18 @@ import { seeded } from '../support/property-seed.ts'
 import { describeWhere } from '../support/where.ts'
 
 const LONG = process.env['TEST_SIZE'] === 'long'
-/** The number of families that the search tries. */
+/** The number of families of bodies that the search tries. */
 const TRIED = LONG ? 300 : 2
 
-/** A cost is measured with a body of at most this many bytes, and with one of a quarter. */
+/** A cost is measured with a body of at most this many bytes, and with a quarter of its bytes. */
 const LARGE_BYTES = 1024 * 1024
 const TIMES = 4
 /**
- * With four times the bytes, a byte may cost at most this much more. A quadratic cost would be four
- * times as much.
+ * In a body with four times the bytes, a byte may cost at most this many times as much. With a
+ * quadratic cost, the byte would cost four times as much.
  */
 const MOST_GROWTH = 3
-/** A shorter time is noise. It is the least time at the smaller size, and is added to JSON's. */
+/** Shorter times are noise. This is the least time of the small body, and is added to that of JSON. */
 const FIXED_MS = 10
 const ROUNDS = 2
 /** Other work on the machine seldom disturbs so many measurements in a row. */
@@ -46,7 +46,7 @@ const MICROSECONDS_PER_MS = 1_000
 
 type Cost = { ms: number; jsonMs: number; bytes: number }
 
-/** Processor time of this process alone. */
+/** The processor time that this process spends on the work. */
 const spentMs = async (work: () => unknown): Promise<number> => {
   const former = process.cpuUsage()
   await work()
@@ -62,12 +62,12 @@ const costOf = async ({ operation, text }: DearIntake, most: number): Promise<Co
   for (let round = 0; round < ROUNDS; round++) {
     const copy = bytes.slice()
     cost.ms = Math.min(cost.ms, await spentMs(() => takeIn(operation, copy)))
-    cost.jsonMs = Math.min(cost.jsonMs, await spentMs(() => parsedAndWritten(given)))
+    cost.jsonMs = Math.min(cost.jsonMs, await spentMs(() => parseAndWrite(given)))
   }
   return cost
 }
 
-const parsedAndWritten = (text: string): void => {
+const parseAndWrite = (text: string): void => {
   try {
     JSON.stringify(JSON.parse(text))
   } catch {

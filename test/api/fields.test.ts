@@ -3,7 +3,15 @@ import { describe, it } from 'node:test'
 import type { JsonObject, JsonValue } from '../../contract/json.ts'
 import type { Problem } from '../../contract/check-body.ts'
 import { bodyWith } from '../end-to-end/body-with.ts'
-import { type Field, FIELDS, type Kind, LONGEST, mayBeLong, SUCCESS, valueOf } from '../end-to-end/interface-table.ts'
+import {
+  type Field,
+  FIELDS,
+  type Kind,
+  LONGEST,
+  isTestedWithLongest,
+  SUCCESS,
+  valueOf,
+} from '../end-to-end/interface-table.ts'
 import { appWithoutStores, SUBMISSION } from '../support/app-without-stores.ts'
 
 const DATE_TIME = 'an existing date-time of RFC 3339 with an offset, such as 2026-01-31T09:30:00Z'
@@ -46,7 +54,7 @@ const assertTaken = async (field: Field, value: JsonValue | undefined): Promise<
   assert.equal(status, SUCCESS[field.operation], `for ${JSON.stringify(value)}: ${JSON.stringify(body)}`)
 }
 
-/** Compares the whole answer, so that it cannot quote the value. */
+/** Compares the whole answer, since a message must not quote the value. */
 const assertRefused = async (field: Field, value: JsonValue | undefined, message: string): Promise<void> => {
   const { status, body } = await post(field.operation, bodyWith(field, value, 'unique'))
   const expected = { error: [{ message: `${field.path} ${message}`, path: field.path }] }
@@ -57,7 +65,7 @@ for (const operation of Object.keys(SUCCESS)) {
   describe(`each field of ${operation}`, () => {
     for (const field of FIELDS.filter((candidate) => candidate.operation === operation)) {
       const { path, kind, presence } = field
-      it(`${path} is a ${presence} ${kind}, and any other value is refused with its path`, async () => {
+      it(`${path} is a ${presence} ${kind}, and other values are refused with its path`, async () => {
         const known = { contactId: SUBMISSION, accountId: SUBMISSION, projectId: SUBMISSION, unique: 'unique' }
         await assertTaken(field, valueOf(field.good, known))
         await (presence === 'required' ? assertRefused(field, undefined, 'is required') : assertTaken(field, undefined))
@@ -65,7 +73,7 @@ for (const operation of Object.keys(SUCCESS)) {
         await (presence === 'nullable' ? assertTaken(field, null) : assertRefused(field, null, `must be ${mustBe}`))
         for (const [value, must] of WRONG[kind]) await assertRefused(field, value, `must be ${must}`)
         if (kind === 'text' || kind === 'short') await assertTaken(field, '')
-        if (mayBeLong(field)) await assertTaken(field, LONGEST)
+        if (isTestedWithLongest(field)) await assertTaken(field, LONGEST)
         if (kind === 'number') for (const value of [1e15, -1e15, 0, 5e-324]) await assertTaken(field, value)
       })
     }

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import { READ_ROUTES } from '../../api/reads/read-routes.ts'
 import { ReplyError } from 'ioredis'
 import type { Problem } from '../../contract/check-body.ts'
-import { LEAST } from '../end-to-end/body-with.ts'
+import { SHORT_BODY } from '../end-to-end/body-with.ts'
 import type { OperationPath } from '../end-to-end/interface-table.ts'
 import { appWithoutStores, EMPTY_LOG, emptyReads, SUBMISSION } from '../support/app-without-stores.ts'
 
@@ -11,12 +11,12 @@ type Given = NonNullable<Parameters<typeof appWithoutStores>[0]>
 type Sent = { method?: string; path?: string; token?: string | null; body?: string; headers?: Record<string, string> }
 type Expected = readonly [status: number, error: string | Problem[], headers?: Readonly<Record<string, string>>]
 
-const OPERATIONS = Object.keys(LEAST) as OperationPath[]
+const OPERATIONS = Object.keys(SHORT_BODY) as OperationPath[]
 const [CONVERSATION, PURGE] = ['/conversations', '/contacts/purge'] as const
 const KIB = 1_024
 const mostBytes = (operation: string): number => (operation === CONVERSATION ? 5 * KIB * KIB : 512 * KIB)
-const least = (operation: OperationPath, more: object = {}): string =>
-  JSON.stringify({ ...LEAST[operation]('x'), ...more })
+const shortBody = (operation: OperationPath, more: object = {}): string =>
+  JSON.stringify({ ...SHORT_BODY[operation]('x'), ...more })
 
 const UNAUTHENTICATED: Expected = [
   401,
@@ -60,7 +60,7 @@ const send = (
     }),
   )
 
-/** Status, whole body, and all significant headers. */
+/** Compares the status, the whole body and all significant headers. */
 const assertRefused = async (sent: Sent, [status, error, headers = {}]: Expected, given?: Given): Promise<void> => {
   const response = await send(sent, given)
   const named = ['WWW-Authenticate', 'Retry-After', 'Allow', 'Accept-Encoding', 'Submission-Id'].flatMap((name) => {
@@ -80,7 +80,7 @@ describe('every operation refuses', () => {
     const large = `{"id": "${'x'.repeat(mostBytes(operation))}`
 
     it(`${operation}: a request for its first fault, in the order of the steps`, async () => {
-      // Each request has its own fault and all later ones.
+      // Each request also has the faults of all later steps.
       const text = { 'Content-Type': 'text/plain' }
       await refused({ token: null, body: large, headers: text }, UNAUTHENTICATED)
       await refused({ token: 'other', body: large, headers: text }, UNAUTHENTICATED)
@@ -90,21 +90,21 @@ describe('every operation refuses', () => {
       await refused({ body: large, headers: text }, NOT_JSON)
       await refused({ body: large }, tooLarge(mostBytes(operation)))
       await refused({ body: '{' }, invalid('The body must be valid JSON'))
-      for (const value of [null, 5, 'text', true, [], [LEAST[operation]('x')]]) {
+      for (const value of [null, 5, 'text', true, [], [SHORT_BODY[operation]('x')]]) {
         await refused({ body: JSON.stringify(value) }, invalid('The body must be an object'))
       }
     })
 
-    it(`${operation}: a body with one byte too many, and no smaller one`, async () => {
-      const fill = mostBytes(operation) - least(operation, { unknown: '' }).length
-      const response = await send({ path, body: least(operation, { unknown: 'x'.repeat(fill) }) })
+    it(`${operation}: a body with one byte too many, but not a smaller body`, async () => {
+      const fill = mostBytes(operation) - shortBody(operation, { unknown: '' }).length
+      const response = await send({ path, body: shortBody(operation, { unknown: 'x'.repeat(fill) }) })
       assert.ok(response.status < 300, await response.text())
-      await refused({ body: least(operation, { unknown: 'x'.repeat(fill + 1) }) }, tooLarge(mostBytes(operation)))
+      await refused({ body: shortBody(operation, { unknown: 'x'.repeat(fill + 1) }) }, tooLarge(mostBytes(operation)))
     })
 
     it(`${operation}: a body of 65 levels, but not one of 64`, async () => {
       const nested = (levels: number): string => '{"a":'.repeat(levels - 1) + '{}' + '}'.repeat(levels - 1)
-      const body = (levels: number): string => least(operation).replace(/}$/, `,"unknown":${nested(levels - 1)}}`)
+      const body = (levels: number): string => shortBody(operation).replace(/}$/, `,"unknown":${nested(levels - 1)}}`)
       assert.ok((await send({ path, body: body(64) })).status < 300)
       const [problem] = ((await (await send({ path, body: body(65) })).json()) as { error: Problem[] }).error
       assert.equal(problem?.message, 'The body must be nested at most 64 levels deep')
@@ -143,15 +143,15 @@ const purge: Sent = { path: `/api/v1${PURGE}`, body: '{"id":"x"}' }
 const list: Sent = { method: 'GET', path: '/api/v1/feedbacks' }
 const receipt = (id: string): Sent => ({ method: 'GET', path: `/api/v1/submissions/${id}` })
 
-/** A conversation of 41 MB once its properties are propagated to its messages, if requested. */
+/** A conversation of 41 MB if its properties are propagated to its messages. */
 const propagating = (propagatePropertiesToMessages: boolean): string => {
   const message = { incoming: true, content: '', createdAt: '2026-01-01T00:00:00Z' }
   const messages = Array.from({ length: 1_000 }, (_, index) => ({ ...message, id: `m${index}` }))
   const properties = { note: 'x'.repeat(40 * KIB) }
-  return least(CONVERSATION, { messages, properties, propagatePropertiesToMessages })
+  return shortBody(CONVERSATION, { messages, properties, propagatePropertiesToMessages })
 }
 
-/** Reasons to refuse a submission other than its body. */
+/** Further reasons to refuse a request. */
 const SITUATIONS: Readonly<Record<string, readonly [given: Given, expected: Expected, sent?: Sent]>> = {
   'the limit is used up': [admit('rate-limited'), LIMITED],
   'the bucket is known to be empty': [
@@ -178,7 +178,7 @@ const SITUATIONS: Readonly<Record<string, readonly [given: Given, expected: Expe
     },
     unavailable('Too many submissions wait to be processed. Nothing was accepted; retry later.'),
   ],
-  'too few replicas have it': [
+  'too few replicas have the submission': [
     admit('unreplicated'),
     unavailable('Too few replicas have the submission yet. Nothing was confirmed; retry later with the same ids.'),
   ],
@@ -214,7 +214,7 @@ const SITUATIONS: Readonly<Record<string, readonly [given: Given, expected: Expe
     { intake: { canStillAnswer: async () => false } },
     invalid('The body must end the request: send nothing after it'),
   ],
-  'it announces a trailer that the runtime cannot read': [
+  'the request announces a trailer that the runtime cannot read': [
     { readsTrailers: false },
     invalid('A body with trailer fields cannot be read here: send it without them', 'Trailer'),
     { headers: { Trailer: 'X-Sum' } },
@@ -256,7 +256,7 @@ const SITUATIONS: Readonly<Record<string, readonly [given: Given, expected: Expe
 describe('a request is refused when', () => {
   for (const [what, [given, expected, sent = {}]] of Object.entries(SITUATIONS)) {
     it(what, () =>
-      assertRefused({ body: sent.method === 'GET' ? undefined! : '{"description":"x"}', ...sent }, expected, given),
+      assertRefused({ ...(sent.method !== 'GET' && { body: '{"description":"x"}' }), ...sent }, expected, given),
     )
   }
 
@@ -285,7 +285,7 @@ describe('a request is not refused', () => {
     assert.equal(response.status, 200)
   })
 
-  it('when its idempotency key is known: a repeated purge gets its first answer, although it now matches nothing', async () => {
+  it('when its idempotency key is known: a repeated purge gets its first answer, although no contact matches any more', async () => {
     const repeated = {
       outcome: 'repeated',
       submissionId: SUBMISSION,

@@ -84,7 +84,7 @@ describe('the references of an answer', () => {
     assert.deepEqual(await ask({}), { contactId: null, projectId: null })
   })
 
-  it('find a contact by its own id, or by an id that was merged into it', async () => {
+  it('find a contact by its own id or by an alias', async () => {
     const alias = randomUUID()
     await contact(ANN)
     await schema.sql`insert into contact_alias (workspace_id, id, contact_id) values (${workspaceId}, ${alias}, ${ANN})`
@@ -93,7 +93,7 @@ describe('the references of an answer', () => {
     assert.equal(await contactOf({ contactId: 'no id' }), null)
   })
 
-  it("find a contact by its external id, in the feedback's source first, else in the oldest", async () => {
+  it('find a contact by its external id: in the source of the feedback, else by the oldest match', async () => {
     await externalId('a', ANN, { source: 'crm', number: 1 })
     await externalId('a', BOB, { source: 'shop', number: 2 })
     const named = { contactId: 'a', isExternalContactId: true }
@@ -108,7 +108,7 @@ describe('the references of an answer', () => {
     assert.equal(await contactOf({ contact: { email: ' Ann@Example.org' } }), BOB)
   })
 
-  it('are the own id of the email, or of the feedback, at its epoch where no contact is stored', async () => {
+  it('are the own id of the email, or of the feedback, in its present epoch, if no contact is stored', async () => {
     const record = randomUUID()
     const key = recordContactKey({ hashKey, workspaceId }, record)
     assert.equal(await contactOf({ contact: { email: EMAIL } }), weakKey())
@@ -163,7 +163,7 @@ describe('the references of an answer', () => {
     })
   }
 
-  it('do not count the records of later submissions', async () => {
+  it('ignore the records of later submissions', async () => {
     const id = randomUUID()
     await email(ANN, { number: NUMBER + 1 })
     await externalId('a', ANN, { source: 'API', number: NUMBER + 1 })
@@ -179,7 +179,7 @@ describe('the references of an answer', () => {
     assert.deepEqual([contactId, projectId], [null, id])
   })
 
-  it('come again soon after one of several connections hangs', async () => {
+  it('are complete again soon after one of several connections hangs', async () => {
     await email(ANN)
     const isWhole = async (): Promise<boolean> => (await contactOf({ contact: { email: EMAIL } })) === ANN
     assert.ok(await isWhole())

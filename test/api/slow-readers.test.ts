@@ -14,7 +14,7 @@ import { describeWhere } from '../support/where.ts'
 const LONG = process.env['TEST_SIZE'] === 'long'
 const CLIENTS = 20
 const ITEMS = 500
-/** The numbers of requests that the search for dear answers tries, and keeps. */
+/** The search for dear answers tries `TRIED` requests, and keeps the `KEPT` dearest. */
 const TRIED = LONG ? 60 : 20
 const KEPT = 3
 const MOST_GROWTH_MB = 300
@@ -23,7 +23,7 @@ const MB = 1024 * 1024
 
 const MISSING = process.platform === 'linux' ? undefined : 'there is no /proc'
 
-describeWhere('clients that send little and read nothing', MISSING, () => {
+describeWhere('a small request with a large answer', MISSING, () => {
   let service: Service
   const sockets: Socket[] = []
   before(async () => {
@@ -85,7 +85,7 @@ describeWhere('clients that send little and read nothing', MISSING, () => {
   const postBatch = (body: Buffer) =>
     service.request('/api/v1/batch', body, { headers: { 'Content-Encoding': 'gzip' } })
 
-  it('get an answer with at most 100 problems of the first item, and one of each other item', async () => {
+  it('gets at most 100 problems of its first item, and one problem of each other item', async () => {
     const { status, text, body } = await postBatch(numbersOutOfRange)
     assert.equal(status, 200)
     const problems = (body.results as { status: number; body: { error: unknown[] } }[]).map(
@@ -97,7 +97,7 @@ describeWhere('clients that send little and read nothing', MISSING, () => {
     assert.ok(text.length < MB, `${text.length} bytes`)
   })
 
-  it('do not take the memory of the API, which answers others meanwhile', async () => {
+  it('takes little memory if its client reads nothing, and the API answers other clients meanwhile', async () => {
     await postBatch(echoed)
     const requests = [batch('numbers', numbersOutOfRange), batch('echo', echoed), ...(await dearest())]
     for (const request of requests) {
@@ -118,7 +118,7 @@ describeWhere('clients that send little and read nothing', MISSING, () => {
       }
       await inHand()
       for (const socket of sockets.splice(0)) socket.destroy()
-      await until('nothing is in hand', async () => (await inHand()) === 0)
+      await until('no bytes are in hand', async () => (await inHand()) === 0)
       console.log(`${request.title}: ${(most - atFirst).toFixed(0)} MB, /healthz within ${longestMs.toFixed(0)} ms`)
       assert.ok(
         most - atFirst < MOST_GROWTH_MB,

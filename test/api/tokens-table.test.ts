@@ -7,7 +7,7 @@ import type { Receipt } from '../../contract/receipt.ts'
 import { makeToken } from '../../contract/token-format.ts'
 import { addToken, findTokenHolders, revokeToken, type Scope } from '../../db/tokens.ts'
 import { createWorkspace, DEFAULT_WORKSPACE } from '../../db/workspaces/workspaces.ts'
-import { LEAST } from '../end-to-end/body-with.ts'
+import { SHORT_BODY } from '../end-to-end/body-with.ts'
 import type { OperationPath } from '../end-to-end/interface-table.ts'
 import { appWithoutStores, emptyReads, SUBMISSION } from '../support/app-without-stores.ts'
 import { sharedSchema } from '../support/schema.ts'
@@ -16,7 +16,7 @@ import { operations } from './openapi/openapi-document.ts'
 const { sql } = await sharedSchema()
 
 const INVALID = ['none', 'malformed', 'unknown', 'revoked', 'expired'] as const
-/** `elsewhere`: a token of another workspace, with every scope of a workspace's token. */
+/** `elsewhere`: a token of another workspace that may submit, read and purge. */
 const KINDS = [...INVALID, 'elsewhere', 'submit', 'admin', 'operator', 'read'] as const
 type Kind = (typeof KINDS)[number]
 
@@ -32,7 +32,7 @@ const RECEIPT = `GET /api/v1/submissions/${SUBMISSION}`
 
 /**
  * The status of each path for each kind of token, in the order of `KINDS`. The contact and the
- * submission belong to the workspace.
+ * submission belong to the workspace `default`.
  */
 const TABLE: Readonly<Record<string, readonly number[]>> = {
   'POST /api/v1/feedbacks': known(201, 201, 201, 403, 403),
@@ -111,14 +111,14 @@ describe('the permissions of tokens', () => {
 
   const ask = async (where: string, kind: Kind): Promise<{ status: number; headers: Headers; text: string }> => {
     const [method = '', path = ''] = where.split(' ')
-    const least = LEAST[path.replace('/api/v1', '') as OperationPath]?.('x') ?? { items: [] }
+    const given = SHORT_BODY[path.replace('/api/v1', '') as OperationPath]?.('x') ?? { items: [] }
     const token = tokens[kind]
     const headers = {
       'Content-Type': 'application/json',
       // Sent as bytes, since `Request` refuses a header that is not ASCII.
       ...(token !== null && { Authorization: `Bearer ${Buffer.from(token).toString('latin1')}` }),
     }
-    const body = method === 'GET' ? undefined : JSON.stringify(least)
+    const body = method === 'GET' ? undefined : JSON.stringify(given)
     const response = await handle(new Request(`http://x${path}`, { method, headers, ...(body && { body }) }))
     return { status: response.status, headers: response.headers, text: await response.text() }
   }

@@ -17,7 +17,7 @@ describe('a Redis Cluster with one node away and another that hangs', () => {
   let redis: Cluster
   let goOn = (): void => {}
   before(async () => {
-    // The healthy node has to answer all the time, and must not notice that it is alone.
+    // The healthy node has to go on answering, so it must not notice that the others are away.
     cluster = await startRedisCluster({ nodeTimeoutMs: 600_000 })
     redis = connectToAnswer(cluster.url) as Cluster
     redis.on('error', () => {})

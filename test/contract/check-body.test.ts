@@ -47,7 +47,7 @@ it('members without an effect are problems of a body in strict mode', () => {
     [
       'ContactRecord',
       { id: 'c', properties, account },
-      ['$Email', 'email', '$CREATEDAT'].map((key) => `properties.${key}`),
+      ['$Email', 'email', '$CREATEDAT'].map((key) => `properties.${key}`).concat('account.properties.$Domain'),
     ],
     ['AccountRecord', account, ['properties.$Domain']],
     [
@@ -59,7 +59,6 @@ it('members without an effect are problems of a body in strict mode', () => {
     ['FeedbackSubmission', { description: '', contact: { name: 'n' }, account: { domain: 'd' }, project: null }, []],
     ['FeedbackSubmission', { description: '', contact: null, account: { id: '7' } }, []],
   ]
-  cases[0]![2].push('account.properties.$Domain')
   for (const [name, given, paths] of cases) {
     const lenient = name === 'FeedbackSubmission' && 'account' in given ? { ...given, account: null } : given
     assert.ok('valid' in checkBody(BODIES[name], lenient), JSON.stringify(given))

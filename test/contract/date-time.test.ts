@@ -29,7 +29,7 @@ describe('a date-time', () => {
     }
   })
 
-  it('is converted to UTC if Postgres does not accept its offset, and else stays the same', () => {
+  it('is cut to microseconds, converted to UTC if Postgres refuses its offset, and otherwise unchanged', () => {
     const inUtc = {
       '2026-06-01T12:00:00-23:59': '2026-06-02T11:59:00Z',
       '2026-06-01T12:00:00+16:00': '2026-05-31T20:00:00Z',

@@ -17,7 +17,7 @@ const MAX_BYTES = 16 * 1024
 const crowd = (members: number, prefix = 'k'): JsonObject =>
   Object.fromEntries(Array.from({ length: members }, (_, index) => [`${prefix}${index}`, index]))
 
-/** A value that makes a member with this name exactly this many bytes of JSON. */
+/** A text. A member with this name and text has `bytes` bytes of JSON. */
 const filling = (name: string, bytes: number): string => 'x'.repeat(bytes - JSON.stringify({ [name]: '' }).length + 2)
 
 const CROWDED = 'must be an object of at most 1,000 members'
@@ -36,11 +36,11 @@ const MESSAGE = { id: 'm', incoming: true, content: '', createdAt: '2026-01-31T0
 type Place = readonly [
   schema: Parameters<typeof checkBody>[0],
   bodyWith: (free: JsonObject) => JsonObject,
-  /** Whether each of its members is stored as separate metadata. */
+  /** Whether each member of the free object is stored as metadata of its own. */
   isMetadata: boolean,
 ]
 
-/** Every place of a body for a free object. */
+/** Places of bodies for a free object. */
 const PLACES: Readonly<Record<string, Place>> = {
   sourceData: [feedbackRecord, (sourceData) => ({ description: 'x', sourceData }), false],
   'contact.sourceData': [feedbackRecord, (sourceData) => ({ description: 'x', contact: { sourceData } }), true],
@@ -86,7 +86,7 @@ describe('free objects', () => {
       assert.deepEqual(inside, [`${place}.deep.0`, `${place}.deep.1.in`])
     })
 
-    it(`a member of ${place} has ${isMetadata ? 'at most 16 KiB' : 'no bound but that of its body'}`, () => {
+    it(`a member of ${place} has ${isMetadata ? 'at most 16 KiB' : 'no bound except the bound of the body'}`, () => {
       const large = isMetadata ? [{ path: `${place}.note`, message: `${place}.note ${LARGE}` }] : []
       assert.deepEqual(problems({ note: filling('note', MAX_BYTES) }), [])
       assert.deepEqual(problems({ note: filling('note', MAX_BYTES + 1), other: 1 }), large)

@@ -53,7 +53,7 @@ describe('the numbers of a JSON text', () => {
     }
   })
 
-  it('stay the same exactly for integers that JSON.stringify writes unchanged', () => {
+  it('stay the same for an integer if JSON.stringify writes it unchanged, and only then', () => {
     const integers = fc.oneof(
       fc.bigInt({ min: -(10n ** 25n), max: 10n ** 25n }),
       fc.bigInt({ min: 2n ** 53n - 100n, max: 2n ** 53n + 100n }),
@@ -132,7 +132,7 @@ describe('a text that is not JSON', () => {
     fc.assert(
       fc.property(text, (given) => {
         assert.equal(accepts(given), isJson(given))
-        // Numbers around it make the reader check each of them.
+        // The doubtful numbers around the text make the reader scan it precisely.
         const among = (inner: string) => `[9007199254740993,${inner},9007199254740993]`
         assert.equal(accepts(among(given)), isJson(among(given)))
       }),

@@ -28,11 +28,11 @@ const PATHS: readonly (readonly [schema: v.GenericSchema, body: JsonObject, path
   [feedbackRecord, { ...feedback, isExternalContactId: true }, ['contactId', 'contact.id']],
   [feedbackRecord, { ...feedback, isExternalAccountId: true }, ['accountId', 'account.id']],
   [feedbackRecord, feedback, []],
-  // Together with all other problems, and an empty id only once.
+  // A placeholder is reported together with all other problems, and an empty id only once.
   [feedbackRecord, { ...external, contactId: 'nil', rating: 'x' }, ['description', 'rating', 'contactId']],
   [feedbackRecord, { ...external, description: 'x', contactId: '' }, ['contactId']],
   [contactRecord, { id: '' }, ['id']],
-  // As an email it counts as any other text.
+  // An email or a name may be a placeholder.
   [feedbackRecord, { description: 'x', contact: { email: 'N/A', name: 'none' } }, []],
   [contactRecord, { id: 'x', properties: { $email: 'null' } }, []],
 ]
@@ -58,7 +58,7 @@ describe('a placeholder', () => {
     }
   })
 
-  it('counts as absent as the email of a purge, which then needs an id', () => {
+  it('is ignored as the email of a purge, which then needs an id', () => {
     for (const email of ['', ' ', ' \t', 'N/A', 'Kate <undefined>', '\u200b', null]) {
       assert.deepEqual(pathsOf(purgeRequest, { email, id: null }), [''])
       assert.deepEqual(pathsOf(purgeRequest, { id: 'x', email }), [])

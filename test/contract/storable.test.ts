@@ -22,7 +22,7 @@ describe('replaceUnstorable', () => {
       assert.deepEqual(replaceUnstorable(given), expected, what)
   })
 
-  it('keeps both of two keys that become equal, and the name of the storable one', () => {
+  it('keeps both members if two keys become equal, and renames no storable key', () => {
     const given = { '\0': 1, '\uD800': 2, '\u{FFFD}2': 3, '\u{FFFD}': 4, '\u{FFFD}\u{FFFD}2': 5, other: 6 }
     assert.deepEqual(replaceUnstorable(given), {
       '\u{FFFD}2': 3,
@@ -43,7 +43,7 @@ describe('replaceUnstorable', () => {
     assert.equal(Object.keys(result).length, keys.length)
   })
 
-  it('turns any value into a well-formed one without U+0000 and with as many members', () => {
+  it('makes any value well-formed and free of U+0000, and keeps the number of members', () => {
     const text = fc.string({ unit: fc.constantFrom('a', '\0', '\uD83D', '\uDE00', '\u{FFFD}', '2', 'é'), maxLength: 4 })
     const value = fc.letrec<{ value: JsonValue }>((tie) => ({
       value: fc.oneof(

@@ -7,8 +7,8 @@ import { raisePurgedKeys, type PurgedKey } from '../../db/purges/purge-replay.ts
 import { readChanges } from '../../db/reads/changes.ts'
 import { RECORD_TABLES } from '../../db/reads/records.ts'
 import { readTexts, storeTags } from '../../db/tags/store-tags.ts'
-import { submissionHistories } from '../model/submission-arbitrary.ts'
-import { deliver, LENGTH, type Schedule, schedules, WORKSPACES } from '../support/deliver.ts'
+import { MAX_LENGTH, submissionHistories, WORKSPACES } from '../model/submission-arbitrary.ts'
+import { deliver, type Schedule, schedules } from '../support/deliver.ts'
 import { seeded } from '../support/property-seed.ts'
 import { freshSchema, hashKey, makeWorkspaces, type TestSchema } from '../support/schema.ts'
 import { clearTables, resetPositions } from '../support/tables.ts'
@@ -26,10 +26,10 @@ type Moment = {
   tombstones: Map<number, string>
 }
 
-describe('positions of the change feed', () => {
+describe('the change feed', () => {
   let schema: TestSchema
   before(async () => {
-    schema = await freshSchema(4)
+    schema = await freshSchema()
     await makeWorkspaces(schema.sql, WORKSPACES)
     // A small step, so that moves of records take several steps.
     await schema.sql`create or replace function move_limit() returns integer language sql immutable as 'select 2'`
@@ -157,7 +157,7 @@ describe('positions of the change feed', () => {
     }
   }
 
-  /** `seen`: the records after any step. `shown`: the records and tombstones after the last step. */
+  /** `seen`: the records after any step. `shown`: the records and tombstones after the last one. */
   const namesIn = async (history: Parameters<typeof deliver>[1], schedule: Schedule) => {
     await clearTables(schema.sql)
     await resetPositions(schema.sql)
@@ -177,17 +177,17 @@ describe('positions of the change feed', () => {
 
   // After a failover, workers apply submissions again in other strides. A consumer may have seen
   // records that the new strides remove.
-  it(`show each record of strides of one submission, as a record or a tombstone: ${HISTORIES} histories`, () =>
+  it(`has each record that strides of one submission show, or its tombstone, also with long strides: ${HISTORIES} histories`, () =>
     fc.assert(
       fc.asyncProperty(submissionHistories({ hashKey, replays: true }), schedules, async (history, schedule) => {
         const { seen } = await namesIn(history, { ...schedule, sizes: [1], again: [0] })
-        const { shown } = await namesIn(history, { ...schedule, sizes: [LENGTH] })
+        const { shown } = await namesIn(history, { ...schedule, sizes: [MAX_LENGTH] })
         for (const name of seen) assert.ok(shown.has(name), name)
       }),
       seeded({ numRuns: HISTORIES, endOnFailure: true }),
     ))
 
-  it(`grow with each change, and a removed record has a tombstone: ${HISTORIES} histories`, () =>
+  it(`gives each change a higher position, and each removed record a tombstone: ${HISTORIES} histories`, () =>
     fc.assert(
       fc.asyncProperty(submissionHistories({ hashKey, purges: true, replays: true }), schedules, assertEachStepShown),
       seeded({ numRuns: HISTORIES, endOnFailure: true }),

@@ -27,7 +27,7 @@ describe('a new column', () => {
         .filter((column) => !INTERNAL.includes(column) && !`workspace_id, ${compared}`.split(/\W+/).includes(column))
         .map((column) => `${table}.${column}`),
     )
-    // The model lacks generated tags, and most columns of categories and projects. The compared
+    // The model lacks generated tags, and some columns of categories and projects. The compared
     // `feedback.created_at` follows from `source_created_at`.
     assert.deepEqual(left.toSorted(), [
       'conversation.tags',

@@ -3,21 +3,20 @@ import process from 'node:process'
 import { after, before, describe, it } from 'node:test'
 import * as fc from 'fast-check'
 import { applyAll, clerksAfter } from '../model/model.ts'
-import { deliver, type Schedule, schedules, WORKSPACES } from '../support/deliver.ts'
-import { submissionHistories } from '../model/submission-arbitrary.ts'
+import { deliver, type Schedule, schedules } from '../support/deliver.ts'
+import { submissionHistories, WORKSPACES } from '../model/submission-arbitrary.ts'
 import type { Submission } from '../../contract/submission.ts'
 import { seeded } from '../support/property-seed.ts'
 import { freshSchema, hashKey, makeWorkspaces, type TestSchema } from '../support/schema.ts'
 import { clearTables, dumpModel, dumpTables, resetPositions } from '../support/tables.ts'
 
 const HISTORIES = Number(process.env['CONVERGENCE_HISTORIES'] ?? (process.env['TEST_SIZE'] === 'long' ? 5_000 : 200))
-const WRITERS = 4
 
 describe('applying the logs of workspaces', () => {
   let schema: TestSchema
 
   before(async () => {
-    schema = await freshSchema(WRITERS)
+    schema = await freshSchema()
     await makeWorkspaces(schema.sql, WORKSPACES)
     // The smallest step, so that moves of records take several steps.
     await schema.sql`create or replace function move_limit() returns integer language sql immutable as 'select 1'`

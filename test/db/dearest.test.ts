@@ -78,14 +78,15 @@ describe('the work of Postgres to apply a byte', () => {
     const former = spentMs()
     for (let at = 0; at < made.length; at += perStride) {
       const stride = { workspaceId, after: position, submissions: made.slice(at, at + perStride) }
-      await applyStrides({ sql: schema.sql, hashKey }, [stride])
+      const result = (await applyStrides({ sql: schema.sql, hashKey }, [stride])).get(workspaceId)
+      assert.equal(result?.outcome, 'applied')
     }
     return { ms: spentMs() - former, bytes: JSON.stringify(submitted).length }
   }
 
   /**
-   * How much more a byte costs in `TIMES` the bytes. Other programs on the machine can only raise
-   * the cost, so the least of up to three measurements counts.
+   * The cost of a byte at `TIMES` the size, divided by its cost at `SIZE`. Other programs on the
+   * machine can raise it, so the least of up to three measurements counts.
    */
   const growthOf = async (dearest: Dearest, perStride: number): Promise<{ growth: number; msPerMb: number }> => {
     let least = { growth: Infinity, msPerMb: Infinity }

@@ -10,8 +10,7 @@ import { applyAll } from '../model/model.ts'
 import { seeded } from '../support/property-seed.ts'
 import { connectToSchema, freshSchema, hashKey, makeWorkspaces, type TestSchema } from '../support/schema.ts'
 import { clearTables, dumpModel, dumpTables, resetPositions } from '../support/tables.ts'
-import { LENGTH } from '../support/deliver.ts'
-import { submissionHistories } from '../model/submission-arbitrary.ts'
+import { MAX_LENGTH, submissionHistories } from '../model/submission-arbitrary.ts'
 
 const histories = submissionHistories({ hashKey })
 const HISTORIES = Number(process.env['FAULT_HISTORIES'] ?? (process.env['TEST_SIZE'] === 'long' ? 2_000 : 15))
@@ -21,7 +20,7 @@ const MOST_DEATHS = 5
 /** The number of submissions of each stride, and whether its connection dies. */
 const strides = fc.array(fc.record({ size: fc.integer({ min: 1, max: 10 }), dies: fc.boolean() }), {
   minLength: 1,
-  maxLength: LENGTH,
+  maxLength: MAX_LENGTH,
 })
 
 const expectUnavailable = (error: unknown): void => assert.ok(isUnavailable(error), String(error))

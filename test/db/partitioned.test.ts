@@ -7,8 +7,8 @@ import { beginDeletion, deleteOwnedRows, OWNED_TABLES } from '../../db/workspace
 import { migrate } from '../../db/schema/migrate.ts'
 import type { Sql } from '../../db/connection/postgres.ts'
 import { applyAll } from '../model/model.ts'
-import { submissionHistories } from '../model/submission-arbitrary.ts'
-import { deliver, schedules, WORKSPACES } from '../support/deliver.ts'
+import { submissionHistories, WORKSPACES } from '../model/submission-arbitrary.ts'
+import { deliver, schedules } from '../support/deliver.ts'
 import {
   emptySchema,
   hashKey,

@@ -34,7 +34,7 @@ describe('agents that ask about the demo', () => {
     await service?.stop()
   })
 
-  /** Calls a tool, and checks that each quote has the id of a record with these words. */
+  /** Calls a tool, and compares each quote with the record that has its id. */
   const call = async (tool: string, args: { by?: string } = {}) => {
     const answer = await agent.call(tool, args)
     called.add(args.by === undefined ? tool : `${tool} by ${args.by}`)

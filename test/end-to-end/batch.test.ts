@@ -6,7 +6,7 @@ import { MAX_DEPTH_LEVELS } from '../../contract/limits.ts'
 import { workspaceKeys } from '../../queue/keys.ts'
 import type { Answer } from '../support/service.ts'
 import { sharedService } from '../support/shared-service.ts'
-import { LEAST } from './body-with.ts'
+import { SHORT_BODY } from './body-with.ts'
 import { PATHS as ALL_PATHS } from './interface-table.ts'
 
 const service = await sharedService()
@@ -49,25 +49,25 @@ describe('a batch', () => {
   it('gets the answers of the single operations', async () => {
     const operations = Object.keys(PATHS) as Operation[]
     const bodies = operations.flatMap((operation) =>
-      [LEAST[PATHS[operation]]('b'), { rating: 'x' }].map((body) => ({ operation, body })),
+      [SHORT_BODY[PATHS[operation]]('b'), { rating: 'x' }].map((body) => ({ operation, body })),
     )
     const results = resultsOf(await send(bodies.map(({ operation, body }) => item(operation, body))))
     for (const [at, { operation, body }] of bodies.entries()) {
-      const alone = await service.post(PATHS[operation], body)
+      const single = await service.post(PATHS[operation], body)
       const { status, body: answered, submissionId } = results[at]!
-      assert.equal(status, alone.status)
-      assert.equal(submissionId !== undefined, alone.headers.has('submission-id'))
+      assert.equal(status, single.status)
+      assert.equal(submissionId !== undefined, single.headers.has('submission-id'))
       const withoutIds = (text: string): string => text.replace(/"id":"[^"]+"/, '')
-      assert.equal(withoutIds(JSON.stringify(answered)), withoutIds(alone.text))
+      assert.equal(withoutIds(JSON.stringify(answered)), withoutIds(single.text))
     }
   })
 
-  it('is accepted in its order, with items of any size and operation, even if keys have left Redis', async () => {
+  it('is accepted in the order of its items, with bodies of any size and operation, even if keys have left Redis', async () => {
     const keys = workspaceKeys(service.redisPrefix, service.workspaceId)
     await service.redis.hset(keys.state, 'forgotten', Date.now() * 1_000)
     const large = { title: 'x'.repeat(100_000) }
     const items = Array.from({ length: MANY }, (_, at) => {
-      if (at % 97 === 0) return item('submit_conversation', LEAST['/conversations'](`order-${at}`))
+      if (at % 97 === 0) return item('submit_conversation', SHORT_BODY['/conversations'](`order-${at}`))
       if (at % 50 === 3) return item('identify_contact', { id: `order-${at}` }, `order-${at}`)
       return feedback(at % 10 === 0 ? 'same' : `order-${at}`, at % 200 === 7 ? large : { title: String(at) })
     })
@@ -110,7 +110,7 @@ describe('a batch', () => {
     assert.deepEqual([strict!.status, (strict!.body as { error: { path: string }[] }).error[0]!.path], [400, 'emial'])
   })
 
-  it('takes bodies as deep as the single operations, and is refused as a whole if one is deeper', async () => {
+  it('takes bodies as deep as the single operations, and is refused as a whole if a body is deeper', async () => {
     const nested = (levels: number): JsonObject => (levels === 1 ? {} : { a: nested(levels - 1) })
     const sendDeep = (levels: number): Promise<Answer> => send([feedback('deep', { unknown: nested(levels - 1) })])
     assert.equal(resultsOf(await sendDeep(MAX_DEPTH_LEVELS))[0]!.status, 201)

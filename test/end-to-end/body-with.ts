@@ -1,8 +1,8 @@
 import type { JsonObject, JsonValue } from '../../contract/json.ts'
 import { emailOf, type Field, MESSAGE, type OperationPath } from './interface-table.ts'
 
-/** The smallest body of every operation. */
-export const LEAST: Readonly<Record<OperationPath, (unique: string) => JsonObject>> = {
+/** A short valid body of every operation. */
+export const SHORT_BODY: Readonly<Record<OperationPath, (unique: string) => JsonObject>> = {
   '/feedbacks': () => ({ description: 'The export is slow' }),
   '/contacts/identify': (id) => ({ id }),
   '/accounts/identify': (id) => ({ id }),
@@ -13,22 +13,19 @@ export const LEAST: Readonly<Record<OperationPath, (unique: string) => JsonObjec
 /** A valid body with `value` in one field, or without the field if `value` is undefined. */
 export const bodyWith = (field: Field, value: JsonValue | undefined, unique: string): JsonObject => {
   const { operation, path } = field
-  const body = LEAST[operation](unique)
+  const body = SHORT_BODY[operation](unique)
   const members = [...Object.entries(field.more.with ?? {}), [path, value] as const]
-  for (const [member, its] of members) {
+  for (const [member, wanted] of members) {
     const names = member.split('.')
     const last = names.pop()!
     const parent = parentOf(body, names, (container) => containerAt(operation, container, unique))
-    if (its === undefined) delete parent[last]
-    else parent[last] = its
+    if (wanted === undefined) delete parent[last]
+    else parent[last] = wanted
   }
   return body
 }
 
-/**
- * The object at the path; makes missing objects on the way. Arrays are walked like objects, by
- * index.
- */
+/** The object or array at a path. Adds the missing objects and arrays on the way. */
 const parentOf = (
   body: JsonObject,
   names: readonly string[],
@@ -39,7 +36,7 @@ const parentOf = (
     return at[name] as JsonObject
   }, body)
 
-/** The smallest value of a member that is an object. */
+/** A short valid object or array for a path. */
 const containerAt = (operation: OperationPath, path: string, unique: string): JsonObject | JsonValue[] => {
   if (path === 'tags') return []
   if (operation === '/feedbacks') {

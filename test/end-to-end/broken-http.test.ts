@@ -16,18 +16,14 @@ const SLOW_WITHIN_MS = 90_000
 
 /**
  * The answers to a client on each runtime: their statuses in order, and `closed` if the server
- * closes. `bare` marks an answer of the runtime itself, which has no JSON and no request id. Only a
- * submission with 201 is stored.
+ * closes. `bare` marks an answer of the runtime itself, which has no JSON and no request id.
  */
 type Expected = { readonly bun: string; readonly deno: string }
 type Case = { readonly send: readonly Piece[]; readonly ending?: Ending }
 
 const both = (outcome: string): Expected => ({ bun: outcome, deno: outcome })
 
-/**
- * Separates packets. A pause has to do, since a client cannot see whether the server has read the
- * bytes before it.
- */
+/** Separates two packets. A client cannot see whether the server has read the first one. */
 const pause = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 20))
 const ANSWERED: Piece = { answers: 1 }
 
@@ -50,7 +46,7 @@ describe('HTTP that is broken, rare or cut off', () => {
   const inChunks = (...headers: readonly string[]): string => post(CHUNKED, ...headers) + CHUNK
   const accepted = async (): Promise<number> => (await readLedger(service)).accepted
 
-  const sees = async ({ send, ending }: Case, expected: string): Promise<void> => {
+  const assertSees = async ({ send, ending }: Case, expected: string): Promise<void> => {
     const acceptedBefore = await accepted()
     const isEnough = (seen: Seen): boolean => outcomeOf(seen) === expected
     const seen = await exchange(service.urls[0]!, { pieces: send, ending, isEnough, withinMs: WITHIN_MS })
@@ -66,7 +62,7 @@ describe('HTTP that is broken, rare or cut off', () => {
     for (const [what, [expected, send, ending]] of Object.entries(cases)) {
       it(`${what}: ${expected[SERVICE_RUNTIME]}`, () => {
         const sent = send()
-        return sees(
+        return assertSees(
           { send: typeof sent === 'string' ? [sent] : sent, ...(ending && { ending }) },
           expected[SERVICE_RUNTIME],
         )
@@ -97,7 +93,7 @@ describe('HTTP that is broken, rare or cut off', () => {
 
   if (process.env['TEST_SIZE'] === 'long') {
     const trailer = `0\r\nX-Sum: ${'x'.repeat(70_000)}\r\n\r\n`
-    // Deno waits for more bytes than it accepts.
+    // Deno accepts 64 KB of trailer fields, and then waits until the time limit for a body.
     table({ 'a trailer field of 70 KB': [{ bun: '400 bare, closed', deno: '408' }, () => inChunks() + trailer] })
   }
 
@@ -107,14 +103,14 @@ describe('HTTP that is broken, rare or cut off', () => {
       'FOO with a body': [other('405'), () => whole().replace('POST', 'FOO')],
       'get in lower case, where GET is right': [other('405'), () => head('get /healthz HTTP/1.1')],
       'FOO where there is nothing': [other('404'), () => head('FOO /nothing HTTP/1.1')],
-      'TRACE, which both know': [both('405'), () => head('TRACE /api/v1/feedbacks HTTP/1.1')],
+      'TRACE, which both runtimes know': [both('405'), () => head('TRACE /api/v1/feedbacks HTTP/1.1')],
     })
 
-    it('that is wrong gets the right ones in the answer, if the runtime knows it', async () => {
+    it('that is wrong gets the allowed methods in the answer, if the runtime accepts it', async () => {
       const methods = SERVICE_RUNTIME === 'bun' ? ['TRACE', 'QUERY'] : ['FOO', 'get', 'post', 'QUERY']
-      for (const [method, path, allow] of methods.flatMap((one) => [
-        [one, '/api/v1/feedbacks', 'GET, POST'],
-        [one, '/healthz', 'GET'],
+      for (const [method, path, allow] of methods.flatMap((wrong) => [
+        [wrong, '/api/v1/feedbacks', 'GET, POST'],
+        [wrong, '/healthz', 'GET'],
       ])) {
         const seen = await exchange(service.urls[0]!, {
           pieces: [head(`${method} ${path} HTTP/1.1`)],
@@ -139,7 +135,7 @@ describe('HTTP that is broken, rare or cut off', () => {
     })
   })
 
-  // The wire fuzz sends all other oddities of a head, and compares stored submissions with answers.
+  // fuzz/wire.test.ts sends other oddities of a head.
   describe('a head', () => {
     const tooLarge = { bun: '431 bare, closed', deno: '400 bare, closed' }
     table({
@@ -151,13 +147,13 @@ describe('HTTP that is broken, rare or cut off', () => {
     })
   })
 
-  // The exception in docs/integrate.md: an accepted submission cannot be taken back.
-  it('that follows in a later packet, between the acceptance of a submission and its answer', async () => {
+  // docs/integrate.md has this exception.
+  it('in a later packet, between the acceptance of a submission and its answer, does not undo the acceptance', async () => {
     const acceptedBefore = await accepted()
-    const isAccepted = (): Promise<unknown> =>
-      until('it is accepted', async () => (await accepted()) > acceptedBefore, WITHIN_MS)
+    const untilAccepted = (): Promise<unknown> =>
+      until('the submission is accepted', async () => (await accepted()) > acceptedBefore, WITHIN_MS)
     const seen = await exchange(service.urls[0]!, {
-      pieces: [whole('Prefer: wait=1'), isAccepted, GARBAGE],
+      pieces: [whole('Prefer: wait=1'), untilAccepted, GARBAGE],
       isEnough: ({ isClosed }) => isClosed,
       withinMs: WITHIN_MS,
     })
@@ -169,14 +165,14 @@ describe('HTTP that is broken, rare or cut off', () => {
     const START = 'POST /api/v1/feedbacks HTTP/1.1\r\nHost: x\r\n'
     const second = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 1_000))
     const trickle = Array.from({ length: 90 }, (): Piece[] => [second, 'x']).flat()
-    const closed = (pieces: readonly Piece[]): Promise<Seen> =>
+    const untilClosed = (pieces: readonly Piece[]): Promise<Seen> =>
       exchange(service.urls[0]!, { pieces, isEnough: ({ isClosed }) => isClosed, withinMs: SLOW_WITHIN_MS })
 
-    // Deno has no such bound. There a proxy needs one, as docs/operate.md says.
+    // On Deno a proxy has to limit the time of a head, as docs/operate.md says.
     if (SERVICE_RUNTIME === 'bun') {
       it('with the head of a request is cut off', async () => {
         const heads = [[], [START], [`${START}X-Slow: `, ...trickle]]
-        for (const { isClosed, answers } of await Promise.all(heads.map(closed))) {
+        for (const { isClosed, answers } of await Promise.all(heads.map(untilClosed))) {
           assert.ok(isClosed)
           assert.deepEqual(
             answers.filter(({ status }) => status < 400 || status >= 500),
@@ -187,7 +183,7 @@ describe('HTTP that is broken, rare or cut off', () => {
     }
 
     if (process.env['TEST_SIZE'] === 'long') {
-      it('with the body of a request gets 408, and is cut off if the runtime does so', async () => {
+      it('with the body of a request gets 408, and Bun closes the connection', async () => {
         const pieces = [post('Content-Length: 1000'), '{"description": "', ...trickle]
         const seen = await exchange(service.urls[0]!, {
           pieces,

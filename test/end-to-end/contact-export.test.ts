@@ -13,7 +13,6 @@ const CREATED_AT = '2026-01-01T00:00:00Z'
 const MANY = 5_000
 const COPIED = 'copied'
 
-/** The members that the tests check. */
 type Row = Record<string, ReturnType<typeof JSON.parse>>
 type Export = Record<string, Row[]> & { workspace: string }
 
@@ -91,7 +90,7 @@ describe('npm run contact:export', () => {
     assert.equal((await run('--id', 'ada', '--source', 'API')).code, 1)
   })
 
-  it('finds a contact that is only queued, or only dead', async () => {
+  it('finds a contact that only queued or only dead submissions name', async () => {
     await holdWork(service.queues)
     const answer = await service.post('/contacts/identify', { id: 'new', properties: { $email: 'queued@example.com' } })
     for (const words of [
@@ -113,7 +112,7 @@ describe('npm run contact:export', () => {
     )
   })
 
-  it('has all records, even very many', async () => {
+  it('has all records of a contact with thousands of them', async () => {
     await service.submit('/feedbacks', {
       description: COPIED,
       contact: { email: 'many@example.com' },
@@ -129,7 +128,7 @@ describe('npm run contact:export', () => {
     assert.equal(new Set(described(feedback)).size, MANY + 1)
   })
 
-  it('ends with 1 and the reason without data, or after a wrong call', async () => {
+  it('ends with 1 and a reason if there is no data, or after a wrong call', async () => {
     const other = await sharedService()
     await other.stop()
     await service.submit('/contacts/identify', { id: 'here', properties: { $email: 'here@example.com' } })

@@ -24,20 +24,20 @@ describe('npm run dead', () => {
     const [row] = await service.sql<{ state: string }[]>`select state from submission where id = ${id}`
     return row?.state
   }
-  const isApplied = (id: string): Promise<unknown> =>
+  const untilApplied = (id: string): Promise<unknown> =>
     until(`${id} is applied`, async () => (await stateOf(id)) === 'applied')
-  const isExact = (): Promise<unknown> =>
+  const untilExact = (): Promise<unknown> =>
     until('the ledger is exact with nothing queued', async () => {
       const { difference, queued } = await readLedger(service)
       return difference === 0 && queued === 0
     })
   const die = async (operation: Operation, body: object): Promise<string> => {
     const id = await injectDead(service, service.queues, { operation, body })
-    await isExact()
+    await untilExact()
     return id
   }
   const feedback = (text: string) => die('create_feedback', feedbackBody(`${text} \u0000`))
-  /** Simulates a new version that can apply the submission. */
+  /** Simulates a new version of the service that can apply the dead submissions. */
   const mend = () => service.all`update dead_submission set submission = replace(submission, ${'\\u0000'}, 'mended')`
 
   it('refuses unknown options and values', async () => {
@@ -72,9 +72,9 @@ describe('npm run dead', () => {
     await mend()
     await service.all`update dead_submission set reason = 'Other' where id = ${ids[2]!}`
     assert.equal(await succeeds('replay', 'all', '--reason', NUL_IN_TEXT), '2 queued again\n')
-    await Promise.all(ids.slice(0, 2).map(isApplied))
+    await Promise.all(ids.slice(0, 2).map(untilApplied))
     assert.equal(await stateOf(ids[2]!), 'dead')
     assert.equal(await succeeds('drop', 'all', '--reason', 'Other'), '1 dropped\n')
-    await isExact()
+    await untilExact()
   })
 })

@@ -3,10 +3,7 @@ import { quotesIn, type ToolAnswer } from '../support/agent.ts'
 /** When the demo ends. */
 export const NOW = '2026-03-31T12:00:00.000Z'
 
-/**
- * Feedback that the demo lacks: without a tag, rating or account, with a fraction as rating, of
- * another source, and of the account of its customer.
- */
+/** Kinds of feedback that the demo lacks. The last feedback gets its account from its customer. */
 export const MORE_FEEDBACK = [
   { tags: [], contact: { email: 'stranger@example.org' } },
   { tags: ['battery', 'screen'], rating: 1, source: 'Store' },
@@ -21,7 +18,7 @@ export const MORE_FEEDBACK = [
   },
 }))
 
-/** The account of each feedback, from the tables and not from the view of the product. */
+/** Each feedback with its account, as `f`, without the functions and views of the service. */
 export const FEEDBACK = `with f as (
   select r.*, coalesce(r.account_id, c.account_id) as of_account from feedback as r left join contact as c on c.id = r.contact_id
 )`
@@ -29,22 +26,23 @@ export const MEAN = 'round(avg(rating)::numeric, 2)::float8'
 export const TAGS = 'from f, unnest(tags) as t (tag)'
 
 export type Call = (tool: string, args?: Record<string, unknown>) => Promise<ToolAnswer>
-/** The rows that the calls answer, and a statement over `f` that gives the same rows. */
+/** A question, the rows of the answer from calls, and a statement over `f` with the same rows. */
 export type Question = [question: string, answer: (call: Call) => Promise<unknown[][]>, sql: string]
 
 export const pick = (found: readonly Readonly<Record<string, unknown>>[], ...members: string[]): unknown[][] =>
   found.map((each) => members.map((member) => each[member]))
 export const ids = (answer: unknown): unknown[][] => quotesIn(answer).map(({ id }) => [id])
-/** Calls `count_feedback`, and returns members of its groups, or `total` of all feedback. */
+/** Calls `count_feedback`, and returns these members of its groups. */
 export const groups =
   (args: object, ...members: string[]) =>
   async (call: Call): Promise<unknown[][]> =>
     pick((await call('count_feedback', { limit: 50, ...args })).groups, ...members)
+/** Calls `count_feedback`, and returns these members for all feedback together. */
 export const total =
   (args: object, ...members: string[]) =>
   async (call: Call): Promise<unknown[][]> =>
     pick([await call('count_feedback', { by: 'source', ...args })], ...members)
-/** The key with most feedback. */
+/** The key of the largest group. */
 export const most = async (call: Call, by: string): Promise<string> =>
   (await call('count_feedback', { by, limit: 1 })).groups[0].key as string
 export const newest = async (call: Call): Promise<ToolAnswer> =>

@@ -66,7 +66,7 @@ export const FIGURES: readonly Question[] = [
     `select tag, count(*)::int ${TAGS} ${BY_SIZE} limit 5`,
   ],
   [
-    'How many topics are there, that of feedback without a tag included?',
+    'How many topics are there, if feedback without a tag is a topic?',
     async (call) => {
       const { groups: found, moreGroups } = await call('count_feedback', { by: 'tag', limit: 10 })
       return [[found.length + moreGroups]]

@@ -59,7 +59,7 @@ describe('the doctor', () => {
     }
   }
 
-  const snapshotsNamed = async (): Promise<boolean> => {
+  const verifyNamesSnapshots = async (): Promise<boolean> => {
     const environment = { ...service.environment, REDIS_URL: redis.url }
     const { stdout } = await runCommand({ environment }, 'cli/purge/verify-command.ts', '--id', 'nowhere')
     assert.match(stdout, /^id 1: found nowhere/)
@@ -75,7 +75,7 @@ describe('the doctor', () => {
       redisPrefix: service.redisPrefix,
       hashKey: service.environment['HASH_KEY']!,
     })
-    // The directory is enough: its file has the other settings.
+    // The command finds the other settings in a file of this directory.
     const { code, stdout } = await runCommand({ environment: { ...DEAD_PROXY, DATA_DIR: folder } }, PROGRAM)
     assert.equal(code, 0, stdout)
     for (const pattern of [
@@ -153,7 +153,7 @@ describe('the doctor', () => {
     }
   })
 
-  it('reports a Redis that would lose work', async () => {
+  it('reports a Redis that would lose work, keep purged data or refuse writes', async () => {
     const evicting = await atRedis((client) => client.config('SET', 'maxmemory-policy', 'allkeys-lru'))
     assert.equal(evicting.code, 1)
     assert.ok(evicting.wrong.some((line) => line.includes('maxmemory-policy allkeys-lru')))
@@ -168,13 +168,13 @@ describe('the doctor', () => {
     assert.ok(lazy.wrong.some((line) => line.includes('appendfsync no')))
     const bare = await atRedis((client) => client.config('SET', 'appendonly', 'no'))
     assert.ok(bare.wrong.some((line) => line.includes('no append-only file')))
-    // This service has no worker.
+    // No worker uses this Redis.
     assert.match(bare.stdout, /^wrong +No worker is running\..*\n +→ Start a worker/m)
     const slow = await atRedis((client) => client.config('SET', 'slowlog-log-slower-than', '10000'))
     assert.match(slow.stdout, /^warning +Redis keeps a slow log, which may hold content of submissions/m)
     const saving = await atRedis((client) => client.config('SET', 'save', '3600 1'))
     assert.match(saving.stdout, /^warning +Redis keeps snapshots: purged data stays in them/m)
-    assert.equal(await snapshotsNamed(), true)
+    assert.equal(await verifyNamesSnapshots(), true)
     const stopped = await atRedis(async (client) => {
       await client.bgsave()
       await until('the snapshot has failed', async () => /^rdb_last_bgsave_status:err/m.test(await client.info()))
@@ -185,7 +185,7 @@ describe('the doctor', () => {
       /^wrong +Redis could not write its last snapshot.*MISCONF.*\n +→ .*config set save ""/m,
     )
     await atRedis((client) => client.config('SET', 'save', ''))
-    assert.equal(await snapshotsNamed(), false)
+    assert.equal(await verifyNamesSnapshots(), false)
     const full = await atRedis((client) => client.config('SET', 'maxmemory', '1mb'))
     assert.ok(full.wrong.some((line) => line.includes('Redis is nearly full. Submissions are refused')))
   })
@@ -206,7 +206,7 @@ describe('the doctor', () => {
     }
   })
 
-  it('reports logs that a worker has left, and submissions in quarantine', async () => {
+  it('reports a worker that ended at its work, and a submission that may end workers', async () => {
     const { queues, redisPrefix, workspaceId } = service
     const { state } = workspaceKeys(redisPrefix, workspaceId)
     await holdWork(queues)

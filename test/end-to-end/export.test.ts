@@ -37,13 +37,13 @@ describe('npm run export', () => {
   after(() => service?.stop())
 
   const run = (...words: string[]) => outputOf(service, PROGRAM, '--workspace', service.workspace, ...words)
-  const assertAlone = (out: string): void => {
+  const assertNoDrafts = (out: string): void => {
     for (const left of [`${out}.part`, `${out}.part.json`, `${out}.whole`]) assert.ok(!existsSync(left), left)
   }
   const exported = async (format: string): Promise<string> => {
     const out = join(directory, `feedback.${format}`)
     assert.match(await run('--format', format, '--out', out), new RegExp(`: ${DESCRIPTIONS.length} records`))
-    assertAlone(out)
+    assertNoDrafts(out)
     assert.equal(statSync(out).mode & PERMISSIONS, OWNER_ONLY, 'only its owner may read it')
     return out
   }
@@ -76,7 +76,7 @@ describe('npm run export', () => {
     )
   })
 
-  it('writes Parquet with types that gives each value back', async () => {
+  it('writes typed Parquet that gives each value back', async () => {
     const file = await asyncBufferFromFile(await exported('parquet'))
     const rows = (await parquetReadObjects({ file })) as Record<string, unknown>[]
     const whole = records(await exported('ndjson'))
@@ -103,7 +103,7 @@ describe('npm run export', () => {
     assert.equal(readFileSync(out, 'utf8'), whole)
   })
 
-  it('continues after an interruption at its end, when the draft has already been renamed', async () => {
+  it('continues after an interruption that came when the draft was already renamed', async () => {
     const whole = readFileSync(await exported('ndjson'), 'utf8')
     for (const place of ['', '.whole']) {
       const out = join(directory, `ended${place}.ndjson`)
@@ -114,7 +114,7 @@ describe('npm run export', () => {
       writeFileSync(`${out}.part.json`, JSON.stringify(progress))
       await run('--format', 'ndjson', '--out', out)
       assert.equal(readFileSync(out, 'utf8'), whole)
-      assertAlone(out)
+      assertNoDrafts(out)
     }
   })
 

@@ -35,8 +35,8 @@ describe('a command that cannot do its work says why in one line, and ends with 
     await service?.stop()
   })
 
-  /** Runs a command, such as `cli/token-command.ts list`. */
-  const fails = async (command: string, says: RegExp, environment: Environment = {}): Promise<void> => {
+  /** Asserts that a command, such as `cli/token-command.ts list`, fails. */
+  const assertFails = async (command: string, says: RegExp, environment: Environment = {}): Promise<void> => {
     const [program = '', ...words] = command.split(' ')
     const all = { environment: { ...service.environment, ...environment } }
     const { code, stderr } = await runCommand(all, program, ...words)
@@ -55,13 +55,17 @@ describe('a command that cannot do its work says why in one line, and ends with 
       ['with another HASH_KEY', { HASH_KEY: 'f'.repeat(64) }, /HASH_KEY is not the one/],
       ['with a malformed setting', { DATABASE_CONNECTIONS: 'many' }, /DATABASE_CONNECTIONS/],
     ] as [string, Environment, RegExp][])
-      it(`${program} ${title}`, () => fails(program, says, environment))
+      it(`${program} ${title}`, () => assertFails(program, says, environment))
 
   for (const queues of ['feedback', 'wake,contacts', 'all'])
     it(`a worker of the queues ${queues}`, () =>
-      fails('worker/main.ts', /WORKER_QUEUES .*some of wake, backlog, removal, tagging, webhook, separated by commas/, {
-        WORKER_QUEUES: queues,
-      }))
+      assertFails(
+        'worker/main.ts',
+        /WORKER_QUEUES .*some of wake, backlog, removal, tagging, webhook, separated by commas/,
+        {
+          WORKER_QUEUES: queues,
+        },
+      ))
 
   const commands: readonly [title: string, command: string, says: RegExp, environment?: () => Environment][] = [
     [
@@ -158,13 +162,14 @@ describe('a command that cannot do its work says why in one line, and ends with 
       () => ({ REDIS_URL: testServers().redisUrl.replace(/:[^:@/]*@/, ':wrong@') }),
     ],
   ]
-  for (const [title, command, says, environment] of commands) it(title, () => fails(command, says, environment?.()))
+  for (const [title, command, says, environment] of commands)
+    it(title, () => assertFails(command, says, environment?.()))
 
   it('a command that needs HASH_KEY, before the first start has bound the database to a key', async () => {
     const schema = await freshSchema()
     const command = 'cli/webhook-command.ts create --workspace default --url https://example.com'
     try {
-      await fails(command, /^The database has no HASH_KEY yet\. Start /, { DATABASE_SCHEMA: schema.name })
+      await assertFails(command, /^The database has no HASH_KEY yet\. Start /, { DATABASE_SCHEMA: schema.name })
     } finally {
       await schema.drop()
     }
@@ -173,34 +178,34 @@ describe('a command that cannot do its work says why in one line, and ends with 
   describe('on a full disk', { skip: !existsSync(FULL) && 'there is no /dev/full here' }, () => {
     it('the tagger, which cannot write its tags', () => {
       const texts = fileOf('texts.ndjson', '{"id":1,"text":"Exports are slow"}\n')
-      return fails(`tagger/tags-command.ts --in ${texts} --out ${FULL}`, /ENOSPC/)
+      return assertFails(`tagger/tags-command.ts --in ${texts} --out ${FULL}`, /ENOSPC/)
     })
 
     it('a command whose output goes to a file', async () => {
-      const { code, stderr } = await ends(`exec "$@" >${FULL}`, MIGRATE)
+      const { code, stderr } = await runInShell(`exec "$@" >${FULL}`, MIGRATE)
       assert.match(stderr, /^The output cannot be written \(Error ENOSPC\)\. Free some space/m)
       assert.equal(code, 1)
     })
   })
 
   it('a command that outlives the reader of its output', async () => {
-    const { stderr } = await ends('"$@" | true', MIGRATE)
+    const { stderr } = await runInShell('"$@" | true', MIGRATE)
     assert.match(stderr, /^The program that reads the output has ended/m)
   })
 
   it('the import, which cannot keep its journal', async () => {
-    // No file may grow, which looks like a full disk to a program. A journal on the device above
-    // could be read without end.
+    // No file may grow, which looks like a full disk to a program. A journal at /dev/full could be
+    // read without end.
     const words = [fileOf('two.csv', 'description\nGood\n'), '--state', join(folder, 'journal')]
     const reaching = ['--url', service.urls[0]!, '--token', service.accessToken]
     const limited = `trap '' XFSZ; ulimit -f 0; exec "$@"`
-    const { code, stderr } = await ends(limited, 'cli/import/import-command.ts', ...words, ...reaching)
+    const { code, stderr } = await runInShell(limited, 'cli/import/import-command.ts', ...words, ...reaching)
     assert.match(stderr, /^The import failed: .*file too large/im)
     assert.equal(code, 1)
   })
 
-  /** Runs a program as `$@` of a shell. */
-  const ends = (script: string, program: string, ...words: string[]): Promise<CommandResult> => {
+  /** Runs a script of the shell whose `$@` is a program with its words. */
+  const runInShell = (script: string, program: string, ...words: string[]): Promise<CommandResult> => {
     const child = spawn('sh', ['-c', script, 'sh', ...SERVICE_COMMAND, program, ...words], {
       cwd: fileURLToPath(new URL('../..', import.meta.url)),
       env: { ...process.env, ...service.environment },

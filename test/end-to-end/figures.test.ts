@@ -12,8 +12,8 @@ const read = (path: string): string => readFileSync(new URL(`../../${path}`, imp
 
 let service: Service
 before(async () => {
-  // A separate service: the counts are exact, and the overview reports dead and failed work for
-  // minutes.
+  // A separate service: work of other tests would change its counts, and the overview reports dead
+  // submissions and failed jobs for minutes.
   service = await startService()
 })
 after(() => service?.stop())
@@ -46,7 +46,7 @@ describe('the overview', () => {
         now.points.some((point) => (point[key] ?? 0) > 0),
       ),
     )
-    // The machine of the tests may be too busy while the processes start.
+    // A busy machine may give findings while the processes start.
     const { findings } = await untilSays('all is well', ({ verdict }) => verdict === 'well')
     assert.deepEqual(findings, [])
     assert.deepEqual(Object.keys(queues ?? {}).toSorted(), ['backlog', 'removal', 'tagging', 'wake', 'webhook'])
@@ -73,12 +73,12 @@ describe('metrics', () => {
   const ofApi = (): Promise<string> => scrape(service)
   const ofWorker = async (): Promise<string> => (await fetch(`${service.workerUrls[0]}/metrics`)).text()
 
-  /** The value of a metric with these labels, as written; undefined if there is none. */
+  /** The value of a metric. `metric` has its name and labels as written. */
   const valueOf = (text: string, metric: string): number | undefined => {
     const line = text.split('\n').find((one) => one.startsWith(`feedback_insights_${metric} `))
     return line === undefined ? undefined : Number(line.slice(line.lastIndexOf(' ')))
   }
-  /** Runs the work, and waits until each metric has grown by its amount. */
+  /** Runs `act`, and waits until each metric of `by` has grown by its number. Returns the growth. */
   const grow = async (
     text: () => Promise<string>,
     by: Readonly<Record<string, number>>,
@@ -94,7 +94,7 @@ describe('metrics', () => {
   }
   const inWorkspace = (state: string): string => `ledger{workspace="${service.workspaceId}",state="${state}"}`
 
-  it('and the health of a worker are at its own address, and nothing else', async () => {
+  it('of a worker are at its own address, with its health and nothing else', async () => {
     const ask = (path: string): Promise<Response> => fetch(`${service.workerUrls[0]}${path}`)
     assert.equal((await ask('/healthz')).status, 200)
     assert.equal((await ask('/api/v1/feedbacks')).status, 404)
@@ -153,7 +153,7 @@ describe('metrics', () => {
     let id = ''
     const fail = async (): Promise<void> => {
       await inject(service, service.queues, { body: feedbackBody('\u0000') })
-      // Stays visible for operators, since the service never queues such a job.
+      // The service never queues this job, so a worker fails the job.
       id = (await service.queues.removal.add('not ours', { version: 0 })).id!
     }
     await grow(ofApi, { [inWorkspace('dead')]: 1 }, () => grow(ofWorker, ended, fail))
@@ -177,7 +177,7 @@ describe('metrics', () => {
     await service.sql`delete from purge where id = ${id}`
   })
 
-  it('of servers and processes have their presence, size and delay', async () => {
+  it('say whether servers and processes run, their memory, and their delays', async () => {
     const text = await until('both processes report', async () => {
       const now = await ofApi()
       return ['api', 'worker'].every((kind) => valueOf(now, `processes{kind="${kind}"}`) === 1) && now
@@ -187,13 +187,14 @@ describe('metrics', () => {
     assert.ok((valueOf(text, 'redis_memory_max_bytes') ?? -1) >= 0)
     assert.deepEqual([valueOf(text, 'bytes_in_hand'), valueOf(text, 'bytes_in_hand_max')], [0, 64 * 1024 * 1024])
     for (const scrapeOne of [ofApi, ofWorker]) {
-      const late = (now: string, quantile: string) => valueOf(now, `event_loop_delay_seconds{quantile="${quantile}"}`)
+      const delay = (metrics: string, quantile: string) =>
+        valueOf(metrics, `event_loop_delay_seconds{quantile="${quantile}"}`)
       const now = await until('some timers ran', async () => {
         const metrics = await scrapeOne()
-        return (late(metrics, '0.5') ?? 0) > 0 && metrics
+        return (delay(metrics, '0.5') ?? 0) > 0 && metrics
       })
       assert.ok((valueOf(now, 'postgres_answer_seconds') ?? 0) > 0)
-      assert.ok(late(now, '0.5')! <= late(now, '0.99')! && late(now, '0.99')! <= late(now, '1')!)
+      assert.ok(delay(now, '0.5')! <= delay(now, '0.99')! && delay(now, '0.99')! <= delay(now, '1')!)
     }
   })
 
@@ -206,18 +207,18 @@ describe('metrics', () => {
     const age = valueOf(await scrape(idle), oldest) ?? 0
     await grow(() => scrape(idle), { [waiting]: 1 }, post)
     const text = await scrape(idle)
-    assert.ok((valueOf(text, oldest) ?? 0) > age, 'the age of the oldest, not of the newest')
+    assert.ok((valueOf(text, oldest) ?? 0) > age, 'the metric has the age of the oldest job, not of the newest')
     assert.equal(valueOf(text, 'processes{kind="worker"}'), 0)
     await idle.stop()
   })
 
-  /** The names in a text. The parts of a histogram count as the histogram. */
+  /** The names of the metrics in a text. A part of a histogram has the name of the histogram. */
   const namesIn = (text: string): Set<string> =>
     new Set([...text.matchAll(/\bfeedback_insights_\w+/g)].map(([name]) => name.replace(/_(?:bucket|sum|count)$/, '')))
   const DASHBOARD = 'api/operators/grafana-dashboard.json'
   const RULES = 'api/operators/alert-rules.yaml'
 
-  it('are all on the dashboard and in docs/operate.md, and these and the alert rules name no others', async () => {
+  it('are all on the dashboard and in docs/operate.md, which name no other metrics, and neither do the alert rules', async () => {
     const types = `${await ofApi()}${await ofWorker()}`.matchAll(/^# TYPE (feedback_insights_\w+)/gm)
     const exists = new Set([...types].map(([, name]) => name!))
     assert.deepEqual([...exists.symmetricDifference(namesIn(read(DASHBOARD)))], [])
@@ -234,7 +235,7 @@ describe('metrics', () => {
     const selectors = [...files.replaceAll('\\"', '"').matchAll(/(feedback_insights_\w+)\{([^}]*)\}/g)]
     assert.ok(selectors.length > 3)
     for (const [selector, name, matchers = ''] of selectors) {
-      // Only results that occurred have a series.
+      // A result has a series only once it has occurred.
       const labels = matchers.split(',').map((label) => (label.startsWith('result=') ? 'result=' : label))
       const fits = (line: string, label: string): boolean =>
         label.includes('!=') ? !line.includes(label.replace('!=', '=')) : line.includes(label)

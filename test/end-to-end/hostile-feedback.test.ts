@@ -29,15 +29,15 @@ const HOSTILE = [
   '\u2028data: x\u2029\u0007\u001b[2J\u0085 end',
   'a'.repeat(9_000) + ' ann@mail.example',
 ]
-const PERSONAL = [
-  'Zelda Quint',
-  'zelda@quint.example',
-  'Quint Works',
-  'quint-works.example',
-  'gold-plan',
-  'ext-4711',
-  'raw-0815',
-]
+const PERSONAL = {
+  name: 'Zelda Quint',
+  email: 'zelda@quint.example',
+  account: 'Quint Works',
+  domain: 'quint-works.example',
+  plan: 'gold-plan',
+  externalId: 'ext-4711',
+  raw: 'raw-0815',
+}
 const EMAILS = ['Ann.Lee', 'ann@mail.example', '1234-5678']
 const SECRET = 'The words of another workspace'
 
@@ -52,15 +52,7 @@ describe('hostile feedback', () => {
     personalToken = makeToken()
     const scopes = ['read', 'read:personal'] as const
     await addToken(all, { token: personalToken, workspace, scopes, expiresAt: null })
-    const [name, email, account, domain, plan, externalId, raw] = PERSONAL as [
-      string,
-      string,
-      string,
-      string,
-      string,
-      string,
-      string,
-    ]
+    const { name, email, account, domain, plan, externalId, raw } = PERSONAL
     const properties = { $name: name, $email: email, plan }
     const company = { id: 'quint', properties: { $name: account, $domain: domain, plan } }
     await service.submit('/contacts/identify', { id: externalId, properties, account: company })
@@ -121,7 +113,7 @@ describe('hostile feedback', () => {
     assert.deepEqual([message.id, message.jsonrpc], [7, '2.0'])
     return { text, message }
   }
-  const callsOf = async (): Promise<[name: string, args: object][]> => {
+  const allCalls = async (): Promise<[name: string, args: object][]> => {
     const idOf = async (table: string): Promise<string[]> =>
       (await service.sql<{ id: string }[]>`select id from ${service.sql(table)}`).map(({ id }) => id)
     return [
@@ -135,13 +127,13 @@ describe('hostile feedback', () => {
       ['whats_new', { since: '2020-01-01', limit: 20 }],
       ['compare_periods', { by: 'tag' }],
       ['compare_periods', { by: 'account' }],
-      ['account_story', { nameOrDomain: PERSONAL[2] }],
+      ['account_story', { nameOrDomain: PERSONAL.account }],
       ['list_conversations', {}],
       ...(await idOf('conversation')).map((id): [string, object] => ['get_conversation', { id, limit: 20 }]),
       ...(await idOf('feedback')).map((id): [string, object] => ['get_feedback', { id }]),
     ]
   }
-  /** The form of a text that a model sees: without hidden characters, and masked if asked for. */
+  /** The form of a text that a model sees: without hidden characters, and masked if `isMasked`. */
   const seen = (words: string, isMasked: boolean): string => {
     const visible = words.replaceAll(
       /[\p{Cc}\u200B\u2028\u2029\u202A-\u202E\u2066-\u2069\uFEFF]|[\u{E0000}-\u{E007F}]/gu,
@@ -155,11 +147,11 @@ describe('hostile feedback', () => {
   }
 
   for (const isMasked of [true, false]) {
-    it(`stays in quotes and in one message ${isMasked ? 'without' : 'with'} the scope read:personal`, async () => {
+    it(`stays in quotes and in one message for a token ${isMasked ? 'without' : 'with'} the scope read:personal`, async () => {
       const token = isMasked ? service.readToken : personalToken
       const read = new Set<string>()
       let texts = ''
-      const calls = await callsOf()
+      const calls = await allCalls()
       const { message: listed } = await answerTo(token, 'tools/list', {})
       const tools = listed.result.tools as { name: string }[]
       assert.deepEqual(new Set(calls.map(([name]) => name)), new Set(tools.map(({ name }) => name)))
@@ -181,7 +173,7 @@ describe('hostile feedback', () => {
       }
       assert.equal(read.size, HOSTILE.length)
       assert.ok(!texts.includes(SECRET))
-      for (const value of [...PERSONAL, ...EMAILS]) assert.equal(texts.includes(value), !isMasked, value)
+      for (const value of [...Object.values(PERSONAL), ...EMAILS]) assert.equal(texts.includes(value), !isMasked, value)
     })
   }
 
@@ -198,7 +190,7 @@ describe('hostile feedback', () => {
     await agent.client.close()
   })
 
-  it('an admin token sees no personal data either, and no token sees another workspace', async () => {
+  it('shows no personal data to an admin token either, and no data of another workspace', async () => {
     const agent = await agentAt(service.urls[0]!, service.adminToken)
     const story = await agent.call('account_story', { nameOrDomain: 'Quint Works' })
     assert.deepEqual(Object.keys(story.account), ['id'])
@@ -217,13 +209,11 @@ describe('hostile feedback', () => {
   })
 
   it('leaves no texts and no personal data in the log', () => {
-    const calls = service
-      .output()
-      .split('\n')
-      .filter((line) => line.includes('"agent_call"'))
-    assert.ok(calls.some((line) => line.includes('"tool":"get_feedback"') && line.includes(service.workspaceId)))
     const log = service.output()
-    for (const words of [...PERSONAL, ...EMAILS, 'Ignore all', 'evil.example']) assert.ok(!log.includes(words), words)
+    const calls = log.split('\n').filter((line) => line.includes('"agent_call"'))
+    assert.ok(calls.some((line) => line.includes('"tool":"get_feedback"') && line.includes(service.workspaceId)))
+    for (const words of [...Object.values(PERSONAL), ...EMAILS, 'Ignore all', 'evil.example'])
+      assert.ok(!log.includes(words), words)
   })
 })
 

@@ -26,7 +26,7 @@ const storedWith = async ({ sql }: SharedService, description: string): Promise<
 describe('an idempotency key while no worker runs', () => {
   const service = idle
 
-  it('gets the same answer from any process after the admission, and is applied once when a worker starts', async () => {
+  it('gets the same answer from each API process, and its submission is applied once when a worker starts', async () => {
     const first = await send(service, 'waiting', { description: 'waiting' })
     assert.equal(first.status, 201, first.text)
     for (const api of [0, 1, 0]) {
@@ -43,7 +43,7 @@ describe('an idempotency key while no worker runs', () => {
     const many = await sendAll()
     const ownAnswers = (answers: readonly Answer[]) => answers.map((answer) => [submissionIdOf(answer), answer.text])
     assert.equal(new Set(many.map(({ body }) => String(body.feedback.customerId))).size, many.length)
-    assert.deepEqual(ownAnswers(await sendAll()), ownAnswers(many), 'each has its own answer')
+    assert.deepEqual(ownAnswers(await sendAll()), ownAnswers(many), 'each request gets its first answer again')
     const worker = await startProcess('worker/main.ts', 'working', service.environment)
     try {
       for (const answer of [first, all[0]!]) assert.equal(await service.settled(answer), 'applied')
@@ -65,15 +65,16 @@ describe('an idempotency key of a settled submission', () => {
     await until('no submission is queued', async () => (await readLedger(service)).queued === 0)
     return answer
   }
-  /** Simulates so many later keys that all keys had to leave Redis. */
+  /** Simulates so many later keys that all earlier keys have left Redis. */
   const forgetAll = async (): Promise<void> => {
     const number = await service.redis.hget(keys().state, 'number')
     await service.redis.hset(keys().state, 'forgotten', number!)
     await service.redis.del(keys().idempotency, keys().keyOrder)
   }
-  it('is recognised only while Redis has it, if Postgres does not answer', async () => {
+
+  it('is recognised only while Redis has it, if the look-up in Postgres fails', async () => {
     const first = await settled('while-away', { description: 'while away' })
-    // From here on a worker cannot save.
+    // Without the renamed column a worker cannot save.
     await holdWork(service.queues)
     await service.all`alter table submission rename column idempotency_key to taken_away`
     try {

@@ -17,9 +17,9 @@ after(() => service.stop())
 
 const PROGRAM = 'cli/import/import-command.ts'
 const ROWS = 40
-/** The rows with an answer before the kill. */
+/** The number of rows with an answer before the kill. */
 const SETTLED = 20
-/** How often the service asks for a later attempt. */
+/** How often the service puts a record off. */
 const PUT_OFF = 3
 
 describe('an import that is interrupted', () => {
@@ -30,9 +30,9 @@ describe('an import that is interrupted', () => {
     writeFileSync(path, `description,source\n${Array.from({ length: ROWS }, (_, at) => `Text ${at},many\n`).join('')}`)
     const between = await losingAnswers(service.urls[0]!)
     const words = [path, '--url', between.url, '--token', service.accessToken]
-    const isSent = between.loseAnswersFrom(`"Text ${SETTLED}"`)
+    const sent = between.loseAnswersFrom(`"Text ${SETTLED}"`)
     const first = spawnProgram(PROGRAM, [...words, '--at-once', '1'], { ...service.environment })
-    await isSent
+    await sent
     await until('a row is accepted, and its answer is lost', async () => between.hasLost())
     const ended = once(first, 'exit')
     first.kill('SIGKILL')
@@ -50,10 +50,10 @@ describe('an import that is interrupted', () => {
     assert.equal((await stored()).length, ROWS)
   })
 
-  it('stops in order on request, and says how many records are left', async () => {
+  it('stops at Ctrl-C, and says how many records are left', async () => {
     const path = join(folder, 'stopped.csv')
     writeFileSync(path, 'description\nOne\nTwo\n')
-    // A service that never has room, and asks for a minute each time.
+    // A service that puts every record off for a minute.
     const { url, stop } = await serveHttp((_, response) => {
       response.writeHead(503, { 'Retry-After': '60', 'Content-Type': 'application/json' }).end('{"error":"busy"}')
     })
@@ -61,7 +61,7 @@ describe('an import that is interrupted', () => {
       const child = spawnProgram(PROGRAM, [path, '--url', url, '--token', 'any'], {})
       let printed = ''
       child.stdout.setEncoding('utf8').on('data', (text: string) => (printed += text))
-      await until('it waits', async () => printed.includes('waiting 60 s'))
+      await until('the import waits', async () => printed.includes('waiting 60 s'))
       const ended = once(child, 'close')
       process.kill(child.pid!, 'SIGINT')
       await ended
@@ -72,7 +72,7 @@ describe('an import that is interrupted', () => {
     }
   })
 
-  it('waits for records that are put off, and gives up one that fails six times', async () => {
+  it('waits for a record that is put off, and gives up a record that fails six times', async () => {
     const path = join(folder, 'faulty.csv')
     writeFileSync(path, 'description\nFaulty\nLate\n')
     let batches = 0

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
 import { runCommand } from '../support/command.ts'
 import { findLastingPort as closedPort } from '../support/lasting-port.ts'
+import { DEAD_PROXY } from '../support/service-process.ts'
 import { type SharedService, sharedService } from '../support/shared-service.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
 import { until } from '../support/until.ts'
@@ -48,8 +49,9 @@ describe('the import of a file', () => {
     assert.equal(code, 1, stdout + stderr)
     assert.match(stdout, /Stars +→ {2}rating/)
     assert.match(stdout, /^300 accepted; 3 refused\.$/m)
+    // The row with too many cells is not sent.
     assert.match(stdout, /^feedback: 302\/302 {2}[\d.]+\/s$/m)
-    // Every third text has two lines. The row with too many cells is not sent.
+    // Every third text has two lines.
     const firstBadLine = 2 + 300 + 100
     const listed = [
       `${firstBadLine}: rating must be a number`,
@@ -166,11 +168,7 @@ describe('the import of a file', () => {
   })
 
   it('recognises a record by its content in other files and lines, and uses no proxy for loopback', async () => {
-    const past = `http://127.0.0.1:${await closedPort()}`
-    const proxied = {
-      ...service,
-      environment: { ...service.environment, HTTP_PROXY: past, http_proxy: past, NO_PROXY: 'x' },
-    }
+    const proxied = { ...service, environment: { ...service.environment, ...DEAD_PROXY, NO_PROXY: 'x' } }
     const settings = ['--set', 'source=play']
     const head = 'description,rating\n'
     const first = fileOf('day1.csv', `${head}Good,4\n,1\n,1\n`)

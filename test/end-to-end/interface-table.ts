@@ -20,15 +20,15 @@ export const SUCCESS: Readonly<Record<OperationPath, number>> = {
   '/contacts/purge': 200,
   '/conversations': 200,
 }
-/** The last character has two units of UTF-16, and still counts as one. */
+/** 512 characters. The last one has two units of UTF-16. */
 export const LONGEST = `${'x'.repeat(511)}😀`
 
-/** Kinds of strings: any text · at most 512 characters · an id, which is short and not empty. */
+/** `short`: at most 512 characters; `id`: short and not empty; `text`: another bound or none. */
 export type Kind = 'text' | 'short' | 'id' | 'number' | 'boolean' | 'date-time' | 'object' | 'array'
-/** An optional field may be left out; a nullable one may also be null. */
+/** An optional field may be absent. A nullable field may be absent or null. */
 type Presence = 'required' | 'optional' | 'nullable'
 
-/** Existing records that a field may name, and a text that no other test uses. */
+/** The ids of existing records, and a text that no other test uses. */
 export type Known = { contactId: string; accountId: string; projectId: string; unique: string }
 
 export const KNOWN_CONTACT = { id: 'known-contact', name: 'Ada Known' }
@@ -39,12 +39,12 @@ export type Given = JsonValue | ((known: Known) => JsonValue)
 type More = {
   /** The stored value, if it differs from the sent value. */
   as?: Given
-  /** Other members that make the effect of this one visible. */
+  /** Further members of the body, without which the field has no effect. */
   with?: Readonly<JsonObject>
   /** The member of the answer that repeats the value. */
   answered?: string
 }
-/** `stored` is the table and column of a valid value; a purge stores nothing of its body. */
+/** `stored`: the table and column of the value; null in a purge, whose body is not stored. */
 type Row = readonly [path: string, kind: Kind, presence: Presence, good: Given, stored: string | null, more?: More]
 
 export type Field = {
@@ -200,7 +200,7 @@ const fieldsOf = (operation: OperationPath, rows: readonly Row[]): Field[] =>
     more,
   }))
 
-/** The tables of the interface, row by row, with the bounds that the service adds to them. */
+/** All fields of the interface, with the bounds that the service adds. */
 export const FIELDS: readonly Field[] = [
   ...fieldsOf('/feedbacks', FEEDBACK),
   ...fieldsOf('/contacts/identify', contactRecord('')),
@@ -209,11 +209,11 @@ export const FIELDS: readonly Field[] = [
   ...fieldsOf('/conversations', CONVERSATION),
 ]
 
-export const valueOf = (given: Given, whom: Known): JsonValue => (typeof given === 'function' ? given(whom) : given)
+export const valueOf = (given: Given, known: Known): JsonValue => (typeof given === 'function' ? given(known) : given)
 
-/** Whether a text of `LONGEST` is accepted and stored. */
-export const mayBeLong = ({ kind, stored }: Field): boolean =>
+/** An id that is looked up must exist, so `LONGEST` is no valid value. */
+export const isTestedWithLongest = ({ kind, stored }: Field): boolean =>
   kind === 'short' || (kind === 'id' && !isLookedUp(stored))
 
-/** Whether an id is looked up: the row has the own id of the record that it means. */
+/** Whether the column has the own id of an existing record that the field names. */
 const isLookedUp = (stored: string | null): boolean => /\.(?:contact|account|project)_id$/.test(stored ?? '')

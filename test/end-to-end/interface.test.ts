@@ -12,15 +12,13 @@ import {
   KNOWN_CONTACT,
   KNOWN_PROJECT,
   LONGEST,
-  mayBeLong,
+  isTestedWithLongest,
   SUCCESS,
   valueOf,
 } from './interface-table.ts'
 import { type StoredRows, storedRows } from './stored-rows.ts'
 
-/**
- * `test/api/fields.test.ts` tests the refusals of each field. A purge stores nothing of its body.
- */
+/** `test/api/fields.test.ts` tests the refusals of each field. */
 describe('every field of the interface', () => {
   let service: SharedService
   let introduced: Omit<Known, 'unique'>
@@ -33,16 +31,16 @@ describe('every field of the interface', () => {
 
   const known = (): Known => ({ ...introduced, unique: `unique-${++count}` })
 
-  /** The feedback as `GET /feedbacks/{id}`, lists and the change feed give it, by column. */
+  /** The feedback as `GET /feedbacks/{id}` gives it, by column. */
   const read = async ({ feedback }: StoredRows): Promise<StoredRows> => {
     const { body } = await service.get(`/api/v1/feedbacks/${feedback!['id'] as string}`, { token: service.readToken })
     const unknown = Object.keys(body.feedback as JsonObject).filter((name) => !EXPORTED.includes(name))
-    assert.deepEqual(unknown, [], 'add them to api/reads/record-schemas.ts, and run npm run openapi')
+    assert.deepEqual(unknown, [], 'add these members to api/reads/record-schemas.ts, and run npm run openapi')
     const columns = Object.entries(body.feedback as JsonObject).map(([name, value]) => [columnOf(name), value])
     return { feedback: Object.fromEntries(columns) as JsonObject }
   }
 
-  const stored = async (field: Field, value: JsonValue | undefined, { unique } = known()): Promise<StoredRows> => {
+  const store = async (field: Field, value: JsonValue | undefined, { unique } = known()): Promise<StoredRows> => {
     const body = bodyWith(field, value, unique)
     const answer = await service.post(field.operation, body)
     assert.equal(answer.status, SUCCESS[field.operation], answer.text)
@@ -54,20 +52,20 @@ describe('every field of the interface', () => {
 
   for (const field of FIELDS.filter(({ stored: place }) => place !== null)) {
     const place = field.stored!
-    it(`${field.path} of ${field.operation} is stored as given, and may be absent as the table says`, async () => {
-      const whom = known()
-      const good = valueOf(field.good, whom)
+    it(`${field.path} of ${field.operation} is stored as given, and may be null, absent or empty as the table says`, async () => {
+      const existing = known()
+      const good = valueOf(field.good, existing)
       const rest = [
         ...(field.presence === 'nullable' ? [null] : []),
         ...(field.presence === 'required' ? [] : [undefined]),
         ...(field.kind === 'text' || field.kind === 'short' ? [''] : []),
       ]
       const [rows, long] = await Promise.all([
-        stored(field, good, whom),
-        mayBeLong(field) ? stored(field, LONGEST) : undefined,
-        ...rest.map((value) => stored(field, value)),
+        store(field, good, existing),
+        isTestedWithLongest(field) ? store(field, LONGEST) : undefined,
+        ...rest.map((value) => store(field, value)),
       ])
-      assert.deepEqual(memberOf(rows, place), asStored(field, valueOf(field.more.as ?? good, whom)))
+      assert.deepEqual(memberOf(rows, place), asStored(field, valueOf(field.more.as ?? good, existing)))
       if (long) assert.equal(memberOf(long, place), LONGEST)
       if (place.startsWith('feedback.')) {
         const message = 'feedback_json in db/functions/reads.sql gives another value'

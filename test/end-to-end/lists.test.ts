@@ -16,7 +16,7 @@ after(() => service.stop())
 
 describe('lists over HTTP', () => {
   const get = (path: string, token: string): Promise<Answer> => service.get(`/api/v1${path}`, { token })
-  /** The ids of a walk through all pages. */
+  /** Reads all pages of a list of feedback, and returns the ids. */
   const walk = async (query: string, token: string): Promise<string[]> => {
     const found: string[] = []
     for (let next: string | null = ''; next !== null;) {
@@ -113,7 +113,7 @@ describe('lists over HTTP', () => {
     }
   })
 
-  it('a walk through a list skips and repeats no record that is there throughout, while records come and go', async () => {
+  it('while records come and go, a walk through a list repeats no record, and skips no record that stays', async () => {
     const own = await ownWorkspace({ sql: service.all, urls: service.urls })
     const token = own.adminToken
     const emailOf = (at: number): string => `p${at % 40}@example.org`

@@ -21,7 +21,7 @@ describe('a line of the log output has the ids of its subject:', () => {
         .map((line) => JSON.parse(line) as Line)
         .find((line) => line['event'] === event && fits(line)),
     )
-  /** Asks while the table is missing. */
+  /** Sends a request while the table is missing. */
   const without = async (table: string, ask: () => Promise<Answer>): Promise<Answer> => {
     await service.sql`alter table ${service.sql(table)} rename to taken_away`
     try {
@@ -30,7 +30,7 @@ describe('a line of the log output has the ids of its subject:', () => {
       await service.sql`alter table taken_away rename to ${service.sql(table)}`
     }
   }
-  /** Asks while the key has a text instead of its data. */
+  /** Sends a request while the key has a text instead of its data. */
   const withText = async (key: string, ask: () => Promise<Answer>): Promise<Answer> => {
     await service.redis.rename(key, `${key}:kept`).catch(() => {})
     await service.redis.set(key, 'a text')
@@ -40,7 +40,7 @@ describe('a line of the log output has the ids of its subject:', () => {
       await service.redis.rename(`${key}:kept`, key).catch(() => service.redis.del(key))
     }
   }
-  const assertFound = async (event: string, answer: Answer): Promise<void> => {
+  const assertLogged = async (event: string, answer: Answer): Promise<void> => {
     assert.equal(answer.status, 503, answer.text)
     const { requestId, workspaceId } = await lineOf(event)
     assert.equal(requestId, answer.headers.get('X-Request-Id'))
@@ -52,14 +52,14 @@ describe('a line of the log output has the ids of its subject:', () => {
   it('a submission that was not admitted', async () => {
     const { state } = workspaceKeys(service.redisPrefix, service.workspaceId)
     const answer = await withText(state, () => post({ 'X-Request-Id': 'mine-1' }))
-    await assertFound('admission_failed', answer)
+    await assertLogged('admission_failed', answer)
     assert.equal((await lineOf('admission_failed'))['fault'], 'ReplyError WRONGTYPE')
     assert.match(answer.body.error, /^The queue refuses writes/)
   })
 
   it('a receipt that could not be read', async () => {
     const path = '/api/v1/submissions/01890000-0000-7000-8000-000000000000'
-    await assertFound('receipt_look_up_failed', await without('submission', () => service.get(path)))
+    await assertLogged('receipt_look_up_failed', await without('submission', () => service.get(path)))
     assert.equal((await lineOf('receipt_look_up_failed'))['submissionId'], path.split('/').at(-1))
   })
 

@@ -15,8 +15,7 @@ const FIRST_STEPS = 10_000_000
 const SLOW_SCRIPT = 'local sum = 0 for i = 1, ARGV[2] do sum = sum + i end return ARGV[1]'
 
 describe('npm run purge:verify', () => {
-  // Stores of its own, without processes: in shared ones Postgres could gather statistics that
-  // contain a text of this test.
+  // In a shared schema, Postgres could gather statistics that contain a text of this test.
   let service: Service
   before(async () => {
     service = await startService({ apis: 0, workers: 0 })
@@ -102,14 +101,14 @@ describe('npm run purge:verify', () => {
     await service.redis.config('SET', name, SLOW_MICROSECONDS)
     let places: string[] = []
     try {
-      // Other tests may fill the slow log, which belongs to the server.
+      // The slow log belongs to the server. Other tests may push this entry out.
       for (let steps = FIRST_STEPS; places.length === 0; steps *= 2) {
         await service.redis.eval(SLOW_SCRIPT, 0, text, steps)
         places = await placesOf(text)
       }
     } finally {
       await service.redis.config('SET', name, formerly)
-      // Tests of other runs look for texts of their own there.
+      // Tests of other runs search this log as well.
       await service.redis.slowlog('RESET')
     }
     assert.deepEqual(places, ['slow log: 1'])
@@ -140,7 +139,7 @@ describe('npm run purge:verify', () => {
     )
   })
 
-  it('does not find an absent string or one under another prefix, and writes no string itself', async () => {
+  it('finds neither an absent string nor a string under another prefix, and stores no string itself', async () => {
     const text = newString()
     const elsewhere = `{${service.redisPrefix}x:wake}:${randomUUID()}`
     await service.redis.set(elsewhere, text, 'EX', 60)

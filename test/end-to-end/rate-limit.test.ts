@@ -10,7 +10,7 @@ import { RawConnection } from '../support/raw-connection.ts'
 import type { Answer, Service } from '../support/service.ts'
 import { idleService } from '../support/shared-service.ts'
 import { until } from '../support/until.ts'
-import { LEAST } from './body-with.ts'
+import { SHORT_BODY } from './body-with.ts'
 
 const TOKENS = 10
 const WINDOW_SECONDS = 60
@@ -34,7 +34,7 @@ describe('the limit on conversations', () => {
   let count = 0
   afterEach(() => service.redis.del(bucket()))
 
-  /** The times at which tokens were spent, in microseconds, the oldest last. */
+  /** The key of the times at which tokens were spent, in microseconds, the oldest last. */
   const bucket = (): string => workspaceKeys(service.redisPrefix, service.workspaceId).bucket('submit_conversation')
 
   /** Moves the oldest times of the bucket into the past, as if so many seconds had passed. */
@@ -50,20 +50,18 @@ describe('the limit on conversations', () => {
       .exec()
   }
 
-  // `age` lets time pass only in Redis. With a key, an API process asks Redis even if it remembers
-  // that the bucket is empty.
+  // `age` lets time pass only in Redis. An idempotency key makes an API process ask Redis, even if
+  // the process remembers an empty bucket.
   const withKey = (): Record<string, string> => ({ 'Idempotency-Key': `key-${++count}` })
   const submit = ({ headers, ...options }: Parameters<Service['post']>[2] = {}): Promise<Answer> =>
-    service.post('/conversations', LEAST['/conversations'](`conversation-${++count}`), {
+    service.post('/conversations', SHORT_BODY['/conversations'](`conversation-${++count}`), {
       ...options,
       headers: { ...withKey(), ...headers },
     })
 
-  /** Ten accepted requests, in turn through both processes. */
-  const spendAll = async (): Promise<Answer[]> => {
+  const spendAll = async (): Promise<void> => {
     const answers = await Promise.all(Array.from({ length: TOKENS }, (_, index) => submit({ api: index % 2 })))
     for (const { status, text } of answers) assert.equal(status, 200, text)
-    return answers
   }
 
   const assertLimited = (answer: Answer): number => {
@@ -77,7 +75,7 @@ describe('the limit on conversations', () => {
     return Number(retryAfter)
   }
 
-  it('admits ten requests and refuses the eleventh, in any process, and each answer tells the rest', async () => {
+  it('admits ten requests and refuses the eleventh, in any process, and each answer says how many are left', async () => {
     const remaining: number[] = []
     for (let sent = 0; sent < TOKENS + 2; sent++) {
       const answer = await submit({ api: sent % 2 })
@@ -107,7 +105,7 @@ describe('the limit on conversations', () => {
   it('returns each spent token 60 seconds later, and not earlier', async () => {
     const begunAt = performance.now()
     await spendAll()
-    // Most of the window is left for a busy machine.
+    // After 10 s of the window, a busy machine has 50 s left.
     await age(10, 1)
     const retryAfter = assertLimited(await submit())
     const passed = 10 + Math.ceil((performance.now() - begunAt) / 1_000)
@@ -118,7 +116,7 @@ describe('the limit on conversations', () => {
   })
 
   it('can be set for the other operations as well', async () => {
-    const { status, headers } = await service.post('/feedbacks', LEAST['/feedbacks']('x'))
+    const { status, headers } = await service.post('/feedbacks', SHORT_BODY['/feedbacks']('x'))
     assert.deepEqual([status, headers.get('ratelimit-policy')], [201, '"create_feedback";q=100000;w=60'])
   })
 
@@ -140,7 +138,7 @@ describe('the limit on conversations', () => {
   it('applies to a batch, whose results say when to repeat an item', async () => {
     const items = Array.from({ length: TOKENS + 2 }, (_, at) => ({
       operation: 'submit_conversation',
-      body: LEAST['/conversations'](`batch-${at}`),
+      body: SHORT_BODY['/conversations'](`batch-${at}`),
       idempotencyKey: `batch-${at}`,
     }))
     const { results } = (await service.post('/batch', { items })).body as { results: BatchResult[] }
@@ -152,9 +150,9 @@ describe('the limit on conversations', () => {
     assert.ok(retryAfter > 0 && retryAfter <= WINDOW_SECONDS, String(retryAfter))
   })
 
-  it('refuses a request before its body is read if the bucket is known to be empty, unless it has a key', async () => {
+  it('refuses a request without a key before its body is read, while the bucket is known to be empty', async () => {
     await spendAll()
-    await service.post('/conversations', LEAST['/conversations']('refused'))
+    await service.post('/conversations', SHORT_BODY['/conversations']('refused'))
     const announce = async (more: string, timeoutMs: number): Promise<Answer> => {
       const connection = new RawConnection(service.urls[0]!)
       const head =
@@ -179,7 +177,7 @@ describe('the limit on conversations', () => {
       const retryAfterMs = assertLimited(await submit()) * 1_000
       const end = performance.now() + retryAfterMs
       await until('Retry-After is over', () => Promise.resolve(performance.now() >= end), 2 * retryAfterMs)
-      assert.equal((await service.post('/conversations', LEAST['/conversations']('waited'))).status, 200)
+      assert.equal((await service.post('/conversations', SHORT_BODY['/conversations']('waited'))).status, 200)
     })
   }
 })

@@ -19,7 +19,7 @@ import { until } from '../support/until.ts'
 const QUERIES = readmeScripts(readFileSync(new URL('../../docs/queries.md', import.meta.url), 'utf8'), 'sql')
 const READER = 'cli/reader-command.ts'
 const SUBMISSIONS = 30
-/** The locks are held for so long at least. */
+/** The locks are held at least this long. */
 const HELD_MS = process.env['TEST_SIZE'] === 'long' ? 60_000 : 0
 const ADVISORY_LOCKS = 1_000
 const FEEDBACK = 100
@@ -44,7 +44,7 @@ describe('the role of readers', () => {
   let readerUrl: string
   let reader: Sql
   before(async () => {
-    // The queries are about the first workspace.
+    // The queries select the workspace `default`, which is the first one of this service.
     service = await operatedService()
     await service.redis.del(workspaceKeys(service.redisPrefix, service.workspaceId).bucket('submit_conversation'))
     const demo = createDemoData(readReviews(), new Date())
@@ -73,7 +73,7 @@ describe('the role of readers', () => {
     await service?.stop()
   })
 
-  it('has documented queries', () => assert.equal(QUERIES.length, 17))
+  it('has 17 documented queries', () => assert.equal(QUERIES.length, 17))
   for (const query of QUERIES) {
     it(`can run: ${query.split('\n')[0]}`, async () => {
       assert.notEqual((await reader.unsafe(query)).length, 0)
@@ -82,7 +82,7 @@ describe('the role of readers', () => {
 
   it('is enough for npm run export and npm run report, also if one of two servers is away', async () => {
     const url = new URL(readerUrl)
-    // The sessions of the role are read-only on the primary, too.
+    // This has to find the primary, although the sessions of the role are read-only there as well.
     url.searchParams.set('target_session_attrs', 'read-write')
     const asReader = { environment: { ...service.environment, DATABASE_URL: url.href.replace('@', '@127.0.0.1:1,') } }
     const [out, page] = [join(directory, 'feedback.ndjson'), join(directory, 'report.html')]
@@ -93,7 +93,7 @@ describe('the role of readers', () => {
     assert.match(await outputOf(asReader, 'cli/report/report-command.ts', '--out', page), /: [1-9]\d* feedback/)
   })
 
-  it('reads only these tables: no tokens, no dead submissions, no internal tables', async () => {
+  it('reads the tables for people and no others, such as tokens and dead submissions', async () => {
     const tables = await service.sql<{ name: string; schema: string }[]>`
       select table_name as name, table_schema as schema from information_schema.tables where table_schema = current_schema()`
     assert.ok(
@@ -106,7 +106,7 @@ describe('the role of readers', () => {
     }
   })
 
-  it('writes nothing, even after it changes its own default', async () => {
+  it('writes nothing, even after it turns its read-only default off', async () => {
     await reader`set default_transaction_read_only = off`
     for (const table of READABLE_TABLES) {
       const name = reader(table)
@@ -145,7 +145,6 @@ describe('the role of readers', () => {
   })
 
   it('delays no submission, even with every lock that it can take', async () => {
-    // The answer arrives while the transaction goes on.
     await reader.unsafe('begin isolation level repeatable read')
     const [{ schema }] = await reader<[{ schema: string }]>`select current_schema() as schema`
     assert.equal(schema, service.redisPrefix)

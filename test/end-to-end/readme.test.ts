@@ -33,8 +33,8 @@ import { isHere } from '../support/where.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 /**
- * One shell runs the commands of all documents in this order, since later commands use variables
- * and records of earlier ones.
+ * The order in which one shell runs the commands of the documents. Later commands use variables and
+ * records of earlier commands.
  */
 const IN_TURN = [
   'README.md',
@@ -60,10 +60,10 @@ const OWN_FILES: Readonly<Record<string, string>> = {
   'history.jsonl': '{"text": "The wheel squeaks", "tags": ["squeak"]}\n'.repeat(8),
 }
 
-/** Settings for Compose that `npm start` cannot use. */
+/** Settings for Compose. `npm start` would refuse them if it read them. */
 const OF_COMPOSE = `HASH_KEY=no key\nBOOTSTRAP_ACCESS_TOKEN=short\nLOG_LEVEL=verbose\nDATABASE_URL=nowhere\n`
 
-/** The expected output of commands without a documented answer. */
+/** The expected output of commands without a documented answer, by the beginning of the command. */
 const PRINTED: readonly (readonly [command: string, printed: RegExp])[] = [
   [
     `DATABASE_URL=$(sed -n 's/.*"databaseUrl": "\\(.*\\)".*/\\1/p' .data/service.json) node_modules/.bin/bun`,
@@ -123,7 +123,7 @@ describe('the README and the documents', () => {
   for (const { path, command, answer } of commands) {
     it(`have a command that works, in ${path}: ${firstLineOf(command)}`, async () => {
       const statements = statementsIn(command)
-      // If psql is installed, it parses the statements. The test checks their results in any case.
+      // Without psql, only the test runs the statements.
       const output = statements.length > 0 && !isHere('psql') ? '' : await terminal.run(command)
       for (const statement of statements) assert.notEqual((await sql.unsafe(statement)).length, 0, statement)
       for (const [begin, printed] of PRINTED) if (command.startsWith(begin)) assert.match(output, printed)
@@ -136,10 +136,10 @@ describe('the README and the documents', () => {
   }
 
   /**
-   * Runs a program at a service that puts off requests. Its result has to be the same as at a
-   * normal service.
+   * Asserts that a program succeeds at a service that puts off requests, and repeats its idempotency
+   * key.
    */
-  const submitsPatiently = async (program: string): Promise<void> => {
+  const assertSubmitsPatiently = async (program: string): Promise<void> => {
     const service = await unwilling(new URL(started.printed('API')).origin)
     service.refuse('cut', 503, 429, 'lost')
     try {
@@ -163,7 +163,7 @@ describe('the README and the documents', () => {
   }
 
   it('have a script with valid types that repeats requests when it has to', async () => {
-    await submitsPatiently(await checkedScript('docs/integrate.md'))
+    await assertSubmitsPatiently(await checkedScript('docs/integrate.md'))
   })
 
   it('have a script with valid types that keeps a CSV file up to date', async () => {
@@ -180,7 +180,7 @@ describe('the README and the documents', () => {
       { skip: !HAS_REQUESTS && NO_REQUESTS },
       async () => {
         writeFileSync(join(clone, 'submit.py'), script)
-        await submitsPatiently('python3 submit.py')
+        await assertSubmitsPatiently('python3 submit.py')
       },
     )
   }

@@ -9,7 +9,6 @@ after(() => service.stop())
 
 const PATHS = ['/feedbacks', '/customers', '/accounts', '/projects', '/feedback-categories', '/conversations']
 const CREATED_AT = '2026-01-01T00:00:00Z'
-/** The members of a record or a problem that the tests check. */
 type Read = Readonly<Record<string, string>>
 const rowsOf = (value: unknown): Read[] => value as Read[]
 type Change = { position: number; kind: string; id: string; deleted: boolean }
@@ -23,7 +22,7 @@ describe('reading over HTTP', () => {
     assert.equal(answer.status, 200, `${path}: ${answer.text}`)
     return answer.body
   }
-  /** All pages of a list, each with at least one record. */
+  /** The records of all pages of a list. */
   const readAll = async (path: string, member: string, limit = 500): Promise<Read[]> => {
     const records: Read[] = []
     for (let next = ''; ;) {
@@ -84,12 +83,12 @@ describe('reading over HTTP', () => {
     await service.submit('/conversations', { id: 'paged', source: 'chat', createdAt: CREATED_AT, contacts, messages })
     const conversations = await readAll('/conversations', 'conversations')
     const { id, customerIds } = conversations.find((conversation) => conversation['externalId'] === 'paged')!
-    const read7 = await readAll(`/conversations/${id}`, 'messages', 3)
+    const paged = await readAll(`/conversations/${id}`, 'messages', 3)
     assert.deepEqual(
-      read7.map((message) => message['content']),
+      paged.map((message) => message['content']),
       messages.toReversed().map(({ content }) => content),
     )
-    assert.deepEqual(new Set(read7.map((message) => message['customerId'])), new Set(customerIds))
+    assert.deepEqual(new Set(paged.map((message) => message['customerId'])), new Set(customerIds))
     const newest = await read(`/conversations/${id}?order=newest&limit=1`)
     assert.equal(newest.messages[0].content, 'Message 0')
   })
@@ -114,7 +113,7 @@ describe('reading over HTTP', () => {
     assert.ok(customer.id !== former.customerId && account.id !== former.accountId)
   })
 
-  it('a parameter that is unknown, badly formed, repeated or of another list is refused by name', async () => {
+  it('an unknown, malformed or repeated parameter, or a cursor of another list, is refused with its name', async () => {
     const { next } = await read('/feedbacks?limit=1')
     const refused: [query: string, path: string][] = [
       ['colour=red', 'colour'],
@@ -170,7 +169,7 @@ describe('reading over HTTP', () => {
     for (const tombstone of tombstones) assert.deepEqual(Object.keys(tombstone), ['position', 'kind', 'id', 'deleted'])
   })
 
-  it('the change feed holds an answer that would be empty until a record changes', async () => {
+  it('the change feed delays an empty answer until a record changes', async () => {
     const { body } = await get('/changes?limit=500')
     const waiting = get(`/changes?after=${body.next}`, { headers: { Prefer: 'wait=30' } })
     await service.submit('/accounts/identify', { id: 'awaited' })

@@ -18,17 +18,14 @@ describe('npm run report', () => {
     service = await sharedService()
     const account = { name: 'Acme', contractValue: 5_000 }
     for (let day = 1; day <= 6; day++) {
-      const body = {
+      await service.submit('/feedbacks', {
+        description: `It drains & heats, no ${day}`,
+        createdAt: daysAgo(day),
         project: { name: 'Mobile' },
         rating: 1,
         tags: ['battery drain'],
         account,
         contact: { email: `p${day}@acme.example` },
-      }
-      await service.submit('/feedbacks', {
-        ...body,
-        description: `It drains & heats, no ${day}`,
-        createdAt: daysAgo(day),
       })
     }
     await service.submit('/feedbacks', { description: 'Fine', rating: 5, tags: ['praise'], createdAt: daysAgo(40) })

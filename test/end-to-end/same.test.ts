@@ -58,7 +58,7 @@ const BODIES: readonly (readonly [path: string, body: object])[] = [
   ],
 ]
 
-describe('the repeated same submission', () => {
+describe('the same submission, repeated,', () => {
   const untilDrained = async (): Promise<void> => {
     await until('all records are stored', async () => (await readLedger(service)).queued === 0, DRAINED_WITHIN_MS)
     await until('all records have their tags', async () => {
@@ -81,7 +81,7 @@ describe('the repeated same submission', () => {
     return counts
   }
 
-  it(`adds at most ten rows in ${ROUNDS} rounds of all kinds`, async () => {
+  it(`adds at most ten rows besides receipts in ${ROUNDS} rounds of four operations`, async () => {
     const submit = async (rounds: number): Promise<Map<string, number>> => {
       for (let round = 0; round < rounds; round++) {
         const answers = await Promise.all(BODIES.map(([path, body]) => service.post(path, body)))

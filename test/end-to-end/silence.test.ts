@@ -50,7 +50,7 @@ describe('submitted content', () => {
     },
   }
 
-  it('is in no answer that refuses it', async () => {
+  it('is in no refusal', async () => {
     for (const [path, body] of Object.entries(VALID)) {
       const wrong = Object.fromEntries(Object.keys(body).map((key) => [key, [CANARY]]))
       const nested = Object.fromEntries(
@@ -67,7 +67,7 @@ describe('submitted content', () => {
         [CANARY],
         `${CANARY}\u0000`,
       ]
-      for (const one of bodies) assert.equal((await ask(path, one)).status, 400, JSON.stringify(one).slice(0, 99))
+      for (const bad of bodies) assert.equal((await ask(path, bad)).status, 400, JSON.stringify(bad).slice(0, 99))
       const types = { 'Content-Type': CANARY }
       assert.equal((await ask(path, body, { headers: types })).status, 415)
       assert.equal((await ask(path, gzipSync(CANARY), { headers: { 'Content-Encoding': 'gzip' } })).status, 400)
@@ -93,7 +93,7 @@ describe('submitted content', () => {
     }
   })
 
-  it('is in no reason, log, metric, receipt or event, even when its storage fails', async () => {
+  it('is in no failure reason, log, metric, receipt or event, even if it cannot be stored', async () => {
     const ids: string[] = []
     for (const [path, body] of Object.entries(VALID)) {
       ids.push(submissionIdOf(await service.submit(path.replace('/api/v1', ''), body)))
@@ -140,7 +140,7 @@ describe('submitted content', () => {
       const at = text.toLowerCase().indexOf(CANARY)
       assert.equal(at, -1, `${place}: ${text.slice(Math.max(0, at - 200), at + 200)}`)
     }
-    // Another file may expect a healthy service.
+    // Other files may expect a service without dead submissions and failed jobs.
     const dropDead = async () => (await service.sql`delete from dead_submission where replayed_at is null`).count === 1
     await until('the replayed submission is dead again', dropDead)
     await service.queues.wake.clean(0, 0, 'failed')

@@ -10,6 +10,7 @@ type Sent = { body: JsonObject; answer: Answer }
 
 const ACCOUNT_OF_CONTACT = `
   left join account as a on a.id = c.account_id left join account_external_id as x on x.account_id = a.id`
+
 /**
  * The SQL after `from`: the tables of a submission as users join them, and the column of its key. A
  * purge stores nothing.
@@ -25,7 +26,7 @@ const TABLES: Readonly<Partial<Record<OperationPath, string>>> = {
     left join contact_external_id as e on e.contact_id = c.id ${ACCOUNT_OF_CONTACT} where v.external_id`,
 }
 
-/** The rows of a submission, one of each table. `sql` must see its workspace only. */
+/** The rows of a submission, one of each table. `sql` must see one workspace only. */
 export const storedRows = async (sql: Sql, operation: OperationPath, { body, answer }: Sent): Promise<StoredRows> => {
   const tables = TABLES[operation]!
   const columns = [...tables.matchAll(/(\w+) as (\w)\b/g)].map(([, table, name]) => `to_jsonb(${name}) as ${table}`)

@@ -37,7 +37,7 @@ describe('the tagger', () => {
       messages: messages.map((message) => ({ incoming: true, createdAt: CREATED_AT, ...message })),
     })
   }
-  /** Whether the tagger has not read some text yet. */
+  /** Whether a text waits for the tagger. */
   const hasUnread = async (): Promise<boolean> => {
     const rows = await service.sql`
       select from feedback as f where tags is null or (tags <> '{}' and not exists (
@@ -55,18 +55,18 @@ describe('the tagger', () => {
     const [row] = await service.sql<{ tags: string[] }[]>`select tags from feedback where id = ${id}`
     return row?.tags ?? []
   }
-  /** Reads texts as a job does that tags them again. */
+  /** Reads texts like a job that tags them again. */
   const readAgain = (ids: { feedbackIds?: string[]; conversationIds?: string[] }) => {
     const all = { feedbackIds: [], conversationIds: [], taggerVersion: 0, isRetag: true }
     return readTexts(service.all, { workspaceId: service.workspaceId, ...all, ...ids })
   }
-  /** Stores a tag of an older tagger. Returns the number of texts that it was stored for. */
+  /** Stores the tag `stale` of an older tagger. Returns the number of texts that got it. */
   const storeStale = (texts: Awaited<ReturnType<typeof readTexts>>) => {
     const tagged = texts.map((text) => ({ ...text, tags: ['stale'], share: NO_SHARE }))
     return storeTags(service.all, realm(), { taggerVersion: 1, tagged, maxTerms: MAX_TERMS_OF_TEXTS })
   }
 
-  it('gives a text tags from its title and description if none are submitted, and keeps submitted ones', async () => {
+  it('gives a text tags from its title and description if none are submitted, and keeps submitted tags', async () => {
     const generated = [await give({ title: 'Billing' }), await give({ title: 'Billing', tags: null })]
     for (const id of generated) assert.match((await tagsOf(id)).join(), /invoice|export/i)
     const [given, none] = [await give({ tags: ['Billing', 'billing'] }), await give({ tags: [] })]
@@ -90,11 +90,11 @@ describe('the tagger', () => {
     await untilRead()
     const [row] = await service.sql<{ tags: string[] }[]>`select tags from conversation`
     assert.match(row!.tags.join(), /invoice|export/i)
-    assert.ok(row!.tags.includes('tracking number'), 'the text after a signature is another message')
+    assert.ok(row!.tags.includes('tracking number'), 'a signature ends its own message only')
     assert.doesNotMatch(row!.tags.join(), /zebra/i)
   })
 
-  it('gives a text the tags that people gave to others, in their spelling', async () => {
+  it('gives a text the tags that people gave to similar texts, in lower case', async () => {
     for (let count = 0; count < 6; count++) {
       await give({ description: 'CSV export is missing', tags: ['CSV exports'] })
     }
@@ -102,7 +102,7 @@ describe('the tagger', () => {
     assert.deepEqual(await tagsOf(await give({ description: 'exporting to CSV is missing' })), ['csv exports'])
   })
 
-  it('learns nothing from a conversation that has changed since it was read', async () => {
+  it('learns nothing from a conversation that has changed since the tagger read it', async () => {
     await converse([{ id: '1', contactId: 'a', content: COMPLAINT }])
     await untilRead()
     const [conversation] = await service.sql<{ id: string }[]>`select id from conversation`
@@ -115,14 +115,14 @@ describe('the tagger', () => {
   describe('npm run retag', () => {
     const retag = (...words: string[]) =>
       runCommand(service, 'cli/retag/retag-command.ts', '--workspace', service.workspace, ...words)
-    /** Marks the tags as those of an older tagger. */
+    /** Replaces the tags of these feedback by a tag of an older tagger. */
     const makeStale = async (ids: string[]): Promise<void> => {
       await untilRead()
       const texts = await readAgain({ feedbackIds: ids })
       assert.equal(await storeStale(texts), ids.length)
     }
 
-    it('replaces tags of an older version, and never tags of people', async () => {
+    it('replaces generated tags of an older version, and no tags of people', async () => {
       const old = [await give({ source: 'Zendesk' }), await give({})]
       const current = await give({})
       const people = await give({ tags: ['stale', 'Billing'] })

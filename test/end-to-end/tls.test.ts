@@ -13,7 +13,7 @@ import { runCommand } from '../support/command.ts'
 import { redisTlsSettings, servePostgresByTls, startTlsService } from '../support/serve-tls.ts'
 import { superuserUrl } from '../support/superuser.ts'
 
-/** From here on the server requires TLS; the test itself connected earlier without it. */
+/** Makes the server require TLS of new connections. */
 const TLS_ONLY = 'hostssl all all 127.0.0.1/32 scram-sha-256\n'
 
 describe('Postgres and Redis with TLS', () => {

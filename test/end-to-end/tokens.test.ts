@@ -39,13 +39,13 @@ describe('the commands for workspaces and tokens', () => {
     assert.equal(row?.['kept'], 0)
   })
 
-  it('revoke a token, which every API process sees', async () => {
+  it('revoke a token, so that every API process refuses it', async () => {
     const { id, token } = await makeToken('--workspace', 'default', '--scope', 'submit')
     const kept = await makeToken('--workspace', 'default', '--scope', 'submit')
     for (const api of [0, 1]) assert.equal((await give(token, api)).status, 201)
     await succeed(tokens('revoke', id))
     const refused = async (api: number): Promise<boolean> => (await give(token, api)).status === 401
-    await until('both refuse it', async () => (await refused(0)) && (await refused(1)))
+    await until('both processes refuse the token', async () => (await refused(0)) && (await refused(1)))
     assert.equal((await give(kept.token)).status, 201)
     assert.match((await succeed(tokens('list'))).stdout, new RegExp(`^${id}  default  submit  revoked `, 'm'))
     assert.equal((await tokens('revoke', id)).code, 1)

@@ -33,19 +33,19 @@ describe('traces', () => {
   const taggingIn = (traceId: string): Promise<CollectedSpan> =>
     collector.span(`the tagging in ${traceId}`, (span) => span.traceId === traceId && span.name === 'process tagging')
 
-  it('are not sent while the collector is away: each process works, and logs that once', async () => {
-    const says = (event: string): number => service.output().split(`"event":"${event}"`).length - 1
-    const accepts = () => service.submit('/feedbacks', { description: 'Still here', tags: [] })
+  it('do not stop a process while the collector is away; each process logs the outage once', async () => {
+    const timesLogged = (event: string): number => service.output().split(`"event":"${event}"`).length - 1
+    const submitOne = () => service.submit('/feedbacks', { description: 'Still here', tags: [] })
     const logged = (event: string) =>
       until(`both processes log ${event}`, async () => {
-        await accepts()
-        return says(event) === 2
+        await submitOne()
+        return timesLogged(event) === 2
       })
     await logged('collector_unreachable')
-    for (let sent = 0; sent < 20; sent++) await accepts()
+    for (let sent = 0; sent < 20; sent++) await submitOne()
     collector.setAway(false)
     await logged('collector_reachable')
-    assert.equal(says('collector_unreachable'), 2)
+    assert.equal(timesLogged('collector_unreachable'), 2)
   })
 
   it('lead from a request to its stored record and its tags', async () => {
@@ -66,7 +66,7 @@ describe('traces', () => {
       'feedback_insights.workspace.id': service.workspaceId,
       [SUBMISSION]: id,
     })
-    // After slow strides, the log of a workspace goes to the backlog.
+    // After slow strides, a workspace uses the queue backlog.
     const { 'messaging.destination.name': queue, ...ofStride } = stored.attributes
     assert.ok(stored.name === `process ${queue}` && (queue === 'wake' || queue === 'backlog'), stored.name)
     assert.deepEqual(ofStride, {
@@ -147,7 +147,6 @@ describe('traces', () => {
         [request.attributes['http.route'], stored.traceId, stored.attributes['feedback_insights.state']],
         [`/api/v1${path}`, request.traceId, path === '/contacts/purge' ? 'queued' : 'applied'],
       )
-      // On a slow machine strides are slow as well, and go to the backlog.
       assert.match(stored.name, /^process (wake|backlog)$/)
     }
   })
@@ -164,7 +163,7 @@ describe('traces', () => {
     await collector.span('a call of an agent', ({ attributes }) => attributes['http.route'] === '/mcp')
     const connection = new RawConnection(service.urls[0]!)
     const head = 'QX7 /api/v1/Qx7-path?Qx7-query HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n\r\n'
-    // Bun accepts no other methods; Deno treats them like any method.
+    // Bun closes the connection at an unknown method; Deno treats it like any other.
     await connection.send(Buffer.from(head), { hasBody: true, timeoutMs: 30_000 }).catch(() => {})
     connection.close()
     await service.post('/Qx7-path?Qx7-query', {})
@@ -231,7 +230,7 @@ describe('a process whose collector hangs', () => {
 })
 
 describe('a process that does not trace', () => {
-  it('stores no trace of a submission, with any header of the caller', async () => {
+  it('stores no traceparent with a submission, even if the caller sends one', async () => {
     const { post, workspaceId, redis, redisPrefix, stop } = await idleService()
     const headers = { traceparent: `00-${TRACE_ID}-${PARENT_ID}-01` }
     const id = submissionIdOf(await post('/feedbacks', { description: 'Untraced' }, { headers }))

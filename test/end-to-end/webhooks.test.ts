@@ -20,7 +20,7 @@ type Received = { headers: Record<string, string>; text: string; message: Messag
 
 const PROGRAM = 'cli/webhook-command.ts'
 
-/** A receiver that answers as `answer` decides, and keeps the confirmed deliveries. */
+/** A receiver with the answers of `answer`. It keeps the deliveries that it confirms. */
 const createReceiver = async (answer: (message: Message) => { status: number; headers?: Record<string, string> }) => {
   const received: Received[] = []
   const { url, stop } = await serveHttp((request, response, body) => {
@@ -46,12 +46,12 @@ describe('webhooks', () => {
   const say = async (description: string): Promise<string> =>
     String((await service.submit('/feedbacks', { description, tags: [] })).body.feedback.id)
 
-  it('receive each change, signed, in the order of the feed, beginning with their creation', async () => {
+  it('receive each change after their creation, with a signature', async () => {
     await say('before the webhook')
     const { received, url, stop } = await createReceiver(() => ({ status: 204 }))
     const { id, secret } = await create(url)
     const ids = [await say('first'), await say('second')]
-    await until('both are delivered', async () =>
+    await until('both changes are delivered', async () =>
       ids.every((own) => received.some(({ message }) => message.data.id === own)),
     )
     const verifier = new Verifier(secret)
@@ -72,7 +72,7 @@ describe('webhooks', () => {
     const { received, url, stop } = await createReceiver(() => ({ status }))
     const { id } = await create(url, '--from', '0')
     await say('gone')
-    await until('it has ended', async () => (await statusOf(id)).includes('  gone  '))
+    await until('the webhook has ended', async () => (await statusOf(id)).includes('  gone  '))
     assert.match(await statusOf(id), /fails: status 410/)
     status = 200
     await command('resume', id)
@@ -90,7 +90,7 @@ describe('webhooks', () => {
     stop()
   })
 
-  it('confirm purges, which the receipts of purges count', async () => {
+  it('confirm a purge, whose receipt counts the confirmations', async () => {
     let status = 503
     const { received, url, stop } = await createReceiver(() => ({ status, headers: { 'Retry-After': '1' } }))
     const { id } = await create(url)
@@ -103,7 +103,9 @@ describe('webhooks', () => {
     }
     assert.deepEqual(await consumers(), { total: 1, confirmed: 0 })
     status = 200
-    await until('the receipt counts it', async () => isDeepStrictEqual(await consumers(), { total: 1, confirmed: 1 }))
+    await until('the receipt counts the confirmation', async () =>
+      isDeepStrictEqual(await consumers(), { total: 1, confirmed: 1 }),
+    )
     const gone = received.filter(({ message }) => message.data.deleted).map(({ message }) => message.data)
     assert.ok(gone.some((tombstone) => tombstone.kind === 'customer' && tombstone.id === feedback.customerId))
     assert.ok(gone.some((tombstone) => tombstone.kind === 'feedback' && tombstone.id === feedback.id))
@@ -131,7 +133,7 @@ describe('webhooks', () => {
     redirecting.stop()
   })
 
-  it('are created only with whole addresses, and named only by existing ids', async () => {
+  it('need a whole address, and a command about a webhook needs an existing id', async () => {
     for (const url of [
       'example.org',
       'ftp://example.org/',

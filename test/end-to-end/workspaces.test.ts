@@ -21,7 +21,7 @@ describe('npm run workspace -- delete', () => {
   let service: SharedService
   before(async () => {
     const shared = await sharedService()
-    // Submits to any workspace, and waits until the submission is finished.
+    // `submit` waits for submissions of all workspaces.
     service = { ...shared, ...requestsTo(shared.urls, shared.accessToken, shared.all) }
   })
   after(() => service?.stop())
@@ -35,7 +35,7 @@ describe('npm run workspace -- delete', () => {
     await addToken(service.all, { token, workspace: name, scopes: ['admin'], expiresAt: null })
     return { id, token }
   }
-  const isGone = async (id: string): Promise<void> => {
+  const assertGone = async (id: string): Promise<void> => {
     assert.match(await outputOf(service, VERIFY, '--workspace', id), /^workspace: found nowhere$/m)
   }
   const countOf = (name: QueueName): Promise<number> => service.queues[name].count()
@@ -66,12 +66,12 @@ describe('npm run workspace -- delete', () => {
     const [, total] = /^Deleting: (\d+)\/\1\b/m.exec(printed)!
     assert.match(printed, new RegExp(`^deleted leaving, with ${total} rows and \\d+ keys in Redis$`, 'm'))
     assert.match(printed, new RegExp(`purge:verify -- --workspace ${id}$`, 'm'))
-    await isGone(id)
+    await assertGone(id)
     await purging
     await resumeWork(service.queues)
     await until('no job is left', async () => (await Promise.all(QUEUES.map(countOf))).every((count) => count === 0))
     await service.submit('/feedbacks', { description: 'after them' })
-    await isGone(id)
+    await assertGone(id)
     assert.deepEqual(
       await findTraces({ ...service, sql: service.all }, [text, 'leaving@x.example', 'Leaving Ltd', 'left-1']),
       [],
@@ -80,7 +80,7 @@ describe('npm run workspace -- delete', () => {
     assert.ok((await findTraces({ ...service, sql: service.all }, ['stays@x.example'])).length > 0)
   })
 
-  it('continues when it is run again; until then the list shows it, and the name is taken', async () => {
+  it('continues when it is run again; until then, the list shows the workspace, and its name is taken', async () => {
     const { id, token } = await make('half')
     await service.submit('/feedbacks', { description: 'x' }, { token })
     await beginDeletion(service.all, id)
@@ -88,7 +88,7 @@ describe('npm run workspace -- delete', () => {
     assert.match((await command('create', 'half')).stderr, /being deleted/)
     assert.equal((await verify('--workspace', id)).code, 1)
     await succeed('delete', 'half', '--yes')
-    await isGone(id)
+    await assertGone(id)
     assert.equal((await command('delete', 'half', '--yes')).code, 1)
     await succeed('create', 'half')
     assert.match((await command('create', 'half')).stderr, /exists already/)

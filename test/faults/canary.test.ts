@@ -29,7 +29,7 @@ const scenarios = fc.record({
     { minLength: 1, maxLength: 6 },
   ),
   by: fc.constantFrom('id', 'email', 'both'),
-  /** `later`: after all submissions of the round, which are then settled or still queued. */
+  /** `later`: after all submissions of the round. */
   purged: fc.constantFrom('at-once', 'later'),
 })
 type Scenario = typeof scenarios extends fc.Arbitrary<infer T> ? T : never
@@ -87,7 +87,7 @@ describe('a purged contact', () => {
         const base = { ...conversation, id: `shared-${place}-${steps.length}` }
         return accepted('/conversations', { ...base, contacts: [contact, { id: KEPT }], messages: [own, other] })
       },
-      // Postgres refuses it, so it becomes a dead submission.
+      // Postgres refuses U+0000, so this submission becomes dead.
       dead: async () =>
         void (await inject(service, service.queues, { body: feedbackBody(`${mark} \u0000`, { contact: { email } }) })),
       keyed: () => accepted('/feedbacks', byEmail, { 'Idempotency-Key': mark }),
@@ -109,7 +109,7 @@ describe('a purged contact', () => {
     assert.equal(answer.status, 200, answer.text)
   }
 
-  const drained = () =>
+  const untilDrained = () =>
     until(
       'all submissions are settled',
       async () => {
@@ -138,21 +138,21 @@ describe('a purged contact', () => {
       await Promise.all(
         Array.from({ length: AT_ONCE }, async () => {
           while (next < own.length) {
-            const one = own[next++]!
-            await submitAll(one.mark, one.scenario)
-            if (one.scenario.purged === 'later') later.push(one)
-            else await purge(one.mark, one.scenario)
+            const contact = own[next++]!
+            await submitAll(contact.mark, contact.scenario)
+            if (contact.scenario.purged === 'later') later.push(contact)
+            else await purge(contact.mark, contact.scenario)
             if (next === Math.floor(own.length / 2)) await replaceWorker()
           }
         }),
       )
       if (isPaused) await Promise.all(Object.values(service.queues).map((queue) => queue.resume()))
-      else await drained()
+      else await untilDrained()
       for (const { mark, scenario } of later) await purge(mark, scenario)
     }
-    await drained()
+    await untilDrained()
     const kept = await service.sql`select from contact_external_id where external_id = ${KEPT}`
-    assert.equal(kept.length, 1, 'the contact of the same conversations')
+    assert.equal(kept.length, 1, 'the other contact of the shared conversations stays')
     const traces = await findTraces(
       { ...service, output: () => service.output() + outputs.map((output) => output()).join('') },
       [MARK],

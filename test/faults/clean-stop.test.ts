@@ -55,7 +55,7 @@ describe('a clean stop', () => {
     return answers.map(({ status }) => status)
   }
 
-  it('of the API ends its readiness, and answers requests in flight, even waiting ones', async () => {
+  it('of the API ends its readiness, and answers requests in flight, even with Prefer: wait', async () => {
     const api = await startApi()
     const socket = connect(api.port, '127.0.0.1')
     let heard = ''
@@ -70,9 +70,9 @@ describe('a clean stop', () => {
     const draining = Promise.withResolvers<void>()
     const slow = submitSlowlyTo(api, draining.promise)
     const waiting = submitTo(api, { Prefer: 'wait=30' })
-    await until('it is queued', async () => (await readLedger(service)).queued > 0)
+    await until('the waiting request is queued', async () => (await readLedger(service)).queued > 0)
     const stopped = api.stop()
-    await until('it drains', () => Promise.resolve(api.output().includes('"event":"draining"')))
+    await until('the API drains', () => Promise.resolve(api.output().includes('"event":"draining"')))
     assert.doesNotMatch(await ask(), /"ready":true/)
     draining.resolve()
     assert.deepEqual(await slow, [201])
@@ -82,7 +82,7 @@ describe('a clean stop', () => {
     await stopped
   })
 
-  it('of a worker finishes active jobs, and none is delivered again', async () => {
+  it('of a worker finishes active jobs, and no job is delivered again', async () => {
     const ids: string[] = []
     while (ids.length < SUBMISSIONS) {
       const together = Array.from({ length: 50 }, () => service.post('/feedbacks', { description: 'x' }))
@@ -124,7 +124,7 @@ describe('a clean stop', () => {
       return waiting.length > 0
     })
     const stopped = worker.stop()
-    await until('it drains', () => Promise.resolve(worker.output().includes('"event":"draining"')))
+    await until('the worker drains', () => Promise.resolve(worker.output().includes('"event":"draining"')))
     await holder`rollback`
     holder.release()
     await stopped
@@ -149,10 +149,10 @@ describe('WORKER_QUEUES', () => {
     const feedback = await post('/feedbacks', { description: 'No worker tags this yet' })
     const conversation = await post('/conversations', CONVERSATION)
     for (const answer of [feedback, conversation]) assert.equal(await service.settled(answer), 'applied')
-    await until('its text waits for a tagger', async () => (await service.queues.tagging.getWaitingCount()) > 0)
+    await until('the text waits for a tagger', async () => (await service.queues.tagging.getWaitingCount()) > 0)
 
-    // The purge is decided in its place in the log. Its records wait for a worker that removes
-    // them, without holding up other work.
+    // This worker decides the purge. The removal of records waits for another worker, and holds up
+    // no other work.
     const purge = await post('/contacts/purge', { id: 'c-1' })
     assert.equal(purge.status, 200, purge.text)
     const later = await post('/conversations', { ...CONVERSATION, id: 'later' })
@@ -170,12 +170,12 @@ describe('WORKER_QUEUES', () => {
     })
   })
 
-  it('does not hide a frozen worker from the doctor, even if others run and it is connected', async () => {
+  it('does not hide a frozen worker from the doctor, even while another worker runs', async () => {
     const [, frozen] = workers
     process.kill(frozen!.pid, 'SIGSTOP')
     try {
       const output = await until(
-        'the doctor misses it',
+        'the doctor reports the frozen worker',
         async () => {
           const { stdout } = await runCommand(service, 'cli/doctor/doctor-command.ts')
           return /^wrong +1 worker is connected and silent/m.test(stdout) && stdout
@@ -187,7 +187,7 @@ describe('WORKER_QUEUES', () => {
     } finally {
       process.kill(frozen!.pid, 'SIGCONT')
     }
-    await until('it is back', async () => {
+    await until('the doctor finds no fault', async () => {
       const { stdout } = await runCommand(service, 'cli/doctor/doctor-command.ts')
       return /^0 wrong, /m.test(stdout)
     })
@@ -196,7 +196,7 @@ describe('WORKER_QUEUES', () => {
 
 const BATCHES = 16
 const ITEMS = 250
-/** Slow, so that much work is left when the queue is paused. */
+/** Long enough that much work is left when the queue is paused. */
 const SLOW_ROW_SECONDS = 0.005
 
 describe('the queue backlog', () => {

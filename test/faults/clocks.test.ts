@@ -20,11 +20,11 @@ import { startParts } from '../support/temporary-directory.ts'
 /** A clock that can be set while programs use it. */
 type Clock = {
   readonly host: NetworkHost
-  /** Sets the clock to this many seconds ahead of this machine's; negative is behind. */
+  /** Sets the clock this many seconds ahead of this machine, or behind it if negative. */
   readonly set: (aheadSeconds: number) => void
 }
 
-/** The library of libfaketime, from its program `faketime`; undefined if that is not installed. */
+/** The path of libfaketime, from its program `faketime`; undefined without this program. */
 const clockLibrary = (): string | undefined => {
   const { status, stdout } = spawnSync('faketime', ['-m', '-f', '+0', 'printenv', 'LD_PRELOAD'], { encoding: 'utf8' })
   return status === 0 ? stdout.trim() : undefined
@@ -33,8 +33,8 @@ const clockLibrary = (): string | undefined => {
 const SHARED_MEMORY = '/dev/shm'
 
 /**
- * If its process is killed, libfaketime 0.9.10 leaves two files in shared memory, named after the
- * process id. A later process with the same id and another user may not open them, and ends.
+ * libfaketime 0.9.10 leaves two files in shared memory when its process is killed. Their names have
+ * the process id. A later process with this id under another user may not open them, and ends.
  */
 const forgetEndedClocks = (): void => {
   for (const name of readdirSync(SHARED_MEMORY)) {
@@ -49,17 +49,14 @@ const forgetEndedClocks = (): void => {
 }
 
 /**
- * With jemalloc, the allocator of Redis, libfaketime waits for itself at the start. So this
- * preloads another allocator.
+ * With jemalloc, the allocator of Redis, libfaketime waits for itself at the start. So hosts preload
+ * another allocator.
  */
 const ALLOCATOR = 'libc_malloc_debug.so.0'
 
 const offsetOf = (aheadSeconds: number): string => `${aheadSeconds < 0 ? '' : '+'}${aheadSeconds}`
 
-/**
- * A host whose clock differs from this machine's. Clocks for durations are not changed, as on real
- * machines.
- */
+/** A host with another clock. Its monotonic clock is not changed, as on real machines. */
 const hostWith = (name: string, library: string, time: string): NetworkHost => ({
   name,
   address: '127.0.0.1',
@@ -69,7 +66,7 @@ const hostWith = (name: string, library: string, time: string): NetworkHost => (
 const hostAhead = (name: string, library: string, aheadSeconds: number): NetworkHost =>
   hostWith(name, library, `FAKETIME=${offsetOf(aheadSeconds)}`)
 
-/** `file` has the offset of the clock. The user of the programs has to be able to read it. */
+/** `file` keeps the offset of the clock. The user of the programs must be able to read this file. */
 const openClock = (file: string, library: string, aheadSeconds: number): Clock => {
   const set = (seconds: number): void => writeFileSync(file, `${offsetOf(seconds)}\n`)
   set(aheadSeconds)
@@ -128,7 +125,7 @@ const startRig = (aheads: Aheads) => {
       ...service,
       aheads,
       clocks,
-      /** Like a new machine in its place, without its data. */
+      /** Starts Redis again without its data, like a new machine in its place. */
       replaceRedis: async () => {
         process.kill(redis.pid, 'SIGKILL')
         await redis.exited
@@ -141,10 +138,7 @@ const startRig = (aheads: Aheads) => {
 }
 type Rig = Awaited<ReturnType<typeof startRig>>
 
-/**
- * No more conversations a minute than the limit are accepted, and a refused client may return
- * within the minute.
- */
+/** Asserts that `LIMIT` conversations are accepted, and that clients may return within a minute. */
 const assertLimited = async (rig: Service): Promise<void> => {
   const { post } = await ownWorkspace(rig)
   const createdAt = '2026-01-01T00:00:00Z'
@@ -171,7 +165,7 @@ const assertDoctorTells = async ({ aheads, environment }: Rig): Promise<void> =>
 }
 
 const submitNumbered = async ({ post, settled, sql }: Service): Promise<number> => {
-  const answer = await until('it accepts', async () => {
+  const answer = await until('the service accepts', async () => {
     const accepted = await post('/feedbacks', { description: 'numbered' })
     return accepted.status === 201 && accepted
   })
@@ -180,7 +174,7 @@ const submitNumbered = async ({ post, settled, sql }: Service): Promise<number> 
     select acceptance_number as number from submission where id = ${submissionIdOf(answer)}`
   return Number(row.number)
 }
-/** For a workspace that already has a number. */
+
 const assertNumbersGrow = async (rig: Service, change: () => unknown): Promise<void> => {
   const before = await submitNumbered(rig)
   await change()
@@ -193,7 +187,7 @@ for (const [how, aheads] of Object.entries(APART).slice(0, LONG ? 2 : 1))
     start: () => startRig(aheads),
     rows: [
       {
-        fault: 'at all times; limits hold, and the doctor reports it',
+        fault: 'at all times; limits hold, and the doctor reports the clocks',
         submissions: LONG ? 150 : 60,
         refusesNone: true,
         strike: async () => {},
@@ -231,7 +225,7 @@ describeFaults('a service with a clock that goes back by an hour', {
       strike: async ({ clocks }) => clocks.worker.set(BEHIND),
     },
     {
-      fault: 'the clock of the API, which waits and remembers tokens only for their usual time',
+      fault: 'the clock of the API; requests wait and tokens are remembered no longer than usual',
       strike: async (rig) => {
         const { clocks, queues, environment, sql } = rig
         await holdWork(queues)

@@ -27,19 +27,13 @@ type Servers = {
   readonly stop: () => Promise<void>
 }
 
-/**
- * Far more than the time between the last commit of the standby and its promotion, even on a busy
- * machine.
- */
+/** Far more than the time from the last commit that the standby has to its promotion. */
 const REDO_SECONDS = '300'
 const WITHIN_MS = 120_000
 /** The least number of submissions that the promoted standby lacks. */
 const FEWEST_MISSED = 60
 const LONG = process.env['TEST_SIZE'] === 'long'
-/**
- * Shorter and longer than the time after which the other nodes count a node as failed and refuse
- * all commands.
- */
+/** Shorter and longer than the node timeout, after which the other nodes refuse all commands. */
 const AWAY_MS = [1_000, 3_000, 1_000]
 const startAtPair = (isSynchronous: boolean): Promise<AtPair> =>
   startParts('at-pair', async (running) => {
@@ -55,7 +49,7 @@ const storedAt = async (sql: Sql, { redisPrefix }: Service): Promise<Set<string>
   const rows = await sql<{ id: string }[]>`select id from ${sql(redisPrefix)}.submission`
   return new Set(rows.map(({ id }) => id))
 }
-const holdsMore = (sql: Sql, service: Service, than: number) =>
+const untilMoreStored = (sql: Sql, service: Service, than: number) =>
   until(
     'more submissions are stored',
     async () => (await storedAt(sql, service).catch(() => new Set())).size > than,
@@ -67,30 +61,25 @@ const promote = async (service: AtPair): Promise<void> => {
   const { atStandby, promote: promoteStandby } = service.pair
   const { size } = await storedAt(atStandby, service)
   await promoteStandby()
-  await holdsMore(atStandby, service, size)
+  await untilMoreStored(atStandby, service, size)
 }
 
 const assertChangeLogged = async ({ pair, output, apiPids, workerPids }: AtPair): Promise<void> => {
   const [standby] = await pair.atStandby<[{ port: number }]>`select inet_server_port() as port`
   const lines = output().split('\n')
   const changes = lines.filter((line) => line.includes('"postgres_primary_changed"'))
-  assert.equal(changes.length, apiPids.length + workerPids.length, 'each process says it once')
+  assert.equal(changes.length, apiPids.length + workerPids.length, 'each process logs the change once')
   for (const line of changes)
     assert.match((JSON.parse(line) as { server: string }).server, new RegExp(`:${standby.port}$`))
 }
 
-/**
- * Submissions after the return of the former primary are stored only at the new one, with higher
- * numbers.
- */
+/** Asserts that a submission after the return of the former primary is not stored there. */
 const assertFormerIsLeftAlone = async (service: AtPair): Promise<void> => {
   const id = submissionIdOf(await service.submit('/feedbacks', { description: 'after all' }))
   assert.equal((await storedAt(service.pair.atFormer, service)).has(id), false)
 }
 
-/**
- * The fault of the primary before its standby is promoted, and the return of the former primary.
- */
+/** Faults of the primary. Each returns a function that brings this server back. */
 const PRIMARY: Readonly<Record<string, (pair: PostgresPair) => Promise<() => Promise<unknown>>>> = {
   'is killed': async (pair) => {
     await pair.killPrimary()
@@ -116,7 +105,7 @@ describeFaults('a primary of Postgres with a synchronous standby', {
     fault: `the primary ${how}, and its standby is promoted`,
     endsRig: true,
     strike: async (rig) => {
-      await holdsMore(rig.pair.atStandby, rig, 0)
+      await untilMoreStored(rig.pair.atStandby, rig, 0)
       const bringBack = await begin(rig.pair)
       await promote(rig)
       await bringBack()
@@ -136,14 +125,14 @@ describeFaults('a primary of Postgres with an asynchronous standby', {
     {
       fault: 'the primary dies with commits that the standby lacks, which are applied again from the log',
       endsRig: true,
-      // A finished purge has removed earlier submissions from the log, as docs/growing.md says.
+      // After a purge, the log lacks earlier submissions, as docs/growing.md says.
       purges: false,
       strike: async (rig) => {
         const { atFormer, atStandby, part, killPrimary, bringBack } = rig.pair
-        await holdsMore(atStandby, rig, 10)
+        await untilMoreStored(atStandby, rig, 10)
         await part()
         const { size } = await storedAt(atFormer, rig)
-        await holdsMore(atFormer, rig, size + FEWEST_MISSED)
+        await untilMoreStored(atFormer, rig, size + FEWEST_MISSED)
         await killPrimary()
         const had = await storedAt(atStandby, rig)
         await promote(rig)
@@ -166,7 +155,7 @@ const startReplicatedCluster = async (): Promise<Servers> => {
       former = await cluster.holderOf(key)
       await former.kill()
       const replica = nodes[nodes.indexOf(former) + 3]!
-      await until('its replica is a master', async () =>
+      await until('the replica is a master', async () =>
         (await replica.redis.info('replication')).includes('role:master'),
       )
     },
@@ -193,7 +182,7 @@ const masterDies: Fault<AtReplicas> = {
     assert.match(stdout, new RegExp(`warning .*${has}[^]*min-replicas-to-write 1`))
   },
   strike: async ({ failOver, bringBack, queues, redisPrefix }, { workspaceId }) => {
-    // Until the former master is back, only one Redis has the confirmed submissions.
+    // Workers pause, so that only the promoted replica has the confirmed submissions.
     await holdWork(queues)
     await failOver(workspaceKeys(redisPrefix, workspaceId).state)
     await bringBack()
@@ -201,7 +190,7 @@ const masterDies: Fault<AtReplicas> = {
   },
 }
 
-describeFaults('a Redis with a replica and a sentinel, where a submission counts once the replica has it', {
+describeFaults('a Redis with a replica and a sentinel, where a submission is confirmed once the replica has it', {
   start: () => startAtReplicas(startRedisSentinel),
   rows: [
     {
@@ -211,8 +200,7 @@ describeFaults('a Redis with a replica and a sentinel, where a submission counts
         const headers = { 'Idempotency-Key': 'once' }
         const goOn = freeze({ pid: () => replicaPid })
         try {
-          // The second API has no writes of its own to wait for, except the write of the repeated
-          // request.
+          // For the repeated request, the script repeats a write. So the second API waits as well.
           for (const api of [0, 1]) {
             const answer = await post('/feedbacks', { description: 'once' }, { headers, api })
             assert.equal(answer.status, 503, answer.text)
@@ -228,10 +216,13 @@ describeFaults('a Redis with a replica and a sentinel, where a submission counts
   ],
 })
 
-describeFaults('a Redis Cluster whose masters have a replica each, where a submission counts once the replica has it', {
-  start: () => startAtReplicas(startReplicatedCluster),
-  rows: [masterDies],
-})
+describeFaults(
+  'a Redis Cluster whose masters have a replica each, where a submission is confirmed once the replica has it',
+  {
+    start: () => startAtReplicas(startReplicatedCluster),
+    rows: [masterDies],
+  },
+)
 
 const startAtCluster = () =>
   startParts('at-cluster', async (running) => {
@@ -265,7 +256,7 @@ describeFaults('three workers on a Redis Cluster of three nodes', {
           await cluster.untilWhole()
         }
       },
-      // The queue of removals was empty, so its workers have waited all the time.
+      // The queue `removal` was empty, so workers waited for its jobs during the whole fault.
       afterwards: async ({ settled }, { post, adminToken }) => {
         const contact = { id: 'waited', properties: { $email: 'waited@example.com' } }
         assert.equal(await settled(await post('/contacts/identify', contact)), 'applied')
@@ -273,7 +264,7 @@ describeFaults('three workers on a Redis Cluster of three nodes', {
         assert.equal(await settled(await post('/contacts/purge', { id: 'waited' }, options)), 'applied')
       },
     },
-    // Workers that die at one Redis are in matrix.test.ts.
+    // matrix.test.ts has dying workers at a single Redis.
     ...(LONG ? WORKERS_DIE : []),
   ],
 })

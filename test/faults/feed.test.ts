@@ -67,16 +67,16 @@ const startRig = () => {
       await start('api/main.ts', { PORT: ports[1]!, READS_DATABASE_URL: pair.standbyUrl }),
     ]
     const urls = ports.map((port) => `http://127.0.0.1:${port}`)
-    const ready = async () => {
+    const untilReady = async () => {
       for (const url of urls) await until('the API is ready', () => isReady(url), READY_WITHIN_MS)
     }
-    await ready()
+    await untilReady()
     return {
       ...service,
       urls,
       pair,
       struck: { postgres, redis, workers, apis },
-      ready,
+      untilReady,
     }
   })
 }
@@ -91,10 +91,7 @@ const startFollowers = async (rig: Rig, own: HistoryService): Promise<Follower[]
   ]
 }
 
-/**
- * Promotes a standby that lacks feedback that the reader has read. Returns how many feedback it
- * lacks.
- */
+/** Promotes a standby that lacks feedback of the reader's copy. Returns how many it lacks. */
 const failOver = async ({ pair, struck, redisPrefix }: Rig, own: HistoryService, reader: Follower): Promise<number> => {
   const { atFormer, atStandby } = pair
   const storedAt = async (sql: PostgresPair['atStandby']): Promise<number> => {
@@ -102,11 +99,11 @@ const failOver = async ({ pair, struck, redisPrefix }: Rig, own: HistoryService,
       select from ${sql(redisPrefix)}.submission where workspace_id = ${own.workspaceId}`.catch(() => [])
     return rows.length
   }
-  const holdsMore = (sql: PostgresPair['atStandby'], than: number) =>
-    until('more is stored', async () => (await storedAt(sql)) > than, SETTLED_WITHIN_MS)
-  await holdsMore(atStandby, 10)
+  const untilMoreStored = (sql: PostgresPair['atStandby'], than: number) =>
+    until('more submissions are stored', async () => (await storedAt(sql)) > than, SETTLED_WITHIN_MS)
+  await untilMoreStored(atStandby, 10)
   await pair.part()
-  await holdsMore(atFormer, (await storedAt(atFormer)) + FEWEST_MISSED)
+  await untilMoreStored(atFormer, (await storedAt(atFormer)) + FEWEST_MISSED)
   const lost = async (): Promise<string[]> => {
     const rows = await atStandby<{ name: string }[]>`
       select 'feedback ' || id as name from ${atStandby(redisPrefix)}.feedback where workspace_id = ${own.workspaceId}`
@@ -118,7 +115,7 @@ const failOver = async ({ pair, struck, redisPrefix }: Rig, own: HistoryService,
   const earlier = await storedAt(atStandby)
   const { length } = await lost()
   await pair.promote()
-  await holdsMore(atStandby, earlier)
+  await untilMoreStored(atStandby, earlier)
   struck.postgres.letGo()
   return length
 }
@@ -151,7 +148,7 @@ describe('consumers of the change feed', () => {
     const own = await ownWorkspace(rig)
     const followers = await startFollowers(rig, own)
     const during = strikeAtRandom(rig).then(async (strikes) => {
-      await rig.ready()
+      await rig.untilReady()
       return strikes
     })
     await submitHistory(own, SUBMISSIONS, { during })
@@ -166,14 +163,14 @@ describe('consumers of the change feed', () => {
     console.log(`${await during} faults; ${note}`)
   })
 
-  it('equal the tables after a failover to a standby that lacked changes that they had read', async () => {
-    // A second tagging may give tags other than the lost ones of the former primary.
+  it('equal the tables after a failover to a standby that lacked some of their changes', async () => {
+    // The standby may lack tags of the former primary, and a second tagging may give other tags.
     await rig.queues.tagging.pause()
     const own = await ownWorkspace(rig)
     const reader = followFeed('a reader of the primary', own, { urls: [rig.urls[0]!], restarts: false })
     const followers = [reader, ...(await startFollowers(rig, own))]
     const during = failOver(rig, own, reader)
-    // A finished purge has removed earlier submissions from the log, as docs/growing.md says.
+    // After a purge, the log lacks earlier submissions, as docs/growing.md says.
     await submitHistory(own, SUBMISSIONS, { during, purges: false })
     await settledLedger(own)
     const note = await assertCopiesEqualTables(followers, {

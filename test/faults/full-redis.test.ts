@@ -18,23 +18,23 @@ describe('a Redis that fills up', () => {
     const { kept, post, redis } = stack
     await kept.worker.hold()
     let accepted = 0
-    const isAccepted = async (): Promise<boolean> => {
+    const tryToSubmit = async (): Promise<boolean> => {
       const { status, headers, text } = await post('/feedbacks', LARGE)
       if (status === 201) accepted++
       else assert.ok(status === 503 && Number(headers.get('Retry-After')) > 0, text)
       return status === 201
     }
     const fill = async (): Promise<void> => {
-      for (let refused = 0; refused < 5;) if (!(await isAccepted())) refused++
+      for (let refused = 0; refused < 5;) if (!(await tryToSubmit())) refused++
     }
     await Promise.all(Array.from({ length: 8 }, fill))
     const used = Number(/^used_memory:(\d+)/m.exec(await redis.info('memory'))?.[1])
     assert.ok(accepted > 50)
-    // A workspace is refused when its waiting bytes equal the remaining room, so that others have
-    // room.
+    // A workspace is refused once its waiting bytes reach the free memory, so that other workspaces
+    // keep some.
     assert.ok(used > 0.4 * FULL_BYTES && used < 0.7 * FULL_BYTES, `${used} of ${FULL_BYTES} bytes`)
     kept.worker.letGo()
-    await until('it accepts again', isAccepted)
+    await until('the API accepts again', tryToSubmit)
     await until('all submissions are applied', async () => {
       const { applied, dead, difference } = await readLedger(stack)
       return applied === accepted && dead === 0 && difference === 0

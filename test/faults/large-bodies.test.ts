@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import process from 'node:process'
-import { describe, it } from 'node:test'
+import { it } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import { makeAttackers, startBystander } from '../support/attackers.ts'
 import { type Service, startService } from '../support/service.ts'
+import { describeWhere } from '../support/where.ts'
 
 const LONG = process.env['TEST_SIZE'] === 'long'
 /** The number of clients. Each sends one body after the other. */
@@ -16,7 +17,9 @@ const PATIENCE_MS = 240_000
 
 const LARGEST = ['messages of words', 'contacts of long members', 'properties of a contact, long strings']
 
-describe('the largest bodies, as many as clients can send at once', () => {
+const MISSING = existsSync('/proc/self/status') ? undefined : 'there is no /proc'
+
+describeWhere('the largest bodies, as many as clients can send at once,', MISSING, () => {
   for (const attacks of [LARGEST, ...(LONG ? LARGEST.map((one) => [one]) : [])]) {
     it(`take a bounded memory, and other clients are served: ${attacks.join('; ')}`, async () => {
       const service = await startService()

@@ -21,9 +21,7 @@ import { startThreeWorkers, WORKERS_DIE } from '../support/worker-crew.ts'
 const LONG = process.env['TEST_SIZE'] === 'long'
 const STOP_MS = LONG ? 5_000 : 1_500
 const OUTAGE_MS = LONG ? 60_000 : 0
-/**
- * The most lines that two processes log during an outage, since not every attempt deserves a line.
- */
+/** The most lines that two processes log during an outage: they do not log each attempt. */
 const MOST_LINES = LONG ? 700 : 100
 const RANDOM_FAULTS = Number(process.env['RANDOM_FAULTS'] ?? (LONG ? 100 : 6))
 const KILLS = Number(process.env['KILLS'] ?? (LONG ? 200 : 4))
@@ -32,7 +30,7 @@ const KILLED_WITHIN_MS = 10 * 60_000
 const LARGEST_SEED = 2 ** 31
 /** The delay in each direction, half of a round trip. */
 const EACH_WAY_MS = 50
-/** One piece in this many is lost. TCP sends it again later, and later pieces wait for it. */
+/** One piece in this many comes late, as if TCP sent it again. Later pieces wait for it. */
 const LOST_EACH = 100
 const SENT_AGAIN_AFTER_MS = 200
 
@@ -87,17 +85,17 @@ const whileAway = (begin: Away, check: (stack: FaultStack) => Promise<void>) => 
   }
 }
 
-/** A token that a process has never seen is unknown while Postgres is away. */
+/** Uses each token before Postgres is away: later, a process knows only the tokens it has seen. */
 const useTokens = (stack: FaultStack) =>
   Promise.all([stack.submit('/feedbacks', { description: 'probe' }), readMetrics(stack)])
-const storedAtFirstAttempt = async (_: FaultStack, { sql, workspaceId }: HistoryService): Promise<void> => {
+const assertNoFailedAttempt = async (_: FaultStack, { sql, workspaceId }: HistoryService): Promise<void> => {
   const rows = await sql`select from submission where workspace_id = ${workspaceId} and attempts > 1`
   assert.equal(rows.count, 0, 'an outage does not count as a failed attempt')
 }
 
 const outages: readonly Row[] = [
   ...Object.entries({ 'is away': away('postgres'), hangs: hangs('postgres') }).map(([how, begin]): Row => ({
-    fault: `Postgres ${how}; submissions are accepted, and other requests get a time to retry`,
+    fault: `Postgres ${how}; submissions are accepted, and other requests get Retry-After`,
     purges: false,
     refusesNone: true,
     prepare: useTokens,
@@ -107,7 +105,7 @@ const outages: readonly Row[] = [
       const written = stack.output().slice(lines).split('\n').length
       assert.ok(written < MOST_LINES, stack.output().slice(lines))
     },
-    afterwards: storedAtFirstAttempt,
+    afterwards: assertNoFailedAttempt,
   })),
   {
     fault: 'the disk of Postgres is full; submissions are accepted, and stored when there is room',
@@ -117,10 +115,10 @@ const outages: readonly Row[] = [
       const waited = await post('/feedbacks', { description: 'probe' }, { headers: { Prefer: 'wait=3' } })
       assert.deepEqual([waited.status, waited.headers.get('Submission-State')], [201, 'queued'])
     }),
-    afterwards: storedAtFirstAttempt,
+    afterwards: assertNoFailedAttempt,
   },
   ...Object.entries({ 'is away': away('redis'), hangs: hangs('redis') }).map(([how, begin]): Row => ({
-    fault: `Redis ${how}; all requests get a time to retry`,
+    fault: `Redis ${how}; all requests get Retry-After`,
     purges: false,
     prepare: useTokens,
     strike: whileAway(begin, assertAnswersWithoutRedis),
@@ -128,8 +126,8 @@ const outages: readonly Row[] = [
 ]
 
 /**
- * Redis ends, and returns without a part of the stored submissions. At that moment no submission is
- * queued, and none arrives.
+ * Restarts Redis while no submission is queued and none arrives. `change` can remove data before the
+ * start.
  */
 const restartRedis = async (stack: FaultStack, own: HistoryService, change: (directory: string) => void) => {
   const { redis, kept } = stack
@@ -141,13 +139,13 @@ const restartRedis = async (stack: FaultStack, own: HistoryService, change: (dir
     change(directory)
     kept.redis.letGo()
     await until('Redis answers again', async () => (await redis.ping()) === 'PONG')
-    // The new Redis does not know that this queue is paused.
+    // Redis may have forgotten that this queue is paused.
     await stack.queues.tagging.pause()
   } finally {
     goOn()
   }
 }
-const doctorTells = async (stack: FaultStack): Promise<void> => {
+const assertDoctorTells = async (stack: FaultStack): Promise<void> => {
   const { stdout } = await runCommand(stack, 'cli/doctor/doctor-command.ts')
   assert.match(stdout, /Postgres has more submissions than Redis has accepted/)
 }
@@ -166,13 +164,13 @@ const lostData: readonly Row[] = [
     purges: false,
     forgets: true,
     strike: async (stack, own) => {
-      // From here on its writes are lost when it ends.
+      // When Redis ends, it loses the writes from here on.
       await stack.redis.config('SET', 'appendonly', 'no')
       const { accepted } = await readLedger(own)
       await until('more submissions are accepted', async () => (await readLedger(own)).accepted > accepted + 50)
       await restartRedis(stack, own, () => {})
     },
-    afterwards: doctorTells,
+    afterwards: assertDoctorTells,
   },
   {
     fault: 'Redis loses its data',
@@ -180,7 +178,7 @@ const lostData: readonly Row[] = [
     forgets: true,
     strike: (stack, own) =>
       restartRedis(stack, own, (directory) => rmSync(join(directory, 'appendonlydir'), { recursive: true })),
-    afterwards: doctorTells,
+    afterwards: assertDoctorTells,
   },
 ]
 
@@ -198,7 +196,7 @@ const dyingConnections: Row = {
       killed += ended.count
       return killed >= KILLED
     }
-    await until('enough have been ended', kill, KILLED_WITHIN_MS)
+    await until('enough connections have been ended', kill, KILLED_WITHIN_MS)
     assert.deepEqual(pids(), before)
   },
 }
@@ -239,7 +237,7 @@ describeFaults('a service whose API is killed after an admission, before it wake
         let left = 0
         let before = 0
         for (let kills = 0; kills < KILLS;) {
-          // Clients first repeat unanswered requests.
+          // Clients repeat their unanswered requests before they send new ones.
           await until('more submissions are accepted', async () => (await readLedger(own)).accepted > before + 10)
           // Of the requests of the API to Redis, only an admission has this text.
           await between.loseAnswersFrom('"description"')

@@ -9,12 +9,12 @@ import { readLedger } from '../support/ledgers.ts'
 import { describeFaults } from '../support/describe-faults.ts'
 import { until } from '../support/until.ts'
 
-/** A separate file system, in a file that has only synced data. */
+/** A separate file system in a file. Only synced data is in this file. */
 type Disk = {
   readonly directory: string
-  /** Copies the current content of the disk, once. No program may be writing. */
+  /** Copies the synced data. Call it once, while no program writes. */
   readonly cut: () => void
-  /** Mounts the copy at `directory`, without later content. */
+  /** Mounts the copy at `directory`. */
   readonly comeBack: () => void
   readonly remove: () => void
 }
@@ -59,7 +59,7 @@ const must = (command: string, ...words: readonly string[]): void => {
   if (status !== 0) throw new Error(`${command}: ${stderr}`)
 }
 
-/** Redis syncs once a second, and may be late by one check. */
+/** Redis syncs once a second, or a little later. */
 const SYNCED_AFTER_MS = 2_500
 
 for (const appendFsync of ['always', 'everysec'] as const) {
@@ -100,12 +100,12 @@ const untilSynced = async ({ redis }: FaultStack): Promise<void> => {
   })
 }
 
-const losePower = async ({ kept }: FaultStack, cut: Disk): Promise<void> => {
+const losePower = async ({ kept }: FaultStack, disk: Disk): Promise<void> => {
   const servers = [kept.redis, kept.postgres]
   const thaws = servers.map(freeze)
-  cut.cut()
+  disk.cut()
   for (const end of thaws) end('SIGKILL')
   await Promise.all(servers.map((server) => server.hold()))
-  cut.comeBack()
+  disk.comeBack()
   for (const server of servers) server.letGo()
 }

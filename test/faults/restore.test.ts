@@ -19,8 +19,8 @@ describe('a database that is restored to a point in time', () => {
   })
 
   /**
-   * Restores and continues, under load. Then purges hold, numbers grow, and records from before the
-   * moment exist.
+   * Restores the database, and starts the service under load. Asserts that purges hold, numbers grow,
+   * and records from before the moment exist.
    */
   const restore = async (): Promise<Served & { held: Set<string> }> => {
     const { service, run, purgesFile, stored, highest } = disaster
@@ -36,13 +36,17 @@ describe('a database that is restored to a point in time', () => {
     await load.stop()
     assert.deepEqual(load.seen.wrong, [])
     await recovery(served, load.seen)
-    await until('nothing waits', async () => (await readLedger(service)).queued === 0)
+    await until('no submission is queued', async () => (await readLedger(service)).queued === 0)
     const [{ lowest }] = await sql<[{ lowest: number }]>`
       select min(acceptance_number)::float8 as lowest from submission
       where id = any (${[...load.seen.accepted]}::uuid[])`
     assert.ok(lowest > highest, 'acceptance numbers went back')
     const held = await storedIds(service)
-    assert.deepEqual([...stored.before.difference(held)], [], 'was stored before the moment')
+    assert.deepEqual(
+      [...stored.before.difference(held)],
+      [],
+      'all submissions that were stored before the moment exist',
+    )
     const purged = Object.values(PURGED)
     assert.deepEqual(await findTraces(served, purged), [])
     await run('cli/purge/verify-command.ts', ...purged.flatMap((text) => ['--text', text]))
@@ -58,7 +62,7 @@ describe('a database that is restored to a point in time', () => {
     assert.equal((await damage({ sql }, new Set())).doubled, 0)
     const again = await sql`select from feedback where source_id in ('lost', 'kept')`
     assert.equal(again.count, 2, 'repeated submissions are stored')
-    // The tagging job of the last records before the moment may be done, or lost with Redis.
+    // Redis may have finished or lost the tagging jobs of the last records before the moment.
     await disaster.run('cli/retag/retag-command.ts')
     const untagged = await sql`select from feedback where tags_generated and tagger_version is null`
     assert.equal(untagged.count, 0)
@@ -69,9 +73,8 @@ describe('a database that is restored to a point in time', () => {
   it('with the same Redis also has the waiting submissions, and the doctor counts the lost ones', async () => {
     const restored = await restore()
     const { confirmed, waiting, stored } = disaster
-    assert.deepEqual([...waiting.difference(restored.held)], [], 'waited in Redis')
+    assert.deepEqual([...waiting.difference(restored.held)], [], 'the submissions that waited in Redis are stored')
     const lost = confirmed.difference(restored.held)
-    // The log still has the submissions of the last REDO_SECONDS, after the last purge.
     assert.ok(stored.after.size > 0)
     assert.deepEqual([...lost.intersection(stored.after)], [], 'the log has the submissions after the last purge')
     assert.equal((await readLedger(restored)).difference, lost.size)
@@ -90,11 +93,11 @@ describe('a database that is restored to a point in time', () => {
     served = undefined
   })
 
-  it('with an empty Redis also lacks the waiting submissions, and cannot count them', async () => {
+  it('with an empty Redis also lacks the waiting submissions, and the doctor cannot count the lost ones', async () => {
     const { confirmed, waiting, service } = disaster
     await service.redis.flushall()
     const restored = await restore()
-    assert.deepEqual([...waiting.intersection(restored.held)], [], 'Redis was empty')
+    assert.deepEqual([...waiting.intersection(restored.held)], [], 'no submission that waited in Redis comes back')
     assert.equal((await readLedger(restored)).difference, -restored.held.intersection(confirmed).size)
     assert.match(await doctorSays(), /In 1 workspace Postgres has more submissions than Redis has accepted\./)
     assert.ok(!confirmed.has(await send(restored, 'lost', 'key-of-lost')))

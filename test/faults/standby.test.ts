@@ -57,7 +57,7 @@ describe('a standby of Postgres', () => {
     assert.match(stderr, /standby|read-only/)
   })
 
-  it('has a finding of the doctor when it follows, is behind or away, or is a second primary', async () => {
+  it('gets a finding of the doctor when it follows, is behind or away, or is a second primary', async () => {
     const doctor = async () => (await runCommand(service, 'cli/doctor/doctor-command.ts')).stdout
     const { host } = new URL(pair.standbyUrl)
     await pair.standbyFollows()

@@ -29,13 +29,13 @@ const BACKLOG: Bounds = { connections: 32, seconds: 600, most: LONG ? 200_000 : 
 /** Ordinary feedback for three workspaces that a test makes slow. */
 const SLOW = [ONE_EMAIL, ONE_EMAIL, ONE_EMAIL]
 /** Each workspace gets more submissions than one statement applies. */
-const SLOWLY: Bounds = { connections: BOUNDS.connections, seconds: 60, most: 400, mostBytes: 1e12 }
+const SLOW_BOUNDS: Bounds = { connections: BOUNDS.connections, seconds: 60, most: 400, mostBytes: 1e12 }
 /**
- * Each of their statements waits at least this long; in the long test, longer than a statement may
- * take.
+ * Each statement of the slow workspaces waits at least this long. At full size, that is longer than
+ * a statement may take.
  */
 const LOCKED_MS = LONG ? 70_000 : 4_000
-/** At full size a statement of 250 exceeds its time limit. */
+/** At full size, a statement with 250 rows exceeds its time limit. */
 const SLOW_ROW_SECONDS = LONG ? 0.3 : 0.02
 /**
  * This many submissions of another workspace are applied before the heavy work ends. A starved
@@ -49,7 +49,7 @@ const ATTACKS = Array.from({ length: LONG ? Math.ceil(DEAREST.length / 3) : 1 },
   DEAREST.slice(3 * group, 3 * group + 3).map(({ title }) => title),
 )
 
-describe('the weight of some workspaces', () => {
+describe('the load of some workspaces', () => {
   let service: Service
   before(async () => {
     service = await startService()
@@ -62,8 +62,8 @@ describe('the weight of some workspaces', () => {
   }
 
   /**
-   * Other workspaces are served during the work of attackers. The accepted submissions of attackers
-   * are applied in the end.
+   * Asserts that another workspace is served during the work of attackers, and that the accepted
+   * submissions of attackers are applied in the end.
    */
   const assertHarmless = async (attackers: Attackers, work: () => Promise<AttackReport[]>): Promise<void> => {
     const bystander = startBystander(service, DRAINED_WITHIN_MS)
@@ -72,7 +72,7 @@ describe('the weight of some workspaces', () => {
     const meanwhile = bystander.served()
     await bystander.stop()
     assert.deepEqual(bystander.failed, [])
-    assert.ok(meanwhile >= SERVED_MEANWHILE, `${meanwhile} of others were applied meanwhile`)
+    assert.ok(meanwhile >= SERVED_MEANWHILE, `${meanwhile} submissions of another workspace were applied meanwhile`)
     const { workspaceIds } = attackers
     const all = await readLedgers(service.sql, service.redis, service.redisPrefix)
     const ledgers = all.filter(({ workspaceId }) => workspaceIds.includes(workspaceId))
@@ -86,12 +86,12 @@ describe('the weight of some workspaces', () => {
   }
 
   for (const attacks of ATTACKS)
-    it(`burdens only themselves: ${attacks.join('; ')}`, async () => {
+    it(`burdens no other workspace: ${attacks.join('; ')}`, async () => {
       const attackers = await makeAttackers(service, attacks)
       await assertHarmless(attackers, () => attackers.send(BOUNDS))
     })
 
-  it(`burdens only themselves when ${BACKLOG.most} feedback of one email wait; a purge of another workspace finishes earlier`, async () => {
+  it(`burdens no other workspace when ${BACKLOG.most} feedback of one email wait; a purge of another workspace finishes earlier`, async () => {
     const { submit, post, queues, adminToken, sql } = service
     const email = 'leaver@example.com'
     for (let at = 0; at < PURGED_FEEDBACK; at++)
@@ -103,9 +103,9 @@ describe('the weight of some workspaces', () => {
       await resumeWork(queues)
       const accept = async () => (await post('/contacts/purge', { email }, { token: adminToken })).status === 200
       await until('a purge is accepted', accept, DRAINED_WITHIN_MS)
-      const isThrough = async () =>
+      const isFinished = async () =>
         (await sql`select from submission where operation = 'purge_contact' and state = 'applied'`).count > 0
-      await until('the purge is finished', isThrough, DRAINED_WITHIN_MS)
+      await until('the purge is finished', isFinished, DRAINED_WITHIN_MS)
       assert.equal(await isDrained(attackers), false, 'the purge waited for the backlog of another workspace')
       const left = await sql`select from feedback where description like 'Leaves %'`
       assert.equal(left.count, 0)
@@ -113,16 +113,16 @@ describe('the weight of some workspaces', () => {
     })
   })
 
-  it(`burdens only themselves when each of their statements waits for ${LOCKED_MS / 1_000} s`, async () => {
+  it(`burdens no other workspace when each of their statements waits for ${LOCKED_MS / 1_000} s`, async () => {
     const slow = await makeAttackers(service, SLOW)
     const locks = await service.sql.reserve()
     await locks`begin`
     await locks`set local idle_in_transaction_session_timeout = 0`
-    // Other statements cannot lock the rows of their positions.
+    // Saves in these workspaces wait for the rows of the positions.
     await locks`
       select from workspace_progress where workspace_id = any (${slow.workspaceIds as string[]}::uuid[]) for update`
     await assertHarmless(slow, async () => {
-      const reports = await slow.send(SLOWLY)
+      const reports = await slow.send(SLOW_BOUNDS)
       await pause(LOCKED_MS)
       await locks`rollback`
       locks.release()
@@ -130,7 +130,7 @@ describe('the weight of some workspaces', () => {
     })
   })
 
-  it(`burdens only themselves when each of their rows takes ${SLOW_ROW_SECONDS} s`, async () => {
+  it(`burdens no other workspace when each of their rows takes ${SLOW_ROW_SECONDS} s`, async () => {
     const { sql } = service
     const slow = await makeAttackers(service, SLOW)
     await sql`
@@ -141,6 +141,6 @@ describe('the weight of some workspaces', () => {
         create trigger slow_${place} before insert on feedback for each row when (new.workspace_id = '${id}')
         execute function is_slow(${SLOW_ROW_SECONDS})`)
     }
-    await assertHarmless(slow, () => slow.send(SLOWLY))
+    await assertHarmless(slow, () => slow.send(SLOW_BOUNDS))
   })
 })

@@ -40,11 +40,11 @@ const WELL: Point = {
   webhooksEnded: 0,
 }
 /** The same point, once a minute for twenty minutes. */
-const over = (point: Partial<Point>): Point[] =>
+const lasting = (point: Partial<Point>): Point[] =>
   Array.from({ length: 20 }, (_, minutes) => ({ ...WELL, ...point, at: WELL.at + minutes * MINUTE_MS }))
-/** Points five seconds apart, with these ages of the oldest work. */
+/** Good points, then points five seconds apart with these ages of the oldest work. */
 const aging = (...ages: number[]): Point[] => [
-  ...over({}),
+  ...lasting({}),
   ...ages.map((oldestSeconds, place) => ({ ...WELL, oldestSeconds, at: WELL.at + 20 * MINUTE_MS + 5_000 * place })),
 ]
 const missing = [
@@ -52,15 +52,15 @@ const missing = [
   { name: 'b', difference: 1 },
 ]
 /** Points 750 ms apart, without a queued submission. */
-const idle = over({ queued: 0, difference: -5, missing }).map((point, place) => ({
+const idle = lasting({ queued: 0, difference: -5, missing }).map((point, place) => ({
   ...point,
   at: WELL.at + 750 * place,
 }))
-const now = (point: Partial<Point>): Point[] => [...over({}), { ...WELL, ...point, at: WELL.at + 20 * MINUTE_MS }]
+const latest = (point: Partial<Point>): Point[] => [...lasting({}), { ...WELL, ...point, at: WELL.at + 20 * MINUTE_MS }]
 
 describe('findings', () => {
-  it('are none while all is well, nor before anything is known', () => {
-    assert.deepEqual(judge({ points: over({}), pressure: undefined }), [])
+  it('are none while all is well, and before anything is known', () => {
+    assert.deepEqual(judge({ points: lasting({}), pressure: undefined }), [])
     assert.deepEqual(judge({ points: [], pressure: undefined }), [])
   })
 
@@ -84,35 +84,35 @@ describe('findings', () => {
     othersSeconds: 12,
   }
   const cases: Readonly<Record<string, [points: Point[], level: 'trouble' | 'attention', says: RegExp]>> = {
-    'Redis away': [now({ redisUp: false, queues: null, workers: null }), 'trouble', /^Redis does not answer/],
-    'Postgres away': [now({ postgresUp: false, dead: null }), 'trouble', /^Postgres does not answer/],
-    'no worker': [over({ workers: 0 }), 'trouble', /^No worker/],
-    'a worker that is frozen beside others': [over({ silent: 1 }), 'trouble', /^1 worker is connected and silent/],
-    'the only worker, frozen': [over({ workers: 0, silent: 1 }), 'trouble', /^1 worker is connected and silent/],
-    'a queue that no worker serves': [over({ unserved: ['tagging'] }), 'attention', /^No worker serves tagging\./],
-    'such a queue with jobs': [over({ unserved: ['wake'] }), 'trouble', /^No worker serves wake\./],
-    'bodies in hand': [over({ bytesShare: 0.5 }), 'attention', /^An API process has many bytes of bodies in hand/],
+    'Redis away': [latest({ redisUp: false, queues: null, workers: null }), 'trouble', /^Redis does not answer/],
+    'Postgres away': [latest({ postgresUp: false, dead: null }), 'trouble', /^Postgres does not answer/],
+    'no worker': [lasting({ workers: 0 }), 'trouble', /^No worker/],
+    'a worker that is frozen beside others': [lasting({ silent: 1 }), 'trouble', /^1 worker is connected and silent/],
+    'the only worker, frozen': [lasting({ workers: 0, silent: 1 }), 'trouble', /^1 worker is connected and silent/],
+    'a queue that no worker serves': [lasting({ unserved: ['tagging'] }), 'attention', /^No worker serves tagging\./],
+    'a queue with jobs that no worker serves': [lasting({ unserved: ['wake'] }), 'trouble', /^No worker serves wake\./],
+    'bodies in hand': [lasting({ bytesShare: 0.5 }), 'attention', /^An API process has many bytes of bodies in hand/],
     'missing submissions while nothing is queued': [idle.slice(-3), 'attention', /nor finished: acme 2, b 1\.$/],
-    'a slow Postgres': [over({ postgresSeconds: 1.5 }), 'attention', /^Postgres takes more than a second/],
-    'a late event loop': [over({ loopDelaySeconds: 0.7 }), 'attention', /runs late/],
-    'too many bytes in hand': [now({ refusedForBytesPerSecond: 0.5 }), 'attention', /too many bytes of bodies/],
-    'old work': [now({ oldestSeconds: 61 }), 'attention', /more than a minute/],
+    'a slow Postgres': [lasting({ postgresSeconds: 1.5 }), 'attention', /^Postgres takes more than a second/],
+    'a late event loop': [lasting({ loopDelaySeconds: 0.7 }), 'attention', /runs late/],
+    'too many bytes in hand': [latest({ refusedForBytesPerSecond: 0.5 }), 'attention', /too many bytes of bodies/],
+    'old work': [latest({ oldestSeconds: 61 }), 'attention', /more than a minute/],
     'a workspace that crowds others': [
-      now({ crowding }),
+      latest({ crowding }),
       'attention',
       /^The workspace acme has most of the waiting submissions, while/,
     ],
-    'a submission that died': [now({ dead: 4 }), 'attention', /^1 submission has died/],
-    'jobs that failed': [now({ queues: failed }), 'attention', /^2 jobs have failed/],
-    'a webhook that fails': [now({ webhooksFailing: 1 }), 'attention', /^1 webhook does not confirm/],
-    'webhooks that have ended': [now({ webhooksEnded: 2 }), 'attention', /^2 webhooks have ended/],
-    'a Redis that fills up': [now({ redisUsedBytes: 700 }), 'attention', /filling up/],
+    'a submission that died': [latest({ dead: 4 }), 'attention', /^1 submission has died/],
+    'jobs that failed': [latest({ queues: failed }), 'attention', /^2 jobs have failed/],
+    'a webhook that fails': [latest({ webhooksFailing: 1 }), 'attention', /^1 webhook does not confirm/],
+    'webhooks that have ended': [latest({ webhooksEnded: 2 }), 'attention', /^2 webhooks have ended/],
+    'a Redis that fills up': [latest({ redisUsedBytes: 700 }), 'attention', /filling up/],
     'work that no worker finishes': [
       aging(599, 604, 609),
       'trouble',
       /^Work has been waiting for more than ten minutes/,
     ],
-    'missing submissions beside a purge': [over({ missing, purgesUnderWay: 1 }), 'attention', /nor finished/],
+    'missing submissions beside a purge': [lasting({ missing, purgesUnderWay: 1 }), 'attention', /nor finished/],
   }
   for (const [what, [points, level, says]] of Object.entries(cases)) {
     it(`name the fault and the remedy for ${what}`, () => {
@@ -126,25 +126,25 @@ describe('findings', () => {
 
   for (const pressure of ['redis-memory', 'backlog'] as const) {
     it(`say that submissions are refused because of ${pressure}`, () => {
-      const [finding, ...others] = judge({ points: now({ redisUsedBytes: 900 }), pressure })
+      const [finding, ...others] = judge({ points: latest({ redisUsedBytes: 900 }), pressure })
       assert.equal(finding?.level, 'trouble')
       assert.match(finding.what, /refused with 503/)
       assert.deepEqual(others, [])
     })
   }
 
-  it('do not count a difference for a moment as missing submissions', () => {
-    assert.deepEqual(judge({ points: now({ missing }), pressure: undefined }), [])
+  it('do not take a difference of a moment for missing submissions', () => {
+    assert.deepEqual(judge({ points: latest({ missing }), pressure: undefined }), [])
   })
 
   it('ignore a slow moment, and workers that are being replaced', () => {
-    const moment = now({ postgresSeconds: 1.5, loopDelaySeconds: 0.7, workers: 0 })
+    const moment = latest({ postgresSeconds: 1.5, loopDelaySeconds: 0.7, workers: 0 })
     assert.deepEqual(judge({ points: moment, pressure: undefined }), [])
   })
 
-  it('blame no workspace for crowding while no worker or no Postgres runs', () => {
+  it('blame no workspace for crowding while no worker runs or Postgres is away', () => {
     for (const away of [{ workers: 0 }, { postgresUp: false }]) {
-      const found = judge({ points: over({ ...away, crowding }), pressure: undefined })
+      const found = judge({ points: lasting({ ...away, crowding }), pressure: undefined })
       assert.deepEqual(
         found.map(({ level }) => level),
         ['trouble'],
@@ -153,14 +153,14 @@ describe('findings', () => {
   })
 
   it('do not report missing workers while Redis is full', () => {
-    const [finding, ...others] = judge({ points: over({ workers: 0 }), pressure: 'redis-memory' })
+    const [finding, ...others] = judge({ points: lasting({ workers: 0 }), pressure: 'redis-memory' })
     assert.match(finding?.what ?? '', /^Redis is nearly full/)
     assert.deepEqual(others, [])
   })
 
   it('put trouble first', () => {
     const found = judge({
-      points: over({ oldestSeconds: 99, loopDelaySeconds: 2, workers: 0 }),
+      points: lasting({ oldestSeconds: 99, loopDelaySeconds: 2, workers: 0 }),
       pressure: 'backlog',
     })
     assert.deepEqual(

@@ -5,16 +5,16 @@ import { pointOf } from '../../health/point.ts'
 import type { ProcessReport } from '../../queue/jobs/process-reports.ts'
 import { processReport } from '../queue/process-report.ts'
 
-const at = (seconds: number, processes: ProcessReport[]): Condition => ({ at: seconds * 1_000, processes })
+const conditionAt = (seconds: number, processes: ProcessReport[]): Condition => ({ at: seconds * 1_000, processes })
 
 describe('a point', () => {
   it('has rates since the previous point, including processes that started or ended', () => {
-    const before = at(0, [
+    const before = conditionAt(0, [
       processReport({ id: 'api', kind: 'api', accepted: 10, refused: 2 }),
       processReport({ id: 'gone', tagged: 99, stored: [99] }),
       processReport({ id: 'old', tagged: 5, stored: [0, 4] }),
     ])
-    const now = at(10, [
+    const now = conditionAt(10, [
       processReport({
         id: 'api',
         kind: 'api',
@@ -38,7 +38,7 @@ describe('a point', () => {
     assert.equal(point.failedPerSecond, 0.1)
     assert.equal(point.loopDelaySeconds, 0.2)
     assert.equal(point.postgresSeconds, 0.5)
-    // 19 of 20 are within the first bound.
+    // 19 of 20 submissions were stored within the first bound.
     assert.equal(point.storageSeconds, 0.01)
   })
 
@@ -47,7 +47,7 @@ describe('a point', () => {
     const differences = [1, -2, 3, 0]
     const point = pointOf(
       {
-        ...at(1, []),
+        ...conditionAt(1, []),
         workspaces: names.map((name) => ({ id: `id of ${name}`, name, createdAt: new Date(0), isBeingDeleted: false })),
         ledgers: names.map((name, place) => ({
           workspaceId: `id of ${name}`,
@@ -70,7 +70,7 @@ describe('a point', () => {
     ])
   })
 
-  it('has no rates without a previous point, and no unreadable figures', () => {
+  it('has no rates without a previous point, and no figures of servers that are away', () => {
     const point = pointOf({ at: 1 }, undefined)
     const { at: _at, redisUp, postgresUp, ...rest } = point
     assert.equal(redisUp, false)
@@ -78,7 +78,7 @@ describe('a point', () => {
     assert.ok(Object.values(rest).every((value) => value === null))
   })
 
-  it('has the ten heaviest workspaces, and the one that crowds others', () => {
+  it('has the ten heaviest workspaces, and the workspace that crowds the others', () => {
     const ids = Array.from({ length: 12 }, (_, n) => `w${n}`)
     const point = pointOf(
       {

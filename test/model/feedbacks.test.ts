@@ -4,7 +4,7 @@ import { clerksAfter } from './model.ts'
 import { accepted, after, feedback, hashKey, idOf, replayed, submissionId, workspaceId } from './submissions.ts'
 
 describe('a feedback', () => {
-  it('is replaced as a whole by the next one with its source id; its own id, contact and project stay', () => {
+  it('is replaced as a whole by the next one with its source id, under the same id; contact and project rows stay', () => {
     const first = { sourceId: 'T', title: 'Search', tags: [' ui', 'ui', 'Speed'], rating: 4 }
     const tables = after(
       feedback({ ...first, contact: { email: 'ann@example.org' }, project: { name: 'Web' } }),
@@ -62,7 +62,7 @@ describe('a feedback', () => {
     )
   })
 
-  it('finds its project by name, with its case, and by the id of an answer', () => {
+  it('finds its project by the exact name, and by the id of an answer', () => {
     const WEB = idOf('project', 'Web')
     const tables = after(
       feedback({ project: { name: 'Web' } }),

@@ -8,12 +8,13 @@ import type { Submission } from '../../contract/submission.ts'
 import type { HashKey, Realm } from '../../contract/identity/keys.ts'
 import { account, contact, conversation, feedbackIn, purge } from './drawn-bodies.ts'
 
-const DEFAULT_WORKSPACES = ['6f1b7c1e-52f1-4d0a-9c58-0c8f4f1f3a01', '6f1b7c1e-52f1-4d0a-9c58-0c8f4f1f3a02']
-const DEFAULT_MAX_LENGTH = 30
+/** The workspaces and the most submissions of a history, unless a test gives others. */
+export const WORKSPACES = ['6f1b7c1e-52f1-4d0a-9c58-0c8f4f1f3a01', '6f1b7c1e-52f1-4d0a-9c58-0c8f4f1f3a02']
+export const MAX_LENGTH = 30
 const FIRST_WORKSPACE_WEIGHT = 4
 /** The first number of each workspace. Numbers have gaps only at dead submissions. */
 const FIRST_NUMBER = 1_000_000
-/** The first submissions of a workspace, whose ids feedback may name. */
+/** Feedback may name the ids of this many first submissions of its workspace. */
 const NAMED_SUBMISSIONS = 4
 /** The most submissions that are queued at an admission. */
 const MOST_QUEUED = 8
@@ -36,8 +37,8 @@ type HistoryOptions = {
 /** Submissions of all operations in the order of acceptance. Every body has passed its schema. */
 export const submissionHistories = ({
   hashKey,
-  workspaceIds = DEFAULT_WORKSPACES,
-  maxLength = DEFAULT_MAX_LENGTH,
+  workspaceIds = WORKSPACES,
+  maxLength = MAX_LENGTH,
   purges = false,
   replays = false,
 }: HistoryOptions): fc.Arbitrary<Submission[]> => {

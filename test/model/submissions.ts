@@ -40,7 +40,7 @@ export const replayed = ([operation, body]: Step, originalNumber: number): Step 
 export const byEmail = (email: string, more: object = {}): Step => feedback({ contact: { email, ...more } })
 export const byExternalId = (contactId: string, more: object = {}): Step =>
   feedback({ isExternalContactId: true, contactId, ...more })
-export const claiming = (id: string, $email: string | null): Step => contact({ id, properties: { $email } })
+export const claiming = (id: string, $email: string): Step => contact({ id, properties: { $email } })
 
 /**
  * The tables of the model after these submissions, numbered from 1. Without purges, the fold must

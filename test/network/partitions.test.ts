@@ -26,7 +26,7 @@ const TIMES = [
   ...(LONG ? [{ ms: 5_000, isFlapping: true }] : []),
 ]
 /**
- * Answers get lost. A master can fail after a worker has stored an admission that its replica
+ * Answers get lost. A master can fail after a worker has stored an admission that the replica
  * lacks.
  */
 const ON_A_NETWORK = { purges: false, forgets: true }
@@ -82,7 +82,7 @@ describeFaults('a service on seven hosts', {
   rows: [...partitions(Object.keys(PARTITIONS)), randomFaults('sentinels')],
 })
 
-// Its faults differ little from those at sentinels, so short runs leave it out.
+// The faults of a cluster differ little from the faults with sentinels: short runs leave them out.
 if (LONG)
   describeFaults('a service on ten hosts, with a Redis Cluster', {
     missing: whyNoNetwork(),

@@ -41,7 +41,7 @@ const rehearse = async (kind: string): Promise<number> => {
   const rehearsals = ON_SITES[kind]
   if (rehearsals !== undefined) return rehearseOnSites(rehearsals)
   if (kind === 'restore') return rehearseRestore()
-  console.error(`There is no rehearsal ${kind}: ${Object.keys(ON_SITES).join(', ')}, restore`)
+  console.error(`Name one of the rehearsals: ${Object.keys(ON_SITES).join(', ')}, restore`)
   return 1
 }
 
@@ -84,7 +84,7 @@ const rehearseRestore = async (): Promise<number> => {
 const rehearseOnSites = async (rehearsals: Readonly<Record<string, Strike>>): Promise<number> => {
   const why = whyNoNetwork()
   if (why !== undefined) {
-    console.error(`Nothing can be rehearsed here: ${why}.`)
+    console.error(`This rehearsal cannot run here: ${why}.`)
     return 1
   }
   console.log(
@@ -106,7 +106,7 @@ const rehearseOnSites = async (rehearsals: Readonly<Record<string, Strike>>): Pr
 }
 
 /**
- * Clients submit before, during and after a fault. Returns how many submissions it lost or doubled.
+ * Clients submit before, during and after a fault. Returns the number of lost and doubled submissions.
  */
 const strikeUnderLoad = async (sites: Sites, strike: Strike): Promise<number> => {
   const { service } = sites
@@ -133,8 +133,8 @@ const strikeUnderLoad = async (sites: Sites, strike: Strike): Promise<number> =>
 }
 
 printHelp(`usage: npm run rehearse -- failover|partition|restore
-Lets things go wrong on servers of its own, under load, and prints what was confirmed, what was lost and how long it took.
-failover and partition do it on seven hosts, which needs root on Linux. It touches no installation.`)
-// Its processes end with it.
+Strikes servers of its own under load, and prints what was confirmed, what was lost and how long the recovery took.
+failover and partition use seven hosts, which needs root on Linux. No rehearsal touches an installation.`)
+// The servers of a rehearsal end with this process.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(130))
 process.exit(await rehearse(process.argv[2] ?? ''))

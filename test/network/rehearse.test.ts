@@ -7,7 +7,7 @@ const rehearse = (...words: readonly string[]) =>
 
 describe('npm run rehearse', () => {
   // test/faults/restore.test.ts takes the steps of the rehearsal of a restore.
-  it('lists its rehearsals when it is asked for another one', async () => {
+  it('lists the rehearsals if none of them is named', async () => {
     for (const words of [[], ['everything']]) {
       const { code, stderr } = await rehearse(...words)
       assert.equal(code, 1)

@@ -52,8 +52,8 @@ describe('admissions in flight when their connection breaks', () => {
   }
   const accepted = async (): Promise<number> => (await readLogTotals(redis, prefix, [workspaceId]))[0]!.accepted
   /**
-   * Admits again after the reconnection. By then Redis has carried out all earlier commands of this
-   * connection.
+   * Admits again after the reconnection. By then Redis has carried out all commands that the former
+   * connection delivered.
    */
   const goesOn = async (): Promise<void> => {
     if (apiRedis.status !== 'ready') await once(apiRedis, 'ready')

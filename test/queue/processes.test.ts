@@ -137,7 +137,7 @@ describe('silent workers', () => {
 })
 
 const NOW_MS = 1_000_000
-/** Logs by their number of waiting submissions, and their age in seconds. */
+/** `waiting`: by workspace, its number of waiting submissions, and the age of the oldest one. */
 const loadsOf = (waiting: Record<string, [count: number, seconds: number]>, ...applying: ProcessReport['applying'][]) =>
   workspaceLoads({
     workspaces: ['a', 'b', 'c'].map((id) => ({ id, name: `named ${id}` })),

@@ -65,7 +65,7 @@ describe('with a proxy in the environment, a request to this machine', () => {
     })
   }
 
-  it('of the client bypasses the proxy, unlike other requests', async () => {
+  it('of the client bypasses the proxy, unlike a request to another host', async () => {
     const code = `
       import { createClient } from './client/client.ts'
       const ask = (host) =>
@@ -75,7 +75,7 @@ describe('with a proxy in the environment, a request to this machine', () => {
   })
 })
 
-// Deno ignores no_proxy if NO_PROXY is set, and Bun the reverse.
+// Deno ignores no_proxy if NO_PROXY is set. Bun ignores NO_PROXY if no_proxy is set.
 it('hosts in one of the variables NO_PROXY and no_proxy get into both', () => {
   const environment: Record<string, string | undefined> = { no_proxy: 'corp.example' }
   bypassProxies(environment, 'far.example')

@@ -4,7 +4,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { coalesce } from '../../runtime/coalesce.ts'
 import { until } from '../support/until.ts'
 
-/** Calls that the test answers, each item with itself. `calls` has their items. */
+/** A call that returns its items when the test answers it. `calls` has the items of each call. */
 const held = () => {
   const calls: number[][] = []
   const answers: PromiseWithResolvers<void>[] = []
@@ -29,7 +29,7 @@ describe('a coalesced item', () => {
     assert.deepEqual(await sent, [1, 2])
   })
 
-  it('that arrives during a call goes together with others, in their order', async () => {
+  it('that arrives during a call goes in the next call, in the order of arrival', async () => {
     const { calls, answers, call } = held()
     const send = coalesce(call, { items: 10 })
     const sent = [send(1)]
@@ -47,7 +47,7 @@ describe('a coalesced item', () => {
     assert.deepEqual(await Promise.all(sent), [1, 2, 3])
   })
 
-  it('goes with at most the allowed number of others', async () => {
+  it('goes with at most the allowed number of other items', async () => {
     const { calls, answers, call } = held()
     const send = coalesce(call, { items: 2 })
     const sent = Promise.all([1, 2, 3, 4, 5].map(send))
@@ -59,7 +59,7 @@ describe('a coalesced item', () => {
     assert.deepEqual(calls, [[1, 2], [3, 4], [5]])
   })
 
-  it('goes with a second call during the first, and the rest when either is answered', async () => {
+  it('can go in a second call during the first; later items go once one of the calls is answered', async () => {
     const { calls, answers, call } = held()
     const send = coalesce(call, { items: 10, concurrency: 2 })
     const sent = [send(1)]
@@ -77,7 +77,7 @@ describe('a coalesced item', () => {
     assert.deepEqual(await Promise.all(sent), [1, 2, 3, 4, 5])
   })
 
-  it('waits for others for a while after a call began, or until the call is full', async () => {
+  it('waits for other items for a while after a call began, or until the next call is full', async () => {
     const { calls, answers, call } = held()
     const send = coalesce(call, { items: 3, concurrency: 10, everyMs: 500 })
     const sent = [send(1)]
@@ -88,7 +88,7 @@ describe('a coalesced item', () => {
     sent.push(send(2))
     await turn()
     sent.push(send(3))
-    await until('it goes', () => Promise.resolve(calls.length > 1))
+    await until('a second call begins', () => Promise.resolve(calls.length > 1))
     assert.deepEqual(calls, [[1], [2, 3]])
     sent.push(send(4), send(5))
     await turn()
@@ -100,7 +100,7 @@ describe('a coalesced item', () => {
     assert.deepEqual(await Promise.all(sent), [1, 2, 3, 4, 5, 6, 7])
   })
 
-  it('goes with others up to the allowed weight, and alone beyond it', async () => {
+  it('goes with other items up to the allowed weight, and alone if it weighs more', async () => {
     const { calls, answers, call } = held()
     const send = coalesce(call, { items: 10, weight: { most: 5, weigh: (item) => item } })
     const sent = Promise.all([9, 2, 3, 1, 9].map(send))
@@ -112,7 +112,7 @@ describe('a coalesced item', () => {
     assert.deepEqual(calls, [[9], [2, 3], [1], [9]])
   })
 
-  it('fails with its call, like items that waited for it, unlike later ones', async () => {
+  it('fails with its call; items that wait then fail too, and later items do not', async () => {
     const { calls, answers, call } = held()
     const send = coalesce(call, { items: 10 })
     const fault = new Error('away')

@@ -8,7 +8,6 @@ const BLOCKED_MS = 300
 describe('watchLoopDelay', () => {
   it('measures how long the loop was blocked', async () => {
     const watch = watchLoopDelay()
-    // Waits for a timer before the loop is blocked.
     await until('a timer ran', async () => watch.current().max > 0)
     const end = performance.now() + BLOCKED_MS
     while (performance.now() < end);

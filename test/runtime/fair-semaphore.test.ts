@@ -7,7 +7,7 @@ import { seeded } from '../support/property-seed.ts'
 
 const PERMITS = 10
 
-/** Works that hold their permits until the test calls `leave`. */
+/** Pieces of work that hold their permits until the test calls `leave`. */
 const worksIn = (semaphore: FairSemaphore) => {
   const begun: number[] = []
   return {
@@ -29,7 +29,7 @@ const worksIn = (semaphore: FairSemaphore) => {
 }
 
 describe('a fair semaphore', () => {
-  it('admits demands in their order, so that small ones never overtake a large one for ever', async () => {
+  it('admits demands in their order, so that small demands do not starve a large one', async () => {
     const { begun, enter } = worksIn(new FairSemaphore(PERMITS))
     const first = enter(1, 5)
     const [large, small] = [enter(2, 8), enter(3, 1)]
@@ -41,12 +41,12 @@ describe('a fair semaphore', () => {
     await Promise.all([large.leave(), small.leave()])
   })
 
-  it('keeps permits free for other workspaces, and a workspace beyond its share delays no other', async () => {
+  it('keeps permits free for other workspaces, and a workspace beyond its share delays no other workspace', async () => {
     const { begun, enter } = worksIn(new FairSemaphore(PERMITS))
     const own = [1, 2, 3, 4, 5, 6].map((name) => enter(name, 1, { workspaceId: 'a' }))
     const other = enter(7, 3, { workspaceId: 'b' })
     await soon()
-    assert.deepEqual(begun, [1, 2, 3, 4, 5, 7], '6 would have taken more than it left')
+    assert.deepEqual(begun, [1, 2, 3, 4, 5, 7], '6 would leave too few permits')
     await other.leave()
     await own[0]!.leave()
     await soon()
@@ -54,7 +54,7 @@ describe('a fair semaphore', () => {
     await Promise.all(own.slice(1).map(({ leave }) => leave()))
   })
 
-  it('keeps permits after their work, in proportion to its time, if more work of the workspace waits', async () => {
+  it('holds the permits of ended work for a while, if more work of the workspace waits', async () => {
     const semaphore = new FairSemaphore(PERMITS, 1, 100)
     const run = (name: string, patienceMs: number) =>
       semaphore.tryRun({ workspaceId: 'a', permits: 1 }, () => pause(10, name), patienceMs)
@@ -77,7 +77,7 @@ describe('a fair semaphore', () => {
     assert.equal(semaphore.used, 0)
   })
 
-  it('turns away at once a demand of a workspace that already waits for a quarter of the permits', async () => {
+  it('refuses at once a demand that makes its workspace wait for more than a quarter of the permits', async () => {
     const semaphore = new FairSemaphore(PERMITS)
     const { enter } = worksIn(semaphore)
     const inside = enter(1, 6, { workspaceId: 'a' })
@@ -89,7 +89,7 @@ describe('a fair semaphore', () => {
     await Promise.all(patient.map(({ leave }) => leave()))
   })
 
-  it('bounds what one workspace holds, in its order, and lets it wait without delaying another', async () => {
+  it('bounds the permits of a workspace, whose further demands wait in order and delay no other workspace', async () => {
     const { begun, enter } = worksIn(new FairSemaphore(Infinity, 2))
     const own = [1, 2, 3, 4].map((name) => enter(name, 1, { workspaceId: 'a' }))
     const other = enter(5, 1, { workspaceId: 'b' })
@@ -102,7 +102,7 @@ describe('a fair semaphore', () => {
     assert.deepEqual(begun, [1, 2, 5, 3, 4])
   })
 
-  it('counts taken permits, also beyond the bound of a workspace', async () => {
+  it('counts permits of `take`, also beyond the bound of a workspace', async () => {
     const semaphore = new FairSemaphore(Infinity, 1)
     const demand = { workspaceId: 'a', permits: 1 }
     const releases = [semaphore.take(demand), semaphore.take(demand)]
@@ -113,7 +113,7 @@ describe('a fair semaphore', () => {
     assert.equal(await semaphore.tryRun(demand, async () => 'done', 1), 'done')
   })
 
-  it('serves workspaces in turn: many demands of one do not delay another', async () => {
+  it('serves workspaces in turn: many demands of one workspace do not delay another workspace', async () => {
     const { begun, enter } = worksIn(new FairSemaphore(PERMITS))
     const all = enter(1, 10)
     const rest = [
@@ -140,7 +140,7 @@ describe('a fair semaphore', () => {
     await Promise.all([own.leave(), other.leave()])
   })
 
-  it('exceeds its permits only for a demand alone, and admits every demand, even after works that failed', async () => {
+  it('exceeds its permits only for a single demand, and admits every demand, even after failed work', async () => {
     const loads = fc.array(
       fc.record({
         workspaceId: fc.constantFrom('a', 'b', 'c'),

@@ -10,7 +10,7 @@ const NOT_PUBLIC = `0.0.0.0 10.1.2.3 100.64.0.1 127.0.0.1 127.255.255.254 169.25
   192.168.1.1 198.18.0.1 224.0.0.1 255.255.255.255 :: ::1 0:0:0:0:0:0:0:1 ::ffff:127.0.0.1
   ::ffff:8.8.8.8 ::FFFF:7F00:1 ::127.0.0.1 64:ff9b::7f00:1 64:ff9b:1::7f00:1 2002:7f00:1:: 2001::1
   2001:db8::1 fc00::1 fd12:3456::1 fe80::1 fe80::1%lo fe80::1%25lo ff02::1 localhost`.split(/\s+/)
-/** Hosts in the form of `new URL`, which parses the address of a webhook. */
+/** Addresses of webhooks whose hosts are not public, in all forms that `new URL` accepts. */
 const HOSTS_NOT_PUBLIC = `http://127.0.0.1/ http://2130706433/ http://0x7f000001/ http://0x7f.1/ http://0177.0.0.1/
   http://127.1/ http://0/ http://127.0.0.1./ http://0x7f000001./ http://127.0.0.1:8080/
   http://user:secret@127.0.0.1/ http://example.org@127.0.0.1/ http://%31%32%37.0.0.1/
@@ -18,7 +18,7 @@ const HOSTS_NOT_PUBLIC = `http://127.0.0.1/ http://2130706433/ http://0x7f000001
   http://[0:0:0:0:0:ffff:10.0.0.1]/ http://[fd00::1]/ http://[64:ff9b::10.0.0.1]/`.split(/\s+/)
 
 describe('addresses of the public internet', () => {
-  it('differ from all others', () => {
+  it('differ from all other addresses', () => {
     for (const address of PUBLIC) assert.ok(isPublicAddress(address), address)
     for (const address of ['', ...NOT_PUBLIC]) assert.ok(!isPublicAddress(address), address)
   })
@@ -54,7 +54,7 @@ describe('addresses of the public internet', () => {
     })
   const REFUSED = { code: NOT_PUBLIC_ADDRESS, addresses: [] }
 
-  it('are the only targets of a name that is not allowed', async () => {
+  it('are the only targets of a name that is not on the list of allowed hosts', async () => {
     assert.deepEqual(await lookUp('example.org', [], ['8.8.8.8', '2606:4700::1111']), {
       code: undefined,
       addresses: ['8.8.8.8', '2606:4700::1111'],

@@ -21,7 +21,7 @@ describe('a secret', () => {
     assert.equal(read, HASH_KEY)
   })
 
-  it('comes from the environment if both have one', () => {
+  it('comes from the environment even if a file has one as well', () => {
     const environment = { HASH_KEY, HASH_KEY_FILE: file('ff'.repeat(32)) }
     assert.equal(readSettings(['HASH_KEY'], environment).HASH_KEY, HASH_KEY)
   })
@@ -81,7 +81,7 @@ describe('the origins of CORS_ORIGINS', () => {
   })
 })
 
-describe('contradictory settings are refused:', () => {
+describe('bad settings are refused:', () => {
   const [token, other] = [makeToken(), makeToken()]
   const names = ['BOOTSTRAP_ACCESS_TOKEN', 'BOOTSTRAP_ADMIN_TOKEN'] as const
   const cases: readonly [string, () => unknown, RegExp][] = [
@@ -110,7 +110,7 @@ describe('contradictory settings are refused:', () => {
     it(title, () => assert.throws(read, (error) => error instanceof BadSettings && message.test(error.message)))
   }
 
-  it('and tokens that this service made are accepted', () => {
+  it('but tokens that this service made are accepted', () => {
     const given = { BOOTSTRAP_ACCESS_TOKEN: token, BOOTSTRAP_ADMIN_TOKEN: other }
     assert.deepEqual({ ...readSettings(names, given) }, given)
   })

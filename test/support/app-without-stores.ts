@@ -85,7 +85,7 @@ export const emptyMcp: McpDependencies = {
 
 type Given = Partial<Omit<AppDependencies, 'intake'>> & { intake?: Partial<IntakeDependencies> }
 
-/** The API in this process, with only the given dependencies behind it. */
+/** The API in this process. Given dependencies replace the empty ones. */
 export const appWithoutStores = ({ intake: given = {}, ...others }: Given = {}): ReturnType<typeof createApp> => {
   const intake = { ...INTAKE, ...given }
   const { authenticate, onFault } = intake

@@ -41,7 +41,7 @@ const createSql = (sql: Sql) => {
 /** The loop of a worker, with its own schema and prefix. The test starts it by `apply`. */
 export const openApplyRig = async () => {
   const room = openQueueRoom()
-  const schema = await freshSchema(4)
+  const schema = await freshSchema()
   const { sql } = schema
   const { ofWorker, state } = createSql(sql)
   let onceIdle = async (): Promise<void> => {}

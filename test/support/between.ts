@@ -57,7 +57,7 @@ const inTime = (delayMs?: () => number): ((act: () => unknown) => void) => {
   }
 }
 
-/** Returns whether these bytes complete the text, even if it arrives in pieces. */
+/** Returns a check whether bytes complete the text, even if it arrives in pieces. */
 export const sightOf = (text: string): Passing => {
   const sought = Buffer.from(text)
   const ends = new WeakMap<Socket, Buffer>()

@@ -25,7 +25,7 @@ const requestOf = (title: string, path: string, text: string): DearRequest => ({
   plainBytes: Buffer.byteLength(text),
 })
 
-/** A part of the largest size. Small requests are as frequent as large ones: they cost less. */
+/** A part of the largest size. Most parts are small, since small requests cost less time. */
 const share = fc.integer({ min: 0, max: 12 }).map((halvings) => 2 ** -halvings)
 
 const submissions = fc.tuple(fc.constantFrom(...DEAR_INTAKES), share).map(([{ title, operation, text }, part]) => {
@@ -85,7 +85,7 @@ export const headersOf = ({ body }: DearRequest, token: string): Record<string, 
 
 const app = appWithoutStores()
 
-/** Returns the size of the answer, also for each byte of the path and of the compressed body. */
+/** The size of the answer, and this size for each byte of the path and the compressed body. */
 export const priceOfAnswer = async (request: DearRequest): Promise<{ bytes: number; perByte: number }> => {
   const { path, scope, body } = request
   const sent = body && { method: 'POST', body: new Uint8Array(body) }

@@ -7,10 +7,11 @@ export type DearIntake = { title: string; operation: Operation; text: (bytes: nu
 
 type Part = (index: number) => string
 /** The text before and after the parts, and the most parts. */
-type Place = { operation: Operation; head: string; tail: string; most?: number }
+type Frame = { head: string; tail: string; most?: number | undefined }
+type Place = Frame & { operation: Operation }
 
 const filled =
-  ({ head, tail, most = Infinity }: Place, part: Part) =>
+  ({ head, tail, most = Infinity }: Frame, part: Part) =>
   (bytes: number): string => {
     const parts: string[] = []
     let left = bytes - head.length - tail.length
@@ -103,12 +104,11 @@ const CONTENTS: Readonly<Record<string, Part>> = {
 
 const list = (name: 'contacts' | 'messages', part: Part, most?: number): DearIntake['text'] => {
   const head = conversation(`"${name === 'contacts' ? 'messages' : 'contacts'}":[],"${name}":[`)
-  return filled({ operation: 'submit_conversation', head, tail: ']}', ...(most !== undefined && { most }) }, part)
+  return filled({ head, tail: ']}', most }, part)
 }
 const contacts = (part: Part): DearIntake['text'] => list('contacts', part, ITEMS)
 const messages = (part: Part): DearIntake['text'] => list('messages', part, ITEMS)
-const tags = (part: Part): DearIntake['text'] =>
-  filled({ operation: 'create_feedback', head: '{"description":"x","tags":[', tail: ']}' }, part)
+const tags = (part: Part): DearIntake['text'] => filled({ head: '{"description":"x","tags":[', tail: ']}' }, part)
 const repeated = (head: string, part: string, tail: string) => (bytes: number) =>
   head + part.repeat((bytes - head.length - tail.length) / Buffer.byteLength(part)) + tail
 

@@ -4,10 +4,8 @@ import type { Sql } from '../../db/connection/postgres.ts'
 import { finishPurge } from '../../db/purges/removal.ts'
 import { applyStrides } from '../../worker/apply/apply-strides.ts'
 import type { Stride } from '../../worker/apply/stride-work.ts'
+import { WORKSPACES } from '../model/submission-arbitrary.ts'
 import { hashKey } from './schema.ts'
-
-export const LENGTH = 30
-export const WORKSPACES = ['6f1b7c1e-52f1-4d0a-9c58-0c8f4f1f3a01', '6f1b7c1e-52f1-4d0a-9c58-0c8f4f1f3a02']
 
 /**
  * How a history reaches the workers. Each turn takes the next element of each list. `sizes`: the
@@ -55,8 +53,8 @@ export const deliver = async (sql: Sql, history: readonly Submission[], schedule
 }
 
 /**
- * A replay with an odd original number was dead before, and its receipt is queued again. A failover
- * lost the other ones, and all purges: a dead purge is never replayed.
+ * A submission with an odd original number is the replay of a dead one, whose receipt is queued
+ * again. With an even one, or as a purge, it was lost by a failover, and has no receipt.
  */
 const noteReplays = async (sql: Sql, history: readonly Submission[]): Promise<void> => {
   const dead = history.filter(

@@ -13,7 +13,7 @@ import { until } from './until.ts'
 
 type Change = { position: number; kind: string; id: string; deleted: boolean; record?: object }
 type Copy = Map<string, object>
-/** `copy`: the records of the consumer. `note`: its history, for the output. */
+/** `copy`: the records of the consumer. `note`: its counts, for the output. */
 export type Follower = { name: string; copy: () => Copy; note: () => string; stop: () => Promise<unknown> }
 
 const LIMITS = [1, 7, 50, 500]
@@ -34,7 +34,7 @@ type FeedOptions = {
   restarts: boolean
 }
 
-/** Follows the feed. `stop` rejects if positions did not increase. */
+/** Follows the feed. `stop` rejects after a wrong answer, or if positions did not increase. */
 export const followFeed = (
   name: string,
   { adminToken }: Pick<HistoryService, 'adminToken'>,
@@ -97,8 +97,8 @@ export const followFeed = (
 type Message = { data: Change }
 
 /**
- * Creates a webhook and its receiver, which refuses some deliveries and breaks off others. The copy
- * has the change of each record with the highest position.
+ * Creates a webhook and its receiver, which refuses some deliveries and breaks off others. For each
+ * record, the copy has the change with the highest position.
  */
 export const receiveWebhook = async (
   name: string,

@@ -14,7 +14,7 @@ const DAYS = 730
  * the same tag.
  */
 const tagOf = (at: string): string => `'topic ' || floor(${TAGS} * power(hashint4(${at}) / 4294967296.0 + 0.5, 3))::int`
-/** Names in the queries of docs/queries.md. */
+/** The queries of docs/queries.md search for these. */
 const [NAMED_TAG, NAMED_ACCOUNT, WORD] = ['picture', 'Cedar Bridge Bank', 'A picture']
 
 /**

@@ -36,7 +36,7 @@ const assertAnswersInAnyOutage = async (api: Api): Promise<void> => {
 
 /** While Postgres is away, the API accepts submissions. It refuses purges and unknown tokens. */
 export const assertAnswersWithoutPostgres = async (api: Api): Promise<void> => {
-  // Now the API has to look up the tokens again.
+  // After this pause, the API has to look up the tokens again.
   await pause(TOKEN_REMEMBERED_MS)
   for (const [path, body] of Object.entries(SUBMISSIONS)) {
     const { status, text } = await api.request(path, body)

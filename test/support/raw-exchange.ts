@@ -35,7 +35,7 @@ type SeenAnswer = {
 type Exchange = {
   readonly pieces: readonly Piece[]
   readonly ending?: Ending | undefined
-  /** Called after the last piece, and whenever bytes arrive. */
+  /** Called after the last piece, and then whenever bytes arrive. */
   readonly isEnough: (seen: Seen) => boolean
   readonly withinMs: number
   /** If no bytes arrive for this time after the last piece, the client ends its stream. */

@@ -61,8 +61,8 @@ export const startHistoryService = async ({
 
 /**
  * Submits a random history to the API processes in turn, eight requests at a time. Sends some
- * requests twice with their idempotency key. Repeats requests that get a 503 or no answer;
- * `refused` counts them without purges.
+ * requests twice with their idempotency key. Repeats requests that get a 503 or no answer.
+ * `refused` is the number of these attempts, without purges.
  */
 export const submitHistory = async (
   service: HistoryService,
@@ -72,6 +72,7 @@ export const submitHistory = async (
   const nextDraft = draftsOf(service, purges)
   const seen: Seen = { accepted: new Map(), refused: 0 }
   let next = 0
+  let answers = 0
   const over = new AbortController()
   const ended = Promise.resolve(during).finally(() => over.abort())
   const client = async (): Promise<void> => {
@@ -85,7 +86,7 @@ export const submitHistory = async (
         // A purge of its contact frees a key. Then the repetition is a new submission.
         if (draft.operation === 'identify_account') assert.equal(again, id)
       }
-      answered(index + 1)
+      answered(++answers)
       if (index >= atLeast) await pause(BETWEEN_MS)
     }
   }
@@ -111,8 +112,8 @@ const draftsOf = (service: HistoryService, purges: boolean): (() => Submission) 
 }
 
 /**
- * The result of such a feedback depends on which submissions are applied at its admission. The
- * model does not know them.
+ * The result of a feedback that names an own id depends on the submissions applied before its
+ * admission. The model does not know them.
  */
 const namesOwnContact = (draft: Submission): boolean => {
   if (draft.operation !== 'create_feedback' || draft.body.isExternalContactId) return false

@@ -9,7 +9,7 @@ const number = (column: string, name: string): string => `(${MICROSECONDS.replac
 const ABOUT = ['name', 'contract_value', 'source_created_at', 'source_updated_at', 'properties']
 const DESCRIBED = [...ABOUT, number('created_at', 'created_number'), number('updated_at', 'updated_number')].join(', ')
 
-/** The columns of the tables for users, without generated tags and times of processing. */
+/** The columns that tests compare. `test/db/columns.test.ts` names those left out. */
 export const COMPARED_COLUMNS: Readonly<Record<TableName, string>> = {
   contact: `id, email, account_id, ${DESCRIBED}`,
   contact_external_id: 'source, external_id, contact_id',
@@ -31,7 +31,7 @@ export const COMPARED_COLUMNS: Readonly<Record<TableName, string>> = {
  */
 export type Dump = Record<string, string[]>
 
-/** The rows for users in this schema. */
+/** The rows of the compared columns in this schema. */
 export const dumpTables = async (sql: Sql): Promise<Dump> => {
   const dump: Dump = {}
   for (const [table, columns] of Object.entries(COMPARED_COLUMNS)) {
@@ -43,7 +43,7 @@ export const dumpTables = async (sql: Sql): Promise<Dump> => {
   return dump
 }
 
-/** The rows for users of the model. */
+/** The rows of the model, which has only compared columns. */
 export const dumpModel = (tables: Tables): Dump =>
   Object.fromEntries(
     Object.entries(tables).map(([table, rows]) => [table, (rows as object[]).map(canonical).toSorted()]),

@@ -40,7 +40,7 @@ export const countTests = (report: string, files: readonly string[]): TestCounts
     passed: ended('passed').length,
     failed: [
       ...ended('failed').map(({ suite, name, message }) => `${suite}: ${name}${indented(message)}`),
-      ...silent.map((file) => `${file}: nothing`),
+      ...silent.map((file) => `${file}: reported no test`),
     ],
     skipped: ended('skipped').map(({ suite, name }) => `${suite}: ${name}`),
   }

@@ -11,7 +11,7 @@ import type { Fault, Rig } from './describe-faults.ts'
 import { startHistoryService } from './submitted-history.ts'
 
 type Crew = {
-  /** Kills one worker after the other until `work` ends, each time when all workers work. */
+  /** Kills the workers in turn until `work` ends. Kills none while another worker is down. */
   readonly killWhile: <T>(work: Promise<T>) => Promise<T>
   /** From now on, a worker that sends this text dies, and Postgres does not get the text. */
   readonly dieOf: (text: string) => void

@@ -4,7 +4,6 @@ import { findReceipt } from '../../db/submissions/receipts.ts'
 import { findIdempotencyKeys } from '../../db/submissions/idempotency-keys.ts'
 import { setAside } from '../../db/submissions/dead.ts'
 import type { Submission } from '../../contract/submission.ts'
-import { decidePurge } from '../../db/purges/decide-purge.ts'
 import { removePurged } from '../../worker/remove-purged.ts'
 import { createPurgeRig, type PurgeRig } from '../support/purge-rig.ts'
 import { requestFor, entered, openQueueRoom, takeSettings } from '../support/queue-room.ts'
@@ -98,11 +97,5 @@ describe('the job that removes the records of a purge', () => {
     const receipt = await findReceipt(schema.sql, workspaceId, purgeId)
     assert.equal(await remove(purgeId), undefined)
     assert.deepEqual(await findReceipt(schema.sql, workspaceId, purgeId), receipt)
-  })
-
-  it('is not added for a purge if the position differs, since another worker decides the purge', async () => {
-    await rig.feedback({})
-    const purge = rig.make('purge_contact', { id: 'ada' })
-    assert.equal(await decidePurge(stores(), purge, purge.number - 5), 'busy')
   })
 })

@@ -191,16 +191,15 @@ class Emails {
   }
 
   /** The contact that a feedback names by an email. */
-  findOrCreate(email: string, submission: Submission): Profile {
+  findOrCreate(email: string, { number, seenPosition = 0 }: Submission): Profile {
     const meaning = this.#meanings.get(email)
     if (meaning?.isClaimed === true) {
       // If the claim was not applied when the API answered, the answer may contain the own id of
       // the email.
-      if (meaning.number > seenBy(submission)) this.#addAlias(email, meaning.contact)
+      if (meaning.number > seenPosition) this.#addAlias(email, meaning.contact)
       return meaning.contact
     }
     if (meaning !== undefined) return meaning.contact
-    const { number } = submission
     const contact = this.profiles.findOrOpen(this.epochs.idOf(emailKey(this.realm, email)))
     this.#meanings.set(email, { contact, isClaimed: false, number })
     this.#note(email, contact, { number, isClaimed: false })
@@ -228,7 +227,3 @@ class Emails {
     if (held === undefined || held.number < holding.number) holders.set(contact, holding)
   }
 }
-
-/** The position at the first admission of the submission, or a lower number if that is unknown. */
-const seenBy = ({ seenPosition = 0, originalNumber }: Submission): number =>
-  originalNumber === undefined ? seenPosition : 0

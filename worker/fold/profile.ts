@@ -8,7 +8,7 @@ import { unflattenIf } from '../../contract/unflatten.ts'
 /** State that the fold needs and that was not loaded. */
 export type MissingState =
   | { kind: 'contact' | 'account'; id: string }
-  /** The epochs of all keys of the stride. */
+  /** The epochs of all keys of the segment. */
   | { kind: 'epochs' }
   /** The numbers and versions of the stored messages of a conversation. */
   | { kind: 'messages'; conversationId: string }

@@ -115,7 +115,7 @@ export class Unresolved {
 }
 
 type Claim = {
-  /** The claiming identify is late, so its claim gives way to any other claim. */
+  /** The claiming identify is late. */
   isLate: boolean
   apply: () => void
   /** Called when another claim of the same submission counts instead of this one. */
@@ -124,7 +124,7 @@ type Claim = {
 
 /**
  * The claims of one submission, by claimed email, domain or name. They take effect at the end of
- * the submission. The last claim of a value that is not late counts, else the first one.
+ * the submission. For each value, the last claim that is not late counts, else the first claim.
  */
 export class Claims {
   readonly #claims = new Map<string, Claim>()

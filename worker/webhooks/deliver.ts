@@ -33,9 +33,8 @@ const MS_PER_SECOND = 1_000
 
 /**
  * Delivers the changes after the change position of a webhook, those of one record in order. The
- * change position stops before the first unconfirmed change. So after a failure or a crash, some
- * changes are delivered twice and none is left out. Returns how many changes the change position
- * has passed.
+ * change position stops before the first unconfirmed change. So a failure or a crash can repeat
+ * changes, but leaves none out. Returns how many changes the change position has passed.
  */
 export const deliver = async (
   dependencies: DeliveryDependencies,

@@ -8,7 +8,7 @@ import { appWithoutStores, emptyMcp } from '../../support/app-without-stores.ts'
 
 const CALL = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'list_feedback', arguments: {} } }
 
-/** The answer to a request whose token is named after its scope. */
+/** The answer to a request. A token is the name of its scope. */
 const ask = async (
   handle: (request: Request) => Promise<Response>,
   {
@@ -98,7 +98,7 @@ describe('POST /mcp', () => {
     assert.deepEqual(await statuses({}, {}), [200, 429])
   })
 
-  for (const [what, error, told, result] of [
+  for (const [what, error, says, result] of [
     ['the database is away', new Error('select secret'), /did not answer in time. Ask for less/, 'unavailable'],
     ['this service has a fault', new TypeError('secret'), /Something went wrong on our side/, 'unforeseen'],
   ] as const) {
@@ -114,7 +114,7 @@ describe('POST /mcp', () => {
       const { status, text } = await ask(handle)
       assert.equal(status, 200)
       assert.match(text, /"isError":true/)
-      assert.match(text, told)
+      assert.match(text, says)
       assert.ok(!text.includes('secret'))
       assert.deepEqual(faults, ['read_failed'])
       const [{ workspaceId: _, ...call }] = calls as [{ workspaceId: string }]
@@ -126,7 +126,7 @@ describe('POST /mcp', () => {
   const FEEDBACK = { id, description: 'It squeaks', source: 'API', createdAt: '2026-01-31T12:00:00.000000Z' }
   const NOTHING: FeedbackContext = { sourceId: null, sourceData: null, customer: null, account: null, project: null }
 
-  /** The answer of get_feedback to a feedback with this context. */
+  /** The answer of get_feedback about a feedback with this context. */
   const feedbackWith = async (
     context: FeedbackContext,
     authenticate = emptyMcp.reads.authenticate,
@@ -140,13 +140,13 @@ describe('POST /mcp', () => {
     return message.result.structuredContent
   }
 
-  it('shows whole JSON of personal objects, or marks that it is cut', async () => {
+  it('shows whole JSON of personal objects, or marks the JSON as cut', async () => {
     const authenticate: typeof emptyMcp.reads.authenticate = async () => ({
       workspaceId: id,
       scopes: ['read', 'read:personal'],
       expiresAt: null,
     })
-    // As Postgres reads them: at most one character more than an answer has.
+    // Postgres reads at most one character more than an answer has.
     const whole = JSON.stringify({ text: '😀'.repeat(3_989) })
     const cut = `{"text": "${'😀'.repeat(3_991)}`
     const shortened = `{"text": "${'\u200C'.repeat(3_991)}`
@@ -196,7 +196,7 @@ describe('words that a model sees', () => {
     }
   })
 
-  it('have no texts of characters that people do not see', () => {
+  it('hide no text in characters that people do not see', () => {
     const hidden = [
       '\u{E006F}\u{E0062} \u{E0101}\u{E0102} \u202E \u061C \u2066 \uFFF9',
       '\u200C\u200D\u200C\u200D',

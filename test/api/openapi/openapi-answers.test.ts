@@ -128,7 +128,7 @@ describe('the answers in the OpenAPI document', () => {
     }
   })
 
-  it('name the preferences that a refused submission of a permitted caller followed', () => {
+  it('have the header Preference-Applied if a permitted submission is refused', () => {
     const others = [401, 403, 405, 500]
     for (const { path, operation } of submissions) {
       const refused = Object.keys(operation.responses).map(Number)

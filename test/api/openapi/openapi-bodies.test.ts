@@ -32,7 +32,7 @@ describe('the bodies in the OpenAPI document', () => {
     })
   }
 
-  /** Whether it may be blank depends on another member. The document says so in words. */
+  /** Another member decides whether these ids may be blank. The document says so in words. */
   const MAY_BE_OWN_ID = /\.(contactId|accountId|contact\.id|account\.id) is a blank text$/
 
   const PROBES: Readonly<Record<string, JsonValue>> = {

@@ -44,7 +44,7 @@ export const resolve = (ref: string): JsonValue => {
 export const resolved = (value: JsonObject): JsonObject =>
   typeof value['$ref'] === 'string' ? (resolve(value['$ref']) as JsonObject) : value
 
-/** An unknown keyword is an error. Formats other than times are notes for people. */
+/** An unknown keyword is an error. The format `uuid` is not checked. */
 const ajv = new Ajv({
   strictTypes: false,
   formats: { 'date-time': (text: string) => isDateTime(text) && !isUnset(text), uuid: true },

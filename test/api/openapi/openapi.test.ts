@@ -5,7 +5,7 @@ import { isJsonObject, type JsonValue } from '../../../contract/json.ts'
 import { document, objectsIn, operations, resolve, resolved } from './openapi-document.ts'
 
 describe('the OpenAPI document', () => {
-  it('is the one that is committed (npm run openapi writes it)', async () => {
+  it('equals the committed file, which npm run openapi writes', async () => {
     const committed: unknown = JSON.parse(
       await readFile(new URL('../../../api/openapi/openapi.json', import.meta.url), 'utf8'),
     )
@@ -29,7 +29,7 @@ describe('the OpenAPI document', () => {
   it('describes every member of every schema, every parameter, header and answer', () => {
     const { schemas = {}, headers = {}, parameters = {}, responses = {} } = document.components
     for (const [path, { properties }] of objectsIn(schemas)) {
-      // A member can have this name, but then it is a schema without members.
+      // An object at `/properties` maps names to schemas, and `properties` can be one of the names.
       if (!isJsonObject(properties) || path.endsWith('/properties') || path.includes('/anyOf/')) continue
       for (const [name, member] of Object.entries(properties)) assertDescribed(member, `${path}.${name}`)
     }

@@ -17,7 +17,7 @@ describe('propagatedBytes', () => {
     assert.equal(propagatedBytes(three), bytes(three) + 3 * bytes(properties))
   })
 
-  it('counts the properties of the conversation and of its messages as they are once unflattened', () => {
+  it('counts the properties of the conversation and of its messages after unflattening', () => {
     const unflattening = { shouldUnflattenProperties: true }
     const given = conversation({ 'c.d': 2 }, [{ 'a.b': 1 }, { 'a.b': 1 }], unflattening)
     const own = conversation({ c: { d: 2 } }, [{ a: { b: 1 } }, { a: { b: 1 } }], unflattening)

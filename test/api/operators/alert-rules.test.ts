@@ -13,8 +13,8 @@ const RULES = fileURLToPath(new URL('../../../api/operators/alert-rules.yaml', i
 const RULES_TEXT = readFileSync(RULES, 'utf8')
 
 /**
- * Series beside, or instead of, those of a healthy installation, and the only alert that fires, if
- * any.
+ * `series` are added to the series of a healthy installation, or replace them. `alert`: the only
+ * alert that fires; none if absent.
  */
 type Case = readonly [name: string, series: Readonly<Record<string, string>>, after: string, alert?: string]
 
@@ -63,7 +63,7 @@ const ruleFile = v.object({
 
 const rulesIn = (yaml: string) => v.parse(ruleFile, parseYaml(yaml)).groups[0].rules
 
-/** Tests in the form of promtool; JSON is YAML. Each rule has either its alert or none. */
+/** Tests for promtool. JSON is valid YAML. Each case says of every rule whether its alert fires. */
 const testFile = (): string =>
   JSON.stringify({
     rule_files: [RULES],
@@ -89,7 +89,7 @@ describeWhere('the alert rules, as Prometheus takes them', missingProgram('promt
     assert.equal(status, 0, stdout + stderr)
   })
 
-  it('fire when they should, and not otherwise', () => {
+  it('fire in their cases and in no others', () => {
     const file = join(temporaryDirectory(), 'rules.test.yaml')
     writeFileSync(file, testFile())
     const { status, stdout, stderr } = spawnSync('promtool', ['test', 'rules', file], { encoding: 'utf8' })

@@ -81,7 +81,7 @@ describe('the board', () => {
   })
 
   describe('the headers of every answer', () => {
-    it('protect it', async () => {
+    it('protect the answer', async () => {
       for (const path of ['/', '/api/queues', '/static/images/logo.svg', '/nothing']) {
         const { headers } = await get(path)
         assert.match(headers.get('content-security-policy') ?? '', /default-src 'none'.*frame-ancestors 'none'/)
@@ -207,7 +207,7 @@ describe('the board', () => {
       assert.equal(outside.status, 404)
     })
 
-    it('gets 400 for malformed escapes', async () => {
+    it('gets 400 for malformed escapes, and 404 at a path that no page has', async () => {
       assert.equal((await get('/api/queues/%E0%A4%A')).status, 404)
       assert.equal((await get(`/api/queues/${name}/%E0%A4%A`)).status, 400)
       assert.equal((await get('/api/queues?activeQueue=%25')).status, 400)

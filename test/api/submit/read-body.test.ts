@@ -151,7 +151,7 @@ describe('a body that is too large', () => {
   })
 
   it('is a gzip bomb, and inflates only up to the limit', async () => {
-    // 256 MiB of spaces, in compressed members of 1 KiB each. The end is never sent.
+    // 60 MiB of spaces, in compressed members of about 1 KiB each. The end is never sent.
     const member = gzipSync(Buffer.alloc(1024 * 1024, ' '))
     const bomb = Buffer.concat(Array.from({ length: 60 }, () => member))
     assert.equal(reasonOf(await read(inParts([bomb, never], GZIP))), 'too-large')
@@ -245,12 +245,12 @@ describe('the most bytes of a body', () => {
     mostBytesOf(new Request('http://localhost/', { method: 'POST', headers }), LIMITS.maxBytes)
   const five: [string, string] = ['content-length', '5']
 
-  it('are its length, if it is known', () => {
+  it('are the announced length, or the limit if that is smaller', () => {
     assert.equal(mostWith(five), 5)
     assert.equal(mostWith(['content-length', '99999999']), LIMITS.maxBytes)
   })
 
-  it('are the limit if it is not: in chunks, in gzip, without a length, and with a repeated length', () => {
+  it('are the limit for a body in chunks, in gzip, without a length or with a repeated length', () => {
     assert.equal(mostWith(), LIMITS.maxBytes)
     assert.equal(mostWith(five, ['transfer-encoding', 'chunked']), LIMITS.maxBytes)
     assert.equal(mostWith(five, ['content-encoding', 'gzip']), LIMITS.maxBytes)

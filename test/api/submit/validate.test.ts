@@ -33,17 +33,17 @@ const UNKEPT = ['9007199254740993', '-12345678901234567890', '1e999', '1.2345678
 const UNKEPT_SAYS = 'must be a number that double precision keeps: finite, and unchanged if it is an integer'
 const KEYS = ['a', 'b', 'a.b', 'a.b.c', '$x', '\\u0061', '\\u0000', '\\ud800', '\ufffd', '__proto__', '']
 
-/** Members of any names with numbers below; `#` stands for a number. */
+/** An object with members of any names and numbers at any depth. `#` stands for a number. */
 const anyMembers = (depth: number): fc.Arbitrary<string> => {
   const key = fc.constantFrom(...KEYS)
   const items = depth === 0 ? [] : [anyMembers(depth - 1), list(anyMembers(depth - 1))]
   const value = fc.oneof(fc.constantFrom('#', '#', '1', 'null', '"# #,"', '[#,#]', '[ #]'), ...items)
   return fc
     .array(fc.tuple(key, value), { maxLength: 4 })
-    .map((members) => `{${members.map(([name, of]) => `"${name}":${of}`).join(' ,')}}`)
+    .map((members) => `{${members.map(([name, member]) => `"${name}":${member}`).join(' ,')}}`)
 }
 const list = (item: fc.Arbitrary<string>) => fc.array(item, { maxLength: 3 }).map((items) => `[${items.join()}]`)
-/** Some of the members, which collide no more than in a body. */
+/** An object with the members of `least` and some of `members`, each at most once. */
 const object = (least: string, members: Record<string, fc.Arbitrary<string>>): fc.Arbitrary<string> =>
   fc
     .tuple(fc.subarray(Object.keys(members)), fc.record(members), fc.constantFrom('', ',"ignored":[#,{"id":#}]'))
@@ -117,11 +117,11 @@ describe('any body', () => {
   })
 })
 
-describe('a body with more problems than an answer has', () => {
+describe('a body with a list that is too long', () => {
   const conversation = (messages: string) =>
     `{"id":"c","source":"s","createdAt":"2026-01-01T00:00:00Z","contacts":[],"messages":[${messages}]}`
 
-  it('gets the problem of a too long list together with its others', () => {
+  it('gets the problem of the list together with its other problems', () => {
     const messageOf = (id: string) => `{"id":${id},"incoming":true,"content":"","createdAt":"2026-01-01T00:00:00Z"}`
     const messages = [messageOf('1'), ...Array<string>(20_000).fill(messageOf('"m"'))]
     assert.deepEqual(read(submitConversation, conversation(messages.join())), {

@@ -52,7 +52,7 @@ describe('the doctor and a worker', () => {
   }
 
   for (const [title, ...names] of [
-    ['name the session that blocks a workspace, and no session once it has ended', ...PROCESSES],
+    ['name the session that blocks a workspace, but not after its end', ...PROCESSES],
     ['do so also if DATABASE_URL names the connections', 'Feedback', 'Feedback'],
   ] as const) {
     it(title, async () => {

@@ -24,7 +24,7 @@ describe('findings', () => {
     assert.equal(checkRuntime({}, { node: '24.0.0' }).level, 'trouble')
   })
 
-  it('about ports say that this user cannot listen there', async () => {
+  it('about ports say that this user cannot listen at the port', async () => {
     const api = await checkApi({ url: undefined, host: FOREIGN_HOST, port: PORT })
     assert.deepEqual([api.level, /this user cannot listen there/.test(api.what)], ['trouble', true])
     const worker = await checkWorkerPort(FOREIGN_HOST, PORT)

@@ -107,6 +107,17 @@ const FILES: readonly Case[] = [
     { name: 'x.ndjson', map: ['s=sourceData.s'], 'map-value': ['sourceData.s 1=one'] },
   ],
   [
+    'of JSON keep their own values; constants fill missing ones and null',
+    '{"description":"a","source":"own","contact":{"email":"a@b.example"}}\n{"description":"b","source":null}\n',
+    {
+      bodies: [
+        { description: 'a', source: 'own', contact: { email: 'a@b.example', name: 'N' } },
+        { description: 'b', source: 'given', contact: { email: 'x@y.example', name: 'N' } },
+      ],
+    },
+    { name: 'x.ndjson', set: ['source=given', 'contact.email=x@y.example', 'contact.name=N'] },
+  ],
+  [
     'get the refusals of the service in a dry run',
     `{"description":"a","rating":1161888007138312192}\n{"description":"a","sourceData":${'['.repeat(70)}${']'.repeat(70)}}\n{"description":"${'x'.repeat(600_000)}"}\n{"description":"a","nope":1}\n`,
     {
@@ -120,12 +131,12 @@ const FILES: readonly Case[] = [
     { name: 'x.ndjson' },
   ],
   [
-    'are feedback where a layout of contacts has a column of feedback as well',
+    'are feedback if a file in a layout of contacts also has a column of feedback',
     'external_id,name,email,description,rating\nF-1,A,a@x.example,No legend,2\n',
     { bodies: [{ description: 'No legend', rating: 2 }] },
   ],
   [
-    'are feedback where an option names a field of feedback',
+    'are feedback if an option names a field of feedback, even in a layout of contacts',
     'external_id,name,email,text\nF-1,A,a@x.example,No legend\n',
     { bodies: [{ source: 's', sourceId: 'F-1', description: 'No legend' }] },
     { map: ['external_id=sourceId', 'text=description'], set: ['source=s'] },

@@ -66,7 +66,7 @@ describe('the encoding of a file', () => {
       )
   })
 
-  it('has to be named if windows-1252 would make no words, by any label of the standard', () => {
+  it('has to be named, by any label of the standard, if windows-1252 would make no words', () => {
     for (const [encoding, bytes, text] of FOREIGN) {
       assert.throws(() => imported('x.csv', table(...bytes)), /is not UTF-8: .*line 2 .*offset.*--encoding/, encoding)
       for (const label of [encoding, encoding.toUpperCase(), ` ${encoding} `])

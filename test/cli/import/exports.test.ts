@@ -5,10 +5,7 @@ import { fileURLToPath } from 'node:url'
 import expected from './exports/expected.json' with { type: 'json' }
 import { imported } from './imported.ts'
 
-/**
- * Files in the form of the tools, with invented contents. Expected: the first bodies, and the
- * number of all. Only the survey of Qualtrics has a second option, for its rating.
- */
+/** Files in the form of the tools, with invented contents. `count`: the number of all bodies. */
 describe('the export of a tool', () => {
   for (const { file, options, first, count, skipped = [] } of expected)
     it(`${file} is imported`, () => {

@@ -10,7 +10,7 @@ import { surveyFile } from '../../../cli/import/survey.ts'
 
 export type Words = Partial<MappingOptions> & SourceOptions
 
-/** The outcome of an import of this content, without a service. */
+/** The outcome of an import without a service. */
 type Imported = {
   readonly bodies: readonly unknown[]
   /** The bodies as written. */

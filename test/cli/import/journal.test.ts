@@ -31,7 +31,7 @@ describe('the journal of an import', () => {
     third.close()
   })
 
-  it('begins again in an empty file or one with a cut first line, such as a full disk leaves', () => {
+  it('begins again in a file that is empty or has a cut first line, as after a full disk', () => {
     for (const text of ['', JSON.stringify(SUBJECT).slice(0, -3)]) {
       const path = join(folder, `cut ${text.length}`)
       writeFileSync(path, text)

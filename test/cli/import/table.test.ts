@@ -24,7 +24,7 @@ const TABLES: readonly Case[] = [
     { lines: ['line 3', 'line 5'], refused: [`line 2: ${MALFORMED}`, `line 4: ${MALFORMED}`] },
   ],
   [
-    'a quote that never closes costs its line, where a table goes on after it',
+    'a quote that never closes, before further rows: only its line is refused',
     'description,title\n1,a\n"open,b\n2,c\n3,d\n',
     { lines: ['line 2', 'line 4', 'line 5'], refused: ['line 3: a quote is opened and never closed'] },
   ],
@@ -100,7 +100,7 @@ const TABLES: readonly Case[] = [
     },
   ],
   [
-    'the second row of SurveyMonkey that has choices alone',
+    'the second row of SurveyMonkey, which has only choices',
     'Respondent ID,Why?,Which?,\n,,Phone,Laptop\n7,Because,,Laptop\n',
     { bodies: [{ description: 'Because', tags: ['Laptop'] }], skipped: ['line 2: a further row of the header'] },
     { map: ['Why?=description', 'Laptop=tags', 'Respondent ID='] },
@@ -172,7 +172,7 @@ describe('the rows of a file', () => {
     ['x.json', '', {}, /is not complete JSON/],
     ['x.json', '{"tickets":[{}],"users":[{}]}', {}, /several arrays: tickets, users/],
   ]
-  it('are refused if they do not fit: the message names the option that helps', () => {
+  it('are refused if the file is malformed: the message names the option that helps, if any', () => {
     for (const [name, content, words, says] of REFUSED)
       assert.throws(() => imported(name, content, words), says, content)
   })

@@ -66,7 +66,7 @@ const parsed = (page: string): { elements: string[]; text: string } => {
   return { elements, text }
 }
 const pageOf = (text: string): string => reportPage(reportOf(text), STYLE, UNTIL).html
-/** The text without the line breaks of the source. */
+/** The page without the line breaks of the source. */
 const inOneLine = (page: string): string => page.replaceAll(/\s+/g, ' ').replaceAll(/> | </g, (edge) => edge.trim())
 const harmless = parsed(pageOf('harmless'))
 

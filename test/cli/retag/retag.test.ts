@@ -19,7 +19,7 @@ describe('tagging again', () => {
   const room = openQueueRoom()
   after(() => room.close())
 
-  it('adds the next job when a worker has finished one, so that tags of new records wait for a few jobs', async () => {
+  it('adds the next job when a worker has finished a job, so that new records wait for few jobs', async () => {
     const workspaceId = randomUUID()
     await makeWorkspaces(sql, [workspaceId])
     await sql`
@@ -29,11 +29,11 @@ describe('tagging again', () => {
     const waiting = () => room.queues.tagging.getWaitingCount()
     const result = retag({ sql, queues: room.queues }, { workspaceId, ...ALL }, (done) => finished.push(done))
     await until('some jobs wait', async () => (await waiting()) >= JOBS_AHEAD)
-    /** While a worker has a job, so many others wait. */
+    /** The numbers of jobs that wait while a worker has a job. */
     const waitingBeside: number[] = []
     const finishJob = async (): Promise<number> => {
       await until(
-        'the command has seen the end of the job before',
+        'the command has seen the end of the previous job',
         async () => finished.length === waitingBeside.length,
       )
       waitingBeside.push(await waiting())
@@ -49,7 +49,7 @@ describe('tagging again', () => {
     assert.ok(Math.max(...waitingBeside) < JOBS_AHEAD, waitingBeside.join())
   })
 
-  it('counts the records of a job that BullMQ has removed as tagged', async () => {
+  it('counts the records of a job as tagged if BullMQ has removed the job', async () => {
     const workspaceId = randomUUID()
     await makeWorkspaces(sql, [workspaceId])
     await sql`

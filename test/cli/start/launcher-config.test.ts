@@ -20,7 +20,7 @@ describe('the configuration of a start', () => {
     assert.deepEqual(config, { ...DEFAULTS, PORT: 8080, HASH_KEY, DATA_DIR: '/var/lib/insights' })
   })
 
-  it('is refused with the name and the expected form of a variable, even one that only a worker reads, and never with the value', () => {
+  it('is refused with the name and the expected form of each bad variable, even of a worker, but not with the value', () => {
     const environment = { PORT: 'secret', LOG_LEVEL: 'secret', REDO_SECONDS: 'secret' }
     assert.throws(
       () => readLauncherConfig(environment),

@@ -40,7 +40,7 @@ describe('the keys of a text', () => {
     assert.equal(new Set(all).size, all.length)
   })
 
-  it('are own ids, also for a text of any length', () => {
+  it('are own ids, even for a very long text', () => {
     for (const key of keysOf(realm, 'x'.repeat(10_000))) assert.equal(asUuid(key.toUpperCase()), key)
   })
 })

@@ -29,7 +29,7 @@ const open = (source: string, id: string): string[] => [
 ]
 
 describe('the keys by which a submission names contacts', () => {
-  it('are own ids, or external ids in its source and in all sources, and emails, for a feedback', () => {
+  it('are own ids or external ids, and emails, for a feedback', () => {
     const own = { isExternalContactId: false, contactId: OWN_ID, contact: { id: 'no own id', email: 'A@x.example' } }
     assert.deepEqual(keysOf('create_feedback', own), [OWN_ID.toLowerCase(), emailKey(realm, 'a@x.example')].toSorted())
     const external = { isExternalContactId: true, contactId: 'ada', contact: { id: 'bob' }, source: 'CRM' }
@@ -56,7 +56,7 @@ describe('the keys by which a submission names contacts', () => {
     assert.deepEqual(keysOf('identify_account', { id: 'acme' }), [])
   })
 
-  it('match the keys of a purge with the same words; in one source only if the submission names that source', () => {
+  it('match the keys of a purge of the same id or email; with a source, only if the submission names this source', () => {
     const meets = (wanted: object, named: object): boolean => {
       const keys = keysOf('identify_contact', named)
       return purgeKeys(realm, wanted).some((key) => keys.includes(key))
@@ -80,7 +80,7 @@ const candidates = (held: Readonly<Record<string, Held>>): PurgeCandidate[] =>
       source,
       externalId,
       epoch: 1,
-      holders: Object.keys(held).filter((other) => held[other]!.ids?.some(([, its]) => its === externalId)),
+      holders: Object.keys(held).filter((other) => held[other]!.ids?.some(([, otherId]) => otherId === externalId)),
     })),
     emails:
       email === null ? [] : [{ email, holders: Object.keys(held).filter((other) => held[other]!.email === email) }],
@@ -94,7 +94,7 @@ describe('a purge', () => {
     assert.deepEqual(chosen, { contactIds: ['two'], endedKeys: [key], keys: [key], formerKeys: [] })
   })
 
-  it('by email ends the contact that it means and contacts with it in their column, but no former claimant', () => {
+  it('by email matches the contact that the email means and contacts with it in their column, but no former claimant', () => {
     const all = candidates({
       meant: { ids: [['API', '1']], email: 'a@x.example', isMeant: true },
       column: { ids: [['API', '2']], email: 'a@x.example' },

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { beforeEach, describe, it } from 'node:test'
-import { canPurgeMatch } from '../../../db/purges/decide-purge.ts'
+import { canPurgeMatch, decidePurge } from '../../../db/purges/decide-purge.ts'
 import { setAside } from '../../../db/submissions/dead.ts'
 import type { PurgeRequest } from '../../../contract/purge-request.ts'
 import { createPurgeRig, type PurgeRig } from '../../support/purge-rig.ts'
@@ -46,5 +46,14 @@ describe('the answer whether a purge can match stored data', () => {
     await setAside(sql, hashKey, { submission, attempts: 1, reason: 'x', expected: 0 })
     assert.equal(await canMatch({ email: EMAIL }), true)
     assert.equal(await canMatch({ id: 'a' }), false)
+  })
+})
+
+describe('the decision of a purge', () => {
+  it('is left to another worker that has moved the position', async () => {
+    const rig = await createPurgeRig(sql)
+    await rig.feedback({})
+    const purge = rig.make('purge_contact', { id: 'ada' })
+    assert.equal(await decidePurge({ sql, hashKey }, purge, purge.number - 5), 'busy')
   })
 })

@@ -76,7 +76,10 @@ describe('the tag memory of a workspace', () => {
     })
     return async () => void (await storeTags(schema.sql, realm, { taggerVersion: 1, tagged, maxTerms }))
   }
-  /** The memory has at most `maxTerms` terms of texts with given tags, and of other texts. */
+  /**
+   * The texts with tags of people have at most `maxTerms` terms, and so have the other texts. Only
+   * the oldest feedback of each kind is forgotten.
+   */
   const assertLatestKept = async (workspaceId: string, maxTerms: number): Promise<void> => {
     const over = await schema.sql`
       select judged from tag_share where workspace_id = ${workspaceId} group by 1 having sum(terms) > ${maxTerms}`

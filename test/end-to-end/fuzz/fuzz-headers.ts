@@ -5,7 +5,7 @@ import type { operations } from '../../api/openapi/openapi-document.ts'
 export type Operation = (typeof operations)[number]
 export type Tokens = { readonly access: string; readonly admin: string; readonly operator: string }
 
-/** The usual value, or once in `weight` + 1 times another. */
+/** Gives the other value about once in `weight` + 1 times. */
 export const or = <T>(weight: number, usual: fc.Arbitrary<T>, other: fc.Arbitrary<T>): fc.Arbitrary<T> =>
   fc.oneof({ weight, arbitrary: usual }, { weight: 1, arbitrary: other })
 
@@ -38,7 +38,7 @@ const latin1 = fc.string({
   maxLength: 60,
 })
 
-/** About one request in twelve has each of these headers. */
+/** Each of these headers is in about one request of twelve. */
 const EXTRA: readonly (readonly [name: string, values: fc.Arbitrary<string>])[] = [
   [
     'Idempotency-Key',
@@ -58,7 +58,6 @@ const EXTRA: readonly (readonly [name: string, values: fc.Arbitrary<string>])[] 
   ['Access-Control-Request-Method', fc.constantFrom('POST', 'x')],
   ['X-Long', fc.constant('x'.repeat(4_000))],
 ]
-// Each is a host by RFC 3986, or a value that proxies and scripts send.
 const HOSTS = ['127.0.0.1', 'x', 'a b', '[', '[::1]:3', 'x:99999', '%', '..', '<>', 'x:', '*']
 
 /** Mostly good headers for an operation, mixed with headers of proxies, browsers and attackers. */

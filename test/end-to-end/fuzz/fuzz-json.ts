@@ -27,8 +27,8 @@ const someText: Text = fc
   )
   .map(quoted)
 /**
- * Mostly from many values: a record that all submissions name is slow to process, since each one
- * loads all its data.
+ * Mostly one of many values. If all submissions named few records, the load of each submission would
+ * have much data.
  */
 const shortText: Text = fc
   .oneof(
@@ -61,7 +61,7 @@ const nested = fc
     array ? '['.repeat(levels) + ']'.repeat(levels) : `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`,
   )
 
-/** Objects at the bounds of free objects and beyond. */
+/** Objects and arrays at their bounds and beyond. */
 const large = fc.oneof(
   fc
     .constantFrom(999, 1_000, 1_001)
@@ -99,29 +99,29 @@ const misplaced: Text = fc.oneof(
 const ONE_IN = 40
 
 /**
- * Texts that fit a schema of the document. With `wobbly`, about one place in forty has another
+ * Texts that fit a schema of the document. With `hasFaults`, about one place in forty has another
  * value, or none.
  */
-export const textOf = (schema: JsonValue, wobbly: boolean): Text => {
+export const textOf = (schema: JsonValue, hasFaults: boolean): Text => {
   const definition = resolved(schema as JsonObject)
-  const fitting = fittingTextOf(definition, wobbly)
-  return wobbly ? fc.oneof({ weight: ONE_IN, arbitrary: fitting }, { weight: 1, arbitrary: misplaced }) : fitting
+  const fitting = fittingTextOf(definition, hasFaults)
+  return hasFaults ? fc.oneof({ weight: ONE_IN, arbitrary: fitting }, { weight: 1, arbitrary: misplaced }) : fitting
 }
 
-const fittingTextOf = (definition: JsonObject, wobbly: boolean): Text => {
+const fittingTextOf = (definition: JsonObject, hasFaults: boolean): Text => {
   if (Array.isArray(definition['enum']))
     return fc.constantFrom(...definition['enum'].map((value) => JSON.stringify(value)))
-  // A choice beside properties, as in a purge, is satisfied often enough by chance.
+  // An `anyOf` beside `properties`, as in a purge, is satisfied often enough by chance.
   if (Array.isArray(definition['anyOf']) && definition['properties'] === undefined) {
-    return fc.oneof(...definition['anyOf'].map((choice) => textOf(choice, wobbly)))
+    return fc.oneof(...definition['anyOf'].map((choice) => textOf(choice, hasFaults)))
   }
   const types = [definition['type'] ?? 'object'].flat() as string[]
   return fc.oneof(
-    ...types.map((type) => (type === 'null' ? fc.constant('null') : textOfType(type, definition, wobbly))),
+    ...types.map((type) => (type === 'null' ? fc.constant('null') : textOfType(type, definition, hasFaults))),
   )
 }
 
-const textOfType = (type: string, definition: JsonObject, wobbly: boolean): Text => {
+const textOfType = (type: string, definition: JsonObject, hasFaults: boolean): Text => {
   switch (type) {
     case 'string':
       if (definition['format'] === 'date-time') return dateTime
@@ -132,30 +132,33 @@ const textOfType = (type: string, definition: JsonObject, wobbly: boolean): Text
     case 'boolean':
       return fc.constantFrom('true', 'false')
     case 'array':
-      return fc.array(textOf(definition['items'] ?? {}, wobbly), { maxLength: 4 }).map((items) => `[${items.join()}]`)
+      return fc
+        .array(textOf(definition['items'] ?? {}, hasFaults), { maxLength: 4 })
+        .map((items) => `[${items.join()}]`)
     case 'object':
       return isJsonObject(definition['properties'])
-        ? membersOf(definition, definition['properties'], wobbly)
+        ? membersOf(definition, definition['properties'], hasFaults)
         : anyObject
     default:
       throw new Error(`The type ${type} is unknown here`)
   }
 }
 
-const membersOf = (definition: JsonObject, properties: JsonObject, wobbly: boolean): Text => {
+const membersOf = (definition: JsonObject, properties: JsonObject, hasFaults: boolean): Text => {
   const required = new Set((definition['required'] ?? []) as string[])
   const members = Object.entries(properties).map(([name, schema]) => {
-    const member = textOf(schema, wobbly).map((text): [string, string][] => [[name, text]])
+    const member = textOf(schema, hasFaults).map((text): [string, string][] => [[name, text]])
     const none = fc.constant<[string, string][]>([])
     if (!required.has(name)) return fc.oneof(none, member)
-    return wobbly ? fc.oneof({ weight: ONE_IN, arbitrary: member }, { weight: 1, arbitrary: none }) : member
+    return hasFaults ? fc.oneof({ weight: ONE_IN, arbitrary: member }, { weight: 1, arbitrary: none }) : member
   })
   const more = fc.array(fc.tuple(fc.constantFrom(...MEMBER_NAMES), anything), { maxLength: 2 })
-  const open = definition['additionalProperties'] === true || wobbly ? fc.oneof(fc.constant([]), more) : fc.constant([])
-  // Last, so that a known member may come twice, as JSON allows.
+  const open =
+    definition['additionalProperties'] === true || hasFaults ? fc.oneof(fc.constant([]), more) : fc.constant([])
+  // Further members stand last. With faults, one may repeat a known member, as JSON allows.
   return fc
     .tuple(open, fc.tuple(...members))
-    .map(([others, known]) => objectOf([...known.flat(), ...(wobbly ? others : unknownTo(properties, others))]))
+    .map(([others, known]) => objectOf([...known.flat(), ...(hasFaults ? others : unknownTo(properties, others))]))
 }
 
 const unknownTo = (properties: JsonObject, others: readonly [string, string][]): [string, string][] =>

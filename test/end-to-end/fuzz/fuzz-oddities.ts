@@ -2,7 +2,7 @@ import * as fc from 'fast-check'
 
 /** The parts of a request, as text. */
 export type Message = { line: string; headers: string[]; framing: string[]; body: string }
-/** A malformed or rare request, or one with bytes after it. */
+/** A change that makes a request malformed or rare, or adds bytes after it. */
 export type Odd = {
   readonly what: string
   readonly of: (message: Message) => string
@@ -85,7 +85,7 @@ const odd = (what: string, of: Odd['of']): Odd => ({ what, of })
 const anyOf = (what: string, texts: readonly string[], of: (text: string) => Odd['of']) =>
   fc.constantFrom(...texts).map((text) => odd(`${what} ${text.slice(0, 40)}`, of(text)))
 
-/** Each keeps the body, so that a stored submission can be recognised by its id. */
+/** No oddity changes the id in the body, which identifies the stored submission. */
 export const oddities: fc.Arbitrary<Odd> = fc.oneof(
   anyOf('method', METHODS, (method) => withLine('POST', method)),
   anyOf('target', TARGETS, (target) => withLine(/\/\S+/, target)),
@@ -108,8 +108,8 @@ export const oddities: fc.Arbitrary<Odd> = fc.oneof(
     TAILS,
     (tail) => (message) => withHeader('Trailer: X-Sum')(inChunks(message, `0\r\n${tail}`)),
   ),
-  anyOf('behind', REMAINDERS, (rest) => (message) => textOf(message) + rest),
-  anyOf('behind chunks', REMAINDERS, (rest) => (message) => textOf(inChunks(message, LAST)) + rest),
+  anyOf('bytes after the body', REMAINDERS, (rest) => (message) => textOf(message) + rest),
+  anyOf('bytes after the chunks', REMAINDERS, (rest) => (message) => textOf(inChunks(message, LAST)) + rest),
   fc
     .integer({ min: -30, max: 30 })
     .map((by) =>

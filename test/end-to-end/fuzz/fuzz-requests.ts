@@ -6,10 +6,10 @@ import { headersOf, type Operation, or, type Tokens } from './fuzz-headers.ts'
 import { hostileText, textOf } from './fuzz-json.ts'
 
 export type FuzzRequest = {
-  /** The path of the operation; undefined if the target is not certainly a documented path. */
+  /** The documented path; undefined if the target may lead to another path. */
   readonly path: string | undefined
-  /** Other good statuses, since the target may lead to another path. */
-  readonly also: readonly number[]
+  /** Expected statuses besides the documented statuses of `path`. */
+  readonly moreStatuses: readonly number[]
   readonly method: string
   readonly target: string
   readonly headers: readonly (readonly [name: string, value: string])[]
@@ -29,7 +29,7 @@ const IDS = ['x', '%ff', '%', '%00', '__proto__', "'", '00000000-0000-0000-0000-
 const BROKEN_BYTES = ['ff', 'c080', 'eda080', 'f4908080', '00', 'efbbbf', '22', '5c']
 const LARGE = { feedback: 600 * 1_024, inflated: 8 * 1_024 * 1_024 }
 
-/** A body that is cut off, or with bytes that do not occur in text. */
+/** A body that is cut off, or has further bytes inside. */
 const broken = (body: Buffer): fc.Arbitrary<Buffer> =>
   fc
     .record({ at: fc.nat({ max: body.length }), bytes: fc.constantFrom('', ...BROKEN_BYTES) })
@@ -39,7 +39,7 @@ const broken = (body: Buffer): fc.Arbitrary<Buffer> =>
         : Buffer.concat([body.subarray(0, at), Buffer.from(bytes, 'hex'), body.subarray(at)]),
     )
 
-/** Compressed only when chosen, since that takes longer than all other steps. */
+/** Functions, so that only a chosen body is compressed: compression is the slowest step. */
 const ENCODINGS: readonly ((body: Buffer, at: number) => Coded)[] = [
   (body) => ({ body: gzipSync(body), encoding: 'gzip' }),
   (body) => ({ body: gzipSync(body), encoding: 'GZIP' }),
@@ -80,9 +80,12 @@ const bodiesOf = ({ operation }: Operation): fc.Arbitrary<Coded> => {
   return or(400, coded, tooLarge)
 }
 
-type Target = Pick<FuzzRequest, 'target' | 'path' | 'also'>
+type Target = Pick<FuzzRequest, 'target' | 'path' | 'moreStatuses'>
 
-const ANYWHERE = [...new Set(operations.flatMap(({ operation }) => Object.keys(operation.responses).map(Number))), 404]
+const DOCUMENTED_STATUSES = [
+  ...new Set(operations.flatMap(({ operation }) => Object.keys(operation.responses).map(Number))),
+  404,
+]
 const targetsOf = (operation: Operation, submissionId: string): fc.Arbitrary<Target> => {
   const id = fc.oneof(fc.constant(submissionId), fc.uuid(), fc.constantFrom(...IDS))
   const path = id.map((one) => operation.at.replace('{id}', one))
@@ -97,15 +100,19 @@ const targetsOf = (operation: Operation, submissionId: string): fc.Arbitrary<Tar
     20,
     path,
     fc.tuple(path, query).map((parts) => parts.join('')),
-  ).map((target) => ({ target, path: operation.path, also: [] }))
+  ).map((target) => ({ target, path: operation.path, moreStatuses: [] }))
   const near = fc
     .tuple(path, fc.constantFrom('/', '//', '/.', '/..', '%20', ';x', '/x', '.json', '%2f'))
     // Dots can lead to `/`, which redirects a browser to the reference.
-    .map((parts) => ({ target: parts.join(''), path: undefined, also: [...ANYWHERE, 200, 302, 405] }))
-  const nowhere = fc.constantFrom(...NOWHERE).map((target) => ({ target, path: undefined, also: [400, 404] }))
+    .map((parts) => ({
+      target: parts.join(''),
+      path: undefined,
+      moreStatuses: [...DOCUMENTED_STATUSES, 200, 302, 405],
+    }))
+  const nowhere = fc.constantFrom(...NOWHERE).map((target) => ({ target, path: undefined, moreStatuses: [400, 404] }))
   const pages = fc
     .constantFrom(...PAGES)
-    .map((target) => ({ target, path: undefined, also: [200, 302, 400, 401, 403, 404, 405, 415] }))
+    .map((target) => ({ target, path: undefined, moreStatuses: [200, 302, 400, 401, 403, 404, 405, 415] }))
   return fc.oneof(
     { weight: 60, arbitrary: exact },
     { weight: 2, arbitrary: near },
@@ -133,8 +140,8 @@ const requestsAt = (operation: Operation, tokens: Tokens, submissionId: string):
     }))
 
 /**
- * Requests to all operations of the document. Submissions come more often, since they can go wrong
- * in most ways.
+ * Requests to all operations of the document. Submissions come more often, since they have the most
+ * ways to go wrong.
  */
 export const fuzzRequests = (tokens: Tokens, submissionId: string): fc.Arbitrary<FuzzRequest> =>
   fc.oneof(

@@ -9,7 +9,7 @@ export type Script = {
   readonly ending: Ending | undefined
   /** The ids of its submissions, in their order. */
   readonly sourceIds: readonly string[]
-  /** The number of valid submissions at the beginning that each wait for the previous answer. */
+  /** The number of valid submissions at the beginning. Each waits for the previous answer. */
   readonly sound: number
   /** The ids of submissions that are followed by bytes in a later packet. */
   readonly followed: ReadonlySet<string>
@@ -20,10 +20,7 @@ export type Script = {
 const MOST_BYTES = 10_000
 const TAIL_BYTES = 12
 
-/**
- * The end of a packet, counted from the beginning or, near trailers, from the end; and the pause
- * after it.
- */
+/** The end of a packet, and the pause after it. `nearEnd` counts `at` from the end of the bytes. */
 const packetEnd = fc.record({
   at: fc.noBias(fc.nat({ max: MOST_BYTES })),
   nearEnd: fc.boolean(),
@@ -108,7 +105,10 @@ const asPieces = ({ text, pauseMs }: Packet): Piece[] => [
   () => new Promise((resolve) => setTimeout(resolve, pauseMs)),
 ]
 
-/** For Bun a request is complete at its last byte, or after the size of the last chunk. */
+/**
+ * The ids of submissions with bytes in a later packet. For Bun, a request in chunks ends at the size
+ * of its last chunk.
+ */
 const followedIn = (
   texts: readonly string[],
   sourceIds: readonly string[],

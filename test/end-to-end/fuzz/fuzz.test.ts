@@ -18,7 +18,7 @@ import { bytesOf, type FuzzRequest, fuzzRequests } from './fuzz-requests.ts'
 
 const LONG = process.env['TEST_SIZE'] === 'long'
 const REQUESTS = Number(process.env['FUZZ_REQUESTS'] ?? (LONG ? 1_000_000 : 800))
-/** After this many requests the test drains the queue, so that it stays small. */
+/** After this many requests the test drains the queue, so that the queue stays small. */
 const ROUND = 20_000
 const LANES = LONG ? 16 : 8
 /**
@@ -52,7 +52,7 @@ describe('any requests', () => {
     }
   })
 
-  const judged = async (connection: RawConnection, request: FuzzRequest): Promise<void> => {
+  const assertAnswered = async (connection: RawConnection, request: FuzzRequest): Promise<void> => {
     const hasBody = request.method !== 'HEAD'
     const send = () => connection.send(bytesOf(request), { hasBody, timeoutMs: ANSWERED_WITHIN_MS })
     let answer = await send()
@@ -64,11 +64,13 @@ describe('any requests', () => {
     if (id !== undefined) accepted.add(id)
   }
 
-  /** Lanes of one connection each, so that a failure shrinks to a single request. */
+  /** Each lane sends one request after the other, so that a failure shrinks to a single request. */
   const sendAll = async (count: number, seed: number): Promise<void> => {
     const lanes = Array.from({ length: LANES }, async (_, lane) => {
       const connection = new RawConnection(service.urls[0]!)
-      const property = fc.asyncProperty(ofWorkspaces[lane % WORKSPACES]!, (request) => judged(connection, request))
+      const property = fc.asyncProperty(ofWorkspaces[lane % WORKSPACES]!, (request) =>
+        assertAnswered(connection, request),
+      )
       await fc
         .assert(property, { seed: seed + lane, numRuns: Math.ceil(count / LANES) })
         .finally(() => connection.close())
@@ -97,7 +99,7 @@ describe('any requests', () => {
     )
   }
 
-  it(`get documented answers, and accepted submissions are applied: ${REQUESTS} requests`, async () => {
+  it(`get documented answers, and no accepted submission is lost or dead: ${REQUESTS} requests`, async () => {
     const { seed = randomInt(LARGEST_SEED) } = seeded()
     for (let sent = 0; sent < REQUESTS; sent += ROUND) {
       await sendAll(Math.min(ROUND, REQUESTS - sent), seed + sent)
@@ -107,7 +109,7 @@ describe('any requests', () => {
     console.log(
       JSON.stringify(Object.fromEntries([...statuses].toSorted(([one], [other]) => one.localeCompare(other)))),
     )
-    // Checks that not all requests are refused.
+    // The requests are not all refused.
     assert.ok(accepted.size > REQUESTS / 5, String(accepted.size))
   })
 })
@@ -115,12 +117,12 @@ describe('any requests', () => {
 const isLate = ({ status, body }: RawAnswer): boolean =>
   status === 503 && /(?:The database|Redis or Postgres) cannot be reached/.test(body.toString('utf8'))
 
-const assertAnswer = ({ path, also, method, target }: FuzzRequest, answer: RawAnswer): void => {
+const assertAnswer = ({ path, moreStatuses, method, target }: FuzzRequest, answer: RawAnswer): void => {
   const { status, headers } = answer
   const ofPath = operations.filter((one) => one.path === path)
   const operation = ofPath.find((one) => one.method === method) ?? ofPath[0]
   const text = answer.body.toString('utf8')
-  const documented = [...also, ...Object.keys(operation?.operation.responses ?? {}).map(Number)]
+  const documented = [...moreStatuses, ...Object.keys(operation?.operation.responses ?? {}).map(Number)]
   assert.ok(status < 500 && documented.includes(status), `${method} ${target} answered ${status}: ${text}`)
   assert.ok(headers.get('x-request-id'))
   assert.equal(headers.get('x-content-type-options'), 'nosniff')

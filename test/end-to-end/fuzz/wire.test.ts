@@ -21,7 +21,7 @@ const ROUND = 20_000
 const LANES = 32
 const ON_BUN = SERVICE_RUNTIME === 'bun'
 const ANSWERED_WITHIN_MS = 60_000
-/** A server that waits for more bytes does not say so. */
+/** A server that is silent for this time is waiting for more bytes. */
 const QUIET_MS = 60
 const DRAINED_WITHIN_MS = 5 * 60_000
 const LARGEST_SEED = 2 ** 30
@@ -36,7 +36,7 @@ const service = await workingService()
 
 describe('any bytes', () => {
   let sent = 0
-  // Two ids differ in more than one place, so that a changed byte does not turn one into another.
+  // Ids differ in several places, so that no changed byte makes the id of another submission.
   const nextId = (): string => {
     sent += 1
     return `${sent}-${(Math.imul(sent, 0x9e3779b1) >>> 0).toString(16)}`
@@ -54,7 +54,7 @@ describe('any bytes', () => {
     return { plan, script, seen }
   }
 
-  const stored = async (): Promise<Set<string>> => {
+  const takeStored = async (): Promise<Set<string>> => {
     await until(
       'all submissions are processed',
       async () => {
@@ -81,7 +81,7 @@ describe('any bytes', () => {
     return outcomes
   }
 
-  it(`lead to records exactly as answered: ${REQUESTS} requests`, async () => {
+  it(`lead to the records that the answers confirm: ${REQUESTS} requests`, async () => {
     const { seed = randomInt(LARGEST_SEED) } = seeded()
     const tally = new Map<string, number>()
     const count: Count = (what) => void tally.set(what, (tally.get(what) ?? 0) + 1)
@@ -90,7 +90,7 @@ describe('any bytes', () => {
       end = Math.min(end + ROUND, REQUESTS)
       const outcomes = await sendUntil(end, seed + end)
       await service.submit('/feedbacks', { description: 'The service is alive' })
-      judge(outcomes, await stored(), count)
+      judge(outcomes, await takeStored(), count)
       memory.push(usageOf({ api: service.apiPids[0]! }).api.memoryBytes)
       assert.ok(memory.at(-1)! - memory[0]! < MOST_GROWTH_BYTES, `memory of the API: ${memory.join(', ')}`)
     }
@@ -132,10 +132,10 @@ const faultsOfStored = ({ script, seen }: Exchange, stored: ReadonlySet<string>,
     status === 201 ? [(JSON.parse(body) as { feedback: { sourceId: string } }).feedback.sourceId] : [],
   )
   // On Bun a pipelined request breaks off the request before it.
-  const surely = ON_BUN || script.answers === undefined ? script.sound : script.answers
-  const missing = script.sourceIds.slice(0, surely).filter((id) => !accepted.includes(id))
+  const certain = ON_BUN || script.answers === undefined ? script.sound : script.answers
+  const missing = script.sourceIds.slice(0, certain).filter((id) => !accepted.includes(id))
   const lost = accepted.filter((id) => !stored.has(id) || !script.sourceIds.includes(id))
-  const untold = script.sourceIds.filter((id, index) => {
+  const unconfirmed = script.sourceIds.filter((id, index) => {
     if (!stored.has(id) || accepted.includes(id)) return false
     const excuse = excuseOf({ script, seen }, id, answers[index]?.status)
     if (excuse) count(`stored without a 201: ${excuse}`)
@@ -144,8 +144,8 @@ const faultsOfStored = ({ script, seen }: Exchange, stored: ReadonlySet<string>,
   return [
     ...missing.map((id) => `${id} was not answered with 201`),
     ...lost.map((id) => `${id} was answered with 201 and is not stored`),
-    ...untold.map((id) => `${id} is stored and was not answered with 201`),
-    ...(new Set(accepted).size < accepted.length ? ['one was answered twice'] : []),
+    ...unconfirmed.map((id) => `${id} is stored and was not answered with 201`),
+    ...(new Set(accepted).size < accepted.length ? ['a submission was answered twice'] : []),
   ]
 }
 

@@ -78,7 +78,7 @@ describe('an idempotency key', () => {
     assert.deepEqual([peeked.outcome, peeked.submissionId], ['repeated', submissionId])
     assert.equal((await room.admit(withKey(workspaceId, 'key', { mode: 'judge' }))).outcome, 'repeated')
     const elsewhere = randomUUID()
-    // A refused submission does not use up its key.
+    // A judged submission does not use up its key.
     assert.equal((await room.admit(withKey(elsewhere, 'key', { mode: 'judge' }))).outcome, 'admissible')
     assert.equal((await room.admit(withKey(elsewhere))).outcome, 'admitted')
     assert.equal((await Array.fromAsync(room.log.readWaiting(workspaceId))).length, 2)

@@ -11,7 +11,7 @@ const MODULE = new URL('../../../../cli/start/embedded/pid-file.ts', import.meta
 const GIVE_UP_MS = 20_000
 
 describe('the end of a leftover process', () => {
-  it('is given up after the last signal, and no longer waited for', async () => {
+  it('is given up after the last signal, and leaves no timer', async () => {
     const file = join(temporaryDirectory(), 'pid')
     const leftover = spawn('sh', ['-c', `trap '' TERM; echo ready; exec sleep 60`])
     await once(leftover.stdout, 'data')

@@ -40,13 +40,13 @@ const withServer = async (dataDir: string, work: (sql: Sql, server: { pid: numbe
   }
 }
 
-/** Like a container that runs with its own user id; the packages belong to root. */
+/** Like a container under a user id of its own, with packages that belong to root. */
 describe('a user without a name', () => {
   const NAMELESS = 1_234_567
   const asNameless = ['--clear-groups', `--reuid=${NAMELESS}`, `--regid=${NAMELESS}`]
   const module = fileURLToPath(new URL('../../../../cli/start/embedded/postgres-server.ts', import.meta.url))
   const canTry = isRoot && spawnSync('setpriv', [...asNameless, 'test', '-r', module]).status === 0
-  // The directory of a test run is private.
+  // Another user cannot enter the temporary directory of a test run.
   const dataDir = mkdtempSync('/tmp/feedback-insights-nameless-')
   after(() => rmSync(dataDir, { recursive: true }))
 
@@ -67,13 +67,13 @@ describe('a user without a name', () => {
   )
 })
 
-describe('the account of the embedded PostgreSQL, and the user of the printed connection string', () => {
+describe('the accounts of the embedded PostgreSQL:', () => {
   const directory = temporaryDirectory()
-  const private_ = join(directory, 'home')
-  mkdirSync(private_, { mode: 0o700 })
+  const privateDirectory = join(directory, 'home')
+  mkdirSync(privateDirectory, { mode: 0o700 })
 
-  it('is the unprivileged user when root starts it, even below a private directory', async () => {
-    const dataDir = join(private_, 'postgres')
+  it('the server runs as the unprivileged user when root starts it, even below a private directory', async () => {
+    const dataDir = join(privateDirectory, 'postgres')
     await withServer(dataDir, async (_sql, { pid }) => {
       if (process.platform !== 'linux') return
       const ids = /^Uid:\t(.*)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]?.split('\t')
@@ -86,8 +86,8 @@ describe('the account of the embedded PostgreSQL, and the user of the printed co
     }
   })
 
-  it('owns the database, is not a superuser, and reaches neither files, programs nor other roles', async () => {
-    await withServer(join(private_, 'postgres'), async (sql) => {
+  it('the user of the URL owns the database, but is no superuser and reaches no files, programs or other roles', async () => {
+    await withServer(join(privateDirectory, 'postgres'), async (sql) => {
       const [row] = await sql`select rolsuper, pg_get_userbyid(datdba) = current_user as owns
         from pg_roles, pg_database where rolname = current_user and datname = current_database()`
       assert.deepEqual({ ...row }, { rolsuper: false, owns: true })
@@ -106,9 +106,9 @@ describe('the account of the embedded PostgreSQL, and the user of the printed co
     })
   })
 
-  itWhere('runs programs below a private directory from a copy that every user can read', NOT_ROOT, () => {
+  itWhere('programs below a private directory run from a copy that every user can read', NOT_ROOT, () => {
     const own = postgresBinaries()
-    const root = join(private_, 'native')
+    const root = join(privateDirectory, 'native')
     cpSync(own.root, root, { recursive: true, verbatimSymlinks: true })
     chmodSync(join(root, 'bin'), 0o700)
     const cache = join(directory, 'cache')
@@ -121,14 +121,14 @@ describe('the account of the embedded PostgreSQL, and the user of the printed co
     assert.deepEqual(copyForAll(binariesIn(root, own.version), cache), copy)
   })
 
-  it('distinguishes the real root from a root that is an ordinary user outside', () => {
+  it('the real root differs from a root that is an ordinary user outside of a container', () => {
     assert.equal(isOrdinaryOutside('         0       1000          1\n'), true)
     assert.equal(isOrdinaryOutside('         0          0          1\n'), false)
     assert.equal(isOrdinaryOutside('         0          0 4294967295\n'), false)
     assert.equal(isOrdinaryOutside('         0       1000          1\n         1     100000      65536\n'), false)
   })
 
-  itWhere('makes no copy if it cannot write', NOT_ROOT, () => {
+  itWhere('no copy is made in a directory that cannot be written', NOT_ROOT, () => {
     assert.equal(copyForAll(postgresBinaries(), '/proc/nowhere'), undefined)
   })
 })

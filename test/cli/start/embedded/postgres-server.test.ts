@@ -120,7 +120,7 @@ describe('the embedded PostgreSQL', () => {
     assert.equal(server.url, left.url)
   })
 
-  it('refuses a wanted port that is taken, and uses another port if the last one is taken', async () => {
+  it('refuses a wanted port that is taken, but replaces the port of the last start if that is taken', async () => {
     const first = await start()
     await first.stop()
     const other = createServer().listen(first.port, '127.0.0.1')

@@ -28,7 +28,7 @@ describe('the search for a Redis server', () => {
     'tries no further program after Ctrl-C, and leaves nothing behind',
     lacking.length === 0 ? undefined : `there is no ${lacking.join()}`,
     async () => {
-      // A copy has a cache of its own, and this PATH has no Redis.
+      // A copy of the module has a cache of its own, and the new PATH has no Redis.
       const root = temporaryDirectory()
       const copy = join(root, FILE)
       mkdirSync(dirname(copy), { recursive: true })

@@ -20,7 +20,7 @@ const ask = async <T>(url: string, question: (redis: Redis) => Promise<T>): Prom
 }
 
 describe('the embedded Redis', () => {
-  // A blank and a quotation mark, which its configuration has to escape.
+  // The configuration of Redis has to escape the blank and the quotation marks.
   const dataDir = join(temporaryDirectory(), 'its "data"')
   const started: EmbeddedServer[] = []
   const start = async (options: Partial<RedisOptions> = {}): Promise<EmbeddedServer> => {
@@ -32,7 +32,7 @@ describe('the embedded Redis', () => {
     for (const server of started) await server.stop()
   })
 
-  it('loses no job, evicts none, and logs no command', async () => {
+  it('loses and evicts no job, and logs no command', async () => {
     const { url } = await start()
     const names = ['appendonly', 'appendfsync', 'maxmemory-policy', 'slowlog-log-slower-than', 'bind'] as const
     const settings = await ask(url, (redis) => Promise.all(names.map((name) => redis.config('GET', name))))
