@@ -70,7 +70,7 @@ export const refusalResponse = (refusal: Refusal): Response => {
     case 'rate-limited':
       return answer(
         429,
-        `Rate limit exceeded: ${refusal.unit ?? 'submissions'} are limited to ${refusal.most} per ${span(refusal.windowSeconds)}. ` +
+        `Rate limit exceeded: ${refusal.unit ?? 'submissions'} are limited to ${refusal.most} per ${windowText(refusal.windowSeconds)}. ` +
           `Retry later, in ${refusal.retryAfterSeconds} s.`,
         { 'Retry-After': String(refusal.retryAfterSeconds) },
       )
@@ -128,7 +128,7 @@ const UNAVAILABLE: Readonly<Record<Unavailable['why'], string>> = {
 
 const scopesFor = (needs: 'submit' | 'read' | 'admin'): string => (needs === 'admin' ? needs : `${needs} or admin`)
 
-const span = (seconds: number): string => (seconds === 60 ? 'minute' : `${seconds} s`)
+const windowText = (seconds: number): string => (seconds === 60 ? 'minute' : `${seconds} s`)
 
 const answer = (
   status: number,

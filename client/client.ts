@@ -90,7 +90,12 @@ const submitTogether = async (
   const patience = patienceOf(connection)
   for (let pending = [...items.keys()]; ;) {
     const sent = { path: '/batch', body: { items: pending.map((at) => items[at]) }, waitSeconds }
-    const answered = (await send(connection, sent, patience)).body as BatchAnswered
+    const answer = await send(connection, sent, patience).catch((error: unknown) => {
+      // A rejection would lose the results of accepted items.
+      if (results.length === 0) throw error
+    })
+    if (answer === undefined) return results
+    const answered = answer.body as BatchAnswered
     pending.forEach((at, place) => (results[at] = answered.results[place]!))
     pending = pending.filter((at) => PASSING.includes(results[at]!.status))
     if (pending.length === 0) return results

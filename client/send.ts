@@ -38,7 +38,7 @@ type Answer = { readonly body: unknown; readonly headers: ReadonlyMap<string, st
  */
 export class RequestError extends Error {
   override readonly name = 'RequestError'
-  /** The status of the last answer; undefined without an answer. */
+  /** The status of the last attempt; undefined if it got no answer. */
   readonly status: number | undefined
   /** The problems of the body, from an answer 400. */
   readonly problems: readonly Problem[]

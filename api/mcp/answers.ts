@@ -4,7 +4,7 @@ import type { Dimension } from '../../db/reads/insights.ts'
 import type { Feedback, StoredConversation, StoredMessage } from '../reads/record-schemas.ts'
 import { quoteOf, quoteSchema, show, type Sight } from './quote.ts'
 
-/** The characters of a text in a list. A single feedback shows more. */
+/** The characters of a text in a list. A single feedback and a message show more. */
 const LISTED_CHARACTERS = 600
 export const SINGLE_CHARACTERS = 8_000
 const MOST_TAGS = 10
@@ -37,7 +37,7 @@ export const group = v.strictObject({
   averageRating: average,
 })
 export const figures = { feedback: v.number(), rated: v.number(), averageRating: average }
-export const change = v.strictObject({
+export const groupChange = v.strictObject({
   key: v.nullable(v.string()),
   name: v.optional(v.string()),
   before: v.number(),

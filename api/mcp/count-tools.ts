@@ -2,7 +2,7 @@ import * as v from 'valibot'
 import { instantOf } from '../../contract/date-time.ts'
 import { DIMENSION_NAMES } from '../../db/reads/insights.ts'
 import { isRefusal } from '../refusal.ts'
-import { change, feedbackItem, figures, group } from './answers.ts'
+import { feedbackItem, figures, group, groupChange } from './answers.ts'
 import { compareForAgent, countForAgent, findFeedback } from './agent-read.ts'
 import { changeLimit, days, filters, filtersOf, groupLimit, limit, searchedWords, span, time } from './inputs.ts'
 import { defineTool } from './tool.ts'
@@ -54,7 +54,7 @@ export const whatsNew = defineTool({
 })
 
 const spanCount = v.strictObject({ from: v.string(), to: v.string(), feedback: v.number() })
-const changes = v.array(change)
+const changes = v.array(groupChange)
 
 export const comparePeriods = defineTool({
   name: 'compare_periods',

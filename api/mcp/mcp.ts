@@ -12,7 +12,7 @@ import type { Arrival } from '../submit/intake.ts'
 import { parseBody, receiveBody } from '../submit/read-body.ts'
 import type { AgentReads, AgentRead } from './agent-read.ts'
 import type { CallLimit } from './call-limit.ts'
-import { createMcpServer, messageOf } from './mcp-server.ts'
+import { createMcpServer, refusalText } from './mcp-server.ts'
 
 const MOST_BODY_BYTES = 64 * 1024
 /** Error codes of JSON-RPC. The last one is of the range for servers. */
@@ -79,7 +79,7 @@ const problem = (code: number, message: string): Response => errorResponse({ cod
 /** A refusal in the form of the protocol, with the status and headers of `refusalResponse`. */
 const refuse = async (refusal: Refusal, id?: JsonValue): Promise<Response> => {
   const { status, headers } = refusalResponse(refusal)
-  return errorResponse({ code: REFUSED, message: await messageOf(refusal) }, { status, headers }, id)
+  return errorResponse({ code: REFUSED, message: await refusalText(refusal) }, { status, headers }, id)
 }
 
 const errorResponse = (error: { code: number; message: string }, init: ResponseInit, id: JsonValue = null): Response =>

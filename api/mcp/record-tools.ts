@@ -55,12 +55,12 @@ export const readFeedback = async (
     async () => (await agentReads.feedbackContext(workspaceId, found.id)) ?? NO_SUCH_RECORD,
   )
   if (isRefusal(context)) return context
-  const { customer: from, project } = context
-  const others = from ? await findFeedback(asked, { customerId: from.id }, { limit: OTHERS + 1 }) : { feedback: [] }
+  const { customer: author, project } = context
+  const others = author ? await findFeedback(asked, { customerId: author.id }, { limit: OTHERS + 1 }) : { feedback: [] }
   if (isRefusal(others)) return others
   const answer = definedMembers({
     feedback: feedbackOf(JSON.parse(found.json), sight, SINGLE_CHARACTERS),
-    customer: from && customerOf(from, sight),
+    customer: author && customerOf(author, sight),
     account: context.account && accountOf(context.account, sight),
     project: project && { id: project.id, name: label(project.name, sight) },
     sourceId: personal(context.sourceId, sight),

@@ -103,7 +103,7 @@ export const PATHS_OF_SUBMISSIONS: Readonly<Record<string, JsonObject>> = {
       'Removes every contact that matches, with its feedback, its messages and all data derived from them. A conversation in ' +
       'which no other contact is left is removed as a whole. Accounts and projects stay. A purge cannot be undone, and requires an admin token. ' +
       'It takes effect in the order of acceptance: it removes earlier submissions of the contact, and a later submission creates a new ' +
-      'contact. The answer comes when the service has decided which contacts match, after 10 seconds at the latest. ' +
+      'contact. The answer waits at most 10 seconds for the decision which contacts match. ' +
       'The receipt is `applied` when all records are removed.',
     body: 'PurgeRequest',
     answer: { status: 200, schema: 'Success', description: 'Accepted: the purge will finish.' },

@@ -65,8 +65,8 @@ const listOf = ({ path, many }: (typeof RESOURCES)[number]): JsonObject =>
     operationId: `list${capital(many)}`,
     summary: `List ${words(many)}`,
     description:
-      'A page of the list. `next` leads to the next page, and stays valid while records come and go: a record that stays is never ' +
-      'skipped or repeated. A page can be shorter than `limit` before the end of the list: one call reads at most 4 MiB and, with a ' +
+      'A page of the list. `next` leads to the next page, and stays valid while records come and go: a record that keeps its `createdAt` ' +
+      'is never skipped or repeated. A page can be shorter than `limit` before the end of the list: one call reads at most 4 MiB or one larger record and, with a ' +
       'filter that no index serves, looks at 20,000 records at most.',
     parameters: inQuery(path === 'feedbacks' ? FEEDBACK_PARAMETERS : LIST_PARAMETERS),
     schema: `${RECORD_OF[path]}Page`,

@@ -57,7 +57,7 @@ export const readPage = async (
 const BAD_CURSOR: Refusal = {
   refused: 'invalid',
   problems: [
-    { path: 'next', message: 'next must be the next of an answer for the same list, with the same filters and order' },
+    { path: 'next', message: 'next must come from an answer for the same list, with the same filters and order' },
   ],
 }
 
@@ -87,15 +87,21 @@ const cursorContent = v.strictTuple([
 
 const FINGERPRINT_CHARACTERS = 16
 
-/** A cursor belongs to one list with its filters and order. */
-const fingerprint = (list: object): string =>
-  createHash('sha256').update(JSON.stringify(list)).digest('hex').slice(0, FINGERPRINT_CHARACTERS)
+type ListName = Omit<WantedPage, 'limit'>
 
-const writeCursor = ({ at, id }: Place, list: object): string =>
+/** A cursor belongs to one list with its filters and order. */
+const fingerprint = ({ filters, ...list }: ListName): string => {
+  // A client can give the parameters of the next page in another order.
+  const sorted = Object.entries(filters).toSorted(([one], [other]) => (one < other ? -1 : 1))
+  const text = JSON.stringify([list, sorted])
+  return createHash('sha256').update(text).digest('hex').slice(0, FINGERPRINT_CHARACTERS)
+}
+
+const writeCursor = ({ at, id }: Place, list: ListName): string =>
   Buffer.from(JSON.stringify([at, id, fingerprint(list)])).toString('base64url')
 
 /** The place at which a list goes on; undefined if the cursor is malformed or of another list. */
-const readCursor = (text: string, list: object): Place | undefined => {
+const readCursor = (text: string, list: ListName): Place | undefined => {
   try {
     const [at, id, owner] = v.parse(cursorContent, JSON.parse(Buffer.from(text, 'base64url').toString()))
     return owner === fingerprint(list) ? { at, id } : undefined

@@ -80,7 +80,7 @@ const handleSafely = async (context: ReadContext, handle: ReadHandler): Promise<
 }
 
 /**
- * Logs a fault of a read without content. Refuses with 500 after an error of this program, else
+ * Logs the fault of a read, but no content. Refuses with 500 after an error of this program, else
  * with 503.
  */
 export const refusalOfFault = ({ workspaceId, request, dependencies }: ReadContext, error: unknown): Refusal => {

@@ -4,7 +4,14 @@ import { isFullRedis, isRefusedByRedis } from '../../queue/redis/connect-redis.t
 import type { Admission, LogState } from '../../queue/admission/call-admit.ts'
 import { faultIds } from '../request-id.ts'
 import type { Unavailable } from '../refusal.ts'
-import { type Intake, type IntakeDependencies, isRefusedIntake, type RefusedIntake, type Valid } from './intake.ts'
+import {
+  type Admitted,
+  type Intake,
+  type IntakeDependencies,
+  isRefusedIntake,
+  type RefusedIntake,
+  type Valid,
+} from './intake.ts'
 import { rateLimited } from './rate-limit.ts'
 
 /**
@@ -45,7 +52,7 @@ export const admitIntake = async (
 }
 
 type Fresh = { outcome: 'fresh' } & LogState
-type AdmissionResult = Exclude<Intake<'former'>['former'], 'unused-key' | undefined> | Fresh
+type AdmissionResult = Admitted | RefusedIntake | Fresh
 
 const isFresh = (outcome: AdmissionResult): outcome is Fresh => 'outcome' in outcome && outcome.outcome === 'fresh'
 

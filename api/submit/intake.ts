@@ -54,7 +54,7 @@ export type Intake<Known extends keyof Results<Operation> = never, O extends Ope
 export type Valid = 'workspaceId' | 'body' | 'idempotency'
 
 /** Accepted by this request or by an earlier one with the same idempotency key. */
-type Admitted = Extract<Admission, { outcome: 'admitted' | 'repeated' }>
+export type Admitted = Extract<Admission, { outcome: 'admitted' | 'repeated' }>
 
 /** An intake that ends in a refusal. `bucket`: the rest of the limit, if a step has read it. */
 export type RefusedIntake = { refusal: Refusal; bucket?: Bucket | undefined }
@@ -83,8 +83,8 @@ export type SubmissionKind<O extends Operation> = {
 }
 
 /**
- * Any kind, for the steps. `Pick` makes the compiler compare kinds member by member. So the kind of
- * one operation is assignable, since the compiler compares parameters of methods loosely.
+ * Any kind, for the steps. `Pick` makes the compiler compare kinds member by member. It compares
+ * parameters of methods loosely, so the kind of one operation is assignable.
  */
 export type AnySubmissionKind = Pick<SubmissionKind<Operation>, keyof SubmissionKind<Operation>>
 

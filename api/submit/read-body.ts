@@ -125,7 +125,7 @@ const takeInPieces = async (reader: Reader, store: ByteStore): Promise<Received>
 /**
  * node:zlib inflates in small pieces. Deno's DecompressionStream inflates a whole received piece
  * before its bytes can be counted, so a small body could fill the memory. Concatenated gzip members
- * are one body (RFC 1952); other bytes after the members are an error.
+ * are one body (RFC 1952).
  */
 const inflate = async (reader: Reader, store: ByteStore): Promise<Received> => {
   const gunzip = createGunzip()

@@ -149,11 +149,12 @@ describe('the client', () => {
     assert.equal((await refused(admin.purgeContact({ id: 'gone', source: 'crm' }))).status, 404)
   })
 
+  const conversation = (at: number): BatchItem => ({
+    operation: 'submit_conversation',
+    body: { id: `b${at}`, source: 'batch', createdAt: CREATED_AT, contacts: [], messages: [] },
+  })
+
   it('repeats only the items of a batch that may be accepted later, within its waiting time', async () => {
-    const conversation = (at: number): BatchItem => ({
-      operation: 'submit_conversation',
-      body: { id: `b${at}`, source: 'batch', createdAt: CREATED_AT, contacts: [], messages: [] },
-    })
     const invalid = { operation: 'create_feedback', body: { description: 7 } } as unknown as BatchItem
     const feedback: BatchItem = { operation: 'create_feedback', idempotencyKey: 'mine', body: { description: 'once' } }
     const bucket = workspaceKeys(service.redisPrefix, service.workspaceId).bucket('submit_conversation')
@@ -191,6 +192,17 @@ describe('the client', () => {
     const inTime = await impatient.submitBatch(Array.from({ length: 11 }, (_, at) => conversation(at)))
     assert.deepEqual(
       inTime.map(({ status }) => status),
+      [...Array.from({ length: 10 }, () => 200), 429],
+    )
+  })
+
+  it('returns the results of a batch although the repetition of a part is refused', async () => {
+    await service.redis.unlink(workspaceKeys(service.redisPrefix, service.workspaceId).bucket('submit_conversation'))
+    const onWait = (): void => between.refuse(403)
+    const barred = createClient({ url: between.url, token: service.accessToken, onWait })
+    const results = await barred.submitBatch(Array.from({ length: 11 }, (_, at) => conversation(at)))
+    assert.deepEqual(
+      results.map(({ status }) => status),
       [...Array.from({ length: 10 }, () => 200), 429],
     )
   })

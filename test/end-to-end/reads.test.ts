@@ -151,6 +151,12 @@ describe('reading over HTTP', () => {
     assert.equal((await get('/changes?limit=501')).status, 400)
   })
 
+  it('a list goes on with the same filters in another order', async () => {
+    const filters = ['createdFrom=2000-01-01T00:00:00Z', 'createdTo=2100-01-01T00:00:00Z']
+    const { next } = await read(`/feedbacks?limit=1&${filters.join('&')}`)
+    assert.equal((await get(`/feedbacks?next=${next}&${filters.toReversed().join('&')}`)).status, 200)
+  })
+
   it('the change feed shows a purge only as tombstones, which name the removed records and nothing else', async () => {
     const email = 'leaving@example.org'
     await service.submit('/feedbacks', { description: 'Goodbye', contact: { email, name: 'Lea' }, tags: ['leaving'] })
