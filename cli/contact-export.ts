@@ -16,8 +16,8 @@ type Person = { realm: Realm; keys: ReadonlySet<string> }
 
 /**
  * All data about the contacts that a purge with the same options would match, as one JSON document
- * in pieces. Undefined when there is no data. Memory holds only a few records at a time. The log is
- * read before the contacts are found and their rows are read. So a submission that is applied in
+ * in pieces. Undefined when there is no data. Memory holds only a few records at a time. The last
+ * look for contacts and their rows comes after the log is read. So a submission that is applied in
  * between appears twice, not never.
  */
 export const exportContacts = async (

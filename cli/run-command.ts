@@ -22,8 +22,6 @@ export type CommandContext = {
   values: Readonly<Record<string, string | undefined>>
   /** Every value of an option that may be repeated. */
   valuesOf: (option: string) => readonly string[]
-  /** Reads settings of the service from the environment, or from a running `npm start`. */
-  read: <const Names extends readonly SettingName[]>(names: Names) => Settings<Names[number]>
   /**
    * HASH_KEY.
    *
@@ -42,7 +40,7 @@ type Command = {
   lists?: readonly string[]
   /** The names of options without a value. */
   flags?: readonly string[]
-  /** The command reads only tables of the role of `npm run reader`. Its session is read-only. */
+  /** The command reads only what the role of `npm run reader` may read. Its session is read-only. */
   isReadOnly?: boolean
   /**
    * The command takes a word that is not an option. For an action, such a word is always allowed.
@@ -120,7 +118,8 @@ const NO_KEY_YET =
 
 const runConnected = async (command: Command, values: ParsedValues, run: ChosenAction): Promise<void> => {
   const environment = await environmentOfService()
-  const read: CommandContext['read'] = (names) => readSettings(names, environment)
+  const read = <const Names extends readonly SettingName[]>(names: Names): Settings<Names[number]> =>
+    readSettings(names, environment)
   const sql = openForCommand(read(['DATABASE_URL', 'DATABASE_SCHEMA', 'DATABASE_POOLER']), {
     name: 'command',
     statementTimeoutMs: STATEMENT_TIMEOUT_MS,
@@ -142,7 +141,6 @@ const runConnected = async (command: Command, values: ParsedValues, run: ChosenA
     sql,
     values: values as CommandContext['values'],
     valuesOf: (option) => [values[option] ?? []].flat(),
-    read,
     readHashKey: async () => {
       const hashKey = hashKeyFrom(read(['HASH_KEY']).HASH_KEY)
       const isSame = await isMadeWith(sql, hashKey)

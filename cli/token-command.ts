@@ -23,7 +23,7 @@ const SCOPES = {
   'read:personal': ['read', 'read:personal'],
   admin: ['admin'],
   operator: ['operator'],
-} as const satisfies Partial<Record<Scope, readonly Scope[]>>
+} as const satisfies Record<Scope, readonly Scope[]>
 const NAMES = Object.keys(SCOPES) as (keyof typeof SCOPES)[]
 
 const DAY_MS = 24 * 60 * 60 * 1_000

@@ -22,8 +22,8 @@ const INSIDE_THE_CLIENT =
 const HEAD = '// Made of api/openapi/openapi.json by `npm run client`.\n'
 
 /**
- * Unformatted TypeScript: an exported type with its description for each schema of an OpenAPI 3.1
- * document that users of the client see.
+ * Unformatted TypeScript of an OpenAPI 3.1 document: an exported type with its description for each
+ * schema that users of the client see.
  */
 export const typesOf = ({ components }: Reference): string =>
   HEAD +

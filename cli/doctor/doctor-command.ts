@@ -21,8 +21,8 @@ import { type Checked, describeFinding, wrong } from './finding.ts'
 
 const USAGE = `usage: npm run doctor
 
-Checks this installation and changes nothing: versions, settings, ports, Postgres, Redis, clocks, disk,
-tokens, and waiting work. Each line is well, warning or wrong; a warning or a wrong line says what to do.
+Checks versions, settings, ports, Postgres, Redis, clocks, disk, tokens and waiting work of this installation.
+Changes nothing. Each line is well, warning or wrong; a warning or a wrong line says what to do.
 It checks the service that runs in DATA_DIR, or the servers of DATABASE_URL and REDIS_URL with HASH_KEY.
 
 Exit code 0: no line is wrong. 1: at least one is.`
@@ -59,7 +59,7 @@ const examine = async (): Promise<Checked[]> => {
     return [...findings, ofBadSettings(error)]
   }
   const dataDir = environment['DATA_DIR'] || DEFAULT_DATA_DIR
-  const read = reader(environment, findings)
+  const read = createReadSettings(environment, findings)
   const ports = read(['HOST', 'PORT', 'WORKER_HOST', 'WORKER_PORT'])
   const postgres = read(['DATABASE_URL', 'DATABASE_SCHEMA', 'DATABASE_POOLER'])
   const redis = read(['REDIS_URL', 'REDIS_PREFIX', 'REDIS_REPLICAS_ACK'])
@@ -87,10 +87,10 @@ const testedVersions = (): Tested => {
 }
 
 /**
- * Reads a group of settings, or adds a finding about its bad values. So a bad value hides only the
+ * The result reads a group of settings, or adds a finding about its bad values. So a bad value hides only the
  * findings that need its group.
  */
-const reader =
+const createReadSettings =
   (environment: Environment, findings: Checked[]) =>
   <const Names extends readonly SettingName[]>(names: Names): Settings<Names[number]> | undefined => {
     try {

@@ -18,8 +18,8 @@ export const valueOf = (given: unknown, target: Target, isUtc: boolean): unknown
 }
 
 /**
- * The text of a cell. Also the text of a number or flag of JSON, if an option or the type asks for
- * text. With the type `any`, only a value that an option names becomes text.
+ * The text of a cell. Also the text of a number or flag of JSON if an option compares its text, and
+ * of a number if its type is text. With `any`, only a value that an option names becomes text.
  */
 const textOf = (given: unknown, { type, trueFor, values }: Target): string | undefined => {
   if (typeof given === 'string') return given
@@ -84,8 +84,8 @@ const TIME =
   /^(\d{4}-\d\d-\d\d)(?:[T ]\s*(\d\d:\d\d)(:\d\d(?:[.,]\d+)?)?)?\s*(?:(Z|UTC|GMT)|(?:UTC|GMT)?([+-]\d\d):?(\d\d)?)?$/i
 
 /**
- * The time in the form of RFC 3339. A text of another form stays unchanged, and unless `isUtc` also
- * a time without an offset.
+ * The time in the form of RFC 3339. A text of another form stays unchanged. Without `isUtc`, so does
+ * a day or a time without an offset.
  */
 const timeOf = (cell: string, isUtc: boolean): string => {
   const [whole, day, time, seconds = ':00', zulu, hours, minutes = '00'] = TIME.exec(cell) ?? []

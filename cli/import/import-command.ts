@@ -136,6 +136,6 @@ const printError = (error: unknown): number => {
 
 bypassProxies(process.env)
 const code = await run().catch(printError)
-// A stopped import does not wait for requests under way, but for its output to be written.
+// Waits until the output is written. The requests under way of a stopped import are cut off.
 await new Promise((resolve) => process.stdout.write('', resolve))
 process.exit(code)

@@ -67,7 +67,7 @@ const hasWholeLine = (text: string): boolean => {
   let number = 0
   for (const line of linesOf(text)) {
     if (isObject(parsed(line.text))) return true
-    if (++number > LOOKED_AT) break
+    if (++number === LOOKED_AT) break
   }
   return false
 }

@@ -18,7 +18,7 @@ export const parsePair = (text: string, form: string, cut: 'first' | 'last' = 'l
 type Layout = {
   readonly name: string
   readonly kind: Kind
-  /** A file with all of these columns has this layout. */
+  /** A file of this layout has all of these columns. */
   readonly columns: readonly string[]
   readonly map: readonly Pair[]
   readonly source: string

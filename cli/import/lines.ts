@@ -5,7 +5,7 @@ export type Lines = { readonly from: number; readonly to: number }
 export type Remark = {
   readonly lines: readonly Lines[]
   readonly reasons: readonly string[]
-  /** The lines have no content to submit, such as blank rows. */
+  /** The import leaves the lines out without a complaint, such as blank rows. */
   readonly isSkipped?: boolean
 }
 

@@ -16,7 +16,7 @@ const LONE_LETTERS = new Set('àáèéìíòóùúåäöøæß')
  */
 const CONFLICTS = [
   [/[ðþý]/i, /[èìùòêë]/i],
-  [/ø/i, /[ìò]/i],
+  [/ø/i, /ì|ò(?!g)/i], // Norwegian has òg.
   [/õ(?!e)/i, /[áéíóú]/i],
 ] as const
 const ICELANDIC = /[ðþý]/i
@@ -26,7 +26,7 @@ const ICELANDIC_TOO = /[áíóúæ]/i
 const WORD = /[\p{L}\p{M}¢£¤¥¦§¨¬¯±²³´µ¶·¸¹¿¡†‡ˆ˜ƒ‰‹›„‚”“]+/gu
 /** Characters before and after words, such as quotes and units. */
 const AROUND = /^[¿¡„‚“”‹›§£¥¢†‡¨±µ]+|[”“›‹†‡²³¢£¥]+$/gu
-/** Some writers use an accent as an apostrophe. */
+/** Signs within words: ordinals, the Catalan dot, and an accent that stands for an apostrophe. */
 const WITHIN = /(?<=^\p{L}{0,2})[ºª]$|(?<=^\p{L}{1,2})´|(?<=\p{L})´(?=\p{Ll}{1,2}$)|(?<=\p{L})·(?=\p{L})/gu
 /** Bytes without a character in windows-1252 become these control characters. */
 const LEFT_OUT = /[\x80-\x9f]/

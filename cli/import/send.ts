@@ -52,7 +52,7 @@ export const createSender = async ({ service, kind, atOnce, onWait }: Sending): 
     strict: true,
     patienceMs: Infinity,
     attempts: ATTEMPTS,
-    onWait: ({ ms, status }) => onWait(ms, REASONS[String(status)] ?? `answered ${status}`),
+    onWait: ({ ms, status }) => onWait(ms, WAIT_REASONS[String(status)] ?? `answered ${status}`),
   })
   const { operation, call } = RECORDS[kind]
   const submit = client[call] as (body: unknown, options: CallOptions) => Promise<unknown>
@@ -79,7 +79,7 @@ export const createSender = async ({ service, kind, atOnce, onWait }: Sending): 
   })
 }
 
-const REASONS: Readonly<Record<string, string>> = {
+const WAIT_REASONS: Readonly<Record<string, string>> = {
   undefined: 'no answer',
   429: 'rate limit',
   503: 'the service is busy',

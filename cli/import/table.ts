@@ -20,7 +20,7 @@ export type TableOptions = { readonly delimiter?: string | undefined; readonly s
 /** @throws ImportError when no header fits the rows, or an option does not have its form */
 export const openTable = (path: string, text: string, options: TableOptions): Table => {
   const named = sepLine(text)
-  const delimiter = parseDelimiter(options.delimiter) ?? named?.[1] ?? findDelimiter(text.slice(named?.[0].length ?? 0))
+  const delimiter = parseDelimiter(options.delimiter) ?? named?.[1] ?? findDelimiter(text)
   const isLeftOut = parseSkippedRows(options.skipRows)
   const before: Remark[] = []
   for (const record of csvRecords(text, delimiter)) {

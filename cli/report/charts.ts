@@ -108,7 +108,7 @@ const heightOf = (value: number, [low, high]: readonly [number, number]): number
  * The least of 2, 4, 6, 8, 10, 20, 40 … that is not below `most`. Its half, the label of the middle
  * line, is a whole number.
  */
-const niceTop = (most: number): number => {
+export const niceTop = (most: number): number => {
   for (let power = 1; ; power *= 10) {
     const found = [2, 4, 6, 8, 10].find((step) => step * power >= most)
     if (found !== undefined) return found * power

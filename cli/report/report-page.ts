@@ -1,4 +1,4 @@
-import { columnChart, lineChart, type Point, sparkline } from './charts.ts'
+import { columnChart, lineChart, niceTop, type Point, sparkline } from './charts.ts'
 import { html, type Html, trusted } from './html.ts'
 import type { Account, Example, News, Project, Report, Source, Step, Topic, Unit } from './report.ts'
 
@@ -63,8 +63,9 @@ const tile = (name: string, value: string, note: string): Html =>
 
 const changes = ({ steps, period: { unit } }: Report): Html => {
   const ratings = steps.flatMap((step) => step.rating ?? [])
-  const top = Math.max(SCALE, ...ratings) > SCALE ? 2 * SCALE : SCALE
-  const ends: [number, number] = [Math.min(LOWEST_RATING, ...ratings), top]
+  const most = Math.max(SCALE, ...ratings)
+  const top = most > SCALE ? niceTop(Math.max(2 * SCALE, most)) : SCALE
+  const ends: [number, number] = [Math.floor(Math.min(LOWEST_RATING, ...ratings)), top]
   return html`<section>
     <h2>Changes</h2>
     <figure>

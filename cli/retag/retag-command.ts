@@ -8,8 +8,8 @@ import { retag } from './retag.ts'
 
 const USAGE = `usage: npm run retag -- [--workspace NAME] [--source S] [--since DATE] [--until DATE] [--all-versions]
 
-Makes the workers generate the tags of feedback and conversations again. By default the command takes the records that
-an older version of the tagger tagged, with --all-versions all records. Submitted tags never change.
+Makes the workers generate the tags of feedback and conversations again. By default the command leaves out the records
+that this version of the tagger has tagged. --all-versions includes them. Submitted tags never change.
 --since and --until bound the time of acceptance. DATE is a day in UTC (2026-01-31) or a date-time.
 Without --workspace, records of all workspaces are tagged. You can stop this command and run it again.`
 

@@ -93,8 +93,8 @@ is_alive() {
   kill -0 "$1" 2>/dev/null || [ -d "/proc/$1" ]
 }
 
-# Only one process can rename the stale lock. A process that has renamed the fresh lock of a faster
-# process instead puts it back.
+# Only one process can rename the stale lock. A slower process may rename the fresh lock that
+# followed. It puts this lock back.
 remove_stale_lock() {
   aside="$lock.$$"
   mv "$lock" "$aside" 2>/dev/null || return 0

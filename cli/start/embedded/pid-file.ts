@@ -13,8 +13,8 @@ export const writePidFile = (file: string, pid: number): void => {
 }
 
 /**
- * Ends the process of an earlier start that was killed. Another process that has got its id since
- * is left alone.
+ * Ends the process that a killed start left behind. If another process has the id by now, leaves
+ * that process alone.
  */
 export const endLeftover = async (file: string, steps: readonly StopStep[]): Promise<void> => {
   const left = readPidFile(file)

@@ -53,8 +53,8 @@ const packageRoot = (name: string): string => {
 
 /**
  * Makes the symbolic links that the package lists, since npm packages cannot contain any, and makes
- * its programs executable. Existing links and modes stay, since the package may belong to another
- * user.
+ * its programs executable. Changes nothing that is in order, since the package may belong to
+ * another user.
  */
 const repair = (root: string): void => {
   const list = join(root, 'native', 'pg-symlinks.json')

@@ -58,6 +58,7 @@ describe('the encoding of a file', () => {
       'l’été où ça naît',
       '¿Qué tal el niño? ¡Nº 1!',
       'Smørrebrød på øen',
+      'Eg vil òg ha brød',
       '5 m², 20 °C, «déjà»',
     ])
       assert.deepEqual(

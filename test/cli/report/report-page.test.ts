@@ -101,6 +101,14 @@ describe('the page of a report', () => {
     assert.deepEqual(new Set(widths), new Set(['100.0']), 'the largest value of a table has a full bar')
   })
 
+  it('has an axis of short numbers that reaches the lowest and the highest mean rating', () => {
+    const steps = [1 / 3, 85].map((rating) => ({ begin: SINCE, feedback: 1, rating }))
+    const page = inOneLine(reportPage({ ...reportOf('x'), steps }, STYLE, UNTIL).html)
+    const [, chart = ''] = page.split('aria-label="Mean rating each week"')
+    const labels = [...chart.matchAll(/text-anchor="end" ?>([^<]*)</g)].map(([, label]) => label)
+    assert.deepEqual(labels, ['0', '50', '100'])
+  })
+
   it('is a page even without feedback', () => {
     const nothing = { feedback: 0, contacts: 0, accounts: 0, rating: null }
     const empty = { steps: [], topics: [], news: [], accounts: [], sources: [], projects: [] }
