@@ -34,7 +34,7 @@ export const openWorker = (
     prefix: queuePrefix(prefix, name),
     concurrency,
     removeOnComplete: FINISHED_JOBS_KEPT,
-    // Only failed tagging jobs stay for operators: maintenance finds other unfinished work again.
+    // Only failed tagging jobs stay without a bound: maintenance finds other unfinished work again.
     ...(name !== 'tagging' && { removeOnFail: FINISHED_JOBS_KEPT }),
     // Deaths fail no other job. Leases count the deaths of workers that apply a log (lua/take.lua).
     maxStalledCount: name === 'tagging' ? MOST_DEATHS_IN_TAGGING : Number.MAX_SAFE_INTEGER,

@@ -9,8 +9,8 @@ export const workerConnectionName = (prefix: string, id: string): string => `${p
 
 /**
  * The number of workers that are connected to Redis and have not reported lately. A frozen worker
- * keeps its connections. New connections do not count. Undefined if a server does not list its
- * clients, as some hosted servers.
+ * keeps its connections. New connections do not count. Undefined if a server refuses to list its
+ * clients, as some hosted servers do.
  */
 export const countSilentWorkers = async (
   redis: RedisClient,

@@ -46,8 +46,8 @@ describe('a server of Postgres is reached', () => {
 
   itWhere('at an IPv6 address', hasIpv6 ? undefined : 'there is no IPv6', async () => {
     assert.equal(await addressSeen((url) => url.replace('127.0.0.1', '[::1]')), '::1')
-    const standby = (url: string): string => url.replace(/127\.0\.0\.1:(\d+)/, '[::1]:$1,127.0.0.1:1')
-    assert.equal(await addressSeen((url) => `${standby(url)}?target_session_attrs=read-write`), '::1')
+    const withStandby = (url: string): string => url.replace(/127\.0\.0\.1:(\d+)/, '[::1]:$1,127.0.0.1:1')
+    assert.equal(await addressSeen((url) => `${withStandby(url)}?target_session_attrs=read-write`), '::1')
   })
 
   it('at its socket', async () => {

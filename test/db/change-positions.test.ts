@@ -177,7 +177,7 @@ describe('the change feed', () => {
 
   // After a failover, workers apply submissions again in other strides. A consumer may have seen
   // records that the new strides remove.
-  it(`has each record that strides of one submission show, or its tombstone, also with long strides: ${HISTORIES} histories`, () =>
+  it(`has, after long strides, each record that strides of one submission show, or its tombstone: ${HISTORIES} histories`, () =>
     fc.assert(
       fc.asyncProperty(submissionHistories({ hashKey, replays: true }), schedules, async (history, schedule) => {
         const { seen } = await namesIn(history, { ...schedule, sizes: [1], again: [0] })

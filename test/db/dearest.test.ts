@@ -65,7 +65,7 @@ describe('the work of Postgres to apply a byte', () => {
     await clearTables(schema.sql)
     const submitted = submissions(size, `n${size}`)
     const made = submitted.map(({ operation, body }) =>
-      // Without undefined members.
+      // JSON leaves out undefined members.
       parsed({
         workspaceId,
         submissionId: randomUUID(),

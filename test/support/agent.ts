@@ -11,7 +11,7 @@ export type Agent = {
   refused: (name: string, args?: Record<string, unknown>) => Promise<string>
 }
 
-/** Connects a client of the official SDK, with the revision of the protocol without a handshake. */
+/** Connects a client of the official SDK. It uses a revision of the protocol without a handshake. */
 export const agentAt = async (url: string, token: string): Promise<Agent> => {
   const client = new Client({ name: 'test', version: '1.0.0' }, { versionNegotiation: { mode: { pin: '2026-07-28' } } })
   const requestInit = { headers: { Authorization: `Bearer ${token}` } }

@@ -8,7 +8,7 @@ import { PATHS } from '../end-to-end/interface-table.ts'
 
 /**
  * A request whose answer may be large for its bytes. `plainBytes`: the size of its body before
- * compression, or without a body, of its path.
+ * compression, or of its path if it has no body.
  */
 export type DearRequest = { title: string; path: string; scope: Scope; body: Buffer | undefined; plainBytes: number }
 type Scope = 'submit' | 'read' | 'admin'

@@ -53,8 +53,8 @@ export const deliver = async (sql: Sql, history: readonly Submission[], schedule
 }
 
 /**
- * A submission with an odd original number is the replay of a dead one, whose receipt is queued
- * again. With an even one, or as a purge, it was lost by a failover, and has no receipt.
+ * Submissions with an odd original number, except purges, are replays of dead ones: their receipts
+ * are queued again. The others with an original number were lost by a failover, without a receipt.
  */
 const noteReplays = async (sql: Sql, history: readonly Submission[]): Promise<void> => {
   const dead = history.filter(

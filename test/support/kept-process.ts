@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync, readFileSync } from 'node:fs'
 import process from 'node:process'
@@ -153,8 +154,11 @@ export const freeze = (kept: Pick<Kept, 'pid'>): ((how?: 'SIGCONT' | 'SIGKILL') 
   }
 }
 
-/** Works on Linux only, like the tests with faults. */
 const childrenOf = (parent: number): number[] =>
+  process.platform === 'linux' ? childrenFromProc(parent) : childrenFromPgrep(parent)
+
+/** A small Linux has no pgrep. */
+const childrenFromProc = (parent: number): number[] =>
   readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
     .filter((name) => {
@@ -165,4 +169,10 @@ const childrenOf = (parent: number): number[] =>
         return false
       }
     })
+    .map(Number)
+
+const childrenFromPgrep = (parent: number): number[] =>
+  spawnSync('pgrep', ['-P', String(parent)], { encoding: 'utf8' })
+    .stdout.split('\n')
+    .filter(Boolean)
     .map(Number)

@@ -9,7 +9,7 @@ type Own = Pick<Service, 'workspaceId' | 'accessToken' | 'adminToken'> & { reado
     typeof requestsTo
   >
 
-/** A new workspace of a shared service, its tokens, and requests with its access token. */
+/** A new workspace of a service, its tokens, and requests with its access token. */
 export const ownWorkspace = async <S extends { readonly sql: Sql; readonly urls: readonly string[] }>(
   service: S,
   name = `own ${randomBytes(6).toString('hex')}`,

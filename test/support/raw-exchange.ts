@@ -14,7 +14,7 @@ export type Seen = {
   readonly answers: readonly SeenAnswer[]
   /** Received bytes that are not a complete answer. */
   readonly rest: string
-  /** Whether the server has closed. */
+  /** Whether the server has closed, or the client has reset the connection. */
   readonly isClosed: boolean
   /**
    * Whether the connection broke, so that received answers may be lost. TCP breaks it if the server

@@ -89,8 +89,8 @@ export const makeDisaster = (): Promise<Disaster> => {
       const options = { token: service.adminToken, headers: { ...(key !== undefined && { 'Idempotency-Key': key }) } }
       others.add((await first.submit(path, body, options)).headers.get('Submission-Id')!)
     }
-    for (const name of [PURGED.before, PURGED.after, OTHER])
-      for (const [path, body] of submissionsOf(name)) await submit(path, body)
+    for (const [index, name] of [PURGED.before, PURGED.after, OTHER].entries())
+      for (const [path, body] of submissionsOf(name, index)) await submit(path, body)
     await untilMoreAccepted(load, MORE)
     await takeBackup(postgres, backup)
     await submit('/contacts/purge', { id: PURGED.before })
@@ -149,7 +149,7 @@ const keysOfStranger = (): string[] => {
 }
 
 /** Submissions about one contact. The conversation also has a contact that is never purged. */
-const submissionsOf = (name: string): [path: string, body: object][] => {
+const submissionsOf = (name: string, index: number): [path: string, body: object][] => {
   const contact = { id: name, properties: { $email: `${name}@example.com`, $name: name } }
   const contacts = [contact, { id: 'another contact' }]
   const question = `${name} has a question`
@@ -157,7 +157,7 @@ const submissionsOf = (name: string): [path: string, body: object][] => {
   return [
     ['/feedbacks', { description: `of ${name}`, sourceId: name, contact: { email: `${name}@example.com` } }],
     ['/contacts/identify', contact],
-    ['/accounts/identify', { id: `account of ${name.length}`, properties: { $name: 'Acme', $domain: 'acme.example' } }],
-    ['/conversations', { id: `chat of ${name.length}`, source: 'chat', createdAt: CREATED_AT, contacts, messages }],
+    ['/accounts/identify', { id: `account ${index}`, properties: { $name: 'Acme', $domain: 'acme.example' } }],
+    ['/conversations', { id: `chat ${index}`, source: 'chat', createdAt: CREATED_AT, contacts, messages }],
   ]
 }

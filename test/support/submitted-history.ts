@@ -112,8 +112,8 @@ const draftsOf = (service: HistoryService, purges: boolean): (() => Submission) 
 }
 
 /**
- * The result of a feedback that names an own id depends on the submissions applied before its
- * admission. The model does not know them.
+ * The result of a feedback that names the own id of a contact depends on the submissions applied
+ * before its admission. The model does not know which they are.
  */
 const namesOwnContact = (draft: Submission): boolean => {
   if (draft.operation !== 'create_feedback' || draft.body.isExternalContactId) return false

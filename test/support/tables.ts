@@ -66,7 +66,7 @@ const canonical = (value: unknown): string =>
       : inner,
   )
 
-/** Deletes all rows of workspaces, but not the workspaces and their progress. */
+/** Deletes the rows of all workspaces, but not the workspaces, their tokens and their progress. */
 export const clearTables = async (sql: Sql): Promise<void> => {
   await sql.unsafe(OWNED_TABLES.map((table) => `delete from ${table}`).join(';'))
 }

@@ -21,10 +21,11 @@ type Crew = {
   readonly stop: () => Promise<void>
 }
 
+const WORKERS = 3
 const KILL_EVERY_MS = 1_500
 
-/** Starts workers. Each starts again when it dies. */
-const startCrew = async (size: number, environment: Readonly<Record<string, string>>): Promise<Crew> => {
+/** Starts three workers. Each starts again when it dies. */
+const startCrew = async (environment: Readonly<Record<string, string>>): Promise<Crew> => {
   const deaths = { killed: 0, ofText: 0 }
   let isDeadly: ReturnType<typeof sightOf> | undefined
   let output = ''
@@ -48,7 +49,7 @@ const startCrew = async (size: number, environment: Readonly<Record<string, stri
     })
     return { worker, isWorking: () => worker.pid() !== undefined && own.includes('"event":"working"'), postgres }
   }
-  const members = await Promise.all(Array.from({ length: size }, startMember))
+  const members = await Promise.all(Array.from({ length: WORKERS }, startMember))
   const areWorking = (): boolean => members.every(({ isWorking }) => isWorking())
   const untilWhole = () => until('the whole crew works', () => Promise.resolve(areWorking()))
   await untilWhole()
@@ -58,7 +59,7 @@ const startCrew = async (size: number, environment: Readonly<Record<string, stri
       const working = work.finally(() => ended.abort())
       const killing = (async () => {
         while (!ended.signal.aborted) {
-          if (areWorking()) send(members[deaths.killed++ % size]!.worker.pid(), 'SIGKILL')
+          if (areWorking()) send(members[deaths.killed++ % WORKERS]!.worker.pid(), 'SIGKILL')
           await pause(KILL_EVERY_MS)
         }
       })()
@@ -96,7 +97,7 @@ export const startThreeWorkers = (servers: { redisUrl?: string } = {}) =>
   startParts('crew', async (running) => {
     const service = await startHistoryService({ workers: 0, apis: 2, ...servers })
     running.defer(service.stop)
-    const crew = await startCrew(3, service.environment)
+    const crew = await startCrew(service.environment)
     running.defer(crew.stop)
     return { ...service, crew }
   })

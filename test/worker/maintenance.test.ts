@@ -191,7 +191,7 @@ describe('maintenance', () => {
     }) as unknown as TestSchema['sql']
     const failing = startMaintenance({ ...dependencies, sql })
     await until(
-      'all faults are logged',
+      'the faults are logged',
       async () => lines.filter(([event]) => event === 'maintenance_failed').length >= 6,
     )
     failing.stop()

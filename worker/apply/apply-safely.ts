@@ -17,7 +17,7 @@ const MOST_ATTEMPTS = 8
 const FIRST_PAUSE_MS = 250
 
 /** By workspace: the number of a failing submission, and how often it failed in this process. */
-export type Attempts = Map<string, { number: number; count: number }>
+type Attempts = Map<string, { number: number; count: number }>
 
 export type FaultDependencies = {
   sql: Sql

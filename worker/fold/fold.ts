@@ -61,7 +61,7 @@ export class Fold {
     this.folded.push({ submission, state, subject })
   }
 
-  /** Writes the changes. `w`: the index of the workspace. */
+  /** Writes the changes. `w`: the index of the workspace in the save, from 1. */
   writeTo(changes: Changes, w: number): void {
     this.#accounts.writeTo(changes, w)
     this.#contacts.writeTo(changes, w)
@@ -141,11 +141,11 @@ export class Fold {
 /**
  * The contact or conversation of a submission. The purge of a subject frees the idempotency key.
  */
-export type Subject = Link | string | null
+type Subject = Link | string | null
 
 type FoldedSubmission = { submission: Submission; state: 'applied' | 'superseded'; subject: Subject }
 
-/** The receipt of a submission that was appended again has the first number. */
+/** The receipt of a submission that was appended again has the original number. */
 const writeReceipt = (changes: Changes, w: number, { submission, state, subject }: FoldedSubmission): void => {
   const { submissionId: id, operation, number, originalNumber, idempotency } = submission
   changes.receipt.push({

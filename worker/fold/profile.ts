@@ -194,7 +194,7 @@ export class Profile {
 }
 
 /** Values of a contact or account: columns and metadata. */
-export type Values = { columns: Readonly<Record<string, JsonValue>>; properties: JsonObject }
+type Values = { columns: Readonly<Record<string, JsonValue>>; properties: JsonObject }
 
 /** The `$`-keys that have a column in both tables. A key without a column is metadata. */
 const SHARED = {

@@ -225,7 +225,7 @@ describe('submissions that are admitted together', () => {
       return { woken, admit: createAdmit({ redis, prefix, wake, findStoredKey: async () => null }) }
     }
 
-    it('is added once a call, and calls a log deep that has more than 250 waiting submissions', async () => {
+    it('is added once for each call, and is deep if more than 250 submissions wait in the log', async () => {
       const workspaceId = randomUUID()
       const { woken, admit } = waking()
       await admit(requestFor({ workspaceId, mode: 'judge' }))

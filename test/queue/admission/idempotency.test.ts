@@ -35,7 +35,7 @@ describe('an idempotency key', () => {
   const remember = (workspaceId: string, record: IdempotencyRecord) =>
     room.redis.hset(namesOf(workspaceId).idempotency, 'key', recordOf(record))
   /** An API process that finds `stored` in Postgres. `asksFor`: the keys of its look-ups there. */
-  const process = (stored: IdempotencyRecord | null | undefined, floor = 0) => {
+  const apiWith = (stored: IdempotencyRecord | null | undefined, floor = 0) => {
     const asksFor: string[] = []
     const findStoredKey = async (_: string, key: string) => {
       asksFor.push(key)
@@ -104,7 +104,7 @@ describe('an idempotency key', () => {
   describe('that has left the book', () => {
     it('is found in Postgres, and leads to the first submission', async () => {
       const { workspaceId, first } = await afterTrimming()
-      const { admit, asksFor } = process(first)
+      const { admit, asksFor } = apiWith(first)
       const again = entered(await admit(withKey(workspaceId)))
       assert.deepEqual(
         [again.outcome, again.submissionId, again.number],
@@ -119,7 +119,7 @@ describe('an idempotency key', () => {
     it('is accepted once if it is not in Postgres either, or Postgres is away', async () => {
       for (const stored of [null, undefined]) {
         const { workspaceId } = await afterTrimming()
-        const { admit } = process(stored)
+        const { admit } = apiWith(stored)
         const outcomes = await Promise.all(Array.from({ length: 3 }, () => admit(withKey(workspaceId))))
         assert.deepEqual(
           outcomes.map(({ outcome }) => outcome),
@@ -130,13 +130,13 @@ describe('an idempotency key', () => {
 
     it('does not count if Postgres has it from more than a day ago', async () => {
       const { workspaceId, first } = await afterTrimming()
-      const { admit } = process({ ...first, number: (await nowMicroseconds()) - DAY_MICROSECONDS })
+      const { admit } = apiWith({ ...first, number: (await nowMicroseconds()) - DAY_MICROSECONDS })
       assert.equal((await admit(withKey(workspaceId))).outcome, 'admitted')
     })
 
-    it('makes the API look up each key of the workspace in Postgres from then on', async () => {
+    it('makes the API look up each key of the workspace in Postgres for a while', async () => {
       const { workspaceId } = await afterTrimming()
-      const { admit, asksFor } = process(null)
+      const { admit, asksFor } = apiWith(null)
       await admit(withKey(workspaceId, 'one'))
       await admit(withKey(workspaceId, 'one'))
       await admit(withKey(workspaceId, 'two'))
@@ -147,7 +147,7 @@ describe('an idempotency key', () => {
 
     it('is not looked up again after a peek found it unused, so that no later submission overtakes', async () => {
       const { workspaceId } = await afterTrimming()
-      const { admit, asksFor } = process(null)
+      const { admit, asksFor } = apiWith(null)
       const keyed = withKey(workspaceId, 'new')
       assert.equal((await admit({ ...keyed, mode: 'peek' })).outcome, 'fresh')
       const both = await Promise.all([admit({ ...keyed, isKeyUnused: true }), admit(requestFor({ workspaceId }))])
@@ -160,7 +160,7 @@ describe('an idempotency key', () => {
       const { workspaceId } = await afterTrimming()
       const { state } = namesOf(workspaceId)
       await room.redis.hset(state, 'forgotten', String((await nowMicroseconds()) - DAY_MICROSECONDS))
-      const { admit, asksFor } = process(null)
+      const { admit, asksFor } = apiWith(null)
       assert.equal((await admit(withKey(workspaceId))).outcome, 'admitted')
       assert.deepEqual(asksFor, [])
     })
@@ -168,7 +168,7 @@ describe('an idempotency key', () => {
     it('is looked up after Redis has lost data, as a higher number in Postgres shows', async () => {
       const workspaceId = randomUUID()
       const first = { body: BODY, submissionId: randomUUID(), number: await nowMicroseconds() }
-      const { admit, asksFor } = process(first, first.number)
+      const { admit, asksFor } = apiWith(first, first.number)
       assert.equal((await room.admit(withKey(workspaceId, 'new'))).outcome, 'admitted')
       await room.redis.unlink(namesOf(workspaceId).state, namesOf(workspaceId).idempotency)
       const again = entered(await admit(withKey(workspaceId)))
@@ -208,7 +208,7 @@ describe('an idempotency key', () => {
       assert.equal((await room.admit(withKey(large, 'queued'))).outcome, 'repeated')
     })
 
-    it('not because of a former use, after it was freed and used again', async () => {
+    it('with its latest submission, not with a former one from which it was freed', async () => {
       const workspaceId = randomUUID()
       const first = await admitAndApply(workspaceId, 'key')
       const keys = [{ key: 'key', number: first.number }]

@@ -57,7 +57,7 @@ describe('waking workers', () => {
     )
   })
 
-  it('adds a separate job for each deep log, and at most one for each log waits', async () => {
+  it('adds a separate job for each deep log, unless a job of this log waits', async () => {
     const [one, other] = [randomUUID(), randomUUID()]
     await Promise.all([wake.wake(one, DEEP), wake.wake(other, DEEP)])
     await wake.wake(one, DEEP)
@@ -65,7 +65,7 @@ describe('waking workers', () => {
     assert.deepEqual(await jobs('wake'), [])
   })
 
-  it('adds a job for a deep log even while another is active, so that no wake is lost', async () => {
+  it('adds a job for a deep log even while a job of this log is active, so that no wake is lost', async () => {
     const workspaceId = randomUUID()
     const begun: (() => void)[] = []
     const connection = room.redis.duplicate()
@@ -111,7 +111,7 @@ describe('waking workers', () => {
     })
   })
 
-  it('adds a removal of a purge once, even if it is called repeatedly', async () => {
+  it('adds one removal job for each purge, even if asked repeatedly', async () => {
     const removal = { workspaceId: randomUUID(), purgeId: randomUUID() }
     await addRemovals(queues, [])
     await addRemovals(queues, [removal, { ...removal, purgeId: randomUUID() }])

@@ -59,7 +59,7 @@ describe('an entry of the log', () => {
     assert.equal(items.at(-1), '[{}]')
   })
 
-  it('gives an appended submission its former id and number, and no position', () => {
+  it('keeps the former id and number of a submission that was appended again, and no position', () => {
     const original = { submissionId: newId(), number: 12, idempotency: KEY }
     const [submission] = readEntry(WORKSPACE, entryOf('p', itemText({ bodyText: '{}', original })))
     assert.deepEqual(submission, {

@@ -39,7 +39,7 @@ describe('a Redis that does not show its policy', () => {
     owner?.disconnect()
   })
 
-  it('is used, and the process logs that', async () => {
+  it('is used, and the process logs that the policy is unknown', async () => {
     const logged: unknown[] = []
     assert.equal(await whyNotThisRedis(redis, (_level, event) => void logged.push(event)), undefined)
     assert.deepEqual(logged, ['redis_policy_unknown'])
