@@ -13,14 +13,15 @@ const INLINE = new Set(
 )
 
 /**
- * The first part of a text, which suffices to choose its tags. A `<` without a later `>` may begin
- * an element that the cut splits, so the part ends before it.
+ * The first part of a text, which suffices to choose its tags. It ends before an element that the
+ * cut splits.
  */
 export const cutHtml = (text: string): string => {
   if (text.length <= MAX_HTML_CHARACTERS) return text
   const read = text.slice(0, MAX_HTML_CHARACTERS)
-  const open = read.indexOf('<', read.lastIndexOf('>') + 1)
-  return open < 0 ? read : read.slice(0, open)
+  const tail = read.lastIndexOf('>') + 1
+  const open = read.slice(tail).search(/<[a-z!/?]/i)
+  return open < 0 ? read : read.slice(0, tail + open)
 }
 
 /**

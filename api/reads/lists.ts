@@ -87,21 +87,23 @@ const cursorContent = v.strictTuple([
 
 const FINGERPRINT_CHARACTERS = 16
 
-type ListName = Omit<WantedPage, 'limit'>
+type ListIdentity = Omit<WantedPage, 'limit'>
 
 /** A cursor belongs to one list with its filters and order. */
-const fingerprint = ({ filters, ...list }: ListName): string => {
+const fingerprint = ({ filters, ...list }: ListIdentity): string => {
   // A client can give the parameters of the next page in another order.
-  const sorted = Object.entries(filters).toSorted(([one], [other]) => (one < other ? -1 : 1))
+  const sorted = Object.entries({ ...filters, tag: filters.tag?.toSorted() }).toSorted(([one], [other]) =>
+    one < other ? -1 : 1,
+  )
   const text = JSON.stringify([list, sorted])
   return createHash('sha256').update(text).digest('hex').slice(0, FINGERPRINT_CHARACTERS)
 }
 
-const writeCursor = ({ at, id }: Place, list: ListName): string =>
+const writeCursor = ({ at, id }: Place, list: ListIdentity): string =>
   Buffer.from(JSON.stringify([at, id, fingerprint(list)])).toString('base64url')
 
 /** The place at which a list goes on; undefined if the cursor is malformed or of another list. */
-const readCursor = (text: string, list: ListName): Place | undefined => {
+const readCursor = (text: string, list: ListIdentity): Place | undefined => {
   try {
     const [at, id, owner] = v.parse(cursorContent, JSON.parse(Buffer.from(text, 'base64url').toString()))
     return owner === fingerprint(list) ? { at, id } : undefined

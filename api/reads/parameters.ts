@@ -23,8 +23,8 @@ const limit = about(
   'The maximum number of records in a page.',
 )
 
-// The description stands before the first transformation, so that the JSON Schemas of input and
-// output both have it. Tools of agents use the input, and the reference uses the output.
+// In these builders, the description stands before the first transformation, so that the JSON
+// Schemas of input and output both have it. Tools of agents use the input, the reference the output.
 
 export const textOfAtMost = (characters: number, description: string) =>
   v.pipe(

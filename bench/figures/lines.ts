@@ -135,7 +135,7 @@ const workspaceLines = ({ workspaces }: BenchConfig): readonly Line[] => {
 }
 
 const readingLines = ({ readFeedback }: BenchConfig): readonly Line[] => [
-  figure(`a list of ${count(readFeedback)} feedback, p95`, ['a list, p95'], { required: 30 }),
+  figure(`a page of a list of ${count(readFeedback)} feedback, p95`, ['a list, p95'], { required: 30 }),
   figure('a list by source, p95', ['a list by source, p95'], { required: 30 }),
   figure('a record, p95', ['a record, p95'], { required: 10 }),
   figure('500 changes, p95', ['500 changes, p95'], { required: 50 }),

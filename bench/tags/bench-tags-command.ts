@@ -7,7 +7,7 @@ import { evaluate, fitModel, toFigures } from './fit-tags.ts'
 import type { Counts, Model } from './fit-tags.ts'
 import { toAllCases, toCases } from './tag-cases.ts'
 import type { Case } from './tag-cases.ts'
-import { foldOf, readBanking, readHuLiu, readSupport } from './tag-data.ts'
+import { hashBelow, readBanking, readHuLiu, readSupport } from './tag-data.ts'
 import type { Labelled } from './tag-data.ts'
 
 // The quality on three sets of data/, and the speed. No weights are fitted on scored texts.
@@ -147,7 +147,7 @@ console.log(`Hu and Liu, ${pieces.length} pieces: micro F1 of at most five tags,
 console.table([
   ...benchReviews(
     'other reviews of the same products',
-    ({ text }, fold) => foldOf(`${text.group} cv`, FOLDS) === fold,
+    ({ text }, fold) => hashBelow(`${text.group} cv`, FOLDS) === fold,
     FOLDS,
   ),
   ...benchReviews(

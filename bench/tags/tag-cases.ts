@@ -4,7 +4,7 @@ import { learn } from '../../tagger/learn.ts'
 import { addDelta, newMemory } from '../../tagger/memory.ts'
 import type { Memory } from '../../tagger/memory.ts'
 import { keyOfTag } from '../../tagger/tag-key.ts'
-import { foldOf } from './tag-data.ts'
+import { hashBelow } from './tag-data.ts'
 import type { Labelled } from './tag-data.ts'
 
 /** A text to tag, its memory, and the keys of the tags that people would give it. */
@@ -32,7 +32,7 @@ export const toCases = (texts: readonly Labelled[], history: History): Case[] =>
   for (const workspace of Map.groupBy(texts, ({ product }) => product).values()) {
     const read = workspace.map((text) => {
       const analysis = analyse(text.text, text.lang)
-      return { text, analysis, part: foldOf(text.group, PARTS), order: foldOf(`order ${text.id}`, 1_000_003) }
+      return { text, analysis, part: hashBelow(text.group, PARTS), order: hashBelow(`order ${text.id}`, 1_000_003) }
     })
     for (let part = 0; part < PARTS; part++) {
       const earlier = read.filter(({ part: own }) => own !== part).toSorted((a, b) => a.order - b.order)

@@ -39,10 +39,10 @@ export const readSupport = (part: 'dev' | 'held'): Labelled[] => readTexts(`supp
 export const readLanguages = (): (Sample & { readonly lang: string })[] => readTexts('languages.jsonl')
 
 /**
- * The part of a group, from 0 to below `count`. The same on every run; the parts are roughly even.
+ * A number from 0 to below `count`. It depends on the text alone, and is roughly evenly spread.
  */
-export const foldOf = (group: string, count: number): number => {
+export const hashBelow = (text: string, count: number): number => {
   let hash = 7
-  for (const letter of group) hash = Math.imul(hash ^ letter.charCodeAt(0), 0x01000193) >>> 0
+  for (const letter of text) hash = Math.imul(hash ^ letter.charCodeAt(0), 0x01000193) >>> 0
   return ((hash ^ (hash >>> 13)) >>> 0) % count
 }

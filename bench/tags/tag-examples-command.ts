@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { format, resolveConfig } from 'prettier'
 import { printHelp } from '../../runtime/print-help.ts'
 import { generateTags } from '../../tagger/generate-tags.ts'
-import { foldOf, readBanking, readHuLiu, readLanguages } from './tag-data.ts'
+import { hashBelow, readBanking, readHuLiu, readLanguages } from './tag-data.ts'
 import type { Sample } from './tag-data.ts'
 
 const TARGET = fileURLToPath(new URL('../../docs/tags-examples.md', import.meta.url))
@@ -37,7 +37,7 @@ const toCell = (text: string): string => {
 /** A sample of a set, the same on every run, without a choice by content. */
 const sample = (texts: readonly Sample[]): Sample[] => {
   return texts
-    .toSorted((a, b) => foldOf(`example ${a.id}`, 1_000_003) - foldOf(`example ${b.id}`, 1_000_003))
+    .toSorted((a, b) => hashBelow(`example ${a.id}`, 1_000_003) - hashBelow(`example ${b.id}`, 1_000_003))
     .slice(0, EXAMPLES_OF_A_SET)
 }
 

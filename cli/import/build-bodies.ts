@@ -113,7 +113,8 @@ const cellOf = (cells: Row['cells'], column: string): unknown => {
 }
 
 /**
- * Nests members by their paths; a later entry replaces an earlier one. No name is special, not even
+ * Nests members by their paths. Of two entries with the same path, the later one counts. An entry
+ * for a member of an object counts before the whole object. No name is special, not even
  * `__proto__`.
  */
 const nest = (entries: readonly Entry[]): Values => {

@@ -5,7 +5,7 @@ import type { Sql } from '../../db/connection/postgres.ts'
 import { type Retag, type RetagPage, readRetagPages } from '../../db/tags/retag.ts'
 
 const RECORDS_PER_JOB = 500
-/** The number of waiting jobs. More would delay the tags of new records. */
+/** The most unfinished jobs at a time. More would delay the tags of new records. */
 const JOBS_AHEAD = 4
 const LOOK_EVERY_MS = 100
 

@@ -175,7 +175,8 @@ end $$;
 
 -- The same for feedback of an account. Feedback without an account belongs to the account of its
 -- customer. So this merges the list of the account with the list of each customer, all to the same
--- depth. The result ends where the first of these lists reaches this depth. For an account with
+-- depth. The result ends where the first of these lists reaches this depth. A feedback of the
+-- account and of its customer is in two lists; its match comes first. For an account with
 -- more customers than a tenth of `most_looked`, this walks through all feedback instead, with
 -- `account_condition`.
 create or replace function list_account_places(
@@ -205,11 +206,11 @@ begin
     'select l.id, (l.created_at at time zone ''utc'')::text, l.is_match, l.place = $6
      from (
        select s.*, count(*) filter (where s.place = $6)
-         over (order by s.created_at %3$s, s.id %3$s rows unbounded preceding) as ends
+         over (order by s.created_at %3$s, s.id %3$s, s.is_match desc rows unbounded preceding) as ends
        from (%1$s union all select s.* from unnest($8) as c (id) cross join lateral (%2$s) as s) as s
      ) as l
      where (l.ends = 0 and l.is_match) or (l.ends = 1 and l.place = $6)
-     order by l.created_at %3$s, l.id %3$s limit $5',
+     order by l.created_at %3$s, l.id %3$s, l.is_match desc limit $5',
     list_query('feedback', 'r.account_id = $7 and ' || scope, condition, after_id is not null, is_oldest_first),
     list_query(
       'feedback', 'r.contact_id = c.id and ' || scope, 'r.account_id is null and ' || condition, after_id is not null, is_oldest_first),

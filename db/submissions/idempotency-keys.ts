@@ -46,7 +46,7 @@ export const findKeysToFree = (sql: Sql, { workspaceId, subjectIds, number, limi
     where s.acceptance_number < ${number} and s.idempotency_key is not null
     limit ${limit}`.execute()
 
-/** Removes the idempotency keys of these submissions. */
+/** Removes the idempotency keys of these submissions, with the hashes of their bodies. */
 export const freeKeys = async (
   sql: Sql,
   { workspaceId, submissionIds }: { workspaceId: string; submissionIds: readonly string[] },

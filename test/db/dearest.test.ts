@@ -29,7 +29,7 @@ const FIXED_MS = 40
  * The numbers of submissions in a stride. With 20, the smaller size takes several strides in most
  * families. Then a stride can move records of an earlier stride.
  */
-const STRIDES = [200, 20]
+const STRIDE_SIZES = [200, 20]
 
 /** A short run measures three families, which the seed chooses. */
 const SHORT = { minLength: 3, maxLength: 3 }
@@ -100,7 +100,7 @@ describe('the work of Postgres to apply a byte', () => {
 
   for (const dearest of MEASURED) {
     it(`stays the same: ${dearest.title}`, async () => {
-      for (const perStride of dearest.perStatement === undefined ? STRIDES : [STRIDES[0]!]) {
+      for (const perStride of dearest.perStatement === undefined ? STRIDE_SIZES : [STRIDE_SIZES[0]!]) {
         const { growth, msPerMb } = await growthOf(dearest, perStride)
         console.log(`${perStride} a stride: ${msPerMb.toFixed(0)} ms a megabyte, ${growth.toFixed(2)} times`)
         assert.ok(growth < MOST_GROWTH, `${growth} times as much for a byte, ${perStride} a stride`)
@@ -112,7 +112,7 @@ describe('the work of Postgres to apply a byte', () => {
     let worst = { growth: 0, msPerMb: 0, title: '' }
     let dear = worst
     await fc.assert(
-      fc.asyncProperty(families, fc.constantFrom(...STRIDES), async (family, perStride) => {
+      fc.asyncProperty(families, fc.constantFrom(...STRIDE_SIZES), async (family, perStride) => {
         const found = { ...(await growthOf(family, perStride)), title: family.title }
         if (found.growth > worst.growth) worst = found
         if (found.msPerMb > dear.msPerMb) dear = found

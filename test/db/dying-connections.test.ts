@@ -17,7 +17,7 @@ const HISTORIES = Number(process.env['FAULT_HISTORIES'] ?? (process.env['TEST_SI
 const WORKERS = 3
 /** The most kills for one log: after each, the driver pauses before it connects again. */
 const MOST_DEATHS = 5
-/** The number of submissions of each stride, and whether its connection dies. */
+/** The number of submissions of each stride, and whether the connections at work are killed during it. */
 const strides = fc.array(fc.record({ size: fc.integer({ min: 1, max: 10 }), dies: fc.boolean() }), {
   minLength: 1,
   maxLength: MAX_LENGTH,

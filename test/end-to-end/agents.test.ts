@@ -103,7 +103,7 @@ describe('agents that ask about the demo', () => {
       ['list_feedback', { limit: 21 }, /limit must be a whole number from 1 to 20/],
       ['list_feedback', { createdFrom: 'yesterday' }, /createdFrom must be an existing date/],
       ['list_feedback', { accountId: `' or true --` }, /accountId must be an id of this service/],
-      ['list_feedback', { next: 'x' }, /next must be the next/],
+      ['list_feedback', { next: 'x' }, /next must come from an answer/],
       ['search_feedback', {}, /words is required/],
       ['search_feedback', { words: ' ' }, /words must be 1 to 20 words/],
       ['account_story', {}, /given by id or nameOrDomain/],
@@ -121,7 +121,7 @@ describe('agents that ask about the demo', () => {
     const { next } = await agent.call('list_feedback', { limit: 1 })
     const [, id, list] = JSON.parse(Buffer.from(next, 'base64url').toString())
     const forged = Buffer.from(JSON.stringify(['2026-02-30 00:00:00', id, list])).toString('base64url')
-    assert.match(await agent.refused('list_feedback', { limit: 1, next: forged }), /next must be the next/)
+    assert.match(await agent.refused('list_feedback', { limit: 1, next: forged }), /next must come from an answer/)
     for (const at of ['0001-01-05', '9999-12-31t23:59:59.1234567z'])
       assert.equal((await agent.call('compare_periods', { by: 'tag', days: 366, until: at })).after.feedback, 0)
   })

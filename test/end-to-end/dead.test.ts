@@ -77,4 +77,16 @@ describe('npm run dead', () => {
     assert.equal(await succeeds('drop', 'all', '--reason', 'Other'), '1 dropped\n')
     await untilExact()
   })
+
+  it('stores the newer of two dead versions of a record, and the older one ends superseded', async () => {
+    const version = (text: string) =>
+      die('create_feedback', { ...feedbackBody(`${text} \u0000`), sourceId: 'versions' })
+    const [older, newer] = [await version('older'), await version('newer')]
+    await mend()
+    assert.equal(await succeeds('replay', 'all'), '2 queued again\n')
+    await untilExact()
+    assert.deepEqual([await stateOf(older), await stateOf(newer)], ['superseded', 'applied'])
+    const rows = await service.sql`select description from feedback where source_id = 'versions'`
+    assert.deepEqual([...rows], [{ description: 'newer mended' }])
+  })
 })

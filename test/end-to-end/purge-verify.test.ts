@@ -40,7 +40,7 @@ describe('npm run purge:verify', () => {
   it('finds text that only the planner statistics contain', async () => {
     const text = newString()
     const inJson = newString()
-    // No table of the service has statistics of submitted content, so the test makes a table.
+    // No table of the service has statistics of columns with personal data, so the test makes a table.
     await service.sql`create table observed (source text, given jsonb)`
     await service.sql`
       insert into observed select ${text}, ${service.sql.json({ given: inJson })} from generate_series(1, 20)`

@@ -15,6 +15,7 @@ export type AttackOrder = {
   attack: string
   connections: number
   seconds: number
+  /** The most accepted requests, and the bytes of their bodies after which the attacker stops. */
   most: number
   mostBytes: number
 }
@@ -27,7 +28,7 @@ export type Attackers = {
   send: (bounds: Bounds) => Promise<AttackReport[]>
 }
 
-/** Makes a workspace for each attacker, and a process that sends for it. */
+/** Makes a workspace for each attacker. Each `send` starts a process for each of them. */
 export const makeAttackers = async (
   { sql, urls }: Pick<Service, 'sql' | 'urls'>,
   attacks: readonly string[],

@@ -16,7 +16,7 @@ export type PageOptions = {
   width?: number
   height?: number
   colors?: 'light' | 'dark'
-  /** The credentials for Basic authentication. */
+  /** The password for Basic authentication as `operator`. */
   password?: string
 }
 
@@ -29,7 +29,7 @@ export type Page = {
   keep: (name: string) => Promise<void>
   /** All requested addresses. */
   readonly requested: readonly string[]
-  /** Errors of scripts and of the console, including violations of the page's policy. */
+  /** Uncaught errors of scripts, and errors that the browser logs, such as of the page's policy. */
   readonly complaints: readonly string[]
 }
 

@@ -103,7 +103,7 @@ const KEYS_AT_ONCE = 5
 const BETWEEN_KEYS_MS = 20
 const ROUNDS = process.env['TEST_SIZE'] === 'long' ? 3 : 1
 
-/** Moves the slots in use to the next node, one by one. Returns the number of moves. */
+/** For each node in turn, moves its slots in use to the next node, one by one. Returns the number of moves. */
 export const moveAllSlots = async ({ nodes }: RedisCluster): Promise<number> => {
   let moved = 0
   for (let round = 0; round < ROUNDS; round++) {

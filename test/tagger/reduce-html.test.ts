@@ -40,3 +40,8 @@ test('very long markup is read up to a bound, without the element at the cut', (
   const html = `<p>kept</p>${' '.repeat(MAX_HTML_CHARACTERS - 20)}<a href="secret">`
   assert.deepEqual(lines(cutHtml(html)), ['kept'])
 })
+
+test('a long plain text with a heart keeps its words up to the cut', () => {
+  const text = 'We <3 it. ' + 'The export fails. '.repeat(3_000)
+  assert.equal(cutHtml(text), text.slice(0, MAX_HTML_CHARACTERS))
+})
