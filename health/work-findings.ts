@@ -7,7 +7,7 @@ const STUCK_SECONDS = 600
 /** Some work takes this long without a fault. */
 const LONG_WORK_SECONDS = 10
 const MS_PER_SECOND = 1_000
-/** The figures of a point may be this much newer than its time. */
+/** The figures of a point may be this much newer than its time, so an age may grow less. */
 const CLOCK_SECONDS = 0.1
 /**
  * While submissions are being applied, the counts of Redis and Postgres differ for a moment, but

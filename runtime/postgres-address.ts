@@ -81,7 +81,7 @@ const SESSIONS = [...SERVERS_THAT_TAKE_WRITES, ...SESSIONS_OF_ONE, 'any']
 
 /**
  * Reads `postgres://user:password@host:port,host:port/database?target_session_attrs=read-write`,
- * with the rules of libpq; `primary` means the same as `read-write`. Several servers need one of
+ * mostly with the rules of libpq; `primary` means the same as `read-write`. Several servers need one of
  * the two. A returned text says what was expected instead, and never contains the value.
  */
 export const readPostgresUrl = (text: string): PostgresAddress | string => {

@@ -30,7 +30,7 @@ const FITTED: Weights = {
   people: PEOPLE_FEATURES.map((name) => weights.people[name]),
 }
 
-/** Scores the open candidates. Once people have tagged a text, also scores the tags in use. */
+/** Scores the open candidates, and the established ones of the doubtful. Once people have tagged a text, also scores the tags in use. */
 export const scoreCandidates = (
   { reading, candidates, memory }: { reading: Reading; candidates: ReadonlyMap<string, Candidate>; memory: Memory },
   { words, plain, people }: Weights = FITTED,

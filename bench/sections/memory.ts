@@ -1,7 +1,7 @@
 import { restingBytes } from '../installation/redis-memory.ts'
 import { type CreateSection, feedbackTarget, loadOf, loadWith, newNumbers, untilAllFinished } from '../rig.ts'
 
-/** Redis is measured for this share of the time of a load. */
+/** Each look at the resting Redis takes this share of the time of a load. */
 const MEASURED_SHARE = 1 / 4
 
 /** The memory of waiting submissions in Redis, without their bodies as JSON. */

@@ -107,7 +107,7 @@ const MARK = /"(?:[^"\\]|\\[\s\S])*"?|[[\]{},]/g
 
 type Mark = { readonly mark: string; readonly at: number; readonly depth: number }
 
-/** The brackets, commas and whole strings from a place on. Each has the depth of its brackets. */
+/** The brackets, commas and whole strings from a place on. A bracket has the depth of what it encloses. */
 const marksFrom = function* (text: string, place: number): Generator<Mark> {
   MARK.lastIndex = place
   let depth = 0

@@ -1,7 +1,8 @@
 -- Tags of records, and the categories of a workspace: exactly the tags that its records carry.
 
--- The texts of the records that this version of the tagger has not read. `is_retag`: the texts of
--- all records that people have not tagged.
+-- The texts of the records that this version of the tagger has not read, except feedback that
+-- clients gave an empty list of tags. `is_retag`: the texts of all records that people have not
+-- tagged.
 create or replace function texts_to_read(ws uuid, feedback_ids uuid[], conversation_ids uuid[], tagger int, is_retag boolean)
 returns table (record text, id uuid, number bigint, text_version text, tags text[], text text)
   language sql stable

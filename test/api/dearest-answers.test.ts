@@ -14,7 +14,7 @@ const MOST_OF_ITS_OWN_BYTES = 256 * 1024
 const MOST_TIMES = 6
 
 describe('the answer to a request', () => {
-  it(`is bounded by the bytes of the request, in ${REQUESTS} requests of all operations`, async () => {
+  it(`is bounded by a fixed size and the bytes of the request, in ${REQUESTS} requests of all operations`, async () => {
     let dearest = { title: '', perByte: 0, bytes: 0 }
     await fc.assert(
       fc.asyncProperty(dearRequests, async (request) => {

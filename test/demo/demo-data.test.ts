@@ -9,7 +9,7 @@ import { createDemoData, readReviews } from '../../demo/demo-data.ts'
 const NOW = new Date('2026-03-31T12:00:00Z')
 const data = createDemoData(readReviews(), NOW)
 
-test('the demo makes the same records for the same time, so that a second run replaces those of the first', () => {
+test('the demo makes the same records for the same time', () => {
   assert.deepEqual(createDemoData(readReviews(), NOW), data)
 })
 

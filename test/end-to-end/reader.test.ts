@@ -80,7 +80,7 @@ describe('the role of readers', () => {
     })
   }
 
-  it('is enough for npm run export and npm run report, also if one of two servers is away', async () => {
+  it('is enough for npm run export and npm run report, while one of two servers is away', async () => {
     const url = new URL(readerUrl)
     // This has to find the primary, although the sessions of the role are read-only there as well.
     url.searchParams.set('target_session_attrs', 'read-write')

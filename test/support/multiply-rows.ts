@@ -46,7 +46,7 @@ export const keepVacuumAway = async (sql: Sql): Promise<void> => {
 type Column = { name: string; isId: boolean; isHash: boolean }
 
 /**
- * Multiplies the rows of a schema. A copy has another id, and refers to copies. This function
+ * Multiplies the rows of GROWING_TABLES in a schema. A copy has another id, and refers to copies. This function
  * creates no objects, since other connections would then plan their statements again.
  */
 export const multiplyRows = async (sql: Sql, copies: Copies): Promise<void> => {

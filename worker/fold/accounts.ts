@@ -15,7 +15,7 @@ import type { Changes } from '../../db/apply/save.ts'
 import { type Claims, Profiles, type Unresolved } from './profiles.ts'
 import { identifiedValues, type Profile, textOf } from './profile.ts'
 
-/** `source`: where the account is created. */
+/** `source`: the source stored with the external id if the account is new. */
 type Identified = { record: AccountRecord; source: string; submission: Submission; claims: Claims }
 
 /** The accounts of a workspace. An external id means the same account in all sources. */
