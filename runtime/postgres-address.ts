@@ -81,8 +81,9 @@ const SESSIONS = [...SERVERS_THAT_TAKE_WRITES, ...SESSIONS_OF_ONE, 'any']
 
 /**
  * Reads `postgres://user:password@host:port,host:port/database?target_session_attrs=read-write`,
- * mostly with the rules of libpq; `primary` means the same as `read-write`. Several servers need one of
- * the two. A returned text says what was expected instead, and never contains the value.
+ * with the rules of libpq except for lists of ports; `primary` means the same as `read-write`.
+ * Several servers need one of the two. A returned text says what was expected instead, and never
+ * contains the value.
  */
 export const readPostgresUrl = (text: string): PostgresAddress | string => {
   const { scheme, login, hosts = '', path = '', query = '' } = PARTS.exec(text.trim())?.groups ?? {}
@@ -111,7 +112,10 @@ const isEncoded = (text: string): boolean => {
   }
 }
 
-/** In libpq, the parameters `host` and `port` replace the host and port of the URL. */
+/**
+ * The parameters `host` and `port` replace the host and port of the URL, as in libpq. A host without
+ * a port of its own gets the first one in `port`, else the last one of the URL.
+ */
 const hostsOf = (hosts: string, given: URLSearchParams): string[] => {
   const [names, ports] = ['host', 'port'].map((name) => given.get(name)?.split(','))
   const [, ownPort] = /:(\d+)$/.exec(hosts) ?? []

@@ -133,7 +133,7 @@ const feedbackItself = body(
   ['description'],
 )
 
-/** Mostly names the record in one way, and sometimes in several ways with contradictions. */
+/** Usually draws one name of the record, and sometimes several names that contradict. */
 const referenceTo = (
   kind: 'Contact' | 'Account',
   own: fc.Arbitrary<string>,

@@ -27,8 +27,8 @@ const someText: Text = fc
   )
   .map(quoted)
 /**
- * Mostly one of many values. If all submissions named few records, the load of each submission would
- * have much data.
+ * Usually draws one of many values. If all submissions named few records, the load of each
+ * submission would have much data.
  */
 const shortText: Text = fc
   .oneof(
