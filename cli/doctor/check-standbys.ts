@@ -8,7 +8,7 @@ const BYTES_PER_MIB = 1024 * 1024
 const MOST_BEHIND = { bytes: 256 * BYTES_PER_MIB, seconds: 30 }
 const STATEMENT_TIMEOUT_MS = 3_000
 
-type Server = { place: string; isStandby: boolean; behindBytes: number; behindSeconds: number }
+type Server = { place: string; isStandby: boolean; startedAt: number; behindBytes: number; behindSeconds: number }
 
 /**
  * Findings about all servers that DATABASE_URL and READS_DATABASE_URL name; none if they name only
@@ -21,7 +21,11 @@ export const checkStandbys = async (addresses: readonly string[], sql: Sql): Pro
   const [{ written }] = await sql<[{ written: string }]>`select pg_current_wal_lsn()::text as written`
   const asked = await Promise.all(urls.map((url) => askServer(url, written)))
   const servers = asked.filter((server) => 'place' in server)
-  const primaries = servers.filter(({ isStandby }) => !isStandby)
+  // Two addresses can lead to the same server, which has one time of its start.
+  const primariesByStart = new Map(
+    servers.filter(({ isStandby }) => !isStandby).map((server) => [server.startedAt, server]),
+  )
+  const primaries = [...primariesByStart.values()]
   return [
     ...asked.filter((server) => 'level' in server),
     ...when(
@@ -55,6 +59,7 @@ const askServer = async (url: string, written: string): Promise<Server | Checked
   try {
     const [row] = await sql<[Omit<Server, 'place'>]>`
       select pg_is_in_recovery() as "isStandby",
+        extract(epoch from pg_postmaster_start_time())::float8 as "startedAt",
         greatest(0, pg_wal_lsn_diff(${written}, pg_last_wal_replay_lsn()))::float8 as "behindBytes",
         coalesce(extract(epoch from clock_timestamp() - pg_last_xact_replay_timestamp()), 0)::float8 as "behindSeconds"`
     return { place, ...row }
