@@ -32,8 +32,8 @@ type Results<O extends Operation> = {
   body: SubmissionOf<O>['body']
   idempotency: Idempotency | undefined
   /**
-   * The result of the look-up of the key: a former admission, a refusal, or `unused-key`. A request
-   * without a key also has `unused-key`. Undefined without a look-up.
+   * The result of the look-up of the key: a former admission, a refusal, or `unused-key`, also for a
+   * request without a key. Undefined if the look-up was left out.
    */
   former: Admitted | RefusedIntake | 'unused-key' | undefined
   admitted: Admitted

@@ -72,8 +72,8 @@ export const maxBytesOf = ({ maxBytes }: IntakeDependencies, { kind }: Intake): 
   kind.operation === 'submit_conversation' ? maxBytes.conversation : maxBytes.body
 
 /**
- * Does the work with the received body, which counts as in hand until the work ends. Waits of the
- * answer do not belong to the work.
+ * Does the work with the received body, which counts as in hand until the work ends. The work must
+ * not include the answer, which can wait for long.
  */
 export const withBody = async <T>(
   { bodies }: IntakeDependencies,
