@@ -47,7 +47,7 @@ export type Intake<Known extends keyof Results<Operation> = never, O extends Ope
   readonly kind: AnySubmissionKind
   /** The idempotency key, from a header or from an item. */
   readonly key: string | null
-  /** How many more problems the answer may report. Only for an item of a batch. */
+  /** For an item of a batch: the most problems of the item that the answer reports. */
   readonly mostProblems?: number
 } & Readonly<Pick<Results<O>, Known>>
 
