@@ -12,8 +12,7 @@ type Body = { workspaceId: string; bytes: number }
 export type BodiesInHand = {
   /**
    * Does the work once the bytes of the body fit below the bound. Returns undefined without doing
-   * the work if they do not fit within `PATIENCE_MS`, or if many bytes of the workspace
-   * wait.
+   * the work if they do not fit within `PATIENCE_MS`, or if many bytes of the workspace wait.
    */
   whenBytesFit: <T>(body: Body, work: () => Promise<T>) => Promise<T | undefined>
   /**
