@@ -43,7 +43,7 @@ type DenoGlobal = {
 /**
  * Listens on Bun or on Deno; no other file of this room asks for the runtime. Each runtime uses its
  * own server. node:http would read trailers and let us answer a broken head, on both runtimes. But
- * node:http takes more than twice the processor time for a small request.
+ * node:http takes far more processor time for a small request.
  *
  * `stop` takes no new connections and resolves when the requests in flight are answered.
  *

@@ -4,7 +4,7 @@ import { idempotencyOf } from '../../queue/admission/admit.ts'
 import { callerOf } from '../authenticate.ts'
 import { isRefusal, type Refusal, refusalResponse } from '../refusal.ts'
 import { admitIntake, checkBeforeAdmission } from './admit-intake.ts'
-import { describeLimit, refuseByEmptyBucket } from './rate-limit.ts'
+import { setLimitHeaders, refuseByEmptyBucket } from './rate-limit.ts'
 import {
   type Answer,
   type AnySubmissionKind,
@@ -45,7 +45,7 @@ export const submit = async (
   if (isRefusedIntake(permitted)) return response
   const limit = dependencies.limitOf(kind.operation)
   const { bucket } = isRefusedIntake(outcome) ? outcome : outcome.admitted
-  if (limit) describeLimit(response.headers, limit, { operation: kind.operation, bucket })
+  if (limit) setLimitHeaders(response.headers, limit, { operation: kind.operation, bucket })
   if (isStrict(headers)) response.headers.append('Preference-Applied', 'handling=strict')
   return response
 }
