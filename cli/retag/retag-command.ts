@@ -17,14 +17,14 @@ await runCommand({
   usage: USAGE,
   options: ['workspace', 'source', 'since', 'until'],
   flags: ['all-versions'],
-  run: async ({ sql, values, openQueues }) => {
+  run: async ({ sql, values, hasFlag, openQueues }) => {
     const name = values['workspace']
     const wanted = {
       workspaceId: name === undefined ? undefined : (await findWorkspace(sql, name)).id,
       source: values['source'],
       since: dateOf('since', values['since']),
       until: dateOf('until', values['until']),
-      olderThanVersion: values['all-versions'] ? undefined : TAGGER_VERSION,
+      olderThanVersion: hasFlag('all-versions') ? undefined : TAGGER_VERSION,
     }
     const { feedback, conversation } = await countRetag(sql, wanted)
     const { queues } = await openQueues()
