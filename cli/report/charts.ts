@@ -32,7 +32,7 @@ export const columnChart = (title: string, points: readonly Point[]): Html => {
   return frame({ title, points, ends: [0, top], drawn: html`<g class="columns">${columns}</g>` })
 }
 
-/** A line on a scale between the two ends. A point without a value interrupts the line. */
+/** A line on a scale from `ends[0]` to `ends[1]`. A point without a value interrupts the line. */
 export const lineChart = (title: string, points: readonly Point[], ends: readonly [number, number]): Html => {
   const dots = points.flatMap(({ value, tooltip }, at) =>
     value === null ? [] : [{ at, tooltip, x: xOf(at, points.length), y: yOf(value, ends) }],

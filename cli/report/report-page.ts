@@ -164,9 +164,9 @@ const satisfaction = ({ sources, projects }: Report): Html =>
   html`<section>
     <h2>Satisfaction</h2>
     <p>
-      Only ratings from 0 to 10 count. The highest of a source shows its scale. Up to 5, the table has CSAT: the
-      percentage of ratings of 4 or more. Above 5, it has NPS: the percentage of 9 or more, less the percentage of 6 or
-      less.
+      For a source, only ratings from 0 to 10 count, and the highest of them shows the scale. Up to 5, the table has
+      CSAT: the percentage of ratings of 4 or more. Above 5, it has NPS: the percentage of 9 or more, less the
+      percentage of 6 or less.
     </p>
     <div class="halves">
       ${table('Sources', ['Source', 'Ratings', 'CSAT', 'NPS'], sources.map(sourceRow))}

@@ -41,7 +41,7 @@ await runCommand({
     print(`tagged by version ${TAGGER_VERSION}: ${tagged}`)
     if (failed > 0)
       throw new CommandError(
-        `failed: ${failed}. /admin/queues of the API shows the failed jobs of the queue tagging and their reasons.`,
+        `records in failed jobs: ${failed}. /admin/queues of the API shows these jobs, in the queue tagging, and their reasons.`,
       )
   },
 })
