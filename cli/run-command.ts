@@ -141,9 +141,7 @@ const runConnected = async (command: Command, values: ParsedValues, run: ChosenA
   }
   const context: CommandContext = {
     sql,
-    values: values as CommandContext['values'],
-    valuesOf: (option) => [values[option] ?? []].flat() as string[],
-    hasFlag: (flag) => values[flag] === true,
+    ...argumentsFrom(values),
     readHashKey: async () => {
       const hashKey = hashKeyFrom(read(['HASH_KEY']).HASH_KEY)
       const isSame = await isMadeWith(sql, hashKey)
@@ -161,6 +159,12 @@ const runConnected = async (command: Command, values: ParsedValues, run: ChosenA
   await run(context).catch((error: unknown) => explainUnlessMigrated(sql, error))
   await opened.disposeAsync()
 }
+
+const argumentsFrom = (values: ParsedValues): Pick<CommandContext, 'values' | 'valuesOf' | 'hasFlag'> => ({
+  values: values as CommandContext['values'],
+  valuesOf: (option) => [values[option] ?? []].flat() as string[],
+  hasFlag: (flag) => values[flag] === true,
+})
 
 /** SQLSTATEs for a missing table, function, column or schema. */
 const MISSING = ['42P01', '42883', '42703', '3F000']
