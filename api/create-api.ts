@@ -99,7 +99,7 @@ const pressureOf = (stores: Parameters<typeof countWaiting>[0], mostWaiting: num
 
 /**
  * Longer than the time-out of a statement, so that Postgres cancels a slow statement first. Behind
- * a pooler in mode `transaction`, the role has a longer time-out, and a statement can outlast the
+ * a pooler in mode `transaction`, the time-out of the role counts, and a statement can outlast the
  * answer.
  */
 const READ_TIMEOUT_MS = 6_000
