@@ -87,8 +87,8 @@ const identifiersOf = (realm: Realm, { id, email }: PurgeRequest): PurgeIdentifi
 
 /**
  * The contacts that a purge with the same identifiers would match. `waitingKey`: the key of the
- * requested external id, if records wait for it. `keys`: the keys by which submissions name the
- * contacts.
+ * requested external id, if records wait for it. `keys`: the requested keys, and those by which
+ * submissions name the contacts.
  */
 export type FoundContacts = { contactIds: string[]; waitingKey: string | null; keys: string[] }
 

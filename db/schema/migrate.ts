@@ -55,8 +55,8 @@ export const migrate = async (
   functions = readFunctions(),
 ): Promise<string[]> => {
   const ours = await functions
-  await besideOthers(async () => void (await sql.unsafe(NOTES)), WHEN_BOTH_CREATE)
-  return besideOthers(() => migrateOnce(sql, migrations, ours), WHEN_LOCKED_OR_CHANGED)
+  await retryOn(WHEN_BOTH_CREATE, async () => void (await sql.unsafe(NOTES)))
+  return retryOn(WHEN_LOCKED_OR_CHANGED, () => migrateOnce(sql, migrations, ours))
 }
 
 const NOTES = `
@@ -77,14 +77,14 @@ const WHEN_BOTH_CREATE: readonly unknown[] = ['23505', '42P07', '42710']
 /** lock_not_available, deadlock_detected, and CHANGED. */
 const WHEN_LOCKED_OR_CHANGED: readonly unknown[] = ['55P03', '40P01', CHANGED]
 
-const besideOthers = async <T>(step: () => Promise<T>, codes: readonly unknown[]): Promise<T> => {
+const retryOn = async <T>(codes: readonly unknown[], step: () => Promise<T>): Promise<T> => {
   const until = performance.now() + LONGEST_WAIT_MS
   for (;;) {
     try {
       return await step()
     } catch (error) {
-      const isBesideAnother = error instanceof Error && 'code' in error && codes.includes(error.code)
-      if (!isBesideAnother || performance.now() > until) throw error
+      const isListed = error instanceof Error && 'code' in error && codes.includes(error.code)
+      if (!isListed || performance.now() > until) throw error
       await setTimeout(POLL_MS)
     }
   }
