@@ -37,7 +37,8 @@ export const readMigrations = async (): Promise<Migration[]> => {
 
 /**
  * Migrates the database to this version, and returns the names of the applied parts: missing
- * migrations, and all functions if any differ. Several processes may call this at the same time.
+ * migrations, and all functions unless they are up to date. Several processes may call this at the
+ * same time.
  *
  * All missing parts form one simple query, so Postgres applies all or nothing. The query first
  * locks `schema_migration`: only roles with rights on this table can lock it, while every role
