@@ -22,7 +22,7 @@ create table submission (
   -- or conversation, or the key by which its record waits for a contact. A purge that removes data of
   -- the conversation, or the dead submission, puts its own id here. Null without an idempotency key.
   subject_id uuid,
-  -- Of a finished purge: the change position that covers all its removals.
+  -- Of a finished purge that matched: the change position that covers all its removals.
   change_position bigint,
   primary key (workspace_id, id)
 );
