@@ -79,7 +79,7 @@ const MOST_WAITING_JOBS = 1_000
 
 /**
  * Wakes workspaces whose entries wait without a worker, and trims applied entries. If a promoted
- * standby has an older position than Redis has noted, the entries after this position wait again.
+ * standby has an older position than Redis has noted, the entries after the older one wait again.
  */
 export const sweepAllLogs: MaintenanceTask = {
   name: 'sweep-logs',
