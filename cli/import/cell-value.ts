@@ -8,8 +8,9 @@ const VALID_PLACEHOLDERS = /^(?:0|true|false)$/i
 const SEPARATORS = ['|', ';', ',']
 
 /**
- * The value of a cell, or of a member of JSON; undefined when it is empty. A cell that does not
- * have the form of its type stays text: then the service refuses the record and names the form.
+ * The value that a cell, or a member of JSON, gives to a field; undefined if it gives none. A cell
+ * that does not have the form of its type stays text: then the service refuses the record and names
+ * the form.
  */
 export const valueOf = (given: unknown, target: Target, isUtc: boolean): unknown => {
   if (given === undefined || (given === null && target.type !== 'any')) return undefined
@@ -18,8 +19,9 @@ export const valueOf = (given: unknown, target: Target, isUtc: boolean): unknown
 }
 
 /**
- * The text of a cell. Also the text of a number or flag of JSON if an option compares its text, and
- * of a number if its type is text. With `any`, only a value that an option names becomes text.
+ * The text of a cell, or of a number or flag of JSON if an option compares it. The text of a number
+ * of JSON also if the field takes text. In a field of the type `any`, a number or flag keeps its type
+ * unless an option names it.
  */
 const textOf = (given: unknown, { type, trueFor, values }: Target): string | undefined => {
   if (typeof given === 'string') return given
@@ -85,7 +87,7 @@ const TIME =
 
 /**
  * The time in the form of RFC 3339. A text of another form stays unchanged. Without `isUtc`, so does
- * a day or a time without an offset.
+ * a time without an offset, and every day.
  */
 const timeOf = (cell: string, isUtc: boolean): string => {
   const [whole, day, time, seconds = ':00', zulu, hours, minutes = '00'] = TIME.exec(cell) ?? []

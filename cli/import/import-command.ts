@@ -1,6 +1,7 @@
 import process from 'node:process'
 import { parseArgs } from 'node:util'
 import { bypassProxies } from '../../runtime/bypass-proxies.ts'
+import { codeOf } from '../../runtime/fault.ts'
 import { pathOfCaller } from '../../runtime/path-of-caller.ts'
 import { printable } from '../../runtime/printable.ts'
 import { findService } from './find-service.ts'
@@ -38,7 +39,8 @@ FILE is a table (.csv, .tsv), or JSON: an array (.json) or lines (.ndjson, .json
 --at-once N          requests at a time, 1 to 64; by default 8. 1 sends each record alone, in the order of the file
 --dry-run            show the mapping and the records that would be refused, and send nothing
 
-Exit code 0: all records were accepted. 1: a record was refused, or the import stopped or could not begin.`
+Exit code 0: all records were accepted. 1: a record was refused, or the import stopped or could not begin.
+With --dry-run: 0 if all records would be accepted.`
 
 const OPTIONS = {
   kind: { type: 'string' },
@@ -128,9 +130,9 @@ const atOnceOf = (text: string): number => {
 }
 
 const printError = (error: unknown): number => {
-  const isOurs = error instanceof ImportError || (error instanceof TypeError && 'code' in error)
+  const isExplained = error instanceof ImportError || codeOf(error)?.startsWith('ERR_PARSE_ARGS')
   const detail = error instanceof Error ? error.message : String(error)
-  process.stderr.write(`${printable(isOurs ? detail : `The import failed: ${detail}`)}\n`)
+  process.stderr.write(`${printable(isExplained ? detail : `The import failed: ${detail}`)}\n`)
   return 1
 }
 

@@ -108,7 +108,7 @@ const reasonsOf = (error: unknown): readonly string[] => {
 const asImportError = (error: unknown): unknown =>
   error instanceof RequestError
     ? new ImportError(
-        `${error.message}. ${remedyOf(error)} Then run the same command again: it continues where it stopped.`,
+        `${error.message.replace(/\.$/, '')}. ${remedyOf(error)} Then run the same command again: it continues where it stopped.`,
       )
     : error
 
