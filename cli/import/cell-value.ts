@@ -19,9 +19,9 @@ export const valueOf = (given: unknown, target: Target, isUtc: boolean): unknown
 }
 
 /**
- * The text of a cell, or of a number or flag of JSON if an option compares it. The text of a number
- * of JSON also if the field takes text. In a field of the type `any`, a number or flag keeps its type
- * unless an option names it.
+ * The text of a cell. A number or flag of JSON becomes text if an option compares it. A number also
+ * becomes text for a field of text. For `any`, only a value that an option names becomes text.
+ * Undefined for a value that keeps its type.
  */
 const textOf = (given: unknown, { type, trueFor, values }: Target): string | undefined => {
   if (typeof given === 'string') return given
@@ -87,7 +87,7 @@ const TIME =
 
 /**
  * The time in the form of RFC 3339. A text of another form stays unchanged. Without `isUtc`, so does
- * a time without an offset, and every day.
+ * a time without an offset, and a day in any form.
  */
 const timeOf = (cell: string, isUtc: boolean): string => {
   const [whole, day, time, seconds = ':00', zulu, hours, minutes = '00'] = TIME.exec(cell) ?? []

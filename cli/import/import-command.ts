@@ -14,6 +14,9 @@ import { describePlan, describeSummary, describeRefused } from './report.ts'
 import { openSource, type SourceFile } from './source-file.ts'
 import { type Survey, surveyFile } from './survey.ts'
 
+const DEFAULT_AT_ONCE = '8'
+const MAX_AT_ONCE = 64
+
 const USAGE = `usage: npm run import -- FILE [options]
 
 FILE is a table (.csv, .tsv), or JSON: an array (.json) or lines (.ndjson, .jsonl).
@@ -36,7 +39,7 @@ FILE is a table (.csv, .tsv), or JSON: an array (.json) or lines (.ndjson, .json
 --token TOKEN        a token of scope submit or admin; by default FEEDBACK_TOKEN, which other users of this machine
                      cannot see, or the access token of the service that runs in DATA_DIR
 --state JOURNAL      the file that notes finished records, so that the same command continues; by default FILE.import
---at-once N          requests at a time, 1 to 64; by default 8. 1 sends each record alone, in the order of the file
+--at-once N          requests at a time, 1 to ${MAX_AT_ONCE}; by default ${DEFAULT_AT_ONCE}. 1 sends each record alone, in the order of the file
 --dry-run            show the mapping and the records that would be refused, and send nothing
 
 Exit code 0: all records were accepted. 1: a record was refused, or the import stopped or could not begin.
@@ -56,11 +59,10 @@ const OPTIONS = {
   url: { type: 'string' },
   token: { type: 'string' },
   state: { type: 'string' },
-  'at-once': { type: 'string', default: '8' },
+  'at-once': { type: 'string', default: DEFAULT_AT_ONCE },
   'dry-run': { type: 'boolean', default: false },
   help: { type: 'boolean', short: 'h', default: false },
 } as const
-const MAX_AT_ONCE = 64
 
 type Values = ReturnType<typeof parseArgs<{ options: typeof OPTIONS; allowPositionals: true }>>['values'] &
   MappingOptions

@@ -10,7 +10,7 @@ export type SourceFile = {
   readonly path: string
   /** The columns of a table; undefined for JSON. */
   readonly columns: readonly Column[] | undefined
-  /** The members of the first record of JSON. Nested members have names with dots. */
+  /** The members of the first record of JSON. A member of a member has a name with a dot. */
   readonly members: () => readonly string[]
   /** How the file was read, for a person to check. */
   readonly description: string
