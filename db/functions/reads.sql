@@ -262,7 +262,7 @@ begin
   loop
     fetch found_changes into "position", kind, id, gone, record;
     exit when not found;
-    if used > 0 and used + coalesce(octet_length(record), 0) > most_bytes then
+    if record is not null and used > 0 and used + octet_length(record) > most_bytes then
       record := null;
       return next;
       exit;
