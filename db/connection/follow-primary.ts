@@ -8,7 +8,7 @@ const CHECK_AGAIN_MS = 100
 const ANSWER_WITHIN_MS = 1_000
 /** After this many checks that found no primary, former connections may never answer. */
 const SILENT_CHECKS = 5
-const DEFAULT_PORT = 5_432
+export const DEFAULT_PORT = 5_432
 /** The digits of a timeline at the start of a WAL file name. */
 const TIMELINE_DIGITS = 8
 
@@ -88,7 +88,7 @@ export const followPrimary = (urls: readonly string[], options: Options): Follow
   }
 }
 
-/** Elects the primary of the last check. */
+/** Elects the primary in each check. If a check finds none, the former primary stays. */
 const createElection = (servers: readonly Server[], { onPrimary }: Options) => {
   let newest = 1
   let primary: Server | undefined
