@@ -56,7 +56,10 @@ export const followPrimary = (urls: readonly string[], options: Options): Follow
     const hasStaleConnections = await election.check()
     for (const server of servers) if (hasStaleConnections(server)) server.cut()
   }
-  /** In the first check, a busy primary may answer too late while a standby answers in time. */
+  /**
+   * Repeats the first check until a primary answers, since a busy primary may answer too late. Ends
+   * after `SILENT_CHECKS` at the latest.
+   */
   const findFirst = async (): Promise<void> => {
     await check()
     if (election.primary() !== undefined || isStopped || election.isSilent()) return
