@@ -77,7 +77,8 @@ export type LoadedRow = {
   source: string | null
   /**
    * Of a `contact_key`: when it appeared. Of an `email`: when the contact got or claimed it. Of an
-   * `epoch`: the epoch. Of a contact, account, feedback, conversation or message: its last change.
+   * `epoch`: the epoch. Of a contact, account, feedback, conversation or message: `newest_number`, or
+   * `number` if that is null.
    */
   number: number
   /**

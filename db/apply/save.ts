@@ -21,6 +21,7 @@ type ProfileRow = {
   account?: string | undefined
   first_number: number
   number: number
+  newest_number?: number | undefined
 }
 type ReceiptRow = {
   id: string
@@ -77,6 +78,7 @@ type FeedbackRow = {
   account?: string | undefined
   project?: string | undefined
   number: number
+  newest_number?: number | undefined
   first_number: number
 }
 
@@ -91,6 +93,7 @@ export type ConversationRow = {
   updated_at?: string | undefined
   latest_version?: string | undefined
   number: number
+  newest_number?: number | undefined
 }
 
 type MessageRow = {
@@ -105,6 +108,7 @@ type MessageRow = {
   created_at: string
   version?: string | undefined
   number: number
+  newest_number?: number | undefined
 }
 
 /** The tables in the order of the parameters of `save`. */
