@@ -36,8 +36,8 @@ type PurgedContacts = {
    */
   endedKeys: string[]
   /**
-   * Keys to look for in dead submissions: those of the request, and those that only the purged
-   * contacts have.
+   * Keys to look for in dead submissions: those of the request, and those of the contacts, except
+   * keys that other contacts have, too.
    */
   keys: string[]
   /** Keys that records waited for until a contact got them. */

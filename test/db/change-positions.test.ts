@@ -5,7 +5,7 @@ import { after, before, describe, it } from 'node:test'
 import * as fc from 'fast-check'
 import { contactIdKey, contactSourceKey } from '../../contract/identity/keys.ts'
 import { raisePurgedKeys, type PurgedKey } from '../../db/purges/purge-replay.ts'
-import { readChanges } from '../../db/reads/changes.ts'
+import { type FeedPlace, readChanges } from '../../db/reads/changes.ts'
 import { MOST_BYTES, RECORD_TABLES } from '../../db/reads/records.ts'
 import { readTexts, storeTags } from '../../db/tags/store-tags.ts'
 import { MAX_LENGTH, submissionHistories, WORKSPACES } from '../model/submission-arbitrary.ts'
@@ -210,11 +210,12 @@ describe('the change feed', () => {
       values (${workspaceId}, 2, 'feedback_category', ${randomUUID()})`
     await sql`update workspace_progress set change_position = 3 where workspace_id = ${workspaceId}`
     const positions: number[] = []
-    for (let after = { position: 0, passSince: undefined as number | undefined }; after.position < 3;) {
-      const page = await readChanges(sql, workspaceId, { after, limit: 10 })
+    let place: FeedPlace = { position: 0, passSince: undefined }
+    while (place.position < 3) {
+      const page = await readChanges(sql, workspaceId, { after: place, limit: 10 })
       assert.ok(page !== 'expired')
       positions.push(...page.changes.map(({ position }) => position))
-      after = page.next
+      place = page.next
     }
     assert.deepEqual(positions, [1, 2, 3])
   })
