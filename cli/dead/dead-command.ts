@@ -65,7 +65,7 @@ const wantedOf = (context: CommandContext, which: string | undefined): DeadFilte
 
 const filterOf = (values: Readonly<Record<string, string | undefined>>): DeadFilter => {
   const { workspace, reason, operation, since } = values
-  const known = OPERATIONS.find((one) => one === operation)
+  const known = OPERATIONS.find((name) => name === operation)
   if (operation !== undefined && known === undefined) {
     throw new CommandError(`--operation must be one of ${OPERATIONS.join(', ')}.`)
   }

@@ -6,7 +6,7 @@ import type { Sql } from '../connection/postgres.ts'
  * A changed row; `w` is the index of its workspace. Members without a value may be absent. `save`
  * sets `later` in rows of the change feed: the number of changes of the workspace after this row in
  * the same save. The change position of the row is the last change position of the save minus
- * `later`.
+ * `later`, since `advance_positions` returns the last one.
  */
 type Row<Members> = { w: number; later?: number } & Members
 type Link = { id: string; target: string }

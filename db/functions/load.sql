@@ -210,6 +210,8 @@ begin
       cross join lateral (select * from account_domain as x where x.workspace_id = ws[k.w] and x.domain = k.key limit 1) as d
       cross join lateral (select * from account as x where x.workspace_id = ws[k.w] and x.id = d.account_id limit 1) as c;
   end if;
+  -- A linked name has the account and the claim of its domain. An identify never absorbs that account
+  -- by the name.
   if cardinality(names) > 0 then
     return query
       select 'name', k.w, k.key, c.id, null::text, null::bigint, coalesce(d.claimed, n.claimed), n.domain, account_presence(c),

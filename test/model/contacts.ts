@@ -20,8 +20,6 @@ export type Contacts = Register & {
   readonly byExternalId: Map<string, Map<string, Profile>>
   /** By email. The claims are in their order. The first claim absorbs the anonymous contact. */
   readonly byEmail: Map<string, { claimants: Claimant[]; anonymous: Profile | null }>
-  /** Contacts with only a name and one feedback, by the feedback's id. */
-  readonly byRecord: Map<string, Profile>
   /** The number of purges of each key. */
   readonly epochs: Map<string, number>
 }
@@ -31,7 +29,6 @@ export const openContacts = (realm: Realm): Contacts => ({
   realm,
   byExternalId: new Map(),
   byEmail: new Map(),
-  byRecord: new Map(),
   epochs: new Map(),
 })
 
@@ -122,9 +119,8 @@ export const findOrCreateContact = (contacts: Contacts, given: Given): Profile |
 
   const profile =
     email === undefined
-      ? findOrOpen(contacts, idOf(contacts, 'contact_record', feedbackId), moment)
+      ? findOrOpen(contacts, ownId(contacts.realm, 'contact_record', feedbackId), moment)
       : findOrCreateByEmail(contacts, email, given)
-  if (email === undefined) contacts.byRecord.set(feedbackId, profile)
   const columns = {
     ...(email !== undefined && { email: contact?.email ?? '' }),
     ...(name !== undefined && { name: contact?.name ?? '' }),

@@ -161,7 +161,7 @@ describe('a conversation', () => {
     assert.equal(after(newer, older(message('2'))).conversation[0]?.title, 'new')
   })
 
-  it('shows the newest of its replayed submissions, and so do its messages, in whichever order they are replayed', () => {
+  it('shows the newest of its replayed submissions, and so do its messages, in any order of the replays', () => {
     const replay = (title: string, originalNumber: number) =>
       replayed(conversation({ title, messages: [{ ...message('1'), content: title }] }), originalNumber)
     for (const replays of [

@@ -87,7 +87,7 @@ describe('a feedback', () => {
     assert.equal(after(newer, replayed(older, 1)).feedback[0]?.title, 'old')
   })
 
-  it('shows the newest of its replayed submissions, in whichever order they are replayed', () => {
+  it('shows the newest of its replayed submissions, in any order of the replays', () => {
     const [older, newer] = [
       replayed(feedback({ sourceId: 'T', title: 'old' }), 0),
       replayed(feedback({ sourceId: 'T', title: 'new' }), 1),

@@ -64,7 +64,7 @@ describe('properties', () => {
     assert.equal(contactOf(after(newer, replayed(step, 1)), X)?.name, 'Old')
   })
 
-  it('of replays are those of the newest original, in whichever order they are replayed', () => {
+  it('of replays are those of the newest original, in any order of the replays', () => {
     const older = replayed(contact({ id: 'x', properties: { $name: 'Old', plan: 1 } }), 0)
     const newer = replayed(contact({ id: 'x', properties: { $name: 'New', seats: 2 } }), 1)
     for (const replays of [

@@ -103,7 +103,7 @@ export class Contacts {
     if (email === undefined && name === undefined) return undefined
     const contact =
       email === undefined
-        ? this.profiles.findOrOpen(this.epochs.idOf(recordContactKey(this.realm, feedbackId)))
+        ? this.profiles.findOrOpen(recordContactKey(this.realm, feedbackId))
         : this.emails.findOrCreate(email, submission)
     const columns: Record<string, JsonValue> = {}
     if (email !== undefined) columns['email'] = given!.email!
