@@ -285,7 +285,7 @@ export type BatchResult = {
   readonly status: number
   /** Id of the accepted submission, for `GET /submissions/{id}`. */
   readonly submissionId?: string | undefined
-  /** What became of the submission. `queued`: waits to be applied, or is a purge whose records are being removed; `applied`: is stored; `superseded`: processed late, as a replay or after a failover of Redis, and without effect because a newer submission had replaced its record; `purged`: was dead, or waited to be replayed, when a purge of its contact removed it; `dead`: set aside with a reason; operators can replay it unless it is a purge. */
+  /** What became of the submission. `queued`: waits to be applied, or is a purge whose records are being removed; `applied`: is stored, or is a purge that has ended; `superseded`: processed late, as a replay or after a failover of Redis, and without effect because a newer submission had replaced its record; `purged`: was dead, or waited to be replayed, when a purge of its contact removed it; `dead`: set aside with a reason; operators can replay it unless it is a purge. */
   readonly state?: 'queued' | 'applied' | 'superseded' | 'purged' | 'dead' | undefined
   /** Whole seconds after which to send the item again. */
   readonly retryAfter?: number | undefined
@@ -308,7 +308,7 @@ export type Receipt = {
   /** The operation of the submission. `create_feedback`: POST /feedbacks; `identify_contact`: POST /contacts/identify; `identify_account`: POST /accounts/identify; `submit_conversation`: POST /conversations; `purge_contact`: POST /contacts/purge. */
   readonly operation:
     'create_feedback' | 'identify_contact' | 'identify_account' | 'submit_conversation' | 'purge_contact'
-  /** What became of the submission. `queued`: waits to be applied, or is a purge whose records are being removed; `applied`: is stored; `superseded`: processed late, as a replay or after a failover of Redis, and without effect because a newer submission had replaced its record; `purged`: was dead, or waited to be replayed, when a purge of its contact removed it; `dead`: set aside with a reason; operators can replay it unless it is a purge. */
+  /** What became of the submission. `queued`: waits to be applied, or is a purge whose records are being removed; `applied`: is stored, or is a purge that has ended; `superseded`: processed late, as a replay or after a failover of Redis, and without effect because a newer submission had replaced its record; `purged`: was dead, or waited to be replayed, when a purge of its contact removed it; `dead`: set aside with a reason; operators can replay it unless it is a purge. */
   readonly state: 'queued' | 'applied' | 'superseded' | 'purged' | 'dead'
   /** 0 while it waits to be processed for the first time. Of a submission that died: the attempts until then. Of a finished purge that found data: the attempts to remove this data. Otherwise 1. */
   readonly attempts: number
@@ -572,7 +572,7 @@ export type Change = {
   readonly mergedInto?: string | undefined
 }
 
-/** The contacts to delete: all that match the `id` or the `email`. One of the two is required. A blank email or a placeholder counts as absent. */
+/** The contacts to delete: all that match the `id` or the `email`. One of the two is required. An email that is blank or a placeholder counts as absent. */
 export type PurgeRequest = PurgeById | PurgeByEmail
 
 /** Which contacts to delete: by the id that a source system gave the contact, and by the other member if it is present. */
