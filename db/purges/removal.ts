@@ -59,7 +59,7 @@ export const finishPurge = async (
 }
 
 /** The records that a stride names. */
-type NamedRecords = { feedbackIds: readonly string[]; conversationIds: readonly string[] }
+type NamedRecords = { feedbackIds: Iterable<string>; conversationIds: Iterable<string> }
 
 /**
  * Removes the records of pending purges among these feedback and conversations. Call this before
