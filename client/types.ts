@@ -84,7 +84,7 @@ export type ContactRecord = {
   readonly properties?: ContactProperties | null | undefined
   /** Its account, identified along with it. Absent or null changes nothing. */
   readonly account?: AccountRecord | null | undefined
-  /** Only contacts of this source system are searched and changed. If absent or null, all sources are searched, and a new contact belongs to `API`, or in a conversation to its source. */
+  /** Only contacts of this source system are searched and changed. If absent, null or blank, all sources are searched, and a new contact belongs to `API`, or in a conversation to the source of the conversation. */
   readonly source?: string | null | undefined
 }
 
@@ -133,7 +133,7 @@ export type Conversation = {
   readonly id: string
   /** A heading for the conversation. */
   readonly title?: string | null | undefined
-  /** The system that the conversation comes from. */
+  /** The system that the conversation comes from. If blank, `API`. */
   readonly source: string
   /** When the conversation began in the system that the record comes from: RFC 3339 with an offset, years 1 to 9999. Kept as UTC. */
   readonly createdAt: string
