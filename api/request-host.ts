@@ -1,6 +1,8 @@
 import type { Refusal } from './refusal.ts'
 
-/** A name or an address, with or without a port, as in RFC 3986, but without percent escapes. */
+/**
+ * The usual forms of a host in RFC 3986, with or without a port: no empty name, no percent escapes.
+ */
 const HOST = /^(?:[A-Za-z0-9._~!$&'()*+,;=-]+|\[[0-9A-Fa-f:.]+\])(?::\d{0,5})?$/
 
 export const INVALID_HOST: Refusal = {

@@ -48,7 +48,7 @@ const APPLIED_WITHIN_MS = 300
 type Dependencies = { sql: Sql; timeoutMs: number; awaitProgress: AwaitProgress }
 
 /**
- * Finds the own ids of a feedback's contact and project. If unapplied submissions may change an id,
+ * Finds the own ids of a feedback's contact and project. If other submissions may change an id,
  * waits until the feedback is applied, and reads the id from its row. Leaves out an id that cannot
  * be determined in time. Simultaneous requests share a query.
  */
@@ -125,8 +125,8 @@ const contactOf = ({ contact }: Keys, stored: StoredReferences, { number, log }:
   const { ids, weakKey } = contact
   const isNamed = ids.length > 0 || weakKey !== undefined
   if (isNamed && log.isPurgeWaiting) return UNSURE
-  // Any unapplied submission can create an own id. Only an identify or a conversation adds an
-  // external id.
+  // A queued feedback can create an own id, too. Only an identify or a conversation adds an external
+  // id.
   const mayBeQueued = contact.areExternal ? log.isIdentifyWaiting : !log.isLogEmpty
   const byId = firstOf(stored.contacts, { number, log, mayBeQueued })
   if (byId) return byId
@@ -146,7 +146,10 @@ const UNSURE: Resolved = { id: null, isSure: false }
 
 type Moment = Pick<ReferenceQuestion, 'number' | 'log'>
 
-/** The first stored id. It is unsure if an earlier id may still be in the log. */
+/**
+ * The stored id with the highest precedence; undefined without one. The result is unsure if the log
+ * may still bring the id that the feedback names first.
+ */
 const firstOf = (
   stored: readonly (StoredReference | undefined)[],
   { mayBeQueued, ...moment }: Moment & { mayBeQueued: boolean },

@@ -43,7 +43,7 @@ type DenoGlobal = {
 /**
  * Listens on Bun or on Deno; no other file of this room asks for the runtime. Each runtime uses its
  * own server. node:http would read trailers and let us answer a broken head, on both runtimes. But
- * node:http takes more than twice the processor time for a small request.
+ * node:http takes far more processor time for a small request.
  *
  * `stop` takes no new connections and resolves when the requests in flight are answered.
  *
@@ -79,8 +79,7 @@ export const serve = ({ port, hostname, fetch }: { port: number; hostname: strin
  * before it reads the rest of the packet. If bytes follow the body, such as a trailer, Bun itself
  * answers 400 or closes the connection. So the client would never learn of an acceptance. By the
  * next tick of the event loop, Bun has read the packet and aborted the request. This check does not
- * see bytes in a later packet. Deno reads trailers and lets the next request wait. The signal of a
- * request has no use on Deno, which also aborts it after an answer.
+ * see bytes in a later packet. Deno reads trailers and lets the next request wait.
  */
 export const canStillAnswer = async (request: Request): Promise<boolean> => {
   if (!globals.Bun) return true

@@ -51,3 +51,7 @@ type Accepted<O extends Operation> = {
 /** A submission with its checked body. */
 export type Submission = { [O in Operation]: Accepted<O> }[Operation]
 export type SubmissionOf<O extends Operation> = Extract<Submission, { operation: O }>
+
+/** The number that the submission got at its acceptance. A replay is applied under a later one. */
+export const numberAtAcceptance = ({ number, originalNumber }: Pick<Submission, 'number' | 'originalNumber'>): number =>
+  originalNumber ?? number

@@ -24,7 +24,7 @@ export const removePurged = async (
   if (purge === undefined) return undefined
   const { number, keys, subjectIds } = purge
   await removeRecords(sql, { workspaceId, purgeId }, onProgress)
-  await purgeDead(sql, { hashKey, workspaceId }, { purgeId, keys })
+  await purgeDead(sql, { hashKey, workspaceId }, { purgeId, number, keys })
   await freeKeysOf({ sql, redis, prefix }, { workspaceId, subjectIds, number })
   await addConversationTagging(queues, workspaceId, await findShortened(sql, { workspaceId, number }))
   await logs.trimThrough(workspaceId, number)

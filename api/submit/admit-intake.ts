@@ -1,3 +1,4 @@
+import { Buffer } from 'node:buffer'
 import type { Operation } from '../../contract/submission.ts'
 import { isProgrammingError } from '../../runtime/fault.ts'
 import { isFullRedis, isRefusedByRedis } from '../../queue/redis/connect-redis.ts'
@@ -74,9 +75,10 @@ const requestAdmission = async (
       idempotency,
       ...(isKeyUnused !== undefined && { isKeyUnused }),
       mostBytes: dependencies.pressure.bytesLeft(),
+      // Under pressure, a known key and the rate limit still decide before the 503.
       mode: mode ?? (pressure && 'judge'),
     })
-    if (admission.outcome === 'admitted') dependencies.pressure.added(bodyText.length)
+    if (admission.outcome === 'admitted') dependencies.pressure.added(Buffer.byteLength(bodyText))
     return resultOf(dependencies, admission, { operation: kind.operation, pressure })
   } catch (error) {
     if (isProgrammingError(error)) throw error

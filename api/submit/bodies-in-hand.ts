@@ -12,8 +12,7 @@ type Body = { workspaceId: string; bytes: number }
 export type BodiesInHand = {
   /**
    * Does the work once the bytes of the body fit below the bound. Returns undefined without doing
-   * the work if they do not fit within `PATIENCE_MS`, or if many bodies of the workspace wait
-   * already.
+   * the work if they do not fit within `PATIENCE_MS`, or if many bytes of the workspace wait.
    */
   whenBytesFit: <T>(body: Body, work: () => Promise<T>) => Promise<T | undefined>
   /**
@@ -34,7 +33,7 @@ const PATIENCE_MS = 2_000
 const LARGE_BYTES = 64 * 1024
 const LONG_MS = 20
 const LONGEST_PAUSE_MS = 500
-/** The longest time for which one body holds up the line. */
+/** The longest time for which the line waits for the work with one body. */
 const LINE_HELD_MS = 1_000
 
 const after = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))

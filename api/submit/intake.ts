@@ -32,8 +32,8 @@ type Results<O extends Operation> = {
   body: SubmissionOf<O>['body']
   idempotency: Idempotency | undefined
   /**
-   * The result of the look-up of the key: a former admission, a refusal, or `unused-key`. A request
-   * without a key also has `unused-key`. Undefined without a look-up.
+   * The result of the look-up of the key: a former admission, a refusal, or `unused-key`, also for a
+   * request without a key. Undefined if the look-up was left out.
    */
   former: Admitted | RefusedIntake | 'unused-key' | undefined
   admitted: Admitted
@@ -47,7 +47,7 @@ export type Intake<Known extends keyof Results<Operation> = never, O extends Ope
   readonly kind: AnySubmissionKind
   /** The idempotency key, from a header or from an item. */
   readonly key: string | null
-  /** How many more problems the answer may report. Only for an item of a batch. */
+  /** For an item of a batch: the most problems of the item that the answer reports. */
   readonly mostProblems?: number
 } & Readonly<Pick<Results<O>, Known>>
 

@@ -11,7 +11,7 @@ const wholeSeconds = (ms: number): number => Math.max(1, Math.ceil(ms / 1_000))
  * quota and its window. RateLimit has the rest and, if a token is spent, the seconds until one
  * returns. RateLimit is absent if the bucket was not read.
  */
-export const describeLimit = (
+export const setLimitHeaders = (
   headers: Headers,
   { tokens, windowMs }: RateLimit,
   { operation, bucket }: { operation: Operation; bucket: Bucket | undefined },

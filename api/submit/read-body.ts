@@ -37,7 +37,7 @@ export const receiveBody = async (
 }
 
 /**
- * The JSON value in a body. A number that JavaScript would change becomes infinite, and the schema
+ * The JSON value in a body. An integer that JavaScript would change becomes infinite, and the schema
  * refuses it where it would be stored.
  *
  * @param maxDepth how many levels of objects and arrays may be nested

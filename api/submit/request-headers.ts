@@ -40,10 +40,10 @@ const MAX_WAIT_SECONDS = 30
 
 /** The members of a list of RFC 9110. It accepts any text and never backtracks. */
 const LIST_MEMBERS = /(?:"(?:[^"\\]+|\\.?)*"?|[^",]+)+/g
-const IS_WAIT = /^[ \t]*wait[ \t]*(?:[=;]|$)/i
+const WAIT = /^[ \t]*wait[ \t]*(?:[=;]|$)/i
 const SECONDS = /^[^=;]*=[ \t]*("?)(\d+)\1[ \t]*(?:;|$)/
-const IS_HANDLING = /^[ \t]*handling[ \t]*(?:[=;]|$)/i
-const IS_STRICT = /^[^=;]*=[ \t]*("?)strict\1[ \t]*(?:;|$)/i
+const HANDLING = /^[ \t]*handling[ \t]*(?:[=;]|$)/i
+const STRICT = /^[^=;]*=[ \t]*("?)strict\1[ \t]*(?:;|$)/i
 
 /** The first preference of a name counts (RFC 7240). */
 const firstPreference = (headers: Headers, name: RegExp): string | undefined =>
@@ -54,9 +54,9 @@ const firstPreference = (headers: Headers, name: RegExp): string | undefined =>
 
 /** The seconds in `Prefer: wait=N`, at most 30; undefined without this preference. */
 export const waitSeconds = (headers: Headers): number | undefined => {
-  const digits = SECONDS.exec(firstPreference(headers, IS_WAIT) ?? '')?.[2]
+  const digits = SECONDS.exec(firstPreference(headers, WAIT) ?? '')?.[2]
   return digits === undefined ? undefined : Math.min(Number(digits), MAX_WAIT_SECONDS)
 }
 
 /** Whether probable mistakes are refused: `Prefer: handling=strict`. */
-export const isStrict = (headers: Headers): boolean => IS_STRICT.test(firstPreference(headers, IS_HANDLING) ?? '')
+export const isStrict = (headers: Headers): boolean => STRICT.test(firstPreference(headers, HANDLING) ?? '')

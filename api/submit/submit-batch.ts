@@ -70,7 +70,7 @@ export const submitBatch = async (
   )
   if (isRefusedIntake(outcome)) return refused(dependencies, arrival, outcome)
   arrival.span?.set({ 'feedback_insights.operation': 'batch' })
-  const results = await Promise.all(outcome.map((one) => resultOf(dependencies, one)))
+  const results = await Promise.all(outcome.map((itemOutcome) => resultOf(dependencies, itemOutcome)))
   const response = jsonAnswer(dependencies.bodies, JSON.stringify({ results }), { workspaceId, status: 200 })
   if (isStrict(arrival.request.headers)) response.headers.set('Preference-Applied', 'handling=strict')
   return response

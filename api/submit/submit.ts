@@ -4,7 +4,7 @@ import { idempotencyOf } from '../../queue/admission/admit.ts'
 import { callerOf } from '../authenticate.ts'
 import { isRefusal, type Refusal, refusalResponse } from '../refusal.ts'
 import { admitIntake, checkBeforeAdmission } from './admit-intake.ts'
-import { describeLimit, refuseByEmptyBucket } from './rate-limit.ts'
+import { setLimitHeaders, refuseByEmptyBucket } from './rate-limit.ts'
 import {
   type Answer,
   type AnySubmissionKind,
@@ -45,7 +45,7 @@ export const submit = async (
   if (isRefusedIntake(permitted)) return response
   const limit = dependencies.limitOf(kind.operation)
   const { bucket } = isRefusedIntake(outcome) ? outcome : outcome.admitted
-  if (limit) describeLimit(response.headers, limit, { operation: kind.operation, bucket })
+  if (limit) setLimitHeaders(response.headers, limit, { operation: kind.operation, bucket })
   if (isStrict(headers)) response.headers.append('Preference-Applied', 'handling=strict')
   return response
 }
@@ -72,8 +72,8 @@ export const maxBytesOf = ({ maxBytes }: IntakeDependencies, { kind }: Intake): 
   kind.operation === 'submit_conversation' ? maxBytes.conversation : maxBytes.body
 
 /**
- * Does the work with the received body, which counts as in hand until the work ends. Waits of the
- * answer do not belong to the work.
+ * Does the work with the received body, which counts as in hand until the work ends. The work must
+ * not include the answer, which can wait for long.
  */
 export const withBody = async <T>(
   { bodies }: IntakeDependencies,

@@ -24,7 +24,7 @@ export const writeTypes = async (): Promise<void> => writeFileSync(TYPES_FILE, a
  * archive.
  */
 export const makePackage = async (outDir: string): Promise<string> => {
-  const directory = mkdtempSync(join(tmpdir(), 'feedback-insights-client-'))
+  const directory = mkdtempSync(join(tmpdir(), `${NAME}-`))
   try {
     compile(directory)
     useEmittedNames(directory)

@@ -1,4 +1,4 @@
-/** The part of JSON Schema that the reference uses. */
+/** The part of JSON Schema that decides the types. */
 type Schema = {
   readonly $ref?: string
   readonly description?: string

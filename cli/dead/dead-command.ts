@@ -65,7 +65,7 @@ const wantedOf = (context: CommandContext, which: string | undefined): DeadFilte
 
 const filterOf = (values: Readonly<Record<string, string | undefined>>): DeadFilter => {
   const { workspace, reason, operation, since } = values
-  const known = OPERATIONS.find((one) => one === operation)
+  const known = OPERATIONS.find((name) => name === operation)
   if (operation !== undefined && known === undefined) {
     throw new CommandError(`--operation must be one of ${OPERATIONS.join(', ')}.`)
   }
@@ -109,8 +109,7 @@ const replayMatching = async (context: CommandContext, which: string | undefined
   const { redis, prefix, queues } = await openQueues()
   const stores: ReplayStores = { sql, log: createLog(redis, prefix), wake: createWake(queues) }
   const outcomes = new Map<ReplayOutcome, number>()
-  // The newest first: for the other submissions of its record, an applied replay counts as newer.
-  for (const [index, dead] of found.toReversed().entries()) {
+  for (const [index, dead] of found.entries()) {
     if (index % LOOK_AT_MEMORY_EVERY === 0 && isNearlyFull(await readRedisCondition(redis))) {
       throw new CommandError(
         `Redis is nearly full. ${outcomes.get('queued') ?? 0} of ${found.length} are queued again. Run the same command again later.`,

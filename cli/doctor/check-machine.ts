@@ -24,12 +24,14 @@ export const checkRuntime = (tested: Tested, versions: Readonly<Record<string, s
   return wrong(`Runs on Node ${versions['node'] ?? 'of unknown version'}.`, 'Run it on Bun or Deno: npm run doctor')
 }
 
-const compare = (one: string, other: string): number => {
-  const numbers = (version: string): number[] => version.split('.').map((part) => Number.parseInt(part, 10) || 0)
-  const [left, right] = [numbers(one), numbers(other)]
-  const at = left.findIndex((part, index) => part !== (right[index] ?? 0))
-  return at === -1 ? 0 : (left[at] ?? 0) - (right[at] ?? 0)
+/** Below 0 if the version is older than the expected one. */
+const compare = (version: string, expected: string): number => {
+  const [parts, expectedParts] = [numbersOf(version), numbersOf(expected)]
+  const at = parts.findIndex((part, index) => part !== (expectedParts[index] ?? 0))
+  return at === -1 ? 0 : (parts[at] ?? 0) - (expectedParts[at] ?? 0)
 }
+
+const numbersOf = (version: string): number[] => version.split('.').map((part) => Number.parseInt(part, 10) || 0)
 
 /**
  * Checks the free space in DATA_DIR, where `npm start` keeps its data, and not the disks of other

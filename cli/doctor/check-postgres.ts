@@ -117,7 +117,7 @@ const checkTokens = async (sql: Sql): Promise<Checked[]> => {
 
 const checkDead = async (sql: Sql): Promise<Checked> => {
   const [row] = await sql<{ dead: number; newest: Date | null }[]>`
-    select count(*)::int as dead, max(died_at) as newest from dead_submission`
+    select count(*)::int as dead, max(died_at) as newest from dead_submission where replayed_at is null`
   const { dead, newest } = row!
   if (dead === 0) return well('No submission is dead.')
   return warning(

@@ -7,7 +7,7 @@ import {
   unfitness,
 } from '../../queue/redis/redis-condition.ts'
 import { type RedisServer, serversOf } from '../../queue/redis/redis-servers.ts'
-import { when } from '../../health/finding.ts'
+import { count, when } from '../../health/finding.ts'
 import { type Checked, judgeClock, warning, well, wrong } from './finding.ts'
 
 /** The oldest version that the tests have run with. */
@@ -135,7 +135,7 @@ const checkSnapshots = async (redis: RedisServer, lastStatus: string): Promise<C
   }
   return [
     areKept
-      ? warning('Redis keeps snapshots: purged data stays in them, and a failed snapshot stops all writes.', remedy)
+      ? warning('Redis keeps snapshots: purged data stays in them, and a failed snapshot can stop all writes.', remedy)
       : warning(
           'Redis does not show whether it keeps snapshots. Purged data would stay in them.',
           'Ask the provider of Redis how long it keeps snapshots and backups.',
@@ -164,13 +164,13 @@ const checkSlowLog = async (redis: RedisServer): Promise<Checked[]> => {
 }
 
 const checkReplicas = async (redis: RedisServer, wanted: number, connected: number): Promise<Checked> => {
-  const state = `Redis has ${connected} of ${wanted} replicas that REDIS_REPLICAS_ACK asks for`
+  const state = `Redis has ${count(connected, 'replica', 'replicas')}, and REDIS_REPLICAS_ACK asks for ${wanted}`
   if (connected < wanted)
     return wrong(`${state}: no submission is confirmed.`, 'Start the replicas, or read their logs.')
   const required = Number((await settingOf(redis, 'min-replicas-to-write')) ?? wanted)
   return required < wanted
     ? warning(
-        `${state}, and accepts writes without them: a submission that a replica lacks is applied, although it is not confirmed.`,
+        `${state}. Redis accepts writes with fewer: a submission that too few replicas have is applied, although it is not confirmed.`,
         `In redis.conf: min-replicas-to-write ${wanted}`,
       )
     : well(`${state}.`)

@@ -72,7 +72,8 @@ const examine = async (): Promise<Checked[]> => {
   try {
     if (sql) {
       const addresses = [postgres.DATABASE_URL, ...(readsUrl === undefined ? [] : [readsUrl])]
-      findings.push(...(await examinePostgres(sql, addresses, hashKey)))
+      const servers = { addresses, pooler: postgres.DATABASE_POOLER }
+      findings.push(...(await examinePostgres(sql, servers, hashKey)))
     }
     if (redis) findings.push(...(await examineRedis(redis, sql, maxBacklog)))
   } finally {
@@ -125,13 +126,13 @@ const examinePorts = async (
 
 const examinePostgres = async (
   sql: Sql,
-  addresses: readonly string[],
+  servers: Parameters<typeof checkStandbys>[1],
   hashKey: string | undefined,
 ): Promise<Checked[]> => {
   try {
     const key = hashKey === undefined ? undefined : hashKeyFrom(hashKey)
     const findings = await withinTime(checkPostgres(sql, key, await readMigrations()), SERVER_TIMEOUT_MS)
-    return [...findings, ...(await checkStandbys(addresses, sql))]
+    return [...findings, ...(await checkStandbys(sql, servers))]
   } catch (error) {
     return [{ level: 'trouble', ...explainPostgres(error) }]
   }

@@ -166,7 +166,10 @@ export const contactSourceKey = (realm: Realm, source: string, externalId: strin
 /** @param email in canonical form */
 export const emailKey = (realm: Realm, email: string): string => ownId(realm, 'contact_email', email)
 
-/** A contact with a name alone belongs to one feedback. */
+/**
+ * A contact with a name alone belongs to one feedback. The key is always in epoch 0: no purge can
+ * name such a contact.
+ */
 export const recordContactKey = (realm: Realm, feedbackId: string): string => ownId(realm, 'contact_record', feedbackId)
 
 /** An external id of an account: the same key in all sources. */

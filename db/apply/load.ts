@@ -8,7 +8,10 @@ export const KEY = 0
  * of contacts and accounts return these at every level.
  */
 export const PROFILE = 1
-/** For a weak key: everything about an anonymous contact or account, since it may be absorbed. */
+/**
+ * For a weak key: everything about an anonymous contact or account, since it may be absorbed. The
+ * same number as `PROFILE`, which weak keys do not need.
+ */
 export const WHOLE_IF_ANONYMOUS = 1
 export const WHOLE = 2
 /**
@@ -77,7 +80,8 @@ export type LoadedRow = {
   source: string | null
   /**
    * Of a `contact_key`: when it appeared. Of an `email`: when the contact got or claimed it. Of an
-   * `epoch`: the epoch. Of a contact, account, feedback, conversation or message: its last change.
+   * `epoch`: the epoch. Of a contact, account, feedback, conversation or message: `newest_number`, or
+   * `number` if that is null.
    */
   number: number
   /**
@@ -100,6 +104,9 @@ export type LoadedRow = {
    */
   whole: WholeProfile | null
 }
+
+/** Of a receipt: whether its submission waits to be applied again. */
+export const isQueued = ({ claimed }: LoadedRow): boolean => claimed
 
 export type LoadedState = {
   /** The position of the workspace; undefined if it is deleted. */

@@ -6,7 +6,7 @@ import type { Sql } from '../connection/postgres.ts'
  * A changed row; `w` is the index of its workspace. Members without a value may be absent. `save`
  * sets `later` in rows of the change feed: the number of changes of the workspace after this row in
  * the same save. The change position of the row is the last change position of the save minus
- * `later`.
+ * `later`, since `advance_positions` returns the last one.
  */
 type Row<Members> = { w: number; later?: number } & Members
 type Link = { id: string; target: string }
@@ -21,6 +21,7 @@ type ProfileRow = {
   account?: string | undefined
   first_number: number
   number: number
+  newest_number?: number | undefined
 }
 type ReceiptRow = {
   id: string
@@ -77,6 +78,7 @@ type FeedbackRow = {
   account?: string | undefined
   project?: string | undefined
   number: number
+  newest_number?: number | undefined
   first_number: number
 }
 
@@ -91,6 +93,7 @@ export type ConversationRow = {
   updated_at?: string | undefined
   latest_version?: string | undefined
   number: number
+  newest_number?: number | undefined
 }
 
 type MessageRow = {
@@ -105,6 +108,7 @@ type MessageRow = {
   created_at: string
   version?: string | undefined
   number: number
+  newest_number?: number | undefined
 }
 
 /** The tables in the order of the parameters of `save`. */

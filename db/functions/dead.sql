@@ -33,7 +33,7 @@ begin
 end $$;
 
 -- Marks a dead submission as queued and returns its text, or says why it is not replayed.
--- `being-purged`: a purge of its contacts is under way, and will remove the submission.
+-- `being-purged`: a later purge of its contacts is under way, and will remove the submission.
 -- `undecided-purge`: a dead purge has lost its place in the order, and would remove data that was
 -- accepted since.
 create or replace function replay_dead(ws uuid, dead_id uuid, out outcome text, out dead_text text)
@@ -43,20 +43,19 @@ as $$
 declare
   d record;
 begin
-  if not lock_progress(ws) then
-    outcome := 'unknown';
-    return;
-  end if;
+  outcome := 'unknown';
+  if not lock_progress(ws) then return; end if;
   -- The row lock waits for a statement of `dropDead` that has begun.
-  select dead.submission, dead.keys, s.operation, s.state into d
+  select dead.submission, dead.keys, s.operation, s.state, s.acceptance_number into d
   from dead_submission as dead join submission as s on s.workspace_id = dead.workspace_id and s.id = dead.id
   where dead.workspace_id = ws and dead.id = dead_id and s.workspace_id = ws
   for update of dead;
-  if not found then
-    outcome := 'unknown';
-  elsif d.state = 'queued' then
+  if not found then return; end if;
+  if d.state = 'queued' then
     outcome := 'queued';
-  elsif exists (select from purge as p where p.workspace_id = ws and p.keys && d.keys) then
+  elsif exists (
+    select from purge as p where p.workspace_id = ws and p.keys && d.keys and p.number > d.acceptance_number
+  ) then
     outcome := 'being-purged';
   elsif d.operation = 'purge_contact' then
     outcome := 'undecided-purge';

@@ -122,7 +122,7 @@ begin
       ) as e;
     if 1 <= any (contact_key_level) then
       return query
-        select 'contact', k.w, c.id::text, c.id, null::text, c.number, null::boolean, null::text, contact_presence(c),
+        select 'contact', k.w, c.id::text, c.id, null::text, coalesce(c.newest_number, c.number), null::boolean, null::text, contact_presence(c),
           instant_of(c.source_updated_at), null::jsonb
         from unnest(contact_key_w, contact_key, contact_key_level) as k (w, key, level)
         cross join lateral (
@@ -145,7 +145,7 @@ begin
   end if;
   if cardinality(contact_id) > 0 then
     return query
-      select 'contact', k.w, k.key::text, c.id, null::text, c.number, null::boolean, null::text, contact_presence(c),
+      select 'contact', k.w, k.key::text, c.id, null::text, coalesce(c.newest_number, c.number), null::boolean, null::text, contact_presence(c),
         instant_of(c.source_updated_at), whole_contact(c, k.level)
       from unnest(contact_w, contact_id, contact_level) as k (w, key, level)
       left join lateral (
@@ -173,7 +173,7 @@ begin
       ) as e;
     if 1 <= any (account_key_level) then
       return query
-        select 'account', k.w, c.id::text, c.id, null::text, c.number, null::boolean, null::text, account_presence(c),
+        select 'account', k.w, c.id::text, c.id, null::text, coalesce(c.newest_number, c.number), null::boolean, null::text, account_presence(c),
           instant_of(c.source_updated_at), null::jsonb
         from unnest(account_key_w, account_key, account_key_level) as k (w, key, level)
         cross join lateral (
@@ -185,7 +185,7 @@ begin
   end if;
   if cardinality(account_id) > 0 then
     return query
-      select 'account', k.w, k.key::text, c.id, null::text, c.number, null::boolean, null::text, account_presence(c),
+      select 'account', k.w, k.key::text, c.id, null::text, coalesce(c.newest_number, c.number), null::boolean, null::text, account_presence(c),
         instant_of(c.source_updated_at), whole_account(c, k.level)
       from unnest(account_w, account_id, account_level) as k (w, key, level)
       left join lateral (
@@ -210,6 +210,8 @@ begin
       cross join lateral (select * from account_domain as x where x.workspace_id = ws[k.w] and x.domain = k.key limit 1) as d
       cross join lateral (select * from account as x where x.workspace_id = ws[k.w] and x.id = d.account_id limit 1) as c;
   end if;
+  -- A linked name has the account and the claim of its domain. An identify never absorbs that account
+  -- by the name.
   if cardinality(names) > 0 then
     return query
       select 'name', k.w, k.key, c.id, null::text, null::bigint, coalesce(d.claimed, n.claimed), n.domain, account_presence(c),

@@ -104,8 +104,8 @@ begin
 end $$;
 
 -- Writes the receipt of a purge. A purge that matched stays queued until its records are
--- removed. Any other purge is applied with all counts 0: `findProgress` in
--- db/submissions/receipts.ts recognizes an unmatched purge by these counts.
+-- removed. Any other purge is applied with all counts 0, and without a change position: by that,
+-- `findProgress` in db/submissions/receipts.ts recognizes an unmatched purge.
 create or replace function note_purge(ws uuid, purge jsonb, is_matched boolean) returns void
   language plpgsql as $$
 begin

@@ -13,6 +13,12 @@ begin
   if over is not null then raise exception using errcode = 'P0999', message = 'too many metadata keys', detail = over; end if;
 end $$;
 
+-- The column newest_number of a contact or account after a change. It never goes back.
+create or replace function newest_number(held bigint, held_newest bigint, given bigint, given_newest bigint) returns bigint
+  language sql immutable as $$
+  select nullif(greatest(coalesce(held_newest, held), coalesce(given_newest, given)), greatest(held, given))
+$$;
+
 -- Inserts or changes accounts. columns: the given columns. properties: metadata keys to set;
 -- all_properties: all metadata, in place of the stored one.
 create or replace function save_accounts(ws uuid[], ends bigint[], changes jsonb) returns void
@@ -23,7 +29,7 @@ begin
   with saved as (
     insert into account as a (
       workspace_id, id, name, domain, contract_value, source_created_at, source_updated_at, properties, first_number, number,
-      change_position)
+      newest_number, change_position)
     select ws[r.w], r.id,
       case when r.columns ? 'name' then r.columns ->> 'name' else h.name end,
       case when r.columns ? 'domain' then r.columns ->> 'domain' else h.domain end,
@@ -31,16 +37,17 @@ begin
       case when r.columns ? 'source_created_at' then (r.columns ->> 'source_created_at')::timestamptz else h.source_created_at end,
       case when r.columns ? 'source_updated_at' then (r.columns ->> 'source_updated_at')::timestamptz else h.source_updated_at end,
       coalesce(r.all_properties, h.properties || r.properties, h.properties, r.properties, '{}'),
-      least(h.first_number, r.first_number), greatest(h.number, r.number), ends[r.w] - r.later
+      least(h.first_number, r.first_number), greatest(h.number, r.number),
+      newest_number(h.number, h.newest_number, r.number, r.newest_number), ends[r.w] - r.later
     from jsonb_to_recordset(changes) as r (
       w integer, id uuid, columns jsonb, properties jsonb, all_properties jsonb, first_number bigint, number bigint,
-      later integer)
+      newest_number bigint, later integer)
     left join lateral (select * from account as x where x.workspace_id = ws[r.w] and x.id = r.id limit 1) as h on true
     on conflict (workspace_id, id) do update set
       name = excluded.name, domain = excluded.domain, contract_value = excluded.contract_value,
       source_created_at = excluded.source_created_at, source_updated_at = excluded.source_updated_at,
       properties = excluded.properties, first_number = excluded.first_number, number = excluded.number,
-      change_position = excluded.change_position
+      newest_number = excluded.newest_number, change_position = excluded.change_position
     returning a.workspace_id, a.id, has_too_many_keys(a.properties) as is_over
   )
   select string_agg(concat_ws(' ', 'account', array_position(ws, workspace_id), id), e'\n') filter (where is_over) into over
@@ -105,7 +112,7 @@ begin
   with saved as (
     insert into contact as c (
       workspace_id, id, name, email, contract_value, account_id, source_created_at, source_updated_at, properties, first_number, number,
-      change_position)
+      newest_number, change_position)
     select ws[r.w], r.id,
       case when r.columns ? 'name' then r.columns ->> 'name' else h.name end,
       case when r.columns ? 'email' then r.columns ->> 'email' else h.email end,
@@ -114,17 +121,18 @@ begin
       case when r.columns ? 'source_created_at' then (r.columns ->> 'source_created_at')::timestamptz else h.source_created_at end,
       case when r.columns ? 'source_updated_at' then (r.columns ->> 'source_updated_at')::timestamptz else h.source_updated_at end,
       coalesce(r.all_properties, h.properties || r.properties, h.properties, r.properties, '{}'),
-      least(h.first_number, r.first_number), greatest(h.number, r.number), ends[r.w] - r.later
+      least(h.first_number, r.first_number), greatest(h.number, r.number),
+      newest_number(h.number, h.newest_number, r.number, r.newest_number), ends[r.w] - r.later
     from jsonb_to_recordset(changes) as r (
       w integer, id uuid, columns jsonb, properties jsonb, all_properties jsonb, account uuid, first_number bigint, number bigint,
-      later integer)
+      newest_number bigint, later integer)
     left join lateral (select * from contact as x where x.workspace_id = ws[r.w] and x.id = r.id limit 1) as h on true
     on conflict (workspace_id, id) do update set
       name = excluded.name, email = excluded.email, contract_value = excluded.contract_value,
       account_id = excluded.account_id,
       source_created_at = excluded.source_created_at, source_updated_at = excluded.source_updated_at,
       properties = excluded.properties, first_number = excluded.first_number, number = excluded.number,
-      change_position = excluded.change_position
+      newest_number = excluded.newest_number, change_position = excluded.change_position
     returning c.workspace_id, c.id, has_too_many_keys(c.properties) as is_over
   )
   select string_agg(concat_ws(' ', 'contact', array_position(ws, workspace_id), id), e'\n') filter (where is_over) into over

@@ -28,19 +28,20 @@ begin
   end loop;
   insert into feedback as f (
     workspace_id, id, description, title, is_transcript, tags, tags_generated, rating, source, source_id, source_data,
-    contact_id, account_id, project_id, source_created_at, number, first_number, change_position)
+    contact_id, account_id, project_id, source_created_at, number, newest_number, first_number, change_position)
   select ws[r.w], r.id, r.description, r.title, r.is_transcript, r.tags, r.tags is null, r.rating, r.source, r.source_id, r.source_data,
-    r.contact, r.account, r.project, r.source_created_at, r.number, r.first_number, ends[r.w] - r.later
+    r.contact, r.account, r.project, r.source_created_at, r.number, r.newest_number, r.first_number,
+    ends[r.w] - r.later
   from jsonb_to_recordset(records) as r (
     w integer, id uuid, description text, title text, is_transcript boolean, tags text[], rating double precision, source text,
     source_id text, source_data jsonb, contact uuid, account uuid, project uuid, source_created_at timestamptz, number bigint,
-    first_number bigint, later integer)
+    newest_number bigint, first_number bigint, later integer)
   on conflict (workspace_id, id) do update set
     description = excluded.description, title = excluded.title, is_transcript = excluded.is_transcript, tags = excluded.tags,
     tags_generated = excluded.tags_generated, rating = excluded.rating, source = excluded.source, source_id = excluded.source_id,
     source_data = excluded.source_data, contact_id = excluded.contact_id, account_id = excluded.account_id,
     project_id = excluded.project_id, source_created_at = excluded.source_created_at, number = excluded.number,
-    tagger_version = null, change_position = excluded.change_position;
+    newest_number = excluded.newest_number, tagger_version = null, change_position = excluded.change_position;
 end $$;
 
 -- records: conversations that are replaced or new. touched: conversations that an older submission
@@ -59,16 +60,16 @@ begin
     );
     insert into conversation as c (
       workspace_id, id, external_id, source, title, rating, properties, created_at, updated_at, latest_version, number,
-      change_position)
+      newest_number, change_position)
     select ws[r.w], r.id, r.external_id, r.source, r.title, r.rating, r.properties, r.created_at, r.updated_at, r.latest_version,
-      r.number, ends[r.w] - r.later
+      r.number, r.newest_number, ends[r.w] - r.later
     from jsonb_to_recordset(records) as r (
       w integer, id uuid, external_id text, source text, title text, rating double precision, properties jsonb, created_at timestamptz,
-      updated_at timestamptz, latest_version timestamptz, number bigint, later integer)
+      updated_at timestamptz, latest_version timestamptz, number bigint, newest_number bigint, later integer)
     on conflict (workspace_id, id) do update set
       title = excluded.title, rating = excluded.rating, properties = excluded.properties, created_at = excluded.created_at,
       updated_at = excluded.updated_at, latest_version = greatest(c.latest_version, excluded.latest_version),
-      number = excluded.number, tagger_version = null, change_position = excluded.change_position;
+      number = excluded.number, newest_number = excluded.newest_number, tagger_version = null, change_position = excluded.change_position;
   end if;
   if touched is not null then
     for touch in
@@ -102,16 +103,16 @@ begin
   end if;
   insert into message as m (
     workspace_id, id, conversation_id, external_id, incoming, contact_id, content, source_url, raw_data, created_at, version, number,
-    change_position)
+    newest_number, change_position)
   select ws[r.w], r.id, r.conversation, r.external_id, r.incoming, r.contact, r.content, r.source_url, r.raw_data, r.created_at,
-    r.version, r.number, ends[r.w] - r.later
+    r.version, r.number, r.newest_number, ends[r.w] - r.later
   from jsonb_to_recordset(records) as r (
     w integer, id uuid, conversation uuid, external_id text, incoming boolean, contact uuid, content text, source_url text,
-    raw_data jsonb, created_at timestamptz, version timestamptz, number bigint, later integer)
+    raw_data jsonb, created_at timestamptz, version timestamptz, number bigint, newest_number bigint, later integer)
   on conflict (workspace_id, id) do update set
     incoming = excluded.incoming, contact_id = excluded.contact_id, content = excluded.content, source_url = excluded.source_url,
     raw_data = excluded.raw_data, created_at = excluded.created_at, version = excluded.version, number = excluded.number,
-    change_position = excluded.change_position;
+    newest_number = excluded.newest_number, change_position = excluded.change_position;
 end $$;
 
 -- Removes the unresolved references of records, in all slots, record by record. A plan for an

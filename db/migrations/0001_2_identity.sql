@@ -26,6 +26,9 @@ create table contact (
   -- The first submission about the contact, and the last one that changed it.
   first_number bigint not null,
   number bigint not null,
+  -- Of the submissions that changed the contact: the greatest number at acceptance. Null if this is
+  -- `number`: only a replay is applied under another number than at its acceptance.
+  newest_number bigint,
   -- The position in the change feed (db/functions/changes.sql).
   change_position bigint not null,
   primary key (workspace_id, id)
@@ -100,6 +103,7 @@ create table account (
   updated_at timestamptz generated always as (acceptance_time(number)) stored,
   first_number bigint not null,
   number bigint not null,
+  newest_number bigint,
   change_position bigint not null,
   primary key (workspace_id, id)
 );

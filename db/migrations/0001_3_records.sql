@@ -33,6 +33,8 @@ create table feedback (
   updated_at timestamptz generated always as (acceptance_time(number)) stored,
   -- The submission that the record shows, and the first submission of the record.
   number bigint not null,
+  -- As in `contact`.
+  newest_number bigint,
   first_number bigint not null,
   -- The tagger that generated the tags. Null if people gave them, or if no tagger has read the
   -- record yet.
@@ -61,6 +63,7 @@ create table conversation (
   -- The greatest updatedAt of all submissions of the conversation.
   latest_version timestamptz,
   number bigint not null,
+  newest_number bigint,
   -- The last purge that took messages from the conversation.
   purged_number bigint,
   tagger_version integer,
@@ -93,6 +96,7 @@ create table message (
   -- The updatedAt of the submission that brought the message, and the number of this submission.
   version timestamptz,
   number bigint not null,
+  newest_number bigint,
   change_position bigint not null,
   primary key (workspace_id, id)
 );

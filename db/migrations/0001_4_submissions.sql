@@ -22,7 +22,7 @@ create table submission (
   -- the conversation of the submission, or of the purge that removed these. Null without an
   -- idempotency key.
   subject_id uuid,
-  -- Of a finished purge: the position of the change feed that covers all its removals.
+  -- Of a finished purge that matched: the position of the change feed that covers all its removals.
   change_position bigint,
   primary key (workspace_id, id)
 );

@@ -9,7 +9,7 @@ import {
 import { choosePurged, type PurgeCandidate } from '../../contract/identity/purge-keys.ts'
 import type { PurgeRequest } from '../../contract/purge-request.ts'
 import type { PurgeIdentifiers } from '../../contract/receipt.ts'
-import type { SubmissionOf } from '../../contract/submission.ts'
+import { numberAtAcceptance, type SubmissionOf } from '../../contract/submission.ts'
 import type { Sql } from '../connection/postgres.ts'
 
 /** The stored data about a purge request. */
@@ -53,9 +53,10 @@ type PurgeOutcome = 'decided' | 'unmatched' | 'busy'
  */
 export const decidePurge = async (
   { sql, hashKey }: { sql: Sql; hashKey: HashKey },
-  { workspaceId, submissionId, number, originalNumber, body, idempotency }: SubmissionOf<'purge_contact'>,
+  submission: SubmissionOf<'purge_contact'>,
   position: number,
 ): Promise<PurgeOutcome> => {
+  const { workspaceId, submissionId, number, body, idempotency } = submission
   const realm = { hashKey, workspaceId }
   const loaded = await loadPurge(sql, realm, body)
   if (loaded?.position !== position) return 'busy'
@@ -63,7 +64,7 @@ export const decidePurge = async (
   const purge = {
     id: submissionId,
     number,
-    acceptanceNumber: originalNumber ?? number,
+    acceptanceNumber: numberAtAcceptance(submission),
     identifiers: identifiersOf(realm, body),
     idempotencyKey: idempotency?.key ?? null,
     bodyHash: idempotency?.body ?? null,

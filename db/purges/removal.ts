@@ -59,7 +59,7 @@ export const finishPurge = async (
 }
 
 /** The records that a stride names. */
-type NamedRecords = { feedbackIds: readonly string[]; conversationIds: readonly string[] }
+type NamedRecords = { feedbackIds: Iterable<string>; conversationIds: Iterable<string> }
 
 /**
  * Removes the records of pending purges among these feedback and conversations. Call this before
@@ -100,17 +100,19 @@ export const findPurgesUnderWay = async (sql: Sql, workspaceId: string, ids: rea
   return rows.map(({ id }) => id)
 }
 
-type Purge = { purgeId: string; keys: readonly string[] }
+type Purge = { purgeId: string; number: number; keys: readonly string[] }
 
 /**
- * Removes the contacts of a purge from dead submissions: a whole submission, or the contact's part
- * of a conversation with other contacts. Repeating it changes nothing.
+ * Removes the contacts of a purge from the dead submissions that were accepted before the purge: a
+ * whole submission, or the contact's part of a conversation with other contacts. Repeating it
+ * changes nothing.
  */
-export const purgeDead = async (sql: Sql, realm: Realm, { purgeId, keys }: Purge): Promise<void> => {
+export const purgeDead = async (sql: Sql, realm: Realm, { purgeId, number, keys }: Purge): Promise<void> => {
   const { workspaceId } = realm
   const dead = await sql<{ id: string; submission: string }[]>`
-    select id, submission from dead_submission
-    where workspace_id = ${workspaceId} and keys && ${[...keys]}::uuid[]`
+    select d.id, d.submission from dead_submission as d
+    join submission as s on s.workspace_id = d.workspace_id and s.id = d.id
+    where d.workspace_id = ${workspaceId} and d.keys && ${[...keys]}::uuid[] and s.acceptance_number < ${number}`
   const gone = new Set(keys)
   for (const { id, submission } of dead) {
     const left = withoutContacts(realm, JSON.parse(submission) as Submission, gone)

@@ -49,9 +49,7 @@ export const findProgress = (
     ) as k (workspace_id, id)
     cross join lateral (
       select s.id, s.state,
-        s.operation = 'purge_contact' and s.state = 'applied' and not exists (
-          select from jsonb_each_text(s.counts) as c (name, value) where c.value <> '0'
-        ) as is_unmatched
+        s.operation = 'purge_contact' and s.state = 'applied' and s.change_position is null as is_unmatched
       from submission as s where s.workspace_id = k.workspace_id and s.id = k.id limit 1
     ) as s`.execute()
 

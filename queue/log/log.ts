@@ -1,4 +1,4 @@
-import type { Submission } from '../../contract/submission.ts'
+import { numberAtAcceptance, type Submission } from '../../contract/submission.ts'
 import type { RedisClient } from '../redis/connect-redis.ts'
 import { admittedMs, readEntry } from './log-entry.ts'
 import { defineWorkspaceScript } from '../redis/lua-script.ts'
@@ -95,7 +95,7 @@ const requestAgain = ({ operation, workspaceId, body, ...submission }: Submissio
   traceparent: submission.traceparent,
   original: {
     submissionId: submission.submissionId,
-    number: submission.originalNumber ?? submission.number,
+    number: numberAtAcceptance(submission),
     idempotency: submission.idempotency,
   },
 })

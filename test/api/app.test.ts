@@ -121,3 +121,19 @@ describe('the id of a request', () => {
     assert.equal(new Set(ids).size, ids.length)
   })
 })
+
+it('the pressure counts the bytes of an accepted body, not its characters', async () => {
+  const added: number[] = []
+  const pressure = {
+    current: () => undefined,
+    bytesLeft: () => Infinity,
+    added: (bytes: number) => void added.push(bytes),
+  }
+  const request = new Request('http://x/api/v1/accounts/identify', {
+    method: 'POST',
+    headers: { Authorization: 'Bearer submit', 'Content-Type': 'application/json' },
+    body: JSON.stringify({ id: '好'.repeat(10) }),
+  })
+  assert.equal((await appWithoutStores({ intake: { pressure } }).handle(request)).status, 201)
+  assert.deepEqual(added, [Buffer.byteLength(JSON.stringify({ id: '好'.repeat(10) }))])
+})

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
 import { connectPostgres } from '../../db/connection/postgres.ts'
+import { runCommand } from '../support/command.ts'
 import { testServers } from '../support/servers.ts'
 import { requestsTo, type Service } from '../support/service.ts'
 import { killAtExit, type ServiceProcess, startProcess } from '../support/service-process.ts'
@@ -96,17 +97,17 @@ describeWhere('behind PgBouncer in transaction mode', missingProgram('pgbouncer'
   let pooler: Pooler
   let api: ServiceProcess
   let worker: ServiceProcess
+  const pooledEnvironment = () => ({
+    ...service.environment,
+    DATABASE_URL: pooler.url,
+    DATABASE_POOLER: 'transaction',
+    DATABASE_SCHEMA: '',
+  })
   before(async () => {
     service = await startHistoryService({ apis: 0, workers: 0 })
     pooler = await startPgbouncer(service.environment['DATABASE_URL']!, service.environment['DATABASE_SCHEMA']!)
-    const environment = {
-      ...service.environment,
-      DATABASE_URL: pooler.url,
-      DATABASE_POOLER: 'transaction',
-      DATABASE_SCHEMA: '',
-    }
-    api = await startProcess('api/main.ts', 'listening', environment)
-    worker = await startProcess('worker/main.ts', 'working', environment)
+    api = await startProcess('api/main.ts', 'listening', pooledEnvironment())
+    worker = await startProcess('worker/main.ts', 'working', pooledEnvironment())
   })
   after(async () => {
     await worker?.stop()
@@ -121,5 +122,12 @@ describeWhere('behind PgBouncer in transaction mode', missingProgram('pgbouncer'
     const { confirmed, refused } = await submitHistory(own, 200)
     assert.equal(refused, 0)
     await assertEqualsModel(own, confirmed)
+  })
+
+  it('the doctor reaches the server, and takes it for one server if reads go past the pooler', async () => {
+    const environment = { ...pooledEnvironment(), READS_DATABASE_URL: service.environment['DATABASE_URL']! }
+    const { stdout } = await runCommand({ environment }, 'cli/doctor/doctor-command.ts')
+    assert.match(stdout, /^well +Postgres \d.* answers/m)
+    assert.doesNotMatch(stdout, /cannot be reached|independent primaries/)
   })
 })

@@ -129,6 +129,13 @@ describe('the doctor', () => {
     assert.ok(!stdout.includes('secret-word'))
   })
 
+  it('takes two addresses of one server for one server', async () => {
+    const url = new URL(service.environment['DATABASE_URL']!)
+    url.hostname = url.hostname === 'localhost' ? '127.0.0.1' : 'localhost'
+    const { stdout } = await run({ READS_DATABASE_URL: url.href })
+    assert.doesNotMatch(stdout, /independent primaries|cannot be reached/)
+  })
+
   it('reports another HASH_KEY and a database that is empty, behind or ahead', async () => {
     const other = await run({ HASH_KEY: randomBytes(32).toString('hex') })
     assert.deepEqual([other.code, other.wrong.length], [1, 1])
@@ -193,8 +200,9 @@ describe('the doctor', () => {
   it('reports missing tokens and dead submissions', async () => {
     const revoked = await service.sql`update token set revoked_at = now() where revoked_at is null returning id`
     await service.sql`
-      insert into dead_submission (workspace_id, id, reason, submission, keys)
-      values (${service.workspaceId}, gen_random_uuid(), 'Error 22P05', '{}', '{}')`
+      insert into dead_submission (workspace_id, id, reason, submission, keys, replayed_at)
+      select ${service.workspaceId}::uuid, gen_random_uuid(), 'Error 22P05', '{}', '{}', queued_again
+      from unnest(array[null, now()]) as queued_again`
     try {
       const { code, stdout } = await run()
       assert.match(stdout, /^warning +Live tokens: 0 may submit.*\n +→ No token can submit/m)

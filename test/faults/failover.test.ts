@@ -178,7 +178,7 @@ const masterDies: Fault<AtReplicas> = {
   purges: false,
   prepare: async (service) => {
     const { stdout } = await runCommand(service, 'cli/doctor/doctor-command.ts')
-    const has = 'Redis has 1 of 1 replicas that REDIS_REPLICAS_ACK asks for, and accepts writes without them'
+    const has = 'Redis has 1 replica, and REDIS_REPLICAS_ACK asks for 1. Redis accepts writes with fewer'
     assert.match(stdout, new RegExp(`warning .*${has}[^]*min-replicas-to-write 1`))
   },
   strike: async ({ failOver, bringBack, queues, redisPrefix }, { workspaceId }) => {

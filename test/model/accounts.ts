@@ -24,7 +24,7 @@ export const openAccounts = (realm: Realm): Accounts => ({
 type Identified = { record: AccountRecord; source: string; moment: Moment; claims: Claims }
 
 export const identifyAccount = (accounts: Accounts, { record, source, moment, claims }: Identified): Profile => {
-  const profile = findOrOpen(accounts, ownId(accounts.realm, 'account_external', record.id), moment.number)
+  const profile = findOrOpen(accounts, ownId(accounts.realm, 'account_external', record.id), moment)
   if (!accounts.byExternalId.has(record.id)) {
     accounts.byExternalId.set(record.id, { source, profile })
     linkAwaiting(accounts, record.id, profile)
@@ -38,23 +38,23 @@ export const identifyAccount = (accounts: Accounts, { record, source, moment, cl
   for (const weak of ['domain', 'name'] as const) {
     const key = keys[weak]
     if (key === undefined) continue
-    const apply = () => claim(accounts.meanings[weak], key, { profile, number: moment.number, isLate })
+    const apply = () => claim(accounts.meanings[weak], key, { profile, moment, isLate })
     noteClaim(claims, { key: `${weak} ${key}`, isLate, apply })
   }
   return profile
 }
 
 /** `isLate`: the account has newer values than the identify that claims. */
-type Claimant = { profile: Profile; number: number; isLate: boolean }
+type Claimant = { profile: Profile; moment: Moment; isLate: boolean }
 
 /**
  * The last claim holds. The first claim absorbs the anonymous account. A late claim leaves a
  * claimed key.
  */
-const claim = (meanings: Map<string, Meaning>, key: string, { profile, number, isLate }: Claimant): void => {
+const claim = (meanings: Map<string, Meaning>, key: string, { profile, moment, isLate }: Claimant): void => {
   const meant = meanings.get(key)
   if (meant?.kind === 'claimed' && isLate) return
-  if (meant?.kind === 'anonymous') absorb(profile, meant.profile, number)
+  if (meant?.kind === 'anonymous') absorb(profile, meant.profile, moment)
   meanings.set(key, { kind: 'claimed', profile })
 }
 
@@ -62,7 +62,7 @@ const claim = (meanings: Map<string, Meaning>, key: string, { profile, number, i
 export const findOrCreateAccount = (
   accounts: Accounts,
   account: FeedbackRecord['account'],
-  number: number,
+  moment: Moment,
 ): Profile | undefined => {
   const domain = canonicalDomain(account?.domain ?? '')
   const name = canonicalName(account?.name ?? '')
@@ -70,40 +70,40 @@ export const findOrCreateAccount = (
 
   const profile =
     domain === undefined
-      ? findOrCreateBy(accounts, 'name', { key: name!, number })
-      : findOrCreateBy(accounts, 'domain', { key: domain, number })
-  if (domain !== undefined && name !== undefined) linkName(accounts, { name, domain, profile, number })
+      ? findOrCreateBy(accounts, 'name', { key: name!, moment })
+      : findOrCreateBy(accounts, 'domain', { key: domain, moment })
+  if (domain !== undefined && name !== undefined) linkName(accounts, { name, domain, profile, moment })
   const columns = {
     ...(domain !== undefined && { domain: account?.domain ?? '' }),
     ...(name !== undefined && { name: account?.name ?? '' }),
     ...(account?.contractValue != null && { contract_value: account.contractValue }),
   }
-  fill(profile, { columns, properties: account?.sourceData ?? {} }, number)
+  fill(profile, { columns, properties: account?.sourceData ?? {} }, moment)
   return profile
 }
 
 const findOrCreateBy = (
   accounts: Accounts,
   weak: 'domain' | 'name',
-  { key, number }: { key: string; number: number },
+  { key, moment }: { key: string; moment: Moment },
 ): Profile => {
   const meant = accounts.meanings[weak].get(key)
-  if (meant?.kind === 'linked') return findOrCreateBy(accounts, 'domain', { key: meant.domain, number })
+  if (meant?.kind === 'linked') return findOrCreateBy(accounts, 'domain', { key: meant.domain, moment })
   if (meant) return meant.profile
-  const profile = findOrOpen(accounts, ownId(accounts.realm, `account_${weak}`, key), number)
+  const profile = findOrOpen(accounts, ownId(accounts.realm, `account_${weak}`, key), moment)
   accounts.meanings[weak].set(key, { kind: 'anonymous', profile })
   return profile
 }
 
-type NameLink = { name: string; domain: string; profile: Profile; number: number }
+type NameLink = { name: string; domain: string; profile: Profile; moment: Moment }
 
 /**
  * The last link holds until an identified account claims the name. The first link absorbs the
  * anonymous account.
  */
-const linkName = ({ meanings }: Accounts, { name, domain, profile, number }: NameLink): void => {
+const linkName = ({ meanings }: Accounts, { name, domain, profile, moment }: NameLink): void => {
   const meant = meanings.name.get(name)
   if (meant?.kind === 'claimed') return
-  if (meant?.kind === 'anonymous') absorb(profile, meant.profile, number)
+  if (meant?.kind === 'anonymous') absorb(profile, meant.profile, moment)
   meanings.name.set(name, { kind: 'linked', domain })
 }

@@ -74,6 +74,6 @@ const identifyWithAccount = ({ contacts, accounts }: Clerk, identified: Identifi
   const account = identifyAccount(accounts, { record: record.account, source, moment, claims })
   if (isLate && contact.account !== null) return contact
   contact.account = account
-  touch(contact, moment.number)
+  touch(contact, moment)
   return contact
 }

@@ -12,7 +12,7 @@ import { absorb, fill, identify, type Moment, type Profile, valuesOf } from './p
 import { type Claims, findOrOpen, linkAwaiting, noteClaim, openRegister, type Register } from './register.ts'
 
 /** `isLate`: the contact has newer values than the identify that claims. */
-type Claimant = { profile: Profile; number: number; isLate: boolean }
+type Claimant = { profile: Profile; moment: Moment; isLate: boolean }
 
 export type Contacts = Register & {
   readonly realm: Realm
@@ -20,8 +20,6 @@ export type Contacts = Register & {
   readonly byExternalId: Map<string, Map<string, Profile>>
   /** By email. The claims are in their order. The first claim absorbs the anonymous contact. */
   readonly byEmail: Map<string, { claimants: Claimant[]; anonymous: Profile | null }>
-  /** Contacts with only a name and one feedback, by the feedback's id. */
-  readonly byRecord: Map<string, Profile>
   /** The number of purges of each key. */
   readonly epochs: Map<string, number>
 }
@@ -31,7 +29,6 @@ export const openContacts = (realm: Realm): Contacts => ({
   realm,
   byExternalId: new Map(),
   byEmail: new Map(),
-  byRecord: new Map(),
   epochs: new Map(),
 })
 
@@ -66,7 +63,7 @@ export const findOrCreateIdentified = (
   if (found) return found
 
   const source = record.source ?? defaultSource
-  const profile = findOrOpen(contacts, idOf(contacts, 'contact_external', source, record.id), moment.number)
+  const profile = findOrOpen(contacts, idOf(contacts, 'contact_external', source, record.id), moment)
   sources.set(source, profile)
   linkAwaiting(contacts, record.id, profile)
   return profile
@@ -80,7 +77,7 @@ export const identifyContact = (contacts: Contacts, identified: Identified): { p
   const isLate = identify(profile, values, moment)
   const email = canonicalEmail((values.columns['email'] ?? '') as string)
   if (email !== undefined) {
-    const claimant = { profile, number: moment.number, isLate }
+    const claimant = { profile, moment, isLate }
     noteClaim(claims, { key: `email ${email}`, isLate, apply: () => claimEmail(contacts, email, claimant) })
   }
   return { profile, isLate }
@@ -100,7 +97,7 @@ const claimEmail = (contacts: Contacts, email: string, claimant: Claimant): void
   const meaning = contacts.byEmail.get(email) ?? { claimants: [], anonymous: null }
   const latest = meaning.claimants.at(-1)
   if (latest && (claimant.isLate || latest.profile === claimant.profile)) return
-  if (!latest && meaning.anonymous) absorb(claimant.profile, meaning.anonymous, claimant.number)
+  if (!latest && meaning.anonymous) absorb(claimant.profile, meaning.anonymous, claimant.moment)
   meaning.claimants.push(claimant)
   contacts.byEmail.set(email, meaning)
 }
@@ -108,28 +105,27 @@ const claimEmail = (contacts: Contacts, email: string, claimant: Claimant): void
 type Given = {
   contact: FeedbackRecord['contact']
   feedbackId: string
-  number: number
+  moment: Moment
   /** The last submission that was known as applied at the time of the answer. */
   seenPosition: number | undefined
 }
 
 /** Finds or creates by email. A name without an email means a contact of only this feedback. */
 export const findOrCreateContact = (contacts: Contacts, given: Given): Profile | undefined => {
-  const { contact, feedbackId, number } = given
+  const { contact, feedbackId, moment } = given
   const email = canonicalEmail(contact?.email ?? '')
   const name = canonicalName(contact?.name ?? '')
   if (email === undefined && name === undefined) return undefined
 
   const profile =
     email === undefined
-      ? findOrOpen(contacts, idOf(contacts, 'contact_record', feedbackId), number)
+      ? findOrOpen(contacts, ownId(contacts.realm, 'contact_record', feedbackId), moment)
       : findOrCreateByEmail(contacts, email, given)
-  if (email === undefined) contacts.byRecord.set(feedbackId, profile)
   const columns = {
     ...(email !== undefined && { email: contact?.email ?? '' }),
     ...(name !== undefined && { name: contact?.name ?? '' }),
   }
-  fill(profile, { columns, properties: contact?.sourceData ?? {} }, number)
+  fill(profile, { columns, properties: contact?.sourceData ?? {} }, moment)
   return profile
 }
 
@@ -137,16 +133,16 @@ export const findOrCreateContact = (contacts: Contacts, given: Given): Profile |
  * If the answer cannot have seen the last claim, it may have had the own id of the email. Then this
  * id becomes an alias of the claimant.
  */
-const findOrCreateByEmail = (contacts: Contacts, email: string, { number, seenPosition }: Given): Profile => {
+const findOrCreateByEmail = (contacts: Contacts, email: string, { moment, seenPosition }: Given): Profile => {
   const id = idOf(contacts, 'contact_email', email)
   const meaning = contacts.byEmail.get(email)
   const claim = meaning?.claimants.at(-1)
-  if (claim && claim.number > (seenPosition ?? 0) && !contacts.profiles.has(id)) {
+  if (claim && claim.moment.number > (seenPosition ?? 0) && !contacts.profiles.has(id)) {
     contacts.profiles.set(id, claim.profile)
   }
   const meant = emailMeans(contacts, email)
   if (meant) return meant
-  const profile = findOrOpen(contacts, id, number)
+  const profile = findOrOpen(contacts, id, moment)
   contacts.byEmail.set(email, { claimants: [], anonymous: profile })
   return profile
 }

@@ -160,4 +160,20 @@ describe('a conversation', () => {
     assert.equal(clerkAfter(newer, older(message('1'), message('2')))?.superseded.size, 0)
     assert.equal(after(newer, older(message('2'))).conversation[0]?.title, 'new')
   })
+
+  it('shows the newest of its replayed submissions, and so do its messages, in any order of the replays', () => {
+    const replay = (title: string, originalNumber: number) =>
+      replayed(conversation({ title, messages: [{ ...message('1'), content: title }] }), originalNumber)
+    for (const replays of [
+      [replay('old', 0), replay('new', 1)],
+      [replay('new', 1), replay('old', 0)],
+    ]) {
+      const tables = after(conversation({ id: 'other' }), ...replays)
+      assert.deepEqual(
+        tables.message.map(({ content }) => content),
+        ['new'],
+      )
+      assert.ok(tables.conversation.some(({ title }) => title === 'new'))
+    }
+  })
 })

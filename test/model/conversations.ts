@@ -10,9 +10,9 @@ import { awaitExternalId, type Link } from './register.ts'
 
 export type Conversation = {
   readonly id: string
-  /** The last body that replaced the values, and the number of its submission. */
+  /** The last body that replaced the values, and the number of its submission at acceptance. */
   record: ConversationRecord
-  number: number
+  newestNumber: number
   /** The time of the greatest `updatedAt` of all submissions. */
   version: number | null
   /** The union over all submissions. */
@@ -26,7 +26,7 @@ type Message = {
   record: MessageRecord
   rawData: JsonObject
   contact: Link
-  number: number
+  newestNumber: number
   /** The time of `updatedAt` of its submission. */
   version: number | null
 }
@@ -39,20 +39,20 @@ export const submitConversation = (
   submission: SubmissionOf<'submit_conversation'>,
   identify: (record: ContactRecord) => Profile,
 ): 'applied' | 'superseded' => {
-  const { body, number } = submission
+  const { body, number, originalNumber = number } = submission
   const id = ownId(contacts.realm, 'conversation', body.source, body.id)
   const former = conversations.get(id)
   const conversation: Conversation = former ?? {
     id,
     record: body,
-    number,
+    newestNumber: originalNumber,
     version: null,
     contacts: new Set(),
     messages: new Map(),
   }
   conversations.set(id, conversation)
   const stays = former !== undefined && isNewer(former, submission)
-  if (!stays) Object.assign(conversation, { record: body, number })
+  if (!stays) Object.assign(conversation, { record: body, newestNumber: originalNumber })
   const version = versionOf(body)
   if (version !== null && version > (conversation.version ?? -Infinity)) conversation.version = version
 
@@ -68,10 +68,10 @@ export const submitConversation = (
 
 /** Whether the stored data is newer: by `updatedAt`, or by the original number of a replay. */
 const isNewer = (
-  stored: { version: number | null; number: number },
+  stored: { version: number | null; newestNumber: number },
   { body, originalNumber }: SubmissionOf<'submit_conversation'>,
 ): boolean => {
-  if (originalNumber !== undefined && stored.number > originalNumber) return true
+  if (originalNumber !== undefined && stored.newestNumber > originalNumber) return true
   const version = versionOf(body)
   return stored.version !== null && version !== null && version < stored.version
 }
@@ -98,7 +98,7 @@ const writeMessages = (
   submission: SubmissionOf<'submit_conversation'>,
   { conversation, present }: { conversation: Conversation; present: ReadonlyMap<string, Profile> },
 ): number => {
-  const { body, number } = submission
+  const { body, number, originalNumber = number } = submission
   const senderOf = ({ contactId }: MessageRecord): Link => {
     if (contactId === undefined || isPlaceholder(contactId)) return { profile: null }
     const known = present.get(contactId) ?? findContact(contacts, contactId, body.source)
@@ -114,7 +114,7 @@ const writeMessages = (
       record,
       rawData: rawDataOf(record, body),
       contact: senderOf(record),
-      number,
+      newestNumber: originalNumber,
       version: versionOf(body),
     })
   }

@@ -86,4 +86,13 @@ describe('a feedback', () => {
     assert.deepEqual([...(clerk?.superseded ?? [])], [submissionId(2)])
     assert.equal(after(newer, replayed(older, 1)).feedback[0]?.title, 'old')
   })
+
+  it('shows the newest of its replayed submissions, in any order of the replays', () => {
+    const [older, newer] = [
+      replayed(feedback({ sourceId: 'T', title: 'old' }), 0),
+      replayed(feedback({ sourceId: 'T', title: 'new' }), 1),
+    ]
+    assert.equal(after(feedback({}), older, newer).feedback.find(({ title }) => title !== null)?.title, 'new')
+    assert.equal(after(feedback({}), newer, older).feedback.find(({ title }) => title !== null)?.title, 'new')
+  })
 })

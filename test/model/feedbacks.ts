@@ -3,7 +3,7 @@ import type { SubmissionOf } from '../../contract/submission.ts'
 import { canonicalName, ownId } from '../../contract/identity/keys.ts'
 import { findOrCreateAccount, type Accounts } from './accounts.ts'
 import { findContact, findOrCreateContact, type Contacts } from './contacts.ts'
-import { fill } from './profile.ts'
+import { fill, type Moment } from './profile.ts'
 import { findOrOpen, follow, type Link, type Register } from './register.ts'
 
 export type Feedback = {
@@ -14,6 +14,8 @@ export type Feedback = {
   readonly project: Link
   readonly firstNumber: number
   readonly lastNumber: number
+  /** The number at acceptance of the last submission. */
+  readonly newestNumber: number
 }
 
 type State = { contacts: Contacts; accounts: Accounts; projects: Register; feedbacks: Map<string, Feedback> }
@@ -23,7 +25,7 @@ export const createFeedback = (state: State, submission: SubmissionOf<'create_fe
   const { submissionId, body, number, originalNumber } = submission
   const id = feedbackId({ ...state.contacts.realm, submissionId }, body)
   const former = state.feedbacks.get(id)
-  if (former && originalNumber !== undefined && former.lastNumber > originalNumber) return 'superseded'
+  if (former && originalNumber !== undefined && former.newestNumber > originalNumber) return 'superseded'
   state.feedbacks.set(id, {
     record: body,
     contact: linkContact(state, submission, id),
@@ -31,6 +33,7 @@ export const createFeedback = (state: State, submission: SubmissionOf<'create_fe
     project: linkProject(state, submission),
     firstNumber: former?.firstNumber ?? number,
     lastNumber: number,
+    newestNumber: originalNumber ?? number,
   })
   return 'applied'
 }
@@ -49,32 +52,32 @@ const linkContact = (
       findOrCreateContact(contacts, {
         contact: body.contact,
         feedbackId: id,
-        number,
+        moment: { number, originalNumber },
         seenPosition: originalNumber === undefined ? seenPosition : undefined,
       }),
   })
 
-const linkAccount = ({ accounts }: State, { body, number }: SubmissionOf<'create_feedback'>): Link =>
+const linkAccount = ({ accounts }: State, { body, number, originalNumber }: SubmissionOf<'create_feedback'>): Link =>
   follow(accounts, {
     ids: [body.accountId, body.account?.id],
     isExternal: body.isExternalAccountId,
     findByExternalId: (externalId) => accounts.byExternalId.get(externalId)?.profile,
-    findOrCreate: () => findOrCreateAccount(accounts, body.account, number),
+    findOrCreate: () => findOrCreateAccount(accounts, body.account, { number, originalNumber }),
   })
 
 /** Projects have no external ids. */
-const linkProject = (state: State, { body, number }: SubmissionOf<'create_feedback'>): Link =>
+const linkProject = (state: State, { body, number, originalNumber }: SubmissionOf<'create_feedback'>): Link =>
   follow(state.projects, {
     ids: [body.projectId, body.project?.id],
     isExternal: false,
     findByExternalId: () => undefined,
-    findOrCreate: () => findOrCreateProject(state, body.project?.name ?? '', number),
+    findOrCreate: () => findOrCreateProject(state, body.project?.name ?? '', { number, originalNumber }),
   })
 
-const findOrCreateProject = ({ contacts, projects }: State, given: string, number: number) => {
+const findOrCreateProject = ({ contacts, projects }: State, given: string, moment: Moment) => {
   const name = canonicalName(given)
   if (name === undefined) return undefined
-  const project = findOrOpen(projects, ownId(contacts.realm, 'project', name), number)
-  fill(project, { columns: { name: given }, properties: {} }, number)
+  const project = findOrOpen(projects, ownId(contacts.realm, 'project', name), moment)
+  fill(project, { columns: { name: given }, properties: {} }, moment)
   return project
 }

@@ -63,4 +63,16 @@ describe('properties', () => {
     assert.equal(late?.account_id, idOf('account_external', 'a'))
     assert.equal(contactOf(after(newer, replayed(step, 1)), X)?.name, 'Old')
   })
+
+  it('of replays are those of the newest original, in any order of the replays', () => {
+    const older = replayed(contact({ id: 'x', properties: { $name: 'Old', plan: 1 } }), 0)
+    const newer = replayed(contact({ id: 'x', properties: { $name: 'New', seats: 2 } }), 1)
+    for (const replays of [
+      [older, newer],
+      [newer, older],
+    ]) {
+      const row = contactOf(after(contact({ id: 'other' }), ...replays), X)
+      assert.deepEqual([row?.name, row?.properties], ['New', { plan: 1, seats: 2 }])
+    }
+  })
 })

@@ -24,9 +24,10 @@ export type Profile = {
   properties: Map<string, JsonValue>
   /** The number of the first submission that named the profile. */
   firstNumber: number
-  /** The numbers of the last two submissions that changed the profile. */
+  /** The number of the last submission that changed the profile. */
   number: number
-  priorNumber: number
+  /** Of all submissions that changed it, the greatest number at acceptance. */
+  newestNumber: number
   /** The account of a contact. */
   account: Profile | null
   absorbedBy: Profile | null
@@ -35,16 +36,16 @@ export type Profile = {
 /** The values of an identify or reference: values with a column, and metadata. */
 type Values = { columns: Readonly<Record<string, JsonValue>>; properties: JsonObject }
 
-/** When a submission was accepted. A replay also has its original number. */
+/** The number of a submission. A replay also has its original number. */
 export type Moment = { number: number; originalNumber?: number | undefined }
 
-export const openProfile = (id: string, number: number): Profile => ({
+export const openProfile = (id: string, { number, originalNumber = number }: Moment): Profile => ({
   id,
   columns: new Map(),
   properties: new Map(),
   firstNumber: number,
   number,
-  priorNumber: 0,
+  newestNumber: originalNumber,
   account: null,
   absorbedBy: null,
 })
@@ -74,15 +75,14 @@ export const valuesOf = (record: ContactRecord | AccountRecord, kind: 'contact' 
  */
 export const identify = (profile: Profile, values: Values, moment: Moment): boolean => {
   const isLate = hasNewerValues(profile, values, moment)
-  if (isLate) fill(profile, values, moment.number)
-  else replace(profile, values, moment.number)
+  if (isLate) fill(profile, values, moment)
+  else replace(profile, values, moment)
   return isLate
 }
 
 /** Whether the stored values are newer: by `$updatedAt`, or by the original number of a replay. */
-const hasNewerValues = (profile: Profile, values: Values, { number, originalNumber }: Moment): boolean => {
-  const before = profile.number === number ? profile.priorNumber : profile.number
-  if (originalNumber !== undefined && before > originalNumber) return true
+const hasNewerValues = (profile: Profile, values: Values, { originalNumber }: Moment): boolean => {
+  if (originalNumber !== undefined && profile.newestNumber > originalNumber) return true
   const stored = profile.columns.get('source_updated_at') ?? null
   const given = values.columns['source_updated_at'] ?? null
   return stored !== null && given !== null && timeOf(given as string) < timeOf(stored as string)
@@ -92,10 +92,10 @@ const hasNewerValues = (profile: Profile, values: Values, { number, originalNumb
  * Sets every given value, even null. Beyond the bound, the given keys stay, then the others in the
  * order of their names.
  */
-const replace = (profile: Profile, values: Values, number: number): void => {
+const replace = (profile: Profile, values: Values, moment: Moment): void => {
   for (const [column, value] of Object.entries(values.columns)) profile.columns.set(column, value)
   for (const [key, value] of Object.entries(values.properties)) profile.properties.set(key, value)
-  touch(profile, number)
+  touch(profile, moment)
   if (profile.properties.size <= MOST_PROPERTIES) return
   const given = Object.keys(values.properties).sort()
   const others = [...profile.properties.keys()].filter((key) => !given.includes(key)).sort()
@@ -104,7 +104,7 @@ const replace = (profile: Profile, values: Values, number: number): void => {
 }
 
 /** Sets missing values. A null column has no value; a null metadata key has one. */
-export const fill = (profile: Profile, values: Values, number: number): void => {
+export const fill = (profile: Profile, values: Values, moment: Moment): void => {
   const columns = Object.entries(values.columns).filter(
     ([column, value]) => value !== null && (profile.columns.get(column) ?? null) === null,
   )
@@ -113,20 +113,19 @@ export const fill = (profile: Profile, values: Values, number: number): void => 
   const missing = Object.keys(values.properties).filter((key) => !profile.properties.has(key))
   const keys = missing.sort().slice(0, room)
   for (const key of keys) profile.properties.set(key, values.properties[key]!)
-  if (columns.length > 0 || keys.length > 0) touch(profile, number)
+  if (columns.length > 0 || keys.length > 0) touch(profile, moment)
 }
 
 /** Merges an anonymous profile, known only by a weak key, into the profile that claims the key. */
-export const absorb = (absorber: Profile, anonymous: Profile, number: number): void => {
+export const absorb = (absorber: Profile, anonymous: Profile, moment: Moment): void => {
   const { columns, properties } = anonymous
-  fill(absorber, { columns: Object.fromEntries(columns), properties: Object.fromEntries(properties) }, number)
-  touch(absorber, number)
+  fill(absorber, { columns: Object.fromEntries(columns), properties: Object.fromEntries(properties) }, moment)
+  touch(absorber, moment)
   absorber.firstNumber = Math.min(absorber.firstNumber, anonymous.firstNumber)
   anonymous.absorbedBy = absorber
 }
 
-export const touch = (profile: Profile, number: number): void => {
-  if (profile.number === number) return
-  profile.priorNumber = profile.number
+export const touch = (profile: Profile, { number, originalNumber = number }: Moment): void => {
   profile.number = number
+  profile.newestNumber = Math.max(profile.newestNumber, originalNumber)
 }

@@ -73,9 +73,4 @@ const forget = (contacts: Contacts, isGone: (profile: Profile) => boolean): void
     contacts.byEmail.delete(email)
     endKey(contacts, 'contact_email', email)
   }
-  for (const [feedbackId, profile] of contacts.byRecord) {
-    if (!isGone(profile)) continue
-    contacts.byRecord.delete(feedbackId)
-    endKey(contacts, 'contact_record', feedbackId)
-  }
 }

@@ -1,5 +1,5 @@
 import { asUuid } from '../../contract/identity/keys.ts'
-import { openProfile, type Profile } from './profile.ts'
+import { type Moment, openProfile, type Profile } from './profile.ts'
 
 /** The contact, account or project of a record. Null without one, or while the id is unknown. */
 export type Link = { profile: Profile | null }
@@ -14,8 +14,8 @@ export type Register = {
 
 export const openRegister = (): Register => ({ profiles: new Map(), awaiting: new Map() })
 
-export const findOrOpen = (register: Register, id: string, number: number): Profile => {
-  const profile = register.profiles.get(id) ?? openProfile(id, number)
+export const findOrOpen = (register: Register, id: string, moment: Moment): Profile => {
+  const profile = register.profiles.get(id) ?? openProfile(id, moment)
   register.profiles.set(id, profile)
   return profile
 }

@@ -54,11 +54,11 @@ export const createPurgeRig = async (sql: Sql, given?: string): Promise<PurgeRig
     const { decided } = await applyStride(purge)
     return { isMatched: decided.length > 0, purgeId: purge.submissionId, number: purge.number }
   }
-  const remove: PurgeRig['remove'] = async ({ purgeId }) => {
+  const remove: PurgeRig['remove'] = async ({ purgeId, number: purgeNumber }) => {
     const [{ keys }] = await sql<[{ keys: string[] }]>`
       select keys from purge where workspace_id = ${workspaceId} and id = ${purgeId}`
     await removeRecords(sql, { workspaceId, purgeId }, async () => {})
-    await purgeDead(sql, realm, { purgeId, keys })
+    await purgeDead(sql, realm, { purgeId, number: purgeNumber, keys })
     return (await finishPurge(sql, { workspaceId, purgeId, attempts: 1 }))!
   }
   return {

@@ -122,6 +122,8 @@ export class StrideKeys implements WantedKeys, Keys {
     const level = levelFor(account?.sourceData)
     const domain = canonicalDomain(account?.domain ?? '')
     want(this.domain, domain, level)
+    // A name that comes with a domain may be linked to it. Then the domain's account absorbs the
+    // anonymous account of the name.
     want(this.accountName, canonicalName(account?.name ?? ''), domain === undefined ? level : WHOLE_IF_ANONYMOUS)
   }
 
@@ -198,12 +200,10 @@ const epochKeysOf = (realm: Realm, submission: Submission): string[] => {
   }
 }
 
-const epochKeysOfFeedback = (realm: Realm, { body, submissionId }: SubmissionOf<'create_feedback'>): string[] => {
+const epochKeysOfFeedback = (realm: Realm, { body }: SubmissionOf<'create_feedback'>): string[] => {
   const ids = body.isExternalContactId ? [body.contactId, body.contact?.id].filter((id) => id != null) : []
   const email = canonicalEmail(body.contact?.email ?? '')
-  const weakKey =
-    email === undefined ? recordContactKey(realm, feedbackId({ ...realm, submissionId }, body)) : emailKey(realm, email)
-  return [...ids.map((id) => contactIdKey(realm, id)), weakKey]
+  return [...ids.map((id) => contactIdKey(realm, id)), ...(email === undefined ? [] : [emailKey(realm, email)])]
 }
 
 const epochKeysOfContact = (realm: Realm, { id, source }: ContactRecord, defaultSource: string): string[] => [

@@ -2,7 +2,7 @@ import { conversationId } from '../../contract/conversation-record.ts'
 import type { HashKey } from '../../contract/identity/keys.ts'
 import { feedbackId } from '../../contract/feedback-record.ts'
 import type { Submission, SubmissionOf } from '../../contract/submission.ts'
-import { KEY, type LoadedState, WHOLE, WHOLE_OF_ANY_SIZE } from '../../db/apply/load.ts'
+import { isQueued, KEY, type LoadedState, WHOLE, WHOLE_OF_ANY_SIZE } from '../../db/apply/load.ts'
 import { moveRecords } from '../../db/apply/save.ts'
 import type { Sql } from '../../db/connection/postgres.ts'
 import { removeBefore } from '../../db/purges/removal.ts'
@@ -145,12 +145,13 @@ export class StrideWork {
   }
 
   async #decide(purge: SubmissionOf<'purge_contact'>, loaded: LoadedState): Promise<FoldedSegment | undefined> {
-    // After a failover, workers may have appended this purge twice. The receipt tells whether the
-    // purge is decided, so the receipt has to be loaded.
+    // After a failover, workers may have appended this purge twice. Its receipt tells whether it is
+    // decided. The keys of an earlier segment lack this receipt.
     if (purge.originalNumber !== undefined && this.keys.submissions[0] !== purge) {
       this.keys = this.#keysOfSegment()
       return undefined
     }
+    // An empty fold: its save only moves the position.
     if (loaded.rows.some(({ kind, key }) => kind === 'receipt' && key === purge.submissionId))
       return { fold: new Fold(this.keys.realm), end: purge.number, skipped: [purge] }
     const outcome = await decidePurge(this.#dependencies, purge, this.position)
@@ -171,10 +172,7 @@ export class StrideWork {
       if (operation === 'create_feedback') feedbackIds.add(feedbackId({ ...realm, submissionId }, body))
       if (operation === 'submit_conversation') conversationIds.add(conversationId(realm, body))
     }
-    await removeBefore(this.#dependencies.sql, realm.workspaceId, {
-      feedbackIds: [...feedbackIds],
-      conversationIds: [...conversationIds],
-    })
+    await removeBefore(this.#dependencies.sql, realm.workspaceId, { feedbackIds, conversationIds })
     this.#removedAt = this.position
   }
 
@@ -236,7 +234,7 @@ export class StrideWork {
  * ended.
  */
 const settledAmong = ({ rows }: LoadedState): Set<string> =>
-  new Set(rows.flatMap(({ kind, key, claimed }) => (kind === 'receipt' && !claimed ? [key] : [])))
+  new Set(rows.flatMap((row) => (row.kind === 'receipt' && !isQueued(row) ? [row.key] : [])))
 
 /** The missing state, if the fold misses any. */
 const tryToTakeIn = (fold: Fold, submission: FoldableSubmission): MissingState | undefined => {

@@ -50,9 +50,9 @@ export class Accounts {
     const account = this.#findOrCreate(identified)
     const values = identifiedValues('account', record)
     const isLate = account.isNewerThan(values, submission)
-    if (isLate) account.fillIn(values, submission.number)
-    else account.identify(values, submission.number)
-    const claim = { account, isLate, number: submission.number }
+    if (isLate) account.fillIn(values, submission)
+    else account.identify(values, submission)
+    const claim = { account, isLate, submission }
     const domain = canonicalDomain(textOf(values, 'domain'))
     const name = canonicalName(textOf(values, 'name'))
     if (domain !== undefined)
@@ -64,18 +64,18 @@ export class Accounts {
   /**
    * The account of a feedback: by domain, else by name. With both, links the name to the domain.
    */
-  findOrCreateFor(given: FeedbackRecord['account'], { number }: Submission): Profile | undefined {
+  findOrCreateFor(given: FeedbackRecord['account'], submission: Submission): Profile | undefined {
     const domain = canonicalDomain(given?.domain ?? '')
     const name = canonicalName(given?.name ?? '')
     if (domain === undefined && name === undefined) return undefined
     const account =
       domain === undefined ? this.names.findOrCreateByName(name!) : this.names.findOrCreateByDomain(domain)
-    if (domain !== undefined && name !== undefined) this.names.link(name, domain, number)
+    if (domain !== undefined && name !== undefined) this.names.link(name, domain, submission)
     const columns: Record<string, JsonValue> = {}
     if (domain !== undefined) columns['domain'] = given!.domain!
     if (name !== undefined) columns['name'] = given!.name!
     if (given?.contractValue != null) columns['contract_value'] = given.contractValue
-    account.fillIn({ columns, properties: given?.sourceData ?? {} }, number)
+    account.fillIn({ columns, properties: given?.sourceData ?? {} }, submission)
     return account
   }
 
@@ -102,7 +102,7 @@ export class Accounts {
 type DomainMeaning = { account: Profile; isClaimed: boolean }
 /** The account of a name. `linked`: the name means the account of this domain. */
 type NameMeaning = { kind: 'claimed' | 'anonymous'; account: Profile } | { kind: 'linked'; domain: string }
-type Claim = { account: Profile; isLate: boolean; number: number }
+type Claim = { account: Profile; isLate: boolean; submission: Submission }
 
 /** Domains and names of accounts, in canonical form. */
 class AccountNames {
@@ -139,19 +139,19 @@ class AccountNames {
    * The latest claim counts, but a late claim gives way to any other claim. The first claim absorbs
    * the anonymous account of the domain.
    */
-  giveDomain(domain: string, { account, isLate, number }: Claim): void {
+  giveDomain(domain: string, { account, isLate, submission }: Claim): void {
     const meaning = this.#domains.get(domain)
     if (meaning?.isClaimed === true && (isLate || meaning.account === account)) return
-    if (meaning?.isClaimed === false) account.absorb(meaning.account, number)
+    if (meaning?.isClaimed === false) account.absorb(meaning.account, submission)
     this.#domains.set(domain, { account, isClaimed: true })
     this.#changedDomains.add(domain)
   }
 
   /** Follows the rules of `giveDomain`. A linked name has no anonymous account to absorb. */
-  giveName(name: string, { account, isLate, number }: Claim): void {
+  giveName(name: string, { account, isLate, submission }: Claim): void {
     const meaning = this.#names.get(name)
     if (meaning?.kind === 'claimed' && (isLate || meaning.account === account)) return
-    if (meaning?.kind === 'anonymous') account.absorb(meaning.account, number)
+    if (meaning?.kind === 'anonymous') account.absorb(meaning.account, submission)
     this.#names.set(name, { kind: 'claimed', account })
     this.#changedNames.add(name)
   }
@@ -179,10 +179,10 @@ class AccountNames {
    * Links the name of a feedback to its domain. The latest link counts until an account claims the
    * name. The domain's account absorbs the anonymous account of the name.
    */
-  link(name: string, domain: string, number: number): void {
+  link(name: string, domain: string, submission: Submission): void {
     const meaning = this.#names.get(name)
     if (meaning?.kind === 'claimed' || (meaning?.kind === 'linked' && meaning.domain === domain)) return
-    if (meaning?.kind === 'anonymous') this.#domains.get(domain)!.account.absorb(meaning.account, number)
+    if (meaning?.kind === 'anonymous') this.#domains.get(domain)!.account.absorb(meaning.account, submission)
     this.#names.set(name, { kind: 'linked', domain })
     this.#changedNames.add(name)
   }

@@ -84,10 +84,9 @@ export class Contacts {
     const email = canonicalEmail(textOf(values, 'email'))
     const isLate = contact.isNewerThan(values, submission)
     const isEmailFilled = isLate && email !== undefined && !contact.hasColumn('email')
-    if (isLate) contact.fillIn(values, submission.number)
-    else contact.identify(values, submission.number)
-    if (email !== undefined)
-      this.emails.addClaim({ email, contact, isLate, isEmailFilled, number: submission.number, claims })
+    if (isLate) contact.fillIn(values, submission)
+    else contact.identify(values, submission)
+    if (email !== undefined) this.emails.addClaim({ email, contact, isLate, isEmailFilled, submission, claims })
     return { contact, isLate }
   }
 
@@ -104,12 +103,12 @@ export class Contacts {
     if (email === undefined && name === undefined) return undefined
     const contact =
       email === undefined
-        ? this.profiles.findOrOpen(this.epochs.idOf(recordContactKey(this.realm, feedbackId)))
+        ? this.profiles.findOrOpen(recordContactKey(this.realm, feedbackId))
         : this.emails.findOrCreate(email, submission)
     const columns: Record<string, JsonValue> = {}
     if (email !== undefined) columns['email'] = given!.email!
     if (name !== undefined) columns['name'] = given!.name!
-    contact.fillIn({ columns, properties: given?.sourceData ?? {} }, submission.number)
+    contact.fillIn({ columns, properties: given?.sourceData ?? {} }, submission)
     return contact
   }
 
@@ -133,7 +132,7 @@ type Claim = {
   contact: Profile
   isLate: boolean
   isEmailFilled: boolean
-  number: number
+  submission: Submission
   claims: Claims
 }
 
@@ -167,23 +166,24 @@ class Emails {
    * Adds the claim of an identify. A late identify gets the email only if no contact has claimed
    * the email.
    */
-  addClaim({ email, contact, isLate, isEmailFilled, number, claims }: Claim): void {
+  addClaim({ email, contact, isLate, isEmailFilled, submission, claims }: Claim): void {
     const holdOnly = (): void => {
       if (!isLate || isEmailFilled) this.#note(email, contact, { number: HOLDS_ONLY, isClaimed: true })
     }
     const apply = (): void => {
       if (isLate && this.#meanings.get(email)?.isClaimed === true) holdOnly()
-      else this.#give(email, contact, number)
+      else this.#give(email, contact, submission)
     }
     claims.set(`email ${email}`, { isLate, apply, displace: holdOnly })
   }
 
   /** The latest claim counts. The first claim absorbs the anonymous contact of the email. */
-  #give(email: string, contact: Profile, number: number): void {
+  #give(email: string, contact: Profile, submission: Submission): void {
+    const { number } = submission
     const meaning = this.#meanings.get(email)
     if (meaning?.isClaimed === true && meaning.contact === contact) return
     if (meaning?.isClaimed === false) {
-      contact.absorb(meaning.contact, number)
+      contact.absorb(meaning.contact, submission)
       this.#gone.push({ email, contact: meaning.contact })
     }
     this.#meanings.set(email, { contact, isClaimed: true, number })

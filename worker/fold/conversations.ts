@@ -2,7 +2,7 @@ import { instantOf, postgresDateTime } from '../../contract/date-time.ts'
 import { conversationId, type ConversationRecord, namedContacts } from '../../contract/conversation-record.ts'
 import type { ContactRecord } from '../../contract/contact-record.ts'
 import type { Realm } from '../../contract/identity/keys.ts'
-import type { SubmissionOf } from '../../contract/submission.ts'
+import { numberAtAcceptance, type SubmissionOf } from '../../contract/submission.ts'
 import { unflattenIf } from '../../contract/unflatten.ts'
 import type { LoadedRow } from '../../db/apply/load.ts'
 import type { Changes } from '../../db/apply/save.ts'
@@ -17,8 +17,8 @@ type Conversation = {
   mayBeStored: boolean
   /** The greatest known `updatedAt` of all its submissions. */
   version: number | null
-  /** The number of the submission that the row shows. */
-  number: number
+  /** The number at acceptance of the submission that the row shows. */
+  newest: number
   /** The submission of this stride that replaces the row. */
   replacement: ConversationSubmission | undefined
   /** The greatest `updatedAt`, if this stride raises it. */
@@ -49,21 +49,22 @@ export class Conversations {
   }
 
   /**
-   * Replaces the row unless the submission is late, and each message by the same rule. Adds the
-   * contacts. A replay that writes neither the row nor a message is superseded.
+   * Replaces the row unless the submission is late: an earlier one had a later `updatedAt`, or the
+   * row shows a submission that was accepted after the original of this replay. Adds the contacts.
+   * A replay that writes neither the row nor a message is superseded.
    */
   submit(
     submission: ConversationSubmission,
     identify: (record: ContactRecord) => Profile,
   ): { id: string; state: 'applied' | 'superseded' } {
-    const { body, number, originalNumber } = submission
+    const { body, originalNumber } = submission
     const id = conversationId(this.realm, body)
     const conversation = this.#open(id)
     const version = versionOf(body)
     const isLate =
-      (originalNumber !== undefined && conversation.number > originalNumber) ||
+      (originalNumber !== undefined && conversation.newest > originalNumber) ||
       (version !== null && conversation.version !== null && version < conversation.version)
-    if (!isLate) Object.assign(conversation, { replacement: submission, number })
+    if (!isLate) Object.assign(conversation, { replacement: submission, newest: numberAtAcceptance(submission) })
     if (version !== null && version > (conversation.version ?? Number.NEGATIVE_INFINITY)) {
       conversation.version = version
       conversation.latest = postgresDateTime(body.updatedAt!)
@@ -87,6 +88,7 @@ export class Conversations {
           id,
           latest_version: latest,
           number: replacement.number,
+          newest_number: replacement.originalNumber,
         })
       for (const contact of contacts) changes.conversation_contact.push({ w, conversation: id, contact: contact.id })
     }
@@ -126,7 +128,7 @@ export class Conversations {
 const openConversation = (known: { mayBeStored: boolean; version?: number | null; number?: number }): Conversation => ({
   mayBeStored: known.mayBeStored,
   version: known.version ?? null,
-  number: known.number ?? 0,
+  newest: known.number ?? 0,
   replacement: undefined,
   latest: undefined,
   isTouched: false,

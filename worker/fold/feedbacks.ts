@@ -1,7 +1,7 @@
 import { accountIdKey, contactIdKey, type Realm } from '../../contract/identity/keys.ts'
 import { postgresDateTime } from '../../contract/date-time.ts'
 import { feedbackId, feedbackSource, feedbackSourceData } from '../../contract/feedback-record.ts'
-import type { SubmissionOf } from '../../contract/submission.ts'
+import { numberAtAcceptance, type SubmissionOf } from '../../contract/submission.ts'
 import type { LoadedRow } from '../../db/apply/load.ts'
 import type { Changes } from '../../db/apply/save.ts'
 import type { Accounts } from './accounts.ts'
@@ -39,8 +39,8 @@ export class Feedbacks {
   readonly realm: Realm
   readonly registers: Registers
   readonly #feedbacks = new Map<string, Feedback>()
-  /** The numbers of stored feedback, by id, for replays. */
-  readonly #storedNumbers = new Map<string, number>()
+  /** The newest number of each stored feedback, by id, for replays. */
+  readonly #storedNewest = new Map<string, number>()
 
   constructor(realm: Realm, registers: Registers) {
     this.realm = realm
@@ -48,19 +48,19 @@ export class Feedbacks {
   }
 
   learn(row: LoadedRow): void {
-    this.#storedNumbers.set(row.key, row.number)
+    this.#storedNewest.set(row.key, row.number)
   }
 
   /**
-   * Replaces the whole record, and returns the link to its contact. A replay does not replace a
-   * record that a submission after the original has written.
+   * Replaces the whole record, and returns the link to its contact. A replay does not replace the
+   * record of a submission that was accepted after the original.
    */
   create(submission: FeedbackSubmission): Link | 'superseded' {
     const { body, number, originalNumber } = submission
     const id = feedbackId({ ...this.realm, submissionId: submission.submissionId }, body)
     const former = this.#feedbacks.get(id)
-    const held = former?.submission.number ?? this.#storedNumbers.get(id) ?? 0
-    if (originalNumber !== undefined && held > originalNumber) return 'superseded'
+    const newest = former === undefined ? (this.#storedNewest.get(id) ?? 0) : numberAtAcceptance(former.submission)
+    if (originalNumber !== undefined && newest > originalNumber) return 'superseded'
     const formerTags = former?.formerTags ?? new Set()
     for (const tag of givenTags(former?.submission.body.tags) ?? []) formerTags.add(tag)
     const contact = this.#link(this.#contactReference(submission, id))
@@ -123,7 +123,7 @@ export class Feedbacks {
   writeTo(changes: Changes, w: number): void {
     this.#writeCategories(changes, w)
     for (const [id, { submission, contact, account, project, firstNumber, formerTags }] of this.#feedbacks) {
-      const { body, number } = submission
+      const { body, number, originalNumber } = submission
       if (contact.awaits !== null) changes.unresolved.push({ w, key: contact.awaits, slot: 'c', record: id })
       if (account.awaits !== null) changes.unresolved.push({ w, key: account.awaits, slot: 'a', record: id })
       changes.feedback.push({
@@ -143,6 +143,7 @@ export class Feedbacks {
         account: account.profile?.current().id,
         project,
         number,
+        newest_number: originalNumber,
         first_number: firstNumber,
       })
     }

@@ -1,7 +1,7 @@
 import type { ContactRecord } from '../../contract/contact-record.ts'
 import type { Realm } from '../../contract/identity/keys.ts'
 import { DEFAULT_SOURCE } from '../../contract/feedback-record.ts'
-import type { Submission } from '../../contract/submission.ts'
+import { numberAtAcceptance, type Submission } from '../../contract/submission.ts'
 import type { LoadedState, LoadedRow, WantedKeys } from '../../db/apply/load.ts'
 import type { Changes } from '../../db/apply/save.ts'
 import { Accounts } from './accounts.ts'
@@ -105,7 +105,7 @@ export class Fold {
     if (record.account == null) return contact
     const source = record.source ?? defaultSource
     const account = this.#accounts.identify({ record: record.account, source, submission, claims })
-    if (!isLate || !contact.hasAccount()) contact.linkAccount(account, submission.number)
+    if (!isLate || !contact.hasAccount()) contact.linkAccount(account, submission)
     return contact
   }
 
@@ -147,11 +147,11 @@ type FoldedSubmission = { submission: Submission; state: 'applied' | 'superseded
 
 /** The receipt of a submission that was appended again has the original number. */
 const writeReceipt = (changes: Changes, w: number, { submission, state, subject }: FoldedSubmission): void => {
-  const { submissionId: id, operation, number, originalNumber, idempotency } = submission
+  const { submissionId: id, operation, originalNumber, idempotency } = submission
   changes.receipt.push({
     w,
     id,
-    number: originalNumber ?? number,
+    number: numberAtAcceptance(submission),
     operation,
     state,
     ...(originalNumber !== undefined && { is_replay: true }),

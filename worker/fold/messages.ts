@@ -2,7 +2,7 @@ import { type ConversationRecord, lastOfEach, type MessageRecord } from '../../c
 import { instantOf, postgresDateTime } from '../../contract/date-time.ts'
 import { contactIdKey, isPlaceholder, ownId, type Realm } from '../../contract/identity/keys.ts'
 import type { JsonObject } from '../../contract/json.ts'
-import type { SubmissionOf } from '../../contract/submission.ts'
+import { numberAtAcceptance, type SubmissionOf } from '../../contract/submission.ts'
 import { unflattenIf } from '../../contract/unflatten.ts'
 import type { LoadedRow } from '../../db/apply/load.ts'
 import type { Changes } from '../../db/apply/save.ts'
@@ -15,10 +15,11 @@ type Message = {
   record: MessageRecord
   rawData: JsonObject
   sender: Link
-  number: number
+  submission: SubmissionOf<'submit_conversation'>
   version: string | undefined
 }
-type Stored = { number: number; version: number | null }
+/** `newest`: the number at acceptance of the submission that brought the message. */
+type Stored = { newest: number; version: number | null }
 /** The messages of one submission. `writesAll`: no stored message can be newer. */
 type MessagesToWrite = {
   conversationId: string
@@ -45,13 +46,17 @@ export class Messages {
 
   learn(asked: ReadonlyMap<string, number>, rows: readonly LoadedRow[]): void {
     for (const id of asked.keys()) this.#stored.set(id, undefined)
-    for (const { kind, id, number, version } of rows) if (kind === 'message') this.#stored.set(id, { number, version })
+    for (const { kind, id, number, version } of rows)
+      if (kind === 'message') this.#stored.set(id, { newest: number, version })
   }
 
-  /** Writes each message unless a newer submission has written it. Returns how many it writes. */
+  /**
+   * Writes each message unless the submission that wrote it last has a later `updatedAt`, or was
+   * accepted after the original of this replay. Returns how many messages it writes.
+   */
   write(toWrite: MessagesToWrite): number {
     const { conversationId, submission, senders, writesAll } = toWrite
-    const { body, number } = submission
+    const { body } = submission
     const properties = unflattenIf(body.shouldUnflattenProperties, body.properties)
     const version = body.updatedAt == null ? undefined : postgresDateTime(body.updatedAt)
     let count = 0
@@ -60,14 +65,14 @@ export class Messages {
       if (!writesAll && this.#isHeldNewer(id, toWrite)) continue
       const rawData = rawDataOf(record, body, properties)
       const sender = this.#senderOf(record, senders, body.source)
-      this.#messages.set(id, { conversationId, record, rawData, sender, number, version })
+      this.#messages.set(id, { conversationId, record, rawData, sender, submission, version })
       count++
     }
     return count
   }
 
   writeTo(changes: Changes, w: number): void {
-    for (const [id, { conversationId, record, rawData, sender, number, version }] of this.#messages) {
+    for (const [id, { conversationId, record, rawData, sender, submission, version }] of this.#messages) {
       if (sender.awaits !== null) changes.unresolved.push({ w, key: sender.awaits, slot: 'm', record: id })
       changes.message.push({
         w,
@@ -81,7 +86,8 @@ export class Messages {
         raw_data: rawData,
         created_at: postgresDateTime(record.createdAt),
         version,
-        number,
+        number: submission.number,
+        newest_number: submission.originalNumber,
       })
     }
   }
@@ -90,14 +96,17 @@ export class Messages {
     const held = this.#held(id, conversationId, mayBeStored)
     if (held === undefined) return false
     const { originalNumber, body } = submission
-    if (originalNumber !== undefined && held.number > originalNumber) return true
+    if (originalNumber !== undefined && held.newest > originalNumber) return true
     return body.updatedAt != null && held.version !== null && instantOf(postgresDateTime(body.updatedAt)) < held.version
   }
 
   #held(id: string, conversationId: string, mayBeStored: boolean): Stored | undefined {
     const written = this.#messages.get(id)
     if (written !== undefined)
-      return { number: written.number, version: written.version === undefined ? null : instantOf(written.version) }
+      return {
+        newest: numberAtAcceptance(written.submission),
+        version: written.version === undefined ? null : instantOf(written.version),
+      }
     if (mayBeStored && !this.#stored.has(id)) throw new Missing({ kind: 'messages', conversationId })
     return this.#stored.get(id)
   }

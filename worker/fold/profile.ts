@@ -1,6 +1,6 @@
 import { instantOf, postgresDateTime } from '../../contract/date-time.ts'
 import { type JsonObject, type JsonValue, setMember } from '../../contract/json.ts'
-import type { Submission } from '../../contract/submission.ts'
+import { numberAtAcceptance, type Submission } from '../../contract/submission.ts'
 import { type LoadedRow, PRESENCE, type WholeProfile } from '../../db/apply/load.ts'
 import type { AccountRecord, ContactRecord } from '../../contract/contact-record.ts'
 import { unflattenIf } from '../../contract/unflatten.ts'
@@ -43,13 +43,14 @@ export class Profile {
    */
   firstNumber = 0
   lastNumber = 0
+  /** Of the submissions of the stride that changed the profile: the greatest number at acceptance. */
+  newestNumber = 0
   readonly draft: Draft = { columns: {}, properties: {}, account: null }
   /** The draft has all metadata and replaces the stored metadata. */
   isTrimmed = false
-  /** The number of the submission that changed the profile before `lastNumber`; 0 for none. */
-  #priorNumber = 0
   #stored: { presence: number; version: number | null } | undefined
-  #storedNumber: number | undefined
+  /** As `newestNumber`, for all submissions before the stride. */
+  #storedNewest: number | undefined
   #whole: WholeProfile | undefined
 
   constructor(kind: 'contact' | 'account', id: string, isStored: boolean) {
@@ -62,7 +63,7 @@ export class Profile {
   learn({ kind, presence, version, number, whole }: LoadedRow): void {
     this.#stored ??= { presence, version }
     // The number in an email's row is that of the claim.
-    if (kind === 'contact' || kind === 'account') this.#storedNumber ??= number
+    if (kind === 'contact' || kind === 'account') this.#storedNewest ??= number
     this.#whole ??= whole ?? undefined
   }
 
@@ -72,11 +73,11 @@ export class Profile {
   }
 
   /** Sets all given values; null clears a column. */
-  identify({ columns, properties }: Values, number: number): void {
+  identify({ columns, properties }: Values, submission: Submission): void {
     Object.assign(this.draft.columns, columns)
     const keys = Object.keys(properties)
     for (const key of keys) setMember(this.draft.properties, key, properties[key]!)
-    this.#touch(number)
+    this.#touch(submission)
     if (this.#countProperties() <= MOST_PROPERTIES) return
     const given = new Set(keys)
     const others = Object.keys(this.allProperties()).filter((key) => !given.has(key))
@@ -84,22 +85,22 @@ export class Profile {
   }
 
   /** Fills absent values. A metadata key with the value null counts as present. */
-  fillIn({ columns, properties }: Values, number: number): void {
+  fillIn({ columns, properties }: Values, submission: Submission): void {
     const free = Object.keys(columns).filter((column) => columns[column] !== null && !this.hasColumn(column))
     for (const column of free) this.draft.columns[column] = columns[column]!
     const keys = Object.keys(properties).filter((key) => !this.#hasProperty(key))
     const slots = keys.length === 0 ? 0 : Math.max(0, MOST_PROPERTIES - this.#countProperties())
     const added = keys.toSorted().slice(0, slots)
     for (const key of added) setMember(this.draft.properties, key, properties[key]!)
-    if (free.length > 0 || added.length > 0 || (!this.isStored && this.firstNumber === 0)) this.#touch(number)
+    if (free.length > 0 || added.length > 0 || (!this.isStored && this.firstNumber === 0)) this.#touch(submission)
   }
 
   /** Absorbs a contact or account that was known by a weak key alone. */
-  absorb(other: Profile, number: number): void {
+  absorb(other: Profile, submission: Submission): void {
     if (other.isStored && other.#whole === undefined) throw other.#missing()
     const columns = { ...other.#whole?.columns, ...other.draft.columns }
-    this.fillIn({ columns, properties: other.allProperties() }, number)
-    this.#touch(number)
+    this.fillIn({ columns, properties: other.allProperties() }, submission)
+    this.#touch(submission)
     const numbers = [this.firstNumber, other.firstNumber, other.#whole?.first ?? 0]
     this.firstNumber = Math.min(...numbers.filter((first) => first > 0))
     other.absorbedBy = this
@@ -107,10 +108,10 @@ export class Profile {
 
   /**
    * Whether this profile is newer than an identify: it has a later `$updatedAt`, or the identify is
-   * a replay and a submission after the original has changed the profile.
+   * a replay and a submission that was accepted after the original has changed the profile.
    */
-  isNewerThan({ columns }: Values, { number, originalNumber }: Submission): boolean {
-    if (originalNumber !== undefined && this.#numberBefore(number) > originalNumber) return true
+  isNewerThan({ columns }: Values, { originalNumber }: Submission): boolean {
+    if (originalNumber !== undefined && this.#newest() > originalNumber) return true
     const given = columns['source_updated_at']
     if (typeof given !== 'string') return false
     const held = this.#version()
@@ -139,16 +140,15 @@ export class Profile {
   }
 
   /** Links a contact to an account. */
-  linkAccount(account: Profile, number: number): void {
+  linkAccount(account: Profile, submission: Submission): void {
     this.draft.account = account
-    this.#touch(number)
+    this.#touch(submission)
   }
 
-  #touch(number: number): void {
-    if (this.lastNumber === number) return
-    if (this.firstNumber === 0) this.firstNumber = number
-    this.#priorNumber = this.lastNumber
-    this.lastNumber = number
+  #touch(submission: Submission): void {
+    if (this.firstNumber === 0) this.firstNumber = submission.number
+    this.lastNumber = submission.number
+    this.newestNumber = Math.max(this.newestNumber, numberAtAcceptance(submission))
   }
 
   #loaded(): { presence: number; version: number | null } {
@@ -156,13 +156,11 @@ export class Profile {
     return this.#stored
   }
 
-  /** The number of the last submission before this one that changed the profile. */
-  #numberBefore(number: number): number {
-    const changed = this.lastNumber === number ? this.#priorNumber : this.lastNumber
-    if (changed > 0) return changed
-    if (!this.isStored) return 0
-    if (this.#storedNumber === undefined) throw this.#missing()
-    return this.#storedNumber
+  /** As `newestNumber`, for all submissions. */
+  #newest(): number {
+    if (!this.isStored) return this.newestNumber
+    if (this.#storedNewest === undefined) throw this.#missing()
+    return Math.max(this.newestNumber, this.#storedNewest)
   }
 
   #version(): number | null {

@@ -60,7 +60,8 @@ export class Profiles {
       changes[`${this.kind}_alias`].push({ w, id, target: profile.current().id })
   }
 
-  #writeChanged(changes: Changes, w: number, { id, isTrimmed, draft, firstNumber, lastNumber }: Profile): void {
+  #writeChanged(changes: Changes, w: number, profile: Profile): void {
+    const { id, isTrimmed, draft, firstNumber, lastNumber, newestNumber } = profile
     const isWithout = !isTrimmed && isEmpty(draft.properties)
     changes[this.kind].push({
       w,
@@ -70,6 +71,7 @@ export class Profiles {
       account: draft.account?.current().id,
       first_number: firstNumber,
       number: lastNumber,
+      newest_number: newestNumber === lastNumber ? undefined : newestNumber,
     })
   }
 }

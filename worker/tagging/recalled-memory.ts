@@ -8,7 +8,8 @@ import { hashesOf, type AnalysedText } from '../../tagger/tag-texts.ts'
 /**
  * Returns a function that loads a part of the workspace's tag memory: the counts of the terms in
  * some texts, and the tags in use among these terms. It loads each term once, so call it again when
- * the texts have more terms. `except`: ids of texts whose own share does not count.
+ * the texts have more terms. A later call changes no term of an earlier one, so what the memory has
+ * learned since stays. `except`: ids of texts whose own share does not count.
  */
 export const recallInto = (
   memory: Memory,
@@ -27,6 +28,7 @@ export const recallInto = (
       memory.texts += known.texts
       memory.judged += known.judged
       memory.given += known.given
+      // `left` stays 0: the service learns nothing from an empty list of tags.
     }
     for (const { hash, ...counts } of known.terms) memory.terms.set(hash, counts)
     putTags(memory, keysOf(read), known.tags)

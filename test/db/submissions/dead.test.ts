@@ -13,7 +13,7 @@ import {
 import type { Sql } from '../../../db/connection/postgres.ts'
 import { findPurge } from '../../../db/purges/removal.ts'
 import { readPosition } from '../../../db/submissions/position.ts'
-import { findReceipt } from '../../../db/submissions/receipts.ts'
+import { findProgress, findReceipt } from '../../../db/submissions/receipts.ts'
 import { createPurgeRig, type PurgeRig } from '../../support/purge-rig.ts'
 import { hashKey, sharedSchema, whileLocked } from '../../support/schema.ts'
 
@@ -128,6 +128,38 @@ describe('a dead submission', () => {
       select idempotency_key as key from submission
       where workspace_id = ${workspaceId} and subject_id = any (${found!.subjectIds}::uuid[])`
     assert.deepEqual([...keys], [{ key: 'k' }], 'its idempotency key is among the keys to free')
+  })
+
+  it('stays if it was accepted after the purge, and can be queued again', async () => {
+    await aside(feedback({ email: 'ada@example.com' }))
+    const purge = await rig.decide({ email: 'ada@example.com' })
+    const later = feedback({ email: 'ada@example.com' })
+    const id = await aside(later)
+    const repeated = await rig.decide({ email: 'ada@example.com' })
+    assert.equal((await rig.remove(purge)).deadSubmissions, 1)
+    assert.equal(await stateOf(id), 'dead', 'the later purge removes it')
+    assert.equal((await rig.remove(repeated)).deadSubmissions, 1)
+    const last = await aside(feedback({ email: 'ada@example.com' }))
+    const undone = await rig.decide({ email: 'ada@example.com' })
+    const after = feedback({ email: 'ada@example.com' })
+    assert.equal((await markReplayed(schema.sql, workspaceId, await aside(after))).outcome, 'queued')
+    assert.equal((await markReplayed(schema.sql, workspaceId, last)).outcome, 'being-purged')
+    await rig.remove(undone)
+    assert.equal(await stateOf(after.submissionId), 'queued')
+  })
+
+  it('is removed by the first of two purges, and the second one still counts as matched', async () => {
+    await aside(feedback({ email: 'ada@example.com' }))
+    const [first, second] = [
+      await rig.decide({ email: 'ada@example.com' }),
+      await rig.decide({ email: 'ada@example.com' }),
+    ]
+    await rig.remove(first)
+    assert.equal((await rig.remove(second)).deadSubmissions, 0)
+    const stranger = await rig.decide({ email: 'stranger@example.com' })
+    const asked = [second, stranger].map(({ purgeId: id }) => ({ workspaceId, id }))
+    const unmatched = new Map((await findProgress(schema.sql, asked)).map(({ id, isUnmatched }) => [id, isUnmatched]))
+    assert.deepEqual([unmatched.get(second.purgeId), unmatched.get(stranger.purgeId)], [false, true])
   })
 
   it('is removed by a purge of its external id in a source that it can mean, and stays otherwise', async () => {

@@ -131,6 +131,37 @@ describe('applying a stride', () => {
     assert.equal(Number(progress!['applied']), 4)
   })
 
+  for (const order of ['older', 'newer'])
+    it(`keeps the newer of two lost submissions of a record, if the ${order} one is appended again first`, async () => {
+      const lost = (title: string, originalNumber: number) => {
+        const again = () => ({ submissionId: randomUUID(), originalNumber })
+        const said = { id: 'm', incoming: true, content: title, createdAt: '2026-01-01T00:00:00Z' }
+        return [
+          feedback({ sourceId: 'F-1', source: 'desk', title }, again()),
+          contact({ id: '1', properties: { $name: title } }, again()),
+          {
+            operation: 'identify_account',
+            body: { id: 'a', properties: { $name: title, $domain: 'a.example' } },
+            ...again(),
+          },
+          { operation: 'submit_conversation', body: { ...conversation('C-1'), title, messages: [said] }, ...again() },
+        ] as const
+      }
+      const strides = [lost('older', 5), lost('newer', 9)]
+      for (const [at, bodies] of (order === 'older' ? strides : strides.toReversed()).entries())
+        await applied(given(bodies, FIRST + at * 10), at === 0 ? 0 : FIRST + 3)
+      const rows = await sql<{ shown: string }[]>`
+        select title as shown from feedback where workspace_id = ${workspaceId}
+        union all select name from contact where workspace_id = ${workspaceId}
+        union all select name from account where workspace_id = ${workspaceId}
+        union all select title from conversation where workspace_id = ${workspaceId}
+        union all select content from message where workspace_id = ${workspaceId}`
+      assert.deepEqual(
+        rows.map(({ shown }) => shown),
+        Array.from({ length: 5 }, () => 'newer'),
+      )
+    })
+
   it('does not end a submission as dead that another writer applies at that moment', async () => {
     const submissions = given([feedback({})])
     const sqlOfLateWriter = new Proxy(sql, {
