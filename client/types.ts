@@ -259,7 +259,7 @@ export type Feedback = {
   readonly source?: string | undefined
   /** Own id of the account. */
   readonly accountId?: string | undefined
-  /** When the customer gave the feedback. */
+  /** The `createdAt` that was sent, or else `acceptedAt`. */
   readonly createdAt?: string | undefined
   /** When it was first accepted. */
   readonly acceptedAt?: string | undefined
@@ -375,13 +375,13 @@ export type Customer = {
   readonly properties: {
     readonly [key: string]: unknown
   }
-  /** `$createdAt` as it was sent. */
+  /** The `$createdAt` that was sent. */
   readonly sourceCreatedAt?: string | undefined
-  /** `$updatedAt` as it was sent. */
+  /** The `$updatedAt` that was sent. */
   readonly sourceUpdatedAt?: string | undefined
-  /** When it was first accepted. */
+  /** When the first submission that stored values of it was accepted. */
   readonly createdAt: string
-  /** When it was last changed. */
+  /** When the last submission that changed it was accepted. */
   readonly updatedAt: string
 }
 
@@ -406,13 +406,13 @@ export type Account = {
   readonly properties: {
     readonly [key: string]: unknown
   }
-  /** `$createdAt` as it was sent. */
+  /** The `$createdAt` that was sent. */
   readonly sourceCreatedAt?: string | undefined
-  /** `$updatedAt` as it was sent. */
+  /** The `$updatedAt` that was sent. */
   readonly sourceUpdatedAt?: string | undefined
-  /** When it was first accepted. */
+  /** When the first submission that stored values of it was accepted. */
   readonly createdAt: string
-  /** When it was last changed. */
+  /** When the last submission that changed it was accepted. */
   readonly updatedAt: string
 }
 
@@ -575,7 +575,7 @@ export type Change = {
 /** The contacts to delete: all that match the `id` or the `email`. One of the two is required. An email that is blank or a placeholder counts as absent. */
 export type PurgeRequest = PurgeById | PurgeByEmail
 
-/** Which contacts to delete: by the id that a source system gave the contact, and by the other member if it is present. */
+/** Which contacts to delete: by the id that a source system gave the contact, and by `email` if it is present. */
 export type PurgeById = {
   /** The id that a source system gave the contact. A placeholder is refused. */
   readonly id: string
@@ -585,7 +585,7 @@ export type PurgeById = {
   readonly source?: string | null | undefined
 }
 
-/** Which contacts to delete: by email, and by the other member if it is present. */
+/** Which contacts to delete: by email, and by `id` if it is present. */
 export type PurgeByEmail = {
   /** The id that a source system gave the contact. A placeholder is refused. */
   readonly id?: string | null | undefined
