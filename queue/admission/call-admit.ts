@@ -36,7 +36,7 @@ export type AdmissionRequest = {
   mode?: 'peek' | 'judge' | undefined
 }
 
-/** The state of the log before the submission. */
+/** The state of the log before the request. */
 export type LogState = {
   /** All earlier submissions are applied. */
   isLogEmpty: boolean
