@@ -8,7 +8,8 @@ const USAGE = `usage: npm run reader -- create NAME
 
 create  makes a database role that can read only the tables of docs/queries.md; prints its password once
 drop    removes the role
-NAME is in lower case. The user of DATABASE_URL has to have the right to create roles.`
+NAME has at most 63 lower-case letters, digits and underscores, and does not begin with a digit. The user of DATABASE_URL
+has to have the right to create roles.`
 
 const LARGE_OBJECTS =
   'The role can also fill the disk with large objects. docs/queries.md says how a superuser prevents that.\n'

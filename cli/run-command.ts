@@ -19,9 +19,11 @@ type OpenRedis = { redis: RedisClient; prefix: string }
 /** The arguments and connections of a command. The connections close when the command ends well. */
 export type CommandContext = {
   sql: Sql
+  /** The values of the options that may not be repeated. */
   values: Readonly<Record<string, string | undefined>>
   /** Every value of an option that may be repeated. */
   valuesOf: (option: string) => readonly string[]
+  hasFlag: (flag: string) => boolean
   /**
    * HASH_KEY.
    *
@@ -57,7 +59,7 @@ export class CommandError extends Error {
   override readonly name = 'CommandError'
 }
 
-type ParsedValues = Readonly<Record<string, string | string[] | undefined>>
+type ParsedValues = Readonly<Record<string, string | string[] | true | undefined>>
 
 const STATEMENT_TIMEOUT_MS = 60 * 60 * 1_000
 
@@ -139,8 +141,7 @@ const runConnected = async (command: Command, values: ParsedValues, run: ChosenA
   }
   const context: CommandContext = {
     sql,
-    values: values as CommandContext['values'],
-    valuesOf: (option) => [values[option] ?? []].flat(),
+    ...argumentsFrom(values),
     readHashKey: async () => {
       const hashKey = hashKeyFrom(read(['HASH_KEY']).HASH_KEY)
       const isSame = await isMadeWith(sql, hashKey)
@@ -158,6 +159,12 @@ const runConnected = async (command: Command, values: ParsedValues, run: ChosenA
   await run(context).catch((error: unknown) => explainUnlessMigrated(sql, error))
   await opened.disposeAsync()
 }
+
+const argumentsFrom = (values: ParsedValues): Pick<CommandContext, 'values' | 'valuesOf' | 'hasFlag'> => ({
+  values: values as CommandContext['values'],
+  valuesOf: (option) => [values[option] ?? []].flat() as string[],
+  hasFlag: (flag) => values[flag] === true,
+})
 
 /** SQLSTATEs for a missing table, function, column or schema. */
 const MISSING = ['42P01', '42883', '42703', '3F000']

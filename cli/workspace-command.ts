@@ -61,7 +61,7 @@ await runCommand({
       for (const workspace of await listWorkspaces(sql)) print(lineOf(workspace))
     },
     delete: async (context, name) => {
-      if (!context.values['yes'])
+      if (!context.hasFlag('yes'))
         throw new CommandError('This removes the workspace with all its data. Add --yes to confirm.')
       await remove(context, await findWorkspace(context.sql, nameOf(name)))
     },

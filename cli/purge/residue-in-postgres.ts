@@ -35,7 +35,7 @@ export const residueInPostgres = async (
 
 /**
  * The queries read arrays and composite values as JSON, and bytes in escaped form. So the search
- * finds text within these values.
+ * finds text within arrays and composite values, and ASCII text within bytes.
  */
 const readTables = (sql: Sql): Promise<Relation[]> =>
   sql<Relation[]>`

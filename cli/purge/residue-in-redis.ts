@@ -12,7 +12,7 @@ const ITEMS_AT_ONCE = 100
  * logs, but not those of replicas. The search may miss a key that is added, removed or moved
  * meanwhile, or count the key twice.
  *
- * @throws CommandError when a key has a type that this product never makes; a ReplyError when Redis
+ * @throws CommandError when a key has a type that this service never makes; a ReplyError when Redis
  * hides its slow log.
  */
 export const residueInRedis = async (

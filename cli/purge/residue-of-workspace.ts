@@ -5,11 +5,14 @@ import { scanKeys } from '../../queue/redis/redis-servers.ts'
 
 const KEYS_AT_ONCE = 1_000
 
-/** Counts the rows of each table and the keys in Redis that belong to a workspace. */
+/**
+ * Counts the rows of each table, and the keys in Redis, that belong to a workspace. `rows` leaves
+ * out tables without such rows. `tables` is the number of searched tables.
+ */
 export const residueOfWorkspace = async (
   { sql, redis, prefix }: { sql: Sql; redis: RedisClient; prefix: string },
   workspaceId: string,
-): Promise<{ rows: { table: string; count: number }[]; keys: number }> => {
+): Promise<{ rows: { table: string; count: number }[]; tables: number; keys: number }> => {
   const names = new Set<string>()
   for await (const found of scanKeys(redis, {
     match: workspaceKeys(prefix, workspaceId).pattern,
@@ -18,12 +21,13 @@ export const residueOfWorkspace = async (
     for (const name of found) names.add(name)
   }
   const rows: { table: string; count: number }[] = []
-  for (const { table, column } of await readOwnedTables(sql)) {
+  const tables = await readOwnedTables(sql)
+  for (const { table, column } of tables) {
     const [row] = await sql<[{ count: number }]>`
       select count(*)::float8 as count from ${sql(table)} where ${sql(column)} = ${workspaceId}`
     if (row.count > 0) rows.push({ table, count: row.count })
   }
-  return { rows, keys: names.size }
+  return { rows, tables: tables.length, keys: names.size }
 }
 
 /** Every table with a column for the workspace, and the table of workspaces itself. */

@@ -14,15 +14,13 @@ export type Residue = { readonly text: string; readonly place: string; readonly 
  */
 export const comparable = (text: string): string => text.replaceAll('\\', '').toLowerCase().replaceAll('ς', 'σ')
 
-/**
- * Trims the strings to search for. Leaves out duplicates, and strings that would match any text.
- */
+/** Trims the strings. Leaves out duplicates, and strings with only spaces and backslashes. */
 export const soughtOf = (texts: readonly string[]): Sought[] =>
   [...new Set(texts.map((text) => text.trim()))]
     .filter((text) => comparable(text).trim() !== '')
     .map((text) => ({ text, forms: formsOf(text) }))
 
-/** The forms of a string as it is, and as JSON writes it: with letters for control characters. */
+/** The forms of a string as it is, and as JSON writes it, which escapes control characters. */
 const formsOf = (text: string): string[] => [
   ...new Set([text, JSON.stringify(text).slice(1, -1)].map((form) => comparable(form))),
 ]

@@ -13,7 +13,7 @@ const USAGE = `usage: npm run purge:verify -- [--id TEXT]… [--email TEXT]… [
 Searches Postgres and Redis for these strings, in upper or lower case and in the form of JSON: every column of every table,
 planner statistics and statements; names and values of every key, and the slow log.
 Prints the places of each string and the number of rows or keys that contain it, never the content.
-With the id of a deleted workspace it counts the rows and keys that belong to it.
+With --workspace, the command counts the rows and keys of a deleted workspace.
 Exit code 0: the search has found nothing. 1: it has found something, or the command failed.`
 
 const OPTIONS = ['id', 'email', 'text'] as const
@@ -21,13 +21,16 @@ const OPTIONS = ['id', 'email', 'text'] as const
 /** No command of Redis can read the files of its snapshots. */
 const SNAPSHOTS = 'not searched: snapshots of Redis (docs/operate.md, "Redis")'
 
+const NO_TABLES = 'The database has no tables in this schema. Check DATABASE_URL and DATABASE_SCHEMA.'
+
 const rows = (count: number): string => (count === 1 ? '1 row' : `${count} rows`)
 
-const verifyWorkspace = async ({ sql, openRedis }: CommandContext, word: string) => {
-  const workspaceId = asUuid(word)
+const verifyWorkspace = async ({ sql, openRedis }: CommandContext, id: string) => {
+  const workspaceId = asUuid(id)
   if (workspaceId === undefined)
     throw new CommandError('The id of a workspace must be a UUID, as npm run workspace -- list and -- delete print it.')
-  const { rows: found, keys } = await residueOfWorkspace({ sql, ...(await openRedis()) }, workspaceId)
+  const { rows: found, tables, keys } = await residueOfWorkspace({ sql, ...(await openRedis()) }, workspaceId)
+  if (tables === 0) throw new CommandError(NO_TABLES)
   const lines = found.map(({ table, count }) => `  ${table}: ${rows(count)}`)
   if (keys > 0) lines.push(`  Redis: ${keys}`)
   print(lines.length === 0 ? 'workspace: found nowhere' : 'workspace:')
@@ -51,15 +54,14 @@ await runCommand({
     }
     if (given.length === 0) throw new CommandError(USAGE)
     const sought = soughtOf(given.map(({ text }) => text))
-    if (given.some(({ text }) => !sought.some((one) => one.text === text))) {
+    if (given.some(({ text }) => !sought.some((string) => string.text === text))) {
       throw new CommandError('A string to search for needs a character other than spaces and backslashes.')
     }
     const { redis, prefix } = await openRedis()
     // Redis is searched first, since submissions move from there to Postgres.
     const inRedis = await residueInRedis(redis, prefix, sought)
     const inPostgres = await residueInPostgres(sql, sought)
-    if (inPostgres.tables === 0)
-      throw new CommandError('The database has no tables in this schema. Check DATABASE_URL and DATABASE_SCHEMA.')
+    if (inPostgres.tables === 0) throw new CommandError(NO_TABLES)
     const found = [
       ...inPostgres.residue.map(({ text, place, count }) => ({ text, line: `  ${place}: ${rows(count)}` })),
       ...inRedis.residue.map(({ text, place, count }) => ({ text, line: `  Redis ${place}: ${count}` })),

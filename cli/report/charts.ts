@@ -9,6 +9,8 @@ const LEFT = 40
 const TOP = 12
 const BOTTOM = 24
 const MOST_LABELS = 8
+/** The empty part on each side of a column. */
+const GAP_SHARE = 0.12
 const SPARK = { width: 96, height: 22 }
 
 /** A chart of columns that begin at zero. */
@@ -17,11 +19,11 @@ export const columnChart = (title: string, points: readonly Point[]): Html => {
   const width = (WIDTH - LEFT) / Math.max(points.length, 1)
   const columns = points.map(({ value, tooltip }, at) => {
     const height = ((value ?? 0) / top) * (HEIGHT - TOP - BOTTOM)
-    const x = LEFT + at * width + width * 0.12
+    const x = LEFT + (at + GAP_SHARE) * width
     return html`<rect
       x="${x.toFixed(1)}"
       y="${(HEIGHT - BOTTOM - height).toFixed(1)}"
-      width="${(width * 0.76).toFixed(1)}"
+      width="${(width * (1 - 2 * GAP_SHARE)).toFixed(1)}"
       height="${height.toFixed(1)}"
       rx="2"
       ><title>${tooltip}</title></rect
@@ -30,10 +32,10 @@ export const columnChart = (title: string, points: readonly Point[]): Html => {
   return frame({ title, points, ends: [0, top], drawn: html`<g class="columns">${columns}</g>` })
 }
 
-/** A line on a scale between the two ends. A point without a value interrupts the line. */
+/** A line on a scale from `ends[0]` to `ends[1]`. A point without a value interrupts the line. */
 export const lineChart = (title: string, points: readonly Point[], ends: readonly [number, number]): Html => {
   const dots = points.flatMap(({ value, tooltip }, at) =>
-    value === null ? [] : [{ at, tooltip, x: placeOf(at, points.length), y: heightOf(value, ends) }],
+    value === null ? [] : [{ at, tooltip, x: xOf(at, points.length), y: yOf(value, ends) }],
   )
   const path = dots
     .map(({ at, x, y }, index) => `${dots[index - 1]?.at === at - 1 ? 'L' : 'M'}${x.toFixed(1)} ${y.toFixed(1)}`)
@@ -73,7 +75,7 @@ type Frame = {
 const frame = ({ title, points, ends, drawn }: Frame): Html => {
   const lines = [0, 0.5, 1].map((share) => {
     const value = ends[0] + share * (ends[1] - ends[0])
-    const y = heightOf(value, ends)
+    const y = yOf(value, ends)
     return html`<line x1="${LEFT}" x2="${WIDTH}" y1="${y}" y2="${y}" /><text
         x="${LEFT - 6}"
         y="${y + 4}"
@@ -84,11 +86,7 @@ const frame = ({ title, points, ends, drawn }: Frame): Html => {
   const every = Math.ceil(points.length / MOST_LABELS)
   const labels = points.flatMap(({ label }, at) =>
     at % every === 0
-      ? [
-          html`<text x="${placeOf(at, points.length).toFixed(1)}" y="${HEIGHT - 6}" text-anchor="middle"
-            >${label}</text
-          >`,
-        ]
+      ? [html`<text x="${xOf(at, points.length).toFixed(1)}" y="${HEIGHT - 6}" text-anchor="middle">${label}</text>`]
       : [],
   )
   return html`<svg class="chart" viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="${title}">
@@ -97,10 +95,10 @@ const frame = ({ title, points, ends, drawn }: Frame): Html => {
   </svg>`
 }
 
-const placeOf = (at: number, points: number): number => LEFT + ((WIDTH - LEFT) / Math.max(points, 1)) * (at + 0.5)
+const xOf = (at: number, points: number): number => LEFT + ((WIDTH - LEFT) / Math.max(points, 1)) * (at + 0.5)
 
-const heightOf = (value: number, [low, high]: readonly [number, number]): number => {
-  const share = Math.min(1, Math.max(0, (value - low) / (high - low || 1)))
+const yOf = (value: number, [low, high]: readonly [number, number]): number => {
+  const share = (value - low) / (high - low)
   return TOP + (1 - share) * (HEIGHT - TOP - BOTTOM)
 }
 

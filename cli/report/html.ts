@@ -16,11 +16,11 @@ export const html = (texts: TemplateStringsArray, ...values: readonly Value[]): 
   html: texts.map((text, at) => text + (at < values.length ? escaped(values[at]!) : '')).join(''),
 })
 
-/** Text from a file of this repository, such as a style sheet, unescaped. */
+/** Takes text as HTML, without escapes: only for files of this repository, such as a style sheet. */
 export const trusted = (text: string): Html => ({ html: text })
 
 const escaped = (value: Value): string => {
   if (typeof value === 'number') return String(value)
   if (typeof value === 'string') return value.replaceAll(/[&<>"']/g, (character) => ESCAPES[character]!)
-  return 'html' in value ? value.html : value.map((one) => one.html).join('')
+  return 'html' in value ? value.html : value.map((part) => part.html).join('')
 }

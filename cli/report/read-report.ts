@@ -9,7 +9,7 @@ const MOST_PROJECTS = 12
 const EXAMPLES = 3
 const TAGS_OF_ACCOUNT = 3
 
-/** `id` is the requested workspace. Every statement here filters by it. */
+/** `id` is that of the requested workspace. Every statement here filters by it. */
 type Asked = { readonly id: string; readonly period: Period }
 
 /** Reads a report from the tables and views that readers may read. */

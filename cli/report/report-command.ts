@@ -2,7 +2,7 @@ import { readFile, rename, rm, writeFile } from 'node:fs/promises'
 import process from 'node:process'
 import { DEFAULT_WORKSPACE } from '../../db/workspaces/workspaces.ts'
 import { cannotWrite, dateOf, findWorkspace, OWNER_ONLY } from '../option-values.ts'
-import { CommandError, pathOfCaller, runCommand } from '../run-command.ts'
+import { CommandError, pathOfCaller, print, runCommand } from '../run-command.ts'
 import { readReport } from './read-report.ts'
 import { periodOf } from './report.ts'
 import { reportPage } from './report-page.ts'
@@ -11,7 +11,7 @@ const USAGE = `usage: npm run report -- --out FILE [--since DATE] [--until DATE]
 
 Writes a page about the feedback of one workspace: topics, changes and accounts, with charts and examples.
 The page is one HTML file that loads no other files. FILE is relative to the current folder.
-The role of \`npm run reader\` is enough: set DATABASE_URL to it.
+The role of \`npm run reader\` is enough: put the address of that role into DATABASE_URL.
 DATE is a day in UTC (2026-01-31) or a date-time. By default the report covers the last 13 weeks, up to now, of the
 workspace ${DEFAULT_WORKSPACE}.`
 
@@ -53,6 +53,6 @@ await runCommand({
     await replaceFile(out, reportPage(report, style, now).html).catch((error: unknown) => {
       throw cannotWrite(out, error)
     })
-    process.stdout.write(`${values['out']}: ${report.now.feedback} feedback, ${report.topics.length} topics\n`)
+    print(`${values['out']}: ${report.now.feedback} feedback, ${report.topics.length} topics`)
   },
 })

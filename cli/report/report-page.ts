@@ -1,10 +1,13 @@
 import { columnChart, lineChart, niceTop, type Point, sparkline } from './charts.ts'
 import { html, type Html, trusted } from './html.ts'
-import type { Account, Example, News, Project, Report, Source, Step, Topic, Unit } from './report.ts'
+import type { Account, Example, Project, Report, Source, Step, Topic, Unit } from './report.ts'
 
 const MOST_CHARACTERS = 600
+/** Ratings usually go from 1 to 5, or to 10. The axis reaches further if a mean rating does. */
 const LOWEST_RATING = 1
-const SCALE = 5
+const SHORT_SCALE = 5
+const LONG_SCALE = 10
+const LEAST_DROP_MARKED = 0.5
 
 /** The whole page in one file, which has no scripts and loads no other files. */
 export const reportPage = (report: Report, style: string, madeAt: Date): Html =>
@@ -30,11 +33,11 @@ export const reportPage = (report: Report, style: string, madeAt: Date): Html =>
           <h1>What customers say</h1>
           <p>
             Workspace <bdi>${report.workspace}</bdi>, ${day(report.period.since)} to ${day(lastMoment(report))} (UTC),
-            compared with the same time before
+            compared with the preceding time of the same length
           </p>
         </header>
         <main>
-          ${tiles(report)} ${changes(report)} ${report.news.length > 0 ? news(report.news) : html``} ${topics(report)}
+          ${tiles(report)} ${changes(report)} ${report.news.length > 0 ? news(report) : html``} ${topics(report)}
           ${accounts(report)} ${satisfaction(report)}
         </main>
         <footer>
@@ -63,8 +66,8 @@ const tile = (name: string, value: string, note: string): Html =>
 
 const changes = ({ steps, period: { unit } }: Report): Html => {
   const ratings = steps.flatMap((step) => step.rating ?? [])
-  const most = Math.max(SCALE, ...ratings)
-  const top = most > SCALE ? niceTop(Math.max(2 * SCALE, most)) : SCALE
+  const most = Math.max(SHORT_SCALE, ...ratings)
+  const top = most > SHORT_SCALE ? niceTop(Math.max(LONG_SCALE, most)) : SHORT_SCALE
   const ends: [number, number] = [Math.floor(Math.min(LOWEST_RATING, ...ratings)), top]
   return html`<section>
     <h2>Changes</h2>
@@ -92,11 +95,11 @@ const pointOf = (step: Step, unit: Unit, kind: 'feedback' | 'rating'): Point => 
   tooltip: `${unit} of ${day(step.begin)}: ${number(step.feedback)} feedback, rated ${rating(step.rating)}`,
 })
 
-const news = (found: readonly News[]): Html =>
+const news = (report: Report): Html =>
   html`<section class="news">
-    <h2>New in the last seven days of this report</h2>
+    <h2>New in the seven days up to ${day(lastMoment(report))}</h2>
     <ul>
-      ${found.map(
+      ${report.news.map(
         ({ tag, feedback, weeklyBefore, rating: rated, examples }) =>
           html`<li>
             <strong><bdi>${tag}</bdi></strong
@@ -146,7 +149,7 @@ const accountRow = (
   { name, contractValue, feedback, rating: rated, ratingBefore, tags }: Account,
   most: number,
 ): Html => {
-  const isWorse = rated !== null && ratingBefore !== null && ratingBefore - rated >= 0.5
+  const isWorse = rated !== null && ratingBefore !== null && ratingBefore - rated >= LEAST_DROP_MARKED
   return html`<tr>
     <th scope="row"><bdi>${name ?? '(no name)'}</bdi></th>
     <td>${contractValue === null ? '–' : bar(contractValue, most)}</td>
@@ -161,8 +164,9 @@ const satisfaction = ({ sources, projects }: Report): Html =>
   html`<section>
     <h2>Satisfaction</h2>
     <p>
-      The highest rating of a source shows its scale. Up to 5, the table has CSAT: the percentage of ratings of 4 or
-      more. Above 5, it has NPS: the percentage of 9 or more, less the percentage of 6 or less.
+      For a source, only ratings from 0 to 10 count, and the highest of them shows the scale. Up to 5, the table has
+      CSAT: the percentage of ratings of 4 or more. Above 5, it has NPS: the percentage of 9 or more, less the
+      percentage of 6 or less.
     </p>
     <div class="halves">
       ${table('Sources', ['Source', 'Ratings', 'CSAT', 'NPS'], sources.map(sourceRow))}

@@ -52,7 +52,10 @@ export type Account = {
   ratingBefore: number | null
   tags: string[]
 }
-/** The highest rating of a source shows its scale: `csat` up to 5, `nps` above. */
+/**
+ * Only ratings from 0 to 10 count. The highest of a source shows its scale: `csat` up to 5, `nps`
+ * above.
+ */
 export type Source = { source: string; ratings: number; csat: number | null; nps: number | null }
 export type Project = { project: string; feedback: number; rating: number | null }
 
@@ -63,7 +66,7 @@ const MOST_DAYS_BY_WEEK = 400
 const YEAR_1_MS = Date.parse('0001-01-01T00:00:00Z')
 
 export const periodOf = (since: Date, until: Date): Period => {
-  const lasts = until.getTime() - since.getTime()
-  const unit = lasts <= MOST_DAYS_BY_DAY * DAY_MS ? 'day' : lasts <= MOST_DAYS_BY_WEEK * DAY_MS ? 'week' : 'month'
-  return { before: new Date(Math.max(since.getTime() - lasts, YEAR_1_MS)), since, until, unit }
+  const lengthMs = until.getTime() - since.getTime()
+  const unit = lengthMs <= MOST_DAYS_BY_DAY * DAY_MS ? 'day' : lengthMs <= MOST_DAYS_BY_WEEK * DAY_MS ? 'week' : 'month'
+  return { before: new Date(Math.max(since.getTime() - lengthMs, YEAR_1_MS)), since, until, unit }
 }

@@ -17,14 +17,14 @@ await runCommand({
   usage: USAGE,
   options: ['workspace', 'source', 'since', 'until'],
   flags: ['all-versions'],
-  run: async ({ sql, values, openQueues }) => {
+  run: async ({ sql, values, hasFlag, openQueues }) => {
     const name = values['workspace']
     const wanted = {
       workspaceId: name === undefined ? undefined : (await findWorkspace(sql, name)).id,
       source: values['source'],
       since: dateOf('since', values['since']),
       until: dateOf('until', values['until']),
-      olderThanVersion: values['all-versions'] ? undefined : TAGGER_VERSION,
+      olderThanVersion: hasFlag('all-versions') ? undefined : TAGGER_VERSION,
     }
     const { feedback, conversation } = await countRetag(sql, wanted)
     const { queues } = await openQueues()
@@ -41,7 +41,7 @@ await runCommand({
     print(`tagged by version ${TAGGER_VERSION}: ${tagged}`)
     if (failed > 0)
       throw new CommandError(
-        `failed: ${failed}. /admin/queues of the API shows the failed jobs of the queue tagging and their reasons.`,
+        `records in failed jobs: ${failed}. /admin/queues of the API shows these jobs, in the queue tagging, and their reasons.`,
       )
   },
 })

@@ -13,8 +13,8 @@ type Queued = { id: string; records: number }
 
 /**
  * Makes the workers tag records again, a few jobs at a time. `onProgress` gets the number of
- * records that workers have finished. Returns the number of records with new tags, and the number
- * of records in failed jobs.
+ * records that workers have finished. Returns the number of tagged records, and the number of
+ * records in failed jobs.
  */
 export const retag = async (
   { sql, queues }: { sql: Sql; queues: JobQueues },

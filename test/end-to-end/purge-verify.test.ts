@@ -181,6 +181,18 @@ describe('npm run purge:verify', () => {
     assert.ok(!stdout.toLowerCase().includes(email.toLowerCase()) && !stdout.includes(id))
   })
 
+  it('refuses a schema without tables, in which it would find nothing', async () => {
+    const elsewhere = { environment: { ...service.environment, DATABASE_SCHEMA: 'without_tables' } }
+    for (const words of [
+      ['--text', 'x'],
+      ['--workspace', randomUUID()],
+    ]) {
+      const { code, stdout, stderr } = await runCommand(elsewhere, 'cli/purge/verify-command.ts', ...words)
+      assert.deepEqual([code, stdout], [1, ''], words.join(' '))
+      assert.match(stderr, /^The database has no tables in this schema\./)
+    }
+  })
+
   it('refuses unknown options and values', async () => {
     for (const words of [[], ['--text', ' '], ['--nothing']]) {
       const { code, stdout, stderr } = await verify(...words)

@@ -172,10 +172,7 @@ export class StrideWork {
       if (operation === 'create_feedback') feedbackIds.add(feedbackId({ ...realm, submissionId }, body))
       if (operation === 'submit_conversation') conversationIds.add(conversationId(realm, body))
     }
-    await removeBefore(this.#dependencies.sql, realm.workspaceId, {
-      feedbackIds: [...feedbackIds],
-      conversationIds: [...conversationIds],
-    })
+    await removeBefore(this.#dependencies.sql, realm.workspaceId, { feedbackIds, conversationIds })
     this.#removedAt = this.position
   }
 

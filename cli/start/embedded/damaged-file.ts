@@ -2,10 +2,8 @@ import { existsSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { RedisBinary } from './redis-binary.ts'
 
-/**
- * The words of Redis about a damaged file. The group is the file, in Redis 7 without its folder.
- */
-const DAMAGED = /(?:Bad file format|Unexpected end of file) reading the append[ -]only file:? ?([^\s:]*)/
+/** The words of Redis about a damaged file. From Redis 7 on they name the file, without its folder. */
+const DAMAGED = /(?:Bad file format|Unexpected end of file) reading the append[ -]only file(?: (\w[\w.-]*\w))?/
 const CHECKERS = ['redis-check-aof', 'valkey-check-aof']
 
 /**
@@ -21,7 +19,7 @@ export const explainDamage = (
   const folder = join(dataDir, 'appendonlydir')
   // Before Redis 7 the append-only file is a single file.
   const isFolder = existsSync(folder)
-  const damaged = isFolder ? join(folder, name || 'appendonly.aof.1.incr.aof') : join(dataDir, 'appendonly.aof')
+  const damaged = isFolder ? join(folder, name ?? '') : join(dataDir, 'appendonly.aof')
   const toMend = isFolder ? join(folder, 'appendonly.aof.manifest') : damaged
   return [
     `Redis did not start: its append-only file is damaged, in ${damaged}.`,

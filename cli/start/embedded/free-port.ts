@@ -35,7 +35,8 @@ export type ReservedPort = { readonly port: number; readonly release: () => Prom
 
 /**
  * Holds a port, so that two simultaneous starts do not choose the same port before their servers
- * listen. Undefined if the port is taken.
+ * listen. Undefined if the port is taken. Tries to connect before it listens, since two listeners
+ * can share a port if both allow it (SO_REUSEPORT).
  */
 export const reservePort = async (port: number, host: string): Promise<ReservedPort | undefined> => {
   if (await answers(port, reachable(host))) return undefined
@@ -52,10 +53,6 @@ export const reserveNextPort = async (first: number, host: string): Promise<Rese
   throw new Error(`the ports ${first} to ${first + tries - 1} on ${host} are all taken: set PORT to a free port`)
 }
 
-/**
- * Tries to connect and to listen, since two listeners can share a port if both allow it
- * (SO_REUSEPORT).
- */
 export const isPortFree = async (port: number, host = LOOPBACK): Promise<boolean> => {
   const reserved = await reservePort(port, host)
   await reserved?.release()

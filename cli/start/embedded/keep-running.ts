@@ -14,7 +14,7 @@ const GOOD_RUN_MS = 30_000
 
 /**
  * Starts a process again whenever it ends, until `stop`. The delay grows with each failure, and is
- * short again after a good run.
+ * short again if start and run together took `GOOD_RUN_MS`.
  */
 export const keepRunning = (
   first: KeptProcess,

@@ -17,7 +17,7 @@ export const keptHashKey = (dataDir: string): string =>
 
 export const newPassword = (): string => randomBytes(PASSWORD_BYTES).toString('hex')
 
-/** A password of a server. The first call stores it. */
+/** A password of a server. The first call stores `first`. */
 export const keptPassword = (dataDir: string, name = 'password', first = newPassword()): string =>
   keptFile(join(dataDir, name), () => first)
 

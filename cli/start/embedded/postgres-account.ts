@@ -110,7 +110,10 @@ export const isOrdinaryOutside = (uidMap: string): boolean => {
   return inside === ROOT && outside !== ROOT && count === 1 && others.length === 0
 }
 
-/** Rehearses initdb. The rehearsal fails if initdb does not find all its files. */
+/**
+ * Rehearses initdb. The rehearsal fails if the account cannot reach `dataDir`, or if initdb does not
+ * find all its files.
+ */
 const canRun = ({ prefix, spawnAs, place }: PostgresAccount, { initdb }: PostgresBinaries, dataDir: string) => {
   const { cwd, path } = place(dataDir)
   const rehearsal = ['sh', '-c', 'test -d "$1" && "$0" --pgdata="$1" --show', initdb, path]

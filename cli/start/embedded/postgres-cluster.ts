@@ -14,10 +14,7 @@ type PostgresPasswords = { readonly superuser: string; readonly owner: string }
 
 const DATABASE_EXISTS = /database "\w+" already exists/
 
-/**
- * All users of this machine need the password. There is no line for `local`, since there is no
- * socket.
- */
+/** Every connection needs a password. There is no line for `local`, since there is no socket. */
 const HOST_BASED_ACCESS = 'host all all 127.0.0.1/32 scram-sha-256\n'
 
 type ClusterOptions = {
@@ -85,9 +82,9 @@ const prepare = async (options: ClusterOptions & Prepared): Promise<void> => {
 }
 
 /**
- * Statements that make the database and its owner. Beyond its own database, the owner has only the
- * rights that two commands need: `npm run reader` creates roles, and `npm run purge:verify` sees
- * the current statements of all roles. The text is for single-user mode, and can be repeated.
+ * Statements that make the database and its owner. Beyond its own database, the owner may only
+ * create roles, for `npm run reader`, and see the sessions of all roles, for `npm run purge:verify`
+ * and for reports about blockers. The text is for single-user mode, and can be repeated.
  */
 const rolesAndDatabase = ({ superuser, owner }: PostgresPasswords): readonly string[] => [
   `alter role ${POSTGRES_SUPERUSER} password '${superuser}'`,
@@ -111,6 +108,7 @@ const runStatements = async (options: ClusterOptions & Prepared, statements: rea
     (path) => [
       options.binaries.postgres,
       '--single',
+      // With this option, a semicolon and an empty line end a statement, instead of any line break.
       '-j',
       '-D',
       path,

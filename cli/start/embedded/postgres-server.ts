@@ -38,7 +38,7 @@ const PASSING_TROUBLE = /could not create any TCP\/IP sockets|shared memory bloc
 
 const SETTINGS: readonly string[] = [
   'listen_addresses=127.0.0.1',
-  // No socket, since its path has a low limit and the path of a data directory is easily longer.
+  // No socket: its path may have about 100 bytes, and the path of a data directory easily has more.
   'unix_socket_directories=',
   'max_connections=200',
   'shared_buffers=128MB',
@@ -85,6 +85,7 @@ export const startPostgres = async (options: PostgresOptions): Promise<EmbeddedS
             '-c',
             setting,
           ])
+          // A change of the user clears the signal, so the account's words stand first.
           return [...account.prefix, ...signalOnParentDeath('SIGINT'), binaries.postgres, '-D', path, ...settings]
         },
         spawnAs: account.spawnAs,

@@ -109,8 +109,8 @@ const missingPackages = async (name: string, aptOptions: readonly string[], run:
 }
 
 /**
- * Downloads package lists into `draft`. The lists of the system may be absent or outdated, and only
- * root may update them.
+ * Downloads package lists into `draft`, and returns the options with which apt uses them. The lists
+ * of the system may be absent or outdated, and only root may update them.
  */
 const ownPackageLists = async (draft: string, run: Run): Promise<readonly string[]> => {
   const lists = join(draft, 'lists')

@@ -98,15 +98,16 @@ const configuration = (options: RedisOptions & { port: number; password: string;
     `hash-max-ziplist-entries ${MOST_ENTRIES_SCANNED}`,
     // A slow log and a crash report quote commands, and so submitted content.
     'slowlog-log-slower-than -1',
-    ...(isAtLeast(version, 6, 2) ? ['crash-log-enabled no'] : []),
+    ...(hasCrashLogSetting(version) ? ['crash-log-enabled no'] : []),
     ...settings,
   ]
   return `${lines.join('\n')}\n`
 }
 
-const isAtLeast = (version: string, major: number, minor: number): boolean => {
-  const [hasMajor = 0, hasMinor = 0] = version.split('.').map(Number)
-  return hasMajor > major || (hasMajor === major && hasMinor >= minor)
+/** Redis has this setting from 6.2 on. */
+const hasCrashLogSetting = (version: string): boolean => {
+  const [major = 0, minor = 0] = version.split('.').map(Number)
+  return major > 6 || (major === 6 && minor >= 2)
 }
 
 /** Redis refuses connections until it listens, and answers LOADING until it has read its data. */

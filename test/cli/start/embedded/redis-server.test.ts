@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import process from 'node:process'
 import { after, describe, it } from 'node:test'
 import { Redis } from 'ioredis'
+import { explainDamage } from '../../../../cli/start/embedded/damaged-file.ts'
 import { type RedisOptions, startRedis } from '../../../../cli/start/embedded/redis-server.ts'
 import type { EmbeddedServer } from '../../../../cli/start/embedded/server.ts'
 import { temporaryDirectory } from '../../../support/temporary-directory.ts'
@@ -92,5 +93,21 @@ describe('the embedded Redis', () => {
     const again = await start()
     const kept = await ask(again.url, (redis) => redis.dbsize())
     assert.ok(kept > 0 && kept < keys.length, String(kept))
+  })
+
+  it('names the damaged file as each version of Redis logs it', () => {
+    const file = 'appendonly.aof.1.incr.aof'
+    const folder = join(temporaryDirectory(), 'redis7')
+    mkdirSync(join(folder, 'appendonlydir'), { recursive: true })
+    const server = { program: '/usr/bin/redis-server', env: {} }
+    const nameIn = (log: string, data: string) =>
+      /is damaged, in (.*)\.$/m.exec(explainDamage(log, { dataDir: data, ...server }) ?? '')?.[1]
+    for (const log of [
+      `Bad file format reading the append only file ${file}: make a backup of your AOF file, then use …`,
+      `Unexpected end of file reading the append only file ${file}. You can: 1) Make a backup of your AOF file, …`,
+    ]) {
+      assert.equal(nameIn(log, folder), join(folder, 'appendonlydir', file))
+      assert.equal(nameIn(log.replace(` ${file}`, ''), '/redis6'), '/redis6/appendonly.aof')
+    }
   })
 })
