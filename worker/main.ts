@@ -42,8 +42,7 @@ const { config, log, hashKey, sql, redis } = await connectProcess({
   ],
 })
 const tracing = await openTracing('worker', config.OTEL_EXPORTER_OTLP_ENDPOINT, log)
-// `whenReady` logs outages of Redis.
-const queues = openQueues(redis, config.REDIS_PREFIX, () => {})
+const queues = openQueues(redis, config.REDIS_PREFIX)
 const stopping = new AbortController()
 const logs = createLog(redis, config.REDIS_PREFIX)
 const stores: WorkerStores = { sql, redis, prefix: config.REDIS_PREFIX, logs, queues, hashKey }
@@ -76,7 +75,7 @@ const workers = config.WORKER_QUEUES.map((name) => {
   if (name === 'tagging') worker.on('completed', (_job, texts: unknown) => metrics.tagged(Number(texts)))
   worker.on('failed', () => metrics.failed(name))
   worker.on('error', (error) => {
-    // Outages of Redis are logged already.
+    // `whenReady` logs outages of Redis.
     if (redis.status === 'ready') log('warn', 'queue_fault', { queue: name, fault: describeFault(error) })
   })
   return worker
