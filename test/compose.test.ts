@@ -55,7 +55,9 @@ const PINNED = /^[\w./-]+:\d+\.\d+(?:\.\d+)?(?:-[\w.-]+)?$/
 
 describe('the Compose file', () => {
   for (const [name, each] of Object.entries(services)) {
-    it(`bounds the rights and the resources of ${name}, and lets it end cleanly and start again`, () => {
+    const isMigration = name === 'migrate'
+    const runs = isMigration ? 'runs it once' : 'starts it again'
+    it(`bounds the rights and the resources of ${name}, lets it end cleanly, and ${runs}`, () => {
       assert.match(each.image, PINNED)
       assert.ok(each.user !== undefined && !/^(?:0|root)(?::|$)/.test(each.user))
       assert.equal(each.read_only, true)
@@ -68,7 +70,6 @@ describe('the Compose file', () => {
       assert.ok(each.pids_limit! > 0)
       assert.deepEqual(Object.keys(each.logging?.options ?? {}).toSorted(), ['max-file', 'max-size'])
       assert.match(each.stop_grace_period ?? '', /^\d{2,}s$/)
-      const isMigration = name === 'migrate'
       assert.equal(each.restart, isMigration ? 'no' : 'unless-stopped')
       assert.equal(each.healthcheck === undefined, isMigration)
     })
@@ -100,23 +101,24 @@ describe('the Compose file', () => {
       .join('\n')
     const ours = Object.values(services).filter(({ build }) => build !== undefined)
     const variables = new Set(ours.flatMap(({ environment }) => Object.keys(environment)))
-    // Variables of the packages, which our code does not read.
+    // Packages read this variable, and our code does not.
     variables.delete('NODE_ENV')
     const unknown = [...variables].filter((variable) => !new RegExp(`\\b${variable}\\b`).test(known))
     assert.deepEqual(unknown, [])
   })
 
-  it('opens the servers only to the programs, and the API only to this machine', () => {
+  it('opens the servers only to the programs, and the API by default only to this machine', () => {
     for (const name of ['postgres', 'redis', 'migrate']) assert.deepEqual(service(name).networks, ['data'])
     assert.equal(networks['data']?.internal, true)
     assert.deepEqual(service('worker').networks, ['data', 'outside'], 'webhooks reach their addresses')
-    assert.equal(service('worker').ports, undefined)
+    for (const name of ['postgres', 'redis', 'migrate', 'worker']) assert.equal(service(name).ports, undefined)
     assert.deepEqual(service('api').ports, ['${API_ADDRESS:-127.0.0.1:3000}:3000'])
   })
 
   it('keeps the data of Postgres and Redis in volumes', () => {
     assert.deepEqual(service('postgres').volumes, ['postgres:/var/lib/postgresql'])
     assert.deepEqual(service('redis').volumes, ['redis:/data'])
+    // Below version 18, the image keeps its data in another folder.
     assert.match(service('postgres').image, /^postgres:18\./)
   })
 
@@ -219,7 +221,7 @@ describe('the image', () => {
     assert.deepEqual(missing, [])
   })
 
-  it('copies only existing files, and none that could hold a secret', () => {
+  it('copies only existing files, and Docker reads no others', () => {
     for (const name of copied) assert.ok(existsSync(join(root, name)), name)
     const [first, ...sent] = read('.dockerignore')
       .split('\n')

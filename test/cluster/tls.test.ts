@@ -35,7 +35,7 @@ describe('several servers with TLS, each with a certificate for its own address'
     return { DATABASE_URL: testServers().databaseUrl, DATABASE_SCHEMA: schema.name }
   }
 
-  it('can be a Redis Cluster with a replica that takes over', async () => {
+  it('can be a Redis Cluster with a replica of each master, which takes over', async () => {
     const cluster = await startRedisCluster({ replicas: 1, authority })
     stopping.push(cluster.stop)
     const applies = await serve({ ...(await atTestPostgres()), REDIS_URL: cluster.url })
