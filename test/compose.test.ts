@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { parse } from 'yaml'
+import { SETTINGS } from '../runtime/settings.ts'
 import { MAY_IMPORT } from '../tools/import-rule.ts'
-import { readSourceFiles } from '../tools/source-files.ts'
 import { serveHttp } from './support/http-server.ts'
 import { temporaryDirectory } from './support/temporary-directory.ts'
 
@@ -65,7 +65,7 @@ describe('the Compose file', () => {
       for (const key of ['privileged', 'cap_add', 'network_mode', 'pid', 'devices', 'group_add', 'container_name']) {
         assert.ok(!(key in each), `${name} has ${key}`)
       }
-      // Redis has maxmemory. A container with less memory would be killed.
+      // Redis bounds its memory by maxmemory. Under a lower bound of its container it would be killed.
       if (name !== 'redis') assert.match(each.mem_limit ?? '', /^\$\{[A-Z]+_MEMORY:-\d+[mg]\}$/)
       assert.ok(each.pids_limit! > 0)
       assert.deepEqual(Object.keys(each.logging?.options ?? {}).toSorted(), ['max-file', 'max-size'])
@@ -94,16 +94,11 @@ describe('the Compose file', () => {
   })
 
   it('sets only variables that the programs know', () => {
-    const known = readSourceFiles(root)
-      .filter(({ path }) => /^(?:api|worker|db)\//.test(path))
-      .map((file) => file.text)
-      .concat(read('docs/environment.md'))
-      .join('\n')
     const ours = Object.values(services).filter(({ build }) => build !== undefined)
     const variables = new Set(ours.flatMap(({ environment }) => Object.keys(environment)))
     // Packages read this variable, and our code does not.
     variables.delete('NODE_ENV')
-    const unknown = [...variables].filter((variable) => !new RegExp(`\\b${variable}\\b`).test(known))
+    const unknown = [...variables].filter((variable) => !Object.hasOwn(SETTINGS, variable))
     assert.deepEqual(unknown, [])
   })
 

@@ -123,7 +123,7 @@ describeWhere('the overview in Chromium', whyNoBrowser, () => {
     }
   }
 
-  // The page would answer a request for a password with a wrong one.
+  // The browser would answer a request for a password with a wrong one.
   it('works at an address that contains the token, as the dashboard and the reference do', () =>
     showsAll(service.urls[0]!.replace('//', `//op:${service.adminToken}@`), 'another'))
 

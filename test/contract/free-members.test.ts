@@ -18,7 +18,8 @@ const crowd = (members: number, prefix = 'k'): JsonObject =>
   Object.fromEntries(Array.from({ length: members }, (_, index) => [`${prefix}${index}`, index]))
 
 /** A text with which a member of this name has `bytes` bytes of JSON. */
-const filling = (name: string, bytes: number): string => 'x'.repeat(bytes - JSON.stringify({ [name]: '' }).length + '{}'.length)
+const filling = (name: string, bytes: number): string =>
+  'x'.repeat(bytes - JSON.stringify({ [name]: '' }).length + '{}'.length)
 
 const CROWDED = 'must be an object of at most 1,000 members'
 const LARGE = 'must be at most 16 KiB of JSON, with its name'

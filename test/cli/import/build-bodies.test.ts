@@ -209,7 +209,7 @@ const FILES: readonly Case[] = [
     { kind: 'conversations', map: ['own=properties', 'about=contact.properties'] },
   ],
   [
-    'report members of a conversation that are left out',
+    'get a doubt for members of a conversation that are left out',
     'id,message.id,contact.properties.$name\nc,m,Ada\n',
     { doubts: ['line 2: members of the contact are left out, since the row has no contact.id: properties'] },
     { kind: 'conversations' },

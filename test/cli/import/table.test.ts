@@ -142,7 +142,12 @@ const RECORDS: readonly Case[] = [
     { bodies: described('one', 'two'), lines: ['line 2', 'line 3'] },
     { name: 'x.json' },
   ],
-  ['an object is one record', '{\n"description":"one"\n}\n', { bodies: described('one'), lines: ['lines 1–3'] }, { name: 'x.json' }],
+  [
+    'an object is one record',
+    '{\n"description":"one"\n}\n',
+    { bodies: described('one'), lines: ['lines 1–3'] },
+    { name: 'x.json' },
+  ],
   [
     'lines of JSON can have byte order marks, and end at CR, LF or both, but not at U+2028',
     '\ufeff{"description":"a\u2028b"}\r\n\ufeff{"description":"c"}\r[1]\n',
