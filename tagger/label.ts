@@ -4,8 +4,8 @@ import { singular } from './word-endings.ts'
 import { isHeadFirst } from './reading.ts'
 
 /**
- * Endings of plurals with the endings of their singulars; the first match counts. Words of up to
- * three letters stay unchanged.
+ * Endings of plurals with the endings of their singulars; the first match counts. `$&` leaves a word
+ * unchanged.
  */
 const PLURALS: Readonly<Record<string, readonly (readonly [RegExp, string])[]>> = {
   es: [
@@ -38,6 +38,7 @@ const PLURALS: Readonly<Record<string, readonly (readonly [RegExp, string])[]>> 
   ],
   nl: [[/([aeiou])'s$/, '$1']],
 }
+/** The rules leave shorter words unchanged. */
 const MIN_PLURAL_CHARACTERS = 4
 
 /**
@@ -59,7 +60,8 @@ export const labelOf = (candidate: Candidate, lexicon: Lexicon): string => {
 const toSingular = (lexicon: Lexicon, word: string, stem: string): string => {
   const listed = lexicon.forms.get(stem)
   if (listed !== undefined && listed !== word) return listed
-  const bare = lexicon.language === 'ar' && word.length > MIN_PLURAL_CHARACTERS ? word.replace(/^ال/, '') : word
+  // The Arabic article, if at least three letters follow.
+  const bare = lexicon.language === 'ar' ? word.replace(/^ال(?=.{3})/, '') : word
   return singularIn(lexicon, bare)
 }
 
