@@ -41,6 +41,7 @@ export const findInverted = (reading: Reading, start: number): Rearranged | unde
 
 /** Words for the whole product. In `the app crashes` the topic is the crash. */
 const WHOLE_PRODUCT: ReadonlySet<string> = new Set('app application program software it system site website'.split(' '))
+/** Events whose subject is often the whole product. */
 const ALONE = new Set(['crash', 'freeze', 'lock-up', 'logout', 'lag'])
 
 /** Finds an event of the whole product, or without a subject: `the app crashes`: crash. */

@@ -22,6 +22,7 @@ const MOST_MESSAGES = 1_000
 
 /** The phrases of a text. The memory learns from them, and `chooseTags` chooses among them. */
 export type Analysis = {
+  /** Unlike in `reading`, strange words are not hidden. */
   readonly tokens: readonly Token[]
   readonly strange: Strange
   readonly reading: Reading

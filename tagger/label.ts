@@ -42,7 +42,8 @@ const PLURALS: Readonly<Record<string, readonly (readonly [RegExp, string])[]>> 
 const MIN_PLURAL_CHARACTERS = 4
 
 /**
- * The label of a candidate: its words in lower case, the noun in the singular if a rule applies.
+ * The label of a candidate: its words in lower case, the noun in the singular if a list or rule has
+ * it.
  */
 export const labelOf = (candidate: Candidate, lexicon: Lexicon): string => {
   const { words, traits, joined, isInverted } = candidate
@@ -60,7 +61,7 @@ export const labelOf = (candidate: Candidate, lexicon: Lexicon): string => {
 const toSingular = (lexicon: Lexicon, word: string, stem: string): string => {
   const listed = lexicon.forms.get(stem)
   if (listed !== undefined && listed !== word) return listed
-  // The Arabic article, if at least three letters follow.
+  // Drops the Arabic article if at least three letters follow.
   const bare = lexicon.language === 'ar' ? word.replace(/^ال(?=.{3})/, '') : word
   return singularIn(lexicon, bare)
 }
