@@ -14,10 +14,11 @@ const LOCAL = 'local all all scram-sha-256\nhost all all ::1/128 scram-sha-256\n
 
 describe('a server of Postgres is reached', () => {
   const dataDir = join(temporaryDirectory(), 'postgres')
-  // The path of a socket has a low limit.
+  // The path of a socket may have only about 100 bytes.
   const sockets = mkdtempSync('/tmp/fbi-')
   let server: EmbeddedServer
   before(async () => {
+    // The first start creates pg_hba.conf.
     await (await startPostgres({ dataDir })).stop()
     appendFileSync(join(dataDir, 'cluster', 'pg_hba.conf'), LOCAL)
     // The server may run as another user.

@@ -18,7 +18,7 @@ const HISTORIES = Number(process.env['CONVERGENCE_HISTORIES'] ?? (process.env['T
 const TAGS = ['speed', 'export', 'login']
 const TAGGER_VERSION = 1
 /** Above the number of purges of a key in any history. */
-const HIGH_EPOCH = 9
+const HIGH_EPOCH = MAX_LENGTH + 1
 
 /** The data of a workspace that a consumer sees at one moment. */
 type Moment = {

@@ -140,11 +140,11 @@ describe('a dead submission', () => {
     assert.equal(await stateOf(id), 'dead', 'the later purge removes it')
     assert.equal((await rig.remove(repeated)).deadSubmissions, 1)
     const last = await aside(feedback({ email: 'ada@example.com' }))
-    const undone = await rig.decide({ email: 'ada@example.com' })
+    const pending = await rig.decide({ email: 'ada@example.com' })
     const after = feedback({ email: 'ada@example.com' })
     assert.equal((await markReplayed(schema.sql, workspaceId, await aside(after))).outcome, 'queued')
     assert.equal((await markReplayed(schema.sql, workspaceId, last)).outcome, 'being-purged')
-    await rig.remove(undone)
+    await rig.remove(pending)
     assert.equal(await stateOf(after.submissionId), 'queued')
   })
 

@@ -52,7 +52,7 @@ describe('the tag memory of a workspace', () => {
     (await schema.sql<{ id: string }[]>`select id from ${schema.sql(table)} where workspace_id = ${workspaceId}`).map(
       ({ id }) => id,
     )
-  /** Reads all untagged records. Returns a function that stores the same tags for them. */
+  /** Reads all texts without a share. Returns a function that stores the same tags for them. */
   const readAll = async ({ realm }: PurgeRig, given: string[], maxTerms: number): Promise<() => Promise<void>> => {
     const { workspaceId } = realm
     const wanted = { workspaceId, taggerVersion: 1, isRetag: false }
@@ -77,8 +77,8 @@ describe('the tag memory of a workspace', () => {
     return async () => void (await storeTags(schema.sql, realm, { taggerVersion: 1, tagged, maxTerms }))
   }
   /**
-   * The texts with tags of people have at most `maxTerms` terms, and so have the other texts. Only
-   * the oldest feedback of each kind is forgotten.
+   * The memory has at most `maxTerms` terms of texts that people tagged, and as many of other texts.
+   * Only the oldest feedback of each kind is forgotten.
    */
   const assertLatestKept = async (workspaceId: string, maxTerms: number): Promise<void> => {
     const over = await schema.sql`
@@ -120,7 +120,7 @@ describe('the tag memory of a workspace', () => {
     }
   }
 
-  it(`is the sum of the shares of the latest texts, and the categories are the tags of its records, in ${HISTORIES} histories`, async () => {
+  it(`is the sum of its shares, and the categories are the tags of the records, in ${HISTORIES} histories`, async () => {
     await fc.assert(
       fc.asyncProperty(steps, async (history) => {
         const rig = await createPurgeRig(schema.sql)
@@ -167,7 +167,7 @@ describe('the tag memory of a workspace', () => {
           select from tag_share as s where s.workspace_id = ${ws}
             and not exists (select from feedback as f where f.workspace_id = ${ws} and f.id = s.record_id and f.number::text = s.text_version)
             and not exists (select from conversation as c where c.workspace_id = ${ws} and c.id = s.record_id)`
-        assert.equal(stray.count, 0, 'every share belongs to an existing record in its latest form')
+        assert.equal(stray.count, 0, 'every share belongs to the latest text of a feedback, or to a conversation')
       }),
       seeded({ numRuns: HISTORIES, examples: EXAMPLES }),
     )
