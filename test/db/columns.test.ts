@@ -22,14 +22,14 @@ const INTERNAL =
 
 describe('a new column', () => {
   it('is compared between databases and with the model, if it is for people', () => {
-    const left = Object.entries(COMPARED_COLUMNS).flatMap(([table, compared]) =>
+    const leftOut = Object.entries(COMPARED_COLUMNS).flatMap(([table, compared]) =>
       columnsOf(table)
         .filter((column) => !INTERNAL.includes(column) && !`workspace_id, ${compared}`.split(/\W+/).includes(column))
         .map((column) => `${table}.${column}`),
     )
     // The model lacks generated tags, and some columns of categories and projects. The compared
     // `feedback.created_at` follows from `source_created_at`.
-    assert.deepEqual(left.toSorted(), [
+    assert.deepEqual(leftOut.toSorted(), [
       'conversation.tags',
       'feedback.source_created_at',
       'feedback_category.created_at',

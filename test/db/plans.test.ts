@@ -76,8 +76,8 @@ const applyStride = async (sql: Sql, submissions: Submission[]): Promise<void> =
 }
 
 /**
- * Each does work with values that depend on `round`. Returns the number of submissions that bounds
- * its reads.
+ * Each does work with values that depend on `round`, and returns the number of submissions that
+ * bounds its reads.
  */
 const WORKS: Readonly<Record<string, (sql: Sql, round: string) => Promise<number>>> = {
   'feedback of people with accounts and projects': async (sql, round) => {

@@ -77,7 +77,7 @@ describe('for a pooler in transaction mode', () => {
       connectPostgres(databaseUrl, options),
       connectPostgres(databaseUrl, { ...options, pooler: 'transaction' }),
     ]
-    const left = async (sql: typeof direct) => {
+    const sessionOf = async (sql: typeof direct) => {
       await sql`select ${'a'}::text`
       const [{ prepared }] = await sql<
         [{ prepared: number }]
@@ -87,7 +87,7 @@ describe('for a pooler in transaction mode', () => {
       return { prepares: prepared > 0, set: set.map(({ name }) => name).toSorted() }
     }
     try {
-      assert.deepEqual(await left(direct), {
+      assert.deepEqual(await sessionOf(direct), {
         prepares: true,
         set: [
           'default_transaction_read_only',
@@ -99,7 +99,7 @@ describe('for a pooler in transaction mode', () => {
           'statement_timeout',
         ],
       })
-      assert.deepEqual(await left(pooled), { prepares: false, set: [] })
+      assert.deepEqual(await sessionOf(pooled), { prepares: false, set: [] })
     } finally {
       await direct.end({ timeout: 5 })
       await pooled.end({ timeout: 5 })

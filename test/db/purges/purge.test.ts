@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { describe, it } from 'node:test'
+import { beforeEach, describe, it } from 'node:test'
 import { emailKey } from '../../../contract/identity/keys.ts'
 import { findKeysToFree, freeKeys } from '../../../db/submissions/idempotency-keys.ts'
 import { findPurge, removeRecords } from '../../../db/purges/removal.ts'
@@ -21,8 +21,9 @@ const count = async (table: string): Promise<number> =>
   (await schema.sql`select from ${schema.sql(table)} where workspace_id = ${ws}`).count
 
 describe('the decision of a purge', () => {
+  beforeEach(begin)
+
   it('without a match leaves a receipt that says so', async () => {
-    await begin()
     await rig.identify({ id: 'ada', source: 'CRM' })
     const { isMatched, purgeId } = await rig.decide({ id: 'ada', source: 'Chat' })
     assert.ok(!isMatched)
@@ -34,7 +35,6 @@ describe('the decision of a purge', () => {
   })
 
   it('leaves a receipt that is queued until the records are removed, and then has their counts', async () => {
-    await begin()
     await rig.feedback({ contact: { email: 'ann@example.com' } })
     await rig.feedback({ contact: { email: 'ann@example.com' } })
     await rig.identify({ id: 'ann', properties: { $email: 'ann@example.com' } })
@@ -55,8 +55,9 @@ describe('the decision of a purge', () => {
 })
 
 describe('the removal of a purge', () => {
+  beforeEach(begin)
+
   it('removes a conversation without other contacts, even if a later submission gives one of its messages a contact', async () => {
-    await begin()
     await rig.conversation({
       id: 'c',
       contacts: [{ id: 'ada' }],
@@ -72,7 +73,6 @@ describe('the removal of a purge', () => {
   })
 
   it('frees the idempotency keys of submissions about the contact, and no others', async () => {
-    await begin()
     const withKey = (key: string) => ({ idempotency: { key, body: 'b' } })
     await rig.feedback({ contactId: 'ada', isExternalContactId: true }, withKey('waited'))
     await rig.identify({ id: 'ada', properties: { $email: 'ada@example.com' } }, withKey('identified'))

@@ -162,7 +162,7 @@ describe('a dead submission', () => {
     assert.deepEqual([unmatched.get(second.purgeId), unmatched.get(stranger.purgeId)], [false, true])
   })
 
-  it('is removed by a purge of its external id in a source that it can mean, and stays otherwise', async () => {
+  it('is removed by a purge in one source if it names the id without a source, and stays if it names another source', async () => {
     await rig.identify({ id: 'ada', source: 'CRM' })
     const external = { isExternalContactId: true, isExternalAccountId: false, description: 'x' }
     const open = await aside(rig.make('create_feedback', { ...external, contactId: 'ada' }))

@@ -21,7 +21,7 @@ const steps = fc.array(
     fc.record({
       kind: fc.constant('tag' as const),
       tags: fc.subarray(TAGS),
-      most: fc.constantFrom(4, 1_000),
+      maxTerms: fc.constantFrom(4, 1_000),
       /** How many workers store tags of the same texts. */
       workers: fc.constantFrom(1, 2),
       /** Whether they store them after the next step. */
@@ -39,7 +39,7 @@ const feedback = (sourceId: '1' | '2', given?: string[]): Step => ({
   tags: given,
   sourceId,
 })
-const tagging: Step = { kind: 'tag', tags: ['slow'], most: 4, workers: 2, isLate: false }
+const tagging: Step = { kind: 'tag', tags: ['slow'], maxTerms: 4, workers: 2, isLate: false }
 /** More terms than the memory keeps, with and without tags of people; a text with late tags. */
 const EXAMPLES: [Step[]][] = [
   [[feedback('1', ['slow']), feedback('2', ['export']), tagging]],
@@ -107,11 +107,11 @@ describe('the tag memory of a workspace', () => {
           messages: [{ id: step.person, contactId: step.person }],
         }))
       case 'tag': {
-        const store = await readAll(rig, step.tags, step.most)
+        const store = await readAll(rig, step.tags, step.maxTerms)
         const storeAll = () => Promise.all(Array.from({ length: step.workers }, store))
         if (step.isLate) return storeAll
         await storeAll()
-        return assertLatestKept(rig.realm.workspaceId, step.most)
+        return assertLatestKept(rig.realm.workspaceId, step.maxTerms)
       }
       case 'purge': {
         const purge = await rig.decide({ id: step.person })
