@@ -120,7 +120,7 @@ describe('the schema', () => {
     const called = new Set(
       sources
         .filter(({ path }) => path.startsWith('db/'))
-        .flatMap(({ text }) => [...text.matchAll(/(?:select|from)\s+(\w+)\s*\(/g)].map(([, name = '']) => name)),
+        .flatMap(({ text }) => [...text.matchAll(/\b(\w+)\(/g)].map(([, name = '']) => name)),
     )
     const functions = await schema.sql<{ name: string }[]>`
       select proname as name from pg_proc
