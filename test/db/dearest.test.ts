@@ -40,7 +40,7 @@ const MS_PER_NS = 1e-6
 
 type Cost = { ms: number; bytes: number }
 
-describe(`the work of Postgres to apply a byte, with ${TIMES} times the submissions,`, () => {
+describe(`the work of Postgres to apply each byte, with ${TIMES} times the bytes,`, () => {
   let schema: TestSchema
   let backend: number
   let number = 1_000_000

@@ -36,6 +36,7 @@ const STORED_FEEDBACK = LONG ? 2_000_000 : 80_000
 const FEEDBACK_PER_PERSON = 10
 /** The number of submissions in a stride. */
 const STRIDE_SIZE = 20
+const PAGE_LIMIT = 20
 /** Rounds before the first measurement. From the sixth round, a connection can use generic plans. */
 const EARLY_ROUNDS = 6
 const TIMEOUT_MS = 600_000
@@ -104,7 +105,7 @@ const WORKS: Readonly<Record<string, (sql: Sql, round: string) => Promise<number
     return 2 * STRIDE_SIZE
   },
   'pages of lists, of lists of one customer or account, and of changes': async (sql) => {
-    const page = { workspaceId, after: undefined, isOldestFirst: false, limit: STRIDE_SIZE }
+    const page = { workspaceId, after: undefined, isOldestFirst: false, limit: PAGE_LIMIT }
     const [row] = await sql<{ id: string; account: string; place: string }[]>`
       select f.contact_id as id, f.account_id as account, p.change_position as place from feedback as f, workspace_progress as p
       where f.workspace_id = ${workspaceId} and p.workspace_id = f.workspace_id and f.contact_id is not null
@@ -115,10 +116,10 @@ const WORKS: Readonly<Record<string, (sql: Sql, round: string) => Promise<number
     await readList(sql, { ...page, kind: 'customer', filters: {} })
     await readList(sql, { ...page, kind: 'conversation', filters: {} })
     await readChanges(sql, workspaceId, {
-      after: { position: Number(row!.place) - STRIDE_SIZE, passSince: undefined },
-      limit: STRIDE_SIZE,
+      after: { position: Number(row!.place) - PAGE_LIMIT, passSince: undefined },
+      limit: PAGE_LIMIT,
     })
-    return 5 * STRIDE_SIZE
+    return 5 * PAGE_LIMIT
   },
   'feedback that names external ids, known and unknown': async (sql, round) => {
     await apply(sql, 'create_feedback', (index) => ({
