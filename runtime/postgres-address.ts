@@ -90,7 +90,8 @@ export const readPostgresUrl = (text: string): PostgresAddress | string => {
   if (scheme === undefined || !isEncoded(login ?? '') || (login === undefined && query.includes('@'))) return FORM
   const given = new URLSearchParams(query)
   const parameters = readParameters(given)
-  if (typeof parameters === 'string') return parameters
+  // The name in a refusal may be a piece of a password that has a `?`.
+  if (typeof parameters === 'string') return query.includes('@') ? FORM : parameters
   const { asked, kept } = parameters
   const before = `${scheme}${login === undefined ? '' : `${login}@`}`
   const after = `${path}${kept.size === 0 ? '' : `?${kept.toString()}`}`

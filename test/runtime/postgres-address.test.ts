@@ -86,6 +86,7 @@ describe('the forms of DATABASE_URL', () => {
       ['postgres://u:secret#w@h/d', /percent-encoded/],
       ['postgres://u:secret/w@h/d', /percent-encoded/],
       ['postgres://u:secret?secret=w@h/d', /percent-encoded/],
+      ['postgres://u@server:1?secret=w@h/d', /percent-encoded/],
       ['jdbc:postgresql://h/d', /^a URL such as/],
       ['http://a/d', /^a URL such as/],
       ['', /^a URL such as/],
