@@ -46,7 +46,7 @@ export type AppDependencies = {
   receipts: ReceiptSources
   reads: ReadDependencies
   mcp: McpDependencies
-  /** Whether the runtime reads the trailer fields of a body in chunks. */
+  /** Whether the runtime reads the trailer fields of a chunked body. */
   readsTrailers: boolean
   /** Whether Redis and Postgres answer and the process takes requests. */
   isReady: () => Promise<boolean>
@@ -147,7 +147,6 @@ const createRoutes = (dependencies: AppDependencies) => {
     .get(
       `${BASE_PATH}/submissions/:id`,
       timed((arrival, params) => readReceipt(receipts, arrival, params['id'] ?? '')),
-      UNPARSED,
     )
     .get('/', ({ request }) => startAnswer(request, ADDRESSES))
     .get('/healthz', () => Response.json({ alive: true }))
@@ -175,7 +174,7 @@ const addReads = (
   )
   for (const { path, handlerFor } of READ_ROUTES) {
     const handle = timed((arrival, params) => answerRead(reads, arrival, handlerFor(params)))
-    app.get(`${BASE_PATH}${path}`, handle, UNPARSED)
+    app.get(`${BASE_PATH}${path}`, handle)
   }
   return app
 }

@@ -7,12 +7,12 @@ import { isRefusal, type Refusal } from './refusal.ts'
 
 const MAX_REMEMBERED_TOKENS = 20_000
 /**
- * How many further tokens a look-up asks for: tokens in use whose remembered answer is soon too
- * old. So a thousand tokens do not need a thousand look-ups.
+ * The most further tokens that a look-up asks for: tokens in use whose remembered answer is soon
+ * too old. So a thousand tokens do not need a thousand look-ups.
  */
 const TAKEN_ALONG = 1_000
 const TAKEN_ALONG_FROM_MS = TOKEN_REMEMBERED_MS / 2
-/** A second look-up may be on its way: a connection can hang. */
+/** Two at a time, since the connection of one can hang. */
 const LOOK_UPS = { items: TAKEN_ALONG, concurrency: 2 }
 
 /**
@@ -21,7 +21,10 @@ const LOOK_UPS = { items: TAKEN_ALONG, concurrency: 2 }
  */
 type Clocks = { readonly now: () => number; readonly steadily: () => number }
 
-/** `askedAt`: when Postgres was last asked, with or without an answer. */
+/**
+ * `answeredAt`: when Postgres answered. `askedAt`: the same, or the end of a later look-up that
+ * failed.
+ */
 type Remembered = { holder: TokenHolder | undefined; answeredAt: number; askedAt: number }
 
 export type Authenticate = (token: string | undefined) => Promise<TokenHolder | Refusal>

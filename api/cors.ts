@@ -27,8 +27,8 @@ export const forOrigins = ({ origins, basePath }: CorsOptions, handle: Handler):
     const origin = request.headers.get('origin')
     const isAllowed = origin !== null && allowed.has(origin)
     const response = isAllowed && isPreflight(request) ? preflightAnswer() : await handle(request)
-    // Set for every origin. Otherwise a cache could serve an answer without permission to a page of
-    // a permitted origin.
+    // Answers to all origins have `Vary`. Otherwise a cache could serve an answer without permission
+    // to a page of a permitted origin.
     response.headers.append('Vary', 'Origin')
     if (!isAllowed) return response
     response.headers.set('Access-Control-Allow-Origin', origin)

@@ -47,11 +47,12 @@ type Api = {
   stop: () => Promise<void>
 }
 
-/** Builds the API from its parts. */
+/** Builds the API, and starts its background work. */
 export const createApi = async (resources: Resources): Promise<Api> => {
   const { config, log, sql, redis } = resources
   const prefix = config.REDIS_PREFIX
   const stopping = new AbortController()
+  // `whenReady` logs outages of Redis.
   const queues = openQueues(redis, prefix, () => {})
   const stores = { sql, redis, prefix, listWorkspaces: createKnownWorkspaces(sql, TOKEN_TIMEOUT_MS) }
   // While Postgres is away, later calls return the workspaces that this call has found.
@@ -98,7 +99,8 @@ const pressureOf = (stores: Parameters<typeof countWaiting>[0], mostWaiting: num
 
 /**
  * Longer than the time-out of a statement, so that Postgres cancels a slow statement first. Behind
- * a pooler in mode `transaction` the role has the time-out, and a statement can outlast the answer.
+ * a pooler in mode `transaction`, the time-out of the role counts, and a statement can outlast the
+ * answer.
  */
 const READ_TIMEOUT_MS = 6_000
 

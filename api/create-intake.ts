@@ -41,7 +41,10 @@ export type Resources = {
   /** A separate pool, so that reads take no connection from submissions. */
   readingSql: Sql
   redis: RedisClient
-  /** A separate connection if admissions wait for replicas, else `redis`. */
+  /**
+   * A separate connection if admissions wait for replicas, since WAIT delays later commands. Else
+   * `redis`.
+   */
   admitting: RedisClient
   tracing: Tracing | undefined
 }
@@ -52,7 +55,7 @@ type Circumstances = Pick<IntakeDependencies, 'bodies' | 'onFault' | 'count'> & 
   pressure: PressureWatch
 }
 
-/** The dependencies of a submission, from the handler to the answer. */
+/** The dependencies of the steps from a request to its answer. */
 export const createIntake = (resources: Resources, circumstances: Circumstances): IntakeDependencies => {
   const { config, sql, hashKey } = resources
   const { wake, stop, pressure, ...handed } = circumstances

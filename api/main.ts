@@ -53,7 +53,7 @@ const drain = async (): Promise<void> => {
   api.drain()
   log('info', 'draining')
   const late = setTimeout(
-    () => endWith('The process did not answer its requests and stop within SHUTDOWN_SECONDS.'),
+    () => endWith('The process did not end within SHUTDOWN_SECONDS.'),
     config.SHUTDOWN_SECONDS * 1_000,
   )
   await listening.stop()

@@ -1,4 +1,5 @@
 import process from 'node:process'
+import { TOKEN_REMEMBERED_MS } from '../contract/limits.ts'
 import { makeToken } from '../contract/token-format.ts'
 import { addToken, listTokens, revokeToken, type Scope } from '../db/tokens.ts'
 import { NO_SUCH_WORKSPACE } from './option-values.ts'
@@ -10,7 +11,7 @@ const USAGE = `usage: npm run token -- create --workspace NAME --scope submit|re
        npm run token -- revoke ID
 
 submit         submit to the workspace
-read           read the workspace; agents (/mcp) see no personal data
+read           read the workspace; agents (/mcp) see no names, emails and properties of customers
 read:personal  read the workspace; agents see personal data as well
 admin          submit to the workspace, read it and purge in it
 operator       see the dashboard, metrics and /admin of the whole installation
@@ -55,14 +56,14 @@ await runCommand({
       const scope = NAMES.find((known) => known === values['scope'])
       if (!scope) throw new CommandError(`--scope must be one of ${NAMES.join(', ')}.`)
       const token = makeToken()
-      const added = await addToken(sql, {
+      const id = await addToken(sql, {
         token,
         workspace: workspaceFor(scope, values['workspace']),
         scopes: SCOPES[scope],
         expiresAt: expiry(values['days']),
       })
-      if (added === undefined) throw new CommandError(NO_SUCH_WORKSPACE)
-      process.stderr.write(`token ${added}, shown this once:\n`)
+      if (id === undefined) throw new CommandError(NO_SUCH_WORKSPACE)
+      process.stderr.write(`token ${id}, shown this once:\n`)
       print(token)
     },
     list: async ({ sql }) => {
@@ -75,7 +76,7 @@ await runCommand({
       if (id === undefined) throw new CommandError(USAGE)
       if (!(await revokeToken(sql, id)))
         throw new CommandError('There is no live token with this id. See: npm run token -- list')
-      print('revoked; every API process refuses it within 5 seconds')
+      print(`revoked; every API process refuses it within ${TOKEN_REMEMBERED_MS / 1_000} seconds`)
     },
   },
 })

@@ -89,7 +89,9 @@ const test = async ({ sql, openQueues }: CommandContext, id: string): Promise<vo
     if (outcome === 'confirmed') return print('The receiver has confirmed the test.')
     if (outcome !== undefined) throw new CommandError(`The receiver has not confirmed the test: ${outcome}.`)
     if (performance.now() > until)
-      throw new CommandError('No worker has sent the test within 30 s. Check that a worker runs: npm run doctor')
+      throw new CommandError(
+        `No worker has finished the test within ${TEST_WITHIN_MS / 1_000} s. Check that a worker runs: npm run doctor`,
+      )
     await wait(LOOK_EVERY_MS)
   }
 }

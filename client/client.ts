@@ -39,7 +39,7 @@ export type CallOptions = {
 type Submit<Body, Answered = Success> = (body: Body, options?: CallOptions) => Promise<Accepted<Answered>>
 
 /**
- * Each call repeats its request while a later attempt can succeed and the connection has patience.
+ * Each call repeats its request while a later attempt can succeed and its patience lasts.
  * A call whose request was not accepted rejects with a `RequestError`.
  */
 export type Client = ReturnType<typeof createClient>
@@ -73,10 +73,10 @@ export const createClient = (connection: Connection) => {
 }
 
 const submitOne = async (connection: Connection, sent: Sent): Promise<Accepted<object>> => {
-  const { body, headers } = await send(connection, sent, patienceOf(connection))
+  const { status, body, headers } = await send(connection, sent, patienceOf(connection))
   const submissionId = headers.get('submission-id')
   if (submissionId === undefined)
-    throw new RequestError('The answer has no Submission-Id. Check the address of the service.')
+    throw new RequestError('The answer has no Submission-Id. Check the address of the service.', { status })
   return { ...(body as object), submissionId, state: headers.get('submission-state') as Receipt['state'] | undefined }
 }
 
@@ -99,6 +99,7 @@ const submitTogether = async (
     pending.forEach((at, place) => (results[at] = answered.results[place]!))
     pending = pending.filter((at) => PASSING.includes(results[at]!.status))
     if (pending.length === 0) return results
+    // If the service has put off an item, this attempt does not count as a failure.
     const { status } = results[pending.find((at) => PUT_OFF.includes(results[at]!.status)) ?? pending[0]!]!
     const asked = pending.flatMap((at) => results[at]!.retryAfter ?? [])
     const retryAfterMs = asked.length > 0 ? Math.max(...asked) * 1_000 : undefined

@@ -58,21 +58,21 @@ export const createReads = (connection: Connection) => {
   const read = async (path: string, query: object = {}, waitSeconds?: number): Promise<unknown> =>
     (await send(connection, { path: `${path}${queryText(query)}`, waitSeconds }, patienceOf(connection))).body
   const list = (path: string) => (query?: object) => read(path, query)
-  const one =
+  const getById =
     <Found>(path: string, member: string) =>
     async (id: string): Promise<Found> =>
       ((await read(`${path}/${encodeURIComponent(id)}`)) as Record<string, Found>)[member]!
   return {
     listFeedbacks: list('/feedbacks') as List<FeedbackPage, FeedbackQuery>,
-    getFeedback: one<Feedback>('/feedbacks', 'feedback'),
+    getFeedback: getById<Feedback>('/feedbacks', 'feedback'),
     listCustomers: list('/customers') as List<CustomerPage>,
-    getCustomer: one<Customer>('/customers', 'customer'),
+    getCustomer: getById<Customer>('/customers', 'customer'),
     listAccounts: list('/accounts') as List<AccountPage>,
-    getAccount: one<Account>('/accounts', 'account'),
+    getAccount: getById<Account>('/accounts', 'account'),
     listProjects: list('/projects') as List<ProjectPage>,
-    getProject: one<Project>('/projects', 'project'),
+    getProject: getById<Project>('/projects', 'project'),
     listFeedbackCategories: list('/feedback-categories') as List<FeedbackCategoryPage>,
-    getFeedbackCategory: one<FeedbackCategory>('/feedback-categories', 'feedbackCategory'),
+    getFeedbackCategory: getById<FeedbackCategory>('/feedback-categories', 'feedbackCategory'),
     listConversations: list('/conversations') as List<StoredConversationPage>,
     /** The conversation with a page of its messages. */
     getConversation: (id: string, query?: ListQuery) =>

@@ -30,7 +30,7 @@ export type Sent = {
   readonly waitSeconds?: number | undefined
 }
 
-type Answer = { readonly body: unknown; readonly headers: ReadonlyMap<string, string> }
+type Answer = { readonly status: number; readonly body: unknown; readonly headers: ReadonlyMap<string, string> }
 
 /**
  * The request was not accepted, or no answer came. Without an answer `status` is undefined, and
@@ -52,7 +52,7 @@ export class RequestError extends Error {
   }
 }
 
-/** Waits before the next attempt; false if the call has used up its waiting time or attempts. */
+/** Waits before the next attempt. False if the call lacks the time or the attempts for it. */
 type Patience = (failed: {
   readonly status?: number | undefined
   retryAfterMs?: number | undefined
@@ -74,8 +74,8 @@ const MS_PER_SECOND = 1_000
 const MOST_QUOTED_CHARACTERS = 300
 
 /**
- * The waits of one call. A wait is as long as the service asks, else random and longer each time,
- * so that callers do not return together.
+ * The waits of one call. A wait is as long as the service asks. Other waits grow up to
+ * LONGEST_WAIT_MS, and are random, so that callers do not return together.
  */
 export const patienceOf = ({ patienceMs = DEFAULT_PATIENCE_MS, attempts = Infinity, onWait }: Connection): Patience => {
   let left = patienceMs
@@ -141,20 +141,22 @@ const attempt = async (
     })
     const text = await response.text()
     const json = jsonOf(text)
-    if (response.ok && json !== undefined) return { body: json, headers: new Map(response.headers) }
+    const { status } = response
+    if (response.ok && json !== undefined) return { status, body: json, headers: new Map(response.headers) }
     const requestId = response.headers.get('X-Request-Id') ?? undefined
     const retryAfterMs = waitOf(response.headers.get('Retry-After'))
-    return { failed: { status: response.status, text, requestId, retryAfterMs, cause: undefined } }
+    return { failed: { status, text, requestId, retryAfterMs, cause: undefined } }
   } catch (cause) {
     return { failed: { status: undefined, text: '', requestId: undefined, retryAfterMs: undefined, cause } }
   }
 }
 
 /**
- * Requests to this machine take no proxy. By default Bun would send the token and the body through
- * the proxy of HTTP_PROXY. Node.js uses no proxy by default.
+ * On Bun, requests to this machine take no proxy. By default Bun would send the token and the body
+ * through the proxy of HTTP_PROXY. So does Deno, where only NO_PROXY prevents it. Node.js uses no
+ * proxy by default.
  */
-const isOfThisMachine = (url: string): boolean =>
+export const isOfThisMachine = (url: string): boolean =>
   URL.canParse(url) && /^(?:127(?:\.\d+){3}|0\.0\.0\.0|\[::1\]|(?:.+\.)?localhost)$/.test(new URL(url).hostname)
 
 /** Retry-After has seconds or a date (RFC 9110, 10.2.3). */

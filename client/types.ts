@@ -84,7 +84,7 @@ export type ContactRecord = {
   readonly properties?: ContactProperties | null | undefined
   /** Its account, identified along with it. Absent or null changes nothing. */
   readonly account?: AccountRecord | null | undefined
-  /** Only contacts of this source system are searched and changed. If absent or null, all sources are searched, and a new contact belongs to `API`, or in a conversation to its source. */
+  /** Only contacts of this source system are searched and changed. If absent, null or blank, all sources are searched, and a new contact belongs to `API`, or in a conversation to the source of the conversation. */
   readonly source?: string | null | undefined
 }
 
@@ -133,7 +133,7 @@ export type Conversation = {
   readonly id: string
   /** A heading for the conversation. */
   readonly title?: string | null | undefined
-  /** The system that the conversation comes from. */
+  /** The system that the conversation comes from. If blank, `API`. */
   readonly source: string
   /** When the conversation began in the system that the record comes from: RFC 3339 with an offset, years 1 to 9999. Kept as UTC. */
   readonly createdAt: string
@@ -259,7 +259,7 @@ export type Feedback = {
   readonly source?: string | undefined
   /** Own id of the account. */
   readonly accountId?: string | undefined
-  /** When the customer gave the feedback. */
+  /** The `createdAt` that was sent, or else `acceptedAt`. */
   readonly createdAt?: string | undefined
   /** When it was first accepted. */
   readonly acceptedAt?: string | undefined
@@ -285,7 +285,7 @@ export type BatchResult = {
   readonly status: number
   /** Id of the accepted submission, for `GET /submissions/{id}`. */
   readonly submissionId?: string | undefined
-  /** What became of the submission. `queued`: waits to be applied, or is a purge whose records are being removed; `applied`: is stored; `superseded`: processed late, as a replay or after a failover of Redis, and without effect because a newer submission had replaced its record; `purged`: was dead, or waited to be replayed, when a purge of its contact removed it; `dead`: set aside with a reason; operators can replay it unless it is a purge. */
+  /** What became of the submission. `queued`: waits to be applied, or is a purge whose records are being removed; `applied`: is stored, or is a purge that has ended; `superseded`: processed late, as a replay or after a failover of Redis, and without effect because a newer submission had replaced its record; `purged`: was dead, or waited to be replayed, when a purge of its contact removed it; `dead`: set aside with a reason; operators can replay it unless it is a purge. */
   readonly state?: 'queued' | 'applied' | 'superseded' | 'purged' | 'dead' | undefined
   /** Whole seconds after which to send the item again. */
   readonly retryAfter?: number | undefined
@@ -308,7 +308,7 @@ export type Receipt = {
   /** The operation of the submission. `create_feedback`: POST /feedbacks; `identify_contact`: POST /contacts/identify; `identify_account`: POST /accounts/identify; `submit_conversation`: POST /conversations; `purge_contact`: POST /contacts/purge. */
   readonly operation:
     'create_feedback' | 'identify_contact' | 'identify_account' | 'submit_conversation' | 'purge_contact'
-  /** What became of the submission. `queued`: waits to be applied, or is a purge whose records are being removed; `applied`: is stored; `superseded`: processed late, as a replay or after a failover of Redis, and without effect because a newer submission had replaced its record; `purged`: was dead, or waited to be replayed, when a purge of its contact removed it; `dead`: set aside with a reason; operators can replay it unless it is a purge. */
+  /** What became of the submission. `queued`: waits to be applied, or is a purge whose records are being removed; `applied`: is stored, or is a purge that has ended; `superseded`: processed late, as a replay or after a failover of Redis, and without effect because a newer submission had replaced its record; `purged`: was dead, or waited to be replayed, when a purge of its contact removed it; `dead`: set aside with a reason; operators can replay it unless it is a purge. */
   readonly state: 'queued' | 'applied' | 'superseded' | 'purged' | 'dead'
   /** 0 while it waits to be processed for the first time. Of a submission that died: the attempts until then. Of a finished purge that found data: the attempts to remove this data. Otherwise 1. */
   readonly attempts: number
@@ -375,13 +375,13 @@ export type Customer = {
   readonly properties: {
     readonly [key: string]: unknown
   }
-  /** `$createdAt` as it was sent. */
+  /** The `$createdAt` that was sent. */
   readonly sourceCreatedAt?: string | undefined
-  /** `$updatedAt` as it was sent. */
+  /** The `$updatedAt` that was sent. */
   readonly sourceUpdatedAt?: string | undefined
-  /** When it was first accepted. */
+  /** When the first submission that stored values of it was accepted. */
   readonly createdAt: string
-  /** When it was last changed. */
+  /** When the last submission that changed it was accepted. */
   readonly updatedAt: string
 }
 
@@ -406,13 +406,13 @@ export type Account = {
   readonly properties: {
     readonly [key: string]: unknown
   }
-  /** `$createdAt` as it was sent. */
+  /** The `$createdAt` that was sent. */
   readonly sourceCreatedAt?: string | undefined
-  /** `$updatedAt` as it was sent. */
+  /** The `$updatedAt` that was sent. */
   readonly sourceUpdatedAt?: string | undefined
-  /** When it was first accepted. */
+  /** When the first submission that stored values of it was accepted. */
   readonly createdAt: string
-  /** When it was last changed. */
+  /** When the last submission that changed it was accepted. */
   readonly updatedAt: string
 }
 
@@ -572,10 +572,10 @@ export type Change = {
   readonly mergedInto?: string | undefined
 }
 
-/** The contacts to delete: all that match the `id` or the `email`. One of the two is required. A blank email or a placeholder counts as absent. */
+/** The contacts to delete: all that match the `id` or the `email`. One of the two is required. An email that is blank or a placeholder counts as absent. */
 export type PurgeRequest = PurgeById | PurgeByEmail
 
-/** Which contacts to delete: by the id that a source system gave the contact, and by the other member if it is present. */
+/** Which contacts to delete: by the id that a source system gave the contact, and by `email` if it is present. */
 export type PurgeById = {
   /** The id that a source system gave the contact. A placeholder is refused. */
   readonly id: string
@@ -585,7 +585,7 @@ export type PurgeById = {
   readonly source?: string | null | undefined
 }
 
-/** Which contacts to delete: by email, and by the other member if it is present. */
+/** Which contacts to delete: by email, and by `id` if it is present. */
 export type PurgeByEmail = {
   /** The id that a source system gave the contact. A placeholder is refused. */
   readonly id?: string | null | undefined

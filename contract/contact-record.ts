@@ -72,8 +72,8 @@ export const contactRecord = object(
     account: about(v.nullish(accountRecord), 'Its account, identified along with it. Absent or null changes nothing.'),
     source: about(
       v.nullish(sourceOrNull),
-      'Only contacts of this source system are searched and changed. If absent or null, all sources are searched, and a new ' +
-        'contact belongs to `API`, or in a conversation to its source.',
+      'Only contacts of this source system are searched and changed. If absent, null or blank, all sources are searched, and a ' +
+        'new contact belongs to `API`, or in a conversation to the source of the conversation.',
     ),
   },
   { description: 'The facts about a person in one source system.', free: PROPERTIES },

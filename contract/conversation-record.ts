@@ -54,7 +54,7 @@ export const conversationRecord = object(
         'newer `updatedAt` was sent before. Messages and contacts that are not sent again stay.',
     ),
     title: about(v.nullish(text), 'A heading for the conversation.'),
-    source: about(storedSource, 'The system that the conversation comes from.'),
+    source: about(storedSource, 'The system that the conversation comes from. If blank, `API`.'),
     createdAt: about(dateTime, `When the conversation began ${SOURCE_TIME}`),
     updatedAt: about(
       v.nullish(dateTime),

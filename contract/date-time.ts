@@ -3,7 +3,7 @@ const DATE_TIME = /^(\d{4})-(\d{2})-(\d{2})[Tt](\d{2}):(\d{2}):(\d{2})(?:\.(\d{1
 /**
  * True for a date-time of RFC 3339 that has an offset, exists on the calendar and lies in the years
  * 1 to 9999, as written and in UTC. Postgres refuses the year 0. A leap second is refused: neither
- * JavaScript nor Postgres can keep it.
+ * JavaScript nor Postgres can keep it. So is a fraction of more than 100 digits.
  */
 export const isDateTime = (value: string): boolean => {
   const parts = DATE_TIME.exec(value)
@@ -30,7 +30,7 @@ export const isDateTime = (value: string): boolean => {
 }
 
 /**
- * True for the first day of the year 1. Programs in .NET, Go and Java write it for an unset time.
+ * True for the first day of the year 1. Programs in .NET and Go write it for an unset time.
  */
 export const isUnset = (dateTime: string): boolean => dateTime.startsWith('0001-01-01')
 
@@ -52,7 +52,7 @@ export const postgresDateTime = (given: string): string => {
 
 const PARTS = /^(.{19})(?:\.(\d+))?(.+)$/
 
-/** The microseconds since 1970 of a date-time of RFC 3339, rounded as Postgres does. */
+/** The microseconds since 1970 of a date-time that has no finer fraction. */
 export const instantOf = (dateTime: string): number => {
   const [, seconds, fraction = '0', offset] = PARTS.exec(dateTime.toUpperCase())!
   return Date.parse(`${seconds}${offset}`) * 1_000 + Math.round(Number(`0.${fraction}`) * 1_000_000)

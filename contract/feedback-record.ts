@@ -144,7 +144,7 @@ export const feedbackRecord = object(
 )
 export type FeedbackRecord = v.InferOutput<typeof feedbackRecord>
 
-/** The default source of contacts, accounts and feedback. */
+/** The default source of contacts, accounts, feedback and conversations. */
 export const DEFAULT_SOURCE = 'API'
 
 /** The stored source of a feedback. */

@@ -8,7 +8,7 @@ import { MISSING } from './check-body.ts'
 
 // The kinds of field that the interface knows. Every message but `MISSING` says the expected form:
 // it ends a sentence that begins with the path and "must be". No message quotes the value. After a
-// `v.check`, `v.metadata` repeats its rule for JSON Schema.
+// `v.check`, `v.metadata` repeats as much of its rule as JSON Schema can say.
 
 export const text = v.string('a string')
 export const flag = v.boolean('true or false')
@@ -42,13 +42,14 @@ export const dateTime = v.pipe(
   v.metadata({ format: 'date-time' }),
 )
 
-/** The end of a description of a time. */
+/** Continues the description of a time, such as `When the contact was created`. */
 export const SOURCE_TIME =
   'in the system that the record comes from: RFC 3339 with an offset, years 1 to 9999. Kept as UTC.'
 
 /**
  * Characters are code points, as in Postgres and JSON Schema. The bound also holds in Unicode NFC,
- * the form of keys, in which some characters become three: a longer key may not fit in an index row.
+ * the form of keys, in which some characters become three: a longer key may not fit in an index
+ * row.
  */
 export const textOfAtMost = (characters: number) =>
   v.pipe(
@@ -80,6 +81,7 @@ export const sourceOrNull = v.pipe(
 export const NO_PLACEHOLDER = 'an id, not blank and not a placeholder such as null or undefined'
 export const externalId = v.pipe(
   identifier,
+  // `identifier` reports an empty id.
   v.check((value) => value === '' || !isPlaceholder(value), NO_PLACEHOLDER),
   v.metadata({ pattern: '\\S' }),
 )

@@ -11,9 +11,9 @@ export type IgnoredPart = { readonly path: string; readonly fault: string }
 
 /**
  * The parts of a body that `handling=strict` refuses: members that the schema does not name,
- * metadata that looks like a misspelt column, and references that name nothing. Stops at the number
- * of problems that a response reports. A free object has no unknown members. The body reader has
- * bounded the depth of this recursion.
+ * metadata that looks like a misspelt column, and references that name nothing. Stops when it has at
+ * least as many parts as a response reports. A free object has no unknown members. The body reader
+ * has bounded the depth of this recursion.
  */
 export const findIgnoredParts = (schema: GenericSchema, body: JsonValue): IgnoredPart[] => {
   const found: IgnoredPart[] = []

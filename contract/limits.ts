@@ -1,4 +1,5 @@
-// Bounds that several rooms share. Most of them limit accepted bodies.
+// Bounds that several rooms share. Most of them limit accepted bodies. Three are only the defaults of
+// settings (runtime/settings.ts).
 
 export const MAX_IDENTIFIER_CHARACTERS = 512
 /**
@@ -29,7 +30,7 @@ export const IDEMPOTENCY_SECONDS = 24 * 60 * 60
  * unless Postgres is away.
  */
 export const TOKEN_REMEMBERED_MS = 5_000
-/** How long a valid token stays usable while Postgres is away. */
+/** How long a valid token stays usable after its last look-up, while Postgres is away. */
 export const TOKEN_USABLE_WITHOUT_POSTGRES_MS = 60 * 60 * 1_000
 export const MAX_REPORTED_PROBLEMS = 100
 /**

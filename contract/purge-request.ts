@@ -2,7 +2,7 @@ import * as v from 'valibot'
 import { about, externalId, object, shortText } from './fields.ts'
 import { canonicalEmail } from './identity/keys.ts'
 
-/** Body of purge-contact. A blank email or a placeholder counts as absent. */
+/** Body of purge-contact. An email that is blank or a placeholder counts as absent. */
 export const purgeRequest = v.pipe(
   object({
     id: about(v.nullish(externalId), 'The id that a source system gave the contact. A placeholder is refused.'),
@@ -17,8 +17,8 @@ export const purgeRequest = v.pipe(
     'an object with an `id` or an `email` that is neither blank nor a placeholder such as null or undefined',
   ),
   v.description(
-    'The contacts to delete: all that match the `id` or the `email`. One of the two is required. A blank email or a ' +
-      'placeholder counts as absent.',
+    'The contacts to delete: all that match the `id` or the `email`. One of the two is required. An email that is ' +
+      'blank or a placeholder counts as absent.',
   ),
 )
 export type PurgeRequest = v.InferOutput<typeof purgeRequest>

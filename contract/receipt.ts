@@ -2,7 +2,7 @@ import * as v from 'valibot'
 import { about } from './fields.ts'
 import type { Operation } from './submission.ts'
 
-const OPERATIONS: Readonly<Record<Operation, string>> = {
+const REQUESTS: Readonly<Record<Operation, string>> = {
   create_feedback: 'POST /feedbacks',
   identify_contact: 'POST /contacts/identify',
   identify_account: 'POST /accounts/identify',
@@ -12,7 +12,7 @@ const OPERATIONS: Readonly<Record<Operation, string>> = {
 
 const STATES = {
   queued: 'waits to be applied, or is a purge whose records are being removed',
-  applied: 'is stored',
+  applied: 'is stored, or is a purge that has ended',
   superseded:
     'processed late, as a replay or after a failover of Redis, and without effect because a newer submission had replaced its record',
   purged: 'was dead, or waited to be replayed, when a purge of its contact removed it',
@@ -37,7 +37,7 @@ const time = v.pipe(v.string(), v.metadata({ format: 'date-time' }))
 export const receipt = about(
   v.object({
     id: about(v.pipe(v.string(), v.uuid()), 'The id that came in `Submission-Id`.'),
-    operation: enumeration('The operation of the submission.', OPERATIONS),
+    operation: enumeration('The operation of the submission.', REQUESTS),
     state: submissionState,
     attempts: about(
       count,

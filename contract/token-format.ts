@@ -11,9 +11,7 @@ const CHECKSUM_CHARACTERS = 8
  */
 const BOOTSTRAP_TOKEN = /^[\x21-\x7e]{16,200}$/
 
-/**
- * Makes a token: prefix, 192 random bits in base64url, checksum. The service keeps only its hash.
- */
+/** Makes a token: prefix, 192 random bits in base64url, checksum. */
 export const makeToken = (): string => {
   const body = PREFIX + randomBytes(RANDOM_BYTES).toString('base64url')
   return body + checksum(body)
@@ -32,7 +30,7 @@ export const isPlausibleToken = (token: string): boolean => {
   return token.slice(-CHECKSUM_CHARACTERS) === checksum(body)
 }
 
-/** The SHA-256 of a token in hexadecimal, the only part of a token that is stored. */
+/** The SHA-256 of a token in hexadecimal. The database has this hash, never the token. */
 export const tokenHash = (token: string): string => hash('sha256', token)
 
 /**

@@ -26,8 +26,7 @@ type Dotted = {
  * - A key also stays dotted if it has an empty segment, more than 32 segments, or a segment that
  *   names a prototype.
  *
- * Never changes `object`. The result can share parts with it, and is `object` itself if no key is
- * dotted.
+ * Never changes `object`. The result can share parts with it, or be `object` itself.
  */
 export const unflatten = (object: JsonObject): JsonObject => {
   const result: JsonObject = {}

@@ -66,8 +66,9 @@ export const findTokenHolders = async (sql: Sql, hashes: readonly string[]): Pro
 /**
  * Makes the bootstrap tokens of the environment valid for the default workspace. Each token
  * replaces the earlier token of its kind. If the environment has no token of a kind, the stored
- * token stays: another process may have it. A token that was revoked by hand is valid again.
- * Returns the kinds whose earlier token has ended.
+ * token stays: another process may have it. A token that was revoked by hand is valid again, and a
+ * token that a command made becomes a bootstrap token. Returns the kinds whose earlier token has
+ * ended.
  */
 export const setBootstrapTokens = async (sql: Sql, tokens: BootstrapTokens): Promise<(keyof BootstrapTokens)[]> => {
   const kinds = (['access', 'admin'] as const).filter((kind) => tokens[kind] !== undefined)
@@ -86,7 +87,8 @@ export const setBootstrapTokens = async (sql: Sql, tokens: BootstrapTokens): Pro
       insert into token (id, workspace_id, hash, scopes, bootstrap)
       select gen_random_uuid(), w.id, wanted.hash, wanted.scopes, true
       from wanted, workspace as w where w.name = ${DEFAULT_WORKSPACE} and not is_deleted(w.id)
-      on conflict (hash) do update set scopes = excluded.scopes, revoked_at = null
+      on conflict (hash) do update set
+        workspace_id = excluded.workspace_id, scopes = excluded.scopes, bootstrap = true, expires_at = null, revoked_at = null
     )
     select distinct kind from former order by kind`
   return replaced.map(({ kind }) => kind)

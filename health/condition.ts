@@ -7,7 +7,7 @@ import { readLogTotals } from '../queue/log/log-totals.ts'
 import type { JobQueue } from '../queue/jobs/job-queues.ts'
 import type { Sql } from '../db/connection/postgres.ts'
 import { type ProcessReport, createProcessReports } from '../queue/jobs/process-reports.ts'
-import { countPurges, type PurgesUnderWay } from '../db/purges/removal.ts'
+import { countPurges, type PurgeTotals } from '../db/purges/removal.ts'
 import { countWebhooks, type WebhookProblems } from '../db/webhooks.ts'
 import { type QueueDepth, readQueueDepths } from '../queue/jobs/queue-depths.ts'
 import { type RedisCondition, readRedisCondition } from '../queue/redis/redis-condition.ts'
@@ -25,7 +25,7 @@ export type Condition = {
   /** Workers that are connected to Redis and do not report. */
   silent?: number
   postgresSeconds?: number
-  purges?: PurgesUnderWay
+  purges?: PurgeTotals
   webhooks?: WebhookProblems
   workspaces?: readonly Workspace[]
   logs?: LogTotals[]

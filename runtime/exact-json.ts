@@ -15,6 +15,10 @@ export const parseExactly = (text: string): unknown =>
     typeof value === 'number' && source !== undefined && source !== String(value) ? json.rawJSON(source) : value,
   )
 
+/** Whether a value from `parseExactly` is an object: no array, number or null. */
+export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) && !json.isRawJSON(value)
+
 /** The text of a number; undefined for any other value. */
 export const writtenNumber = (value: unknown): string | undefined => {
   if (typeof value === 'number') return String(value)

@@ -4,8 +4,9 @@ import type { Dimension } from '../../db/reads/insights.ts'
 import type { Feedback, StoredConversation, StoredMessage } from '../reads/record-schemas.ts'
 import { quoteOf, quoteSchema, show, type Sight } from './quote.ts'
 
-/** The characters of a text in a list. A single feedback and a message show more. */
+/** The most characters of a text in a list. A single feedback and a message show more. */
 const LISTED_CHARACTERS = 600
+const MESSAGE_CHARACTERS = 1_200
 export const SINGLE_CHARACTERS = 8_000
 const MOST_TAGS = 10
 const MOST_LABEL_CHARACTERS = 512
@@ -117,7 +118,7 @@ export const personalObjectOf = (
 ): v.InferOutput<typeof personalObject> | undefined => {
   if (json === null || !sight.readsPersonal) return undefined
   const { text } = show(json, MOST_JSON_CHARACTERS, sight)
-  // The length of `text` does not tell: `show` can replace several characters by one.
+  // The `isCut` of `show` does not tell: `show` can replace several characters by one.
   return { json: text, isCut: [...json].length > MOST_JSON_CHARACTERS }
 }
 
@@ -182,6 +183,6 @@ export const messageOf = (given: unknown, sight: Sight): v.InferOutput<typeof me
     createdAt,
     from: incoming ? ('customer' as const) : ('team' as const),
     customerId,
-    quote: quoteOf({ kind: 'message', id, text: content }, 2 * LISTED_CHARACTERS, sight),
+    quote: quoteOf({ kind: 'message', id, text: content }, MESSAGE_CHARACTERS, sight),
   })
 }

@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import { instantOf } from '../../contract/date-time.ts'
-import { DIMENSION_NAMES } from '../../db/reads/insights.ts'
+import { type Dimension, DIMENSION_NAMES } from '../../db/reads/insights.ts'
 import { isRefusal } from '../refusal.ts'
 import { feedbackItem, figures, group, groupChange } from './answers.ts'
 import { compareForAgent, countForAgent, findFeedback } from './agent-read.ts'
@@ -10,8 +10,9 @@ import { defineTool } from './tool.ts'
 const MS_PER_DAY = 86_400_000
 /** The earliest time of a feedback. */
 const FIRST_TIME = Date.parse('0001-01-01T00:00:00Z')
-const EXPECTED = `one of ${DIMENSION_NAMES.join(', ')}`
-const dimension = v.picklist(DIMENSION_NAMES, EXPECTED)
+
+const dimensionOf = <const Names extends readonly Dimension[]>(names: Names) =>
+  v.picklist(names, `one of ${names.join(', ')}`)
 
 export const countTool = defineTool({
   name: 'count_feedback',
@@ -20,7 +21,13 @@ export const countTool = defineTool({
     'Counts feedback that matches all given filters, with the average rating: in total, and by tag, week (from Monday, ' +
     'UTC, the latest first), account, project, source or rating. By tag, a feedback counts once for each of its tags. Weeks ' +
     'without feedback are left out. Use the figures as they are, and do not estimate others.',
-  input: v.strictObject({ by: dimension, words: v.optional(searchedWords), ...filters, ...span, limit: groupLimit }),
+  input: v.strictObject({
+    by: dimensionOf(DIMENSION_NAMES),
+    words: v.optional(searchedWords),
+    ...filters,
+    ...span,
+    limit: groupLimit,
+  }),
   output: v.strictObject({
     ...figures,
     groups: v.array(group),
@@ -55,6 +62,8 @@ export const whatsNew = defineTool({
 
 const spanCount = v.strictObject({ from: v.string(), to: v.string(), feedback: v.number() })
 const changes = v.array(groupChange)
+/** A week is itself a span of time, so it does not grow or fall. */
+const COMPARED = DIMENSION_NAMES.filter((name) => name !== 'week')
 
 export const comparePeriods = defineTool({
   name: 'compare_periods',
@@ -63,7 +72,7 @@ export const comparePeriods = defineTool({
     'Compares two successive spans of the same length. Tells which tags, accounts, projects, sources or ratings have ' +
     'more feedback in the later span, and which have less, the greatest changes first.',
   input: v.strictObject({
-    by: dimension,
+    by: dimensionOf(COMPARED),
     days,
     until: v.optional(time('The end of the later span; now if left out.')),
     words: v.optional(searchedWords),

@@ -42,12 +42,12 @@ export const searchedWords = words(
   'Words that must all occur in title or description, in upper or lower case, also as parts of words. Try single words, and words of other languages.',
 )
 
-export const limit = wholeNumber(MOST_RECORDS, 10, 'The maximum number of records in the answer.')
+export const limit = wholeNumber(MOST_RECORDS, 10, 'The maximum number of listed records.')
 export const groupLimit = wholeNumber(MOST_GROUPS, 20, 'The maximum number of groups in the answer.')
 export const changeLimit = wholeNumber(MOST_GROUPS, 20, 'The maximum number of groups in `grows`, and in `falls`.')
 export const days = wholeNumber(366, 28, 'The number of days of each of the two spans.')
 export const next = v.optional(
-  identifier('The `next` of the previous answer, for the next page. Send the same filters.'),
+  identifier('The `next` of the previous answer, for the next page. Send the same filters and order.'),
 )
 export const order = v.optional(
   v.pipe(v.picklist(['newest', 'oldest'], 'newest or oldest'), v.description('Which records come first.')),

@@ -68,7 +68,7 @@ const readMessage = async (request: Request): Promise<JsonObject | Response> => 
   const bytes = await receiveBody(request, MOST_BODY_BYTES)
   if (isRefusal(bytes)) return refuse(bytes)
   const read = parseBody(bytes)
-  if (isRefusal(read)) return problem(PARSE_ERROR, 'The body must be JSON')
+  if (isRefusal(read)) return problem(PARSE_ERROR, await refusalText(read))
   // The limit would count a batch of calls as one call.
   if (!isJsonObject(read.value)) return problem(INVALID_REQUEST, 'The body must be one message, not a batch')
   return replaceUnstorable(read.value)

@@ -6,7 +6,8 @@ import type { AgentRead } from './agent-read.ts'
 import { NOTICE } from './quote.ts'
 
 /**
- * `records`: how many records the answer counts, or shows if it counts none; for log and metrics.
+ * `records`, for log and metrics: how many records the figures of the answer count, or how many
+ * records an answer without figures shows.
  */
 export type Answered<Answer extends object = object> = { answer: Answer; records: number }
 
@@ -52,7 +53,7 @@ export const toolSchema = (schema: v.GenericSchema): StandardSchemaWithJSON => {
       version: 1,
       vendor: 'feedback-insights',
       validate: (value) => {
-        const { success, output: read, issues } = v.safeParse(schema, value)
+        const { success, output: read, issues } = v.safeParse(schema, value, { abortPipeEarly: true })
         return success ? { value: read } : { issues: issues.map(problemOf) }
       },
       jsonSchema: { input: () => input, output: () => output },

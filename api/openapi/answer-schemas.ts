@@ -60,7 +60,7 @@ export const ANSWERS = {
     v.object({
       error: about(
         v.pipe(v.array(problem), v.minLength(1), v.maxLength(MAX_REPORTED_PROBLEMS)),
-        `All problems at once, up to ${MAX_REPORTED_PROBLEMS}. The items of a batch share this number, and each refused item reports at least one problem.`,
+        `All problems at once, up to ${MAX_REPORTED_PROBLEMS}. The items of a batch share this number, and each invalid item reports at least one problem.`,
       ),
     }),
     'Everything that is wrong with the request.',

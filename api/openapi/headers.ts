@@ -20,8 +20,8 @@ export const RESPONSE_HEADERS = {
     schemaOf(submissionState),
   ),
   'Preference-Applied': header(
-    'The preferences that the service followed. `wait`: the submission left the state `queued` in time. `handling=strict`: each answer ' +
-      'to a permitted submission has it if the request asked for it, and so has the 200 of a batch. The answer to a batch never has ' +
+    'The preferences that the service followed. `wait`: the submission left the state `queued` in time. `handling=strict`: the request ' +
+      'asked for it. Answers to permitted submissions have it, and the 200 of a batch. The answer to a batch never has ' +
       '`wait`: its results have `state`. A page of changes has `wait` if the request asked to wait and the page is not empty.',
   ),
   'RateLimit-Policy': header(
@@ -89,7 +89,7 @@ export const PARAMETERS = {
   ),
   PreferWait: requestHeader(
     'Prefer',
-    'With `wait=N` an answer that would be empty waits for changes, at most N seconds (30 at most).',
+    'With `wait=N` an answer that would be empty waits up to N seconds (at most 30) for changes.',
     {},
   ),
   RecordId: idInPath('The own id of the record.'),

@@ -32,27 +32,29 @@ processes them in the background and stores them in tables that people query.
 one workspace, and sees and changes only that workspace. Reading requires a token of scope \`read\`
 or an admin token. Purging requires an admin token.
 
-**Acceptance.** A 2xx answer to a POST means that the submission is kept and will be processed. Its
-\`Submission-Id\` leads to a receipt with its state. With \`Prefer: wait=N\` the answer waits up to
-N seconds until the submission is no longer queued. A valid batch is a 200 even if all its items are
-refused. Each result of a batch has a status of its own, and for an accepted item the id of the
-submission. With an \`Idempotency-Key\` a request can be repeated without being applied twice. The
-submissions of a workspace take effect one after the other, in the order in which they were
-accepted: a purge finds a contact that was identified just before it.
+**Acceptance.** A 2xx answer to a single submission means that the submission is kept and will be
+processed. Its \`Submission-Id\` leads to a receipt with its state. With \`Prefer: wait=N\` the answer
+waits up to N seconds until the submission is no longer queued. A valid batch gets a 200 even if all
+its items are refused. Each result of a batch has a status of its own, and for an accepted item the
+id of the submission. With an \`Idempotency-Key\` a request can be repeated without being applied
+twice. The submissions of a workspace take effect one after the other, in the order in which they
+were accepted: a purge finds a contact that was identified just before it.
 
 **Keys** of contacts, accounts and projects are compared in a canonical form, and stored as they
-were sent. External ids and sources are compared exactly. An email is the bare address, without
-format characters and white space around it, in lower case if it has an \`@\`. A name has its white
-space reduced to single spaces, and keeps its case. A domain is the host of a URL, without \`www.\`
-and a final dot, in lower case if it has a dot. Emails, names and domains are in Unicode NFC. A key
-that is blank or a placeholder counts as absent. A placeholder as the external id of a contact or
-account that is identified, purged or named by a feedback is a 400. Placeholders, in upper or lower
+were sent. External ids and sources are compared exactly. Emails, names and domains are in Unicode
+NFC, without format characters, and without white space at both ends. An email is the bare address,
+with ASCII letters in lower case if it has an \`@\`. A name has its white space reduced to single
+spaces, and keeps its case. A domain is the host of a URL, without \`www.\` and a final dot, with
+ASCII letters in lower case if it has a dot. A key that is blank or a placeholder counts as absent.
+A placeholder as the external id of a contact or account that is identified, purged or named by a
+feedback is a 400. Placeholders, in upper or lower
 case: ${PLACEHOLDERS.map((text) => `\`${text}\``).join(', ')}.
 
 **Bodies** are JSON in UTF-8, plain or gzip, at most ${MAX_BODY_BYTES / KIB} KiB (conversations
-${MAX_CONVERSATION_BODY_BYTES / MIB} MiB, batches ${MAX_BATCH_BODY_BYTES / MIB} MiB) unless
-configured otherwise, counted after decompression, and nested at most ${MAX_DEPTH_LEVELS} levels. A
-conversation has at most ${MAX_CONVERSATION_MESSAGES.toLocaleString('en')} messages and
+${MAX_CONVERSATION_BODY_BYTES / MIB} MiB) unless configured otherwise, batches at most
+${MAX_BATCH_BODY_BYTES / MIB} MiB, counted after decompression. They are nested at most
+${MAX_DEPTH_LEVELS} levels. A conversation has at most
+${MAX_CONVERSATION_MESSAGES.toLocaleString('en')} messages and
 ${MAX_CONVERSATION_CONTACTS.toLocaleString('en')} contacts. Identifiers, sources, emails, domains
 and the names of accounts and projects have at most ${MAX_IDENTIFIER_CHARACTERS} characters. In
 \`properties\` and \`sourceData\` no object has more than ${MAX_OBJECT_MEMBERS.toLocaleString('en')}
@@ -102,7 +104,7 @@ export const openApiDocument = async (basePath: string): Promise<JsonObject> => 
   servers: [{ url: './', description: 'The service that this document comes from.' }],
   security: [{ bearer: [] }],
   tags: [
-    { name: 'Submissions', description: 'Submit records, and look up their receipts.' },
+    { name: 'Submissions', description: 'Make submissions, and look up their receipts.' },
     { name: 'Reading', description: 'Read records, and follow their changes.' },
     { name: 'Operators', description: 'For the operators of the service.' },
   ],

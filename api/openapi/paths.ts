@@ -134,8 +134,8 @@ export const PATHS_OF_SUBMISSIONS: Readonly<Record<string, JsonObject>> = {
     summary: 'Submit many at once',
     description:
       `Up to ${MAX_BATCH_ITEMS} submissions of any operation but purges, accepted in their order. Each result is the answer that the ` +
-      'item would get as a request of its own, with the same limits. The result of a refused item has the problems, and a refused ' +
-      'item affects no other item. With `Prefer: wait=N` the answer waits for all items.',
+      'item would get as a request of its own, with the same limits. A refused item affects no other item. With `Prefer: wait=N` ' +
+      'the answer waits up to N seconds (at most 30) for all items.',
     body: 'BatchRequest',
     answer: {
       status: 200,
@@ -177,7 +177,7 @@ export const PATHS_OUTSIDE: JsonObject = {
   '/healthz': operatorPath({
     operationId: 'getHealth',
     summary: 'Whether the process runs',
-    description: 'Does not depend on Redis and Postgres: a process that cannot reach them still runs.',
+    description: 'Does not depend on Redis or Postgres: a process that cannot reach them still runs.',
     security: [],
     responses: {
       200: successAnswer({ schema: 'Alive', description: 'The process runs.' }),
@@ -187,7 +187,7 @@ export const PATHS_OUTSIDE: JsonObject = {
   '/readyz': operatorPath({
     operationId: 'getReadiness',
     summary: 'Whether requests can be served',
-    description: 'Asks Redis and Postgres. A balancer sends requests to processes that answer 200.',
+    description: 'Asks Redis and Postgres. A load balancer should send requests to processes that answer 200.',
     security: [],
     responses: {
       200: successAnswer({ schema: 'Ready', description: 'The process can serve requests.' }),

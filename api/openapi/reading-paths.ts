@@ -66,8 +66,8 @@ const listOf = ({ path, many }: (typeof RESOURCES)[number]): JsonObject =>
     summary: `List ${words(many)}`,
     description:
       'A page of the list. `next` leads to the next page, and stays valid while records come and go: a record that keeps its `createdAt` ' +
-      'is never skipped or repeated. A page can be shorter than `limit` before the end of the list: one call reads at most 4 MiB or one larger record and, with a ' +
-      'filter that no index serves, looks at 20,000 records at most.',
+      'is never skipped or repeated. A page can be shorter than `limit` before the end of the list: one call reads at most 4 MiB or one larger ' +
+      'record, and with filters it looks at 20,000 records at most.',
     parameters: inQuery(path === 'feedbacks' ? FEEDBACK_PARAMETERS : LIST_PARAMETERS),
     schema: `${RECORD_OF[path]}Page`,
     refusals: [path === 'feedbacks' || path === 'conversations' ? 'WrongMethod' : 'OnlyGet'],
@@ -77,14 +77,22 @@ const oneOf = ({ path, one }: (typeof RESOURCES)[number]): JsonObject =>
   readPath({
     operationId: `get${capital(one)}`,
     summary: `Read one ${words(one)}`,
-    description:
-      path === 'conversations'
-        ? 'The conversation with a page of its messages.'
-        : 'The record with this own id. An id that was merged leads to the record that absorbed it.',
+    description: DESCRIPTION_OF_ONE[path],
     parameters: [...parametersOf(['RecordId']), ...(path === 'conversations' ? inQuery(LIST_PARAMETERS) : [])],
     schema: `${RECORD_OF[path]}Found`,
     refusals: ['NoSuchRecord', 'OnlyGet'],
   })
+
+const WITH_THIS_ID = 'The record with this own id.'
+const ALSO_MERGED = `${WITH_THIS_ID} An id that was merged leads to the record that absorbed it.`
+const DESCRIPTION_OF_ONE: Readonly<Record<(typeof RESOURCES)[number]['path'], string>> = {
+  feedbacks: WITH_THIS_ID,
+  customers: ALSO_MERGED,
+  accounts: ALSO_MERGED,
+  projects: WITH_THIS_ID,
+  'feedback-categories': WITH_THIS_ID,
+  conversations: 'The conversation with a page of its messages.',
+}
 
 const CHANGES = readPath({
   operationId: 'listChanges',

@@ -28,7 +28,6 @@ const itemOf = <O extends Batchable>(operation: O) =>
     `An item of a batch: the operation ${operation} with its body.`,
   )
 
-/** Each kind of item has a schema of its own. */
 const ITEMS = {
   FeedbackItem: itemOf('create_feedback'),
   ContactItem: itemOf('identify_contact'),
@@ -86,8 +85,8 @@ export const schemas = (): JsonObject => {
  */
 const purgeSchemas = ({ description, ...purge }: JsonObject): JsonObject => {
   const properties = purge['properties'] as Record<string, JsonObject>
-  const needing = (name: string, by: string, more?: JsonObject): JsonObject => ({
-    description: `Which contacts to delete: by ${by}, and by the other member if it is present.`,
+  const needing = (name: string, which: string, more?: JsonObject): JsonObject => ({
+    description: `Which contacts to delete: ${which}.`,
     ...purge,
     required: [name],
     properties: { ...properties, [name]: { ...properties[name], type: 'string', ...more } },
@@ -97,14 +96,14 @@ const purgeSchemas = ({ description, ...purge }: JsonObject): JsonObject => {
       description: description!,
       anyOf: [ref('PurgeById'), ref('PurgeByEmail')],
     },
-    PurgeById: needing('id', 'the id that a source system gave the contact'),
-    PurgeByEmail: needing('email', 'email', { pattern: '\\S' }),
+    PurgeById: needing('id', 'by the id that a source system gave the contact, and by `email` if it is present'),
+    PurgeByEmail: needing('email', 'by email, and by `id` if it is present', { pattern: '\\S' }),
   }
 }
 
 /**
  * The conversion throws for an unknown kind of field, so no such kind is added unnoticed. Metadata
- * (`fields.ts`) describes the ignored actions. Only `finite` needs none: JSON has no infinite
+ * (`fields.ts`) stands in for most ignored actions. `finite` needs none: JSON has no infinite
  * numbers.
  */
 const CONVERSION: ConversionConfig = {

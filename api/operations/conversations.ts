@@ -20,8 +20,8 @@ export const submitConversation: SubmissionKind<'submit_conversation'> = {
  * An upper bound of the bytes of JSON of a conversation whose properties are propagated.
  *
  * Like the worker, unflattens all properties first, which can lengthen the JSON. Each message gets
- * at most the properties of the conversation, and fewer if it has some of the keys itself. The
- * comma between two objects takes the place of a pair of braces.
+ * at most the properties of the conversation, and fewer if it has some of the keys itself. Merging
+ * two objects saves a pair of braces and adds at most a comma.
  */
 export const propagatedBytes = (body: ConversationRecord): number => {
   const properties = unflattenIf(body.shouldUnflattenProperties, body.properties)

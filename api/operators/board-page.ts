@@ -31,7 +31,7 @@ const WAY_BACK_STYLE =
  * the browser knows the whole address, since a proxy may have the service below a path.
  *
  * An address may contain the token (http://op:TOKEN@host/). Browsers fetch nothing relative to such
- * an address. So the script opens the address without the token, which the browser remembers.
+ * an address. So the script opens the address without the token. The browser remembers the token.
  */
 export const FIRST_SCRIPT = {
   name: 'first.js',

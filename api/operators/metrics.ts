@@ -90,7 +90,7 @@ const createCounters = ({ counter, histogram }: ProcessMetrics) => ({
   }),
   requests: histogram({
     name: 'feedback_insights_request_seconds',
-    help: 'Time until a request was answered, including a wait for its submission.',
+    help: 'Time until a request was answered, including waits for a submission or for changes.',
     labels: ['method', 'route', 'status'],
     buckets: REQUEST_BOUNDS_SECONDS,
   }),
@@ -170,7 +170,7 @@ const registerBodies = ({ gauge }: ProcessMetrics, bodies: () => BodyFigures): v
   gauge(
     {
       name: 'feedback_insights_bytes_in_hand',
-      help: 'Bytes of bodies that this process reads, parses and validates, and of large answers that it writes.',
+      help: 'Bytes of bodies that this process reads, parses, validates and sends to Redis, and of large answers that it writes.',
     },
     () => figureOf(bodies().bytes),
   )

@@ -14,7 +14,7 @@ export const readFeed = async (context: ReadContext): Promise<ReadAnswer> => {
   if (isRefusal(query)) return query
   const { after = START, limit = DEFAULT_LIMIT } = query
   const seconds = waitSeconds(context.request.headers)
-  const page = await whenNotEmpty(context, { after, limit }, (seconds ?? 0) * MS_PER_SECOND)
+  const page = await waitForChanges(context, { after, limit }, (seconds ?? 0) * MS_PER_SECOND)
   if (isRefusal(page)) return page
   const json = `{"changes":[${page.changes.map(changeJson).join()}],"next":${JSON.stringify(placeText(page.next))}}`
   return {
@@ -23,7 +23,8 @@ export const readFeed = async (context: ReadContext): Promise<ReadAnswer> => {
   }
 }
 
-const whenNotEmpty = async (
+/** The first page that is not empty; after `waitMs`, also an empty page. */
+const waitForChanges = async (
   context: ReadContext,
   wanted: { after: FeedPlace; limit: number },
   waitMs: number,

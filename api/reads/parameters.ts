@@ -150,15 +150,15 @@ export const readQuery = <S extends QuerySchema>(request: Request, schemas: S): 
     const values = given.getAll(name)
     const schema = Object.hasOwn(schemas, name) ? schemas[name] : undefined
     const read = schema === undefined ? UNKNOWN : readParameter(schema, values, REPEATABLE.has(name))
-    if ('problem' in read)
-      problems.push({ path: name.slice(0, MOST_SHOWN), message: `${name.slice(0, MOST_SHOWN)} ${read.problem}` })
+    const shown = name.slice(0, MOST_SHOWN_CHARACTERS)
+    if ('problem' in read) problems.push({ path: shown, message: `${shown} ${read.problem}` })
     else query[name] = read.value
   }
   if (problems.length > 0) return { refused: 'invalid', problems: problems.slice(0, MAX_REPORTED_PROBLEMS) }
   return query as QueryOf<S>
 }
 
-const MOST_SHOWN = 100
+const MOST_SHOWN_CHARACTERS = 100
 const UNKNOWN = { problem: 'is not a known parameter' }
 
 const readParameter = (

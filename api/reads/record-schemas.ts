@@ -37,7 +37,7 @@ export const feedback = about(
     tagsGenerated: optional(flag('Whether the tags are generated.')),
     source: optional(text('The system that the feedback comes from.')),
     accountId: optional(text('Own id of the account.')),
-    createdAt: optional(time('When the customer gave the feedback.')),
+    createdAt: optional(time('The `createdAt` that was sent, or else `acceptedAt`.')),
     acceptedAt: optional(time('When it was first accepted.')),
     updatedAt: optional(time('When it was last accepted.')),
   }),
@@ -45,7 +45,8 @@ export const feedback = about(
 )
 export type Feedback = v.InferOutput<typeof feedback>
 
-const ABOUT = {
+/** The last members of a customer and of an account. */
+const COMMON = {
   externalIds: about(
     v.array(
       about(
@@ -56,10 +57,10 @@ const ABOUT = {
     'The external ids of the record.',
   ),
   properties: anyObject('Metadata.'),
-  sourceCreatedAt: optional(time('`$createdAt` as it was sent.')),
-  sourceUpdatedAt: optional(time('`$updatedAt` as it was sent.')),
-  createdAt: time('When it was first accepted.'),
-  updatedAt: time('When it was last changed.'),
+  sourceCreatedAt: optional(time('The `$createdAt` that was sent.')),
+  sourceUpdatedAt: optional(time('The `$updatedAt` that was sent.')),
+  createdAt: time('When the first submission that stored values of it was accepted.'),
+  updatedAt: time('When the last submission that changed it was accepted.'),
 }
 
 export const customer = about(
@@ -69,7 +70,7 @@ export const customer = about(
     email: optional(text('The email as it was sent.')),
     accountId: optional(text('Own id of its account.')),
     contractValue: optional(amount('`$contractValue`.')),
-    ...ABOUT,
+    ...COMMON,
   }),
   'A contact. Members without a value are left out, here and in all records.',
 )
@@ -80,7 +81,7 @@ export const account = about(
     name: optional(text('The name.')),
     domain: optional(text('The domain as it was sent.')),
     contractValue: optional(amount('`$contractValue`.')),
-    ...ABOUT,
+    ...COMMON,
   }),
   'A company.',
 )

@@ -6,6 +6,7 @@ import { readMigrations } from '../../db/schema/migrate.ts'
 import type { Sql } from '../../db/connection/postgres.ts'
 import { explainPostgres, explainRedis } from '../../runtime/explain-fault.ts'
 import { describeFault } from '../../runtime/fault.ts'
+import { count } from '../../health/finding.ts'
 import { bypassProxies } from '../../runtime/bypass-proxies.ts'
 import { DEFAULT_DATA_DIR, readServiceFile, serviceEnvironment } from '../../runtime/service-file.ts'
 import { BadSettings, readSettings, type SettingName, type Settings, withSecretFiles } from '../../runtime/settings.ts'
@@ -25,10 +26,10 @@ Checks versions, settings, ports, Postgres, Redis, clocks, disk, tokens and wait
 Changes nothing. Each line is well, warning or wrong; a warning or a wrong line says what to do.
 It checks the service that runs in DATA_DIR, or the servers of DATABASE_URL and REDIS_URL with HASH_KEY.
 
-Exit code 0: no line is wrong. 1: at least one is.`
+Exit code 0: no line is wrong. 1: at least one is, or the command was called wrongly.`
 
 const STATEMENT_TIMEOUT_MS = 10_000
-/** A server that takes longer to connect or to answer the checks is a finding. */
+/** A server that takes longer to connect, or to answer `checkPostgres` or `checkRedis`, is a finding. */
 const SERVER_TIMEOUT_MS = 15_000
 
 type Environment = Readonly<Record<string, string | undefined>>
@@ -45,9 +46,10 @@ const run = async (): Promise<number> => {
   }
   const findings = await examine()
   for (const finding of findings) print(describeFinding(finding))
-  const count = (level: Checked['level']): number => findings.filter((finding) => finding.level === level).length
-  print(`\n${count('trouble')} wrong, ${count('attention')} warnings, ${count('well')} well.`)
-  return count('trouble') === 0 ? 0 : 1
+  const numberOf = (level: Checked['level']): number => findings.filter((finding) => finding.level === level).length
+  const warnings = count(numberOf('attention'), 'warning', 'warnings')
+  print(`\n${numberOf('trouble')} wrong, ${warnings}, ${numberOf('well')} well.`)
+  return numberOf('trouble') === 0 ? 0 : 1
 }
 
 const examine = async (): Promise<Checked[]> => {
@@ -109,7 +111,10 @@ const ofBadSettings = (error: unknown): Checked => {
 
 type Ports = Settings<'HOST' | 'PORT' | 'WORKER_HOST' | 'WORKER_PORT'>
 
-/** An unset WORKER_PORT is not checked, since `npm start` then uses any free port. */
+/**
+ * An unset WORKER_PORT is not checked, since `npm start` then uses any free port. The value 0 means
+ * any free port as well.
+ */
 const examinePorts = async (
   { HOST, PORT, WORKER_HOST, WORKER_PORT }: Ports,
   dataDir: string,

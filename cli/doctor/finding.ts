@@ -19,7 +19,8 @@ const WARN_CLOCK_MS = 1_000
 const WRONG_CLOCK_MS = 60_000
 
 /**
- * Compares a server's clock with this one. The difference is uncertain by half of the round trip.
+ * Compares a server's clock with that of this machine. The difference is uncertain by half of the
+ * round trip.
  */
 export const judgeClock = (server: string, { serverMs, askedMs, answeredMs }: Clock): Checked => {
   const uncertainMs = (answeredMs - askedMs) / 2

@@ -4,6 +4,7 @@ import process from 'node:process'
 import * as v from 'valibot'
 import { readAllRecords, RECORD_TABLES, type RecordKind } from '../../db/reads/records.ts'
 import { DEFAULT_WORKSPACE } from '../../db/workspaces/workspaces.ts'
+import { isOfFile } from '../../runtime/fault.ts'
 import { cannotWrite, findWorkspace, OWNER_ONLY } from '../option-values.ts'
 import { startProgressBar } from '../progress-bar.ts'
 import { CommandError, type CommandContext, pathOfCaller, print, runCommand } from '../run-command.ts'
@@ -19,26 +20,30 @@ ${KINDS.join(', ')}; by default feedback.
 Without --workspace it exports ${DEFAULT_WORKSPACE}. An interrupted export continues where it stopped: run the same command
 again. The same records give the same file.`
 
-/** The progress of an export: its last record, and the number of complete bytes in the draft. */
-const progressFile = v.object({
-  workspaceId: v.string(),
-  kind: v.string(),
-  after: v.optional(v.string()),
-  bytes: v.number(),
-  records: v.number(),
-})
+/** The progress of an export: its last record, and the bytes and records of the draft up to it. */
+const progressFile = v.pipe(
+  v.string(),
+  v.parseJson(),
+  v.object({
+    workspaceId: v.string(),
+    kind: v.string(),
+    after: v.optional(v.string()),
+    bytes: v.number(),
+    records: v.number(),
+  }),
+)
 type ExportProgress = v.InferOutput<typeof progressFile>
 
 type Export = { workspaceId: string; kind: RecordKind; draft: string; progressPath: string }
 
 /**
- * Ignores progress without a draft: an export may end between the rename of the draft and the
- * removal of the progress.
+ * Ignores a damaged file of progress, as after a loss of power. Also ignores progress without a
+ * draft: an export may end between the rename of the draft and the removal of the progress.
  */
 const readProgress = async ({ workspaceId, kind, draft, progressPath }: Export): Promise<ExportProgress> => {
   const begun = { workspaceId, kind, bytes: 0, records: 0 }
-  const text = await readFile(progressPath, 'utf8').catch(() => 'null')
-  const read = v.safeParse(progressFile, JSON.parse(text))
+  const text = await readFile(progressPath, 'utf8').catch(() => undefined)
+  const read = v.safeParse(progressFile, text)
   if (!read.success || read.output.workspaceId !== workspaceId || read.output.kind !== kind) return begun
   const size = await stat(draft).then(
     (file) => file.size,
@@ -100,8 +105,6 @@ const kindOf = (text = 'feedback'): RecordKind => {
   return kind
 }
 
-const isFileError = (error: unknown): boolean => error instanceof Error && 'syscall' in error && 'path' in error
-
 await runCommand({
   usage: USAGE,
   isReadOnly: true,
@@ -121,7 +124,7 @@ await runCommand({
       await Promise.all([draft, progressPath, whole].map((path) => rm(path, { force: true })))
       print(`${values['out']}: ${records} records`)
     } catch (error) {
-      throw isFileError(error) ? cannotWrite(out, error) : error
+      throw isOfFile(error) ? cannotWrite(out, error) : error
     }
   },
 })

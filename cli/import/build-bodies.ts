@@ -1,3 +1,4 @@
+import { isObject } from '../../runtime/exact-json.ts'
 import { type ConversationRow, joinConversations, type Values } from './conversations.ts'
 import { valueOf } from './cell-value.ts'
 import { RECORDS } from './kinds.ts'
@@ -56,16 +57,16 @@ const hasRoundedId = (cells: Row['cells'], value: Values, { kind, fields }: Plan
   return [value[RECORDS[kind].id], ...ids].some((id) => typeof id === 'string' && ROUNDED_NUMBER.test(id))
 }
 
-type Made = Pick<Submission, 'lines' | 'doubts'>
+type Origin = Pick<Submission, 'lines' | 'doubts'>
 
-const submissionOf = (value: Values, { lines, doubts }: Made, { kind }: Mapping): Submission => {
+const submissionOf = (value: Values, { lines, doubts }: Origin, { kind }: Mapping): Submission => {
   const id = value[RECORDS[kind].id]
   const source = value['source']
   return {
     lines,
     body: JSON.stringify(value),
     id: typeof id === 'string' ? JSON.stringify([source, id]) : undefined,
-    hasSource: source !== undefined,
+    hasSource: hasValue(source),
     doubts,
   }
 }
@@ -75,9 +76,7 @@ const valuesOf = ({ cells, isRecord }: Row, plan: Plan): Values => {
   const rest = !isRecord || plan.layout !== undefined ? [] : Object.entries(cells)
   const kept = rest.filter(([member]) => plan.columns.every(({ column }) => column !== member))
   const own = Object.fromEntries(kept)
-  const constants = plan.constants.filter(
-    ({ target }) => (cellOf(own, target.path.join('.')) ?? undefined) === undefined,
-  )
+  const constants = plan.constants.filter(({ target }) => !hasValue(memberAt(own, target.path)))
   return withDescription(
     nest([...kept.map(([member, value]) => ({ path: [member], value })), ...entriesOf(cells, { ...plan, constants })]),
     plan,
@@ -86,9 +85,12 @@ const valuesOf = ({ cells, isRecord }: Row, plan: Plan): Values => {
 
 /** Feedback with a rating or a title and without a description gets an empty description. */
 const withDescription = (value: Values, { kind }: Mapping): Values => {
-  const hasMore = value['rating'] !== undefined || value['title'] !== undefined
+  const hasMore = hasValue(value['rating']) || hasValue(value['title'])
   return kind === 'feedback' && value['description'] === undefined && hasMore ? { ...value, description: '' } : value
 }
+
+/** Null in JSON is no value. */
+const hasValue = (value: unknown): boolean => value !== undefined && value !== null
 
 const entriesOf = (cells: Row['cells'], { fields, constants, utc }: Plan): Entry[] =>
   [
@@ -104,18 +106,19 @@ const together = (cells: Row['cells'], all: readonly Filled[], utc: boolean): un
 }
 
 /** A name with dots also means a nested member. */
-const cellOf = (cells: Row['cells'], column: string): unknown => {
-  if (Object.hasOwn(cells, column)) return cells[column]
-  return column.split('.').reduce<unknown>((value, member) => {
+const cellOf = (cells: Row['cells'], column: string): unknown =>
+  Object.hasOwn(cells, column) ? cells[column] : memberAt(cells, column.split('.'))
+
+const memberAt = (object: Values, path: readonly string[]): unknown =>
+  path.reduce<unknown>((value, member) => {
     const isInner = typeof value === 'object' && value !== null && Object.hasOwn(value, member)
     return isInner ? (value as Values)[member] : undefined
-  }, cells)
-}
+  }, object)
 
 /**
  * Nests members by their paths. Of two entries with the same path, the later one counts. An entry
- * for a member of an object counts before the whole object. No name is special, not even
- * `__proto__`.
+ * for a member of an object replaces this member. A malformed object stays, so that the service
+ * refuses the record. No name is special, not even `__proto__`.
  */
 const nest = (entries: readonly Entry[]): Values => {
   const groups = Map.groupBy(entries, ({ path }) => path[0] ?? '')
@@ -125,7 +128,7 @@ const nest = (entries: readonly Entry[]): Values => {
       const whole = group.findLast(({ path }) => path.length === 1)?.value
       if (inner.length === 0) return [member, whole]
       const nested = nest(inner.map(({ path, value }) => ({ path: path.slice(1), value })))
-      return [member, typeof whole === 'object' ? { ...whole, ...nested } : nested]
+      return [member, isObject(whole) ? { ...whole, ...nested } : (whole ?? nested)]
     }),
   )
 }

@@ -8,8 +8,9 @@ const VALID_PLACEHOLDERS = /^(?:0|true|false)$/i
 const SEPARATORS = ['|', ';', ',']
 
 /**
- * The value of a cell, or of a member of JSON; undefined when it is empty. A cell that does not
- * have the form of its type stays text: then the service refuses the record and names the form.
+ * The value that a cell, or a member of JSON, gives to a field; undefined if it gives none. A cell
+ * that does not have the form of its type stays text: then the service refuses the record and names
+ * the form.
  */
 export const valueOf = (given: unknown, target: Target, isUtc: boolean): unknown => {
   if (given === undefined || (given === null && target.type !== 'any')) return undefined
@@ -18,8 +19,9 @@ export const valueOf = (given: unknown, target: Target, isUtc: boolean): unknown
 }
 
 /**
- * The text of a cell. Also the text of a number or flag of JSON if an option compares its text, and
- * of a number if its type is text. With `any`, only a value that an option names becomes text.
+ * The text of a cell. A number or flag of JSON becomes text if an option compares it. A number also
+ * becomes text for a field of text. For `any`, only a value that an option names becomes text.
+ * Undefined for a value that keeps its type.
  */
 const textOf = (given: unknown, { type, trueFor, values }: Target): string | undefined => {
   if (typeof given === 'string') return given
@@ -85,7 +87,7 @@ const TIME =
 
 /**
  * The time in the form of RFC 3339. A text of another form stays unchanged. Without `isUtc`, so does
- * a day or a time without an offset.
+ * a time without an offset, and a day in any form.
  */
 const timeOf = (cell: string, isUtc: boolean): string => {
   const [whole, day, time, seconds = ':00', zulu, hours, minutes = '00'] = TIME.exec(cell) ?? []

@@ -1,15 +1,20 @@
+import { isObject } from '../../runtime/exact-json.ts'
 import type { Lines, Remark } from './lines.ts'
 
 export type Values = { readonly [member: string]: unknown }
 
 /**
- * A row of a table of conversations: fields of the conversation, one `message` and one `contact`.
+ * A row of a table of conversations: fields of the conversation, and at most one `message` and one
+ * `contact`.
  */
 export type ConversationRow = { readonly value: Values; readonly lines: Lines; readonly doubt: string | undefined }
 
 type Conversation = { readonly value: Values; readonly lines: readonly Lines[]; readonly doubts: readonly Remark[] }
 
-/** A longer conversation is sent in several submissions. Each adds messages to the conversation. */
+/**
+ * A longer conversation is sent in several submissions, which stay well below the limits of the
+ * service. Each adds messages to the conversation.
+ */
 const MAX_MESSAGES = 1_000
 const MAX_CHARACTERS = 1024 * 1024
 
@@ -78,8 +83,14 @@ const mergedContacts = (parts: readonly Parts[]): Map<string, Values> => {
 
 /** A later value replaces an earlier one; an empty cell gives no value. */
 const merged = (earlier: Values, later: Values): Values => {
-  const properties = { ...(earlier['properties'] as Values), ...(later['properties'] as Values) }
-  return { ...earlier, ...later, ...(Object.keys(properties).length > 0 && { properties }) }
+  const properties = mergedProperties(earlier['properties'], later['properties'])
+  return { ...earlier, ...later, ...(properties !== undefined && { properties }) }
+}
+
+/** A malformed cell stays, so that the service refuses the conversation. */
+const mergedProperties = (earlier: unknown, later: unknown): unknown => {
+  if (isObject(earlier) && isObject(later)) return { ...earlier, ...later }
+  return isObject(later) ? (earlier ?? later) : (later ?? earlier)
 }
 
 const chunksOf = function* (parts: readonly Parts[]): Generator<Parts[]> {

@@ -15,8 +15,8 @@ export type Place = { readonly at: number; readonly line: number }
 const START: Place = { at: 0, line: 1 }
 
 /**
- * The records of RFC 4180, with any mixture of line ends. A record with a stray quote ends with its
- * line. A record with an open quote ends with the text.
+ * The records of RFC 4180, with any mixture of line ends. A record with a stray quote ends with the
+ * line of this quote. A record with an open quote ends with the text.
  */
 export const csvRecords = function* (text: string, delimiter: string, start: Place = START): Generator<CsvRecord> {
   const unquoted = new RegExp(`[^"\r\n${delimiter.replace(/[\\\]^-]/, '\\$&')}]*`, 'y')

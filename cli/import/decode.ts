@@ -124,7 +124,7 @@ const asWestern = (bytes: Uint8Array, { path, where }: { path: string; where: st
   )
 }
 
-/** Characters that text does not contain. Most of them show another encoding. */
+/** Characters that text does not contain. They often show another encoding. */
 const UNREADABLE = [
   [/\0/, 'a NUL character. If the file is UTF-16, add --encoding utf-16le or utf-16be; else remove the character'],
   // oxlint-disable-next-line no-control-regex -- the search is for these characters
@@ -136,7 +136,7 @@ const refuseUnreadable = (text: string, path: string): void => {
     const at = text.search(pattern)
     if (at === -1) continue
     throw new ImportError(
-      `${path} has in line ${1 + countBreaks(text.slice(0, at))}, at character ${at} of the file, ${what}.`,
+      `${path} has in line ${1 + countBreaks(text.slice(0, at))}, at character ${at + 1} of the file, ${what}.`,
     )
   }
 }

@@ -1,6 +1,7 @@
 import process from 'node:process'
 import { parseArgs } from 'node:util'
 import { bypassProxies } from '../../runtime/bypass-proxies.ts'
+import { codeOf } from '../../runtime/fault.ts'
 import { pathOfCaller } from '../../runtime/path-of-caller.ts'
 import { printable } from '../../runtime/printable.ts'
 import { findService } from './find-service.ts'
@@ -12,6 +13,9 @@ import { type Mapping, type MappingOptions, planMapping } from './mapping.ts'
 import { describePlan, describeSummary, describeRefused } from './report.ts'
 import { openSource, type SourceFile } from './source-file.ts'
 import { type Survey, surveyFile } from './survey.ts'
+
+const DEFAULT_AT_ONCE = '8'
+const MAX_AT_ONCE = 64
 
 const USAGE = `usage: npm run import -- FILE [options]
 
@@ -35,10 +39,11 @@ FILE is a table (.csv, .tsv), or JSON: an array (.json) or lines (.ndjson, .json
 --token TOKEN        a token of scope submit or admin; by default FEEDBACK_TOKEN, which other users of this machine
                      cannot see, or the access token of the service that runs in DATA_DIR
 --state JOURNAL      the file that notes finished records, so that the same command continues; by default FILE.import
---at-once N          requests at a time, 1 to 64; by default 8. 1 sends each record alone, in the order of the file
+--at-once N          requests at a time, 1 to ${MAX_AT_ONCE}; by default ${DEFAULT_AT_ONCE}. 1 sends each record alone, in the order of the file
 --dry-run            show the mapping and the records that would be refused, and send nothing
 
-Exit code 0: all records were accepted. 1: a record was refused, or the import stopped or could not begin.`
+Exit code 0: all records were accepted. 1: a record was refused, or the import stopped or could not begin.
+With --dry-run: 0 if all records would be accepted.`
 
 const OPTIONS = {
   kind: { type: 'string' },
@@ -54,11 +59,10 @@ const OPTIONS = {
   url: { type: 'string' },
   token: { type: 'string' },
   state: { type: 'string' },
-  'at-once': { type: 'string', default: '8' },
+  'at-once': { type: 'string', default: DEFAULT_AT_ONCE },
   'dry-run': { type: 'boolean', default: false },
   help: { type: 'boolean', short: 'h', default: false },
 } as const
-const MAX_AT_ONCE = 64
 
 type Values = ReturnType<typeof parseArgs<{ options: typeof OPTIONS; allowPositionals: true }>>['values'] &
   MappingOptions
@@ -128,9 +132,9 @@ const atOnceOf = (text: string): number => {
 }
 
 const printError = (error: unknown): number => {
-  const isOurs = error instanceof ImportError || (error instanceof TypeError && 'code' in error)
+  const isExplained = error instanceof ImportError || codeOf(error)?.startsWith('ERR_PARSE_ARGS')
   const detail = error instanceof Error ? error.message : String(error)
-  process.stderr.write(`${printable(isOurs ? detail : `The import failed: ${detail}`)}\n`)
+  process.stderr.write(`${printable(isExplained ? detail : `The import failed: ${detail}`)}\n`)
   return 1
 }
 

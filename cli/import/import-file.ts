@@ -80,6 +80,7 @@ const count = ({ accepted, refused }: Tally, { lines }: Keyed, reasons: readonly
   return accepted.length + refused.length
 }
 
+/** Leaves out the answered submissions, and counts them. */
 const withoutAnswered = function* (all: Iterable<Keyed>, { answered }: Journal, tally: Tally): Generator<Keyed> {
   for (const submission of all) {
     const reasons = answered.get(submission.key)
@@ -93,15 +94,15 @@ const withoutAnswered = function* (all: Iterable<Keyed>, { answered }: Journal, 
 
 type Keyed = Submission & { readonly key: string }
 
-/** The key of a submission is a hash of its content, and for equal records also a number. */
+/** The key of a submission is a hash of its body. Further submissions with this body add a number. */
 const keyed = function* (items: Iterable<Submission | Remark>): Generator<Keyed> {
   const counts = new Map<string, number>()
   for (const item of items) {
     if (isRemark(item)) continue
-    const content = sha256(item.body)
-    const number = (counts.get(content) ?? 0) + 1
-    counts.set(content, number)
-    yield { ...item, key: number === 1 ? content : `${content}-${number}` }
+    const hash = sha256(item.body)
+    const number = (counts.get(hash) ?? 0) + 1
+    counts.set(hash, number)
+    yield { ...item, key: number === 1 ? hash : `${hash}-${number}` }
   }
 }
 

@@ -1,6 +1,6 @@
 import { ImportError } from './import-error.ts'
 import { countBreaks, type Lines, type Remark } from './lines.ts'
-import { parseExactly } from '../../runtime/exact-json.ts'
+import { isObject, parseExactly } from '../../runtime/exact-json.ts'
 import type { Row } from './table-rows.ts'
 
 /** A piece of the text that may be a record, as written. */
@@ -58,16 +58,14 @@ const parsed = (text: string): unknown => {
   }
 }
 
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
-const LOOKED_AT = 20
+/** The number of lines to try, since the first lines of a file can be malformed. */
+const LINES_TRIED = 20
 
 const hasWholeLine = (text: string): boolean => {
   let number = 0
   for (const line of linesOf(text)) {
     if (isObject(parsed(line.text))) return true
-    if (++number === LOOKED_AT) break
+    if (++number === LINES_TRIED) break
   }
   return false
 }

@@ -22,8 +22,8 @@ type KindOfRecord = {
   readonly schema: GenericSchema
   readonly maxBytes: number
   /**
-   * The fields that a cell can become. In a conversation, each row adds one `message.` and one
-   * `contact.`.
+   * The fields that a cell can become. In a conversation, each row adds at most one `message.` and
+   * one `contact.`.
    */
   readonly fields: Readonly<Record<string, FieldType>>
   /** Objects with free keys. */
@@ -126,7 +126,7 @@ export const findField = (kind: Kind, name: string): { path: string[]; type: Fie
   return type === undefined ? undefined : { path: name.split('.'), type }
 }
 
-/** The field with the name of a column, regardless of case, spaces and punctuation. */
+/** The field that a column becomes without a mapping. Case, spaces and punctuation do not matter. */
 export const usualField = (kind: Kind, column: string): string | undefined => {
   if (findField(kind, column)) return column
   const { fields, usual } = RECORDS[kind]
@@ -134,4 +134,5 @@ export const usualField = (kind: Kind, column: string): string | undefined => {
   return known.find(([name]) => plainName(name) === plainName(column))?.[1]
 }
 
+/** A name of punctuation alone, such as `#`, stays. */
 export const plainName = (name: string): string => name.toLowerCase().replace(/[^\p{L}\p{N}$]/gu, '') || name

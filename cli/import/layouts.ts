@@ -60,6 +60,7 @@ export const LAYOUTS: readonly Layout[] = [
       'Id=sourceId; Subject=description; Tags=tags:spaces; Requester=contact.name; Requester email=contact.email; ' +
       'Status=sourceData.status; Priority=sourceData.priority; Via=sourceData.channel',
   }),
+  // In this layout, `Title` is the job title of the contact, and `Contact ID` is an id of Freshdesk.
   layoutOf('freshdesk-tickets', ['feedback', 'freshdesk'], {
     columns: 'Ticket ID; Subject; Created time; Full name; Email',
     map:

@@ -65,10 +65,10 @@ export const planMapping = (file: SourceFile, options: MappingOptions): Mapping 
     const usual = usualField(kind, title) ?? (options['keep-rest'] ? `${metadataOf(kind)}.${name}` : undefined)
     return usual === undefined ? [] : [usual]
   }
-  const valuesOf = valuesByField(kind, options['map-value'])
+  const valuesByField = parseMapValues(kind, options['map-value'])
   const mapped = columns.map((column) => ({
     column: column.name,
-    targets: fieldsOf(column).map((field) => withValues(targetOf(kind, field), valuesOf)),
+    targets: fieldsOf(column).map((field) => withValues(targetOf(kind, field), valuesByField)),
   }))
   refuseDoubles(mapped)
   // A later constant replaces an earlier one.
@@ -114,12 +114,13 @@ const refuseDoubles = (columns: Mapping['columns']): void => {
   }
 }
 
-type ValuesOf = ReadonlyMap<string, Readonly<Record<string, string>>>
+type ValuesByField = ReadonlyMap<string, Readonly<Record<string, string>>>
 
-const valuesByField = (kind: Kind, given: readonly string[]): ValuesOf => {
+const parseMapValues = (kind: Kind, given: readonly string[]): ValuesByField => {
   const pairs = given.map((text) => {
-    const [, field = '', pair = ''] = /^(\S+) (.*)$/s.exec(text) ?? []
-    const { left, right } = parsePair(pair, '--map-value field cell=value')
+    const [, field, left, right] = /^(\S+) (.+)=(.*)$/s.exec(text) ?? []
+    if (field === undefined || left === undefined || right === undefined)
+      throw new ImportError(`${text} does not have the form --map-value field cell=value.`)
     return { field: targetOf(kind, field).field, left: left.trim(), right }
   })
   const grouped = Map.groupBy(pairs, ({ field }) => field)
@@ -128,8 +129,8 @@ const valuesByField = (kind: Kind, given: readonly string[]): ValuesOf => {
   )
 }
 
-const withValues = (target: Target, valuesOf: ValuesOf): Target => {
-  const values = valuesOf.get(target.field)
+const withValues = (target: Target, valuesByField: ValuesByField): Target => {
+  const values = valuesByField.get(target.field)
   return values ? { ...target, values } : target
 }
 
@@ -146,13 +147,18 @@ const metadataOf = (kind: Kind): string => {
 }
 
 /** A suffix names the separator: `tags:spaces` splits at spaces. */
-const SEPARATORS: Readonly<Record<string, string>> = { spaces: ' ', commas: ',', bars: '|', semicolons: ';' }
+const SEPARATORS: ReadonlyMap<string, string> = new Map([
+  ['spaces', ' '],
+  ['commas', ','],
+  ['bars', '|'],
+  ['semicolons', ';'],
+])
 
 const targetOf = (kind: Kind, text: string): Target => {
   const [name = '', option] = text.split(/:(.*)/s)
   const found = findField(kind, name)
   if (option !== undefined && found?.type === 'flag') return { field: name, ...found, trueFor: option.split('|') }
-  const separator = option === undefined ? undefined : SEPARATORS[option]
+  const separator = SEPARATORS.get(option ?? '')
   if (separator !== undefined && found?.type === 'words') return { field: name, ...found, separator }
   const whole = findField(kind, text)
   if (whole) return { field: text, ...whole }

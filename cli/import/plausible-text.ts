@@ -17,8 +17,11 @@ const LONE_LETTERS = new Set('àáèéìíòóùúåäöøæß')
 const CONFLICTS = [
   [/[ðþý]/i, /[èìùòêë]/i],
   [/ø/i, /ì|ò(?!g)/i], // Norwegian has òg.
-  [/õ(?!e)/i, /[áéíóú]/i],
+  [/õ(?!e)/i, /[áéíóú]/i], // Portuguese has õe.
 ] as const
+/**
+ * Icelandic text has letters of both groups. Turkish text looks as if it had only those of the first.
+ */
 const ICELANDIC = /[ðþý]/i
 const ICELANDIC_TOO = /[áíóúæ]/i
 
@@ -35,9 +38,9 @@ const CAPITAL_WITHIN = /\p{Ll}(?![A-Z])\p{Lu}/u
 const SYMBOL_WITHIN = /[^\p{L}\p{M}]/u
 
 /**
- * The place of the first word that is impossible in windows-1252; undefined if there is none. Text
- * in another encoding soon has a word without ASCII letters, with symbols inside, with capitals
- * after small letters, or with letters of two languages.
+ * The place of a word or letter that shows that the text is not windows-1252; undefined if there is
+ * none. Text in another encoding soon has a word without ASCII letters, with symbols inside, with
+ * capitals after small letters, or with letters of two languages.
  */
 export const findImplausible = (text: string): number | undefined => {
   const leftOut = text.search(LEFT_OUT)

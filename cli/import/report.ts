@@ -13,7 +13,7 @@ export const describePlan = (
   mapping: Mapping,
   { total, first, unreadable, skipped, doubts }: Survey,
 ): string[] => {
-  const besides = unreadable.length === 0 ? '' : `, ${unreadable.length} unreadable rows`
+  const besides = unreadable.length === 0 ? '' : `; unreadable rows: ${unreadable.length}`
   return [
     `${file.path}: ${total} ${mapping.kind}${besides}`,
     `  ${file.description}`,
@@ -24,19 +24,21 @@ export const describePlan = (
   ]
 }
 
-/** One line for each column and constant. */
 const describeMapping = ({ columns, constants, utc, layout }: Mapping): string[] => {
-  const wide = Math.max(...columns.map(({ column }) => column.length), 8)
+  const wide = Math.max(...columns.map(({ column }) => column.length), BY_DEFAULT.length)
   return [
     ...(layout === undefined ? [] : [`  The layout is ${layout}; --layout none turns it off.`]),
     ...columns.map(({ column, targets }) => {
       const fields = targets.map(describeTarget)
       return `  ${column.replace(/\s+/g, ' ').padEnd(wide)}  →  ${fields.length === 0 ? '(left out)' : fields.join(', ')}`
     }),
-    ...constants.map(({ target, value }) => `  ${'(always)'.padEnd(wide)}  →  ${target.field} = ${value}`),
-    ...(utc ? ['  Date-times without an offset are taken as UTC.'] : []),
+    ...constants.map(({ target, value }) => `  ${BY_DEFAULT.padEnd(wide)}  →  ${target.field} = ${value}`),
+    ...(utc ? ['  Date-times without an offset, and days, are taken as UTC.'] : []),
   ]
 }
+
+/** A constant is the value of records without a value of their own. */
+const BY_DEFAULT = '(default)'
 
 const describeTarget = ({ field, trueFor, values = {} }: Target): string => {
   const cells = Object.entries(values).map(([cell, value]) => `${cell} is ${value}`)
@@ -62,8 +64,7 @@ export const describeRefused = (rows: readonly Remark[], what: string): string[]
   ]
 }
 
-const describeSkipped = (rows: readonly Remark[]): string[] =>
-  describeTogether(rows, `${rows.length} rows are skipped:`)
+const describeSkipped = (rows: readonly Remark[]): string[] => describeTogether(rows, `Skipped rows (${rows.length}):`)
 
 /** One line for each reason. */
 const describeTogether = (rows: readonly Remark[], title: string): string[] => {
@@ -92,7 +93,7 @@ export const describeSummary = ({
   ...(acceptedLines.length === 0 ? [] : [`  accepted: ${describeLines(acceptedLines)}`]),
   ...(before > 0 && accepted === before && left === 0
     ? [
-        `All records were sent earlier, as the journal ${journalPath} says. Delete the journal to import the file again.`,
+        `Earlier runs have sent all accepted records, as the journal ${journalPath} says. Delete it to import the file again.`,
       ]
     : []),
   ...describeSkipped(skipped),

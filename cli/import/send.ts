@@ -40,7 +40,7 @@ const REFUSED_AS_A_WHOLE = [400, 413]
 
 /**
  * Returns a function that sends a record with the client, which repeats requests. Simultaneous
- * records share a batch.
+ * records share a batch, except conversations.
  *
  * @throws ImportError when no service answers. The returned function throws an ImportError when no
  * further record can succeed: the service is away, or the token or the address is wrong.
@@ -108,7 +108,7 @@ const reasonsOf = (error: unknown): readonly string[] => {
 const asImportError = (error: unknown): unknown =>
   error instanceof RequestError
     ? new ImportError(
-        `${error.message}. ${remedyOf(error)} Then run the same command again: it continues where it stopped.`,
+        `${error.message.replace(/\.$/, '')}. ${remedyOf(error)} Then run the same command again: it continues where it stopped.`,
       )
     : error
 

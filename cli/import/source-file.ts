@@ -10,7 +10,7 @@ export type SourceFile = {
   readonly path: string
   /** The columns of a table; undefined for JSON. */
   readonly columns: readonly Column[] | undefined
-  /** The members of the first record of JSON. Nested members have names with dots. */
+  /** The members of the first record of JSON. A member of a member has a name with a dot. */
   readonly members: () => readonly string[]
   /** How the file was read, for a person to check. */
   readonly description: string
@@ -20,9 +20,14 @@ export type SourceFile = {
 
 export type SourceOptions = TableOptions & { readonly encoding?: string | undefined }
 
-const ENDING = /\.(?:csv|tsv|json|ndjson|jsonl)$/i
-const IS_TABLE = /\.(?:csv|tsv)$/i
-const NAMES: Readonly<Record<string, string>> = { '\t': 'tabs', ',': 'commas', ';': 'semicolons', '|': 'bars' }
+const KNOWN_ENDING = /\.(?:csv|tsv|json|ndjson|jsonl)$/i
+const TABLE_ENDING = /\.(?:csv|tsv)$/i
+const DELIMITER_NAMES: Readonly<Record<string, string>> = {
+  '\t': 'tabs',
+  ',': 'commas',
+  ';': 'semicolons',
+  '|': 'bars',
+}
 
 /**
  * Opens the file at `path`. `shownAs`: the path as the caller wrote it, for messages.
@@ -33,7 +38,7 @@ export const openSource = (
   { path, shownAs }: { path: string; shownAs: string },
   options: SourceOptions,
 ): SourceFile => {
-  if (!ENDING.test(shownAs))
+  if (!KNOWN_ENDING.test(shownAs))
     throw new ImportError(
       `The name ${shownAs} must end in .csv, .tsv, .json, .ndjson or .jsonl. Rename the file, or convert it.`,
     )
@@ -43,12 +48,12 @@ export const openSource = (
 /** Like `openSource`, from the bytes of a file. */
 export const openText = (path: string, bytes: Uint8Array, options: SourceOptions): SourceFile => {
   const { text, encoding } = decodeText(bytes, path, options.encoding)
-  if (!IS_TABLE.test(path)) {
+  if (!TABLE_ENDING.test(path)) {
     const { form, rows } = openJson(path, text)
     return { path, columns: undefined, description: `${encoding}, ${form}`, rows, members: () => membersOf(rows()) }
   }
   const { columns, delimiter, header, rows } = openTable(path, text, options)
-  const separated = `separated by ${NAMES[delimiter] ?? delimiter}, columns in ${describeLines([header])}`
+  const separated = `separated by ${DELIMITER_NAMES[delimiter] ?? delimiter}, columns in ${describeLines([header])}`
   return { path, columns, description: `${encoding}, ${separated}`, rows, members: () => [] }
 }
 

@@ -44,6 +44,7 @@ export const surveyFile = (file: SourceFile, mapping: Mapping, hasChecks: boolea
     first ??= item
     total++
     doubts.push(...item.doubts)
+    // The parts of a long conversation share its id, and every conversation must have a source.
     if (item.id !== undefined && mapping.kind !== 'conversations') {
       if (ids.has(item.id)) repeated.push(...item.lines)
       ids.add(item.id)
@@ -54,6 +55,7 @@ export const surveyFile = (file: SourceFile, mapping: Mapping, hasChecks: boolea
   }
   const ofIds = [
     { lines: repeated, reasons: [REPEATED] },
+    // Accounts have no source.
     { lines: mapping.kind === 'accounts' ? [] : withoutSource, reasons: [WITHOUT_SOURCE] },
   ].filter(({ lines }) => lines.length > 0)
   return { total, first, unreadable, skipped, doubts: [...doubts, ...ofIds], refused }

@@ -83,7 +83,7 @@ export const fitsHeader = ({ cells, problem }: CsvRecord, width: number): boolea
 const swallows = (cell: string, delimiter: string, width: number): boolean =>
   width > 1 && /[\r\n]/.test(cell) && countDelimiters(cell.split(delimiter)) >= width - 1
 
-/** The number of delimiters between these cells. A delimiter before a space is prose. */
+/** The number of delimiters between these cells, without those of prose: they precede a space. */
 const countDelimiters = (cells: readonly string[]): number =>
   cells.slice(1).filter((cell) => !cell.startsWith(' ')).length
 

@@ -93,8 +93,8 @@ const furtherHeaders = ({ cells }: CsvRecord, following: readonly CsvRecord[]): 
 }
 
 /**
- * A column without a title takes its title from the second row, which has the choices of a
- * question.
+ * A column without a title takes its title from the second header row, where SurveyMonkey writes the
+ * choices of a question.
  */
 const columnsOf = ({ cells }: CsvRecord, second: CsvRecord | undefined): Column[] => {
   const names = new Set<string>()

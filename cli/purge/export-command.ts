@@ -4,9 +4,9 @@ import { print, runCommand } from '../run-command.ts'
 
 const USAGE = `usage: npm run --silent purge:export > purged-keys.ndjson
 
-Writes a line for each purged key: its keyed hash, how often it was purged, and an acceptance number. A line has no
-personal data. Store the file with your backups, and write it often: it has to be newer than the backup that you restore.
-After the restore, purge:replay reads the file and repeats the purges that the backup lacks.`
+Writes a line for each purged key: its workspace, its keyed hash, how often it was purged, and the acceptance number of
+its last purge. A line has no personal data. Store the file with your backups, and write it often: it has to be newer
+than the backup that you restore. After the restore, purge:replay reads the file and repeats the purges that the backup lacks.`
 
 await runCommand({
   usage: USAGE,

@@ -42,7 +42,7 @@ const keysIn = async function* (file: string): AsyncGenerator<PurgedKey> {
       yield parsePurgedKey(text)
     } catch {
       throw new CommandError(
-        `Line ${line} of ${file} is not a line of purge:export. Write the file again with npm run --silent purge:export.`,
+        `Line ${line} of ${file} is not a line of purge:export. Remove the lines that npm has printed, or name an intact file.`,
       )
     }
   }

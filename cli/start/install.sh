@@ -31,8 +31,9 @@ runs() {
 }
 
 install_packages() {
-  # Starts afresh after an interrupted installation. Does so too if the stamp fits but a runtime does
-  # not run: such packages are for another kind of machine.
+  # npm writes .package-lock.json last, and Bun never. So without this file, the packages are
+  # incomplete or from Bun: start afresh. Also start afresh if the stamp fits but a runtime does not
+  # run: such packages are for another kind of machine.
   if ! [ -f node_modules/.package-lock.json ] || cmp -s package-lock.json "$stamp"; then rm -rf node_modules; fi
   log=$(mktemp)
   # npm and Bun write into HOME, and some accounts have no usable home.
@@ -41,8 +42,8 @@ install_packages() {
     export HOME
     borrowed_home=$HOME
   fi
-  # The tools are development dependencies, which NODE_ENV=production or a setting of the user would
-  # leave out.
+  # Bun and Deno are development dependencies, which NODE_ENV=production or a setting of the user
+  # would leave out.
   if command -v npm >/dev/null 2>&1; then
     # `npm ci` refuses a lock file without the packages for other platforms. This command takes the
     # same versions from the file, and does not change the file. It runs no scripts of packages:
@@ -50,19 +51,21 @@ install_packages() {
     set -- npm install --ignore-scripts --no-save --no-audit --no-fund --include=dev --include=optional --loglevel=error
   elif command -v bun >/dev/null 2>&1; then
     # Bun reads package-lock.json if it finds no lock file of its own, and must not write one.
-    set -- env NODE_ENV=development bun install --no-save --no-progress
+    set -- bun install --no-save --no-progress
+    export NODE_ENV=development
   else
     fail 'neither npm nor bun is installed: install Node.js (with npm) or Bun'
   fi
   if ! "$@" >"$log" 2>&1; then
     cat "$log" >&2
+    rm -f "$log"
     fail "$1 could not install the packages: see the lines above"
   fi
   rm -f "$log"
 }
 
-# The install scripts of both runtimes put the real programs in place, and npm and Bun may skip
-# these scripts.
+# The install scripts of both runtimes put the real programs in place. npm skips these scripts, and
+# Bun may skip them.
 repair_runtime() {
   runs "$1" && return
   if command -v node >/dev/null 2>&1; then node "$2" >/dev/null 2>&1 || :; else bun "$2" >/dev/null 2>&1 || :; fi
@@ -70,7 +73,8 @@ repair_runtime() {
 }
 
 # The lock is a directory, since only one process can make it. A file in it names the owner, so that
-# the lock of a killed process can be recognised.
+# the lock of a killed process can be recognised. An owner writes this file at once. So a lock that
+# has stayed empty for some seconds is also the lock of a killed process.
 take_lock() {
   empty_for=0
   until mkdir "$lock" 2>/dev/null; do
@@ -89,6 +93,7 @@ take_lock() {
   echo $$ >"$lock/pid"
 }
 
+# kill also fails for a live process of another user, and not every system has /proc.
 is_alive() {
   kill -0 "$1" 2>/dev/null || [ -d "/proc/$1" ]
 }

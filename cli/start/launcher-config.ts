@@ -4,7 +4,7 @@ import { readSettings, SETTINGS, type SettingName, type Settings, withSecretFile
 
 /** The settings that the environment sets, and the defaults that the launcher uses itself. */
 export type LauncherConfig = Partial<Settings<SettingName>> &
-  Settings<'HOST' | 'SHUTDOWN_SECONDS'> & { readonly DATA_DIR: string }
+  Settings<'HOST' | 'WORKER_HOST' | 'SHUTDOWN_SECONDS'> & { readonly DATA_DIR: string }
 
 /**
  * Reads the settings of the launcher. Also checks the variables that only the API or the worker
@@ -18,6 +18,6 @@ export const readLauncherConfig = (
   const environment = withSecretFiles(processEnvironment)
   const isSet = (name: string): boolean => environment[name] !== undefined && environment[name] !== ''
   const given = (Object.keys(SETTINGS) as SettingName[]).filter((name) => isSet(name))
-  const settings = readSettings([...given, 'HOST', 'SHUTDOWN_SECONDS'], environment)
+  const settings = readSettings([...given, 'HOST', 'WORKER_HOST', 'SHUTDOWN_SECONDS'], environment)
   return Object.freeze({ ...settings, DATA_DIR: resolve(environment['DATA_DIR'] || DEFAULT_DATA_DIR) })
 }

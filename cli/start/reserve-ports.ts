@@ -27,7 +27,7 @@ const reserveApiPort = async ({ PORT, HOST }: LauncherConfig): Promise<ReservedP
   return (await nameSettingsOnFailure(reserving, { host: HOST, port, prefix: '' })) ?? refuseTaken('PORT', port, HOST)
 }
 
-const chooseWorkerPort = async ({ WORKER_PORT, WORKER_HOST = '127.0.0.1' }: LauncherConfig): Promise<number> => {
+const chooseWorkerPort = async ({ WORKER_PORT, WORKER_HOST }: LauncherConfig): Promise<number> => {
   if (WORKER_PORT === undefined) return findFreePort()
   const place = { host: WORKER_HOST, port: WORKER_PORT, prefix: 'WORKER_' } as const
   return (await nameSettingsOnFailure(isPortFree(WORKER_PORT, WORKER_HOST), place))

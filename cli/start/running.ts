@@ -1,13 +1,14 @@
 import process from 'node:process'
 
-type ProcessId = () => number | undefined
+/** A function, since a process that is started again gets another id. */
+type CurrentPid = () => number | undefined
 
 /** The servers and programs that a start has begun, and whether the operator has asked to stop. */
 export type Running = {
   readonly stopAsked: AbortSignal
   readonly askToStop: () => void
   /** `stopAll` calls this `stop` before the `stop` of earlier additions. */
-  readonly add: (stop: () => unknown, pids?: readonly ProcessId[]) => void
+  readonly add: (stop: () => unknown, pids?: readonly CurrentPid[]) => void
   readonly stopAll: () => Promise<void>
   /** Kills all processes without waiting for their end. The next start cleans up. */
   readonly killAll: () => void
@@ -16,7 +17,7 @@ export type Running = {
 export const createRunning = (): Running => {
   const stopAsked = new AbortController()
   const stack = new AsyncDisposableStack()
-  const processes: ProcessId[] = []
+  const processes: CurrentPid[] = []
   return {
     stopAsked: stopAsked.signal,
     askToStop: () => stopAsked.abort(),

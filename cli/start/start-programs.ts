@@ -20,7 +20,8 @@ const ANSWER_WITHIN_MS = 5_000
 
 const PROGRAMS = ['worker', 'api'] as const
 /**
- * A program ends itself after SHUTDOWN_SECONDS. This much later, a program that hangs is killed.
+ * A program ends within SHUTDOWN_SECONDS after SIGTERM. If it takes this much longer, it hangs and
+ * is killed.
  */
 const HANGS_AFTER_MS = 5_000
 
@@ -110,11 +111,11 @@ const answersReady = async (url: string, stopAsked: AbortSignal): Promise<void> 
   const deadline = Date.now() + READY_WITHIN_MS
   while (Date.now() < deadline) {
     stopAsked.throwIfAborted()
-    const ready = await fetch(url, { signal: AbortSignal.timeout(ANSWER_WITHIN_MS) }).then(
+    const isReady = await fetch(url, { signal: AbortSignal.timeout(ANSWER_WITHIN_MS) }).then(
       async (answer) => (await answer.arrayBuffer(), answer.status === 200),
       () => false,
     )
-    if (ready) return
+    if (isReady) return
     await pause(LOOK_EVERY_MS)
   }
   throw new Error(

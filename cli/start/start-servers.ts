@@ -17,7 +17,7 @@ export const startServers = async (
   running: Running,
   say: (line: string) => void,
 ): Promise<ServerUrls> => {
-  const embedded = async (name: string, start: (port: { port?: number }) => Promise<EmbeddedServer>) => {
+  const embedded = async (name: string, start: (options: { port?: number }) => Promise<EmbeddedServer>) => {
     const { port, url, ...first } = await start({})
     const kept = keepRunning(first, { name, say, startAgain: () => start({ port }) })
     running.add(kept.stop, [kept.pid])
@@ -27,10 +27,10 @@ export const startServers = async (
   // Waits for both, even if one fails. Then the other is registered as running and will be stopped.
   const [databaseUrl, redisUrl] = await Promise.allSettled([
     DATABASE_URL ??
-      embedded('PostgreSQL', (port) => startPostgres({ dataDir: dataDir('postgres'), log: say, ...port })),
+      embedded('PostgreSQL', (options) => startPostgres({ dataDir: dataDir('postgres'), log: say, ...options })),
     REDIS_URL ??
-      embedded('Redis', (port) =>
-        startRedis({ dataDir: dataDir('redis'), log: say, stop: running.stopAsked, ...port }),
+      embedded('Redis', (options) =>
+        startRedis({ dataDir: dataDir('redis'), log: say, stop: running.stopAsked, ...options }),
       ),
   ])
   if (databaseUrl.status === 'rejected') throw databaseUrl.reason

@@ -9,6 +9,7 @@ const ADDRESS_IN_BRACKETS = /<([^<>]*)>$/
 const MAILTO = /^(?:mailto:\s*)+/i
 const URL_SCHEME = /^https?:\/\//i
 const PORT = /^([^:]*):\d+$/
+/** The lookbehind keeps the time linear: a match begins only at the start of a run. */
 const END_OF_HOST = /(?<![.:\s])[.:\s]+$/
 const WWW = /^(?:www\.\s*)+(?=.)/s
 
@@ -36,15 +37,15 @@ export const PLACEHOLDERS = [
   'true',
   'false',
 ] as const
-/** Without the flag `u`, the flag `i` folds ASCII letters only. */
+/** Without the flag `u`, the flag `i` takes no other letter for an ASCII letter. */
 const BLANK_OR_PLACEHOLDER = new RegExp(
   `^(?:${PLACEHOLDERS.map((text) => text.replace(/[?[\]]/g, '\\$&')).join('|')})?$`,
   'i',
 )
 
 /**
- * Whether a text is blank or a placeholder, in upper or lower case, also with white space and
- * format characters around it.
+ * Whether a text is blank or a placeholder, in upper or lower case, also with format characters in
+ * it and white space around it.
  */
 export const isPlaceholder = (given: string): boolean => isAbsent(withoutFormat(given))
 
@@ -58,7 +59,7 @@ const withoutFormat = (given: string): string => given.replace(FORMAT_CHARACTERS
  */
 const asciiLowerCase = (text: string): string => text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase())
 
-/** @param plain the text as sent, without format characters and white space around it */
+/** @param plain the text as sent, trimmed and without format characters */
 const canonicalUnlessAbsent = (plain: string, canonical: string): string | undefined =>
   isAbsent(plain) || isAbsent(canonical) ? undefined : canonical
 
@@ -70,6 +71,7 @@ export const canonicalEmail = (given: string): string | undefined => {
   const plain = withoutFormat(given)
   const address = ADDRESS_IN_BRACKETS.exec(plain)?.[1] ?? plain
   const bare = address.trim().replace(MAILTO, '')
+  // NFC turns the KELVIN SIGN into a K. NFC comes last, so that this K does not become a k.
   return canonicalUnlessAbsent(plain, (bare.includes('@') ? asciiLowerCase(bare) : bare).normalize('NFC'))
 }
 
@@ -82,8 +84,8 @@ export const canonicalName = (given: string): string | undefined => {
 }
 
 /**
- * The canonical form of a domain: the host of a URL, without `www.` and a final dot. Undefined if
- * it counts as absent.
+ * The canonical form of a domain: the host of a URL, without `www.`, port and final dot, in lower
+ * case if it has a dot. Undefined if it counts as absent.
  */
 export const canonicalDomain = (given: string): string | undefined => {
   const plain = withoutFormat(given)
@@ -92,8 +94,8 @@ export const canonicalDomain = (given: string): string | undefined => {
 }
 
 /**
- * The host of a URL, or of a host with a path. Any other text stays unchanged: `Sales/EU` names no
- * host.
+ * The host in a URL, or in a text with a dot before its path. Any other text stays unchanged:
+ * `Sales/EU` names no host.
  */
 const hostOf = (text: string): string => {
   const isUrl = URL_SCHEME.test(text)
@@ -111,7 +113,7 @@ export const hashKeyFrom = (hexadecimal: string): HashKey => Buffer.from(hexadec
 
 export const keyedHash = (key: HashKey, text: string): Buffer => createHmac('sha256', key).update(text).digest()
 
-/** The input of all own ids. The workspace is part of it, so two workspaces share no id. */
+/** The input that all hashed own ids of a workspace share. So two workspaces share no own id. */
 export type Realm = { hashKey: HashKey; workspaceId: string }
 
 /** The kinds of own ids: of the keys of contacts, accounts and projects, and of records. */

@@ -35,7 +35,10 @@ type PurgedContacts = {
    * `raise_purged_keys` finds records that wait in a restored backup.
    */
   endedKeys: string[]
-  /** Keys to look for in dead submissions: those of the request and those of the contacts. */
+  /**
+   * Keys to look for in dead submissions: those of the request, and those of the contacts, except
+   * keys that other contacts have, too.
+   */
   keys: string[]
   /** Keys that records waited for until a contact got them. */
   formerKeys: string[]

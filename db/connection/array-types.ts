@@ -1,8 +1,8 @@
 import type postgres from 'postgres'
 
 /**
- * The oids of one-dimensional array types (pg_type.typarray), which are the same in every
- * PostgreSQL, and the parser of an element.
+ * The oids of array types (pg_type.typarray), which are the same in every PostgreSQL, and the parser
+ * of an element. The service uses one-dimensional arrays only.
  */
 const ELEMENTS = {
   text: { oid: 1009, read: (text: string) => text },

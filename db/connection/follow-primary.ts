@@ -8,7 +8,7 @@ const CHECK_AGAIN_MS = 100
 const ANSWER_WITHIN_MS = 1_000
 /** After this many checks that found no primary, former connections may never answer. */
 const SILENT_CHECKS = 5
-const DEFAULT_PORT = 5_432
+export const DEFAULT_PORT = 5_432
 /** The digits of a timeline at the start of a WAL file name. */
 const TIMELINE_DIGITS = 8
 
@@ -56,7 +56,10 @@ export const followPrimary = (urls: readonly string[], options: Options): Follow
     const hasStaleConnections = await election.check()
     for (const server of servers) if (hasStaleConnections(server)) server.cut()
   }
-  /** In the first check, a busy primary may answer too late while a standby answers in time. */
+  /**
+   * Repeats the first check until a primary answers, since a busy primary may answer too late. Ends
+   * after `SILENT_CHECKS` at the latest.
+   */
   const findFirst = async (): Promise<void> => {
     await check()
     if (election.primary() !== undefined || isStopped || election.isSilent()) return
@@ -88,7 +91,7 @@ export const followPrimary = (urls: readonly string[], options: Options): Follow
   }
 }
 
-/** Elects the primary of the last check. */
+/** Elects the primary in each check. If a check finds none, the former primary stays. */
 const createElection = (servers: readonly Server[], { onPrimary }: Options) => {
   let newest = 1
   let primary: Server | undefined

@@ -2,7 +2,7 @@ import { isIP } from 'node:net'
 import postgres from 'postgres'
 import { readPostgresUrl } from '../../runtime/postgres-address.ts'
 import { ARRAY_TYPES } from './array-types.ts'
-import { type FollowedPrimary, followPrimary } from './follow-primary.ts'
+import { DEFAULT_PORT, type FollowedPrimary, followPrimary } from './follow-primary.ts'
 import { withWholeResults } from './whole-results.ts'
 
 export type Sql = postgres.Sql
@@ -30,7 +30,6 @@ export type PostgresOptions = {
   onPrimary?: (server: string) => void
 }
 
-const DEFAULT_PORT = 5_432
 const CONNECT_TIMEOUT_SECONDS = 5
 const LOCK_TIMEOUT_MS = 20_000
 const FIRST_RECONNECT_SECONDS = 0.05
@@ -105,8 +104,8 @@ const settingsOfSession = ({ statementTimeoutMs, schema, isReadOnly = false }: P
 })
 
 /**
- * Host and port, or the socket. The driver misreads an IPv6 address in a URL as a name and a port.
- * The driver accepts lists of hosts and ports, though its types lack them.
+ * Host and port, or the socket. The driver splits a host at its first colon, also an IPv6 address.
+ * It does not split hosts in a list. It accepts lists, though its types lack them.
  */
 const placeOf = (url: string): object => {
   const { hostname, port } = new URL(url)
@@ -121,8 +120,8 @@ const placeOf = (url: string): object => {
  * certificate for `localhost`. With several servers, the driver knows only the first address. So
  * the getter `host` gives the host of the known primary for each connection.
  */
-const hostToVerify = (text: string, followed: FollowedPrimary | undefined): { ssl?: { readonly host: string } } => {
-  const { hostname, searchParams } = new URL(text)
+const hostToVerify = (url: string, followed: FollowedPrimary | undefined): { ssl?: { readonly host: string } } => {
+  const { hostname, searchParams } = new URL(url)
   if (searchParams.get('sslmode')?.startsWith('verify-') !== true) return {}
   if (followed !== undefined)
     return {

@@ -3,8 +3,8 @@
 --
 -- A transaction that gives change positions locks the workspace's progress row until it ends. So
 -- the positions become visible in their order: a consumer that has seen a position has seen all
--- lower ones. A position is at least the time in microseconds. So a standby that is promoted
--- without the last commits does not give a position again.
+-- lower ones. A position is at least the time in microseconds. So, while clocks agree, a standby
+-- that is promoted without the last commits does not give a position again.
 
 -- Reserves positions and returns the position before the first. The caller holds the lock.
 create or replace function reserve_positions(ws uuid, how_many bigint) returns bigint

@@ -32,8 +32,9 @@ begin
   return true;
 end $$;
 
--- Marks a dead submission as queued and returns its text, or says why it is not replayed.
--- `being-purged`: a later purge of its contacts is under way, and will remove the submission.
+-- Marks a dead submission as queued and returns its text, or says why it is not replayed. `queued`
+-- without a text: it was queued before.
+-- `being-purged`: a later purge of its contacts is under way, and will remove their data.
 -- `undecided-purge`: a dead purge has lost its place in the order, and would remove data that was
 -- accepted since.
 create or replace function replay_dead(ws uuid, dead_id uuid, out outcome text, out dead_text text)

@@ -117,8 +117,8 @@ end $$;
 
 -- Removes the given messages and the purge's contacts from conversations. A conversation without
 -- another contact is removed completely. The other messages of such a conversation go first, in
--- steps of `most` (null: all at once): until they are gone, the given messages lead to the
--- conversation. Returns how many messages and places it removed or changed.
+-- steps of `most` (null: all at once): until they are gone, the given messages or the contacts lead
+-- to it. Returns how many messages and places it removed or changed.
 create or replace function remove_from_conversations(ws uuid, p purge, conversations uuid[], doomed uuid[], most int) returns int
   language plpgsql as $$
 declare

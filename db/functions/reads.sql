@@ -1,4 +1,4 @@
--- Reads of people and programs: single records, lists and the change feed. A record is JSON text,
+-- Reads by people and programs: single records, lists and the change feed. A record is JSON text,
 -- so that each number keeps its stored form. Members without a value are left out.
 
 create or replace function json_time(at timestamptz) returns text
@@ -134,9 +134,9 @@ as $$
 $$;
 
 -- A list in the order of an index, as SQL: newest or oldest first, after a place, up to $6 records.
--- `scope` narrows the list by an index; `condition` says which records match. Both are SQL of the
--- caller over `r`, with $2 for their values. The comparison with -infinity lets the query use an
--- index with the condition `created_at is not null`.
+-- `scope` narrows the list by an index; `condition` says which records match. Both are SQL over `r`
+-- with parameters of the caller, such as $2 for the filters. The comparison with -infinity lets the
+-- query use an index with the condition `created_at is not null`.
 create or replace function list_query(of_table text, scope text, condition text, is_behind boolean, is_oldest_first boolean)
 returns text
   language sql immutable as $$
@@ -154,8 +154,8 @@ returns text
     case when is_oldest_first then 'asc' else 'desc' end)
 $$;
 
--- The next `most` matching ids of a list. It looks at `most_looked` records at most. is_end: the
--- last of these records, after which the list can go on. This record may not match.
+-- The next matching ids of a list, at most `most`. The search looks at `most_looked` records at
+-- most. is_end: the last of these, after which the list can go on. This record may not match.
 create or replace function list_places(
   ws uuid, of_table text, scope text, condition text, filters jsonb, after_at text, after_id uuid, is_oldest_first boolean,
   most integer, most_looked integer
@@ -193,7 +193,8 @@ declare
   customers uuid[] := array(
     select c.id from contact as c where c.workspace_id = ws and c.account_id = account limit most_customers + 1);
   lists integer := cardinality(customers) + 1;
-  -- Without a condition, few records of each list are enough for a page.
+  -- Without a condition, most records match. Then at most 20 pages in all lists are enough, or 3
+  -- records in each list.
   depth integer := greatest(case condition when 'true' then least(most, 20 * most / lists) else most_looked / lists end, 3);
 begin
   if cardinality(customers) > most_customers then
@@ -262,7 +263,7 @@ begin
   loop
     fetch found_changes into "position", kind, id, gone, record;
     exit when not found;
-    if used > 0 and used + coalesce(octet_length(record), 0) > most_bytes then
+    if record is not null and used > 0 and used + octet_length(record) > most_bytes then
       record := null;
       return next;
       exit;

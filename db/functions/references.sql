@@ -9,7 +9,8 @@
 --   email     id: the contact that an email means; is_final: no identify has claimed the email
 --   epoch     epoch: the number of purges of a key, also of a key without a stored contact
 --   project   id: a project of this own id
--- number: the submission that gave the key this meaning; of an epoch, its last purge.
+-- number: the submission that gave the key this meaning; of an own id, the first one of the contact;
+-- of an epoch, its last purge.
 create or replace function find_references(
   own_workspace uuid[], own_id uuid[],
   external_workspace uuid[], external_key uuid[], external_source text[],

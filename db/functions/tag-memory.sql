@@ -118,8 +118,8 @@ begin
   ));
 end $$;
 
--- The counts of the memory for all texts, and below for terms and for tags in use. The shares of
--- `except_records` do not count.
+-- The counts of the memory: of all texts here, of terms and of tags in use in the next functions.
+-- The shares of `except_records` do not count.
 create or replace function known_texts(ws uuid, except_records uuid[])
 returns table (texts bigint, judged bigint, given bigint)
   language sql stable

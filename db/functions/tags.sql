@@ -28,7 +28,7 @@ returns table (record text, id uuid, number bigint, text_version text, tags text
 $$;
 
 -- The text of a conversation for tags: its incoming messages with a paragraph separator in between.
--- `version` changes when a message comes, goes or is replaced. Without `offset 0`, the planner
+-- `version` changes when one of them comes, goes or is replaced. Without `offset 0`, the planner
 -- could read all messages by the primary key, in the order of ids.
 create or replace function conversation_text(ws uuid, conversation uuid, out version text, out content text)
   language sql stable as $$
@@ -39,7 +39,7 @@ create or replace function conversation_text(ws uuid, conversation uuid, out ver
   ) as m
 $$;
 
--- The version of a conversation's text without the text.
+-- The same `version`, without building the text.
 create or replace function conversation_version(ws uuid, conversation uuid) returns text
   language sql stable as $$
   select md5(coalesce(string_agg(m.id || ' ' || m.number, ',' order by m.id), ''))
@@ -89,8 +89,8 @@ create or replace function standing_records(ws uuid, tagged jsonb) returns uuid[
   end
 $$;
 
--- Writes the generated tags and counts them, record by record: the plan of a join could read all
--- records of the workspace.
+-- Writes the generated tags record by record, since the plan of a join could read all records of
+-- the workspace. Counts the tags.
 create or replace function write_tags(ws uuid, tagger integer, tagged jsonb, standing uuid[]) returns void
   language plpgsql as $$
 declare

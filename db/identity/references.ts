@@ -21,8 +21,9 @@ export type ReferenceKeys = {
 }
 
 /**
- * The stored meaning of a key. `number`: the submission that gave it. `isFinal`: after all queued
- * identifies, `id` will resolve to the contact that the key then means.
+ * The stored meaning of a key. `number`: of the submission that gave the key this meaning.
+ * `isFinal`: after all queued identifies, `id` will resolve to the contact or project that the key
+ * then means.
  */
 export type StoredReference = { id: string; number: number; isFinal: boolean }
 

@@ -10,7 +10,7 @@ create table workspace (
   created_at timestamptz not null default now()
 );
 
--- Workspaces that an operator has deleted, or is deleting. Only their ids stay.
+-- Workspaces that an operator has deleted, or is deleting. In the end, only this row is left.
 create table deleted_workspace (
   id uuid primary key,
   deleted_at timestamptz not null default now()
@@ -46,7 +46,7 @@ create table workspace_progress (
   superseded bigint not null default 0,
   purged bigint not null default 0,
   dead bigint not null default 0,
-  -- Purges that found something to remove. At 0, every key has epoch 0.
+  -- Purges that may have raised epochs. At 0, every key has epoch 0.
   purges bigint not null default 0,
   -- The last position of the change feed (db/functions/changes.sql).
   change_position bigint not null default 0,

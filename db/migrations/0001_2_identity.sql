@@ -2,7 +2,7 @@
 --
 -- Indexes beside the primary key are partial, even if their condition always holds. A connection
 -- that plans while a table is empty rates all indexes that begin with the workspace as equal, and
--- keeps that plan. A partial index can only serve a query that compares its second column.
+-- keeps that plan. A partial index can only serve a query that compares the column of its condition.
 
 -- Acceptance numbers are microseconds since 1970, so a number is also the time of acceptance.
 -- Generated columns depend on this function: a change of it needs a migration that writes them
@@ -42,7 +42,7 @@ create index contact_changed on contact (workspace_id, change_position) where ch
 
 create table contact_external_id (
   workspace_id uuid not null,
-  -- A hash of the external id without its source: a long id does not fit in an index row.
+  -- The key of the external id in all sources: a hash (contract/identity/keys.ts).
   key_id uuid not null,
   source text not null,
   external_id text not null,
@@ -60,7 +60,7 @@ create table contact_email (
   workspace_id uuid not null,
   email text not null,
   contact_id uuid not null,
-  -- 0: the contact has the email in contact.email, but the email means another contact.
+  -- 0: an identify has put the email into contact.email only. The email does not mean this contact.
   number bigint not null,
   -- Whether an identify has claimed the email for the contact.
   claimed boolean not null,
@@ -165,7 +165,7 @@ create index project_changed on project (workspace_id, change_position) where ch
 -- Records that wait for an external id, which no contact or account has yet.
 create table unresolved (
   workspace_id uuid not null,
-  -- The own id of the external id without its source, in the current epoch.
+  -- The own id of the external id without its source, in the epoch in which the record named it.
   key_id uuid not null,
   -- c: the contact of a feedback; m: the contact of a message; a: the account of a feedback.
   slot "char" not null,
@@ -175,7 +175,7 @@ create table unresolved (
 create index unresolved_record on unresolved (workspace_id, record_id) where record_id is not null;
 
 -- Absorbed contacts (kind c) and accounts (kind a) whose feedback may still have to move to the
--- absorber. Until then, nothing else of the workspace is applied.
+-- absorber. Until it has moved, nothing else of the workspace is applied.
 create table pending_move (
   workspace_id uuid not null,
   kind "char" not null,

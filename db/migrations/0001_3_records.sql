@@ -36,8 +36,8 @@ create table feedback (
   -- As in `contact`.
   newest_number bigint,
   first_number bigint not null,
-  -- The tagger that generated the tags. Null if people gave them, or if no tagger has read the
-  -- record yet.
+  -- The version of the tagger that generated the tags. Null if people gave them, or if no tagger has
+  -- read the record yet.
   tagger_version integer,
   change_position bigint not null,
   primary key (workspace_id, id)

@@ -18,11 +18,11 @@ create table submission (
   -- Keyed hashes.
   idempotency_key text collate "C",
   body_hash text collate "C",
-  -- By this id, a purge finds the idempotency keys to free. It is the id of the contact, its key or
-  -- the conversation of the submission, or of the purge that removed these. Null without an
-  -- idempotency key.
+  -- By this id, a purge finds the idempotency keys to free. It is the id of the submission's contact
+  -- or conversation, or the key by which its record waits for a contact. A purge that removes data of
+  -- the conversation, or the dead submission, puts its own id here. Null without an idempotency key.
   subject_id uuid,
-  -- Of a finished purge that matched: the position of the change feed that covers all its removals.
+  -- Of a finished purge that matched: the change position that covers all its removals.
   change_position bigint,
   primary key (workspace_id, id)
 );
@@ -35,7 +35,7 @@ create table dead_submission (
   id uuid not null,
   reason text not null,
   died_at timestamptz not null default now(),
-  -- JSON text. A jsonb would refuse some accepted texts.
+  -- JSON text. A submission can be dead because of a text that a jsonb would refuse as well.
   submission text not null,
   -- All keys by which the submission names contacts (contract/identity/purge-keys.ts). By these
   -- keys, a purge finds the submission.

@@ -7,7 +7,7 @@ create table tag_share (
   record_id uuid not null,
   -- The acceptance number: the oldest shares are removed first.
   number bigint not null,
-  -- Of the text that was read.
+  -- The version of the text that the tagger read.
   text_version text not null,
   tagger_version integer not null,
   -- Whether people tagged the text, and the number of their tags.
@@ -49,7 +49,7 @@ create table tag_term (
 create table tag_in_use (
   workspace_id uuid not null,
   hash bigint not null,
-  -- A hash of the title, since titles can exceed the size of an index row.
+  -- A hash of the title, which keeps the rows of the index small.
   title_id uuid not null,
   title text not null,
   people integer not null,

@@ -13,7 +13,7 @@ create table webhook (
   secret integer not null default 1,
   former_secret_until timestamptz,
   delivered bigint not null default 0,
-  -- Of the failing delivery.
+  -- How often the failing delivery was attempted, and since when it fails.
   attempts integer not null default 0,
   failing_since timestamptz,
   next_attempt_at timestamptz not null default now(),

@@ -41,9 +41,9 @@ const loadPurge = async (sql: Sql, realm: Realm, { id, email }: PurgeRequest): P
 }
 
 /**
- * `decided`: the purge matched contacts, waiting records or dead submissions. The keys of the
- * contacts are removed, and their records are to be removed. `unmatched`: the purge matched
- * nothing. `busy`: another worker has moved the position, or the workspace is deleted.
+ * `decided`: the purge matched contacts, waiting records or dead submissions. The contacts and their
+ * keys are removed; the records are still to be removed. `unmatched`: the purge matched nothing.
+ * `busy`: another worker has moved the position, or the workspace is deleted.
  */
 type PurgeOutcome = 'decided' | 'unmatched' | 'busy'
 
@@ -88,8 +88,8 @@ const identifiersOf = (realm: Realm, { id, email }: PurgeRequest): PurgeIdentifi
 
 /**
  * The contacts that a purge with the same identifiers would match. `waitingKey`: the key of the
- * requested external id, if records wait for it. `keys`: the keys by which submissions name the
- * contacts.
+ * requested external id, if records wait for it. `keys`: the requested keys, and those by which
+ * submissions name the contacts.
  */
 export type FoundContacts = { contactIds: string[]; waitingKey: string | null; keys: string[] }
 

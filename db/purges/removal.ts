@@ -6,7 +6,7 @@ import type { Realm } from '../../contract/identity/keys.ts'
 import type { Submission, SubmissionOf } from '../../contract/submission.ts'
 
 /**
- * About the most records of one step. A step holds the lock of the workspace. Most of its time goes
+ * A step removes about this many records. It holds the lock of the workspace. Most of its time goes
  * into the tag memory, from which it subtracts the shares of the records.
  */
 const RECORDS_PER_STEP = 250
@@ -78,10 +78,10 @@ export const removeBefore = async (
 /**
  * `underWay`: purges whose records are being removed. `purgedKeys`: keys with at least one purge.
  */
-export type PurgesUnderWay = { underWay: number; purgedKeys: number }
+export type PurgeTotals = { underWay: number; purgedKeys: number }
 
-export const countPurges = async (sql: Sql): Promise<PurgesUnderWay> => {
-  const [row] = await sql<PurgesUnderWay[]>`
+export const countPurges = async (sql: Sql): Promise<PurgeTotals> => {
+  const [row] = await sql<PurgeTotals[]>`
     select (select count(*) from purge)::float8 as "underWay", (select count(*) from purged_key)::float8 as "purgedKeys"`
   return row!
 }

@@ -1,7 +1,7 @@
 import { canonicalDomain, canonicalName } from '../../contract/identity/keys.ts'
 import type { Sql } from '../connection/postgres.ts'
 
-/** The most characters of an object that an answer has. */
+/** An answer has at most this many characters of an object's JSON. */
 export const MOST_JSON_CHARACTERS = 4_000
 /** One more character shows that the object is longer than an answer allows. */
 const READ_JSON_CHARACTERS = MOST_JSON_CHARACTERS + 1
@@ -56,7 +56,7 @@ export const readAccountContext = async (
   return row
 }
 
-/** The id of the account that a text means as a name, or else as a domain, in canonical form. */
+/** The id of the account that a text means as a name, or else as a domain. */
 export const findAccount = async (sql: Sql, workspaceId: string, given: string): Promise<string | undefined> => {
   const [row] = await sql<{ id: string | null }[]>`
     select coalesce(

@@ -78,7 +78,7 @@ export const conditionOf = (filters: FeedbackFilters): string =>
 const MOST_LOOKED = 20_000
 
 /**
- * A page of a list, with at most `limit` records and `MOST_BYTES`. It can have fewer records, or
+ * A page of a list, bounded by `limit` and `MOST_BYTES`. It can have fewer records than `limit`, or
  * none, although the list goes on.
  */
 export const readList = async (sql: Sql, request: ListRequest, mostLooked = MOST_LOOKED): Promise<ListPage> => {

@@ -21,8 +21,8 @@ export const readFunctions = async (): Promise<Functions> => {
 }
 
 /**
- * The table of the functions that a database has. `catalogue`: a hash of their definitions after
- * they were applied.
+ * The table whose one row says which functions a database has. `catalogue`: the hash of `CATALOGUE`
+ * after they were applied.
  */
 export const FUNCTIONS_TABLE = `
   create table if not exists schema_functions (

@@ -37,7 +37,8 @@ export const readMigrations = async (): Promise<Migration[]> => {
 
 /**
  * Migrates the database to this version, and returns the names of the applied parts: missing
- * migrations, and all functions if any differ. Several processes may call this at the same time.
+ * migrations, and all functions unless they are up to date. Several processes may call this at the
+ * same time.
  *
  * All missing parts form one simple query, so Postgres applies all or nothing. The query first
  * locks `schema_migration`: only roles with rights on this table can lock it, while every role
@@ -55,8 +56,8 @@ export const migrate = async (
   functions = readFunctions(),
 ): Promise<string[]> => {
   const ours = await functions
-  await besideOthers(async () => void (await sql.unsafe(NOTES)), WHEN_BOTH_CREATE)
-  return besideOthers(() => migrateOnce(sql, migrations, ours), WHEN_LOCKED_OR_CHANGED)
+  await retryOn(WHEN_BOTH_CREATE, async () => void (await sql.unsafe(NOTES)))
+  return retryOn(WHEN_LOCKED_OR_CHANGED, () => migrateOnce(sql, migrations, ours))
 }
 
 const NOTES = `
@@ -77,14 +78,14 @@ const WHEN_BOTH_CREATE: readonly unknown[] = ['23505', '42P07', '42710']
 /** lock_not_available, deadlock_detected, and CHANGED. */
 const WHEN_LOCKED_OR_CHANGED: readonly unknown[] = ['55P03', '40P01', CHANGED]
 
-const besideOthers = async <T>(step: () => Promise<T>, codes: readonly unknown[]): Promise<T> => {
+const retryOn = async <T>(codes: readonly unknown[], step: () => Promise<T>): Promise<T> => {
   const until = performance.now() + LONGEST_WAIT_MS
   for (;;) {
     try {
       return await step()
     } catch (error) {
-      const isBesideAnother = error instanceof Error && 'code' in error && codes.includes(error.code)
-      if (!isBesideAnother || performance.now() > until) throw error
+      const isListed = error instanceof Error && 'code' in error && codes.includes(error.code)
+      if (!isListed || performance.now() > until) throw error
       await setTimeout(POLL_MS)
     }
   }

@@ -11,8 +11,8 @@ const ASK_TIMEOUT_MS = 500
 
 type NumberFloor = {
   /**
-   * A position that the workspace has had, or 0 while Postgres is away. Acceptance numbers must be
-   * above it.
+   * A position that the workspace has had, or 0 if none is known. Acceptance numbers must be above
+   * it.
    */
   get: (workspaceId: string) => Promise<number>
   /**

@@ -60,8 +60,8 @@ export const MAX_TERMS_OF_TEXTS = 250_000
 
 /**
  * Stores generated tags with the tagger's version, counts them into the workspace's categories, and
- * adds the shares to the memory. Skips a record that was replaced or removed in the meantime. A
- * repetition stores the same tags and shares. Returns how many records it stored.
+ * adds the shares to the memory. Skips a record that was removed, or whose text has changed, in the
+ * meantime. A repetition stores the same tags and shares. Returns how many records it stored.
  */
 export const storeTags = async (
   sql: Sql,

@@ -28,8 +28,8 @@ type RecallRequest = {
 }
 
 /**
- * Reads the counts of these terms from a workspace's memory, and the tags in use with keys among
- * them.
+ * Reads the counts of these terms from a workspace's memory, and the tags in use whose keys are
+ * among the terms.
  */
 export const recall = async (sql: Sql, realm: Realm, { hashes, except }: RecallRequest): Promise<RecalledMemory> => {
   const stored = storedHashes(realm, hashes)

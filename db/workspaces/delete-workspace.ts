@@ -34,7 +34,7 @@ export const OWNED_TABLES = [
   'submission',
 ] as const
 
-/** No other writer uses the workspace by then, so a step delays nothing. */
+/** A workspace that is being deleted has no other writer, so a large step delays nothing. */
 const ROWS_PER_STEP = 5_000
 
 /**

@@ -140,6 +140,25 @@ describeWhere('the overview in Chromium', whyNoBrowser, () => {
     }
   })
 
+  it('shows no limit in the curve of a Redis without a limit of memory', async () => {
+    const unlimited = await serveHttp(async ({ url = '' }, response) => {
+      const headers = { Authorization: `Bearer ${service.adminToken}` }
+      const answer = await fetch(new URL(url, service.urls[0]), { headers })
+      const text = (await answer.text()).replaceAll(/"redisMaxBytes":\d+/g, '"redisMaxBytes":0')
+      response.writeHead(answer.status, { 'Content-Type': answer.headers.get('content-type') ?? '' }).end(text)
+    })
+    try {
+      const page = await browser.open(`${unlimited.url}/admin`)
+      await untilDrawn(page)
+      const memory: string = await page.evaluate(
+        `document.querySelector('figure:has([data-series=redisMaxBytes]) figcaption').innerText`,
+      )
+      assert.match(memory, /used [\d.]+ MiB\s+at most –/)
+    } finally {
+      unlimited.stop()
+    }
+  })
+
   it('has a name for each element that the keyboard reaches, and one heading on each page', async () => {
     const page = await openOverview()
     await untilDrawn(page)

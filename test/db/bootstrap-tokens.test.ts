@@ -44,4 +44,16 @@ describe('bootstrap tokens', () => {
     assert.deepEqual(await setBootstrapTokens(schema.sql, { access }), [])
     assert.deepEqual(await scopesOf(access), ['submit'])
   })
+
+  it('are valid for the default workspace, even if a command made them for another purpose', async () => {
+    const admin = newToken()
+    await addToken(schema.sql, { token: admin, workspace: null, scopes: ['operator'], expiresAt: new Date(0) })
+    await setBootstrapTokens(schema.sql, { admin })
+    assert.deepEqual(await scopesOf(admin), ['admin', 'operator'])
+    const stored = (await listTokens(schema.sql)).find(({ scopes }) => scopes.includes('operator'))
+    assert.equal(stored?.workspace, 'default')
+    assert.equal(stored.expiresAt, null)
+    assert.deepEqual(await setBootstrapTokens(schema.sql, { admin: newToken() }), ['admin'])
+    assert.equal(await scopesOf(admin), undefined)
+  })
 })

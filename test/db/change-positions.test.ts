@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import process from 'node:process'
 import { after, before, describe, it } from 'node:test'
 import * as fc from 'fast-check'
 import { contactIdKey, contactSourceKey } from '../../contract/identity/keys.ts'
 import { raisePurgedKeys, type PurgedKey } from '../../db/purges/purge-replay.ts'
-import { readChanges } from '../../db/reads/changes.ts'
-import { RECORD_TABLES } from '../../db/reads/records.ts'
+import { type FeedPlace, readChanges } from '../../db/reads/changes.ts'
+import { MOST_BYTES, RECORD_TABLES } from '../../db/reads/records.ts'
 import { readTexts, storeTags } from '../../db/tags/store-tags.ts'
 import { MAX_LENGTH, submissionHistories, WORKSPACES } from '../model/submission-arbitrary.ts'
 import { deliver, type Schedule, schedules } from '../support/deliver.ts'
@@ -192,4 +193,30 @@ describe('the change feed', () => {
       fc.asyncProperty(submissionHistories({ hashKey, purges: true, replays: true }), schedules, assertEachStepShown),
       seeded({ numRuns: HISTORIES, endOnFailure: true }),
     ))
+
+  it('goes on after a tombstone that follows a record larger than a page', async () => {
+    const { sql } = schema
+    const workspaceId = randomUUID()
+    await makeWorkspaces(sql, [workspaceId])
+    for (const [position, length] of [
+      [1, MOST_BYTES],
+      [3, 1],
+    ] as const)
+      await sql`
+        insert into feedback_category (workspace_id, id, title, uses, change_position)
+        values (${workspaceId}, ${randomUUID()}, repeat('x', ${length}), 1, ${position})`
+    await sql`
+      insert into tombstone (workspace_id, position, kind, record_id)
+      values (${workspaceId}, 2, 'feedback_category', ${randomUUID()})`
+    await sql`update workspace_progress set change_position = 3 where workspace_id = ${workspaceId}`
+    const positions: number[] = []
+    let place: FeedPlace = { position: 0, passSince: undefined }
+    while (place.position < 3) {
+      const page = await readChanges(sql, workspaceId, { after: place, limit: 10 })
+      assert.ok(page !== 'expired')
+      positions.push(...page.changes.map(({ position }) => position))
+      place = page.next
+    }
+    assert.deepEqual(positions, [1, 2, 3])
+  })
 })

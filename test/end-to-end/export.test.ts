@@ -118,6 +118,15 @@ describe('npm run export', () => {
     }
   })
 
+  it('begins again if the file of the progress is damaged, as after a loss of power', async () => {
+    const whole = readFileSync(await exported('ndjson'), 'utf8')
+    const out = join(directory, 'damaged.ndjson')
+    writeFileSync(`${out}.part`, 'half a li')
+    writeFileSync(`${out}.part.json`, '')
+    await run('--format', 'ndjson', '--out', out)
+    assert.equal(readFileSync(out, 'utf8'), whole)
+  })
+
   it('writes each kind, and refuses unknown options', async () => {
     for (const kind of ['customer', 'account', 'project', 'feedback_category', 'conversation', 'message'])
       await run('--format', 'csv', '--kind', kind, '--out', join(directory, kind))

@@ -150,6 +150,11 @@ describe('a command that cannot do its work says why in one line, and ends with 
       /docs cannot be read \(\w+ EISDIR\)\. Name a file/,
     ],
     [
+      'a command that replays purges from another file, or from one with lines of npm',
+      'cli/purge/replay-command.ts package.json',
+      /^Line 1 of .*package\.json is not a line of purge:export\. Remove the lines that npm has printed/,
+    ],
+    [
       'a command whose Redis is away',
       'cli/purge/verify-command.ts --id x',
       /^Redis cannot be reached: nothing listens at its address \(Error ECONNREFUSED\)\. .*REDIS_URL\.$/,

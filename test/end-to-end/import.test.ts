@@ -130,7 +130,7 @@ describe('the import of a file', () => {
     const cases: [words: string[], says: RegExp][] = [
       [
         [path, '--url', service.urls[0]!, '--token', 'wrong-token-0000000'],
-        /^401: .*The token is not valid: set FEEDBACK_TOKEN \(or --token\)/,
+        /^401: .*[^.]\. The token is not valid: set FEEDBACK_TOKEN \(or --token\)/,
       ],
       [
         [path, '--url', `${service.urls[0]!}/elsewhere`, '--token', service.accessToken],

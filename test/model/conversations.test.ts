@@ -146,6 +146,12 @@ describe('a conversation', () => {
     ])
   })
 
+  it('adds the sources of an external id in the order of their code points', () => {
+    const contacts = ['\u{1f600}', '\uff21'].map((source) => ({ id: 'x', source }))
+    const tables = after(conversation({ contacts }), byExternalId('x'))
+    assert.deepEqual(contactIdsOf(tables, 2), [xIn('\uff21')])
+  })
+
   it('replaces the stored one if either has no updatedAt', () => {
     const dated = { updatedAt: '2026-03-02T00:00:00Z' }
     assert.equal(after(conversation(dated), conversation({ title: 'x' })).conversation[0]?.title, 'x')

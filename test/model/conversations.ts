@@ -86,7 +86,7 @@ const namedContacts = (
   const keyOf = ({ source, id }: ContactRecord) => JSON.stringify([source ?? null, id])
   const records = withoutDoubles(sourced(body.contacts), keyOf)
   // The sources that one submission adds to an external id are in the order of their names.
-  for (const record of records.toSorted((a, b) => ((a.source ?? '') < (b.source ?? '') ? -1 : 1))) {
+  for (const record of records.toSorted((a, b) => (codePointsOf(a.source) < codePointsOf(b.source) ? -1 : 1))) {
     findOrCreateIdentified(contacts, { record, defaultSource: body.source, moment: { number, originalNumber } })
   }
   return records
@@ -120,6 +120,10 @@ const writeMessages = (
   }
   return records.length
 }
+
+/** A text that sorts by the code points of the source. JavaScript compares UTF-16 units. */
+const codePointsOf = (source: string | null | undefined): string =>
+  Array.from(source ?? '', (character) => character.codePointAt(0)!.toString(16).padStart(6, '0')).join(' ')
 
 /** A record without a source gets that of the last record with the same id and a source. */
 const sourced = (records: readonly ContactRecord[]): ContactRecord[] =>

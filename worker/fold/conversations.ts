@@ -6,7 +6,7 @@ import { numberAtAcceptance, type SubmissionOf } from '../../contract/submission
 import { unflattenIf } from '../../contract/unflatten.ts'
 import type { LoadedRow } from '../../db/apply/load.ts'
 import type { Changes } from '../../db/apply/save.ts'
-import type { Contacts } from './contacts.ts'
+import { bySource, type Contacts } from './contacts.ts'
 import { Messages } from './messages.ts'
 import type { Profile } from './profile.ts'
 import type { Unresolved } from './profiles.ts'
@@ -113,7 +113,7 @@ export class Conversations {
     identify: (record: ContactRecord) => Profile,
   ): Map<string, Profile> {
     const records = namedContacts(submission.body)
-    for (const record of records.toSorted((a, b) => ((a.source ?? '') < (b.source ?? '') ? -1 : 1)))
+    for (const record of records.toSorted((a, b) => bySource(a.source ?? '', b.source ?? '')))
       this.contacts.findOrCreate({ record, defaultSource: submission.body.source, submission })
     const senders = new Map<string, Profile>()
     for (const record of records) {

@@ -10,7 +10,7 @@ const WIDTH = 300
 const HEIGHT = 100
 /** Keeps the strokes of curves away from the frame. */
 const MARGIN = 6
-/** A curve has a gap between points that are this many intervals apart. */
+/** A curve has a gap between points that are at least this many intervals apart. */
 const GAP_INTERVALS = 4
 const POINTS_KEPT = 240
 const TIMEOUT_MS = 8_000
@@ -18,10 +18,10 @@ const TIMEOUT_MS = 8_000
 const rate = (value) => `${short(value)}/s`
 const share = (value) => (value < 0.005 ? '–' : `${Math.round(100 * value)} %`)
 const amount = (value) => short(value)
-const duration = (value) => {
-  if (value < 1) return `${short(value * 1_000)} ms`
-  if (value < 120) return `${short(value)} s`
-  return value < 7_200 ? `${short(value / 60)} min` : `${short(value / 3_600)} h`
+const duration = (seconds) => {
+  if (seconds < 1) return `${short(seconds * 1_000)} ms`
+  if (seconds < 120) return `${short(seconds)} s`
+  return seconds < 7_200 ? `${short(seconds / 60)} min` : `${short(seconds / 3_600)} h`
 }
 const bytes = (value) => {
   if (value < 1_048_576) return `${short(value / 1_024)} KiB`
@@ -222,7 +222,9 @@ const look = async () => {
     byId('when').textContent = `As of ${new Date().toLocaleTimeString()}, updated every ${everySeconds} s.`
     const latest = points.at(-1)
     if (latest === undefined) return
-    for (const curve of curves) drawCurve(curve, points, everySeconds)
+    // 0 means no limit, which is no place in a curve.
+    const drawn = points.map((point) => ({ ...point, redisMaxBytes: point.redisMaxBytes || null }))
+    for (const curve of curves) drawCurve(curve, drawn, everySeconds)
     showQueues(overview.queues)
     showWorkspaces(overview.workspaces)
     showFacts(latest)

@@ -65,7 +65,8 @@ const LINES_SHOWN = 10
  * Starts a server and resolves once it serves. If an earlier start was killed and left a server in
  * `dataDir`, ends that server first.
  *
- * @throws with the end of the log when the server ends or is not ready in time
+ * @throws with the end of the log, or its explanation, when the server ends or is not ready in
+ * time; after a passing fault, only when TRY_AGAIN_FOR_MS have passed
  */
 export const startServer = async (options: ServerOptions): Promise<EmbeddedServer> => {
   const { name, dataDir, stopSteps, passingTrouble } = options

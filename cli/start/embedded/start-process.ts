@@ -82,7 +82,8 @@ export const runToEnd = async (
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding('utf8').on('data', (text: string) => (output += text))
   }
-  child.stdin.end(input)
+  // A program that ends before it has read its input breaks the pipe. Its output tells why.
+  child.stdin.on('error', () => {}).end(input)
   const how = await new Promise<number | string | null>((resolve, reject) => {
     child.once('error', (cause) => reject(new Error(`cannot run ${program}`, { cause })))
     child.once('close', (code, signal) => resolve(code ?? signal))
@@ -90,7 +91,7 @@ export const runToEnd = async (
   return { how, output }
 }
 
-let supported: boolean | undefined
+let isSupported: boolean | undefined
 
 /**
  * Words to put before a command, so that its process gets `signal` when this program ends. None on
@@ -98,6 +99,6 @@ let supported: boolean | undefined
  * (`endLeftover`).
  */
 export const signalOnParentDeath = (signal: NodeJS.Signals): readonly string[] => {
-  supported ??= process.platform === 'linux' && spawnSync('setpriv', ['--pdeathsig', 'SIGTERM', 'true']).status === 0
-  return supported ? ['setpriv', '--pdeathsig', signal] : []
+  isSupported ??= process.platform === 'linux' && spawnSync('setpriv', ['--pdeathsig', 'SIGTERM', 'true']).status === 0
+  return isSupported ? ['setpriv', '--pdeathsig', signal] : []
 }

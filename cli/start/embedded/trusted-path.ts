@@ -19,7 +19,7 @@ export const refuseForeignDirectory = (path: string): void => {
   refuseWritable(path, mode)
 }
 
-/** Throws if a file of secrets is a link, or if other users can change it. */
+/** Throws if a file of secrets is a link, or if its mode lets other users write to it. */
 export const refuseForeignFile = (path: string): void => {
   const file = lstatSync(path)
   if (!file.isFile()) throw new Error(`${path} is not a regular file. ${REMEDY}`)

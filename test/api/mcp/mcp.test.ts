@@ -98,6 +98,22 @@ describe('POST /mcp', () => {
     assert.deepEqual(await statuses({}, {}), [200, 429])
   })
 
+  it('names each problem of a body or of arguments once', async () => {
+    const { handle } = appWithoutStores()
+    const nested = await ask(handle, { body: '['.repeat(65) + ']'.repeat(65) })
+    assert.equal(errorIn(nested.text).message, 'The body must be nested at most 64 levels deep')
+    const refused: [name: string, given: object, problem: string][] = [
+      ['list_feedback', { limit: 0.5 }, 'limit must be a whole number from 1 to 20'],
+      ['compare_periods', { by: 'week' }, 'by must be one of tag, account, project, source, rating'],
+    ]
+    for (const [name, given, problem] of refused) {
+      const { text } = await ask(handle, { body: JSON.stringify({ ...CALL, params: { name, arguments: given } }) })
+      const { result }: ToolAnswer = JSON.parse(text.slice(text.indexOf('{')))
+      assert.equal(result.isError, true)
+      assert.equal(result.content[0].text, `Input validation error: Invalid arguments for tool ${name}: ${problem}`)
+    }
+  })
+
   for (const [what, error, says, result] of [
     ['the database is away', new Error('select secret'), /did not answer in time. Ask for less/, 'unavailable'],
     ['this service has a fault', new TypeError('secret'), /Something went wrong on our side/, 'unforeseen'],

@@ -118,6 +118,31 @@ const FILES: readonly Case[] = [
     { name: 'x.ndjson', set: ['source=given', 'contact.email=x@y.example', 'contact.name=N'] },
   ],
   [
+    'of JSON count null as no value: neither as a source nor as a rating or a title',
+    '{"sourceId":"1","source":null,"description":"a"}\n{"rating":null,"title":null}\n',
+    { doubts: [`line 1: ${WITHOUT_SOURCE}`], refused: ['line 2: description is required'] },
+    { name: 'x.ndjson' },
+  ],
+  [
+    'of JSON keep their own members with dots, before constants',
+    '{"description":"a","sourceData":{"a.b":"own"}}\n',
+    { bodies: [{ description: 'a', sourceData: { 'a.b': 'own', c: 'x' } }] },
+    { name: 'x.ndjson', set: ['sourceData.a.b=x', 'sourceData.c=x'] },
+  ],
+  [
+    'are refused for a malformed object, also if other cells give members of it',
+    'description,meta,url\na,{a},/x\nb,[1],/x\nc,"{""a"":1}",/x\n',
+    {
+      bodies: [
+        { description: 'a', sourceData: '{a}' },
+        { description: 'b', sourceData: [1] },
+        { description: 'c', sourceData: { a: 1, url: '/x' } },
+      ],
+      refused: ['line 2: sourceData must be an object', 'line 3: sourceData must be an object'],
+    },
+    { map: ['meta=sourceData', 'url=sourceData.url'] },
+  ],
+  [
     'get the refusals of the service in a dry run',
     `{"description":"a","rating":1161888007138312192}\n{"description":"a","sourceData":${'['.repeat(70)}${']'.repeat(70)}}\n{"description":"${'x'.repeat(600_000)}"}\n{"description":"a","nope":1}\n`,
     {
@@ -175,6 +200,14 @@ const FILES: readonly Case[] = [
     { kind: 'conversations' },
   ],
   [
+    'of a conversation are refused for malformed properties, also beside valid ones',
+    `id,source,createdAt,own,contact.id,about\nA,s,${createdAt},{a},u,{b}\nA,s,${createdAt},"{""n"":1}",,\nB,s,${createdAt},"{""n"":1}",,\nB,s,${createdAt},"{""m"":2}",,\n`,
+    {
+      refused: ['lines 2–3: contacts.0.properties must be an object; properties must be an object'],
+    },
+    { kind: 'conversations', map: ['own=properties', 'about=contact.properties'] },
+  ],
+  [
     'report members of a conversation that are left out',
     'id,message.id,contact.properties.$name\nc,m,Ada\n',
     { doubts: ['line 2: members of the contact are left out, since the row has no contact.id: properties'] },
@@ -218,7 +251,7 @@ describe('records', () => {
   it('have a plan with the facts that a person has to check', () => {
     const { plan } = imported('x.csv', `name,email,external_id\n"${'A'.repeat(80_000)}",a@b.example,7\n`)
     assert.match(plan, /The layout is zendesk-users; --layout none turns it off\./)
-    assert.match(plan, /external_id {2}→ {2}id\n[\s\S]*\(always\) +→ {2}source = zendesk/)
+    assert.match(plan, /external_id {2}→ {2}id\n[\s\S]*\(default\) +→ {2}source = zendesk/)
     assert.ok(plan.length < 2_000, `${plan.length} characters`)
   })
 
@@ -227,6 +260,8 @@ describe('records', () => {
       [{ map: ['x=title'] }, /a column that the file does not have: x/],
       [{ map: ['description=text'] }, /no field text in feedback/],
       [{ map: ['description'] }, /does not have the form/],
+      [{ map: ['Stars=tags:constructor'] }, /no field tags:constructor/],
+      [{ 'map-value': ['rating=5'] }, /^ImportError: rating=5 does not have the form --map-value field cell=value/],
       [{ set: ['constructor=1'] }, /no field constructor/],
       [{ layout: 'x' }, /--layout must be one of/],
       [{ layout: 'zendesk-users', kind: 'feedback' }, /zendesk-users is for contacts, not for feedback/],

@@ -6,7 +6,7 @@ import { readLauncherConfig } from '../../../cli/start/launcher-config.ts'
 import { temporaryDirectory } from '../../support/temporary-directory.ts'
 
 const HASH_KEY = 'ab'.repeat(32)
-const DEFAULTS = { HOST: '127.0.0.1', SHUTDOWN_SECONDS: 15 }
+const DEFAULTS = { HOST: '127.0.0.1', WORKER_HOST: '127.0.0.1', SHUTDOWN_SECONDS: 15 }
 
 describe('the configuration of a start', () => {
   it('leaves unset and empty variables to the launcher', () => {
