@@ -31,7 +31,7 @@ const FREQUENT = 40
 /** With this many occurrences, a word may be part of a compound. */
 const USED = 3
 
-/** The list of adjectives leaves out words of this form, except those that are rare nouns, too. */
+/** The list of adjectives leaves out words of this form, except rare nouns. */
 const ADJECTIVE_FORM = /(?:able|ible|ful|less|ous|ive|ic|al|ish|ed|ing|like|ary|ant|ent|some|proof)$|^(?:non|un)/
 
 /**
