@@ -10,9 +10,8 @@ const PAUSE_MS = 50
 const LOOK_EVERY_MS = 5
 
 /**
- * An identify absorbs a contact with much feedback, and later a purge removes another such
- * contact. Meanwhile
- * their workspace and a neighbour submit feedback one by one.
+ * An identify absorbs a contact with much feedback, and later a purge removes another such contact.
+ * Meanwhile their workspace and a neighbour submit feedback one by one.
  */
 export const heavy: CreateSection = async (rig) => {
   const { config, measures, takeNumbers } = rig
