@@ -11,7 +11,7 @@ import { testServers } from '../../support/servers.ts'
 
 const ORIGIN = 'http://localhost'
 const BASE = '/admin/queues'
-const DATA = { version: 1, batches: [{ workspaceId: randomUUID(), batchId: randomUUID(), submissions: 2, bytes: 300 }] }
+const DATA = { workspaceIds: [randomUUID(), randomUUID()] }
 
 type Job = {
   readonly id: string
