@@ -33,7 +33,7 @@ const TRIES = 4
 
 /**
  * The bound of the cost, as a multiple of JSON.parse and JSON.stringify for the same bytes. It is
- * four times the measured multiple.
+ * about four times the highest measured multiple.
  */
 const MOST_TIMES_JSON = 12
 /** A contact can be named in ten bytes, and the hashes of its keys cost far more than their JSON. */

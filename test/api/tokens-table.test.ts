@@ -48,7 +48,7 @@ const TABLE: Readonly<Record<string, readonly number[]>> = {
   'GET /admin/queues': FOR_OPERATORS,
   'GET /admin/queues/': FOR_OPERATORS,
   'GET /admin/queues/api/queues': FOR_OPERATORS,
-  'PUT /admin/queues/api/queues/feedback/pause': FOR_OPERATORS,
+  'PUT /admin/queues/api/queues/wake/pause': FOR_OPERATORS,
   'GET /healthz': KINDS.map(() => 200),
   'GET /readyz': KINDS.map(() => 200),
   'GET /openapi.json': KINDS.map(() => 200),
