@@ -3,6 +3,7 @@
  * A bridge for programs that speak the Model Context Protocol to a child process. It sends each
  * line to the service, and writes the answers of the service.
  */
+import { isOfThisMachine } from './send.ts'
 
 /**
  * The members of `process` that Node.js, Bun and Deno share. The package has no types of these
@@ -59,12 +60,14 @@ const lines = async function* (input: AsyncIterable<Uint8Array>): AsyncGenerator
 const passOn = async (line: string): Promise<void> => {
   const message = messageOf(line)
   try {
-    const response = await fetch(`${FEEDBACK_URL.replace(/\/+$/, '').replace(/\/api\/v1$/, '')}/mcp`, {
+    const url = `${FEEDBACK_URL.replace(/\/+$/, '').replace(/\/api\/v1$/, '')}/mcp`
+    const response = await fetch(url, {
       method: 'POST',
       headers: headersOf(message),
       body: line,
       // Following a redirection could send the token to another host.
       redirect: 'manual',
+      ...(isOfThisMachine(url) && { proxy: false }),
       signal: AbortSignal.timeout(ANSWER_TIMEOUT_MS),
     })
     const texts = answersIn(await response.text(), response.headers.get('Content-Type') ?? '')

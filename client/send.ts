@@ -156,7 +156,7 @@ const attempt = async (
  * through the proxy of HTTP_PROXY. So does Deno, where only NO_PROXY prevents it. Node.js uses no
  * proxy by default.
  */
-const isOfThisMachine = (url: string): boolean =>
+export const isOfThisMachine = (url: string): boolean =>
   URL.canParse(url) && /^(?:127(?:\.\d+){3}|0\.0\.0\.0|\[::1\]|(?:.+\.)?localhost)$/.test(new URL(url).hostname)
 
 /** Retry-After has seconds or a date (RFC 9110, 10.2.3). */

@@ -66,13 +66,10 @@ export const createReadCondition =
     }
     const workspaces = listWorkspaces()
     // Read before the settled totals, as `ledgersOf` asks for.
-    const logs = workspaces.then((known) =>
-      readLogTotals(
-        redis,
-        prefix,
-        known.map(({ id }) => id),
-      ),
-    )
+    const logs = workspaces.then(async (known) => {
+      const ids = known?.map(({ id }) => id)
+      return ids && readLogTotals(redis, prefix, ids)
+    })
     const processes = createProcessReports(redis, prefix).read()
     const parts = await Promise.all([
       read('redis', readRedisCondition(redis)),
@@ -86,7 +83,7 @@ export const createReadCondition =
       read('logs', logs),
       read(
         'ledgers',
-        logs.then(async (found) => ledgersOf(found, await readSettledTotals(sql))),
+        logs.then(async (found) => found && ledgersOf(found, await readSettledTotals(sql))),
       ),
     ])
     return Object.assign({ at }, ...parts) as Condition

@@ -19,8 +19,8 @@ export const POINTS_TO_LAST = 3
 
 export const when = <const Found>(applies: boolean, finding: Found): Found[] => (applies ? [finding] : [])
 
-export const lasts = (points: readonly Point[], count: number, holds: (point: Point) => boolean): boolean =>
-  points.length >= count && points.slice(-count).every(holds)
+export const lasts = (points: readonly Point[], inARow: number, holds: (point: Point) => boolean): boolean =>
+  points.length >= inARow && points.slice(-inARow).every(holds)
 
 export const above = (value: number | null, bound: number): boolean => value !== null && value > bound
 

@@ -11,7 +11,8 @@ const BODIES_SHARE_TO_SEE = 0.4
 const MEMORY_SHARE_TO_SEE = 0.6
 const SLOW_ANSWER_SECONDS = 1
 const LATE_LOOP_SECONDS = 0.5
-const POINTS_OF_WORKERS = 2
+/** One point without a worker is no fault: workers are replaced. */
+const WORKER_POINTS_TO_LAST = 2
 
 /** All findings, trouble first. Empty if all is well. */
 export const judge = ({ points, pressure }: Evidence): Finding[] => {
@@ -31,7 +32,7 @@ const judgeServers = ({ redisUp, postgresUp }: Point): Finding[] => [
   ...when(!redisUp, {
     level: 'trouble',
     what: 'Redis does not answer. Submissions are refused with 503.',
-    remedy: 'Check that Redis runs and that REDIS_URL is right. Its append-only file has all accepted submissions.',
+    remedy: 'Check that Redis runs and that REDIS_URL is right. Its append-only file has the submissions that wait.',
   }),
   ...when(!postgresUp, {
     level: 'trouble',
@@ -48,7 +49,7 @@ const judgeWorkers = (points: readonly Point[], pressure: Evidence['pressure']):
   const isWaiting = unserved?.some((name) => above(queues?.[name]?.waiting ?? null, 0)) === true
   return [
     ...when(
-      lasts(points, POINTS_OF_WORKERS, (point) => point.workers === 0 && !above(point.silent, 0)),
+      lasts(points, WORKER_POINTS_TO_LAST, (point) => point.workers === 0 && !above(point.silent, 0)),
       {
         level: 'trouble',
         what: 'No worker is running. Accepted submissions wait in Redis.',
@@ -57,7 +58,7 @@ const judgeWorkers = (points: readonly Point[], pressure: Evidence['pressure']):
       },
     ),
     ...when(
-      lasts(points, POINTS_OF_WORKERS, (point) => above(point.silent, 0)),
+      lasts(points, WORKER_POINTS_TO_LAST, (point) => above(point.silent, 0)),
       {
         level: 'trouble',
         what: `${count(silent ?? 0, 'worker is', 'workers are')} connected and silent: frozen, or without processor time.`,
@@ -66,7 +67,7 @@ const judgeWorkers = (points: readonly Point[], pressure: Evidence['pressure']):
       },
     ),
     ...when(
-      lasts(points, POINTS_OF_WORKERS, (point) => above(point.workers, 0) && point.unserved!.length > 0),
+      lasts(points, WORKER_POINTS_TO_LAST, (point) => above(point.workers, 0) && point.unserved!.length > 0),
       {
         level: isWaiting ? 'trouble' : 'attention',
         what: `No worker serves ${unserved?.join(', ')}.`,

@@ -29,14 +29,14 @@ export type Point = Rates & {
   waiting: number | null
   /** Submissions that wait to be applied. */
   queued: number | null
-  /** The age of the oldest submission or job that waits. */
+  /** The age of the oldest submission or job that is not finished. */
   oldestSeconds: number | null
   dead: number | null
-  /** The difference in the ledger of a workspace that is furthest from 0, negative or positive. */
+  /** The difference that is furthest from 0 in the ledgers, negative or positive. */
   difference: number | null
   /**
-   * Workspaces whose ledgers miss accepted submissions, and how many. The greatest difference is
-   * first.
+   * Workspaces whose ledgers miss accepted submissions. `difference` is the number of missing
+   * submissions; the greatest is first.
    */
   missing: readonly { name: string; difference: number }[] | null
   redisUsedBytes: number | null
@@ -63,7 +63,8 @@ const MICROSECONDS_PER_SECOND = 1_000_000
 const MS_PER_SECOND = 1_000
 
 /**
- * Derives a point from a condition. Rates and times cover the time since the condition `before`.
+ * Derives a point from a condition. The rates and `storageSeconds` cover the time since the
+ * condition `before`.
  */
 export const pointOf = (condition: Condition, before: Condition | undefined): Point => {
   const { at, redis, queues, processes, postgresSeconds, purges, webhooks, logs, ledgers } = condition
@@ -147,7 +148,7 @@ type Rates = {
   refusedForBytesPerSecond: number | null
 }
 
-/** A process counts from its start, but sends its first report a few seconds later. */
+/** The first report of a process may arrive a few seconds after its start. */
 const START_SECONDS = 5
 
 const rates = (now: Condition, before: Condition | undefined): Rates => {

@@ -7,8 +7,8 @@ const STUCK_SECONDS = 600
 /** Some work takes this long without a fault. */
 const LONG_WORK_SECONDS = 10
 const MS_PER_SECOND = 1_000
-/** The figures of a point may be this much newer than its time, so an age may grow less. */
-const CLOCK_SECONDS = 0.1
+/** Rounded, an age may grow a little less than the time that has passed. */
+const ROUNDING_SECONDS = 0.1
 /**
  * While submissions are being applied, the counts of Redis and Postgres differ for a moment, but
  * not for this long. If nothing is queued, a few points are enough.
@@ -67,7 +67,7 @@ const growsOlder = (points: readonly Point[]): boolean => {
         workers !== 0 &&
         purgesUnderWay === 0 &&
         above(oldestSeconds, 0) &&
-        oldestSeconds! >= (before?.oldestSeconds ?? 0) + passed - CLOCK_SECONDS
+        oldestSeconds! >= (before?.oldestSeconds ?? 0) + passed - ROUNDING_SECONDS
       )
     })
   )

@@ -82,7 +82,7 @@ export const countWaiting = async (
     queues.backlog.getJobCountByTypes(...UNFINISHED),
   ])
   if (deep === 0 && wakes * SUBMISSIONS_OF_A_WAKE_JOB < mostWaiting) return wakes
-  const workspaces = await listWorkspaces()
+  const workspaces = (await listWorkspaces()) ?? []
   return countQueued(
     redis,
     prefix,

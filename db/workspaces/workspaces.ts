@@ -33,14 +33,14 @@ export const listWorkspaceIds = async (sql: Sql): Promise<string[]> => {
   return rows.map(({ id }) => id)
 }
 
-export type ListKnownWorkspaces = () => Promise<readonly Workspace[]>
+export type ListKnownWorkspaces = () => Promise<readonly Workspace[] | undefined>
 
 /**
  * The returned function lists the workspaces that are not being deleted. While Postgres is away, it
- * returns the last list: the logs of these workspaces still grow.
+ * returns the last list: the logs of these workspaces still grow. Undefined without such a list.
  */
 export const createKnownWorkspaces = (sql: Sql, timeoutMs: number): ListKnownWorkspaces => {
-  let known: readonly Workspace[] = []
+  let known: readonly Workspace[] | undefined
   return async () => {
     try {
       const all = await withinTime(listWorkspaces(sql), timeoutMs)

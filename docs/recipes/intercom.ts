@@ -3,8 +3,8 @@ import { isSame, receive, signatureOf } from './receiver.ts'
 import { idOf, keyOf, numberOf, objectOf, objectsOf, subjectOf, textOf, timeOf } from './values.ts'
 
 // WEBHOOK_SECRET is the client secret of your app. Subscribe to conversation.user.created,
-// conversation.user.replied, conversation.admin.replied and conversation.rating.added. The service
-// takes CONVERSATIONS_PER_MINUTE; raise it if you have more.
+// conversation.user.replied, conversation.admin.replied and conversation.rating.added. Raise
+// CONVERSATIONS_PER_MINUTE of the service if you have more.
 // https://developers.intercom.com/docs/webhooks/webhook-notifications
 
 const SOURCE = 'intercom'
@@ -12,7 +12,7 @@ const CUSTOMERS = ['user', 'lead', 'contact']
 
 type Values = Readonly<Record<string, unknown>>
 /**
- * The item is a conversation.
+ * The item in `data` is a conversation.
  * https://developers.intercom.com/docs/references/rest-api/api.intercom.io/conversations/conversation
  */
 type Notification = {
@@ -79,8 +79,8 @@ const remarkOf = ({ remark, contact, customer, created_at }: Values): Values => 
 }
 
 /**
- * The authors of the messages as contacts, each once, with the values of all messages. An author
- * without an id makes no contact.
+ * The authors of messages as contacts, each once, with the values from all their messages. An
+ * author without an id makes no contact.
  */
 const contactsOf = (authors: readonly Values[], updatedAt: string): ContactRecord[] => {
   const contacts = new Map<string, Values>()

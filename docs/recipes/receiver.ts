@@ -10,7 +10,7 @@ type Delivery = { readonly headers: Readonly<Record<string, string>>; readonly b
 
 type Receiver<Payload> = {
   readonly isGenuine: (delivery: Delivery, secret: string) => boolean
-  /** Submits the payload. The same delivery has to give the same keys each time. */
+  /** Submits the payload. The same delivery has to give the same idempotency keys each time. */
   readonly submit: (client: Client, payload: Payload, delivery: Delivery) => Promise<unknown>
   /** Whether `submit` submits conversations, which have a low rate limit. */
   readonly sendsConversations?: boolean

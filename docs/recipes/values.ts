@@ -14,6 +14,7 @@ const DECIMAL = /^[+-]?\d{1,15}(?:\.\d+)?$/
 const MOST = 1e15
 /** The form of an Idempotency-Key. */
 const KEY = /^[!-~]{1,255}$/
+/** Seconds or milliseconds since 1970. */
 const COUNT = /^\d{9,13}(?:\.\d+)?$/
 /** Seconds until the year 5138; larger numbers are milliseconds. */
 const MOST_SECONDS = 1e11

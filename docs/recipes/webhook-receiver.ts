@@ -50,7 +50,7 @@ const keep = (change: Change): void => {
   renameSync(`${file}.new`, file)
 }
 
-/** Answers 2xx once the change is kept. After any other answer, the service tries again for a day. */
+/** Answers 2xx once the change is kept. After the other answers, the service tries again for a day. */
 const answer = async (request: IncomingMessage): Promise<number> => {
   if (request.method !== 'POST') return 405
   const chunks: Buffer[] = []

@@ -21,7 +21,7 @@ export type AdmitDependencies = {
   redis: RedisClient
   prefix: string
   wake: Pick<Wake, 'wake'>
-  /** The position of a workspace in Postgres. New acceptance numbers are above this floor. */
+  /** A position that the workspace has had in Postgres. New acceptance numbers are above it. */
   floorOf?: (workspaceId: string) => Promise<number>
   /** How many replicas must have a submission before its outcome is `admitted`; 0 by default. */
   replicas?: number
@@ -34,7 +34,7 @@ export type AdmitDependencies = {
 
 /**
  * For this time after an answer `unknown-key`, the keys of the workspace are looked up in Postgres
- * before the call.
+ * before the call. So one call is enough.
  */
 const POSTGRES_FIRST_MS = 60_000
 
@@ -85,8 +85,8 @@ const weightOf = ({ operation, bodyText }: AdmissionRequest): number =>
   operation === 'purge_contact' ? CALL_WEIGHT : REQUEST_WEIGHT + bodyText.length / CHARACTERS_PER_WEIGHT
 
 /**
- * A call blocks Redis for a millisecond or two at most. With two calls at a time, the API reads
- * requests while Redis admits.
+ * The bounds let a call of small bodies block Redis for a millisecond or two. With two calls
+ * at a time, the API reads requests while Redis admits.
  */
 const TOGETHER = { items: 64, weight: { most: CALL_WEIGHT, weigh: weightOf }, concurrency: 2 }
 
@@ -118,8 +118,9 @@ const callAndWake = async (
   return answers
 }
 
-// 126 bits of a key and 54 of a body: a body is compared with one other body only. Without
-// HASH_KEY, a client cannot search for collisions.
+// The letter of the operation and 126 bits of the key's hash, and 54 bits of the body's hash: a
+// body is compared with one other body only. Without HASH_KEY, a client cannot search for
+// collisions.
 const KEY_CHARACTERS = 22
 const BODY_CHARACTERS = 9
 

@@ -12,8 +12,8 @@ import { luaScript } from '../redis/lua-script.ts'
 export type RateLimit = { tokens: number; windowMs: number }
 
 /**
- * The remaining tokens of a limit. `resetMs`: the time until the next spent token comes back; 0 if
- * no token is spent.
+ * The state of a bucket. `remaining`: tokens. `resetMs`: the time until the next spent token comes
+ * back; 0 if no token is spent.
  */
 export type Bucket = { remaining: number; resetMs: number }
 
@@ -36,7 +36,7 @@ export type AdmissionRequest = {
   mode?: 'peek' | 'judge' | undefined
 }
 
-/** The state of the log before the submission. */
+/** The state of the log before the request. */
 export type LogState = {
   /** All earlier submissions are applied. */
   isLogEmpty: boolean
@@ -46,7 +46,7 @@ export type LogState = {
   isPurgeWaiting: boolean
 }
 
-/** `bucket`: of the operation's limit. A submission spends a token only when it enters the log. */
+/** `bucket` belongs to the operation's limit. Only a submission that enters the log spends a token. */
 export type Admission =
   | ({
       outcome: 'admitted' | 'repeated'

@@ -35,6 +35,7 @@ const SHARE_OF_MEMORY = 0.1
 const MOST_KEYS_WITHOUT_MAXMEMORY = 1_000_000
 /** The keys of one step, which blocks Redis for a millisecond or two. */
 const KEYS_AT_ONCE = 500
+/** For one workspace in one call. The next call goes on. */
 const MOST_STEPS = 1_000
 
 /**

@@ -110,8 +110,8 @@ export const addConversationTagging = async (
 }
 
 /**
- * The outcome of a tagging job; undefined until the job has ended. `tagged`: the number of stored
- * records. A job that BullMQ has removed counts as successful.
+ * The outcome of a tagging job; undefined until the job has ended. `tagged`: how many records the
+ * job stored, if known. A job that BullMQ has removed counts as successful.
  */
 export const findTaggingOutcome = async (
   queues: JobQueues,
@@ -184,8 +184,9 @@ const addSharedJobs = async (queues: JobQueues, requests: readonly WakeRequest[]
 }
 
 /**
- * Each workspace has a job of its own, so that a long log does not delay another log. At most one
- * job of a workspace waits: `openWorker` removes the deduplication key when a job begins.
+ * Each workspace has a job of its own, so that a long log does not delay another log. While a job
+ * waits to begin, its workspace gets no second one: `openWorker` removes the deduplication key when
+ * the job begins.
  */
 const addDeepJobs = async (queues: JobQueues, requests: readonly WakeRequest[]): Promise<void> => {
   const counts = [...sumByWorkspace(requests)]

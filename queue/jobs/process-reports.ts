@@ -33,7 +33,8 @@ const processReport = v.object({
   /** Recent seconds of applying, in all and for the workspaces that took most. */
   applying: v.object({ total: count, byWorkspace: v.record(v.string(), count) }),
   /**
-   * Bytes of bodies that an API process has in hand, their bound, and the requests that it refused.
+   * Bytes of bodies that an API process has in hand, their bound, and how many requests the bound
+   * has refused.
    */
   bodies: v.object({ bytes: count, mostBytes: count, refused: count }),
   loopDelaySeconds: count,

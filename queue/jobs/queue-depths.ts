@@ -32,7 +32,7 @@ const oldestOf = async (queue: Queue, redis: RedisClient): Promise<number | unde
     queue.getRanges(['delayed'], 0, DELAYED_LOOKED_AT - 1, true),
   ])
   const times = await Promise.all(first.flat().map((id) => redis.hget(queue.toKey(id), 'timestamp')))
-  // A job that ended in the meantime has no time.
+  // A job that was removed in the meantime has no time.
   const known = times.flatMap((time) => (time == null ? [] : Number(time)))
   return known.length === 0 ? undefined : Math.min(...known)
 }

@@ -71,7 +71,7 @@ const OTHERS_WAIT_SECONDS = 10
 
 /**
  * A workspace that has most of the waiting submissions, or takes most of the workers' time, while
- * other workspaces wait. `othersSeconds`: the age of the oldest submission that waits there.
+ * other workspaces wait. `othersSeconds`: the age of the oldest waiting submission of the others.
  */
 export type Crowding = WorkspaceLoad & { othersSeconds: number }
 

@@ -2,7 +2,7 @@ import type { RedisClient } from '../redis/connect-redis.ts'
 import { workspaceKeys } from '../keys.ts'
 import { scanKeys } from '../redis/redis-servers.ts'
 
-/** How many keys one call of Redis looks at. */
+/** About how many keys one SCAN looks at. */
 const LOOKED_AT = 1_000
 
 /**

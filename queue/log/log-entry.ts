@@ -81,8 +81,7 @@ type Item = [
 
 type EntryHead = { first: number; letters: string; idBase: string; position: number }
 
-/** @param value an entry, or at least its first line. */
-export const readHead = (value: string): EntryHead => {
+const readHead = (value: string): EntryHead => {
   const [version, first, letters, idBase, , , position] = value.slice(0, value.indexOf('\n')).split(' ')
   if (version !== VERSION || position === undefined)
     throw unreadable(`The log has an entry in an unknown form, of version ${version}.`)

@@ -20,8 +20,8 @@ const grace = {
 const common = { source: 'desk', tags: ['speed'], rating: 3 }
 
 /**
- * Returning people, a project, a feedback that another person replaces, feedback without a contact,
- * and repeats.
+ * A person who returns, a project, a feedback that another person replaces, feedback without a
+ * contact, and a repeated request.
  */
 const HISTORY: readonly Sent[] = [
   { body: { description: 'one', sourceId: '1', ...ada, ...common }, key: 'first' },

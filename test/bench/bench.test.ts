@@ -37,7 +37,7 @@ describe('the benchmark', () => {
     for (const { what } of lines) assert.ok(stdout.includes(what), what)
   })
 
-  it('judges a line by the median of the ratios of its rounds, and does not judge a line without a comparison', () => {
+  it('judges a ratio by the median of the ratios of its rounds, and only states it if the comparison was not measured', () => {
     const verdictOf = (ours: readonly number[], plain: readonly number[]): string | undefined => {
       const measures = createMeasures(() => {})
       for (const value of ours) measures.add('end to end', value)

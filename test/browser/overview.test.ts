@@ -64,7 +64,7 @@ describeWhere('the overview in Chromium', whyNoBrowser, () => {
       await untilShown(page, 'all is well', `document.getElementById('verdict').textContent === '✓ All is well'`)
       assert.equal(await page.evaluate(`document.querySelectorAll('figure svg[aria-label]').length`), 13)
       assert.equal(await page.evaluate(`document.querySelectorAll('#queues tr').length`), QUEUE_NAMES.length)
-      await until('no worker takes jobs', async () => (await workspacesShown(page)).length === 0, DRAWN_WITHIN_MS)
+      await until('no workspace has a load', async () => (await workspacesShown(page)).length === 0, DRAWN_WITHIN_MS)
       await page.assertReadable()
       const cut: number = await page.evaluate(
         `(() => { const { scrollWidth, clientWidth } = document.querySelector('.scroll:has(#queues)'); return scrollWidth - clientWidth })()`,
@@ -86,7 +86,7 @@ describeWhere('the overview in Chromium', whyNoBrowser, () => {
     })
   }
 
-  it('the reference follows the colors, and shows refusals in short rows on a narrow page', async () => {
+  it('the API reference can be dark, and shows refusals in short rows on a narrow page', async () => {
     const page = await browser.open(`${service.urls[0]}/docs#/Submissions/createFeedback`, {
       width: 360,
       colors: 'dark',
@@ -123,6 +123,7 @@ describeWhere('the overview in Chromium', whyNoBrowser, () => {
     }
   }
 
+  // The browser would answer a request for a password with a wrong one.
   it('works at an address that contains the token, as the dashboard and the reference do', () =>
     showsAll(service.urls[0]!.replace('//', `//op:${service.adminToken}@`), 'another'))
 
@@ -140,7 +141,7 @@ describeWhere('the overview in Chromium', whyNoBrowser, () => {
     }
   })
 
-  it('shows no limit in the curve of a Redis without a limit of memory', async () => {
+  it('shows a dash as the limit in the memory curve of a Redis that has none', async () => {
     const unlimited = await serveHttp(async ({ url = '' }, response) => {
       const headers = { Authorization: `Bearer ${service.adminToken}` }
       const answer = await fetch(new URL(url, service.urls[0]), { headers })
@@ -159,7 +160,7 @@ describeWhere('the overview in Chromium', whyNoBrowser, () => {
     }
   })
 
-  it('has a name for each element that the keyboard reaches, and one heading on each page', async () => {
+  it('has a name for each chart and each element that the keyboard reaches, and one main heading', async () => {
     const page = await openOverview()
     await untilDrawn(page)
     const nameless: string[] = await page.evaluate(`[...document.querySelectorAll('a, button, [tabindex], svg')]

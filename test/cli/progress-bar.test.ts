@@ -24,7 +24,7 @@ test('on a terminal the progress bar is one line that fills up', () => {
   ])
 })
 
-test('elsewhere the progress bar writes plain lines, each note once', () => {
+test('elsewhere the progress bar writes a plain line for each new note, and one at its end', () => {
   const { written, output } = captured(false)
   const bar = startProgressBar({ label: 'Feedback', total: 2, output })
   bar.set(1)

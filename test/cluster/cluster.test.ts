@@ -49,7 +49,7 @@ describe('on a Redis Cluster of three nodes', () => {
     assert.deepEqual([verified.code, verified.stderr], [0, ''])
   })
 
-  it('the doctor checks each node, and the operators’ pages answer', async () => {
+  it('the doctor checks each node, and the pages of operators answer', async () => {
     const { stdout } = await runCommand(service, 'cli/doctor/doctor-command.ts')
     for (const { port } of cluster.nodes)
       assert.match(stdout, new RegExp(`^well +127.0.0.1:${port}: Redis evicts`, 'm'))

@@ -36,6 +36,7 @@ describe('a Redis Cluster with one node away and another that hangs', () => {
     await redis.set(kept, 'kept')
     await away!.kill()
     const pid = Number(/process_id:(\d+)/.exec(await hanging!.redis.info('server'))![1])
+    // A new connection to the frozen node never becomes ready, so it refuses commands.
     await hanging!.redis.call('CLIENT', 'KILL', 'TYPE', 'normal')
     goOn = freeze({ pid: () => pid })
     let refused = 0

@@ -6,7 +6,7 @@ import { after, describe, it } from 'node:test'
 import { makeAuthority } from '../support/certificates.ts'
 import { startPostgresPair } from '../support/postgres-pair.ts'
 import { startPostgres } from '../../cli/start/embedded/postgres-server.ts'
-import { startRedisCluster } from '../support/redis-cluster.ts'
+import { CLUSTER_MASTERS, startRedisCluster } from '../support/redis-cluster.ts'
 import { startRedisSentinel } from '../support/redis-sentinel.ts'
 import { freshSchema } from '../support/schema.ts'
 import { servePostgresByTls, startTlsService, type TlsService } from '../support/serve-tls.ts'
@@ -35,12 +35,12 @@ describe('several servers with TLS, each with a certificate for its own address'
     return { DATABASE_URL: testServers().databaseUrl, DATABASE_SCHEMA: schema.name }
   }
 
-  it('can be a Redis Cluster with a replica that takes over', async () => {
+  it('can be a Redis Cluster with a replica of each master, which takes over', async () => {
     const cluster = await startRedisCluster({ replicas: 1, authority })
     stopping.push(cluster.stop)
     const applies = await serve({ ...(await atTestPostgres()), REDIS_URL: cluster.url })
     await applies()
-    for (const master of cluster.nodes.slice(0, 3)) {
+    for (const master of cluster.nodes.slice(0, CLUSTER_MASTERS)) {
       await master.kill()
       await applies()
       await master.start()

@@ -17,7 +17,7 @@ describe('a date-time', () => {
     for (const bad of [...BAD.split(/\s+/), '', '2026-01-31 09:30:00Z']) assert.equal(isDateTime(bad), false, bad)
   })
 
-  it('is not the first day of the year 1, which programs write for a time that is not set', () => {
+  it('in a body is not on the first day of the year 1, which programs write for a time that is not set', () => {
     for (const [createdAt, message] of [
       ['0001-01-01T00:00:00Z', 'createdAt must be a time that is known: 0001-01-01 means that none is set'],
       ['0001-01-01T12:00:00.5-05:00', 'createdAt must be a time that is known: 0001-01-01 means that none is set'],
@@ -38,8 +38,8 @@ describe('a date-time', () => {
       '9999-12-31T00:00:00-23:59': '9999-12-31T23:59:00Z',
     }
     for (const [given, stored] of Object.entries(inUtc)) assert.equal(postgresDateTime(given), stored)
-    const cut = '.9999999Z 9999-12-31T23:59:59 2024-12-31T23:59:59'.split(' ')
-    for (const second of cut.slice(1)) assert.equal(postgresDateTime(`${second}${cut[0]}`), `${second}.999999Z`)
+    for (const second of ['9999-12-31T23:59:59', '2024-12-31T23:59:59'])
+      assert.equal(postgresDateTime(`${second}.9999999Z`), `${second}.999999Z`)
     for (const given of ['2026-06-01T12:00:00Z', '2026-06-01t12:00:00.5z', '2026-06-01T12:00:00+15:59']) {
       assert.equal(postgresDateTime(given), given)
     }

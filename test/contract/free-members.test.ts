@@ -18,7 +18,8 @@ const crowd = (members: number, prefix = 'k'): JsonObject =>
   Object.fromEntries(Array.from({ length: members }, (_, index) => [`${prefix}${index}`, index]))
 
 /** A text with which a member of this name has `bytes` bytes of JSON. */
-const filling = (name: string, bytes: number): string => 'x'.repeat(bytes - JSON.stringify({ [name]: '' }).length + 2)
+const filling = (name: string, bytes: number): string =>
+  'x'.repeat(bytes - JSON.stringify({ [name]: '' }).length + '{}'.length)
 
 const CROWDED = 'must be an object of at most 1,000 members'
 const LARGE = 'must be at most 16 KiB of JSON, with its name'
@@ -82,6 +83,7 @@ describe('free objects', () => {
       assert.deepEqual(paths({ ...crowd(room - 1), deep: [1, { in: crowd(600) }] }), [])
       assert.deepEqual(problems(crowd(room + 1)), [{ path: place, message: `${place} ${CROWDED}` }])
       const deep = paths({ deep: [crowd(MAX_MEMBERS + 1), { in: crowd(MAX_MEMBERS + 1) }] })
+      // As metadata, `deep` is also too large.
       const inside = deep.filter((path) => path !== `${place}.deep`)
       assert.deepEqual(inside, [`${place}.deep.0`, `${place}.deep.1.in`])
     })
@@ -124,6 +126,7 @@ describe('free objects', () => {
     })
     const paths = problems.map(({ path }) => path)
     assert.deepEqual(paths.slice(0, 3).toSorted(), ['id', 'properties.$email', 'source'])
+    // The member has too many members and too many bytes.
     assert.deepEqual(
       paths.slice(3),
       Array.from({ length: 2 }, () => `properties.${'k'.repeat(189)}…`),
@@ -131,7 +134,7 @@ describe('free objects', () => {
     for (const { message } of problems) assert.ok(message.length < 300)
   })
 
-  it('have the problems that a plain search finds', () => {
+  it('have as many problems as a plain search finds', () => {
     const leaf = fc.oneof(
       fc.constantFrom<JsonValue>(null, 1, true, 'x', '\u{1F600}é"\\'),
       fc.constantFrom('y'.repeat(9_000), 'é'.repeat(9_000)),

@@ -78,15 +78,18 @@ describe('npm run dead', () => {
     await untilExact()
   })
 
-  it('stores the newer of two dead versions of a record, and the older one ends superseded', async () => {
-    const version = (text: string) =>
-      die('create_feedback', { ...feedbackBody(`${text} \u0000`), sourceId: 'versions' })
-    const [older, newer] = [await version('older'), await version('newer')]
+  it('stores the newer of two dead versions of a record, in any order of the replays', async () => {
+    const dieAs = (text: string, sourceId: string) =>
+      die('create_feedback', { ...feedbackBody(`${text} \u0000`), sourceId })
+    const [older, newer] = [await dieAs('older', 'reversed'), await dieAs('newer', 'reversed')]
+    await dieAs('older', 'in order')
+    await dieAs('newer', 'in order')
     await mend()
+    for (const id of [newer, older]) assert.equal(await succeeds('replay', id), '1 queued again\n')
     assert.equal(await succeeds('replay', 'all'), '2 queued again\n')
     await untilExact()
     assert.deepEqual([await stateOf(older), await stateOf(newer)], ['superseded', 'applied'])
-    const rows = await service.sql`select description from feedback where source_id = 'versions'`
-    assert.deepEqual([...rows], [{ description: 'newer mended' }])
+    const rows = await service.sql`select description from feedback where source_id in ('reversed', 'in order')`
+    assert.deepEqual([...rows], [{ description: 'newer mended' }, { description: 'newer mended' }])
   })
 })

@@ -7,6 +7,7 @@ import { type Condition, createReadCondition } from '../../health/condition.ts'
 import { createMetrics } from '../../api/operators/metrics.ts'
 import { closeQueues, type JobQueues, openQueues } from '../../queue/jobs/job-queues.ts'
 import { connectPostgres, type Sql } from '../../db/connection/postgres.ts'
+import { createKnownWorkspaces, type ListKnownWorkspaces } from '../../db/workspaces/workspaces.ts'
 import { connectToAnswer, type RedisClient } from '../../queue/redis/connect-redis.ts'
 import { testServers } from '../support/servers.ts'
 
@@ -37,14 +38,12 @@ describe('the condition', () => {
     redis.disconnect()
   })
 
-  const read = (sql: Sql, client: RedisClient): Promise<Condition> =>
-    createReadCondition({
-      sql,
-      redis: client,
-      prefix,
-      queues: Object.values(queuesOf(client)),
-      listWorkspaces: async () => [WORKSPACE],
-    })()
+  const read = (
+    sql: Sql,
+    client: RedisClient,
+    listWorkspaces: ListKnownWorkspaces = async () => [WORKSPACE],
+  ): Promise<Condition> =>
+    createReadCondition({ sql, redis: client, prefix, queues: Object.values(queuesOf(client)), listWorkspaces })()
   const rendered = (condition: Condition): Promise<string> => {
     const loopDelay = { current: () => ({ median: 0, p99: 0, max: 0 }), stop: () => {} }
     return createMetrics(async () => condition, {
@@ -66,6 +65,12 @@ describe('the condition', () => {
     assert.match(text, /^feedback_insights_up\{server="postgres"\} 0$/m)
     assert.match(text, /^feedback_insights_up\{server="redis"\} 1$/m)
     assert.doesNotMatch(text, /undefined|NaN/)
+  })
+
+  it('has no figures of workspaces if Postgres has never listed them', async () => {
+    const away = postgresAt(`postgres://${NOWHERE}/none`)
+    const condition = await read(away, redis, createKnownWorkspaces(away, 1_000))
+    for (const key of ['workspaces', 'logs', 'ledgers'] as const) assert.ok(!(key in condition), key)
   })
 
   it('has the facts of Postgres while Redis is away, and so do the metrics', async () => {

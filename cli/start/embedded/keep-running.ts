@@ -19,13 +19,20 @@ const GOOD_RUN_MS = 30_000
 export const keepRunning = (
   first: KeptProcess,
   { name, startAgain, say }: KeepOptions,
-): { readonly pid: () => number; readonly stop: () => Promise<void> } => {
+): { readonly pid: () => number | undefined; readonly stop: () => Promise<void> } => {
   const stopped = new AbortController()
   let running = first
+  // Undefined between two runs: the system can give the id of an ended process to another one.
+  let pid: number | undefined = first.pid
+  const end = async (): Promise<string> => {
+    const how = await running.exited
+    pid = undefined
+    return `it ${how}`
+  }
   const keep = async (): Promise<void> => {
     let startedAt = Date.now()
     let failures = 0
-    let why = `it ${await first.exited}`
+    let why = await end()
     while (!stopped.signal.aborted) {
       failures = Date.now() - startedAt >= GOOD_RUN_MS ? 1 : failures + 1
       const delayMs = Math.min(FIRST_DELAY_MS * 2 ** (failures - 1), LONGEST_DELAY_MS)
@@ -35,8 +42,9 @@ export const keepRunning = (
       startedAt = Date.now()
       try {
         running = await startAgain()
+        pid = running.pid
         if (stopped.signal.aborted) return
-        why = `it ${await running.exited}`
+        why = await end()
       } catch (error) {
         why = error instanceof Error ? error.message : String(error)
       }
@@ -44,7 +52,7 @@ export const keepRunning = (
   }
   const kept = keep()
   return {
-    pid: () => running.pid,
+    pid: () => pid,
     stop: async () => {
       stopped.abort()
       await running.stop()

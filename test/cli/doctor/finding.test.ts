@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import { checkApi, checkRuntime, checkWorkerPort } from '../../../cli/doctor/check-machine.ts'
 import { judgeClock } from '../../../cli/doctor/finding.ts'
 
-/** An address of documentation (RFC 5737), which no machine has. */
+/** An address for documentation (RFC 5737). This machine does not have it. */
 const FOREIGN_HOST = '192.0.2.1'
 const PORT = 39_911
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { type Case, imported, itImports, type Words } from './imported.ts'
+import { type Case, imported, itImports, type ImportOptions } from './imported.ts'
 
 const AGAIN = 'the id occurs more than once: these rows change the same record, one after the other'
 const WITHOUT_SOURCE =
@@ -16,12 +16,13 @@ const incomingFrom = (id: string, contactId: string) => ({ id, contactId, incomi
 
 const FILES: readonly Case[] = [
   [
-    'find fields by columns in any spelling; a row without a text is a rating or a title',
-    'Description,RATING,Source ID,contact_email,x\n,4,7,a@b.example,y\nSaid,,,,\n',
+    'get fields from columns without regard to case and punctuation; a rating or a title needs no description',
+    'Description,RATING,Source ID,contact_email,Title,x\n,4,7,a@b.example,,y\nSaid,,,,,\n,,,,Late,\n',
     {
       bodies: [
         { description: '', rating: 4, sourceId: '7', contact: { email: 'a@b.example' } },
         { description: 'Said' },
+        { description: '', title: 'Late' },
       ],
     },
   ],
@@ -32,7 +33,7 @@ const FILES: readonly Case[] = [
     { 'keep-rest': true },
   ],
   [
-    'join the columns of one text, and collect the columns of tags; other columns replace constants',
+    'join the columns of one text, and collect the columns of tags; a filled cell replaces a constant',
     'Summary,Labels,Labels,source\nA,search,"b,c",\nB,,x,y\n',
     {
       bodies: [
@@ -43,7 +44,7 @@ const FILES: readonly Case[] = [
     { map: ['Summary=description', 'Labels=tags', 'Labels=description'], set: ['source=jira'] },
   ],
   [
-    'refuse rounded ids in any column, and report repeated ids and ids without a source',
+    'are refused for a rounded id in any column; repeated ids and ids without a source are doubts',
     'sourceId,description,contact.id\n1,a,u1\n1.18E+11,b,u1\n"1,18E+11",c,\n3,d,1E+05\n1,e,\n2,f,\n',
     {
       lines: ['line 2', 'line 6', 'line 7'],
@@ -51,7 +52,7 @@ const FILES: readonly Case[] = [
       doubts: [`line 6: ${AGAIN}`, `lines 2, 6–7: ${WITHOUT_SOURCE}`],
     },
   ],
-  ['treat the same id of another source as another id', 'source,sourceId,description\na,1,x\nb,1,y\n', { doubts: [] }],
+  ['are not doubtful for the same id in another source', 'source,sourceId,description\na,1,x\nb,1,y\n', { doubts: [] }],
   [
     'keep the digits of every number; the service refuses numbers that it cannot represent',
     'description,meta,account.name,account.contractValue\na,"{""n"":1161888007138312192}",,\nb,,B,12345678901234567890\nc,"{""n"":1.10}",C,2.50\n',
@@ -84,7 +85,7 @@ const FILES: readonly Case[] = [
     },
   ],
   [
-    'of JSON have numbers, true and false that options name by their texts',
+    'of JSON: options name numbers, true and false by their texts',
     '{"description":"a","t":false,"r":1}\n{"description":"b","t":true,"r":true}\n',
     {
       bodies: [
@@ -124,7 +125,7 @@ const FILES: readonly Case[] = [
     { name: 'x.ndjson' },
   ],
   [
-    'of JSON keep their own members with dots, before constants',
+    'of JSON keep their own members with dots: a constant does not replace them',
     '{"description":"a","sourceData":{"a.b":"own"}}\n',
     { bodies: [{ description: 'a', sourceData: { 'a.b': 'own', c: 'x' } }] },
     { name: 'x.ndjson', set: ['sourceData.a.b=x', 'sourceData.c=x'] },
@@ -181,7 +182,7 @@ const FILES: readonly Case[] = [
     { map: ['role=properties.role'] },
   ],
   [
-    'of a conversation have their author, even without a column for it',
+    'of a conversation have messages by the contact of the row, without a column for the author',
     `${MESSAGES}\n${message('k', 'Title,2', 'u1,Ada,m1')}${message('k', ',', 'u2,,m2')}${message('k', ',', 'u1,,m3')}`,
     {
       lines: ['lines 2–4'],
@@ -208,13 +209,13 @@ const FILES: readonly Case[] = [
     { kind: 'conversations', map: ['own=properties', 'about=contact.properties'] },
   ],
   [
-    'report members of a conversation that are left out',
+    'get a doubt for members of a conversation that are left out',
     'id,message.id,contact.properties.$name\nc,m,Ada\n',
     { doubts: ['line 2: members of the contact are left out, since the row has no contact.id: properties'] },
     { kind: 'conversations' },
   ],
   [
-    'recognise an author by a word in any case',
+    'of a conversation have incoming messages where a cell has a given word, in upper or lower case',
     `id,source,createdAt,message.id,type,message.content,message.createdAt\n${['User', ' LEAD ', 'admin'].map((type, at) => `k,chat,${createdAt},m${at},${type},,${createdAt}\n`).join('')}`,
     {
       bodies: [
@@ -256,7 +257,7 @@ describe('records', () => {
   })
 
   it('cannot have unknown fields or columns, or two columns for one value', () => {
-    const cases: readonly (readonly [Words, RegExp])[] = [
+    const cases: readonly (readonly [ImportOptions, RegExp])[] = [
       [{ map: ['x=title'] }, /a column that the file does not have: x/],
       [{ map: ['description=text'] }, /no field text in feedback/],
       [{ map: ['description'] }, /does not have the form/],
@@ -268,8 +269,8 @@ describe('records', () => {
       [{ kind: 'x' }, /--kind must be one of/],
       [{ map: ['Stars=rating', 'Score=rating'] }, /Several columns become rating: Stars, Score\. .*--map 'Score='/],
     ]
-    for (const [words, says] of cases)
-      assert.throws(() => imported('x.csv', 'description,Stars,Score\na,1,2\n', words), says)
+    for (const [options, says] of cases)
+      assert.throws(() => imported('x.csv', 'description,Stars,Score\na,1,2\n', options), says)
     assert.throws(
       () => imported('x.csv', 'E-mail,Email,id\na,b,c\n', { kind: 'contacts' }),
       /Several columns become properties\.\$email/,

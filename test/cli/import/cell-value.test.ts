@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { imported, type Words } from './imported.ts'
+import { imported, type ImportOptions } from './imported.ts'
 
 const csv = (rows: readonly (readonly string[])[]): string =>
   rows.map((row) => `${row.map((cell) => `"${cell.replaceAll('"', '""')}"`).join(',')}\n`).join('')
 
-/** The values of single cells in these columns, beside a description. */
-const valuesOf = (column: string, cells: readonly string[], words: Words = {}): unknown[] =>
-  imported('x.csv', csv([['description', column], ...cells.map((cell) => ['x', cell])]), words).bodies.map((body) => {
+/** The fields that each cell of the column gives. Each row also has a description. */
+const valuesOf = (column: string, cells: readonly string[], options: ImportOptions = {}): unknown[] =>
+  imported('x.csv', csv([['description', column], ...cells.map((cell) => ['x', cell])]), options).bodies.map((body) => {
     const { description: _, ...rest } = body as { description: string }
     return rest
   })
@@ -16,11 +16,11 @@ describe('cells', () => {
   const CASES: readonly (readonly [
     title: string,
     column: string,
-    words: Words,
+    options: ImportOptions,
     cells: readonly (readonly [string, unknown])[],
   ])[] = [
     [
-      'are numbers only in decimal digits; an empty cell is not a number',
+      'are numbers only in decimal digits; an empty cell or a placeholder such as N/A is no number',
       'rating',
       {},
       [
@@ -36,7 +36,7 @@ describe('cells', () => {
       ],
     ],
     [
-      'are trimmed ids; an empty cell is not an id',
+      'are trimmed ids; an empty cell or a placeholder such as N/A is no id',
       'sourceId',
       {},
       [
@@ -47,7 +47,7 @@ describe('cells', () => {
       ],
     ],
     [
-      'are flags in any case',
+      'are flags in upper or lower case',
       'isTranscript',
       {},
       [
@@ -57,7 +57,7 @@ describe('cells', () => {
       ],
     ],
     [
-      'are tags, split at the separator that occurs',
+      'are tags, split at the first of | ; , that occurs, or an array of JSON',
       'tags',
       {},
       [
@@ -75,7 +75,7 @@ describe('cells', () => {
       [['a b', { tags: ['a', 'b'] }]],
     ],
     [
-      'are times with an offset in any form',
+      'are times with an offset, in several forms; other texts stay',
       'createdAt',
       {},
       [
@@ -128,13 +128,13 @@ describe('cells', () => {
       ],
     ],
   ]
-  for (const [title, column, words, cells] of CASES)
+  for (const [title, column, options, cells] of CASES)
     it(title, () => {
       assert.deepEqual(
         valuesOf(
           column,
           cells.map(([cell]) => cell),
-          words,
+          options,
         ),
         cells.map(([, value]) => value),
       )

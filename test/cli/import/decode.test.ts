@@ -48,6 +48,8 @@ describe('the encoding of a file', () => {
       assert.match(found.plan, new RegExp(`^ {2}${encoding}, separated by commas, columns in line 1$`, 'm'))
       assert.deepEqual(found.bodies, [body], encoding)
     }
+    // The low byte of 一 (U+4E00) is NUL, and so is that of the second half of 😀 (DE00). In ASCII the
+    // high bytes are NUL.
     for (const text of ['一二一\n一\n一一\n', '😀\n😀😀\n'])
       for (const bytes of [wide(`d\n${text}`), wide(`d\n${text}`).swap16()])
         assert.deepEqual(imported('x.csv', bytes, { map: ['d=description'] }).bodies[1], {
@@ -100,6 +102,9 @@ describe('the encoding of a file', () => {
       /offset 12/,
     )
     assert.throws(() => imported('x.csv', wide('\ufeffdescription\nodd').subarray(0, -1)), /is not utf-16le/)
+  })
+
+  it('is refused for a NUL, for an escape sequence of another encoding, and beside another byte order mark', () => {
     assert.throws(() => imported('x.csv', `description\n${'text '.repeat(20)}\0\n`), /line 2, .*NUL/)
     assert.throws(() => imported('x.csv', 'description\n\x1b$B8!:w\x1b(B\n'), /iso-2022-jp/)
     assert.throws(() => imported('x.csv', Buffer.from('\ufeffa\n1\n'), { encoding: 'latin1' }), /mark of utf-8/)

@@ -8,7 +8,7 @@ import { describePlan } from '../../../cli/import/report.ts'
 import { openText, type SourceOptions } from '../../../cli/import/source-file.ts'
 import { surveyFile } from '../../../cli/import/survey.ts'
 
-export type Words = Partial<MappingOptions> & SourceOptions
+export type ImportOptions = Partial<MappingOptions> & SourceOptions
 
 /** The outcome of an import without a service. */
 type Imported = {
@@ -23,9 +23,9 @@ type Imported = {
   readonly plan: string
 }
 
-export const imported = (name: string, content: string | Uint8Array, words: Words = {}): Imported => {
-  const file = openText(name, typeof content === 'string' ? Buffer.from(content) : content, words)
-  const mapping = planMapping(file, { map: [], 'map-value': [], set: [], 'keep-rest': false, utc: false, ...words })
+export const imported = (name: string, content: string | Uint8Array, options: ImportOptions = {}): Imported => {
+  const file = openText(name, typeof content === 'string' ? Buffer.from(content) : content, options)
+  const mapping = planMapping(file, { map: [], 'map-value': [], set: [], 'keep-rest': false, utc: false, ...options })
   const survey = surveyFile(file, mapping, true)
   const made = [...buildBodies(file.rows(), mapping)].filter((item): item is Submission => !isRemark(item))
   const described = ({ lines, reasons }: (typeof survey.skipped)[number]): string =>
@@ -46,14 +46,14 @@ export type Case = readonly [
   title: string,
   content: string | Uint8Array,
   Partial<Imported>,
-  options?: Words & { name?: string },
+  options?: ImportOptions & { name?: string },
 ]
 
 /** A test for each case. */
 export const itImports = (cases: readonly Case[]): void => {
-  for (const [title, content, expected, { name = 'x.csv', ...words } = {}] of cases)
+  for (const [title, content, expected, { name = 'x.csv', ...options } = {}] of cases)
     it(title, () => {
-      const found = imported(name, content, words)
+      const found = imported(name, content, options)
       for (const [key, value] of Object.entries(expected)) assert.deepEqual(found[key as keyof Imported], value, key)
     })
 }

@@ -44,8 +44,9 @@ describe('the journal of an import', () => {
     }
   })
 
-  it('refuses another mapping or service, and does not change', () => {
+  it('refuses another mapping or service, another file and a path that cannot be used, and does not change', () => {
     const path = join(folder, 'two')
+    // Without an answered submission, the journal begins again for another service.
     openJournal(path, { ...SUBJECT, url: 'http://elsewhere.test' }).close()
     const journal = openJournal(path, SUBJECT)
     journal.note('a', [])
@@ -53,7 +54,7 @@ describe('the journal of an import', () => {
     const before = readFileSync(path, 'utf8')
     const other = { mappingHash: 'n', url: 'x' }
     assert.throws(() => openJournal(path, other), /the mapping and the service changed/)
-    appendFileSync(join(folder, 'three'), 'something else\n')
+    writeFileSync(join(folder, 'three'), 'something else\n')
     assert.throws(() => openJournal(join(folder, 'three'), SUBJECT), /is the journal of another import/)
     assert.throws(() => openJournal(join(folder, 'none', 'four'), SUBJECT), /cannot be used \(ENOENT\).*--state/)
     assert.throws(() => openJournal(folder, SUBJECT), /cannot be used \(EISDIR\).*--state/)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { type Case, imported, itImports, type Words } from './imported.ts'
+import { type Case, imported, itImports, type ImportOptions } from './imported.ts'
 
 const MALFORMED = 'malformed quotes: put a cell with quotes in quotes, and double each quote in it'
 const SWALLOWS = 'a cell has line breaks and as many delimiters as a row: check where its quote closes'
@@ -14,7 +14,7 @@ const TABLES: readonly Case[] = [
     { bodies: [{ title: 'W-4', description: 'good' }], refused: [`lines 2–4: ${MALFORMED}`] },
   ],
   [
-    'a valid cell that swallows rows',
+    'a valid cell that swallows rows is a doubt',
     'title,description,rating\nV-1,"great,4\nV-2,ok,3\nV-3,",2\nV-4,"Well,\nfine, and good",1\n',
     { lines: ['lines 2–4', 'lines 5–6'], doubts: [`lines 2–4: ${SWALLOWS}`] },
   ],
@@ -34,51 +34,51 @@ const TABLES: readonly Case[] = [
     { lines: ['line 2'], refused: ['lines 3–5: a quote is opened and never closed'] },
   ],
   [
-    'a header with a line break and other delimiters',
+    'a header can have a line break and other delimiters',
     'title;"What you like, want,\nor miss";rating\nH-1;"Fast";5\n',
     { bodies: [{ title: 'H-1', description: 'Fast', rating: 5 }], lines: ['line 3'] },
     { map: ['What you like, want,\nor miss=description'] },
   ],
   [
-    'the delimiter by the rows, where texts have more of another',
+    'the delimiter follows from the rows, even if their texts have more of another',
     'title;description\na;one, two, three\nb;one, two\nc;one, two, three\n',
     { lines: ['line 2', 'line 3', 'line 4'], refused: [] },
   ],
   [
-    'the delimiter by the commonest number of columns, not by the largest',
+    'the delimiter gives most rows the same number of columns, not the largest number',
     'title;description\na;one, two\nb;one, two\nc;three\nd;four;;more\n',
     { lines: ['line 2', 'line 3', 'line 4'] },
   ],
   [
-    'a given delimiter',
+    'an option gives the delimiter',
     'description:title\na,b:c\n',
     { bodies: [{ description: 'a,b', title: 'c' }] },
     { delimiter: ':' },
   ],
   [
-    'the line of Excel that names the delimiter',
+    'a first line of Excel names the delimiter',
     '\ufeffsep=;\r\ndescription;rating\r\nWrong;2\r\n',
     { bodies: [{ description: 'Wrong', rating: 2 }], skipped: ['line 1: names the delimiter'] },
   ],
   [
-    'titles above the header, which an option leaves out',
+    'an option leaves out titles above the header',
     'Report of May\n\ndescription,rating\nWrong,2\nRight,5\n',
     { lines: ['line 4', 'line 5'], skipped: ['line 1: left out by --skip-rows', 'line 2: left out by --skip-rows'] },
     { skipRows: '2' },
   ],
   [
-    'unknown further header rows, which an option leaves out',
+    'an option leaves out unknown further header rows',
     'q1,q2\nWhich?,Why?\na,b\n',
     { bodies: described('b'), skipped: ['line 2: left out by --skip-rows'] },
     { skipRows: '2-2', map: ['q2=description'] },
   ],
   [
-    'blank rows, and rows of white space',
+    'blank rows and rows of white space are skipped',
     'description,rating\nReal,4\n,,\n \t,\u00a0\n\n"",\n  \nLast,1\n',
     { lines: ['line 2', 'line 8'], refused: [], skipped: [3, 4, 5, 6, 7].map((line) => `line ${line}: blank`) },
   ],
   [
-    'rows with a trailing delimiter, and rows that do not fit',
+    'rows with trailing delimiters are read, and rows that do not fit are refused',
     'description,rating\nA,4,\nB,5,, \nC,1,extra\nD\n',
     {
       bodies: [
@@ -89,7 +89,7 @@ const TABLES: readonly Case[] = [
     },
   ],
   [
-    'concatenated files: a second byte order mark and a second header',
+    'concatenated files can have further byte order marks and a repeated header',
     '\ufeffdescription,title\nFirst,X-1\n\ufeffdescription,title\n\ufeff"Second, too",X-2\n',
     {
       bodies: [
@@ -100,7 +100,7 @@ const TABLES: readonly Case[] = [
     },
   ],
   [
-    'the second row of SurveyMonkey, which has only choices',
+    'a second row of SurveyMonkey names the columns of choices',
     'Respondent ID,Why?,Which?,\n,,Phone,Laptop\n7,Because,,Laptop\n',
     { bodies: [{ description: 'Because', tags: ['Laptop'] }], skipped: ['line 2: a further row of the header'] },
     { map: ['Why?=description', 'Laptop=tags', 'Respondent ID='] },
@@ -109,13 +109,13 @@ const TABLES: readonly Case[] = [
 
 const RECORDS: readonly Case[] = [
   [
-    'elements that share a line',
+    'elements of an array can share a line',
     '[{"description":"first"},{"description":"second"}]',
     { bodies: described('first', 'second'), lines: ['line 1', 'line 1'] },
     { name: 'x.json' },
   ],
   [
-    'elements with all digits and their lines',
+    'elements of an array keep all digits, and have their lines',
     ' \n[{"rating": 1.0, "description": "a]\\\\\\",{"},\n\n {"description":\n"b"} , 5,\n{bad}]\n',
     {
       texts: ['{"rating":1.0,"description":"a]\\\\\\",{"}', '{"description":"b"}'],
@@ -125,26 +125,31 @@ const RECORDS: readonly Case[] = [
     { name: 'x.json' },
   ],
   [
-    'lines in a file named like an array',
+    'lines of JSON are recognised in a file named like an array',
     '{"description":"one"}\n\n{"description":"two"}\nnot json\n',
     { bodies: described('one', 'two'), refused: ['line 4: the record is not JSON'], skipped: ['line 2: blank'] },
     { name: 'x.json' },
   ],
   [
-    'an array in a file named like lines',
+    'an array is recognised in a file named like lines',
     '[{"description":"one"},\n{"description":"two"}]',
     { bodies: described('one', 'two') },
     { name: 'x.ndjson' },
   ],
   [
-    'an array in an envelope',
+    'an array is found in its envelope',
     '{"count": 2, "tags": ["[", "x"], "data":\n [{"description":"one"},\n{"description":"two"}], "next": null}',
     { bodies: described('one', 'two'), lines: ['line 2', 'line 3'] },
     { name: 'x.json' },
   ],
-  ['one record', '{\n"description":"one"\n}\n', { bodies: described('one'), lines: ['lines 1–3'] }, { name: 'x.json' }],
   [
-    'lines with their own byte order marks, and only the line ends of JSON',
+    'an object is one record',
+    '{\n"description":"one"\n}\n',
+    { bodies: described('one'), lines: ['lines 1–3'] },
+    { name: 'x.json' },
+  ],
+  [
+    'lines of JSON can have byte order marks, and end at CR, LF or both, but not at U+2028',
     '\ufeff{"description":"a\u2028b"}\r\n\ufeff{"description":"c"}\r[1]\n',
     { bodies: described('a\u2028b', 'c'), refused: ['line 3: the record is not a JSON object'] },
     { name: 'x.ndjson' },
@@ -154,7 +159,7 @@ const RECORDS: readonly Case[] = [
 describe('the rows of a file', () => {
   itImports([...TABLES, ...RECORDS])
 
-  const REFUSED: readonly (readonly [name: string, content: string, words: Words, says: RegExp])[] = [
+  const REFUSED: readonly (readonly [name: string, content: string, options: ImportOptions, says: RegExp])[] = [
     ['x.csv', 'Report of May\ndescription,rating\nWrong,2\n', {}, /1 columns in line 1, and no row fits.*--skip-rows/],
     [
       'x.csv',
@@ -173,7 +178,7 @@ describe('the rows of a file', () => {
     ['x.json', '{"tickets":[{}],"users":[{}]}', {}, /several arrays: tickets, users/],
   ]
   it('are refused if the file is malformed: the message names the option that helps, if any', () => {
-    for (const [name, content, words, says] of REFUSED)
-      assert.throws(() => imported(name, content, words), says, content)
+    for (const [name, content, options, says] of REFUSED)
+      assert.throws(() => imported(name, content, options), says, content)
   })
 })

@@ -45,10 +45,7 @@ const reportOf = (text: string): Report => {
   }
 }
 
-/**
- * The page as a browser parses it: the elements with their attributes, and the text outside of the
- * style.
- */
+/** The elements of a page with the names of their attributes, and the text outside of the style. */
 const parsed = (page: string): { elements: string[]; text: string } => {
   const elements: string[] = []
   let text = ''
@@ -90,10 +87,11 @@ describe('the page of a report', () => {
     assert.doesNotMatch(page, /<script|https?:|url\(|@import/)
   })
 
-  it('has examples, charts with a text for each column, and an account whose rating fell', () => {
+  it('has examples, charts with a text for each column, a mark at a rating that fell, and full bars', () => {
     const page = inOneLine(pageOf('harmless'))
     assert.match(page, /<details><summary>Examples<\/summary>/)
     assert.match(page, /<title>week of 2026-01-05: 12 feedback, rated 2\.5<\/title>/)
+    assert.match(page, /<title>week of 2026-03-30: 0 feedback, rated –<\/title>/)
     assert.match(page, /1\.0 ↓/)
     assert.match(page, /50 %/)
     assert.match(page, /aria-label="Feedback over time: 12, 0"/)

@@ -37,6 +37,7 @@ describe('tagging again', () => {
         async () => finished.length === waitingBeside.length,
       )
       waitingBeside.push(await waiting())
+      // The number of tagged records.
       return 1
     }
     const worker = new Worker(room.queues.tagging.name, finishJob, {

@@ -9,7 +9,7 @@ const HASH_KEY = 'ab'.repeat(32)
 const DEFAULTS = { HOST: '127.0.0.1', WORKER_HOST: '127.0.0.1', SHUTDOWN_SECONDS: 15 }
 
 describe('the configuration of a start', () => {
-  it('leaves unset and empty variables to the launcher', () => {
+  it('has the defaults that the launcher uses, and no other unset or empty variable', () => {
     assert.deepEqual(readLauncherConfig({ PORT: '' }), { ...DEFAULTS, DATA_DIR: resolve('.data') })
   })
 

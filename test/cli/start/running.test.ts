@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { describe, it } from 'node:test'
 import { createRunning } from '../../../cli/start/running.ts'
@@ -12,7 +12,8 @@ describe('the processes of a start', () => {
     const pidOf = (at: number) => () => children[at]!.pid
     const stop = (): void => assert.fail('a kill must not wait for a stop')
     running.add(stop, [pidOf(0)])
-    running.add(stop, [() => undefined, pidOf(1), pidOf(2)])
+    const { pid: endedPid } = spawnSync('true')
+    running.add(stop, [() => undefined, () => endedPid, pidOf(1), pidOf(2)])
     running.killAll()
     assert.deepEqual(await Promise.all(signals), ['SIGKILL', 'SIGKILL', 'SIGKILL'])
   })

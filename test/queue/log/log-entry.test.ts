@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { v7 as newId } from 'uuid'
 import { compactId } from '../../../queue/keys.ts'
-import { idBaseOf, itemText, readEntry, readHead, submissionIdIn } from '../../../queue/log/log-entry.ts'
+import { idBaseOf, itemText, readEntry, submissionIdIn } from '../../../queue/log/log-entry.ts'
 
 const FIRST = 1_764_103_200_123_456
 const ID_BASE = idBaseOf(newId())
@@ -74,8 +74,8 @@ describe('an entry of the log', () => {
   })
 
   it('in an unknown form, or with an unknown operation, is a fault', () => {
-    assert.throws(() => readHead(`2 ${entryOf('f').slice(2)}`), /unknown form/)
-    assert.throws(() => readHead('1 5 f\n[]'), /unknown form/)
+    assert.throws(() => readEntry(WORKSPACE, `2 ${entryOf('f').slice(2)}`), /unknown form/)
+    assert.throws(() => readEntry(WORKSPACE, '1 5 f\n[]'), /unknown form/)
     assert.throws(() => readEntry(WORKSPACE, entryOf('x', '[{}]')), /unknown operation/)
   })
 })

@@ -7,6 +7,7 @@ import { keepRunning } from '../../../../cli/start/embedded/keep-running.ts'
 import { programLog } from '../../../../cli/start/embedded/program-log.ts'
 import { type StartedProcess, startProcess } from '../../../../cli/start/embedded/start-process.ts'
 import { temporaryDirectory } from '../../../support/temporary-directory.ts'
+import { until } from '../../../support/until.ts'
 
 describe('a process that is kept running', () => {
   const directory = temporaryDirectory()
@@ -21,12 +22,14 @@ describe('a process that is kept running', () => {
 
   it('is started again when it ends, and again after a failed start, until it is stopped', async () => {
     const shown: string[] = []
+    const pidsBetween: (number | undefined)[] = []
     const { promise: second, resolve: runsAgain } = Promise.withResolvers<StartedProcess>()
     const first = await start('exec sleep 60')
     const kept = keepRunning(first, {
       name: 'Sleep',
       say: (line) => shown.push(line),
       startAgain: async () => {
+        pidsBetween.push(kept.pid())
         if (shown.length === 1) throw new Error('not yet')
         const again = await start('exec sleep 60')
         runsAgain(again)
@@ -35,7 +38,9 @@ describe('a process that is kept running', () => {
     })
     process.kill(first.pid, 'SIGKILL')
     const again = await second
+    await until('the id of the second run', () => kept.pid() === again.pid)
     await kept.stop()
+    assert.deepEqual(pidsBetween, [undefined, undefined])
     assert.deepEqual(shown, [
       'Sleep is started again in 0.5 s: it ended with SIGKILL',
       'Sleep is started again in 1 s: not yet',

@@ -40,7 +40,7 @@ const withServer = async (dataDir: string, work: (sql: Sql, server: { pid: numbe
   }
 }
 
-/** Like a container under a user id of its own, with packages that belong to root. */
+/** In a container, a process can have such a user, and packages that belong to root. */
 describe('a user without a name', () => {
   const NAMELESS = 1_234_567
   const asNameless = ['--clear-groups', `--reuid=${NAMELESS}`, `--regid=${NAMELESS}`]
@@ -52,7 +52,7 @@ describe('a user without a name', () => {
 
   itWhere(
     'starts PostgreSQL, or gets a message with the remedy',
-    canTry ? undefined : 'only root can become a user without a name',
+    canTry ? undefined : 'this needs root, setpriv and a repository that every user can read',
     () => {
       chownSync(dataDir, NAMELESS, NAMELESS)
       const code = `
@@ -121,7 +121,7 @@ describe('the accounts of the embedded PostgreSQL:', () => {
     assert.deepEqual(copyForAll(binariesIn(root, own.version), cache), copy)
   })
 
-  it('the real root differs from a root that is an ordinary user outside of a container', () => {
+  it('the real root and a root beside other users differ from the only user of a namespace', () => {
     assert.equal(isOrdinaryOutside('         0       1000          1\n'), true)
     assert.equal(isOrdinaryOutside('         0          0          1\n'), false)
     assert.equal(isOrdinaryOutside('         0          0 4294967295\n'), false)
@@ -136,7 +136,7 @@ describe('the accounts of the embedded PostgreSQL:', () => {
 describeWhere('a data directory of another account', NOT_ROOT, () => {
   const dataDir = join(temporaryDirectory(), 'postgres')
 
-  it('is taken over with its rows, from any user', async () => {
+  it('is taken over with its rows, from root or the unprivileged user', async () => {
     await withServer(dataDir, async (sql) => void (await sql`create table kept as select 'one' as word`))
     for (const owner of [ROOT, UNPRIVILEGED]) {
       assert.equal(spawnSync('chown', ['-R', `${owner}:${owner}`, dataDir]).status, 0)

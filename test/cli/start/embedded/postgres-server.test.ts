@@ -36,6 +36,7 @@ describe('the embedded PostgreSQL', () => {
 
   it('serves a durable UTF-8 database on this machine only', async () => {
     const server = await start()
+    // The owner of the database may not read unix_socket_directories.
     const [found] = await ask(
       { url: superuserUrl(dataDir, server.url) },
       `select current_setting('server_encoding') as encoding, lower('ÄÖ') as lower, current_setting('fsync') as fsync,
@@ -87,7 +88,7 @@ describe('the embedded PostgreSQL', () => {
     assert.deepEqual(await ask(await start(), 'select 1 as one'), [{ one: 1 }])
   })
 
-  it('starts again after kill -9 with all confirmed data', async () => {
+  it('starts again after kill -9 with the confirmed data', async () => {
     const first = await start()
     await ask(first, 'create table killed as select 1 as id')
     process.kill(first.pid, 'SIGKILL')

@@ -33,7 +33,7 @@ describe('the embedded Redis', () => {
     for (const server of started) await server.stop()
   })
 
-  it('loses and evicts no job, and logs no command', async () => {
+  it('has an append-only file, evicts no key, has no slow log, and serves this machine only', async () => {
     const { url } = await start()
     const names = ['appendonly', 'appendfsync', 'maxmemory-policy', 'slowlog-log-slower-than', 'bind'] as const
     const settings = await ask(url, (redis) => Promise.all(names.map((name) => redis.config('GET', name))))
@@ -61,7 +61,7 @@ describe('the embedded Redis', () => {
     for (const file of ['password', 'redis.conf']) assert.equal(statSync(join(dataDir, file)).mode & 0o777, 0o600)
   })
 
-  it('starts again after kill -9 with all confirmed data', async () => {
+  it('starts again after kill -9 with the confirmed data', async () => {
     const first = await start()
     await ask(first.url, async (redis) => {
       await redis.set('killed', 'kept')
@@ -95,7 +95,7 @@ describe('the embedded Redis', () => {
     assert.ok(kept > 0 && kept < keys.length, String(kept))
   })
 
-  it('names the damaged file as each version of Redis logs it', () => {
+  it('names the damaged file as Redis 6 and Redis 7 log it', () => {
     const file = 'appendonly.aof.1.incr.aof'
     const folder = join(temporaryDirectory(), 'redis7')
     mkdirSync(join(folder, 'appendonlydir'), { recursive: true })
