@@ -92,7 +92,7 @@ describe('a bearer token', () => {
 })
 
 describe('the address of the service', () => {
-  it('leads a browser to the reference, also below a path of a proxy, and answers other clients with its paths', async () => {
+  it('leads a browser to the reference, also below a path of a proxy, and answers other clients with a list of paths', async () => {
     const get = (path: string, headers = {}) => appWithoutStores().handle(new Request(`http://x${path}`, { headers }))
     const browser = await get('/', { Accept: 'text/html,application/xhtml+xml,*/*;q=0.8' })
     assert.deepEqual([browser.status, browser.headers.get('Location')], [302, 'docs'])

@@ -275,7 +275,7 @@ describe('a request is refused when', () => {
     }
   })
 
-  it('its method is POST, at a path for reading', async () => {
+  it('its method is POST, at a path that has GET only', async () => {
     for (const path of ['/', '/healthz', '/readyz', '/metrics', '/openapi.json', '/docs', '/docs/', '/docs/start.js']) {
       await assertRefused({ path, body: '{}' }, wrongMethod('GET'))
     }
