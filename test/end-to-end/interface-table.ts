@@ -211,7 +211,7 @@ export const FIELDS: readonly Field[] = [
 
 export const valueOf = (given: Given, known: Known): JsonValue => (typeof given === 'function' ? given(known) : given)
 
-/** An id that is looked up must exist, so `LONGEST` is no valid value. */
+/** Whether tests also submit `LONGEST`. A looked-up id that no record has is not stored. */
 export const isTestedWithLongest = ({ kind, stored }: Field): boolean =>
   kind === 'short' || (kind === 'id' && !isLookedUp(stored))
 

@@ -46,6 +46,7 @@ describe('the role of readers', () => {
   before(async () => {
     // The queries select the workspace `default`, which is the first one of this service.
     service = await operatedService()
+    // Other test files may have spent the tokens.
     await service.redis.del(workspaceKeys(service.redisPrefix, service.workspaceId).bucket('submit_conversation'))
     const demo = createDemoData(readReviews(), new Date())
     for (const group of [demo.accounts, demo.contacts, demo.feedback.slice(0, FEEDBACK), demo.conversations]) {
@@ -144,7 +145,7 @@ describe('the role of readers', () => {
     assert.deepEqual({ ...limits }, { connections: 10, time: '5min' })
   })
 
-  it('delays no submission, even with every lock that it can take', async () => {
+  it('blocks no submission while it holds locks on its tables and a thousand advisory locks', async () => {
     await reader.unsafe('begin isolation level repeatable read')
     const [{ schema }] = await reader<[{ schema: string }]>`select current_schema() as schema`
     assert.equal(schema, service.redisPrefix)
