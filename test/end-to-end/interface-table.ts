@@ -28,7 +28,7 @@ export type Kind = 'text' | 'short' | 'id' | 'number' | 'boolean' | 'date-time' 
 /** An optional field may be absent. A nullable field may be absent or null. */
 type Presence = 'required' | 'optional' | 'nullable'
 
-/** The ids of existing records, and a text that no other test uses. */
+/** The ids of existing records, and a text that no stored record has. */
 export type Known = { contactId: string; accountId: string; projectId: string; unique: string }
 
 export const KNOWN_CONTACT = { id: 'known-contact', name: 'Ada Known' }

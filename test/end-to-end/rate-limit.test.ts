@@ -11,6 +11,7 @@ import type { Answer, Service } from '../support/service.ts'
 import { idleService } from '../support/shared-service.ts'
 import { until } from '../support/until.ts'
 import { SHORT_BODY } from './body-with.ts'
+import { PATHS } from './interface-table.ts'
 
 const TOKENS = 10
 const WINDOW_SECONDS = 60
@@ -116,8 +117,11 @@ describe('the limit on conversations', () => {
   })
 
   it('can be set for the other operations as well', async () => {
-    const { status, headers } = await service.post('/feedbacks', SHORT_BODY['/feedbacks']('x'))
-    assert.deepEqual([status, headers.get('ratelimit-policy')], [201, '"create_feedback";q=100000;w=60'])
+    for (const operation of ['create_feedback', 'identify_contact', 'identify_account'] as const) {
+      const path = PATHS[operation]
+      const { status, headers } = await service.post(path, SHORT_BODY[path]('x'))
+      assert.deepEqual([status, headers.get('ratelimit-policy')], [201, `"${operation}";q=100000;w=60`])
+    }
   })
 
   it('is not described to tokens that may not submit', async () => {
