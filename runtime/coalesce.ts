@@ -16,8 +16,8 @@ type Waiting<In, Out> = { item: In; resolve: (result: Out) => void; reject: (rea
 
 /**
  * Lets single items share calls, in their order. A call carries the items of one tick of the event
- * loop. While all calls are busy, or the last call has just begun, items wait for the next call. So
- * a lone item goes at once, and under load a call carries many.
+ * loop. While `concurrency` calls run, and for `everyMs` after a call has begun, items wait for the
+ * next call. So a lone item goes at once, and under load a call carries many.
  *
  * Each caller gets the result of its own item. If a call fails, all waiting items are rejected too:
  * a server that does not answer would make them wait a second time.

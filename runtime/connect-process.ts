@@ -29,13 +29,13 @@ Serves the HTTP interface until SIGTERM. The environment that it reads is in doc
 Applies accepted submissions until SIGTERM. The environment that it reads is in docs/environment.md.`,
 } as const
 
-/** Ends this process with status 1. The reason is its last line on stderr. */
+/** Writes the reason to stderr and ends this process with status 1. */
 export const endWith = (reason: string): never => {
   process.stderr.write(`${reason}\n`)
   process.exit(1)
 }
 
-/** Why a process cannot listen. `prefix`: of the names of the settings for host and port. */
+/** Why a process cannot listen. The settings for host and port are HOST and PORT after `prefix`. */
 export const whyNotListening = (
   error: unknown,
   { host, port, prefix }: { host: string; port: number; prefix: '' | 'WORKER_' },

@@ -43,7 +43,7 @@ const OF_CONNECTIONS: readonly Meaning[] = [
 ]
 
 const OF_POSTGRES: readonly Meaning[] = [
-  [/^28P01$/, 'user or password are wrong', 'Correct them in SETTING.'],
+  [/^28P01$/, 'user or password is wrong', 'Correct them in SETTING.'],
   [
     /^28000$/,
     'it does not let this user in from here',
@@ -61,14 +61,14 @@ const OF_POSTGRES: readonly Meaning[] = [
 ]
 
 const OF_REDIS: readonly Meaning[] = [
-  [/^(?:WRONGPASS|NOAUTH)$/, 'user or password are wrong', 'Correct them in SETTING.'],
+  [/^(?:WRONGPASS|NOAUTH)$/, 'user or password is wrong', 'Correct them in SETTING.'],
   [/^NOPERM$/, 'the user may not do this', 'Grant all commands on its keys to the user in SETTING.'],
   [
     /^MISCONF$/,
     'it takes no writes, since it cannot write to its disk',
     'Check its disk and its log. Turn snapshots off with save "" in redis.conf.',
   ],
-  [/^LOADING$/, 'it still reads its append-only file', 'Try again in a moment.'],
+  [/^LOADING$/, 'it still loads its data', 'Try again in a moment.'],
   [/^READONLY$/, 'it takes no writes here: it is a replica', 'Name the master in SETTING.'],
   [/^OOM$/, 'it has no memory left', 'Check that workers run, or raise maxmemory.'],
 ]

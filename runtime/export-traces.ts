@@ -7,7 +7,7 @@ import { describeFault } from './fault.ts'
 import type { Span, SpanBeginning, Tracing } from './tracing.ts'
 import { withinTime } from './within-time.ts'
 
-/** The most spans of about 1 KB that wait to be sent. Further spans are dropped. */
+/** The most spans that wait to be sent, of about 1 KB each. Further spans are dropped. */
 const MAX_WAITING_SPANS = 4_096
 const SEND_EVERY_MS = 1_000
 const SEND_TIMEOUT_MS = 5_000

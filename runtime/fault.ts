@@ -5,7 +5,11 @@ import { NO_ANSWER } from './within-time.ts'
  * helps.
  */
 const PERMANENT_CLASSES = ['22', '42']
-const PERMANENT_CODES = ['23502', '23514', '54000']
+const PERMANENT_CODES = [
+  '23502', // not_null_violation
+  '23514', // check_violation
+  '54000', // program_limit_exceeded
+]
 const UNAVAILABLE_CLASSES = ['08', '53']
 const UNAVAILABLE_CODES = [
   '25006', // read_only_sql_transaction: a standby, or a replaced primary

@@ -4,7 +4,8 @@ const PACKAGE = 'feedback-insights'
 
 /**
  * The path of a file that the caller named. npm and Bun run scripts in the folder of this package.
- * Each names the caller's folder in another way.
+ * npm names the caller's folder in INIT_CWD, Bun in npm_config_local_prefix. With npm, the latter
+ * is the folder of this package.
  */
 export const pathOfCaller = (path: string, environment: Readonly<Record<string, string | undefined>>): string => {
   const isScript = environment['npm_package_name'] === PACKAGE

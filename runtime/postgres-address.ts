@@ -47,7 +47,7 @@ const HARMLESS: ReadonlySet<string> = new Set([
  * `application_name` tells operators whose connection it is.
  */
 const FOR_THE_DRIVER: ReadonlySet<string> = new Set(['application_name', 'options', 'sslnegotiation'])
-/** The remedy for each parameter that cannot be ignored. */
+/** The remedies for known parameters that cannot be ignored. */
 const INSTEAD: Readonly<Record<string, string>> = {
   currentSchema: 'set DATABASE_SCHEMA instead',
   password: 'write it before the host, as user:password@',
@@ -75,22 +75,23 @@ const SESSIONS_OF_ONE = ['read-only', 'standby', 'prefer-standby']
 const NAME = /^[A-Za-z_]+$/
 
 const FORM =
-  'a URL such as postgres://user:password@host:5432/database, with percent signs for the characters : / ? # @ % of a password'
+  'a URL such as postgres://user:password@host:5432/database, with the characters : / ? # @ % of a password percent-encoded'
 const SEVERAL = `?${ATTRIBUTE}=read-write after several hosts`
 const SESSIONS = [...SERVERS_THAT_TAKE_WRITES, ...SESSIONS_OF_ONE, 'any']
 
 /**
  * Reads `postgres://user:password@host:port,host:port/database?target_session_attrs=read-write`,
- * with the rules of libpq except for lists of ports; `primary` means the same as `read-write`.
- * Several servers need one of the two. A returned text says what was expected instead, and never
- * contains the value.
+ * with libpq's rules for hosts, except for lists of ports. `primary` means the same as
+ * `read-write`. Several servers need one of the two. A returned text says what was expected
+ * instead. It quotes at most the name of a parameter.
  */
 export const readPostgresUrl = (text: string): PostgresAddress | string => {
   const { scheme, login, hosts = '', path = '', query = '' } = PARTS.exec(text.trim())?.groups ?? {}
   if (scheme === undefined || !isEncoded(login ?? '') || (login === undefined && query.includes('@'))) return FORM
   const given = new URLSearchParams(query)
   const parameters = readParameters(given)
-  if (typeof parameters === 'string') return parameters
+  // The name in a refusal may be a piece of a password that has a `?`.
+  if (typeof parameters === 'string') return query.includes('@') ? FORM : parameters
   const { asked, kept } = parameters
   const before = `${scheme}${login === undefined ? '' : `${login}@`}`
   const after = `${path}${kept.size === 0 ? '' : `?${kept.toString()}`}`
@@ -113,8 +114,8 @@ const isEncoded = (text: string): boolean => {
 }
 
 /**
- * The parameters `host` and `port` replace the host and port of the URL, as in libpq. A host without
- * a port of its own gets the first one in `port`, else the last one of the URL.
+ * The parameters `host` and `port` replace the host and port of the URL, as in libpq. A host
+ * without a port in `port` gets the first port in `port`, else the last port of the URL.
  */
 const hostsOf = (hosts: string, given: URLSearchParams): string[] => {
   const [names, ports] = ['host', 'port'].map((name) => given.get(name)?.split(','))

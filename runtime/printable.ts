@@ -1,6 +1,6 @@
 /**
- * The control characters of C0 and C1 except line breaks and tabs. They begin the sequences that a
- * terminal executes.
+ * The control characters (C0, DEL and C1) except line feeds and tabs. The sequences that a terminal
+ * executes begin with one of them.
  */
 // oxlint-disable-next-line no-control-regex -- the pattern is about control characters
 const CONTROL = /[\0-\x08\x0b-\x1f\x7f-\x9f]/g

@@ -7,7 +7,7 @@ import { LOG_LEVELS } from './logger.ts'
 import { readPostgresUrl } from './postgres-address.ts'
 import { readRedisUrl } from './redis-address.ts'
 
-/** `expected` may depend on the given text, but never quotes it. */
+/** `expected` may depend on the given text, but quotes no value from it. */
 const setting = <S extends v.GenericSchema<string | undefined, unknown>>(
   schema: S,
   expected: string | ((given: string) => string | undefined),
@@ -91,7 +91,7 @@ export const SETTINGS = {
   REDIS_REPLICAS_ACK: setting(v.optional(wholeNumber(0, 5), '0'), 'a whole number from 0 to 5'),
   DATABASE_SCHEMA: setting(
     v.optional(v.pipe(v.string(), v.regex(/^[a-z_][a-z0-9_]{0,62}$/))),
-    'the name of a schema in lower case',
+    'up to 63 lower-case letters, digits and underscores, and no digit first',
   ),
   DATABASE_POOLER: setting(
     v.optional(v.picklist(['session', 'transaction']), 'session'),
@@ -120,9 +120,9 @@ export const SETTINGS = {
   ),
   MAX_BYTES_IN_HAND: setting(
     v.optional(wholeNumber(1, 1_000_000_000_000), String(MAX_BYTES_IN_HAND)),
-    'a whole number of bytes',
+    'bytes from 1 to 1000000000000',
   ),
-  MAX_BACKLOG: setting(v.optional(wholeNumber(1, 1_000_000_000), '1000000'), 'a whole number of waiting submissions'),
+  MAX_BACKLOG: setting(v.optional(wholeNumber(1, 1_000_000_000), '1000000'), 'a whole number from 1 to 1000000000'),
   CONVERSATIONS_PER_MINUTE: setting(v.optional(wholeNumber(1, 1_000_000), '10'), 'a whole number from 1 to 1000000'),
   SUBMISSIONS_PER_MINUTE: setting(
     v.optional(wholeNumber(1, 1_000_000)),
@@ -196,7 +196,7 @@ export const withSecretFiles = (environment: Environment): Environment => {
 /**
  * Reads the named variables of an environment into a readonly object, secrets also from files.
  *
- * @throws BadSettings with every bad value at once, or when a file cannot be read.
+ * @throws BadSettings that lists all problems, or first the files that cannot be read.
  */
 export const readSettings = <const Names extends readonly SettingName[]>(
   names: Names,

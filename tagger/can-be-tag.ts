@@ -3,6 +3,8 @@ import { isHeadFirst, type Reading, type Span, wordAt } from './reading.ts'
 import { singular } from './word-endings.ts'
 
 const WITH_ARTICLES = new Set(['en', 'es', 'fr', 'de', 'pt', 'it', 'nl', 'ar'])
+/** The least characters of a head that is in no list. In German, its capital decides instead. */
+const MIN_UNLISTED_HEAD_CHARACTERS = 4
 
 /** Whether a phrase looks like a noun with its modifiers. The score says how good a tag it is. */
 export const canBeTag = (reading: Reading, { start, end }: Span, isDetermined: boolean): boolean => {
@@ -24,8 +26,8 @@ export const canBeTag = (reading: Reading, { start, end }: Span, isDetermined: b
 }
 
 /**
- * Whether a word of an English phrase is probably a verb: the chat widget covers the button, typing
- * lunch.
+ * Whether a word of an English phrase is probably a verb, such as `covers` in `the chat widget
+ * covers the button`, or `typing` in `typing lunch` at the beginning of a clause.
  */
 const hasVerb = (reading: Reading, { start, end }: Span): boolean => {
   const { traits } = reading
@@ -44,8 +46,8 @@ const mayBeVerb = (part: WordTraits | undefined, word: string): boolean =>
   part !== undefined && !part.isListed && word.endsWith('s') && singular(word) !== word
 
 /**
- * Whether a phrase that can be a tag may still be a name or a typing error. Only languages with articles
- * have doubtful phrases.
+ * Whether a phrase that can be a tag may still be a name or a typing error. Only languages with
+ * articles have doubtful phrases.
  */
 export const isDoubtful = (reading: Reading, { start, end }: Span, isDetermined: boolean): boolean => {
   const { traits, lexicon } = reading
@@ -58,7 +60,7 @@ export const isDoubtful = (reading: Reading, { start, end }: Span, isDetermined:
   return (head.isAlsoName && end - start === 1) || (head.group < 0 && !isDetermined)
 }
 
-/** Whether a word before the noun is unknown: the tolvane invoice. */
+/** Whether a word before the noun is unknown, such as `tolvane` in `the tolvane invoice`. */
 const isUnknown = (part: WordTraits | undefined): boolean => {
   if (part === undefined || part.isListed || part.isModifier || part.isJoiner) return false
   return part.group < 0 && !part.isNotNoun
@@ -75,7 +77,7 @@ const canBeHead = ({ lexicon, tokens }: Reading, { head, at }: Head, isDetermine
   if (head.isListed || head.group >= 0) return true
   const token = tokens[at]
   if (lexicon.language === 'de') return token?.kind === 'word' && token.isCapitalised
-  return token?.kind === 'word' && token.text.length >= 4
+  return token?.kind === 'word' && token.text.length >= MIN_UNLISTED_HEAD_CHARACTERS
 }
 
 const canBePart = (lexicon: Lexicon, part: WordTraits): boolean => {

@@ -26,8 +26,8 @@ export type Candidate = {
   /** Occurrences outside longer phrases. */
   free: number
   /**
-   * Occurrences after a filler or another word that is no noun. Most are praise or blame: the great
-   * screen.
+   * Occurrences after a filler or another word that is no noun. Most such words are praise or blame:
+   * the great screen.
    */
   praised: number
   /** Occurrences before a verb such as `is`. */

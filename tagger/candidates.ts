@@ -10,8 +10,8 @@ import { singular } from './word-endings.ts'
 
 const MAX_WORDS = 3
 /**
- * Positions in a shorter text are relative to this length, so that its last words hardly count as
- * late.
+ * Positions in a shorter text are relative to this length, so that the last words of a very short
+ * text hardly count as late.
  */
 const SHORT_TEXT_TOKENS = 60
 /** The greatest distance in words from the word of a request to the phrase. */
@@ -69,7 +69,7 @@ const addRearranged = (found: Map<string, Candidate>, reading: Reading, phrase: 
   }
   candidate.isOpen = true
   if (isEvent) candidate.joined++
-  // `addPhrases` counts a phrase in the order of the text, such as `card declined`.
+  // `addPhrases` has already counted a phrase in the order of the text, such as `card declined`.
   if (order.length > 1 && (order[0] !== at || end > at + 2)) count(candidate, reading, { start: at, end })
 }
 

@@ -49,12 +49,13 @@ export const choose = (
 const mix = (share: number, a: number, b: number): number => share * a + (1 - share) * b
 
 /**
- * The workspace's spelling of the tag, else the label. Undefined if the label is a function word or
- * an unlisted filler.
+ * The workspace's spelling of the tag. Without one, the label, unless it is a function word or an
+ * unlisted filler.
  */
 const titleOf = (candidate: Candidate, { lexicon }: Reading, memory: Memory): string | undefined => {
   const label = labelOf(candidate, lexicon)
-  // Languages share stems. A generated title may be of another language.
+  // Languages share stems, so a generated title may be of another language. A known noun needs no
+  // such title.
   const isOfLanguage = (title: string): boolean =>
     !lexicon.nouns.has(label) && keyOfTag(title, lexicon) === candidate.key
   const title = titleInUse(memory, candidate.key, isOfLanguage)
@@ -85,6 +86,6 @@ const MAX_TAG_CHARACTERS = 48
  */
 const isPresentable = (tag: string): boolean => {
   if (tag.length === 0 || tag.length > MAX_TAG_CHARACTERS) return false
-  if (/[@:\\/_<>&\n]|\p{Nd}.*\p{Nd}/u.test(tag)) return false
+  if (/[@:\\/_<>&\n]/.test(tag)) return false
   return tokenize(tag).every(({ kind }) => kind === 'word' || kind === 'segment')
 }

@@ -2,7 +2,7 @@ import type { WordTraits } from './lexicon.ts'
 import { isNounLike, type Reading, type Span, wordAt } from './reading.ts'
 import { isFailure } from './events.ts'
 
-/** The greatest distance in words between a failure or negation and its object. */
+/** The greatest distance in words between a phrase and a word of failure or negation. */
 const FAILURE_REACH = 3
 /** The greatest distance in words between a word such as `when` and a phrase in its clause. */
 const ASIDE_REACH = 8
@@ -22,7 +22,7 @@ export const isFailing = ({ traits }: Reading, end: number): boolean => {
     const after = traits[at]
     if (after === undefined) return false
     if (after.isTrouble) return true
-    if (!after.isStop && !after.isBeforeVerb && !after.isFiller && !after.isNotNoun) return false
+    if (!after.isStop && !after.isFiller && !after.isNotNoun) return false
   }
   return false
 }

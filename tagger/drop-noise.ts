@@ -4,8 +4,8 @@ import { MAX_TEXT_CHARACTERS } from './tokens.ts'
 /** The first characters of a text show whether it is an automatic reply. */
 const READ_CHARACTERS = 400
 /**
- * A text of up to this length after a closing is a signature. A longer text is content, such as a
- * reply below a quoted mail.
+ * A closing begins a signature if at most this many characters remain. A longer rest is content,
+ * such as a reply below a quoted mail.
  */
 const MAX_SIGNATURE_CHARACTERS = 600
 
@@ -33,8 +33,10 @@ const withoutSmallTalk = (message: string): string =>
 
 const isAutoReply = (start: string): boolean =>
   includesAny(start, noise.autoReplies) ||
-  // Feedback can mention a holiday. An automatic reply also has a return date or a deputy.
+  // Feedback can mention a holiday. An automatic reply also mentions a return, a deputy or urgent
+  // matters.
   (includesAny(start, noise.absences) && includesAny(start, noise.returns)) ||
+  // “Automatic reply: …” is noise, “The automatic reply feature …” is feedback.
   noise.subjects.some((phrase) => start.startsWith(phrase) && !/^ ?\p{L}/u.test(start.slice(phrase.length)))
 
 const includesAny = (text: string, phrases: readonly string[]): boolean =>

@@ -1,6 +1,6 @@
 import words from './data/en-words.json' with { type: 'json' }
 
-/** All words of lines with several words each. */
+/** The words of all lines. */
 export const toSet = (lines: readonly string[]): ReadonlySet<string> =>
   new Set(lines.flatMap((line) => line.split(' ')))
 

@@ -16,8 +16,8 @@ const BEFORE_FAILURE = new Set(
 const FAILING_GROUPS: ReadonlySet<number> = new Set(
   (['artifact', 'act', 'communication', 'possession'] as const).map((name) => GROUPS.indexOf(name)),
 )
-/** The most small words between a subject and its failure. */
-const FAILURE_REACH = 3
+/** The most words of BEFORE_FAILURE between a subject and its failure. */
+const MOST_BEFORE_FAILURE = 3
 
 /** Stems of events that a joiner joins to their object: exports to CSV, import from Excel. */
 const EVENTS: ReadonlySet<string> = new Set(
@@ -41,6 +41,7 @@ export const findInverted = (reading: Reading, start: number): Rearranged | unde
 
 /** Words for the whole product. In `the app crashes` the topic is the crash. */
 const WHOLE_PRODUCT: ReadonlySet<string> = new Set('app application program software it system site website'.split(' '))
+/** Events whose subject is often the whole product. */
 const ALONE = new Set(['crash', 'freeze', 'lock-up', 'logout', 'lag'])
 
 /** Finds an event of the whole product, or without a subject: `the app crashes`: crash. */
@@ -48,15 +49,15 @@ export const findLoneEvent = (reading: Reading, start: number): Rearranged | und
   const token = reading.tokens[start]
   if (token?.kind !== 'word' || token.isEvent !== true || !ALONE.has(token.text)) return undefined
   let at = start - 1
-  while (at >= start - FAILURE_REACH && BEFORE_FAILURE.has(wordAt(reading, at))) at--
+  while (at >= start - MOST_BEFORE_FAILURE && BEFORE_FAILURE.has(wordAt(reading, at))) at--
   const thing = reading.traits[at]
   if (thing !== undefined && isNounLike(thing) && !WHOLE_PRODUCT.has(wordAt(reading, at))) return undefined
   return { order: [start], end: start + 1, isEvent: true }
 }
 
 /**
- * Finds a verb with its object: `scan a receipt`, `cancelling my subscription`: receipt scan,
- * subscription cancellation.
+ * Finds a verb with its object: `scanning a receipt`: receipt scan; `exporting invoices`: invoice
+ * export.
  */
 export const findAction = (reading: Reading, start: number): Rearranged | undefined => {
   const token = reading.tokens[start]
@@ -95,7 +96,7 @@ export const findFailure = (reading: Reading, start: number): Rearranged | undef
   // In `exports to CSV fail` the export fails, not CSV.
   if (before !== undefined && (isNounLike(before) || before.isModifier || before.isJoiner)) return undefined
   let at = start + 1
-  while (at <= start + FAILURE_REACH && BEFORE_FAILURE.has(wordAt(reading, at))) at++
+  while (at <= start + MOST_BEFORE_FAILURE && BEFORE_FAILURE.has(wordAt(reading, at))) at++
   return isFailure(reading, at) ? { order: [start, at], end: at + 1, isEvent: true } : undefined
 }
 

@@ -62,8 +62,8 @@ export const FEATURES = [
   'common and again',
 ] as const
 
-/** Features from `remembered` on come from the memory. */
-const MEMORY_FEATURES = FEATURES.length - FEATURES.indexOf('remembered')
+/** The features from `remembered` on need the memory. */
+const MEMORY_FEATURE_COUNT = FEATURES.length - FEATURES.indexOf('remembered')
 /** A text names its subject early. */
 const FIRST_TOKENS = 10
 /** A memory of this many texts has half of its full weight. */
@@ -137,7 +137,7 @@ const isBare = ({ determined, traits }: Candidate): boolean => {
 
 const pushMemory = (values: number[], candidate: Candidate, { reading, memory }: Context): void => {
   if (memory.texts === 0) {
-    for (let at = 0; at < MEMORY_FEATURES; at++) values.push(0)
+    for (let at = 0; at < MEMORY_FEATURE_COUNT; at++) values.push(0)
     return
   }
   const belief = memory.texts / (memory.texts + HALF_BELIEVED_TEXTS)
@@ -166,8 +166,8 @@ const shareOf = (memory: Memory, stem: string | undefined, texts: number): numbe
 }
 
 /**
- * The features of a candidate from people's tags. `tagger/data/weights.json` has their weights in
- * `people`.
+ * The features of a candidate once people have tagged texts of the workspace.
+ * `tagger/data/weights.json` has their weights in `people`.
  */
 export const PEOPLE_FEATURES = [
   'always',
@@ -191,7 +191,7 @@ export const PEOPLE_FEATURES = [
   'tags of a text',
 ] as const
 
-/** A term that people gave to this share of the tagged texts with the term is always given. */
+/** A term counts as always given if people gave it to this share of the tagged texts with it. */
 const ALWAYS_GIVEN_SHARE = 0.8
 
 /** A term that people never gave is fully unwanted once people tagged this many texts with it. */
@@ -199,7 +199,7 @@ const LEFT_OUT_TEXTS = 10
 
 /**
  * The values of PEOPLE_FEATURES. `score` comes from FEATURES and their weights; it is undefined for
- * a candidate that is not open.
+ * a candidate that is scored only because it is a tag in use.
  */
 export const measurePeople = (candidate: Candidate, memory: Memory, score: number | undefined): number[] => {
   const { judged, given } = memory.terms.get(candidate.hash) ?? NOTHING
@@ -209,12 +209,12 @@ export const measurePeople = (candidate: Candidate, memory: Memory, score: numbe
     score ?? 0,
     score === undefined ? 1 : 0,
     Math.log((given + 0.3) / (Math.max(0, judged - given) + 0.7)),
-    given >= 0.5 ? 1 : 0,
+    given > 0 ? 1 : 0,
     isAlwaysGiven && candidate.stems.length === 1 ? 1 : 0,
     isAlwaysGiven && candidate.stems.length > 1 ? 1 : 0,
     1 / (1 + judged),
-    given < 0.5 ? 1 : 0,
-    given < 0.5 ? Math.min(1, judged / LEFT_OUT_TEXTS) ** 2 : 0,
+    given === 0 ? 1 : 0,
+    given === 0 ? Math.min(1, judged / LEFT_OUT_TEXTS) ** 2 : 0,
     Math.log2(candidate.occurrences),
     1 - candidate.free / candidate.occurrences,
     candidate.opinionated > 0 ? 1 : 0,

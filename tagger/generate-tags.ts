@@ -22,6 +22,7 @@ const MOST_MESSAGES = 1_000
 
 /** The phrases of a text. The memory learns from them, and `chooseTags` chooses among them. */
 export type Analysis = {
+  /** Unlike in `reading`, strange words are not hidden. */
   readonly tokens: readonly Token[]
   readonly strange: Strange
   readonly reading: Reading
@@ -31,7 +32,7 @@ export type Analysis = {
 /**
  * Tags for a text in plain text or HTML: none to five, in lower case, the most telling first.
  * `language` is a code such as `de`, if it is known. The same text and memory give the same tags on
- * every runtime. A text without content has no tags. Workers tag in groups instead (tag-texts.ts).
+ * Bun and on Deno. Workers tag in groups instead (tag-texts.ts).
  */
 export const generateTags = (
   text: string,

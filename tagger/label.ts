@@ -4,8 +4,8 @@ import { singular } from './word-endings.ts'
 import { isHeadFirst } from './reading.ts'
 
 /**
- * Endings of plurals with the endings of their singulars; the first match counts. Words of up to
- * three letters stay unchanged.
+ * Endings of plurals with the endings of their singulars; the first match counts. `$&` leaves a word
+ * unchanged.
  */
 const PLURALS: Readonly<Record<string, readonly (readonly [RegExp, string])[]>> = {
   es: [
@@ -38,10 +38,12 @@ const PLURALS: Readonly<Record<string, readonly (readonly [RegExp, string])[]>> 
   ],
   nl: [[/([aeiou])'s$/, '$1']],
 }
+/** The rules leave shorter words unchanged. */
 const MIN_PLURAL_CHARACTERS = 4
 
 /**
- * The label of a candidate: its words in lower case, the noun in the singular if a rule applies.
+ * The label of a candidate: its words in lower case, the noun in the singular if a list or rule has
+ * it.
  */
 export const labelOf = (candidate: Candidate, lexicon: Lexicon): string => {
   const { words, traits, joined, isInverted } = candidate
@@ -59,7 +61,8 @@ export const labelOf = (candidate: Candidate, lexicon: Lexicon): string => {
 const toSingular = (lexicon: Lexicon, word: string, stem: string): string => {
   const listed = lexicon.forms.get(stem)
   if (listed !== undefined && listed !== word) return listed
-  const bare = lexicon.language === 'ar' && word.length > MIN_PLURAL_CHARACTERS ? word.replace(/^ال/, '') : word
+  // Drops the Arabic article if at least three letters follow.
+  const bare = lexicon.language === 'ar' ? word.replace(/^ال(?=.{3})/, '') : word
   return singularIn(lexicon, bare)
 }
 

@@ -13,14 +13,14 @@ import {
 } from './lexicon.ts'
 import type { Token } from './tokens.ts'
 
-/** A language is clear if this share of the words are function words of the language. */
+/** In a clear language, at least this share of the words are function words. */
 const CLEAR_SHARE = 0.25
 /** A clear language leads any other by this many function words and this share of the words. */
 const CLEAR_LEAD = 2
 const CLEAR_LEAD_SHARE = 0.1
-/** The least share of English words in an English text without function words: CSV export. */
+/** The least share of English words in an English text without clear function words: CSV export. */
 const MIN_ENGLISH_SHARE = 0.75
-/** A text of at most this many words, all in ASCII, is taken for English without other evidence. */
+/** A text in no known language is taken for English if it has at most this many words, all ASCII. */
 const MAX_HEADING_WORDS = 8
 /** A larger share of words with letters of another alphabet means another language. */
 const MAX_FOREIGN_WORD_SHARE = 0.1
@@ -36,8 +36,7 @@ const BEYOND_ASCII = /[^\0-\x7f]/
 
 /**
  * The lexicon for a text. The script decides, then the language that the caller names, then clear
- * function words, then the share of English words, and then groups of letters. A language without
- * lists has an empty lexicon.
+ * function words, then the share of English words, and then groups of letters.
  */
 export const findLexicon = (tokens: readonly Token[], language?: string): Lexicon => {
   const words: string[] = []

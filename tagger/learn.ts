@@ -50,7 +50,7 @@ export const MAX_LEARNED_TERMS = 1_000
 /** The most tags of a text. */
 const MAX_LEARNED_TAGS = 100
 
-/** How often a text has a term in each of these positions. */
+/** Counts of a term in one text. It only matters whether they are zero. */
 type Seen = { readonly determined: number; readonly free: number; readonly valued: number }
 
 /**

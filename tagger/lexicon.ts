@@ -46,8 +46,8 @@ export type Lexicon = Readonly<Record<ListName, ReadonlySet<string>>> & {
 }
 
 /**
- * The traits of a word. `group` is the index in GROUPS, or -1 if the English dictionary does not
- * have the word as a noun.
+ * The traits of a word. `group` is the index in GROUPS, or -1 for a word that the English dictionary
+ * does not have as a noun, and for all words of other languages.
  */
 export type WordTraits = {
   readonly stem: string
@@ -114,6 +114,7 @@ export const LATIN: readonly Lexicon[] = [
 ]
 export const RUSSIAN = toLexicon('ru', ru)
 export const ARABIC = toLexicon('ar', ar)
+/** For Chinese, Japanese and Thai together. */
 export const SEGMENTED = toLexicon('segmented', segmented)
 /** For languages without lists. A text in such a language gets only tags in use. */
 export const UNKNOWN = toLexicon('unknown', {})
@@ -178,9 +179,7 @@ export const isFunctionWord = (lexicon: Lexicon, word: string): boolean =>
  * Whether a hand-written list has the word as a function word, filler, modifier or noun. The
  * English dictionary has too many names for this check.
  */
-export const isKnownWord = (lexicon: Lexicon, word: string): boolean =>
-  isFunctionWord(lexicon, word) ||
-  lexicon.filler.has(word) ||
-  lexicon.modifiers.has(word) ||
-  lexicon.nouns.has(word) ||
-  (lexicon.language === 'en' ? lexicon.nouns.has(singular(word)) : traitsOf(lexicon, word).isListed)
+export const isKnownWord = (lexicon: Lexicon, word: string): boolean => {
+  const { isStop, isFiller, isModifier, isListed } = traitsOf(lexicon, word)
+  return isStop || isFiller || isModifier || isListed
+}

@@ -52,13 +52,11 @@ export type Memory = {
   /** Texts that people left without a tag. */
   left: number
   readonly terms: Map<number, TermCounts>
+  /** The tags in use by their key, then by their spelling. */
   readonly tags: Map<string, Map<string, TagCounts>>
 }
 
-/**
- * The counts that one or more texts add to a memory. `tags` are by the key of a tag, then by its
- * spelling.
- */
+/** The counts that one or more texts add to a memory. */
 export type Delta = Memory
 
 export const MAX_TERMS = 100_000

@@ -13,7 +13,10 @@ const STREETS = toSet(cues.streets)
 const AFTER_SEGMENTED = toSet(cues.afterSegmented)
 const BEFORE_SEGMENTED = toSet(cues.beforeSegmented)
 
-/** Hides words after a greeting, a title or a closing, and the names of streets. */
+/**
+ * Hides possible names beside a cue, such as a greeting, a title or a closing, and the names of
+ * streets.
+ */
 export const hideAfterCues = (tokens: readonly Token[], lexicon: Lexicon): Token[] => {
   let expected = 0
   return tokens.map((token, at) => {
@@ -31,7 +34,7 @@ export const hideAfterCues = (tokens: readonly Token[], lexicon: Lexicon): Token
   })
 }
 
-/** Whether a word is between a number and a word for a street: 12 oak street. */
+/** Whether a word is between a hidden token and a word for a street: 12 oak street. */
 const isStreetName = (tokens: readonly Token[], at: number): boolean => {
   const after = tokens[at + 1]
   if (after?.kind !== 'word' || !STREETS.has(after.text)) return false
@@ -126,12 +129,14 @@ const isStrange = ({ tokens, lexicon, common, isTitle }: Judge, at: number): boo
   const { isAlsoName, isNotNoun, group } = traitsOf(lexicon, text)
   if (common.has(text) || (isKnownWord(lexicon, text) && !isAlsoName)) return false
   const isDetermined = isAfterDeterminer(tokens, at, lexicon)
+  // In German, names can have an article, too: die Anna.
   if (isAlsoName) return !isDetermined || lexicon.language === 'de'
   if (lexicon.language === 'de') return !isDetermined
   // Abbreviations of a few letters: the GUI.
   if (token.isUpper && !isTitle && text.length <= MAX_ABBREVIATION_CHARACTERS && isDetermined) return false
+  const isOrdinary = group >= 0 || isNotNoun
   const isStart = tokens[at - 1]?.kind !== 'word'
-  return !(group >= 0 || isNotNoun) || !(isStart || isTitle || isDetermined)
+  return !(isOrdinary && (isStart || isTitle || isDetermined))
 }
 
 const MAX_ABBREVIATION_CHARACTERS = 5

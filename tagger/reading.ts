@@ -38,6 +38,7 @@ const findNearOpinion = (traits: readonly (WordTraits | undefined)[]): boolean[]
   return isNear
 }
 
+/** Whether the noun of a phrase stands before its modifiers. */
 export const isHeadFirst = (lexicon: Lexicon): boolean => HEAD_FIRST.has(lexicon.language)
 
 export const wordAt = ({ tokens }: Reading, at: number): string => {

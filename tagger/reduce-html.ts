@@ -13,8 +13,8 @@ const INLINE = new Set(
 )
 
 /**
- * The first part of a text, which suffices to choose its tags. It ends before an element that the
- * cut splits.
+ * The first part of a text, which suffices to choose its tags. It ends before markup that the cut
+ * splits.
  */
 export const cutHtml = (text: string): string => {
   if (text.length <= MAX_HTML_CHARACTERS) return text
@@ -25,8 +25,8 @@ export const cutHtml = (text: string): string => {
 }
 
 /**
- * Reduces plain text or HTML to plain text: decodes entities, puts each block on a line, and drops
- * silent elements.
+ * Reduces plain text or HTML to plain text: decodes entities, puts each block on a line of its
+ * own, and drops silent elements.
  */
 export const reduceHtml = (text: string): string => {
   const parts: string[] = []

@@ -30,7 +30,10 @@ const FITTED: Weights = {
   people: PEOPLE_FEATURES.map((name) => weights.people[name]),
 }
 
-/** Scores the open candidates, and the established ones of the doubtful. Once people have tagged a text, also scores the tags in use. */
+/**
+ * Scores the open candidates, and the doubtful candidates that are established. Once people have
+ * tagged a text, also scores the tags in use.
+ */
 export const scoreCandidates = (
   { reading, candidates, memory }: { reading: Reading; candidates: ReadonlyMap<string, Candidate>; memory: Memory },
   { words, plain, people }: Weights = FITTED,
@@ -87,7 +90,7 @@ const trustIn = ({ texts, judged, left }: Memory): Trust => {
 }
 
 /**
- * Whether the term is neither a name nor a typing error: several texts of the workspace have it,
+ * Whether the term is probably neither a name nor a typing error: several texts of the workspace have it,
  * some of them after a determiner.
  */
 const isEstablished = ({ hash }: Candidate, memory: Memory): boolean => {

@@ -51,8 +51,8 @@ const STEMS_OF_WORDS: Readonly<Record<string, ReadonlyMap<string, string>>> = {
 }
 
 /**
- * The common stem of the forms of a word: exports and exported, facture and factures. `traitsOf`
- * caches it.
+ * The common stem of the forms of a word: exports and exported, facture and factures. A hyphen
+ * becomes a space, so `dark-mode` and `dark mode` have one key. `traitsOf` caches the stem.
  */
 export const stem = (word: string, language: string): string =>
   (STEMS_OF_WORDS[language]?.get(word) ?? STEMMERS[language]?.(word) ?? word).replaceAll('-', ' ')

@@ -61,7 +61,7 @@ const WORDS_AND_BREAKS = /([\p{L}\p{M}\p{N}]+(?:['-][\p{L}\p{M}\p{N}]+)*)|[^\p{L
 
 const segmenter = new Intl.Segmenter('zh', { granularity: 'word' })
 
-/** Splits a text into tokens, in one pass in linear time. */
+/** Splits a text into tokens, in linear time. */
 export const tokenize = (text: string): Token[] => {
   const tokens: Token[] = []
   const straight = straighten(text)
@@ -183,7 +183,8 @@ const pushWord = (tokens: Token[], written: string): void => {
 
 const pushSegments = (tokens: Token[], run: string): void => {
   for (const { segment, isWordLike } of segmenter.segment(run)) {
-    tokens.push(isWordLike === true ? { kind: 'segment', text: segment } : BREAK)
+    if (DIGIT.test(segment)) tokens.push(NUMBER)
+    else tokens.push(isWordLike === true ? { kind: 'segment', text: segment } : BREAK)
   }
 }
 

@@ -4,7 +4,7 @@ import exceptions from './data/singulars.json' with { type: 'json' }
 const MIN_UNLISTED_CHARACTERS = 3
 const MAX_UNLISTED_CHARACTERS = 24
 
-/** Endings of adverbs, participles and inflected verbs. */
+/** Endings of adjectives, adverbs, participles and verbs. */
 const NOT_NOUN: Readonly<Record<string, RegExp>> = {
   es: /(?:mente|ando|iendo|ados?|idos?|amos|imos|aron|ieron|aba|aban|ísim[oa]s?|ó|[aei]r|[aei]rse)$/,
   fr: /(?:amment|emment|ement|iment|ait|aient|ez|ons|antes?|ées?|és|eux|euses?|ables?)$/,
@@ -14,7 +14,7 @@ const NOT_NOUN: Readonly<Record<string, RegExp>> = {
   nl: /(?:lijk|lijke|ig|ige|isch|ische|baar|bare|loos|loze|zaam)$/,
   ru: /(?:ый|ий|ой|ая|яя|ое|ее|ые|ие|ого|его|ому|ему|ым|им|ых|их|ую|юю|ть|ться|тся|л|ла|ло|ли|лся|лась|лись|ет|ют|ит|ят|ем|им|ешь|ишь|но)$/,
   pl: /(?:ny|na|ne|ego|emu|ych|ymi|ąc|ować|ać|ić|yć|łem|łam|[aiyą]ł|[aiyę]ł[aoy]|ali|ili|yli|ują|uje|eją|ają|szczą|nie|wie)$/,
-  tr: /(?:yor|yorum|yoruz|mak|mek|dım|dim|dum|düm|tım|tim|dık|dik|mış|miş|acak|ecek|malı|meli|lar mı|yd[ıiuü])$/,
+  tr: /(?:yor|yorum|yoruz|mak|mek|dım|dim|dum|düm|tım|tim|dık|dik|mış|miş|acak|ecek|malı|meli|yd[ıiuü])$/,
 }
 const SENSELESS = /^[^aeiouyàáâãäåæèéêëìíîïòóôõöùúûüąęóıаеёиоуыэюяіїє]+$|(.)\1\1/
 

@@ -1,7 +1,7 @@
 import { posix } from 'node:path'
 import type { SourceFile } from './source-files.ts'
 
-const ALL_ROOMS = [
+const SERVICE_ROOMS = [
   'client',
   'contract',
   'runtime',
@@ -42,10 +42,10 @@ export const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   // The import is a client of the HTTP interface.
   'cli/import': ['contract', 'runtime', 'client', 'cli/progress-bar.ts'],
   // Only tests import bench, demo and tools. Only the benchmark imports helpers of the tests.
-  bench: [...ALL_ROOMS, 'test'],
-  demo: ALL_ROOMS,
+  bench: [...SERVICE_ROOMS, 'test'],
+  demo: SERVICE_ROOMS,
   tools: ['runtime'],
-  test: [...ALL_ROOMS, 'bench', 'demo', 'docs/recipes', 'tools'],
+  test: [...SERVICE_ROOMS, 'bench', 'demo', 'docs/recipes', 'tools'],
 }
 
 /** Packages that belong to one room. The rooms in WITH_ALL_PACKAGES may import them, too. */
@@ -75,7 +75,7 @@ export const findImportViolations = (files: readonly SourceFile[]): string[] => 
 }
 
 const readImports = ({ path, text }: SourceFile): Import[] => {
-  // Blanked instead of removed, so that positions stay valid.
+  // Blanked instead of removed, so that line numbers stay valid.
   const code = text.replaceAll(/^\s*(?:\/\/|\/?\*).*$/gm, (comment) => comment.replaceAll(/./g, ' '))
   const forms = [
     // An import has a name, a star or names in braces, unlike an exported declaration.

@@ -14,7 +14,7 @@ const README = 'README.md'
 const MOST_LINES = 55
 const ROOMS = Object.keys(MAY_IMPORT).filter((room) => !room.includes('/'))
 
-/** The top folders with files of ours, which must be rooms. */
+/** The top folders except `docs/` and hidden folders. Each must be a room. */
 export const foldersOf = (files: readonly SourceFile[]): Folder[] => {
   const inFolders = files.filter(({ path }) => /^[^.][^/]*\//.test(path) && !path.startsWith('docs/'))
   return [...Map.groupBy(inFolders, ({ path }) => path.replace(/\/.*/, ''))].map(([name, found]) => {
@@ -33,7 +33,9 @@ export const foldersOf = (files: readonly SourceFile[]): Folder[] => {
  * README.md, or a word that two rooms define.
  */
 export const findReadmeFaults = (folders: readonly Folder[]): string[] => [
-  ...ROOMS.filter((room) => !folders.some(({ name }) => name === room)).map((room) => `There is no room ${room}`),
+  ...ROOMS.filter((room) => !folders.some(({ name }) => name === room)).map(
+    (room) => `${room} is a room of the import table, but no folder`,
+  ),
   ...folders.flatMap((folder) => {
     if (!ROOMS.includes(folder.name)) return [`${folder.name} is no room of the import table`]
     const readme = folder.readmes.get(README)
@@ -82,8 +84,8 @@ const wordsOf = (item: string): string[] =>
     : []
 
 /**
- * Under "## Files", a README.md names each file and folder beside it exactly once, and no path that
- * does not exist.
+ * Under "## Files", a README.md names each file and folder beside it exactly once. All paths that it
+ * names must exist, except in `docs/`, which is not among the folders.
  */
 const faultsOfFiles = (folder: Folder, folders: readonly Folder[]): string[] =>
   [...folder.readmes].flatMap(([path, readme]) => {

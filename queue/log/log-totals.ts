@@ -2,7 +2,7 @@ import type { LogTotals } from '../../contract/ledger.ts'
 import type { RedisClient } from '../redis/connect-redis.ts'
 import { workspaceKeys } from '../keys.ts'
 
-/** The workspaces asked at the same time, during which admissions wait for some milliseconds. */
+/** The workspaces of one group of commands. Admissions wait while Redis answers the group. */
 const ASKED_AT_ONCE = 500
 
 /** The totals of the log of each workspace, in the order of the workspaces. */

@@ -6,7 +6,7 @@ import type { Receipt } from '../../contract/receipt.ts'
 import { callAdmit, createSendAdmit } from '../admission/call-admit.ts'
 import { MICROSECONDS_PER_MS, workspaceKeys } from '../keys.ts'
 
-/** The logs of all workspaces, as workers and commands use them. */
+/** Operations on the logs of all workspaces. */
 export type Log = {
   take: (requests: readonly TakeRequest[], settings: TakeSettings) => Promise<TakeResult[]>
   /** Releases the leases of this worker. */
@@ -145,7 +145,7 @@ export type TakeResult =
       quarantineDeaths: number
     }
 
-/** The bound of a full stride. */
+/** The most submissions of a full stride. */
 export const FULL_STRIDE_SUBMISSIONS = 500
 /** With more workspaces, one call would block Redis for too long. */
 const WORKSPACES_AT_ONCE = 100

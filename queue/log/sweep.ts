@@ -32,7 +32,8 @@ export const sweepLogs = async (
 
 /**
  * The noted positions of workspaces. Read them before the positions in Postgres. A lower position
- * in Postgres then shows lost commits. In the other order, a worker may just have gone on.
+ * in Postgres then shows lost commits. In the other order, it can also show that a worker committed
+ * between the two reads.
  */
 export const readNotedPositions = async (
   redis: RedisClient,

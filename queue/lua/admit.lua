@@ -12,9 +12,9 @@
 --      (log-entry.ts); 5: waiting bytes beyond which the log is full; 6: how many of the
 --      submissions were in the log before; 7: the requests as JSON (`scriptArgument` in
 --      call-admit.ts); then the item of each request.
--- Returns for each request `outcome remaining reset number former`, as far as they exist. The last
--- text is `first empty identify purge deep leased`: the number of the first place, then 1 or 0
--- each.
+-- Returns for each request `outcome remaining reset number former`, as far as they exist, with reset
+-- in microseconds. The last text is `first empty identify purge deep leased`: the number of the
+-- first place, then 1 or 0 each.
 local begin, floor, recordSeconds = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 local requests = cjson.decode(ARGV[7])
 local call, format = redis.call, string.format
@@ -103,8 +103,7 @@ for i, request in ipairs(requests) do
     oldest = oldest or last
     answers[i] = 'admitted ' .. describe(bucket, request) .. ' ' .. whole(last)
     letters[i], items[#items + 1] = request.letter, ARGV[7 + i]
-    -- p is a purge. i and c can identify a contact: `IDENTIFYING` in call-admit.ts has the same
-    -- two.
+    -- p is a purge. i and c are the operations of `IDENTIFYING` in call-admit.ts.
     isPurge = isPurge or request.letter == 'p'
     if request.letter == 'i' or request.letter == 'c' then identify = last end
     if request.keyHash then

@@ -4,10 +4,10 @@
 -- ARGV 1: how long a submission may wait, in ms; 2: how long applied entries stay, in ms; then for
 -- each workspace how its keys begin, and its position in Postgres or an empty text.
 -- Returns for each 0 (do not wake), 1 (wake), or 2 (wake as deep).
-local waited, redoMs = ARGV[1] * 1000, tonumber(ARGV[2])
+local waitMicroseconds, redoMs = ARGV[1] * 1000, tonumber(ARGV[2])
 local now = nowMicroseconds()
 local nowMs = math.floor(now / 1000)
-local A_SECOND = 1000000
+local AHEAD_MICROSECONDS = 1000000
 
 local function sweep(begin, position)
   local state = readState(begin)
@@ -16,8 +16,9 @@ local function sweep(begin, position)
   trimApplied(begin, state, nowMs, redoMs)
   if isHeld or state.applied >= state.number then return 0 end
   local age = now - (state.oldest or 0)
-  -- A number ahead of the clock was given before the clock went back.
-  if age < waited and age > -A_SECOND then return 0 end
+  -- A number can be slightly ahead of the clock. Further ahead, it was given before the clock went
+  -- back.
+  if age < waitMicroseconds and age > -AHEAD_MICROSECONDS then return 0 end
   return isDeep(state) and 2 or 1
 end
 

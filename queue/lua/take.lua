@@ -17,8 +17,10 @@ local takesDeep, redoMs, fullStride = ARGV[5] == '1', tonumber(ARGV[6]), tonumbe
 local call = redis.call
 local nowMs = math.floor(nowMicroseconds() / 1000)
 local IDLE, LEASED, DEEP_LOG = 0, 1, 2
+-- Entries that may be large are read one by one: entries beyond `mostBytes` are read in vain.
 local ENTRIES_AT_ONCE, LARGE_BYTES = 8, 100000
--- A dying worker can hold many small logs. At full strides, one death does not make them deep.
+-- A worker that dies can hold many small logs. With this least count of held submissions, one death
+-- at full strides does not make a small log deep.
 local LEAST_HELD = 32
 
 local function noteDeath(key, state)
@@ -47,8 +49,8 @@ end
 local function read(log, after, last, most)
   local values, count, bytes, from = {}, 0, 0, after
   while count < most and bytes < mostBytes and from < last do
-    local atOnce = bytes > LARGE_BYTES * #values and 1 or ENTRIES_AT_ONCE
-    if #values == 0 then atOnce = 1 end
+    local isAlone = #values == 0 or bytes > LARGE_BYTES * #values
+    local atOnce = isAlone and 1 or ENTRIES_AT_ONCE
     local found = call('XRANGE', log, '(' .. whole(from) .. '-0', '+', 'COUNT', atOnce)
     if #found == 0 then break end
     for _, entry in ipairs(found) do

@@ -21,7 +21,7 @@ const SILENT_MS = { answer: 4_000, work: 15_000 } as const
  * the cluster know the new master. A refused command was not carried out.
  */
 const RECONNECT = { only: 1, andSendAgain: 2 } as const
-const isReplica = (error: Error): boolean => error.message.startsWith('READONLY')
+const isFromReplica = (error: Error): boolean => error.message.startsWith('READONLY')
 const LONGEST_RECONNECT_DELAY_MS = 2_000
 const SLOTS_REFRESHED_EVERY_MS = 2_000
 /** With 100 ms between attempts, a worker's command waits for a node of a cluster for a day. */
@@ -42,7 +42,7 @@ export const connectToAnswer = (url: string): RedisClient =>
     enableOfflineQueue: false,
     commandTimeout: COMMAND_TIMEOUT_MS,
     socketTimeout: SILENT_MS.answer,
-    reconnectOnError: (error) => isReplica(error) && RECONNECT.only,
+    reconnectOnError: (error) => isFromReplica(error) && RECONNECT.only,
     connectTimeout: CONNECT_TIMEOUT_MS,
     // The next two stop ioredis from sending a command again after its connection broke: the first
     // on one server, the second on a cluster.
@@ -60,7 +60,7 @@ export const connectToWork = (url: string, name?: string): RedisClient =>
     ...(name !== undefined && { connectionName: name }),
     maxRedirections: REDIRECTIONS_OF_WORK,
     socketTimeout: SILENT_MS.work,
-    reconnectOnError: (error) => isReplica(error) && RECONNECT.andSendAgain,
+    reconnectOnError: (error) => isFromReplica(error) && RECONNECT.andSendAgain,
     connectTimeout: CONNECT_TIMEOUT_MS,
     maxRetriesPerRequest: null,
     retryStrategy: reconnectDelay,

@@ -65,7 +65,8 @@ const settleConnect = (cluster: Cluster): Cluster => {
 
 /**
  * BullMQ reconnects its blocking duplicate when a node is away, which can leave the duplicate
- * closed for good. A duplicate that is closed at two checks in a row is connected again.
+ * closed for good. A duplicate that is closed at two checks in a row is connected again, also one
+ * that BullMQ has closed on purpose: its process ends soon after.
  */
 const reviveDuplicate = (copy: Cluster): Cluster => {
   let wasClosed = false

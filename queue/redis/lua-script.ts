@@ -4,7 +4,7 @@ import type { RedisClient } from './connect-redis.ts'
 import { keysOfScript } from '../keys.ts'
 
 /** The text of a script in `lua/`, after the files of `lua/functions/` that it calls. */
-export const luaScript = (name: string, functions: readonly string[] = []): string =>
+export const luaScript = (name: string, functions: readonly string[]): string =>
   [...functions.map((each) => `functions/${each}`), name].map(readLua).join('')
 
 const readLua = (path: string): string => readFileSync(new URL(`../lua/${path}.lua`, import.meta.url), 'utf8')

@@ -28,9 +28,7 @@ export const whyNotThisRedis = async (redis: RedisClient, log: Logger): Promise<
 /** After this time without a failure, a cluster counts as reachable. */
 const QUIET_MS = 5_000
 
-/**
- * Logs each outage twice, at its start and its end. The client emits errors many times a second.
- */
+/** Logs each outage at its start and its end, although the client emits many errors meanwhile. */
 const logReachability = (redis: RedisClient, log: Logger): void => {
   let isReachable = true
   const noteAway = (error: unknown): void => {

@@ -27,8 +27,8 @@ export const pingRedis = async (redis: RedisClient): Promise<void> => {
 }
 
 /**
- * The names of matching keys from all servers, page by page. A key that appears, disappears or
- * moves during the scan may be missed or come twice.
+ * The names of matching keys from all servers, page by page. A name can come twice. A key that
+ * appears, disappears or moves during the scan may be missed.
  */
 export const scanKeys = async function* (
   redis: RedisClient,

@@ -13,7 +13,8 @@ const REPLICATED_AT_ONCE = 3
 const SEND_AGAIN_AFTER_MS = 1_000
 
 /**
- * Sends calls of admit.lua, and waits for each until `replicas` replicas have its writes.
+ * Sends calls of admit.lua. After each call, waits a bounded time until `replicas` replicas have
+ * its writes.
  *
  * @param redis a connection that nothing else uses: WAIT delays the commands after it
  */

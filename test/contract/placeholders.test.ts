@@ -42,13 +42,15 @@ const pathsOf = (schema: v.GenericSchema, body: JsonObject): string[] => {
   return 'problems' in result ? result.problems.map(({ path }) => path) : []
 }
 
-describe('a placeholder', () => {
+describe('a body with placeholders, or with an empty id,', () => {
   for (const [schema, body, paths] of PATHS) {
-    it(`is refused at ${paths.join(', ') || 'no place'} in ${JSON.stringify(body)}`, () => {
+    it(`has ${paths.length === 0 ? 'no problems' : `problems at ${paths.join(', ')}`}: ${JSON.stringify(body)}`, () => {
       assert.deepEqual(pathsOf(schema, body), paths)
     })
   }
+})
 
+describe('a placeholder', () => {
   it('is refused as an external id in any form, with a message that says why', () => {
     for (const id of [...PLACEHOLDERS, 'NULL', ' undefined ', 'n/a\u200b', ' ']) {
       const result = checkBody(contactRecord, { id })

@@ -43,15 +43,16 @@ describe('unflatten, for any object', () => {
     })
   })
 
-  it('does not change $-keys, the given object and prototypes', () => {
+  it('does not change $-keys, the given object or prototypes', () => {
     const known = Object.getOwnPropertyNames(Object.prototype)
-    const own = (holder: JsonObject) => new Map(Object.entries(holder).filter(([name]) => name.startsWith('$')))
+    const dollarMembers = (holder: JsonObject) =>
+      new Map(Object.entries(holder).filter(([name]) => name.startsWith('$')))
     holds((object) => {
       const before = JSON.stringify(object)
       const result = unflatten(object)
       assert.equal(JSON.stringify(object), before)
       assert.deepEqual(Object.getOwnPropertyNames(Object.prototype), known)
-      assert.deepEqual(own(result), own(object))
+      assert.deepEqual(dollarMembers(result), dollarMembers(object))
     })
   })
 })
@@ -61,7 +62,7 @@ const few = fc.array(segment, { minLength: 1, maxLength: 4 })
 const many = fc.integer({ min: 31, max: 34 }).map((count) => Array.from({ length: count }, () => 'a'))
 const key = fc.oneof({ weight: 15, arbitrary: few }, { weight: 1, arbitrary: many }).map((names) => names.join('.'))
 const scalar: fc.Arbitrary<JsonValue> = fc.constantFrom<JsonValue[]>(1, 2, 'text', null, true, [], [{ 'a.b': 1 }])
-// Defines each member, also `__proto__`.
+// Object.fromEntries makes `__proto__` a member like any other. An assignment would not.
 const fromEntries = (entries: [string, JsonValue][]): JsonObject => Object.fromEntries(entries)
 const objects: fc.Arbitrary<JsonObject> = fc.letrec<{ value: JsonValue; object: JsonObject }>((tie) => ({
   value: fc.oneof({ depthSize: 'small', withCrossShrink: true }, scalar, tie('object')),
@@ -112,7 +113,7 @@ const leaves = (value: JsonValue, path = ''): string[] => {
     .toSorted()
 }
 
-/** Unlike deepEqual, compares every own key. */
+/** The JSON text with sorted keys. */
 const sorted = (value: JsonValue): string => {
   if (Array.isArray(value)) return `[${value.map(sorted).join()}]`
   if (!isJsonObject(value)) return JSON.stringify(value)

@@ -10,16 +10,17 @@ import { temporaryDirectory } from '../support/temporary-directory.ts'
 import { itWhere } from '../support/where.ts'
 
 const hasIpv6 = Object.values(networkInterfaces()).some((found) => found?.some(({ address }) => address === '::1'))
-const LOCAL = 'local all all scram-sha-256\nhost all all ::1/128 scram-sha-256\n'
+const HBA_LINES = 'local all all scram-sha-256\nhost all all ::1/128 scram-sha-256\n'
 
 describe('a server of Postgres is reached', () => {
   const dataDir = join(temporaryDirectory(), 'postgres')
-  // The path of a socket has a low limit.
+  // The path of a socket may have only about 100 bytes.
   const sockets = mkdtempSync('/tmp/fbi-')
   let server: EmbeddedServer
   before(async () => {
+    // The first start creates pg_hba.conf.
     await (await startPostgres({ dataDir })).stop()
-    appendFileSync(join(dataDir, 'cluster', 'pg_hba.conf'), LOCAL)
+    appendFileSync(join(dataDir, 'cluster', 'pg_hba.conf'), HBA_LINES)
     // The server may run as another user.
     chmodSync(sockets, 0o777)
     const addresses = hasIpv6 ? '127.0.0.1,::1' : '127.0.0.1'

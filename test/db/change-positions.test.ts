@@ -18,7 +18,9 @@ const HISTORIES = Number(process.env['CONVERGENCE_HISTORIES'] ?? (process.env['T
 const TAGS = ['speed', 'export', 'login']
 const TAGGER_VERSION = 1
 /** Above the number of purges of a key in any history. */
-const HIGH_EPOCH = 9
+const HIGH_EPOCH = MAX_LENGTH + 1
+/** Above all acceptance numbers of a history. */
+const HIGH_NUMBER = 2 ** 52
 
 /** The data of a workspace that a consumer sees at one moment. */
 type Moment = {
@@ -116,7 +118,7 @@ describe('the change feed', () => {
       workspaceId,
       keyId,
       epoch: HIGH_EPOCH,
-      number: 2 ** 52,
+      number: HIGH_NUMBER,
     }))
     assert.equal(await raisePurgedKeys(schema.sql, keys), contacts.length)
   }
@@ -137,7 +139,7 @@ describe('the change feed', () => {
     let turn = 0
     const onStep = async (): Promise<void> => {
       await look()
-      await tagAll(WORKSPACES[turn++ % 2]!, turn)
+      await tagAll(WORKSPACES[turn % WORKSPACES.length]!, turn++)
       await look()
     }
     await deliver(schema.sql, history, { ...schedule, onStep })

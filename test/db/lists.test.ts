@@ -55,7 +55,7 @@ describe('a list whose statements look at few records', () => {
       fc.asyncProperty(filters, bounds, fc.boolean(), async (given, { limit, mostLooked }, isOldestFirst) => {
         const { accountId = null, tag = [] } = given
         const rows = await sql<{ id: string }[]>`
-          select f.id from feedback as f left join contact as c on c.id = f.contact_id
+          select f.id from feedback as f left join contact as c on c.workspace_id = f.workspace_id and c.id = f.contact_id
           where f.workspace_id = ${workspaceId} and f.tags @> ${tag} and (${accountId}::uuid is null or coalesce(f.account_id, c.account_id) = ${accountId}::uuid)
           order by f.created_at desc, f.id desc`
         const expected = rows.map(({ id }) => id)

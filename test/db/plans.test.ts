@@ -35,13 +35,14 @@ const LONG = process.env['TEST_SIZE'] === 'long'
 const STORED_FEEDBACK = LONG ? 2_000_000 : 80_000
 const FEEDBACK_PER_PERSON = 10
 /** The number of submissions in a stride. */
-const BATCH = 20
-/** Rounds before the rows are multiplied. From the sixth round, a connection uses generic plans. */
+const STRIDE_SIZE = 20
+const PAGE_LIMIT = 20
+/** Rounds before the first measurement. From the sixth round, a connection can use generic plans. */
 const EARLY_ROUNDS = 6
 const TIMEOUT_MS = 600_000
 
 /**
- * The bound of index pages of a table: this factor of the pages with few rows, plus `PAGES_MORE`.
+ * The bound of index pages of a table: this many times the pages with few rows, plus `PAGES_MORE`.
  * With more rows, a B-tree gets more levels. A scan of a large index reads more than the bound.
  */
 const GROWTH = LONG ? 6 : 3
@@ -54,17 +55,17 @@ const PAGES_MORE = 100
 const ENTRIES_PER_SUBMISSION = 40
 
 let number = 1_000_000
-const ID = '00000000-0000-7000-8000-'
+const ID_PREFIX = '00000000-0000-7000-8000-'
 const submission = (operation: Operation, body: object): Submission => {
   number += 1
-  const submissionId = `${ID}${number.toString(16).padStart(12, '0')}`
+  const submissionId = `${ID_PREFIX}${number.toString(16).padStart(12, '0')}`
   const idempotency = { key: `key ${number}`, body: 'hash' }
   return parsed({ operation, workspaceId, submissionId, number, body, idempotency })
 }
 
-/** Applies a batch of submissions in one stride. */
+/** Applies submissions in one stride. */
 const apply = async (sql: Sql, operation: Operation, bodyOf: (index: number) => object): Promise<Submission[]> => {
-  const submissions = Array.from({ length: BATCH }, (_, index) => submission(operation, bodyOf(index)))
+  const submissions = Array.from({ length: STRIDE_SIZE }, (_, index) => submission(operation, bodyOf(index)))
   await applyStride(sql, submissions)
   return submissions
 }
@@ -76,35 +77,35 @@ const applyStride = async (sql: Sql, submissions: Submission[]): Promise<void> =
 }
 
 /**
- * Each does work with values that depend on `round`. Returns the number of submissions that bounds
- * its reads.
+ * Each does work with values that depend on `round`, and returns the number of submissions that
+ * bounds its reads.
  */
 const WORKS: Readonly<Record<string, (sql: Sql, round: string) => Promise<number>>> = {
   'feedback of people with accounts and projects': async (sql, round) => {
     await apply(sql, 'create_feedback', (index) => feedbackInRound(round, index))
-    return BATCH
+    return STRIDE_SIZE
   },
   'feedback that replaces earlier feedback': async (sql, round) => {
     await apply(sql, 'create_feedback', (index) => ({ ...feedbackInRound(round, index), description: 'still slow' }))
-    return BATCH
+    return STRIDE_SIZE
   },
   'identified contacts with accounts, who had given their emails before': async (sql, round) => {
     await apply(sql, 'identify_contact', (index) => contactInRound(round, index))
-    return 2 * BATCH
+    return 2 * STRIDE_SIZE
   },
   'the same contacts, identified again without a source': async (sql, round) => {
     await apply(sql, 'identify_contact', (index) => ({ ...contactInRound(round, index), source: null }))
-    return 2 * BATCH
+    return 2 * STRIDE_SIZE
   },
   'identified accounts whose names and domains feedback had given': async (sql, round) => {
     await apply(sql, 'identify_account', (index) => ({
       id: `firm-${round}-${index}`,
       properties: { $name: `Company ${round} ${index}`, $domain: `company-${round}-${index}.example` },
     }))
-    return 2 * BATCH
+    return 2 * STRIDE_SIZE
   },
   'pages of lists, of lists of one customer or account, and of changes': async (sql) => {
-    const page = { workspaceId, after: undefined, isOldestFirst: false, limit: BATCH }
+    const page = { workspaceId, after: undefined, isOldestFirst: false, limit: PAGE_LIMIT }
     const [row] = await sql<{ id: string; account: string; place: string }[]>`
       select f.contact_id as id, f.account_id as account, p.change_position as place from feedback as f, workspace_progress as p
       where f.workspace_id = ${workspaceId} and p.workspace_id = f.workspace_id and f.contact_id is not null
@@ -115,10 +116,10 @@ const WORKS: Readonly<Record<string, (sql: Sql, round: string) => Promise<number
     await readList(sql, { ...page, kind: 'customer', filters: {} })
     await readList(sql, { ...page, kind: 'conversation', filters: {} })
     await readChanges(sql, workspaceId, {
-      after: { position: Number(row!.place) - BATCH, passSince: undefined },
-      limit: BATCH,
+      after: { position: Number(row!.place) - PAGE_LIMIT, passSince: undefined },
+      limit: PAGE_LIMIT,
     })
-    return 5 * BATCH
+    return 5 * PAGE_LIMIT
   },
   'feedback that names external ids, known and unknown': async (sql, round) => {
     await apply(sql, 'create_feedback', (index) => ({
@@ -127,21 +128,24 @@ const WORKS: Readonly<Record<string, (sql: Sql, round: string) => Promise<number
       contactId: index % 2 === 0 ? `user-${round}-${index}` : `unknown-${round}-${index}`,
       sourceId: `by-id-${round}-${index}`,
     }))
-    return BATCH
+    return STRIDE_SIZE
   },
   'contacts for whom feedback waits': async (sql, round) => {
-    await apply(sql, 'identify_contact', (index) => ({ id: `unknown-${round}-${index < BATCH / 2 ? index : 'x'}` }))
-    return BATCH
+    // Half of the feedback goes on waiting.
+    await apply(sql, 'identify_contact', (index) => ({
+      id: `unknown-${round}-${index < STRIDE_SIZE / 2 ? index : 'x'}`,
+    }))
+    return STRIDE_SIZE
   },
   conversations: async (sql, round) => {
     await apply(sql, 'submit_conversation', (index) => conversationInRound(round, index))
-    return 10 * BATCH
+    return 10 * STRIDE_SIZE
   },
   'the same conversations again': async (sql, round) => {
     await apply(sql, 'submit_conversation', (index) => conversationInRound(round, index))
-    return 10 * BATCH
+    return 10 * STRIDE_SIZE
   },
-  'tags of a feedback and a conversation': async (sql, round) => {
+  'tags of feedback and a conversation': async (sql, round) => {
     const job = {
       workspaceId,
       feedbackIds: [`by-id-${round}-0`, `by-id-${round}-2`, `ticket-${round}-3`].map(feedbackId),
@@ -165,7 +169,7 @@ const WORKS: Readonly<Record<string, (sql: Sql, round: string) => Promise<number
       email: areExternal ? undefined : `person-${round}-${index}@x.example`,
       weakKey: areExternal ? undefined : emailKey(realm, `person-${round}-${index}@x.example`),
     })
-    const asked = Array.from({ length: BATCH }, (_, index) => ({
+    const asked = Array.from({ length: STRIDE_SIZE }, (_, index) => ({
       workspaceId,
       contact: contact(index, index % 2 === 0),
       projectIds: [ownId(realm, 'project', `Project ${round} ${index}`)],
@@ -174,7 +178,7 @@ const WORKS: Readonly<Record<string, (sql: Sql, round: string) => Promise<number
     assert.ok(found.every(({ contacts, email }) => (contacts[0] ?? email) !== undefined))
     const places = asked.map((_, index) => ({ workspaceId, id: feedbackId(`ticket-${round}-${index}`) }))
     assert.ok((await readFeedbackReferences(sql, places)).every((references) => references !== undefined))
-    return 2 * BATCH
+    return 2 * STRIDE_SIZE
   },
   'the matches of a purge, and all data about the contact': async (sql, round) => {
     for (const wanted of [{ email: `person-${round}-5@x.example` }, { id: `user-${round}-5` }]) {
@@ -200,7 +204,7 @@ const WORKS: Readonly<Record<string, (sql: Sql, round: string) => Promise<number
       [submissionId],
     )
     await freeKeys(sql, { workspaceId, submissionIds: [submissionId] })
-    return 2 * BATCH
+    return 2 * STRIDE_SIZE
   },
   'a purge': async (sql, round) => {
     const purge = submission('purge_contact', { email: `person-${round}-3@x.example` })
@@ -218,7 +222,7 @@ const WORKS: Readonly<Record<string, (sql: Sql, round: string) => Promise<number
       ...feedbackInRound(round, index),
       sourceId: `later-${round}-${index}`,
     }))
-    return BATCH
+    return STRIDE_SIZE
   },
 }
 

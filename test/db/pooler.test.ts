@@ -60,31 +60,46 @@ const startPgbouncer = async (databaseUrl: string, schema: string): Promise<Pool
   }
 }
 
-const OF_SESSION = ['statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout', 'search_path']
+/** Variables that PgBouncer keeps for each client. */
+const KEPT = ['TimeZone', 'application_name', 'client_encoding']
 
 describe('for a pooler in transaction mode', () => {
-  it('a connection prepares no statements and sets no variables of a session', async () => {
+  it('a connection prepares no statements, and sets only variables that PgBouncer keeps for each client', async () => {
     const { databaseUrl } = testServers()
-    const options = { connections: 1, statementTimeoutMs: 1_234, applicationName: 'test' }
+    const options = {
+      connections: 1,
+      statementTimeoutMs: 1_234,
+      applicationName: 'test',
+      schema: 'public',
+      isReadOnly: true,
+    }
     const [direct, pooled] = [
       connectPostgres(databaseUrl, options),
       connectPostgres(databaseUrl, { ...options, pooler: 'transaction' }),
     ]
-    const left = async (sql: typeof direct) => {
+    const sessionOf = async (sql: typeof direct) => {
       await sql`select ${'a'}::text`
       const [{ prepared }] = await sql<
         [{ prepared: number }]
       >`select count(*)::int as prepared from pg_prepared_statements`
       const set = await sql<{ name: string }[]>`
-        select name from pg_settings where source = 'client' and name = any (${OF_SESSION}::text[])`
+        select name from pg_settings where source = 'client' and name <> all (${KEPT}::text[])`
       return { prepares: prepared > 0, set: set.map(({ name }) => name).toSorted() }
     }
     try {
-      assert.deepEqual(await left(direct), {
+      assert.deepEqual(await sessionOf(direct), {
         prepares: true,
-        set: OF_SESSION.filter((name) => name !== 'search_path').toSorted(),
+        set: [
+          'default_transaction_read_only',
+          'enable_seqscan',
+          'idle_in_transaction_session_timeout',
+          'lock_timeout',
+          'max_parallel_workers_per_gather',
+          'search_path',
+          'statement_timeout',
+        ],
       })
-      assert.deepEqual(await left(pooled), { prepares: false, set: [] })
+      assert.deepEqual(await sessionOf(pooled), { prepares: false, set: [] })
     } finally {
       await direct.end({ timeout: 5 })
       await pooled.end({ timeout: 5 })

@@ -6,10 +6,10 @@ import { testServers } from '../support/servers.ts'
 import { until } from '../support/until.ts'
 
 /**
- * More failed checks than a primary may have before its connections count as lost. Each failed
- * check opens another connection.
+ * Connections without an answer: that of the waiting statement, and one for each check. After five
+ * failed checks, the former connections count as lost.
  */
-const CHECKS = 7
+const UNANSWERED = 7
 
 describe('a primary whose answers are lost for a while', () => {
   let between: Between
@@ -38,7 +38,7 @@ describe('a primary whose answers are lost for a while', () => {
     isSilent = true
     let hasFailed = false
     const lost = assert.rejects(sql`select 2`, /CONNECTION/).then(() => (hasFailed = true))
-    await until('the process has checked often', () => Promise.resolve(asking.size >= CHECKS))
+    await until('the process has checked often', () => Promise.resolve(asking.size >= UNANSWERED))
     isSilent = false
     await until('the waiting statement has failed', () => Promise.resolve(hasFailed))
     await lost

@@ -164,7 +164,7 @@ describe('a command that cannot do its work says why in one line, and ends with 
     [
       'a command whose Redis has another password',
       'cli/purge/verify-command.ts --id x',
-      /^Redis refuses: user or password are wrong \(ReplyError WRONGPASS\)\. /,
+      /^Redis refuses: user or password is wrong \(ReplyError WRONGPASS\)\. /,
       () => ({ REDIS_URL: testServers().redisUrl.replace(/:[^:@/]*@/, ':wrong@') }),
     ],
   ]

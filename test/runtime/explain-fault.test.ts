@@ -27,7 +27,7 @@ const OF_POSTGRES: readonly [Error, RegExp][] = [
   [fault('ECONNRESET'), /it ended the connection/],
   [fault('ENOENT', 'Error', { syscall: 'connect' }), /its socket is not there/],
   [fault('ENOENT', 'Error', { syscall: 'open' }), /^This failed with Error ENOENT/],
-  [fault('28P01', 'PostgresError'), /^Postgres refuses: user or password are wrong/],
+  [fault('28P01', 'PostgresError'), /^Postgres refuses: user or password is wrong/],
   [fault('28000', 'PostgresError'), /sslmode=require/],
   [fault('3D000', 'PostgresError'), /it has no such database/],
   [fault('53300', 'PostgresError'), /all its connections are in use/],
@@ -38,7 +38,7 @@ const OF_POSTGRES: readonly [Error, RegExp][] = [
 
 const OF_REDIS: readonly [Error, RegExp][] = [
   [fault('ENOTFOUND'), /^Redis cannot be reached: the name of its host is not known here .*REDIS_URL/],
-  [refusal('WRONGPASS'), /^Redis refuses: user or password are wrong \(ReplyError WRONGPASS\)/],
+  [refusal('WRONGPASS'), /^Redis refuses: user or password is wrong \(ReplyError WRONGPASS\)/],
   [refusal('NOPERM'), /the user may not do this/],
   [refusal('MISCONF'), /it takes no writes, since it cannot write to its disk .*save ""/],
   [refusal('ERR'), /^Redis failed with ReplyError ERR\./],

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
+import terms from '../../tagger/data/terms-with-digits.json' with { type: 'json' }
 import { generateTags } from '../../tagger/generate-tags.ts'
 import { MAX_HTML_CHARACTERS } from '../../tagger/reduce-html.ts'
 import { seeded } from '../support/property-seed.ts'
@@ -65,6 +66,10 @@ for (const [text, tag] of Object.entries(languages)) {
     assert.equal(generateTags(text)[0], tag)
   })
 }
+
+test('each of the few terms with a digit can be in a tag', () => {
+  for (const term of terms) assert.deepEqual(generateTags(`Please add ${term} support`), [`${term} support`])
+})
 
 test('a named language wins over the detected language', () => {
   assert.deepEqual(generateTags('pagina', { language: 'nl' }), ['pagina'])

@@ -38,6 +38,7 @@ const personal: Record<string, string> = {
   'phone number': '+49-30-1234567',
   'card number': '4111111111111111',
   'Arabic digits': '٠١٢٣٤٥',
+  'Thai digits': '๐๘๑๒๓๔๕๖๗๘',
   'mathematical digits': '𝟜𝟙𝟙𝟙',
   'postal code': 'SW1A',
   uuid: '550e8400-e29b-41d4-a716-446655440000',

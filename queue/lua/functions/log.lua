@@ -3,7 +3,8 @@
 --   appended, bytes  all submissions appended so far, and the bytes of their entries
 --   again            how many of the appended submissions were in the log before
 --   applied          a hint of the position in Postgres
---   done, doneBytes  the submissions and bytes that were appended up to `applied`
+--   done, doneBytes  the submissions appended up to `applied`, and the bytes of wholly applied
+--                    entries
 --   oldest           the number of the first submission after `applied`, if there is one
 --   redoTo, redoAt   at the time redoAt, in ms, all entries up to redoTo were applied
 --   purge, identify  the numbers of the last purge, and of the last submission that can identify a
@@ -44,7 +45,8 @@ local function isDeep(state)
     or (state.bound or DEEP.bound) < DEEP.bound
 end
 
--- Notes a position, and how much was appended up to the position.
+-- Notes a position, and how much was appended up to the position. If the log has no submission
+-- after the position, notes the last number given.
 local function notePosition(begin, state, position)
   local entry = redis.call('XRANGE', begin .. 'log', '(' .. whole(position) .. '-0', '+', 'COUNT', 1)[1]
   if entry then

@@ -36,7 +36,7 @@ describe('the keys by which a submission names contacts', () => {
     assert.deepEqual(keysOf('create_feedback', external), [...open('CRM', 'ada'), ...open('CRM', 'bob')].toSorted())
   })
 
-  it('are the id in its source and the email, for an identified contact', () => {
+  it('are its id and its email, for an identified contact', () => {
     const inSource = { id: 'ada', source: 'CRM', properties: { $email: 'a@x.example' } }
     const keys = [contactSourceKey(realm, 'CRM', 'ada'), contactIdKey(realm, 'ada'), emailKey(realm, 'a@x.example')]
     assert.deepEqual(keysOf('identify_contact', inSource), keys.toSorted())
@@ -56,7 +56,7 @@ describe('the keys by which a submission names contacts', () => {
     assert.deepEqual(keysOf('identify_account', { id: 'acme' }), [])
   })
 
-  it('match the keys of a purge of the same id or email; with a source, only if the submission names this source', () => {
+  it('match the keys of a purge of the same email or id; an id with a source matches in this source only', () => {
     const meets = (wanted: object, named: object): boolean => {
       const keys = keysOf('identify_contact', named)
       return purgeKeys(realm, wanted).some((key) => keys.includes(key))

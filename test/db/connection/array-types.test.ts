@@ -17,7 +17,7 @@ describe('an array', () => {
   it('of texts comes back unchanged, element by element', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.option(storableText), { maxLength: 6 }), async (texts) => {
-        const [row] = await sql<{ whole: string[]; elements: string[] }[]>`
+        const [row] = await sql<{ whole: (string | null)[]; elements: (string | null)[] }[]>`
           select a as whole, array(select to_jsonb(t)::text from unnest(a) with ordinality as u (t, n) order by n) as elements
           from (select ${texts}::text[] as a) as given`
         assert.deepEqual(row!.whole, texts)

@@ -54,6 +54,6 @@ describe('the decision of a purge', () => {
     const rig = await createPurgeRig(sql)
     await rig.feedback({})
     const purge = rig.make('purge_contact', { id: 'ada' })
-    assert.equal(await decidePurge({ sql, hashKey }, purge, purge.number - 5), 'busy')
+    assert.equal(await decidePurge({ sql, hashKey }, purge, 0), 'busy')
   })
 })

@@ -33,7 +33,7 @@ describe('purges that a restored database lacks', () => {
     return lines.map(parsePurgedKey).filter((key) => key.workspaceId === workspaceId)
   }
   /** Does the work, then restores the former rows. Returns the keys that were purged meanwhile. */
-  const restoring = async (work: () => Promise<unknown>): Promise<PurgedKey[]> => {
+  const restoreAfter = async (work: () => Promise<unknown>): Promise<PurgedKey[]> => {
     const kept = new Map<string, string>()
     for (const table of BACKED_UP) {
       const [{ rows }] = await schema.sql<[{ rows: string }]>`
@@ -61,7 +61,7 @@ describe('purges that a restored database lacks', () => {
     await rig.feedback({ contact: { email: 'ada@example.com' } })
     await rig.feedback({ contact: { email: 'bob@example.com' } })
     await rig.conversation({ id: 'c', contacts: [{ id: 'ada' }], messages: [{ id: '1', contactId: 'ada' }] })
-    const keys = await restoring(() => rig.purge({ id: 'ada' }))
+    const keys = await restoreAfter(() => rig.purge({ id: 'ada' }))
     assert.equal(await count('feedback'), 2)
     assert.equal(await raisePurgedKeys(schema.sql, keys), 1)
     assert.deepEqual(
@@ -75,7 +75,7 @@ describe('purges that a restored database lacks', () => {
 
   it('reach a contact that was known only by its email at the time of the backup', async () => {
     await rig.feedback({ contact: { email: 'ada@example.com' } })
-    const keys = await restoring(async () => {
+    const keys = await restoreAfter(async () => {
       await rig.identify({ id: 'ada', properties: { $email: 'ada@example.com' } })
       await rig.purge({ id: 'ada' })
     })
@@ -85,7 +85,7 @@ describe('purges that a restored database lacks', () => {
 
   it('reach records that waited for a purged external id', async () => {
     await rig.feedback({ contactId: 'ada', isExternalContactId: true })
-    const keys = await restoring(() => rig.purge({ id: 'ada' }))
+    const keys = await restoreAfter(() => rig.purge({ id: 'ada' }))
     await raisePurgedKeys(schema.sql, keys)
     assert.deepEqual([await count('feedback'), await count('unresolved')], [0, 0])
   })
@@ -97,7 +97,7 @@ describe('purges that a restored database lacks', () => {
       { id: 'of bob', contactId: 'bob' },
     ]
     await rig.conversation({ id: 'c', contacts: [], messages })
-    const keys = await restoring(async () => {
+    const keys = await restoreAfter(async () => {
       for (const id of ['ada', 'bob']) await rig.identify({ id, properties: { $email: 'shared@example.com' } })
       await rig.purge({ email: 'shared@example.com' })
     })
@@ -108,7 +108,7 @@ describe('purges that a restored database lacks', () => {
 
   it('are repeated for a key that was purged twice', async () => {
     await rig.identify({ id: 'ada' })
-    const keys = await restoring(async () => {
+    const keys = await restoreAfter(async () => {
       await rig.purge({ id: 'ada' })
       await rig.identify({ id: 'ada' })
       await rig.purge({ id: 'ada' })
@@ -125,7 +125,7 @@ describe('purges that a restored database lacks', () => {
     await rig.identify({ id: 'ada', properties: { $email: 'ada@example.com' } })
     await rig.feedback({ contact: { email: 'ada@example.com' } })
     await rig.conversation({ id: 'c', contacts: [{ id: 'ada' }], messages: [{ id: 'old', contactId: 'ada' }] })
-    const keys = await restoring(() => rig.purge({ id: 'ada' }))
+    const keys = await restoreAfter(() => rig.purge({ id: 'ada' }))
     const since = await rig.feedback({ contact: { email: 'ada@example.com' } })
     await rig.conversation({ id: 'c', contacts: [{ id: 'ada' }], messages: [{ id: 'new', contactId: 'ada' }] })
     await rig.identify({ id: 'new', properties: { $email: 'new@example.com' } })

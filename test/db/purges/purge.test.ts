@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
-import { describe, it } from 'node:test'
+import { beforeEach, describe, it } from 'node:test'
 import { emailKey } from '../../../contract/identity/keys.ts'
 import { findKeysToFree, freeKeys } from '../../../db/submissions/idempotency-keys.ts'
-import { findPurge } from '../../../db/purges/removal.ts'
+import { findPurge, removeRecords } from '../../../db/purges/removal.ts'
 import { findReceipt } from '../../../db/submissions/receipts.ts'
 import { createPurgeRig, type PurgeRig } from '../../support/purge-rig.ts'
 import { sharedSchema } from '../../support/schema.ts'
@@ -21,8 +21,9 @@ const count = async (table: string): Promise<number> =>
   (await schema.sql`select from ${schema.sql(table)} where workspace_id = ${ws}`).count
 
 describe('the decision of a purge', () => {
+  beforeEach(begin)
+
   it('without a match leaves a receipt that says so', async () => {
-    await begin()
     await rig.identify({ id: 'ada', source: 'CRM' })
     const { isMatched, purgeId } = await rig.decide({ id: 'ada', source: 'Chat' })
     assert.ok(!isMatched)
@@ -33,8 +34,7 @@ describe('the decision of a purge', () => {
     assert.equal(await count('purged_key'), 0)
   })
 
-  it('has its place in the log: the receipt is queued until the records are removed, and then has their counts', async () => {
-    await begin()
+  it('leaves a receipt that is queued until the records are removed, and then has their counts', async () => {
     await rig.feedback({ contact: { email: 'ann@example.com' } })
     await rig.feedback({ contact: { email: 'ann@example.com' } })
     await rig.identify({ id: 'ann', properties: { $email: 'ann@example.com' } })
@@ -55,8 +55,9 @@ describe('the decision of a purge', () => {
 })
 
 describe('the removal of a purge', () => {
-  it('removes an empty conversation even if a later submission gives one of its messages a contact', async () => {
-    await begin()
+  beforeEach(begin)
+
+  it('removes a conversation without other contacts, even if a later submission gives one of its messages a contact', async () => {
     await rig.conversation({
       id: 'c',
       contacts: [{ id: 'ada' }],
@@ -72,7 +73,6 @@ describe('the removal of a purge', () => {
   })
 
   it('frees the idempotency keys of submissions about the contact, and no others', async () => {
-    await begin()
     const withKey = (key: string) => ({ idempotency: { key, body: 'b' } })
     await rig.feedback({ contactId: 'ada', isExternalContactId: true }, withKey('waited'))
     await rig.identify({ id: 'ada', properties: { $email: 'ada@example.com' } }, withKey('identified'))
@@ -81,11 +81,7 @@ describe('the removal of a purge', () => {
     await rig.feedback({ contact: { email: 'bob@example.com' } }, withKey('of another'))
     const { purgeId } = await rig.decide({ id: 'ada' })
     await rig.feedback({ contact: { email: 'ada@example.com' } }, withKey('after'))
-    for (;;) {
-      const [step] = await schema.sql<[{ removed: number }]>`
-        select purge_step(${ws}::uuid, ${purgeId}::uuid, 100) as removed`
-      if (step.removed === 0) break
-    }
+    await removeRecords(schema.sql, { workspaceId: ws, purgeId }, async () => {})
     const purge = (await findPurge(schema.sql, { workspaceId: ws, purgeId }))!
     const freed = await findKeysToFree(schema.sql, { workspaceId: ws, ...purge, limit: 100 })
     assert.deepEqual(freed.map(({ key }) => key).toSorted(), ['by email', 'conversation', 'identified', 'waited'])

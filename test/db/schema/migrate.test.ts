@@ -114,7 +114,7 @@ describe('migrations', () => {
     }
   })
 
-  it('wait for another process that migrates, and then look again', async () => {
+  it('wait for another process that migrates, and then run', async () => {
     const { sql, name } = await migrated()
     await withOtherConnection(name, 60_000, async (other) => {
       await other.unsafe('begin; lock table schema_migration in exclusive mode')
@@ -131,12 +131,12 @@ describe('functions of a database', () => {
   it('are repaired when one was edited or dropped by hand', async () => {
     const { sql } = await migrated()
     const right = await catalogueText(sql)
-    for (const deed of [
+    for (const statement of [
       'create or replace function category_id(ws uuid, title text) returns uuid language sql as $$ select ws $$',
       'drop function forget_oldest',
       'alter function store_tags set enable_seqscan = on',
     ]) {
-      await sql.unsafe(deed)
+      await sql.unsafe(statement)
       assert.notEqual(await catalogueText(sql), right)
       assert.deepEqual(await migrate(sql, KNOWN), [await functionsApplied()])
       assert.equal(await catalogueText(sql), right)

@@ -140,11 +140,11 @@ describe('a dead submission', () => {
     assert.equal(await stateOf(id), 'dead', 'the later purge removes it')
     assert.equal((await rig.remove(repeated)).deadSubmissions, 1)
     const last = await aside(feedback({ email: 'ada@example.com' }))
-    const undone = await rig.decide({ email: 'ada@example.com' })
+    const pending = await rig.decide({ email: 'ada@example.com' })
     const after = feedback({ email: 'ada@example.com' })
     assert.equal((await markReplayed(schema.sql, workspaceId, await aside(after))).outcome, 'queued')
     assert.equal((await markReplayed(schema.sql, workspaceId, last)).outcome, 'being-purged')
-    await rig.remove(undone)
+    await rig.remove(pending)
     assert.equal(await stateOf(after.submissionId), 'queued')
   })
 
@@ -162,7 +162,7 @@ describe('a dead submission', () => {
     assert.deepEqual([unmatched.get(second.purgeId), unmatched.get(stranger.purgeId)], [false, true])
   })
 
-  it('is removed by a purge of its external id in a source that it can mean, and stays otherwise', async () => {
+  it('is removed by a purge in one source if it names the id without a source, and stays if it names another source', async () => {
     await rig.identify({ id: 'ada', source: 'CRM' })
     const external = { isExternalContactId: true, isExternalAccountId: false, description: 'x' }
     const open = await aside(rig.make('create_feedback', { ...external, contactId: 'ada' }))

@@ -8,7 +8,7 @@ import { createPurgeRig, type PurgeRig } from '../../support/purge-rig.ts'
 import { hashKey, sharedSchema } from '../../support/schema.ts'
 
 const schema = await sharedSchema()
-const MICROSECONDS = 1_000_000
+const MICROSECONDS_PER_SECOND = 1_000_000
 let lastNumber = Date.now() * 1_000
 
 describe('idempotency keys in Postgres', () => {
@@ -39,8 +39,8 @@ describe('idempotency keys in Postgres', () => {
   })
 
   it('are free after a day, and then lead to the latest submission that has them', async () => {
-    const day = IDEMPOTENCY_SECONDS * MICROSECONDS
-    await ours.feedback({}, keyed('again', lastNumber - day - MICROSECONDS))
+    const day = IDEMPOTENCY_SECONDS * MICROSECONDS_PER_SECOND
+    await ours.feedback({}, keyed('again', lastNumber - day - MICROSECONDS_PER_SECOND))
     assert.equal(await find(ours, 'again'), null)
     const id = await ours.feedback({}, keyed('again'))
     assert.equal((await find(ours, 'again'))?.submissionId, id)

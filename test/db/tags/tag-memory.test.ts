@@ -21,7 +21,7 @@ const steps = fc.array(
     fc.record({
       kind: fc.constant('tag' as const),
       tags: fc.subarray(TAGS),
-      most: fc.constantFrom(4, 1_000),
+      maxTerms: fc.constantFrom(4, 1_000),
       /** How many workers store tags of the same texts. */
       workers: fc.constantFrom(1, 2),
       /** Whether they store them after the next step. */
@@ -39,7 +39,7 @@ const feedback = (sourceId: '1' | '2', given?: string[]): Step => ({
   tags: given,
   sourceId,
 })
-const tagging: Step = { kind: 'tag', tags: ['slow'], most: 4, workers: 2, isLate: false }
+const tagging: Step = { kind: 'tag', tags: ['slow'], maxTerms: 4, workers: 2, isLate: false }
 /** More terms than the memory keeps, with and without tags of people; a text with late tags. */
 const EXAMPLES: [Step[]][] = [
   [[feedback('1', ['slow']), feedback('2', ['export']), tagging]],
@@ -52,7 +52,7 @@ describe('the tag memory of a workspace', () => {
     (await schema.sql<{ id: string }[]>`select id from ${schema.sql(table)} where workspace_id = ${workspaceId}`).map(
       ({ id }) => id,
     )
-  /** Reads all untagged records. Returns a function that stores the same tags for them. */
+  /** Reads all texts without a share. Returns a function that stores the same tags for them. */
   const readAll = async ({ realm }: PurgeRig, given: string[], maxTerms: number): Promise<() => Promise<void>> => {
     const { workspaceId } = realm
     const wanted = { workspaceId, taggerVersion: 1, isRetag: false }
@@ -77,8 +77,8 @@ describe('the tag memory of a workspace', () => {
     return async () => void (await storeTags(schema.sql, realm, { taggerVersion: 1, tagged, maxTerms }))
   }
   /**
-   * The texts with tags of people have at most `maxTerms` terms, and so have the other texts. Only
-   * the oldest feedback of each kind is forgotten.
+   * The memory has at most `maxTerms` terms of texts that people tagged, and as many of other texts.
+   * Only the oldest feedback of each kind is forgotten.
    */
   const assertLatestKept = async (workspaceId: string, maxTerms: number): Promise<void> => {
     const over = await schema.sql`
@@ -107,11 +107,11 @@ describe('the tag memory of a workspace', () => {
           messages: [{ id: step.person, contactId: step.person }],
         }))
       case 'tag': {
-        const store = await readAll(rig, step.tags, step.most)
+        const store = await readAll(rig, step.tags, step.maxTerms)
         const storeAll = () => Promise.all(Array.from({ length: step.workers }, store))
         if (step.isLate) return storeAll
         await storeAll()
-        return assertLatestKept(rig.realm.workspaceId, step.most)
+        return assertLatestKept(rig.realm.workspaceId, step.maxTerms)
       }
       case 'purge': {
         const purge = await rig.decide({ id: step.person })
@@ -120,7 +120,7 @@ describe('the tag memory of a workspace', () => {
     }
   }
 
-  it(`is the sum of the shares of the latest texts, and the categories are the tags of its records, in ${HISTORIES} histories`, async () => {
+  it(`is the sum of its shares, and the categories are the tags of the records, in ${HISTORIES} histories`, async () => {
     await fc.assert(
       fc.asyncProperty(steps, async (history) => {
         const rig = await createPurgeRig(schema.sql)
@@ -167,7 +167,7 @@ describe('the tag memory of a workspace', () => {
           select from tag_share as s where s.workspace_id = ${ws}
             and not exists (select from feedback as f where f.workspace_id = ${ws} and f.id = s.record_id and f.number::text = s.text_version)
             and not exists (select from conversation as c where c.workspace_id = ${ws} and c.id = s.record_id)`
-        assert.equal(stray.count, 0, 'every share belongs to an existing record in its latest form')
+        assert.equal(stray.count, 0, 'every share belongs to the latest text of a feedback, or to a conversation')
       }),
       seeded({ numRuns: HISTORIES, examples: EXAMPLES }),
     )

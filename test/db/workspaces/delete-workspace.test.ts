@@ -51,7 +51,7 @@ describe('deleting a workspace', () => {
   })
   after(() => schema.drop())
 
-  const historyOf = (id: string, length = 60): Submission[] =>
+  const historyOf = (id: string, length: number): Submission[] =>
     fc
       .sample(submissionHistories({ hashKey, workspaceIds: [id], maxLength: length }), {
         ...seeded(),
@@ -63,6 +63,7 @@ describe('deleting a workspace', () => {
   const rows = () => countOwnedRows(schema.sql, workspaceId)
 
   it('knows every table with a column for the workspace', async () => {
+    // `beginDeletion` removes the rows of token and workspace_progress.
     const tables = await schema.sql<{ name: string }[]>`
       select c.relname as name from pg_class as c join pg_attribute as a on a.attrelid = c.oid
       where c.relnamespace = ${schema.name}::regnamespace and c.relkind in ('r', 'p') and not c.relispartition
