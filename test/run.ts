@@ -24,7 +24,7 @@ const LONG = process.env['TEST_SIZE'] === 'long'
 const TEST_LIMIT_MS = LONG ? 120 * MINUTE_MS : 5 * MINUTE_MS
 /** Deno has no limit for a single test, so this limit also ends a test that hangs. */
 const RUN_LIMIT_MS = LONG ? 360 * MINUTE_MS : 30 * MINUTE_MS
-const SEEDS = 2 ** 31
+const SEEDS_BELOW = 2 ** 31
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 
@@ -121,7 +121,7 @@ const startServers = async (directory: string, servers: AsyncDisposableStack): P
     TMPDIR: directory,
     TEST_DATABASE_URL: postgres.url,
     TEST_REDIS_URL: redis.url,
-    FC_SEED: process.env['FC_SEED'] || String(randomInt(SEEDS)),
+    FC_SEED: process.env['FC_SEED'] || String(randomInt(SEEDS_BELOW)),
   }
 }
 

@@ -233,6 +233,7 @@ describe('the recipes that submit', () => {
       const body = JSON.stringify(payload)
       return fetch(receiver.url, { method: 'POST', headers: SIGNS['typeform']!(body, secret), body })
     }
+    // At least as many refusals as the recipe makes attempts.
     between.refuse(503, 503, 503, 503)
     const { status, headers } = await deliver({ ...documented.TYPEFORM, event_id: 'away' })
     assert.deepEqual([status, headers.get('Retry-After')], [503, '30'])
