@@ -101,10 +101,7 @@ const testFiles = (): string[] => {
     .toSorted()
 }
 
-/**
- * Starts the servers of the tests, in the same versions on every machine. Returns the environment of
- * the tests.
- */
+/** Starts the servers, in the same versions on every machine. Returns the tests' environment. */
 const startServers = async (directory: string, servers: AsyncDisposableStack): Promise<NodeJS.ProcessEnv> => {
   const dataDir = join(directory, 'postgres')
   const postgres = await startPostgres({ dataDir, log: console.log })
