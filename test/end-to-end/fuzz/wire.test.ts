@@ -24,7 +24,7 @@ const ANSWERED_WITHIN_MS = 60_000
 /** If the server is silent for this time, it may wait for more bytes: the client ends its stream. */
 const QUIET_MS = 60
 const DRAINED_WITHIN_MS = 5 * 60_000
-const LARGEST_SEED = 2 ** 30
+const SEEDS_BELOW = 2 ** 30
 const MOST_GROWTH_BYTES = 100_000_000
 const STATUSES_OF_RUNTIME = [400, 413, 431, 505]
 
@@ -82,7 +82,7 @@ describe('any bytes', () => {
   }
 
   it(`lead to the records that the answers confirm: ${REQUESTS} requests`, async () => {
-    const { seed = randomInt(LARGEST_SEED) } = seeded()
+    const { seed = randomInt(SEEDS_BELOW) } = seeded()
     const tally = new Map<string, number>()
     const count: Count = (what) => void tally.set(what, (tally.get(what) ?? 0) + 1)
     const memory: number[] = []
