@@ -23,7 +23,7 @@ const root = fileURLToPath(new URL('../..', import.meta.url))
 
 const INHERITED = ['PATH', 'HOME', 'TMPDIR', 'LD_LIBRARY_PATH', 'DENO_DIR']
 
-/** The environment of this process without settings of the service and variables of npm. */
+/** The variables of this process that programs need: no settings of the service, and none of npm. */
 export const bareEnvironment: Readonly<Record<string, string>> = Object.fromEntries(
   INHERITED.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]])),
 )
