@@ -23,7 +23,7 @@ export type RequestOptions = {
   /** The token; null sends none. By default the access token. */
   token?: string | null
   headers?: Readonly<Record<string, string>>
-  /** The number of the API process for the request. */
+  /** The index of the API process that gets the request; by default 0. */
   api?: number
 }
 

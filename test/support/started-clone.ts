@@ -56,8 +56,8 @@ export const startClone = async (clone: string, settings: Readonly<Record<string
   }
   try {
     // The last line of the message.
-    const isReady = async (): Promise<boolean> => /^ +-d '/m.test(output) || hasEnded()
-    await until('npm start has started', isReady, STARTED_WITHIN_MS)
+    const hasPrintedOrEnded = async (): Promise<boolean> => /^ +-d '/m.test(output) || hasEnded()
+    await until('npm start has started', hasPrintedOrEnded, STARTED_WITHIN_MS)
     assert.ok(!hasEnded(), output)
   } catch (error) {
     kill()
