@@ -12,7 +12,7 @@ import { testServers } from './servers.ts'
 import { type ServiceProcess, startProcess } from './service-process.ts'
 import { until } from './until.ts'
 
-/** `body`: the parsed answer, if it is JSON. A test with a wrong assumption about its form fails. */
+/** `body`: the parsed answer, if it is JSON. A test that assumes another form fails. */
 export type Answer = { status: number; headers: Headers; text: string; body: ReturnType<typeof JSON.parse> }
 
 /** The id of an accepted submission. */

@@ -73,7 +73,7 @@ const shareOf = async (kind: 'working' | 'idle'): Promise<SharedService> => {
   return { ...own, ...requests, workspace, sql, all: service.sql, stop: () => sql.end({ timeout: 5 }) }
 }
 
-/** Connects with two schemas: first one of views that leave out other workspaces, then the service's. */
+/** Connects with two schemas: views that leave out other workspaces, then the service's schema. */
 const openWorkspace = async (
   service: Service,
   { schema, workspaceId }: { schema: string; workspaceId: string },

@@ -18,7 +18,7 @@ export type UnwillingService = {
 }
 
 /**
- * A proxy before a service. It refuses some requests or loses their answers, and passes on the rest.
+ * A proxy before a service. It refuses some requests, loses some answers, and passes on the rest.
  * It shortens the time to retry in answers of the service to a second.
  */
 export const unwilling = async (serviceUrl: string): Promise<UnwillingService> => {
