@@ -6,7 +6,7 @@ import { startPostgres } from '../cli/start/embedded/postgres-server.ts'
 import { startRedis } from '../cli/start/embedded/redis-server.ts'
 import { bypassProxies } from '../runtime/bypass-proxies.ts'
 import { printHelp } from '../runtime/print-help.ts'
-import { grantForTests } from '../test/support/superuser.ts'
+import { grantCheckpoint } from '../test/support/superuser.ts'
 import { readBenchConfig } from './bench-config.ts'
 import { judgeLines } from './figures/lines.ts'
 import { describeKinds, describeLines, describeProcessorTime } from './figures/report.ts'
@@ -51,7 +51,7 @@ const startServers = async (): Promise<Servers> => {
   const dataDir = join(directory, 'postgres')
   const postgres = await startPostgres({ dataDir, log: say })
   running.defer(postgres.stop)
-  await grantForTests(dataDir, postgres.url)
+  await grantCheckpoint(dataDir, postgres.url)
   const startOne: Servers['startRedis'] = async (name, maxMemoryBytes) => {
     const server = await startRedis({ dataDir: join(directory, name), maxMemoryBytes, log: say })
     running.defer(server.stop)

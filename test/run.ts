@@ -9,7 +9,6 @@ import { startPostgres } from '../cli/start/embedded/postgres-server.ts'
 import { startRedis } from '../cli/start/embedded/redis-server.ts'
 import { bypassProxies } from '../runtime/bypass-proxies.ts'
 import { printHelp } from '../runtime/print-help.ts'
-import { grantForTests } from './support/superuser.ts'
 import { countTests, errorsBesideTests, type TestCounts } from './support/test-counts.ts'
 
 type Runtime = {
@@ -103,10 +102,8 @@ const testFiles = (): string[] => {
 
 /** Starts the servers, in the same versions on every machine. Returns the tests' environment. */
 const startServers = async (directory: string, servers: AsyncDisposableStack): Promise<NodeJS.ProcessEnv> => {
-  const dataDir = join(directory, 'postgres')
-  const postgres = await startPostgres({ dataDir, log: console.log })
+  const postgres = await startPostgres({ dataDir: join(directory, 'postgres'), log: console.log })
   servers.defer(postgres.stop)
-  await grantForTests(dataDir, postgres.url)
   const redis = await startRedis({ dataDir: join(directory, 'redis'), log: console.log })
   servers.defer(redis.stop)
   return {

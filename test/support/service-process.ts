@@ -23,7 +23,7 @@ const root = fileURLToPath(new URL('../..', import.meta.url))
 
 const INHERITED = ['PATH', 'HOME', 'TMPDIR', 'LD_LIBRARY_PATH', 'DENO_DIR']
 
-/** The environment of this process without settings of the service and variables of npm. */
+/** The variables of this process that programs need. None is of npm or a setting of the service. */
 export const bareEnvironment: Readonly<Record<string, string>> = Object.fromEntries(
   INHERITED.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]])),
 )

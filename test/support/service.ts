@@ -12,7 +12,7 @@ import { testServers } from './servers.ts'
 import { type ServiceProcess, startProcess } from './service-process.ts'
 import { until } from './until.ts'
 
-/** `body` is the parsed answer. A test with a wrong assumption about its form fails. */
+/** `body`: the parsed answer, if it is JSON. A test that assumes another form fails. */
 export type Answer = { status: number; headers: Headers; text: string; body: ReturnType<typeof JSON.parse> }
 
 /** The id of an accepted submission. */
@@ -23,7 +23,7 @@ export type RequestOptions = {
   /** The token; null sends none. By default the access token. */
   token?: string | null
   headers?: Readonly<Record<string, string>>
-  /** The number of the API process for the request. */
+  /** The index of the API process that gets the request; by default 0. */
   api?: number
 }
 
@@ -39,9 +39,9 @@ export type Service = {
   readonly sql: Sql
   readonly redis: RedisClient
   readonly redisPrefix: string
-  /** Connections of the test itself, opened at their first use. */
+  /** The queues of the service, opened at their first use. */
   readonly queues: JobQueues
-  /** The environment with which operators' commands reach the service's database. */
+  /** The environment of the processes. Operators' commands need it, too. */
   readonly environment: Readonly<Record<string, string>>
   /** Sends any body to any path. A string or bytes are sent unchanged, other values as JSON. */
   readonly request: (path: string, body: unknown, options?: RequestOptions) => Promise<Answer>
@@ -138,9 +138,9 @@ export const startService = async ({
       ({ port }, index) => `http://${(index < apis ? hosts.api : hosts.worker)?.address ?? '127.0.0.1'}:${port}`,
     )
     const [workspace] = await sql<{ id: string }[]>`select id from workspace`
-    const requests = requestsTo(urls, accessToken, sql)
+    const apiUrls = urls.slice(0, apis)
     return {
-      urls: urls.slice(0, apis),
+      urls: apiUrls,
       workerUrls: urls.slice(apis),
       apiPids: processes.slice(0, apis).map(({ pid }) => pid),
       workerPids: processes.slice(apis).map(({ pid }) => pid),
@@ -154,7 +154,7 @@ export const startService = async ({
         return (queues ??= openQueues(redis, name))
       },
       environment,
-      ...requests,
+      ...requestsTo(apiUrls, accessToken, sql),
       output: () => processes.map((process) => process.output()).join(''),
       stop,
     }
@@ -219,7 +219,7 @@ const encoded = (body: unknown): string | Uint8Array<ArrayBuffer> => {
 /** Removes all keys with a prefix, ours and BullMQ's: each has the prefix in a hash tag. */
 export const removeKeys = async (redis: RedisClient, prefix: string): Promise<void> => {
   for await (const keys of scanKeys(redis, { match: `{${prefix}:*`, count: 1_000 })) {
-    // One by one, since the keys can be in several slots.
+    // A command for each key, since the keys can be in several slots.
     await Promise.all(keys.map((key) => redis.unlink(key)))
   }
 }

@@ -73,7 +73,7 @@ const shareOf = async (kind: 'working' | 'idle'): Promise<SharedService> => {
   return { ...own, ...requests, workspace, sql, all: service.sql, stop: () => sql.end({ timeout: 5 }) }
 }
 
-/** Connects with two schemas: views that leave out other workspaces, then that of the service. */
+/** Connects with two schemas: views that leave out other workspaces, then the service's schema. */
 const openWorkspace = async (
   service: Service,
   { schema, workspaceId }: { schema: string; workspaceId: string },
@@ -81,7 +81,8 @@ const openWorkspace = async (
   const main = service.redisPrefix
   const tables = await service.sql<{ name: string; key: string }[]>`
     select table_name as name, column_name as key from information_schema.columns
-    where table_schema = ${main} and (column_name = 'workspace_id' or (table_name, column_name) = ('workspace', 'id'))`
+    where table_schema = ${main} and (column_name = 'workspace_id'
+      or (table_name, column_name) in (('workspace', 'id'), ('deleted_workspace', 'id')))`
   const views = tables.map(
     ({ name, key }) =>
       `create view "${schema}".${name} as select * from "${main}".${name} where ${key} = '${workspaceId}'`,

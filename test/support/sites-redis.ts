@@ -11,7 +11,7 @@ import { until } from './until.ts'
 
 export type RedisHost = (typeof REDIS_HOSTS)['cluster'][number]
 
-/** The first three hosts of a cluster are masters. The replica of each is three places later. */
+/** The first three hosts of a cluster begin as masters. Each replica is three places later. */
 export const REDIS_HOSTS = {
   sentinels: ['redis1', 'redis2', 'redis3'],
   cluster: ['redis1', 'redis2', 'redis3', 'redis4', 'redis5', 'redis6'],

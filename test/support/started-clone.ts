@@ -56,8 +56,8 @@ export const startClone = async (clone: string, settings: Readonly<Record<string
   }
   try {
     // The last line of the message.
-    const isReady = async (): Promise<boolean> => /^ +-d '/m.test(output) || hasEnded()
-    await until('npm start has started', isReady, STARTED_WITHIN_MS)
+    const hasPrintedOrEnded = async (): Promise<boolean> => /^ +-d '/m.test(output) || hasEnded()
+    await until('npm start has started', hasPrintedOrEnded, STARTED_WITHIN_MS)
     assert.ok(!hasEnded(), output)
   } catch (error) {
     kill()
@@ -76,7 +76,7 @@ export const startClone = async (clone: string, settings: Readonly<Record<string
   }
 }
 
-/** Copies the committed files, and files that `git add` would add, to a new directory. */
+/** Copies the tracked files, and the files that `git add` would add, to a new directory. */
 export const cloneOfRepository = (): string => {
   const clone = mkdtempSync(join(tmpdir(), 'feedback-insights-readme-'))
   const list = ['-c', 'safe.directory=*', 'ls-files', '-z', '--cached', '--others', '--exclude-standard']

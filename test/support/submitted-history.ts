@@ -10,7 +10,7 @@ import { applyAll } from '../model/model.ts'
 import { submissionHistories } from '../model/submission-arbitrary.ts'
 import { readLedger } from './ledgers.ts'
 import { seeded } from './property-seed.ts'
-import { type Answer, type Service, startService } from './service.ts'
+import { type Answer, type Service, startService, submissionIdOf } from './service.ts'
 import { type Dump, dumpModel, dumpTables } from './tables.ts'
 import { until } from './until.ts'
 import { PATHS } from '../end-to-end/interface-table.ts'
@@ -22,7 +22,7 @@ const LONG = process.env['TEST_SIZE'] === 'long'
 export const SETTLED_WITHIN_MS = LONG ? 900_000 : 240_000
 const HISTORY_LENGTH = 60
 const AFTER_TROUBLE_MS = 50
-/** The pause before each request beyond `atLeast`: the model is slow with many thousands. */
+/** The pause after each request beyond `atLeast`: the model is slow with many thousands. */
 const BETWEEN_MS = 15
 
 export type HistoryService = Pick<
@@ -32,7 +32,7 @@ export type HistoryService = Pick<
 /** The confirmed submissions, by id. */
 type Confirmed = ReadonlyMap<string, Submission>
 type HistoryOptions = {
-  /** Receives the number of answers after each one. */
+  /** Receives the number of answered requests after each one. Repetitions do not count. */
   answered?: (count: number) => void
   /**
    * Whether there are purges. They free idempotency keys, so if answers get lost, a repeated
@@ -137,7 +137,7 @@ const submit = async (service: HistoryService, draft: Submission, { key, api, se
   const answer = await until('the request is answered', attempt, SETTLED_WITHIN_MS)
   if (isPurge && answer.status === 404) return null
   assert.ok(answer.status === 200 || answer.status === 201, answer.text)
-  const id = answer.headers.get('Submission-Id')!
+  const id = submissionIdOf(answer)
   seen.accepted.set(id, draft)
   return id
 }
@@ -169,6 +169,9 @@ export const assertEqualsModel = async (
   const ledger = await settledLedger(service)
   const lacks = ledgerMayLack ? Math.max(0, -ledger.difference) : 0
   assert.deepEqual([ledger.difference + lacks, ledger.dead], [0, dead.length])
+  const died = await service.sql<{ id: string }[]>`
+    select id from submission where workspace_id = ${workspaceId} and state = 'dead'`
+  assert.deepEqual(died.map(({ id }) => id).toSorted(), dead.toSorted())
 
   const rows = await service.sql<{ id: string; number: string; operation: Operation; counts: object | null }[]>`
     select id, acceptance_number as number, operation, counts from submission

@@ -23,18 +23,7 @@ export const asSuperuser = async <T>(dataDir: string, ownerUrl: string, work: (s
   }
 }
 
-/**
- * Rights that tests and benchmarks need in addition to the service: to count calls, to restore like
- * pg_restore, to checkpoint.
- */
-const GRANTS = [
-  'set on parameter track_functions',
-  'set on parameter session_replication_role',
-  'pg_checkpoint',
-] as const
-
-/** Grants these rights to the owner of the database. */
-export const grantForTests = (dataDir: string, ownerUrl: string): Promise<void> =>
-  asSuperuser(dataDir, ownerUrl, async (sql) => {
-    for (const grant of GRANTS) await sql.unsafe(`grant ${grant} to ${new URL(ownerUrl).username}`)
-  })
+/** Grants the right to checkpoint to the owner of the database. */
+export const grantCheckpoint = async (dataDir: string, ownerUrl: string): Promise<void> => {
+  await asSuperuser(dataDir, ownerUrl, (sql) => sql.unsafe(`grant pg_checkpoint to ${new URL(ownerUrl).username}`))
+}

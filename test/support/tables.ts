@@ -31,7 +31,7 @@ export const COMPARED_COLUMNS: Readonly<Record<TableName, string>> = {
  */
 export type Dump = Record<string, string[]>
 
-/** The rows of the compared columns in this schema. */
+/** All rows of this schema, with the compared columns. */
 export const dumpTables = async (sql: Sql): Promise<Dump> => {
   const dump: Dump = {}
   for (const [table, columns] of Object.entries(COMPARED_COLUMNS)) {
@@ -71,7 +71,7 @@ export const clearTables = async (sql: Sql): Promise<void> => {
   await sql.unsafe(OWNED_TABLES.map((table) => `delete from ${table}`).join(';'))
 }
 
-/** Resets all workspaces to position 0. A worker of this schema would apply its logs again. */
+/** Resets all workspaces to position 0 with no counts, so that tests can apply histories again. */
 export const resetPositions = async (sql: Sql): Promise<void> => {
   await sql`
     update workspace_progress

@@ -4,15 +4,15 @@ import { join } from 'node:path'
 import { after } from 'node:test'
 import { until } from './until.ts'
 
-/** A directory for the calling test, removed after all tests of its group. */
+/** A new directory, which is removed after all tests of the calling group. */
 export const temporaryDirectory = (): string => {
   const directory = mkdtempSync(join(tmpdir(), 'feedback-insights-test-'))
-  after(() => until('the directory is gone', () => Promise.resolve(isRemoved(directory))))
+  after(() => until('the directory is gone', () => Promise.resolve(tryToRemove(directory))))
   return directory
 }
 
 /** Returns false while a process of a killed server still writes into the directory. */
-const isRemoved = (directory: string): boolean => {
+const tryToRemove = (directory: string): boolean => {
   try {
     rmSync(directory, { recursive: true, force: true })
     return true

@@ -47,7 +47,7 @@ export const countTests = (report: string, files: readonly string[]): TestCounts
 }
 
 const isTest = (testCase: TestCase, cases: readonly TestCase[]): boolean => {
-  const inside = cases.filter(({ name }) => name.startsWith(testCase.name + WITHIN))
+  const inside = cases.filter(({ suite, name }) => suite === testCase.suite && name.startsWith(testCase.name + WITHIN))
   if (inside.length === 0) return true
   return testCase.outcome === 'failed' && !inside.some(({ outcome }) => outcome === 'failed')
 }
@@ -71,7 +71,7 @@ export const errorsBesideTests = (output: string): string[] =>
     ([, what = '', error = '']) => `${what}${indented(error)}`,
   )
 
-/** The end of the output has to show why a test failed. */
+/** The first lines of a message. The summary of a run shows with them why a test failed. */
 const indented = (message: string): string =>
   message
     .split('\n')

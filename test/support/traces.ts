@@ -5,8 +5,8 @@ import type { Service } from './service.ts'
 
 /**
  * Returns every place where a service holds one of the strings, in any case and with any escapes.
- * Searches Postgres with its planner statistics, the keys and values in Redis, and the output of
- * the processes.
+ * Searches Postgres with its planner statistics and current statements, Redis with its slow logs,
+ * and the output of the processes.
  */
 export const findTraces = async (
   { sql, redis, redisPrefix, output }: Pick<Service, 'sql' | 'redis' | 'redisPrefix' | 'output'>,

@@ -6,35 +6,35 @@ import { serveHttp } from './http-server.ts'
  * `cut`: closes without an answer. `lost`: passes the request on and loses the answer. A status:
  * answers with it and a Retry-After of a second.
  */
-type Unwilling = 'cut' | 'lost' | number
+type Refusal = 'cut' | 'lost' | number
 
 export type UnwillingService = {
   readonly url: string
   /** The `Idempotency-Key` and the body of each request. */
   readonly seen: readonly { readonly key: string | undefined; readonly body: string }[]
   /** Sets what happens to the next requests. */
-  readonly refuse: (...answers: readonly Unwilling[]) => void
+  readonly refuse: (...refusals: readonly Refusal[]) => void
   readonly stop: () => void
 }
 
 /**
- * A proxy before a service that puts off some requests, and passes on the rest. It shortens the
- * time to retry in answers of the service to a second.
+ * A proxy before a service. It refuses some requests, loses some answers, and passes on the rest.
+ * It shortens the time to retry in answers of the service to a second.
  */
 export const unwilling = async (serviceUrl: string): Promise<UnwillingService> => {
   const seen: { key: string | undefined; body: string }[] = []
-  const answers: Unwilling[] = []
+  const refusals: Refusal[] = []
   const { url, stop } = await serveHttp(async (request, response, body) => {
     seen.push({ key: request.headers['idempotency-key'] as string | undefined, body: String(body) })
-    const answer = answers.shift()
-    if (answer === 'cut') return void request.socket.destroy()
-    if (typeof answer === 'number')
-      return void response.writeHead(answer, { 'Retry-After': '1' }).end('{"error":"later"}')
+    const refusal = refusals.shift()
+    if (refusal === 'cut') return void request.socket.destroy()
+    if (typeof refusal === 'number')
+      return void response.writeHead(refusal, { 'Retry-After': '1' }).end('{"error":"later"}')
     const { status, headers, text } = await passOn(serviceUrl, request, body)
-    if (answer === 'lost') request.socket.destroy()
+    if (refusal === 'lost') request.socket.destroy()
     else response.writeHead(status, headers).end(text)
   })
-  return { url, seen, refuse: (...given) => void answers.push(...given), stop }
+  return { url, seen, refuse: (...given) => void refusals.push(...given), stop }
 }
 
 const PASSED_ON = ['authorization', 'content-type', 'idempotency-key', 'prefer']

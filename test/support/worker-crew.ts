@@ -8,6 +8,7 @@ import { until } from './until.ts'
 import { hashKeyFrom } from '../../contract/identity/keys.ts'
 import { feedbackId } from '../../contract/feedback-record.ts'
 import type { Fault, Rig } from './describe-faults.ts'
+import { submissionIdOf } from './service.ts'
 import { startHistoryService } from './submitted-history.ts'
 
 type Crew = {
@@ -104,7 +105,7 @@ export const startThreeWorkers = (servers: { redisUrl?: string } = {}) =>
 
 export const WORKERS_DIE: readonly Fault<ThreeWorkers>[] = [
   {
-    fault: 'one worker is killed every 1.5 s',
+    fault: 'a worker is killed every 1.5 s, unless another is down',
     strike: async ({ crew }) => {
       const before = crew.deaths().killed
       await crew.killWhile(pause(KILLS_FOR_MS))
@@ -121,7 +122,7 @@ export const WORKERS_DIE: readonly Fault<ThreeWorkers>[] = [
       // Workers send this id when they save the feedback, but not when they set it aside.
       crew.dieOf(feedbackId({ hashKey, workspaceId, submissionId: '' }, DEADLY))
       const before = crew.deaths()
-      const killer = (await own.post('/feedbacks', DEADLY)).headers.get('Submission-Id')!
+      const killer = submissionIdOf(await own.post('/feedbacks', DEADLY))
       const findReceipt = async () => {
         const [row] = await sql<{ state: string; error: string }[]>`
           select state, error from submission where id = ${killer} and state <> 'queued'`

@@ -30,7 +30,7 @@ for (const [tag, texts] of Object.entries(unified)) {
 const subjects: Record<string, string> = {
   'My card was declined, I stood at the counter with a full basket': 'card decline',
   'The month view is far too crowded on a phone': 'month view',
-  // A compound of the dictionary counts less than a compound of the list of topics.
+  // The dictionary has `high quality`. Such a compound counts less than one of the list of topics.
   'The reports are of high quality': 'report',
 }
 for (const [text, tag] of Object.entries(subjects)) {
@@ -73,7 +73,10 @@ test('each of the few terms with a digit can be in a tag', () => {
 
 test('a named language wins over the detected language', () => {
   assert.deepEqual(generateTags('pagina', { language: 'nl' }), ['pagina'])
+  assert.deepEqual(generateTags('pagina', { language: 'es' }), ['página'])
+  assert.deepEqual(generateTags('Die Rechnung'), ['rechnung'])
   assert.deepEqual(generateTags('Die Rechnung', { language: 'de-AT' }), ['rechnung'])
+  assert.deepEqual(generateTags('Die Rechnung', { language: 'en' }), [])
 })
 
 test('a text with several topics gets several tags', () => {
@@ -111,12 +114,12 @@ const noise = [
   '只今外出しております。戻り次第ご連絡いたします。',
   'أنا خارج المكتب حتى يوم الأحد وسأرد على رسالتك عند عودتي',
   'We have received your request. Ticket number 48213.',
+  'Hi team, hope you had a great weekend!',
+  'Kind regards,\nJohn Smith\nHead of Marketing\nPhone 020 1234 5678',
   // Plurals of noise words.
   'The yesterdays are broken',
   'Los tipos fallan',
   'Les exemples sont mauvais',
-  'Hi team, hope you had a great weekend!',
-  'Kind regards,\nJohn Smith\nHead of Marketing\nPhone 020 1234 5678',
 ]
 for (const text of noise) {
   test(`noise gets no tags: ${JSON.stringify(text)}`, () => {

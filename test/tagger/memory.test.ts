@@ -21,7 +21,7 @@ test('terms are numbers, so that no text can be read back', () => {
   assert.equal(memory.tags.size, 0)
 })
 
-test('a word that is a phrase and may be a name in one text has the counts of both', () => {
+test('a word that one text has as a phrase and as a possible name gets the counts of both', () => {
   const { terms } = learn(analyse('The GUI is slow. GUI hangs', 'en'))
   const expected = { texts: 1, determined: 1, free: 1, valued: 1, judged: 0, given: 0 }
   assert.deepEqual(terms.get(hashTerm('gui')), expected)
@@ -52,9 +52,9 @@ test('one text cannot fill a memory', () => {
   assert.ok(learn(analyse(text, 'en')).terms.size <= MAX_LEARNED_TERMS)
 })
 
-test('a tag that people gave to a text comes before the tags that its words suggest', () => {
+test('a tag that people gave to similar texts comes before the tags that the words suggest', () => {
   const text = 'The wheel on my device squeaks after the update'
-  assert.ok(!generateTags(text).includes('wheel squeaks'))
+  assert.deepEqual(generateTags(text), ['wheel'])
   const memory = taught('The wheel squeaks', ['Squeak'])
   assert.deepEqual(generateTags(text, { memory }), ['squeak'])
 })

@@ -14,7 +14,6 @@ const shown = (analysis: Analysis): string => {
 
 const hidden: Record<string, string> = {
   'I met Tolvane and Mark Tolvane at the desk': 'i met * and * * at the desk',
-  'The Invoice and my Flurbs, these flurbs': 'the invoice and my flurbs | these flurbs',
   'dear tolvane, my name is brisel quonk': 'dear * | my name is * *',
   'the invoice was late. kind regards,\ntolvane': 'the invoice was late',
   'the invoice was late. regards,\ntolvane': 'the invoice was late | regards | | *',
@@ -29,6 +28,11 @@ for (const [text, tokens] of Object.entries(hidden)) {
     assert.equal(shown(analyse(text)), tokens)
   })
 }
+
+test('a capitalised word is not hidden if it is known, or if the text has it in lower case, too', () => {
+  const text = 'The Invoice and my Flurbs, these flurbs'
+  assert.equal(shown(analyse(text)), 'the invoice and my flurbs | these flurbs')
+})
 
 test('a capitalised word is shown once people have used it in a tag', () => {
   const text = 'We run it on a Flurbo and Quonk is fine'

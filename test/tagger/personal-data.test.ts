@@ -54,7 +54,7 @@ for (const [text, data] of Object.entries(personal)) {
   })
 }
 
-test('a tag of people is not given again if it looks like an address or a number', () => {
+test('a tag of people is not given again if it has an address or a number', () => {
   const memory = newMemory()
   for (let time = 0; time < 9; time++) {
     addDelta(memory, learn(analyse('the wheel squeaks'), ['wheel ann@mail.example', 'wheel 4111']))

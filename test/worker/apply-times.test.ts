@@ -6,6 +6,7 @@ import { createApplyTimes } from '../../worker/apply-times.ts'
 import { seeded } from '../support/property-seed.ts'
 
 const SECOND_MS = 1_000
+/** Those of ten workspaces, and `others`. */
 const COUNTERS = 11
 
 /** Apply times on a clock that the test sets. */

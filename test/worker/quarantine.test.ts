@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import { setImmediate as soon } from 'node:timers/promises'
 import { createQuarantine } from '../../worker/quarantine.ts'
 
-/** A quarantine whose works continue until the test ends them. `begun`: their names, in order. */
+/** Work in a quarantine, which continues until the test ends it. `begun`: its names, in order. */
 const watched = () => {
   const begun: string[] = []
   const quarantine = createQuarantine()

@@ -3,7 +3,7 @@ import { after, beforeEach, describe, it } from 'node:test'
 import { findReceipt } from '../../db/submissions/receipts.ts'
 import { findIdempotencyKeys } from '../../db/submissions/idempotency-keys.ts'
 import { setAside } from '../../db/submissions/dead.ts'
-import type { Submission } from '../../contract/submission.ts'
+import type { TaggingJob } from '../../contract/jobs.ts'
 import { removePurged } from '../../worker/remove-purged.ts'
 import { createPurgeRig, type PurgeRig } from '../support/purge-rig.ts'
 import { requestFor, entered, openQueueRoom, takeSettings } from '../support/queue-room.ts'
@@ -34,7 +34,7 @@ describe('the job that removes the records of a purge', () => {
   /** The entries in the log, applied or not. */
   const entries = async (): Promise<number> => room.redis.xlen(`{${room.prefix}:${workspaceId}}:log`)
 
-  it('removes records, dead submissions, idempotency keys and applied entries, and completes the receipt last', async () => {
+  it('removes records, dead submissions, idempotency keys and applied entries, and completes the receipt', async () => {
     const body = { description: 'x', contact: { email: 'ada@example.com' } }
     // The hash of a body has nine characters (queue/lua/functions/idempotency-record.lua).
     const request = { workspaceId, bodyText: JSON.stringify(body), idempotency: { key: 'fkey', body: 'body-hash' } }
@@ -77,15 +77,15 @@ describe('the job that removes the records of a purge', () => {
     )
   })
 
-  it('makes workers tag conversations again that lost messages', async () => {
+  it('makes workers tag again the conversations that lost messages', async () => {
     await rig.conversation(CONVERSATION)
     const { purgeId } = await rig.decide({ id: 'ada' })
     await remove(purgeId)
     const [conversation] = await schema.sql<{ id: string }[]>`
       select id from conversation where workspace_id = ${workspaceId} and tags is null`
-    const jobs = (await room.queues.tagging.getJobs(['waiting'])).map(({ data }) => data as unknown)
+    const jobs = (await room.queues.tagging.getJobs(['waiting'])).map(({ data }) => data as TaggingJob)
     assert.deepEqual(
-      jobs.filter((job) => (job as Submission).workspaceId === workspaceId),
+      jobs.filter((job) => job.workspaceId === workspaceId),
       [{ workspaceId, feedbackIds: [], conversationIds: [conversation!.id] }],
     )
   })

@@ -122,7 +122,7 @@ describe('a worker that applies logs', () => {
     assert.deepEqual(new Set(Object.values(await rig.statesOf(workspaceId))), new Set(['applied']))
   })
 
-  it('ends a submission as dead that has failed eight times in a stride of one', async () => {
+  it('ends a submission as dead after eight failures in a stride of one', async () => {
     const workspaceId = await rig.makeWorkspace()
     const ids = await rig.admit(workspaceId, [feedbackBody('stubborn'), feedbackBody('last')])
     const relent = await rig.failOn('stubborn', '40P01')
@@ -157,7 +157,7 @@ describe('a worker that applies logs', () => {
     )
   })
 
-  it('applies submissions again that a promoted standby of Postgres lacks', async () => {
+  it('applies again the submissions that a promoted standby of Postgres lacks', async () => {
     const workspaceId = await rig.makeWorkspace()
     const ids = await rig.admit(workspaceId, [feedbackBody('kept')])
     await rig.apply([workspaceId])
@@ -171,7 +171,7 @@ describe('a worker that applies logs', () => {
     assert.deepEqual(await descriptionsOf(workspaceId), ['kept', 'lost', 'lost too', 'new'])
   })
 
-  it('appends a submission again that has a number at or below the position and no receipt', async () => {
+  it('appends again a submission that has a number at or below the position and no receipt', async () => {
     const workspaceId = await rig.makeWorkspace()
     const ids = await rig.admit(workspaceId, [feedbackBody('lost by a failover of Redis')])
     const [lost] = await rig.waitingIn(workspaceId)

@@ -93,11 +93,11 @@ describe('applying a stride', () => {
     const purges = given(
       Array.from({ length: 150 }, () => ({ operation: 'purge_contact', body: { id: '1' } }) as const),
     )
-    const { applied: left, position } = await applied(purges)
-    assert.deepEqual([left.length, position], [150, FIRST + 149])
+    const { applied: unmatched, position } = await applied(purges)
+    assert.deepEqual([unmatched.length, position], [150, FIRST + 149])
   })
 
-  it('decides a purge once that was appended twice after a failover', async () => {
+  it('decides once a purge that was appended twice after a failover', async () => {
     const lost = {
       operation: 'purge_contact',
       body: { id: '1' },
@@ -162,7 +162,7 @@ describe('applying a stride', () => {
       )
     })
 
-  it('does not end a submission as dead that another writer applies at that moment', async () => {
+  it('does not end a submission as dead if another writer applies it first', async () => {
     const submissions = given([feedback({})])
     const sqlOfLateWriter = new Proxy(sql, {
       apply: async (target, self, query: [TemplateStringsArray, ...unknown[]]) => {
