@@ -82,7 +82,7 @@ const readPositions = async (sql: Sql): Promise<Map<string, number>> => {
   return new Map(rows.map(({ workspace_id, position }) => [workspace_id, position]))
 }
 
-/** Takes this many removal steps, or as many as the pending purges have. */
+/** Takes this many removal steps, or fewer if no purge is left. */
 const takeRemovalSteps = async (sql: Sql, steps: number, onStep: () => Promise<void>): Promise<void> => {
   for (let step = 0; step < steps; step++) {
     const [purge] = await sql<{ workspace_id: string; id: string }[]>`
