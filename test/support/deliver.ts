@@ -9,8 +9,9 @@ import { hashKey } from './schema.ts'
 
 /**
  * How a history reaches the workers. Each turn takes the next element of each list. `sizes`: the
- * new submissions of a stride. `again`: the applied submissions before them that the stride
- * repeats. `removals`: the removal steps after the strides.
+ * new submissions of a stride; a second writer takes the element after it. `again`: the applied
+ * submissions before them that the stride repeats. `writers`: how many apply strides at once.
+ * `removals`: the removal steps after the strides.
  */
 export const schedules = fc.record({
   sizes: fc.array(fc.integer({ min: 1, max: 12 }), { minLength: 4, maxLength: 8 }),

@@ -44,7 +44,7 @@ export const startArchivedPostgres = async (directory: string): Promise<Archived
  * of the server's version, or else SQL functions and copies of the files.
  */
 export const takeBackup = (postgres: ArchivedPostgres, backup: string): Promise<void> =>
-  // All on one connection: the end of the connection aborts a backup.
+  // The SQL functions need one connection: its end would abort the backup.
   asSuperuser(postgres.dataDir, postgres.server.url, async (sql) => {
     mkdirSync(backup)
     for (const name of PASSWORDS) copyFileSync(join(postgres.dataDir, name), join(backup, name))

@@ -66,10 +66,7 @@ export const startRedisCluster = ({
   })
 }
 
-/**
- * Joins new servers to a cluster: the masters first, then the replicas, in the order of their
- * masters.
- */
+/** Joins new servers to a cluster. `nodes`: the masters, then a replica of each of them in turn. */
 export const formCluster = async (nodes: readonly ClusterNode[], replicas: number): Promise<void> => {
   const masters = nodes.slice(0, CLUSTER_MASTERS)
   for (const [index, { redis, address, reachedAt, busPort }] of nodes.entries()) {
