@@ -52,8 +52,7 @@ export const createApi = async (resources: Resources): Promise<Api> => {
   const { config, log, sql, redis } = resources
   const prefix = config.REDIS_PREFIX
   const stopping = new AbortController()
-  // `whenReady` logs outages of Redis.
-  const queues = openQueues(redis, prefix, () => {})
+  const queues = openQueues(redis, prefix)
   const stores = { sql, redis, prefix, listWorkspaces: createKnownWorkspaces(sql, TOKEN_TIMEOUT_MS) }
   // While Postgres is away, later calls return the workspaces that this call has found.
   await stores.listWorkspaces()

@@ -151,7 +151,7 @@ const runConnected = async (command: Command, values: ParsedValues, run: ChosenA
     openRedis,
     openQueues: async () => {
       const { redis, prefix } = await openRedis()
-      const queues = openQueues(redis, prefix, () => {})
+      const queues = openQueues(redis, prefix)
       opened.defer(() => closeQueues(queues))
       return { redis, prefix, queues }
     },

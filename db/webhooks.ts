@@ -89,24 +89,23 @@ export const countWebhooks = async (sql: Sql): Promise<WebhookProblems> => {
 
 type WebhookKey = Pick<Webhook, 'workspaceId' | 'id'>
 
-/** Notes the confirmed place. Returns false if the webhook has another place or state by then. */
+/** Notes the confirmed place, unless the webhook has another place or state by then. */
 export const advanceWebhook = async (
   sql: Sql,
   { workspaceId, id, place }: WebhookKey & Pick<Webhook, 'place'>,
   { to, delivered }: { to: FeedPlace; delivered: number },
-): Promise<boolean> => {
-  const { count } = await sql`
+): Promise<void> => {
+  await sql`
     update webhook set position = ${to.position}, pass_since = ${to.passSince ?? null}, delivered = delivered + ${delivered},
       attempts = 0, failing_since = null, fault = null, next_attempt_at = now()
     where workspace_id = ${workspaceId} and id = ${id} and state = 'active' and position = ${place.position}`
-  return count === 1
 }
 
 /** Notes a failed attempt, and when the next one is due. `state`: the state from now on. */
 export const noteWebhookFault = async (
   sql: Sql,
   { workspaceId, id }: WebhookKey,
-  { fault, pauseMs, state = 'active' }: { fault: string; pauseMs: number; state?: WebhookState | undefined },
+  { fault, pauseMs, state }: { fault: string; pauseMs: number; state: WebhookState },
 ): Promise<void> => {
   await sql`
     update webhook set attempts = attempts + 1, failing_since = coalesce(failing_since, now()), fault = ${fault},

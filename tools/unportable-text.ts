@@ -1,7 +1,7 @@
 import type { SourceFile } from './source-files.ts'
 
 const UNPORTABLE: Readonly<Record<string, RegExp>> = {
-  // A path that exists only on one machine. In `/admin/work/` it is part of a longer path.
+  // A path that exists only on one machine, but no part of a longer path such as `/admin/work/`.
   'a path of one machine': /(?<![\w.:/}~-])\/(?:work|root|(?:home|Users|tmp)\/[\w.-]+)\/[\w.-]*/,
   // Each machine configures its registry for packages, and an address here would bypass it.
   'the address of a registry':
@@ -9,7 +9,7 @@ const UNPORTABLE: Readonly<Record<string, RegExp>> = {
   'a download address in the lock': /"resolved": *"(?:https?|git)[+:]/,
 }
 
-/** One sentence for each line that is wrong on another machine. */
+/** One sentence for each kind of unportable text in a line. */
 export const findUnportableText = (files: readonly SourceFile[]): string[] => {
   return files.flatMap(({ path, text }) =>
     text.split('\n').flatMap((line, index) =>

@@ -5,21 +5,21 @@ import { LATELY_SECONDS, type ProcessReport } from '../queue/jobs/process-report
 export type OnApplyTime = (workspaceId: string, seconds: number) => void
 
 /**
- * At twice this many workspaces, only this many of the heaviest stay. To search for the lightest at
- * each call would cost more.
+ * Beyond twice this many workspaces, only this many of the heaviest stay. To search for the
+ * lightest at each call would cost more.
  */
 const REMEMBERED = 50
 /** A workspace gets its own counter once it takes this share of the recent time. */
 const COUNTED_FROM_SHARE = 0.1
 const MOST_COUNTED = 10
-const FORGOTTEN_SECONDS = 0.001
-/** Fading visits all remembered workspaces, and a call can add the times of dozens. */
+const FORGOTTEN_BELOW_SECONDS = 0.001
+/** Fading visits all remembered workspaces, and one job can add the times of dozens. */
 const FADES_EVERY_MS = 100
 
 type ApplyTimes = {
   add: OnApplyTime
   lately: () => ProcessReport['applying']
-  /** Seconds since the start, by `workspace`. */
+  /** The seconds of strides since the start, with the label `workspace`. */
   counted: () => Figure[]
 }
 
@@ -68,7 +68,7 @@ const createFadingSums = (now: () => number) => {
     const factor = Math.exp(-Math.max(0, passedMs) / 1_000 / LATELY_SECONDS)
     total *= factor
     for (const [id, seconds] of sums) {
-      if (seconds * factor < FORGOTTEN_SECONDS) sums.delete(id)
+      if (seconds * factor < FORGOTTEN_BELOW_SECONDS) sums.delete(id)
       else sums.set(id, seconds * factor)
     }
   }

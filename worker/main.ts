@@ -42,7 +42,7 @@ const { config, log, hashKey, sql, redis } = await connectProcess({
   ],
 })
 const tracing = await openTracing('worker', config.OTEL_EXPORTER_OTLP_ENDPOINT, log)
-const queues = openQueues(redis, config.REDIS_PREFIX, () => {})
+const queues = openQueues(redis, config.REDIS_PREFIX)
 const stopping = new AbortController()
 const logs = createLog(redis, config.REDIS_PREFIX)
 const stores: WorkerStores = { sql, redis, prefix: config.REDIS_PREFIX, logs, queues, hashKey }

@@ -79,7 +79,7 @@ const MOST_WAITING_JOBS = 1_000
 
 /**
  * Wakes workspaces whose entries wait without a worker, and trims applied entries. If a promoted
- * standby has an older position than Redis has noted, the entries after this position wait again.
+ * standby has an older position than Redis has noted, the entries after the older one wait again.
  */
 export const sweepAllLogs: MaintenanceTask = {
   name: 'sweep-logs',
@@ -97,20 +97,21 @@ export const sweepAllLogs: MaintenanceTask = {
   },
 }
 
-/** The job of an older removal may be lost or have failed for good. A second job does no harm. */
-const REMOVAL_BEGUN_MS = 60_000
+/** The job of a purge that was accepted longer ago may be lost, or may have failed for good. */
+const RESUMED_AFTER_MS = 60_000
 
 /** Adds jobs again for decided purges whose records are still being removed. */
 export const resumePurges: MaintenanceTask = {
   name: 'resume-purges',
   everyMs: 20_000,
   run: async ({ sql, queues }) => {
-    const removals = await listPurgesUnderWay(sql, { olderThanMs: REMOVAL_BEGUN_MS })
+    const removals = await listPurgesUnderWay(sql, { olderThanMs: RESUMED_AFTER_MS })
     await addRemovals(queues, removals)
     return { purgesResumed: removals.length }
   },
 }
 
+/** In this time a process appends the submission whose replay it has begun, unless it died. */
 const REPLAY_BEGUN_MS = 30_000
 /** The most replays of one run, the oldest first. */
 const REPLAYS_LOOKED_AT = 20

@@ -114,7 +114,7 @@ const countersIn = ({ counter, histogram }: ProcessMetrics) => ({
   }),
   attempts: histogram({
     name: 'feedback_insights_settled_attempts',
-    help: 'Attempts of submissions that ended dead and of purges, in this worker; 1 for each other submission.',
+    help: 'Attempts of submissions that ended dead and of purges; 1 for each other submission.',
     labels: ['operation'],
     buckets: ATTEMPT_BOUNDS,
   }),
@@ -125,7 +125,7 @@ const countersIn = ({ counter, histogram }: ProcessMetrics) => ({
   }),
   stored: histogram({
     name: 'feedback_insights_storage_seconds',
-    help: 'Time from acceptance until a submission was applied, superseded or set aside, or its purge had ended.',
+    help: 'Time from acceptance until a submission was applied, superseded or set aside, or a purge had ended.',
     labels: ['operation'],
     buckets: STORAGE_BOUNDS_SECONDS,
   }),

@@ -40,8 +40,8 @@ export const beginStride = (
 export type Ending = { state: SubmissionState; fault?: string }
 
 /**
- * Ends the spans of the submissions with known endings. The other spans are never sent: a later
- * attempt begins new ones.
+ * Ends the spans of the submissions with known endings. The other spans are never sent: the
+ * submission ended before, or a later attempt begins a new span.
  */
 export const endStride = (spans: StrideSpans, endings: ReadonlyMap<string, Ending>): void => {
   for (const [submissionId, { state, fault }] of endings) {

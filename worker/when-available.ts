@@ -7,15 +7,15 @@ const LONGEST_PAUSE_MS = 2_000
 /**
  * Does work with Postgres, and repeats it until no outage of Postgres interrupts it.
  *
- * @throws each other fault, and the fault of the outage once `stop` is aborted
+ * @throws any other fault, and the fault of the outage once `stop` is aborted
  */
 export const whenAvailable = async <T>(work: () => Promise<T>, stop: AbortSignal): Promise<T> => {
-  for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
+  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
     try {
       return await work()
     } catch (error) {
       if (!isUnavailable(error) || stop.aborted) throw error
-      await new Promise((resolve) => setTimeout(resolve, pause * (0.5 + Math.random() / 2)))
+      await new Promise((resolve) => setTimeout(resolve, pauseMs * (0.5 + Math.random() / 2)))
     }
   }
 }

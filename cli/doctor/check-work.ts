@@ -23,7 +23,7 @@ type Installation = { sql: Sql; redis: RedisClient; prefix: string; maxBacklog: 
  * The findings of the overview (health/), the waiting work, and findings about leases and counts.
  */
 export const checkWork = async ({ sql, redis, prefix, maxBacklog }: Installation): Promise<Checked[]> => {
-  const queues = openQueues(redis, prefix, () => {})
+  const queues = openQueues(redis, prefix)
   try {
     const listWorkspaces = createKnownWorkspaces(sql, WORKSPACES_WITHIN_MS)
     const look = createReadCondition({

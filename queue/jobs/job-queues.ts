@@ -23,7 +23,7 @@ export type JobQueue = Queue
 export type JobQueues = Readonly<Record<QueueName, JobQueue>>
 
 /** The queues for producers and dashboards. The caller closes the connection. */
-export const openQueues = (connection: RedisClient, prefix: string, onError: (error: Error) => void): JobQueues => {
+export const openQueues = (connection: RedisClient, prefix: string): JobQueues => {
   const open = (name: QueueName): Queue => {
     const queue = new Queue(name, {
       connection,
@@ -31,7 +31,8 @@ export const openQueues = (connection: RedisClient, prefix: string, onError: (er
       skipWaitingForReady: true,
       streams: { events: { maxLen: EVENTS_KEPT } },
     })
-    queue.on('error', onError)
+    // The owner of the connection handles its faults. Without a listener, BullMQ prints each.
+    queue.on('error', () => {})
     return queue
   }
   return Object.fromEntries(QUEUE_NAMES.map((name) => [name, open(name)])) as unknown as JobQueues

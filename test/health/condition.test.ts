@@ -25,7 +25,7 @@ describe('the condition', () => {
     return sql
   }
   const queuesOf = (redis: RedisClient): JobQueues => {
-    const queues = openQueues(redis, prefix, () => {})
+    const queues = openQueues(redis, prefix)
     open.push(() => closeQueues(queues))
     return queues
   }

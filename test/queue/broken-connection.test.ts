@@ -33,7 +33,7 @@ describe('admissions in flight when their connection breaks', () => {
     apiRedis = connectToAnswer(between.url) as Redis
     apiRedis.on('error', () => {})
     await once(apiRedis, 'ready')
-    apiQueues = openQueues(apiRedis, prefix, () => {})
+    apiQueues = openQueues(apiRedis, prefix)
     wake = createWake(apiQueues)
     admit = createAdmit({ redis: apiRedis, prefix, wake, findStoredKey: async () => null })
   })

@@ -57,7 +57,7 @@ type QueueRoom = {
 export const openQueueRoom = (): QueueRoom => {
   const prefix = `t_${randomBytes(6).toString('hex')}`
   const redis = new Redis(testServers().redisUrl, { maxRetriesPerRequest: null })
-  const queues = openQueues(redis, prefix, () => {})
+  const queues = openQueues(redis, prefix)
   const admitAbove: QueueRoom['admitAbove'] = (floorOf) =>
     createAdmit({ redis, prefix, wake: noWake, floorOf, findStoredKey: async () => null })
   const log = createLog(redis, prefix)

@@ -151,7 +151,7 @@ export const startService = async ({
       redis,
       redisPrefix: name,
       get queues() {
-        return (queues ??= openQueues(redis, name, () => {}))
+        return (queues ??= openQueues(redis, name))
       },
       environment,
       ...requests,

@@ -2,12 +2,13 @@
 //
 //   idle        nothing is left to apply; Redis has released the lease
 //   leased      another worker applies the log, and sees the new entries at its next take
-//   deep        the log has much to apply: the workspace moves to the queue `backlog`
-//   unreadable  the workspace moves to the queue `backlog`, where only its own job fails
+//   deep        the log is long or its strides are short: the workspace moves to `backlog`
+//   unreadable  the workspace moves to `backlog`, where only its own job fails
 //   taken       the stride is applied, and `afterStride` goes on
 //
-// An idle or leased log is taken again if another job has named its workspace meanwhile. Once the
-// job may not go on (`mayGoOn`), the remaining workspaces are woken again.
+// `backlog` is the queue of deep workspaces. An idle or leased log is taken again if another job
+// has named its workspace meanwhile. Once the job may not go on (`mayGoOn`), the remaining
+// workspaces are woken again.
 import type { RedisClient } from '../../queue/redis/connect-redis.ts'
 import { forgetWorkspace } from '../../queue/log/forget-workspace.ts'
 import type { TakeResult, TakeRequest } from '../../queue/log/log.ts'
@@ -19,7 +20,7 @@ import { applyDeep, type ApplyOutcome, applyShared, type StrideDependencies, typ
 import { FULL_STRIDE } from './stride-size.ts'
 
 const BUDGET_MS = 250
-/** A worker that dies delays its workspaces for this time. */
+/** The workspaces of a worker that dies wait until its leases run out. */
 const LEASE_MS = 5_000
 const RENEW_EVERY_MS = 1_250
 
@@ -39,8 +40,8 @@ type ApplyDependencies = StrideDependencies & {
 
 type ApplyLogs = {
   /**
-   * `isDeep`: for a job of the queue `backlog`. Waits during an outage of Postgres, until the
-   * worker stops. Throws other faults.
+   * Waits during an outage of Postgres, and throws once the worker stops. Throws other faults at
+   * once. `isDeep`: for a job of the queue `backlog`.
    */
   apply: (workspaceIds: readonly string[], isDeep: boolean) => Promise<void>
   /** Ends the renewal of leases. */
@@ -67,7 +68,7 @@ export const createApplyLogs = (dependencies: ApplyDependencies): ApplyLogs => {
 /** A stride can take longer than a lease. Without a renewal, the worker would count as dead. */
 const renewLeases = ({ logs, worker }: ApplyDependencies, inHand: InHand): void => {
   const ids = inHand.ids()
-  // The next renewal makes up for a failed one. A lease that ends early only costs work.
+  // The next renewal makes up for a failed one.
   if (ids.length > 0) logs.renew(worker, ids, LEASE_MS).catch(() => {})
 }
 
@@ -79,6 +80,7 @@ type Job = ApplyDependencies & {
   until: number
 }
 
+/** Applies until nothing is left or the job may not go on. Returns the workspaces to wake again. */
 const applyLogs = async (job: Job): Promise<string[]> => {
   const { hand } = job
   let requests: TakeRequest[] = hand.ids().map((workspaceId) => ({ workspaceId }))
@@ -177,6 +179,7 @@ const passOn = ({ wake, hand }: Job, workspaceId: string): void => {
 const postpone = async (job: Job, { request, ms }: Extract<ApplyOutcome, { kind: 'postponed' }>): Promise<void> => {
   const { workspaceId } = request
   job.postponed.set(workspaceId, job.now() + ms)
+  // The timer wakes the workspace, so the result of `putBack` is not needed.
   await putBack(job, [request])
   job.hand.drop(workspaceId)
   setTimeout(() => void job.wake.wake(workspaceId, { submissions: 0, isDeep: true }), ms)

@@ -69,7 +69,10 @@ const applyWatched = (dependencies: FaultDependencies, strides: readonly Stride[
 
 const LOOK_FOR_BLOCKERS_EVERY_MS = 3_000
 
-/** Does work in Postgres. If locks of other programs delay it, their sessions are logged once. */
+/**
+ * Does work in Postgres. While it lasts, looks for other programs whose locks delay the service,
+ * and logs their sessions once.
+ */
 export const logBlockers = async <T>(
   { sql, log, workspaceIds }: { sql: Sql; log: Logger; workspaceIds: readonly string[] },
   work: () => Promise<T>,
@@ -106,16 +109,13 @@ export const applyOrHalve = async (dependencies: FaultDependencies, stride: Stri
   const middle = Math.ceil(submissions.length / 2)
   const first = await applyOrHalve(dependencies, { ...stride, submissions: submissions.slice(0, middle) })
   const after = submissions[middle - 1]!.number
-  if (first.postponedMs !== undefined || !isThrough(first.results, after)) return first
+  if (first.postponedMs !== undefined || !isThrough(first.results)) return first
   const second = await applyOrHalve(dependencies, { workspaceId, after, submissions: submissions.slice(middle) })
   return { ...second, results: [...first.results, ...second.results], dead: new Map([...first.dead, ...second.dead]) }
 }
 
 /** A stride can end early if its workspace was deleted or Postgres has lost its last commits. */
-const isThrough = (results: readonly StrideResult[], number: number): boolean => {
-  const last = results.at(-1)
-  return last?.outcome === 'applied' && last.position >= number
-}
+const isThrough = (results: readonly StrideResult[]): boolean => results.at(-1)?.outcome === 'applied'
 
 const postponeOrGiveUp = async (
   dependencies: FaultDependencies,
@@ -132,7 +132,6 @@ const postponeOrGiveUp = async (
     dependencies.log('error', 'apply_failed', { workspaceId, submissionId, attempts: count, fault: reason })
     return { results: [], dead: new Map(), postponedMs: FIRST_PAUSE_MS * 2 ** (count - 1) }
   }
-  dependencies.attempts.delete(workspaceId)
   return giveUp(dependencies, stride, { attempts: count, reason })
 }
 
@@ -159,8 +158,8 @@ export const giveUp = async (
   // Another writer has moved the position since `readPosition`.
   if (!(await setAside(sql, hashKey, { submission, ...why, expected: position })))
     return giveUp(dependencies, stride, why)
-  // A line before `setAside` could name an applied submission. This line is missing if the answer
-  // of Postgres gets lost.
+  // A log line before `setAside` could name a submission that another writer applies. This line is
+  // missing if the answer of Postgres gets lost.
   log('error', 'submission_dead', { workspaceId, submissionId, operation, attempts, fault: reason })
   onSettled(submission, 'dead', { attempts, isDeep: true })
   dead.set(submissionId, { state: 'dead', fault: reason })

@@ -10,8 +10,8 @@ type Folded = { work: StrideWork; segment: FoldedSegment }
 
 /**
  * Applies one stride of each workspace: loads the keys of the submissions, folds the submissions,
- * and saves the changes in one statement. It loads a workspace again if another writer was faster,
- * or if the fold needs more rows.
+ * and saves the changes in one statement. It loads a workspace again for the next segment, if
+ * another writer was faster, or if the fold needs more rows.
  *
  * @throws faults of Postgres, and an error if a stride makes no progress
  */

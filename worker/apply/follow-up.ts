@@ -15,12 +15,12 @@ import type { Ending, StrideSpans } from '../trace-jobs.ts'
 import type { StrideResult } from './stride-work.ts'
 
 /**
- * Called for each submission that this worker has applied or set aside, but for no decided purge.
+ * Called for each submission that this worker has applied or set aside; not for a decided purge.
  */
 export type OnSettled = (
   submission: Submission,
   state: SubmissionState,
-  from: { attempts: number; isDeep: boolean },
+  how: { attempts: number; isDeep: boolean },
 ) => void
 
 export type FollowUpDependencies = {

@@ -17,6 +17,7 @@ export const watchRedoTime = (redis: RedisClient, redoMs: number): RedoTime => {
     const { usedBytes, maxBytes } = await readRedisCondition(redis)
     isShort = maxBytes > 0 && usedBytes > SHORT_OF_MEMORY_SHARE * maxBytes
   }
+  // After a failed check, the last result stays valid.
   const checkQuietly = (): void => void check().catch(() => {})
   checkQuietly()
   const timer = setInterval(checkQuietly, CHECK_EVERY_MS)

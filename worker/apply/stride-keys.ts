@@ -139,12 +139,12 @@ export class StrideKeys implements WantedKeys, Keys {
     want(this.accountName, canonicalName(textIn(record.properties, '$name')), WHOLE_IF_ANONYMOUS)
   }
 
-  /** If the stored conversation may be newer, its version has to be loaded. */
   #addConversation(submission: SubmissionOf<'submit_conversation'>): void {
     const { body, originalNumber } = submission
     for (const contact of sourcedContacts(body)) this.#addContact(contact, submission)
     const senders = new Set(body.messages.map(({ contactId }) => contactId))
     for (const id of senders) if (id !== undefined) want(this.contactKey, contactIdKey(this.realm, id), KEY)
+    // The stored conversation may be newer, so the fold needs its version.
     if (body.updatedAt != null || originalNumber !== undefined)
       want(this.conversation, conversationId(this.realm, body), KEY)
     if (originalNumber !== undefined) this.#addMessages(conversationId(this.realm, body))
@@ -168,7 +168,10 @@ const want = (keys: Map<string, number>, key: string | undefined, level: number)
   if (held === undefined || held < level) keys.set(key, level)
 }
 
-/** For a weak key. Given metadata fills absent keys, so the fold must know all stored keys. */
+/**
+ * For a find-or-create reference. Given metadata fills absent keys, so the fold must know all
+ * stored keys.
+ */
 const levelFor = (sourceData: JsonObject | null | undefined): number => {
   for (const _ in sourceData) return WHOLE
   return KEY

@@ -192,7 +192,7 @@ export class StrideWork {
       const state = tryToTakeIn(fold, submission)
       if (state === undefined) continue
       if (this.#isLarge(state)) {
-        this.#cutBefore(segment.slice(0, Math.max(1, at)), at === 0 ? state : undefined)
+        this.#cutTo(segment.slice(0, Math.max(1, at)), at === 0 ? state : undefined)
         return undefined
       }
       // The fold is useless after this, but finds out what else is missing.
@@ -211,7 +211,7 @@ export class StrideWork {
   }
 
   /** Cuts the segment, so that a submission with a large contact or account is applied alone. */
-  #cutBefore(segment: readonly Submission[], large: MissingState | undefined): void {
+  #cutTo(segment: readonly Submission[], large: MissingState | undefined): void {
     this.keys = this.#keysOf(segment)
     if (large !== undefined) this.keys.addMissing(large, WHOLE_OF_ANY_SIZE)
   }

@@ -7,19 +7,19 @@ import { hashesOf, type AnalysedText } from '../../tagger/tag-texts.ts'
 
 /**
  * Returns a function that loads a part of the workspace's tag memory: the counts of the terms in
- * some texts, and the tags in use among these terms. It loads each term once, so call it again when
- * the texts have more terms. A later call changes no term of an earlier one, so what the memory has
- * learned since stays. `except`: ids of texts whose own share does not count.
+ * some texts, and the tags in use among these terms. Call it again when the texts have more terms:
+ * it loads each term once, and keeps counts that were added since. `except`: ids of texts whose own
+ * share does not count.
  */
 export const recallInto = (
   memory: Memory,
   sql: Sql,
   { realm, except }: { realm: Realm; except: readonly string[] },
-): ((read: readonly AnalysedText[]) => Promise<void>) => {
+): ((analysed: readonly AnalysedText[]) => Promise<void>) => {
   const asked = new Set<number>()
   let hasTotals = false
-  return async (read) => {
-    const hashes = [...hashesOf(read)].filter((hash) => !asked.has(hash))
+  return async (analysed) => {
+    const hashes = [...hashesOf(analysed)].filter((hash) => !asked.has(hash))
     for (const hash of hashes) asked.add(hash)
     if (hashes.length === 0 && hasTotals) return
     const known = await recall(sql, realm, { hashes, except })
@@ -31,14 +31,14 @@ export const recallInto = (
       // `left` stays 0: the service learns nothing from an empty list of tags.
     }
     for (const { hash, ...counts } of known.terms) memory.terms.set(hash, counts)
-    putTags(memory, keysOf(read), known.tags)
+    putTags(memory, keysOf(analysed), known.tags)
   }
 }
 
 /** The keys of tags in these texts, by hash: Postgres has the hashes only. */
-const keysOf = (read: readonly AnalysedText[]): Map<number, string> =>
+const keysOf = (analysed: readonly AnalysedText[]): Map<number, string> =>
   new Map(
-    read.flatMap(({ analysis, learned }) => [
+    analysed.flatMap(({ analysis, learned }) => [
       ...[...analysis.candidates.values()].map(({ hash, key }) => [hash, key] as const),
       ...[...learned.tags.keys()].map((key) => [hashTerm(key), key] as const),
     ]),

@@ -43,18 +43,22 @@ const inParts = ({
 
 const tagTogether = async (sql: Sql, realm: Realm, stored: readonly StoredText[]): Promise<number> => {
   if (stored.length === 0) return 0
-  const read = analyseTexts(stored.map(({ text, tags }) => ({ text, tags: tags ?? undefined })))
+  const analysed = analyseTexts(stored.map(({ text, tags }) => ({ text, tags: tags ?? undefined })))
   const memory = newMemory()
   const recall = recallInto(memory, sql, { realm, except: stored.map(({ id }) => id) })
-  await recall(read)
-  learnTexts(memory, read)
-  const unhidden = unhideWordsOfTexts(memory, read)
+  await recall(analysed)
+  learnTexts(memory, analysed)
+  const unhidden = unhideWordsOfTexts(memory, analysed)
   // The unhidden words form new phrases, which have to be recalled, too.
   await recall(unhidden)
   const { tags, shares } = tagAnalysed(memory, unhidden)
-  const tagged = stored.flatMap(({ record, id, number, textVersion }, at) => {
-    const share = shares[at]
-    return share === undefined ? [] : [{ record, id, number, textVersion, tags: tags[at] ?? [], share: toShare(share) }]
-  })
+  const tagged = stored.map(({ record, id, number, textVersion }, at) => ({
+    record,
+    id,
+    number,
+    textVersion,
+    tags: tags[at]!,
+    share: toShare(shares[at]!),
+  }))
   return storeTags(sql, realm, { taggerVersion: TAGGER_VERSION, tagged, maxTerms: MAX_TERMS_OF_TEXTS })
 }

@@ -161,7 +161,7 @@ const noteFailure = async (sql: Sql, webhook: Webhook, failure: Failure): Promis
   const { fault, isGone } = failure
   const { attempts, failingSince } = webhook
   const isOver = failingSince !== null && Date.now() - failingSince.getTime() > GIVE_UP_AFTER_MS
-  const longest = Math.min(FIRST_PAUSE_MS * 2 ** Math.min(attempts, 20), LONGEST_PAUSE_MS)
+  const longest = Math.min(FIRST_PAUSE_MS * 2 ** attempts, LONGEST_PAUSE_MS)
   await noteWebhookFault(sql, webhook, {
     fault,
     pauseMs: Math.min(failure.retryAfterMs ?? longest * (0.5 + Math.random() / 2), GIVE_UP_AFTER_MS),

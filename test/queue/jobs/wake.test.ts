@@ -25,7 +25,7 @@ describe('waking workers', () => {
   let wake: Wake
   beforeEach(() => {
     prefix = `${room.prefix}_${randomUUID()}`
-    queues = openQueues(room.redis, prefix, () => {})
+    queues = openQueues(room.redis, prefix)
     wake = createWake(queues)
   })
   afterEach(async () => {
