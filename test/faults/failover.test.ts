@@ -131,9 +131,9 @@ describeFaults('a primary of Postgres with an asynchronous standby', {
       // After a purge, the log lacks earlier submissions, as docs/growing.md says.
       purges: false,
       strike: async (rig) => {
-        const { atFormer, atStandby, part, killPrimary, bringBack } = rig.pair
+        const { atFormer, atStandby, cutOffStandby, killPrimary, bringBack } = rig.pair
         await untilMoreStored(atStandby, rig, 10)
-        await part()
+        await cutOffStandby()
         const { size } = await storedAt(atFormer, rig)
         await untilMoreStored(atFormer, rig, size + FEWEST_MISSED)
         await killPrimary()

@@ -102,7 +102,7 @@ const failOver = async ({ pair, struck, redisPrefix }: Rig, own: HistoryService,
   const untilMoreStored = (sql: PostgresPair['atStandby'], than: number) =>
     until('more submissions are stored', async () => (await storedAt(sql)) > than, SETTLED_WITHIN_MS)
   await untilMoreStored(atStandby, 10)
-  await pair.part()
+  await pair.cutOffStandby()
   await untilMoreStored(atFormer, (await storedAt(atFormer)) + FEWEST_MISSED)
   const lost = async (): Promise<string[]> => {
     const rows = await atStandby<{ name: string }[]>`
@@ -153,7 +153,7 @@ describe('consumers of the change feed', () => {
     })
     await submitHistory(own, SUBMISSIONS, { during })
     await settledLedger(own)
-    await rig.pair.standbyFollows()
+    await rig.pair.untilStandbyFollows()
     followers.push(followFeed('a late reader', own, { urls: rig.urls, restarts: false }))
     const note = await assertCopiesEqualTables(followers, {
       sql: rig.sql,

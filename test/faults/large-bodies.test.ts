@@ -15,7 +15,7 @@ const LOOK_EVERY_MS = 20
 const MOST_MEMORY_BYTES = 600_000_000
 const PATIENCE_MS = 240_000
 
-const LARGEST = ['messages of words', 'contacts of long members', 'properties of a contact, long strings']
+const LARGEST = ['messages of long URLs', 'contacts of long members', 'properties of a contact, long strings']
 
 const MISSING = existsSync('/proc/self/status') ? undefined : 'there is no /proc'
 

@@ -25,7 +25,7 @@ describe('a standby of Postgres', () => {
     await service.submit('/feedbacks', { description: 'The last of all.', contact: { email: 'last@example.com' } })
     await service.sql`analyze`
     standby = { ...service, environment: { ...service.environment, DATABASE_URL: pair.standbyUrl } }
-    await pair.standbyFollows()
+    await pair.untilStandbyFollows()
   })
   after(async () => {
     await Promise.all(readers.map((sql) => sql.end({ timeout: 1 })))
@@ -60,9 +60,9 @@ describe('a standby of Postgres', () => {
   it('gets a finding of the doctor when it follows, is behind or away, or is a second primary', async () => {
     const doctor = async () => (await runCommand(service, 'cli/doctor/doctor-command.ts')).stdout
     const { host } = new URL(pair.standbyUrl)
-    await pair.standbyFollows()
+    await pair.untilStandbyFollows()
     assert.match(await doctor(), new RegExp(`well +The standby of Postgres at ${host} `))
-    await pair.part()
+    await pair.cutOffStandby()
     await until('the standby is behind', async () => {
       await service.submit('/feedbacks', { description: 'The standby does not get this.' })
       return new RegExp(`The standby of Postgres at ${host} is [\\d.]+ MiB behind; its last transaction is`).test(

@@ -19,7 +19,7 @@ export const outputOf = async (...call: Parameters<typeof runCommand>): Promise<
   return stdout
 }
 
-/** What a process printed, once it has ended. */
+/** Waits until a process has ended. Returns its exit code and its output. */
 export const resultOf = async (child: ReturnType<typeof spawnProgram>): Promise<CommandResult> => {
   let stdout = ''
   let stderr = ''

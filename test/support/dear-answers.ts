@@ -13,9 +13,11 @@ import { PATHS } from '../end-to-end/interface-table.ts'
 export type DearRequest = { title: string; path: string; scope: Scope; body: Buffer | undefined; plainBytes: number }
 type Scope = 'submit' | 'read' | 'admin'
 
-/** Each family of bodies can make one of this size. */
+/** The fixed parts of a body of each family fit into this size. */
 const LEAST_BYTES = 512
-const MOST_URL_BYTES = 8_000
+/** More than the text of a batch around one body. */
+const ITEM_FRAME_BYTES = 60
+const MOST_QUERY_BYTES = 15_000
 
 const requestOf = (title: string, path: string, text: string): DearRequest => ({
   title,
@@ -25,22 +27,25 @@ const requestOf = (title: string, path: string, text: string): DearRequest => ({
   plainBytes: Buffer.byteLength(text),
 })
 
-/** A part of the largest size. Most parts are small, since small requests cost less time. */
-const share = fc.integer({ min: 0, max: 12 }).map((halvings) => 2 ** -halvings)
+/** A fraction of the largest size. Most are small, since small requests cost less time. */
+const fractions = fc.integer({ min: 0, max: 12 }).map((halvings) => 2 ** -halvings)
 
-const submissions = fc.tuple(fc.constantFrom(...DEAR_INTAKES), share).map(([{ title, operation, text }, part]) => {
-  const path = `/api/v1${PATHS[operation]}`
-  return requestOf(
-    `POST ${path}: ${title}`,
-    path,
-    text(Math.max(Math.ceil(part * mostBytesOf(operation)), LEAST_BYTES)),
-  )
-})
+const submissions = fc
+  .tuple(fc.constantFrom(...DEAR_INTAKES), fractions)
+  .map(([{ title, operation, text }, fraction]) => {
+    const path = `/api/v1${PATHS[operation]}`
+    return requestOf(
+      `POST ${path}: ${title}`,
+      path,
+      text(Math.max(Math.ceil(fraction * mostBytesOf(operation)), LEAST_BYTES)),
+    )
+  })
 
 const batches = fc
-  .tuple(fc.constantFrom(...DEAR_INTAKES), share, fc.integer({ min: 1, max: MAX_BATCH_ITEMS }))
-  .map(([{ title, operation, text }, part, count]) => {
-    const bytes = Math.min(mostBytesOf(operation), Math.ceil((part * MAX_BATCH_BODY_BYTES) / count) - 60)
+  .tuple(fc.constantFrom(...DEAR_INTAKES), fractions, fc.integer({ min: 1, max: MAX_BATCH_ITEMS }))
+  .map(([{ title, operation, text }, fraction, count]) => {
+    const itemBytes = Math.ceil((fraction * MAX_BATCH_BODY_BYTES) / count)
+    const bytes = Math.min(mostBytesOf(operation), itemBytes - ITEM_FRAME_BYTES)
     const item = `{"operation":"${operation}","body":${text(Math.max(bytes, LEAST_BYTES))}}`
     return requestOf(
       `POST /batch of ${count}: ${title}`,
@@ -58,9 +63,11 @@ const PARAMETERS = [
   () => '&',
 ]
 const reads = fc
-  .tuple(fc.constantFrom(...LISTS), fc.constantFrom(...PARAMETERS), share)
-  .map(([list, parameter, part]): DearRequest => {
-    const count = Math.ceil((part * MOST_URL_BYTES) / parameter(0).length)
+  .tuple(fc.constantFrom(...LISTS), fc.constantFrom(...PARAMETERS), fractions)
+  .map(([list, parameter, fraction]): DearRequest => {
+    // The longest parameter, and the `&` after it.
+    const parameterBytes = parameter(9_999).length + 1
+    const count = Math.ceil((fraction * MOST_QUERY_BYTES) / parameterBytes)
     const query = Array.from({ length: count }, (_, at) => parameter(at)).join('&')
     const path = `/api/v1/${list}?${query}`
     return { title: `GET /${list}, ${parameter(0)}`, path, scope: 'read', body: undefined, plainBytes: path.length }
@@ -68,9 +75,11 @@ const reads = fc
 
 const CALLS = ['initialize', 'tools/list', 'prompts/list', 'resources/templates/list', 'tools/call', 'nothing']
 const agents = fc
-  .tuple(fc.constantFrom(...CALLS), share, fc.constantFrom('k', '😀'))
-  .map(([method, part, key]): DearRequest => {
-    const given = Object.fromEntries(Array.from({ length: Math.ceil(part * 200) }, (_, at) => [key.repeat(20) + at, 0]))
+  .tuple(fc.constantFrom(...CALLS), fractions, fc.constantFrom('k', '😀'))
+  .map(([method, fraction, key]): DearRequest => {
+    const given = Object.fromEntries(
+      Array.from({ length: Math.ceil(fraction * 200) }, (_, at) => [key.repeat(20) + at, 0]),
+    )
     const params = { name: 'list_feedback', arguments: given }
     return requestOf(`POST /mcp: ${method}`, '/mcp', JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }))
   })
@@ -89,7 +98,9 @@ const app = appWithoutStores()
 export const priceOfAnswer = async (request: DearRequest): Promise<{ bytes: number; perByte: number }> => {
   const { path, scope, body } = request
   const sent = body && { method: 'POST', body: new Uint8Array(body) }
-  const answer = await app.handle(new Request(`http://x${path}`, { ...sent, headers: headersOf(request, scope) }))
+  // In this app, the token is the name of its scope.
+  const headers = headersOf(request, scope)
+  const answer = await app.handle(new Request(`http://x${path}`, { ...sent, headers }))
   const bytes = (await answer.arrayBuffer()).byteLength
   return { bytes, perByte: bytes / (path.length + (body?.byteLength ?? 0)) }
 }

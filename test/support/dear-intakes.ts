@@ -2,11 +2,13 @@ import { Buffer } from 'node:buffer'
 import { MAX_BODY_BYTES, MAX_CONVERSATION_BODY_BYTES } from '../../contract/limits.ts'
 import type { Operation } from '../../contract/submission.ts'
 
-/** `text` makes a body of at most this many bytes. A value would lose escapes and repeated keys. */
+/**
+ * `text` makes a body of at most this many bytes. An object would lose escapes and repeated keys.
+ */
 export type DearIntake = { title: string; operation: Operation; text: (bytes: number) => string }
 
 type Part = (index: number) => string
-/** The text before and after the parts, and the most parts. */
+/** The text before and after the parts, and the largest number of parts. */
 type Frame = { head: string; tail: string; most?: number | undefined }
 type Place = Frame & { operation: Operation }
 
@@ -134,12 +136,12 @@ const CONVERSATIONS: Readonly<Record<string, DearIntake['text']>> = {
   'messages that are empty': messages(() => '{}'),
   messages: messages(() => message('')),
   'messages of senders': messages((index) => message(`"contactId":"${index}"`)),
-  'messages of words': messages((index) => message(`"contactId":"${index}","sourceUrl":"${'x'.repeat(350)}"`)),
+  'messages of long URLs': messages((index) => message(`"contactId":"${index}","sourceUrl":"${'x'.repeat(350)}"`)),
   'messages to unflatten': messages(() => message('"shouldUnflattenProperties":true,"properties":{"a.b":0,"a.c":1}')),
   'messages of infinite numbers': messages(() => message(`"properties":{"a":[${times(70, () => '1e999')}]}`)),
   'messages of long dates': messages(() => `{"createdAt":"2026-01-01T00:00:00.${'1'.repeat(99)}x"}`),
-  'a date without end': repeated(conversation('"updatedAt":"2026-01-01T00:00:00.'), '1', '"}'),
-  'an id without end': repeated('{"id":"', '😀', '"}'),
+  'a very long date': repeated(conversation('"updatedAt":"2026-01-01T00:00:00.'), '1', '"}'),
+  'a very long id': repeated('{"id":"', '😀', '"}'),
   'no JSON': repeated('[', '0,', ''),
   'lines before an error': repeated('', '\n', 'x'),
   'too many levels at the end': repeated('[', '"",', '['.repeat(70)),

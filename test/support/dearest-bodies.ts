@@ -157,13 +157,16 @@ type Way = (typeof WAYS)[number]
 const SOME = 10
 
 const way = fc.constantFrom(...WAYS)
-const some = fc.constantFrom<Way>('same', 'each', 'turns')
+const present = fc.constantFrom<Way>('same', 'each', 'turns')
 const memberValue = (how: Way, index: number): string | undefined =>
   ({ none: undefined, same: 'a', each: `a${index}`, turns: `a${index % 2}` })[how]
 const named = (how: Way, name: string, index: number): string | undefined => {
   const value = memberValue(how, index)
   return value === undefined ? undefined : `${name}-${value}`
 }
+/** Ten keys: the same in all submissions, others in each, or two groups in turn. */
+const keysLike = (how: Way, index: number): object | undefined =>
+  how === 'none' ? undefined : keys({ same: 0, each: index, turns: index % 2 }[how] * SOME, SOME)
 const under = (top: string, value: string | undefined): string | undefined => value && `${value}${top}`
 
 const reference = fc.record({
@@ -176,12 +179,12 @@ const reference = fc.record({
   tags: way,
   data: way,
 })
-const person = fc.record({ id: some, source: way, email: way, account: way, domain: way, keys: way })
+const person = fc.record({ id: present, source: way, email: way, account: way, domain: way, keys: way })
 const talk = fc.record({
-  id: some,
+  id: present,
   persons: fc.constantFrom(0, 1, SOME),
   person,
-  message: some,
+  message: present,
   sender: way,
   messages: fc.constantFrom(0, SOME),
 })
@@ -200,7 +203,7 @@ const feedbackLike =
       contact: {
         email: under('@example.org', named(ways.email, name, index)),
         name: named(ways.name, name, index),
-        sourceData: ways.data === 'none' ? undefined : keys(ways.data === 'each' ? index * SOME : 0, SOME),
+        sourceData: keysLike(ways.data, index),
       },
       account: { name: named(ways.account, name, index), domain: under('.example', named(ways.domain, name, index)) },
       ...(ways.external !== 'none' && { isExternalContactId: true, contactId: named(ways.external, name, index) }),
@@ -211,7 +214,7 @@ const personLike = (ways: Person, name: string, index: number): object => ({
   source: named(ways.source, 'source', index),
   properties: {
     $email: under('@example.org', named(ways.email, name, index)),
-    ...(ways.keys !== 'none' && keys(ways.keys === 'each' ? index * SOME : 0, SOME)),
+    ...keysLike(ways.keys, index),
   },
   ...(ways.account !== 'none' && {
     account: {
@@ -250,7 +253,7 @@ const maker: fc.Arbitrary<{ title: string; make: Maker }> = fc.oneof(
 export const families: fc.Arbitrary<Dearest> = fc
   .tuple(maker, fc.option(maker), fc.boolean())
   .map(([one, other, inTurns]) => ({
-    title: other === null ? one.title : `${one.title} ${inTurns ? 'and in turns' : 'and then'} ${other.title}`,
+    title: other === null ? one.title : `${one.title} ${inTurns ? 'in turn with' : 'and then'} ${other.title}`,
     submissions: (size, name) => {
       if (other === null) return times(2 * size, (index) => one.make(name, index))
       if (inTurns) return times(size, (index) => [one.make(name, index), other.make(name, index)]).flat()

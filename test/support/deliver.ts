@@ -9,8 +9,9 @@ import { hashKey } from './schema.ts'
 
 /**
  * How a history reaches the workers. Each turn takes the next element of each list. `sizes`: the
- * new submissions of a stride. `again`: the applied submissions before them that the stride
- * repeats. `removals`: the removal steps after the strides.
+ * new submissions of a stride; a second writer takes the element after it. `again`: the applied
+ * submissions before them that the stride repeats. `writers`: how many apply strides at once.
+ * `removals`: the removal steps after the strides.
  */
 export const schedules = fc.record({
   sizes: fc.array(fc.integer({ min: 1, max: 12 }), { minLength: 4, maxLength: 8 }),
@@ -82,7 +83,7 @@ const readPositions = async (sql: Sql): Promise<Map<string, number>> => {
   return new Map(rows.map(({ workspace_id, position }) => [workspace_id, position]))
 }
 
-/** Takes this many removal steps, or as many as the pending purges have. */
+/** Takes this many removal steps, or fewer if no purge is left. */
 const takeRemovalSteps = async (sql: Sql, steps: number, onStep: () => Promise<void>): Promise<void> => {
   for (let step = 0; step < steps; step++) {
     const [purge] = await sql<{ workspace_id: string; id: string }[]>`

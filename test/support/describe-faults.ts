@@ -33,7 +33,7 @@ export type Fault<R> = {
    * Whether the history has purges. It must have none if answers get lost (submitted-history.ts).
    */
   readonly purges?: boolean
-  /** Whether the API accepts each submission at the first attempt. */
+  /** Whether the API accepts each submission except purges at the first attempt. */
   readonly refusesNone?: boolean
   /** Whether Redis may forget stored submissions, so that its ledger counts fewer. */
   readonly forgets?: boolean
@@ -98,5 +98,5 @@ const testFault = async <R extends Rig>(rig: R, row: Fault<R>): Promise<void> =>
   if (row.refusesNone) assert.equal(refused, 0, 'refused')
   await row.afterwards?.(rig, own)
   const note = struck.note === undefined ? '' : `; ${struck.note}`
-  console.log(`${row.fault}: ${confirmed.size} confirmed, ${refused} refused or not answered before${note}`)
+  console.log(`${row.fault}: ${confirmed.size} confirmed, ${refused} attempts refused or not answered${note}`)
 }

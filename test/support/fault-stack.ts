@@ -24,7 +24,7 @@ type Options = {
   appendFsync?: AppendFsync
   /** The directory for the data directories of the servers. */
   parent?: string
-  /** The address at which the API reaches Redis. */
+  /** Returns the address at which the API reaches Redis, such as that of a proxy. */
   redisOfApi?: (url: string) => Promise<string>
 }
 
@@ -56,6 +56,7 @@ export const startFaultStack = (options: Options = {}): Promise<FaultStack> =>
       const api = await keepProgram('api/main.ts', { ...(redisOfApi && { REDIS_URL: redisOfApi }) })
       running.defer(api.stop)
       const kept = { api, worker, redis, postgres }
+      // `service.stop` needs the servers, also if a test has held them down.
       running.defer(() => Object.values(kept).forEach(({ letGo }) => letGo()))
       const url = `http://127.0.0.1:${service.environment['PORT']}`
       const untilReady = () => until('the service is ready', () => isReady(url), READY_WITHIN_MS)
@@ -73,7 +74,6 @@ export const startFaultStack = (options: Options = {}): Promise<FaultStack> =>
   )
 
 export const isReady = (url: string): Promise<boolean> =>
-  fetch(`${url}/readyz`, { signal: AbortSignal.timeout(5_000) }).then(
-    async (answer) => (await answer.arrayBuffer(), answer.status === 200),
-    () => false,
-  )
+  fetch(`${url}/readyz`, { signal: AbortSignal.timeout(5_000) })
+    .then(async (answer) => (await answer.arrayBuffer(), answer.status === 200))
+    .catch(() => false)

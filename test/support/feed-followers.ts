@@ -43,12 +43,12 @@ export const followFeed = (
   const over = new AbortController()
   const copy: Copy = new Map()
   let kept: { next: string; last: number } = { next: '', last: 0 }
-  let [pages, starts] = [0, 0]
+  let [pages, restartCount] = [0, 0]
   const read = async (): Promise<{ changes: Change[]; next: string } | undefined> => {
     const query = `limit=${LIMITS[pages % LIMITS.length]}${kept.next && `&after=${kept.next}`}`
     const headers = { Authorization: `Bearer ${adminToken}`, Prefer: 'wait=1' }
     const signal = AbortSignal.timeout(PATIENCE_MS)
-    const answer = await fetch(`${urls[starts % urls.length]}/api/v1/changes?${query}`, { headers, signal })
+    const answer = await fetch(`${urls[restartCount % urls.length]}/api/v1/changes?${query}`, { headers, signal })
     if (answer.status === 503) return undefined
     assert.equal(answer.status, 200, await answer.clone().text())
     return (await answer.json()) as { changes: Change[]; next: string }
@@ -61,7 +61,7 @@ export const followFeed = (
         return undefined
       })
       if (page === undefined) {
-        starts += restarts ? 1 : 0
+        restartCount += restarts ? 1 : 0
         await pause(AFTER_TROUBLE_MS)
         continue
       }
@@ -73,7 +73,7 @@ export const followFeed = (
       pages++
       if (restarts && pages % 3 === 0) {
         apply(copy, page.changes.slice(0, page.changes.length / 2))
-        starts++
+        restartCount++
       } else {
         apply(copy, page.changes)
         kept = { next: page.next, last: Math.max(last, Number(page.next.split('-')[0])) }
@@ -81,12 +81,12 @@ export const followFeed = (
     }
   }
   const following = follow()
-  // `stop` returns this promise.
+  // `stop` returns this promise, with its rejection.
   following.catch(() => {})
   return {
     name,
     copy: () => copy,
-    note: () => `${pages} pages, ${starts} starts`,
+    note: () => `${pages} pages, ${restartCount} restarts`,
     stop: () => {
       over.abort()
       return following

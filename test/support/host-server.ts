@@ -12,9 +12,9 @@ export const serveOn = async (host: NetworkHost, kind: 'redis' | 'postgres', ord
   const program = await startProcess(programOn('test/support/serve-on-host.ts', host), 'serving', environment)
   const [line] = program.output().match(/^\{"event":"serving".*\}$/m)!
   const { url, pid } = JSON.parse(line) as { url: string; pid: number }
-  const isGone = async (): Promise<string> => {
+  const untilGone = async (): Promise<string> => {
     while (existsSync(`/proc/${pid}`)) await pause(50)
     return 'gone'
   }
-  return { url, port: program.port, pid, exited: isGone(), stop: program.stop }
+  return { url, port: program.port, pid, exited: untilGone(), stop: program.stop }
 }

@@ -19,13 +19,17 @@ type Injection = { operation?: Operation; body: object; agoMs?: number }
  */
 export const inject = async (place: Place, queues: JobQueues, injection: Injection): Promise<Injected> => {
   const wake = createWake(queues)
-  const injected = injection.agoMs === undefined ? await admit(place, injection) : await append(place, injection)
+  const { agoMs } = injection
+  const injected = agoMs === undefined ? await admit(place, injection) : await append(place, injection, agoMs)
   await wake.wake(place.workspaceId, { submissions: 1, isDeep: false })
   await wake.ended()
   return injected
 }
 
-/** Injects a submission that Postgres refuses, and waits until it is dead. Returns its id. */
+/**
+ * Injects a submission that Postgres refuses, and waits until it is dead. Returns its id. The `sql`
+ * of a shared service sees one workspace only, and its `all` each of them.
+ */
 export const injectDead = async (
   place: Place & { readonly all?: Sql; readonly sql: Sql },
   queues: JobQueues,
@@ -55,7 +59,8 @@ const admit = async (
 /** Appends an entry that seems to be admitted `agoMs` ago. */
 const append = async (
   { redis, redisPrefix, workspaceId }: Place,
-  { operation = 'create_feedback', body, agoMs = 0 }: Injection,
+  { operation = 'create_feedback', body }: Injection,
+  agoMs: number,
 ): Promise<Injected> => {
   const keys = workspaceKeys(redisPrefix, workspaceId)
   const [seconds, microseconds] = await redis.time()

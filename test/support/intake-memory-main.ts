@@ -4,8 +4,8 @@ import process from 'node:process'
 import { takeIn } from './app-without-stores.ts'
 import { DEAR_INTAKES, mostBytesOf } from './dear-intakes.ts'
 
-// Takes in small bodies of a dear intake, then its largest. Prints how many bytes the memory of the
-// process grows for the largest.
+// Takes in small bodies of a dear intake, then its largest. Prints how many bytes, at most, the
+// memory of the process grows for the largest.
 
 const SMALL_BYTES = 2_000
 const WARM_UPS = 20

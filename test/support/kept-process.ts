@@ -7,7 +7,6 @@ import * as fc from 'fast-check'
 import type { startRedis } from '../../cli/start/embedded/redis-server.ts'
 import { findLastingPort } from './lasting-port.ts'
 import { spawnProgram } from './service-process.ts'
-import { until } from './until.ts'
 
 export const SIGNALS = ['SIGTERM', 'SIGKILL', 'SIGSTOP'] as const
 type FaultSignal = (typeof SIGNALS)[number]
@@ -49,6 +48,7 @@ export const keep = async (start: () => Promise<Running>): Promise<Kept> => {
   const stopped = new AbortController()
   let isHeld = false
   let current: Running | undefined = await start()
+  let starting: Promise<Running | undefined> | undefined
   const watch = async (): Promise<void> => {
     while (!stopped.signal.aborted) {
       if (current !== undefined) {
@@ -57,22 +57,19 @@ export const keep = async (start: () => Promise<Running>): Promise<Kept> => {
       }
       await pause(START_AGAIN_AFTER_MS)
       if (isHeld || stopped.signal.aborted) continue
-      current = await start().catch(() => undefined)
+      starting = start().catch(() => undefined)
+      current = await starting
     }
   }
   const watching = watch()
-  const end = async (): Promise<void> => {
-    await until('the process runs or is held down', () =>
-      Promise.resolve(current !== undefined || isHeld || stopped.signal.aborted),
-    )
-    await current?.stop()
-  }
   return {
     pid: () => current?.pid,
     exited: async () => current?.exited,
     hold: async (how) => {
       isHeld = true
-      if (how === undefined) return end()
+      // A process that is just starting has to end, too.
+      await starting
+      if (how === undefined) return current?.stop()
       const exited = current?.exited
       send(current?.pid, how)
       await exited
@@ -82,9 +79,9 @@ export const keep = async (start: () => Promise<Running>): Promise<Kept> => {
     },
     stop: async () => {
       stopped.abort()
-      await end()
-      await watching
+      await starting
       await current?.stop()
+      await watching
     },
   }
 }

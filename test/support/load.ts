@@ -18,7 +18,7 @@ const RECOVERED_WITHIN_MS = 240_000
 
 let texts = 0
 
-/** Starts clients that submit records until `stop`. Each record has a unique text. */
+/** Starts clients that send submissions until `stop`. Each submission has a unique text. */
 export const startLoad = (service: Pick<Service, 'post'>): Load => {
   const seen: Seen = { accepted: new Set(), unknown: 0, refused: 0, slowestMs: 0, wrong: [] }
   const stopped = new AbortController()
@@ -94,7 +94,10 @@ export const recovery = async (
   return performance.now() - startedAt
 }
 
-/** The number of accepted submissions that are not stored, and of texts that are stored twice. */
+/**
+ * The number of accepted submissions that are neither applied nor superseded, and of texts in
+ * several feedbacks or in several messages.
+ */
 export const damage = async (
   { sql }: Pick<Service, 'sql'>,
   accepted: ReadonlySet<string>,

@@ -35,7 +35,7 @@ const KEYS: readonly string[] = [
 /** Tables that grow with submissions. */
 export const GROWING_TABLES: readonly string[] = [...FEEDBACK_TABLES, ...OTHER_TABLES]
 
-/** Disables autovacuum, whose reads of whole indexes would count. */
+/** Disables autovacuum of GROWING_TABLES: its reads of whole indexes would count. */
 export const keepVacuumAway = async (sql: Sql): Promise<void> => {
   const tables = await sql<{ name: string }[]>`
     select oid::regclass::text as name from pg_class
@@ -46,8 +46,9 @@ export const keepVacuumAway = async (sql: Sql): Promise<void> => {
 type Column = { name: string; isId: boolean; isHash: boolean }
 
 /**
- * Multiplies the rows of GROWING_TABLES in a schema. A copy has another id, and refers to copies. This function
- * creates no objects, since other connections would then plan their statements again.
+ * Multiplies the rows of GROWING_TABLES in a schema. A copy has another id, and refers to copies.
+ * This function creates no database objects, since other connections would then plan their
+ * statements again.
  */
 export const multiplyRows = async (sql: Sql, copies: Copies): Promise<void> => {
   for (const table of GROWING_TABLES) {
@@ -64,10 +65,10 @@ export const multiplyRows = async (sql: Sql, copies: Copies): Promise<void> => {
       if (!isId) return name
       return `md5(${name} || '/' || ${isFeedback && name !== 'id' ? `1 + copy % ${copies.others}` : 'copy'})::uuid`
     }
-    const most = isFeedback ? copies.feedback : copies.others
+    const count = isFeedback ? copies.feedback : copies.others
     await sql.unsafe(`
       insert into ${table} (${columns.map(({ name }) => name).join(', ')})
-      select ${columns.map(value).join(', ')} from ${table}, generate_series(1, ${most}) as copy`)
+      select ${columns.map(value).join(', ')} from ${table}, generate_series(1, ${count}) as copy`)
   }
 }
 

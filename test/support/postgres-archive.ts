@@ -22,7 +22,7 @@ const PASSWORDS = ['superuser-password', 'owner-password']
 /** Files that a backup leaves out, such as the lock of the server, and the WAL (it is archived). */
 const LEFT_OUT = /^(?:postmaster\.(?:pid|opts)|(?:pg_wal|pg_replslot|pg_stat_tmp)\/.*|(?:.*\/)?pgsql_tmp.*)$/
 
-/** Starts a new server below `directory` that archives its WAL as docs/operate.md recommends. */
+/** Starts a new server below `directory` that archives its WAL, with the command of operate.md. */
 export const startArchivedPostgres = async (directory: string): Promise<ArchivedPostgres> => {
   const [dataDir, archive] = [join(directory, 'postgres'), join(directory, 'archive')]
   const cluster = join(dataDir, 'cluster')
@@ -44,7 +44,7 @@ export const startArchivedPostgres = async (directory: string): Promise<Archived
  * of the server's version, or else SQL functions and copies of the files.
  */
 export const takeBackup = (postgres: ArchivedPostgres, backup: string): Promise<void> =>
-  // All on one connection: the end of the connection aborts a backup.
+  // The SQL functions need one connection: its end would abort the backup.
   asSuperuser(postgres.dataDir, postgres.server.url, async (sql) => {
     mkdirSync(backup)
     for (const name of PASSWORDS) copyFileSync(join(postgres.dataDir, name), join(backup, name))

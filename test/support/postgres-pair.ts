@@ -22,13 +22,13 @@ export type PostgresPair = {
   /** The directories of the servers. */
   readonly clusters: { readonly former: string; readonly standby: string }
   /** Cuts off the standby, like a partition. A synchronous primary then waits at each commit. */
-  readonly part: () => Promise<void>
+  readonly cutOffStandby: () => Promise<void>
   /** The first primary. */
   readonly primary: EmbeddedServer
   /** Kills the primary, and waits for its end. */
   readonly killPrimary: () => Promise<void>
   /** Waits until the standby has replayed what the primary has written. */
-  readonly standbyFollows: () => Promise<void>
+  readonly untilStandbyFollows: () => Promise<void>
   /** Makes the standby a primary. */
   readonly promote: () => Promise<void>
   /** Starts the former primary again, still as a primary. */
@@ -109,13 +109,13 @@ export const startPostgresPair = ({
       atFormer,
       atStandby,
       clusters: { former: join(former, 'cluster'), standby: join(standby, 'cluster') },
-      part: () => reload(atStandby, 'primary_conninfo', NOWHERE),
+      cutOffStandby: () => reload(atStandby, 'primary_conninfo', NOWHERE),
       primary,
       killPrimary: async () => {
         process.kill(primary.pid, 'SIGKILL')
         await primary.exited
       },
-      standbyFollows: async () => {
+      untilStandbyFollows: async () => {
         await until(
           'the standby has what the primary has written',
           async () => {

@@ -34,7 +34,8 @@ export class RawConnection {
    * its way. If an idle connection ends before the first byte of the answer, `send` repeats the
    * request once.
    *
-   * @throws when there is no whole answer within `timeoutMs`, or the connection ends before it.
+   * @throws when there is no whole answer within `timeoutMs`, the connection ends before it, or the
+   * answer is not HTTP.
    */
   async send(request: Uint8Array, options: SendOptions): Promise<RawAnswer> {
     const kept = this.#open?.isOver === false ? this.#open : undefined
@@ -47,10 +48,13 @@ export class RawConnection {
     }, options.timeoutMs)
     open.socket.write(request)
     let answer: RawAnswer | undefined
-    while ((answer = answerIn(open, options.hasBody)) === undefined && !open.isOver && !waiting.isLate)
-      await new Promise<void>((resolve) => (open.wake = resolve))
-    clearTimeout(late)
-    if (answer?.headers.get('connection')?.toLowerCase() === 'close' || answer === undefined) this.close()
+    try {
+      while ((answer = answerIn(open, options.hasBody)) === undefined && !open.isOver && !waiting.isLate)
+        await new Promise<void>((resolve) => (open.wake = resolve))
+    } finally {
+      clearTimeout(late)
+      if (answer?.headers.get('connection')?.toLowerCase() === 'close' || answer === undefined) this.close()
+    }
     if (answer !== undefined) return answer
     if (waiting.isLate) throw new Error(`no answer within ${options.timeoutMs} ms`)
     if (kept !== undefined && open.received === '') return this.send(request, options)

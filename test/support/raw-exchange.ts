@@ -5,7 +5,7 @@ import { connect } from 'node:net'
 export type Piece = string | { readonly answers: number } | (() => Promise<unknown>)
 
 /**
- * How the client ends the connection after the last byte: it ends its stream, or resets the
+ * How the client ends the connection after the last piece: it ends its stream, or resets the
  * connection.
  */
 export type Ending = 'half-close' | 'reset'
@@ -35,7 +35,7 @@ type SeenAnswer = {
 type Exchange = {
   readonly pieces: readonly Piece[]
   readonly ending?: Ending | undefined
-  /** Called after the last piece, and then whenever bytes arrive. */
+  /** Called after the last piece, and then whenever bytes arrive, while the connection is open. */
   readonly isEnough: (seen: Seen) => boolean
   readonly withinMs: number
   /** If no bytes arrive for this time after the last piece, the client ends its stream. */
@@ -44,7 +44,7 @@ type Exchange = {
 
 /**
  * Sends pieces over a new connection. Returns when the answers are enough, the server has closed,
- * or `withinMs` has passed.
+ * or `withinMs` has passed. Waits for a promise among the pieces without a limit.
  */
 export const exchange = async (
   url: string,

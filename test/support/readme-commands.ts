@@ -48,7 +48,10 @@ const fencedBlocks = (markdown: string): { language: string; text: string }[] =>
 export const statementsIn = (command: string): string[] =>
   [...command.matchAll(/<<'SQL'\n([\s\S]*?)\nSQL$/gm)].map(([, statement = '']) => statement)
 
-/** The rows of the tables with this first heading. A row is a list of cells, without backticks. */
+/**
+ * The rows of the tables with this first heading, each as its cells. A cell that is wholly code
+ * loses its backticks.
+ */
 export const tableRows = (markdown: string, firstHeading: string): string[][] => {
   const rows: string[][] = []
   let isInside = false
@@ -113,13 +116,13 @@ export const openTerminal = ({ cwd, env }: { cwd: string; env: Readonly<Record<s
     changed()
   })
   const closed = new Promise<void>((resolve) => {
-    const end = (how: string) => (): void => {
+    const end = (how: string): void => {
       ended = how
       changed()
       resolve()
     }
-    shell.once('error', (error) => end(error.message)())
-    shell.once('close', (code, signal) => end(`ended with ${code ?? signal}`)())
+    shell.once('error', (error) => end(error.message))
+    shell.once('close', (code, signal) => end(`ended with ${code ?? signal}`))
   })
   shell.stdin.on('error', () => {})
 
@@ -148,7 +151,7 @@ export const openTerminal = ({ cwd, env }: { cwd: string; env: Readonly<Record<s
   return { run, close }
 }
 
-const firstLineOf = (text: string): string => text.slice(0, text.indexOf('\n'))
+const firstLineOf = (text: string): string => text.split('\n', 1)[0]!
 const QUERIES = readFileSync(new URL('../../docs/queries.md', import.meta.url), 'utf8')
 
 /** The queries of docs/queries.md, with their titles. */

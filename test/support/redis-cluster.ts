@@ -30,10 +30,10 @@ const SLOTS = 16_384
 const WHOLE_WITHIN_MS = 120_000
 
 /**
- * Starts a cluster of three masters. Each has a third of the slots and a number of replicas, and is
- * as durable as the Redis of `npm start`. With an authority, nodes and clients use TLS. A node that
- * is silent for `nodeTimeoutMs` counts as dead. The nodes refuse commands while a slot has no
- * living master, or most masters are dead.
+ * Starts a cluster of three masters. Each has a third of the slots and `replicas` replicas, and is
+ * as durable as the Redis of `npm start`. With an authority, the nodes use TLS with each other, and
+ * `url` names a port for TLS. A node that is silent for `nodeTimeoutMs` counts as dead. The nodes
+ * refuse commands while a slot has no living master, or most masters are dead.
  */
 export const startRedisCluster = ({
   replicas = 0,
@@ -66,10 +66,7 @@ export const startRedisCluster = ({
   })
 }
 
-/**
- * Joins new servers to a cluster: the masters first, then the replicas, in the order of their
- * masters.
- */
+/** Joins new servers to a cluster. `nodes`: the masters, then a replica of each of them in turn. */
 export const formCluster = async (nodes: readonly ClusterNode[], replicas: number): Promise<void> => {
   const masters = nodes.slice(0, CLUSTER_MASTERS)
   for (const [index, { redis, address, reachedAt, busPort }] of nodes.entries()) {
@@ -78,6 +75,7 @@ export const formCluster = async (nodes: readonly ClusterNode[], replicas: numbe
       Math.ceil(((index + 1) * SLOTS) / CLUSTER_MASTERS) - 1,
     ]
     if (index < CLUSTER_MASTERS) await redis.cluster('ADDSLOTSRANGE', from, to)
+    // Redis accepts this only while the node knows no other node.
     await redis.call('CLUSTER', 'SET-CONFIG-EPOCH', index + 1)
     await nodes[0]!.redis.call('CLUSTER', 'MEET', address, reachedAt, busPort)
   }
@@ -103,7 +101,10 @@ const KEYS_AT_ONCE = 5
 const BETWEEN_KEYS_MS = 20
 const ROUNDS = process.env['TEST_SIZE'] === 'long' ? 3 : 1
 
-/** For each node in turn, moves its slots in use to the next node, one by one. Returns the number of moves. */
+/**
+ * For each node in turn, moves its slots in use to the next node, one by one. Returns the number of
+ * moves.
+ */
 export const moveAllSlots = async ({ nodes }: RedisCluster): Promise<number> => {
   let moved = 0
   for (let round = 0; round < ROUNDS; round++) {

@@ -37,7 +37,7 @@ const WITHIN_MS = 120_000
 
 /**
  * Starts a master, a replica and a sentinel, with passwords. With an authority, the three use TLS
- * with each other and with clients.
+ * with each other, and `url` names a port for TLS.
  */
 export const startRedisSentinel = (authority?: Authority): Promise<RedisSentinel> => {
   return startParts('sentinel', async (running, directory) => {
@@ -77,11 +77,11 @@ export const startRedisSentinel = (authority?: Authority): Promise<RedisSentinel
       replicaPid: replica.pid,
       failOver: async () => {
         await master.kill()
-        const promoted = async () => {
+        const isPromoted = async () => {
           const address = (await client.call('SENTINEL', 'GET-MASTER-ADDR-BY-NAME', MASTER)) as [string, string]
           return Number(address[1]) === replica.reachedAt
         }
-        await until('the replica is the master', promoted, WITHIN_MS)
+        await until('the replica is the master', isPromoted, WITHIN_MS)
       },
       bringBack: async () => {
         await master.start()

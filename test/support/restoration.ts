@@ -14,6 +14,7 @@ import { startParts } from './temporary-directory.ts'
 
 /** Contacts that are purged before and after the restored moment. No other text has their names. */
 export const PURGED = { before: 'wilhelmina', after: 'bartholomew' } as const
+/** A contact that is never purged. */
 export const OTHER = 'konstantin'
 const MORE = 60
 const KEYS_OF_STRANGER = 10_001
@@ -148,7 +149,7 @@ const keysOfStranger = (): string[] => {
   })
 }
 
-/** Submissions about one contact. The conversation also has a contact that is never purged. */
+/** One submission of each operation except a purge. The conversation also has another contact. */
 const submissionsOf = (name: string, index: number): [path: string, body: object][] => {
   const contact = { id: name, properties: { $email: `${name}@example.com`, $name: name } }
   const contacts = [contact, { id: 'another contact' }]

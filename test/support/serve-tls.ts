@@ -56,7 +56,10 @@ export type TlsService = {
 const ACCESS_TOKEN = 'access-token-for-tls'
 const APPLIED_WITHIN_MS = 120_000
 
-/** Starts an API and a worker that trust an authority. `servers`: the addresses, as variables. */
+/**
+ * Migrates the database, and starts an API and a worker that trust an authority. `servers`: the
+ * addresses, as variables.
+ */
 export const startTlsService = async (
   servers: Readonly<Record<string, string>>,
   authorityFile: string,
