@@ -97,6 +97,7 @@ const startFollowers = async (rig: Rig, own: HistoryService): Promise<Follower[]
 const failOver = async ({ pair, struck, redisPrefix }: Rig, own: HistoryService, reader: Follower): Promise<number> => {
   const { atFormer, atStandby } = pair
   const storedAt = async (sql: PostgresPair['atStandby']): Promise<number> => {
+    // The standby may lack the table at first.
     const rows = await sql`
       select from ${sql(redisPrefix)}.submission where workspace_id = ${own.workspaceId}`.catch(() => [])
     return rows.length
@@ -166,7 +167,7 @@ describe('consumers of the change feed', () => {
   })
 
   it('equal the tables after a failover to a standby that lacked some of their changes', async () => {
-    // A second tagging may give other tags. Readers would then keep categories that no table has.
+    // Readers could keep tags and categories of the former primary that the standby lacks.
     await rig.queues.tagging.pause()
     const own = await ownWorkspace(rig)
     const reader = followFeed('a reader of the primary', own, { urls: [rig.urls[0]!], restarts: false })

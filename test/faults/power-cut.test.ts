@@ -102,9 +102,9 @@ const untilSynced = async ({ redis }: FaultStack): Promise<void> => {
 
 const losePower = async ({ kept }: FaultStack, disk: Disk): Promise<void> => {
   const servers = [kept.redis, kept.postgres]
-  const thaws = servers.map(freeze)
+  const ends = servers.map(freeze)
   disk.cut()
-  for (const end of thaws) end('SIGKILL')
+  for (const end of ends) end('SIGKILL')
   await Promise.all(servers.map((server) => server.hold()))
   disk.comeBack()
   for (const server of servers) server.letGo()
