@@ -21,7 +21,7 @@ export type BenchConfig = {
   readonly waiting: number
   /** Submissions of each kind in the section `parts`. Conversations are fewer. */
   readonly ofKind: number
-  /** Submissions sent one by one, in all rounds together. */
+  /** Submissions sent one by one, in all rounds together. Watched ones are extra. */
   readonly lone: number
   /** Feedback stored in advance in the section `reads`. */
   readonly readFeedback: number
@@ -51,7 +51,7 @@ const SECONDS = /^\d{1,3}(?:\.\d{1,3})?$/
 const DEFAULT_SECONDS = 2
 const DEFAULT_OUTPUT = 'bench-results.json'
 
-/** @throws when a variable is not a number, or is out of range */
+/** @throws when a numeric variable is not a number, or is out of range */
 export const readBenchConfig = (environment: Readonly<Record<string, string | undefined>>): BenchConfig => {
   const number = (name: keyof typeof DEFAULTS): number => {
     const given = environment[name]
@@ -79,6 +79,8 @@ export const readBenchConfig = (environment: Readonly<Record<string, string | un
 
 const secondsFrom = (given: string | undefined): number => {
   if (given === undefined || given === '') return DEFAULT_SECONDS
-  if (!SECONDS.test(given) || Number(given) === 0) throw new Error('BENCH_SECONDS must be seconds, such as 2 or 0.5')
+  if (!SECONDS.test(given) || Number(given) === 0) {
+    throw new Error('BENCH_SECONDS must be a number of seconds from 0.001 to 999.999, such as 2 or 0.5')
+  }
   return Number(given)
 }

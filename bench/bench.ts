@@ -20,7 +20,7 @@ const running = new AsyncDisposableStack()
 
 /** Runs the named sections. Without names, runs all sections except those of ONLY_WHEN_NAMED. */
 const main = async (words: readonly string[]): Promise<number> => {
-  const unknown = words.filter((word) => !(word in SECTIONS))
+  const unknown = words.filter((word) => !Object.hasOwn(SECTIONS, word))
   if (unknown.length > 0) {
     say(`There is no section ${unknown.join(' or ')}. The sections are: ${Object.keys(SECTIONS).join(', ')}`)
     return 1
@@ -61,7 +61,7 @@ const startServers = async (): Promise<Servers> => {
 }
 
 printHelp(`usage: npm run bench -- [SECTION]…
-Compares this service with plain variants of itself. It starts its own servers. Sections: ${Object.keys(SECTIONS).join(', ')}.
+Compares this service with simpler programs that do part of its work. It starts its own servers. Sections: ${Object.keys(SECTIONS).join(', ')}.
 The sections ${[...ONLY_WHEN_NAMED].join(', ')} run only when they are named.
 docs/benchmark.md has its environment variables.`)
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {

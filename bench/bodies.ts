@@ -16,7 +16,7 @@ const SENTENCES = [
 ] as const
 
 /** A prime step through the people, so that their order looks random. */
-const STRIDE = 7_919
+const STEP = 7_919
 
 /** A feedback of usual size with a contact, an account and tags. Each has its own `sourceId`. */
 export const feedbackBody = (index: number, { people }: Crowd) => {
@@ -32,7 +32,7 @@ export const feedbackBody = (index: number, { people }: Crowd) => {
 }
 
 /** The person who gives the feedback with this number. */
-const personOf = (index: number, { people }: Crowd): number => (index * STRIDE) % people
+const personOf = (index: number, { people }: Crowd): number => (index * STEP) % people
 
 /** The contact and the account in a person's feedback. */
 const referencesOfPerson = (person: number) => {
@@ -87,7 +87,7 @@ export const BODIES = {
     ...feedbackBody(index, { people }),
     ...referencesOfPerson(people),
   }),
-  /** Each number is a person. */
+  /** The number of a feedback is also that of its person, as in `new contact`. */
   'feedback of a person each': (index: number, crowd: Crowd) => ({
     ...feedbackBody(index, crowd),
     ...referencesOfPerson(index),

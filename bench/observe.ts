@@ -7,9 +7,9 @@ const BYTES_PER_MB = 1_000_000
 const MICROSECONDS_PER_SECOND = 1_000_000
 
 /**
- * A load of this many times the usual length shows the sustainable rate. After a pause a process
- * compiles its code again, since JavaScriptCore drops code that has not run for some time. Source:
- * https://github.com/WebKit/WebKit/blob/main/Source/JavaScriptCore/bytecode/CodeBlock.cpp
+ * A load of this many times the usual length shows the sustainable rate. On Bun, a process compiles
+ * its code again after a pause, since JavaScriptCore drops code that has not run for some time.
+ * Source: https://github.com/WebKit/WebKit/blob/main/Source/JavaScriptCore/bytecode/CodeBlock.cpp
  * (timeToLive)
  */
 const SUSTAINED_LOADS = 4

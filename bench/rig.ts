@@ -37,7 +37,7 @@ export type Rig = {
   /** Started by the first call for a name. */
   readonly service: (
     name: ServiceName,
-    /** With a bound of memory the service has its own Redis. */
+    /** With `redisMemoryBytes`, the service has its own Redis. */
     needs?: ServiceNeeds & { readonly redisMemoryBytes?: number },
   ) => Promise<Service>
   /** Starts a replica of a service's Redis. */
@@ -69,10 +69,17 @@ export const plainTarget = ({ token }: PlainVariants, port: number): LoadTarget 
 
 export type LoadHow = Partial<Omit<LoadOrder, keyof LoadTarget | 'connections'>>
 
-/** Sends new bodies, unless `how` has numbers. */
+/**
+ * Sends new bodies, unless `how` has numbers.
+ * @throws when the load was not complete in its time, if `how` has numbers
+ */
 export const loadWith = async (rig: Rig, target: LoadTarget, how: LoadHow = {}): Promise<LoadResult> => {
-  const result = await rig.load.run(orderFor(rig, target, how))
+  const order = orderFor(rig, target, how)
+  const result = await rig.load.run(order)
   addAccepted(rig, target.url, result.accepted)
+  if (how.numbers !== undefined && result.accepted < how.numbers.most) {
+    throw new Error(`${target.url} took only ${result.accepted} of ${how.numbers.most} requests in ${order.seconds} s`)
+  }
   return result
 }
 
@@ -123,7 +130,7 @@ export const warmUp = async (rig: Rig, targets: readonly LoadTarget[]): Promise<
 }
 
 /** The time limit of a load that ends by its number of requests. */
-const LONGEST_LOAD_SECONDS = 600
+const LONGEST_LOAD_SECONDS = 3_600
 
 const orderFor = (rig: Rig, target: LoadTarget, how: LoadHow): LoadOrder => ({
   ...target,

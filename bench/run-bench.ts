@@ -8,10 +8,7 @@ import { createMeasures, type Measures } from './figures/measures.ts'
 import type { PlainVariants } from './plain/plain-variants.ts'
 import type { CreateSection, Rig } from './rig.ts'
 
-/**
- * The sections in their order within a round. `purge` comes last, since it removes stored
- * feedback.
- */
+/** The sections in their order within a round. */
 export const SECTIONS = {
   ingress: async () => (await import('./sections/ingress.ts')).ingress,
   'end-to-end': async () => (await import('./sections/end-to-end.ts')).endToEnd,
@@ -28,8 +25,6 @@ export const SECTIONS = {
   replicas: async () => (await import('./sections/replicas.ts')).replicas,
   purge: async () => (await import('./sections/purge.ts')).purge,
 } as const satisfies Record<string, () => Promise<CreateSection>>
-const REPLICA_MEMORY_BYTES = 512 * 1024 ** 2
-
 export type SectionName = keyof typeof SECTIONS
 
 /** These sections take minutes, and run only when they are named. */
@@ -49,6 +44,8 @@ export type Servers = {
   /** Starts another Redis, which ends together with the first servers. */
   readonly startRedis: (name: string, maxMemoryBytes: number) => Promise<EmbeddedServer>
 }
+
+const REPLICA_MEMORY_BYTES = 512 * 1024 ** 2
 
 /**
  * Measures the given sections in turn, round by round, so that a slow phase of the machine affects
@@ -124,7 +121,7 @@ const startRig = async (options: {
   }
 }
 
-/** Makes a value at the first call for a name, and returns the same value to later calls. */
+/** Makes a value at the first call for a name, and returns it to later calls for that name. */
 const once = <Name, Rest extends readonly unknown[], Made>(
   make: (name: Name, ...rest: Rest) => Promise<Made>,
 ): ((name: Name, ...rest: Rest) => Promise<Made>) => {

@@ -9,8 +9,8 @@ type Review = { readonly id: string; readonly text: string; readonly rating: num
 
 type DemoData = Readonly<Record<'accounts' | 'contacts' | 'feedback' | 'conversations', readonly BatchItem[]>>
 
-/** A review, or a part of it, with its age in days. */
-type Given = Review & { readonly product: string; readonly daysAgo: number }
+/** The text of a feedback, with its age in days. */
+type FeedbackText = Review & { readonly product: string; readonly daysAgo: number }
 
 type Company = { readonly id: string; readonly name: string; readonly domain: string }
 type Person = { readonly id: string; readonly name: string; readonly email: string; readonly company: Company }
@@ -21,13 +21,13 @@ const CONVERSATIONS = 8
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 /**
- * Reviews are spread over this many days. DAYS and STEP have no common divisor, so that every day
- * gets reviews.
+ * The reviews and their pieces are spread over this many days, in steps of STEP days. DAYS and STEP
+ * have no common divisor, so every day gets feedback.
  */
 const DAYS = 182
 const STEP = 67
 const DAYS_BETWEEN_CONVERSATIONS = 7
-const STRUCK_COMPANIES = 6
+const AFFECTED_COMPANIES = 6
 const PIECES_PER_REVIEW = 2
 const MIN_WORDS_PER_PIECE = 45
 
@@ -99,7 +99,7 @@ export const createDemoData = (reviews: readonly Review[], now: Date): DemoData 
   const people = Array.from({ length: PEOPLE }, (_, at) => toPerson(at, pick(companies, at)))
   const story = releaseStory().map((piece, at) => ({ ...piece, id: `release:${at + 1}`, product: RELEASE_PRODUCT }))
   // The release affects the accounts with the highest contract values.
-  const struck = people.filter(({ company }) => companies.indexOf(company) >= companies.length - STRUCK_COMPANIES)
+  const affected = people.filter(({ company }) => companies.indexOf(company) >= companies.length - AFFECTED_COMPANIES)
   const texts = reviews
     .flatMap(({ id, text, rating }) => [
       { id: `review:${id}`, text, rating },
@@ -110,7 +110,7 @@ export const createDemoData = (reviews: readonly Review[], now: Date): DemoData 
     accounts: companies.map(identifyAccount),
     contacts: people.map(identifyContact),
     feedback: [
-      ...story.map((text, at) => submitFeedback(text, at, { person: pick(struck, at * 7), now })),
+      ...story.map((text, at) => submitFeedback(text, at, { person: pick(affected, at * 7), now })),
       ...texts.map((text, at) => submitFeedback(text, at, { person: pick(people, at * 7), now })),
     ],
     conversations: reviews
@@ -136,7 +136,7 @@ const identifyAccount = (company: Company, at: number): BatchItem => {
   const properties = {
     $name: company.name,
     $domain: company.domain,
-    // From the value of a shop to that of a bank: 1,200, then two fifths more each time.
+    // From the value of a shop to that of a bank: 1,200, then 40 % more each time.
     $contractValue: Math.round(12 * 1.4 ** at) * 100,
     plan: pick(PLANS, at),
     'address.city': pick(CITIES, at),
@@ -163,7 +163,7 @@ const identifyContact = (person: Person, at: number): BatchItem => {
 
 /** Names contacts by external id or by email, and accounts by name or by external id, in turn. */
 const submitFeedback = (
-  { id, text, rating, product, daysAgo }: Given,
+  { id, text, rating, product, daysAgo }: FeedbackText,
   at: number,
   { person, now }: { person: Person; now: Date },
 ): BatchItem => {

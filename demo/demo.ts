@@ -9,7 +9,8 @@ import type { Sql } from '../db/connection/postgres.ts'
 import { createDemoData, DEMO_SOURCE, readReviews } from './demo-data.ts'
 
 const USAGE = `usage: npm run demo
-Submits reviews to the service that runs in DATA_DIR, or at FEEDBACK_URL, and waits until they have tags.`
+Submits example records to the service that runs in DATA_DIR, and waits until the feedback has tags.
+For another service, set FEEDBACK_URL, FEEDBACK_TOKEN and DATABASE_URL.`
 
 const ITEMS_AT_ONCE = 100
 /** Longer than the minute of the limit of conversations. */
@@ -21,6 +22,7 @@ const MAX_STANDSTILL_MS = 60_000
 const runDemo = async (sql: Sql): Promise<void> => {
   const data = createDemoData(readReviews(), new Date())
   const service = await findService({}, process.env)
+  const formerNumber = await newestNumber(sql)
   const submitted = [...data.accounts, ...data.contacts, ...data.feedback, ...data.conversations]
   const bar = startProgressBar({ label: 'Submitted', total: submitted.length, output: process.stdout })
   const client = createClient({
@@ -34,7 +36,7 @@ const runDemo = async (sql: Sql): Promise<void> => {
     bar.set(at + ITEMS_AT_ONCE)
   }
   bar.end()
-  await untilTagged(sql, data.feedback.length)
+  await untilTagged(sql, { formerNumber, total: data.feedback.length })
   print('\nThe feedback has the source demo in the workspace of your token. docs/queries.md has questions to ask.')
   print('For a page about topics, accounts and changes: npm run report -- --out report.html')
 }
@@ -46,13 +48,27 @@ const submit = async (client: Client, items: readonly BatchItem[]): Promise<void
     throw new CommandError(`The service refused a record (${refused.status}): ${JSON.stringify(refused.body)}`)
 }
 
-const untilTagged = async (sql: Sql, total: number): Promise<void> => {
+/**
+ * The newest acceptance number of the stored feedback of the demo. An earlier run has left the same
+ * feedback, with tags, until this run replaces it.
+ */
+const newestNumber = async (sql: Sql): Promise<string> => {
+  const [{ newest }] = await sql<[{ newest: string }]>`
+    select coalesce(max(number), 0)::text as newest from feedback where source = ${DEMO_SOURCE}`
+  return newest
+}
+
+const untilTagged = async (
+  sql: Sql,
+  { formerNumber, total }: { formerNumber: string; total: number },
+): Promise<void> => {
   const bar = startProgressBar({ label: 'Stored, tagged', total, output: process.stdout })
   let done = -1
   let lastProgress = Date.now()
   while (done < total) {
     const [{ tagged }] = await sql<[{ tagged: number }]>`
-      select count(*)::int as tagged from feedback where source = ${DEMO_SOURCE} and tags is not null`
+      select count(*)::int as tagged from feedback
+      where source = ${DEMO_SOURCE} and tags is not null and number > ${formerNumber}`
     if (tagged !== done) lastProgress = Date.now()
     if (Date.now() - lastProgress > MAX_STANDSTILL_MS)
       throw new CommandError(

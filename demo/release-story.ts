@@ -1,4 +1,4 @@
-/** Feedback about a broken release, each with its age in days. */
+/** The text of a feedback about a broken release, with its age in days. */
 type StoryPiece = { readonly daysAgo: number; readonly text: string; readonly rating: number }
 
 export const RELEASE_PRODUCT = 'MP3 player'
@@ -15,7 +15,7 @@ const TEXTS = [
   'The firmware update broke the sync with our library, and charging takes twice as long.',
   'Battery drain since the firmware update. We consider a refund.',
 ]
-/** Few on the first days, then many. */
+/** Ages of the feedback, the oldest first: few on the first days, then many. */
 const DAYS_AGO = [10, 9, 8, 8, 7, 6, 6, 6, 5, 5, 5, 5, 4, 4, 4, 4, 4, 3, 3, 3, 3, 3, 2, 2, 2, 2, 1, 1, 1, 1]
 
 export const releaseStory = (): StoryPiece[] =>

@@ -17,15 +17,15 @@ export const PROCESSES = ['api', 'worker', 'Redis', 'Postgres'] as const
 export type ProcessName = (typeof PROCESSES)[number]
 
 /** The figures of a run that do not depend on a kind, each with its unit. */
-const UNITS_OF_ALL = {
+const UNITS_WITHOUT_KIND = {
   'plain handler with queue.add, accepted': '/s',
   'accepted, everything on': '/s',
   'accepted, without Idempotency-Key': '/s',
   'accepted with a backlog': '/s',
   'accepted, on a master with a replica': '/s',
   'accepted, on a replica as well': '/s',
-  'p99 at 500 a second, on a master with a replica': 'ms',
-  'p99 at 500 a second, on a replica as well': 'ms',
+  'p99 at a steady rate, on a master with a replica': 'ms',
+  'p99 at a steady rate, on a replica as well': 'ms',
   'p99 at half of the highest rate': 'ms',
   'p99 at half of the highest rate, workers at work': 'ms',
   'plain handler with queue.add, p99 at the same rate': 'ms',
@@ -85,7 +85,7 @@ const UNITS_OF_ALL = {
   'longest statement, during the purge': 'ms',
   'longest wait of its own workspace, during the purge': 'ms',
   'highest rate, no snapshot held': '/s',
-  'applied of 500 a second, while a snapshot is held': '/s',
+  'applied at a steady rate, while a snapshot is held': '/s',
   'highest rate, at the end of a held snapshot': '/s',
   'size of a table with a held snapshot / of its copy': 'times',
   'purge of a contact': 's',
@@ -94,17 +94,17 @@ const UNITS_OF_ALL = {
 } as const
 
 export type Measure =
-  keyof typeof UNITS_OF_ALL | `${KindOfSubmission}: ${'end to end' | 'processor time' | ProcessName}`
+  keyof typeof UNITS_WITHOUT_KIND | `${KindOfSubmission}: ${'end to end' | 'processor time' | ProcessName}`
 
 /** Every figure of a run, with its unit. */
 export const UNITS: Readonly<Record<Measure, string>> = {
-  ...UNITS_OF_ALL,
+  ...UNITS_WITHOUT_KIND,
   ...(Object.fromEntries(
     KINDS.flatMap((kind) => [
       [`${kind}: end to end`, '/s'],
       ...['processor time', ...PROCESSES].map((what) => [`${kind}: ${what}`, 'µs']),
     ]),
-  ) as Record<Exclude<Measure, keyof typeof UNITS_OF_ALL>, string>),
+  ) as Record<Exclude<Measure, keyof typeof UNITS_WITHOUT_KIND>, string>),
 }
 
 export type Measures = {

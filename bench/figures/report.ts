@@ -18,7 +18,7 @@ export const describeLines = (config: BenchConfig, lines: readonly JudgedLine[])
   )
   const { rounds, connections, seconds } = config
   return [
-    `Medians of ${rounds} rounds (least–most); ${connections} connections, ${seconds} s a load.`,
+    `Medians of ${rounds} rounds (least–most); ${connections} connections; a usual load lasts ${seconds} s.`,
     'A ratio is the median of the ratios of the rounds. All servers, processes and the load share this machine.',
     '',
     ...text,
@@ -84,7 +84,7 @@ export const describeKinds = (measures: Measures): string => {
   })
   if (rows.length === 0) return ''
   const headings = ['all', ...PROCESSES].map((heading) => heading.padStart(12)).join('')
-  return [`Processor time per submission, end to end, everything on`, `  ${''.padEnd(48)}${headings}`, ...rows].join(
+  return ['Processor time per submission, end to end, everything on', `  ${''.padEnd(48)}${headings}`, ...rows].join(
     '\n',
   )
 }

@@ -89,8 +89,8 @@ const fromProc = (): Entry[] => {
 }
 
 /**
- * Fields by their numbers in proc(5), from the third on: the second is a name with arbitrary
- * characters.
+ * Numbers the fields as proc(5) does, and reads them from the third on: the second is a name with
+ * arbitrary characters.
  */
 const entryOf = (pid: string): Entry => {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')

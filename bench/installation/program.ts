@@ -39,6 +39,7 @@ export const startProgram = async (options: {
   const kill = (): void => void child.kill('SIGKILL')
   process.once('exit', kill)
   child.once('exit', () => process.removeListener('exit', kill))
+  // A write fails if the program has ended, which is reported at its exit.
   child.stdin.on('error', () => {})
   const port = await untilReady(child, file).catch((error: unknown) => {
     kill()
@@ -65,8 +66,7 @@ export const startProgram = async (options: {
 
 const commandOf = (runtime: Runtime): [string, ...string[]] => {
   const installed = join(root, 'node_modules', '.bin', runtime)
-  const isThis = process.versions[runtime] !== undefined
-  const program = isThis ? process.execPath : installed
+  const program = process.versions[runtime] === undefined ? installed : process.execPath
   return runtime === 'deno' ? [program, 'run', '--allow-all', '--no-check'] : [program]
 }
 
@@ -93,7 +93,7 @@ const untilReady = (child: ReturnType<typeof spawn>, file: string): Promise<numb
       resolve((JSON.parse(line) as { port?: number }).port ?? 0)
     }
     child.stdout?.setEncoding('utf8').on('data', listen)
-    // Reads later output, so that the pipe does not fill.
+    // Keeps reading after the program is ready, so that the pipe does not fill.
     child.stderr?.setEncoding('utf8').on('data', (text: string) => (output = `${output}${text}`.slice(-10_000)))
     child.once('error', (error) => fail(error.message))
     child.once('exit', (code) => fail(`ended with ${code}`))

@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { Redis } from 'ioredis'
 
 const LOOKS = 10
+/** Memory below this share of its former value is still falling. */
 const STILL_FALLING = 0.99
 
 const usedBytes = async (redis: Redis): Promise<number> =>

@@ -18,6 +18,7 @@ export type Service = {
   readonly prefix: string
   readonly sql: Sql
   readonly redis: Redis
+  /** Call this only while a worker runs. */
   readonly pids: () => { readonly api: number; readonly worker: number }
   /** Ends the worker process, which finishes its current work. */
   readonly stopWorker: () => Promise<void>
@@ -80,7 +81,7 @@ export const startService = async (
     prefix,
     sql,
     redis,
-    pids: () => ({ api: api.pid, worker: worker?.pid ?? 0 }),
+    pids: () => ({ api: api.pid, worker: worker!.pid }),
     stopWorker,
     startWorker: async () => void (worker ??= await start('worker')),
     stop: async () => {

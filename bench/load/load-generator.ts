@@ -4,7 +4,7 @@ import type { LoadOrder, LoadResult } from './order.ts'
 
 export type LoadGenerator = {
   /**
-   * Sends one order at a time. Rejects when a connection breaks, or when a request was not
+   * Call this for one order at a time. Rejects when a connection breaks, or when a request was not
    * accepted.
    */
   readonly run: (order: LoadOrder) => Promise<LoadResult>

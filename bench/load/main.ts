@@ -4,8 +4,8 @@ import type { LoadOrder } from './order.ts'
 import { runLoad } from './run-load.ts'
 
 // The load generator is a process of its own, so that other work of the benchmark does not delay
-// its requests. It reads an order a line, and answers each order with a line. The line "stop" ends
-// the running order.
+// its requests. It reads one order per line, and answers each order with one line. The line "stop"
+// ends the running order.
 let stop = new AbortController()
 
 const carryOut = async (order: LoadOrder): Promise<void> => {

@@ -20,7 +20,7 @@ export type LoadOrder = {
   readonly idempotencyKeys: boolean
 }
 
-/** The numbers of the bodies: `most` numbers, from `from` on. */
+/** The numbers of the bodies: at most `most` numbers, from `from` on. */
 export type Numbers = { readonly from: number; readonly most: number }
 
 export type LoadResult = {

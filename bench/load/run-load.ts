@@ -76,7 +76,7 @@ const runClosed = ({ connections, isOver, send }: Run): Promise<unknown> => {
 
 /**
  * A due request waits for a free connection, and its latency includes the wait. Connections take
- * turns, since the API closes a connection that is idle for 10 s.
+ * turns, since the API on Bun closes a connection that is idle for 10 s.
  */
 const runOpen = ({ connections, isOver, most, send }: Run, perSecond: number): Promise<void> => {
   const free = [...connections]

@@ -98,7 +98,7 @@ export const takeAtOnce = async (
       insert into feedback (
         id, description, title, tags, rating, source, source_id, contact_id, account_id, project_id
       )
-      select ${newId()}, ${description}, ${title ?? null}, ${tags ?? null}, ${rating ?? null}, ${source ?? 'api'},
+      select ${newId()}, ${description}, ${title ?? null}, ${tags ?? null}, ${rating ?? null}, ${source ?? 'API'},
         ${sourceId ?? null}, coalesce(contact_id, (select id from made_contact)),
         coalesce(account_id, (select id from made_account)), coalesce(project_id, (select id from made_project))
       from known

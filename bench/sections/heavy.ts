@@ -10,8 +10,8 @@ const PAUSE_MS = 50
 const LOOK_EVERY_MS = 5
 
 /**
- * An identify absorbs a contact with much feedback, and later a purge removes another. Meanwhile
- * their workspace and a neighbour submit feedback one by one.
+ * An identify absorbs a contact with much feedback, and later a purge removes another such contact.
+ * Meanwhile their workspace and a neighbour submit feedback one by one.
  */
 export const heavy: CreateSection = async (rig) => {
   const { config, measures, takeNumbers } = rig
@@ -101,8 +101,8 @@ const untilApplied = async (
 }
 
 /**
- * Identifies a new contact, and then gives it the email of a person. So it absorbs the contact of
- * the feedback. Returns the seconds from the second request until all feedback has moved.
+ * Identifies a new contact, and then gives it the email of a person. So the new contact absorbs the
+ * contact of the feedback. Returns the seconds from the second request until all feedback has moved.
  */
 const absorb = async (rig: Rig, service: Service, person: number): Promise<number> => {
   const { sql } = service

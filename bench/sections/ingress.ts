@@ -1,3 +1,4 @@
+import { untilStored } from '../plain/plain-variants.ts'
 import { type CreateSection, feedbackTarget, loadWith, plainTarget, untilAllFinished, warmUp } from '../rig.ts'
 
 /**
@@ -11,8 +12,10 @@ export const ingress: CreateSection = async (rig) => {
   const ours = feedbackTarget(main)
   const queueAdd = plainTarget(plain, plain.queueApi.port)
   const idempotencyKeys = true
-  await plain.queue.pause()
+  // The plain worker runs meanwhile, so that it is warm for `end-to-end`.
+  await plain.queue.resume()
   await warmUp(rig, [ours, queueAdd])
+  await untilStored(plain)
   await plain.empty()
 
   const highestRate = async (): Promise<number> => {

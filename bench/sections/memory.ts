@@ -1,14 +1,14 @@
 import { restingBytes } from '../installation/redis-memory.ts'
 import { type CreateSection, feedbackTarget, loadOf, loadWith, newNumbers, untilAllFinished } from '../rig.ts'
 
-/** Each look at the resting Redis takes this share of the time of a load. */
-const MEASURED_SHARE = 1 / 4
+/** Each watch of the memory of Redis takes this share of the time of a usual load. */
+const WATCHED_SHARE = 1 / 4
 
 /** The memory of waiting submissions in Redis, without their bodies as JSON. */
 export const memory: CreateSection = async (rig) => {
   const { config, measures } = rig
   const service = await rig.service('memory')
-  const lookForMs = config.seconds * 1_000 * MEASURED_SHARE
+  const lookForMs = config.seconds * 1_000 * WATCHED_SHARE
   const fill = (): Promise<{ accepted: number; bodyBytes: number }> =>
     loadWith(rig, feedbackTarget(service), loadOf(newNumbers(rig, config.waiting)))
   await fill()

@@ -17,7 +17,7 @@ import {
 
 /** More people than requests in a run, so that each body names a new person. */
 const MANY_PEOPLE = 1_000_000_007
-/** Few people, so that the unmeasured load has identified all of them. */
+/** The people whom an unmeasured load has identified. */
 const KNOWN_PEOPLE = 1_000
 
 const FEEDBACK: Load = { path: '/feedbacks', kind: 'feedback' }
@@ -52,7 +52,7 @@ const PARTS: readonly Part[] = [
   { name: 'feedback of many workspaces', load: { ...FEEDBACK, workspaces: true } },
 ]
 
-/** The processor time per submission by kind and process, from the request until it is applied. */
+/** The processor time per submission by kind and process, from the request to the row. */
 export const parts: CreateSection = async (rig) => {
   const service = await rig.service('kinds')
   const tokens = await makeWorkspaces(service.sql, rig.config.workspaces)

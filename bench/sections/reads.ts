@@ -19,6 +19,8 @@ export const reads: CreateSection = async (rig) => {
   const target = feedbackTarget(service)
   await warmUp(rig, [target])
   await untilAllFinished(rig, service)
+  // The API process for reads is new, and slower until its code is compiled.
+  await whileRead(service, { readers: 1, kinds: [...READS, ...CALLS] }, () => pause(READ_SECONDS * 1_000))
   const steadily = () => loadWith(rig, target, { perSecond: PER_SECOND, seconds: READ_SECONDS, idempotencyKeys: true })
   return {
     round: async () => {
@@ -46,13 +48,14 @@ const FILLED = ['feedback', 'contact', 'account', 'conversation', 'message', 'su
 
 /**
  * Fills the tables, and does the work of Postgres that would otherwise follow during the
- * measurement. No vacuum runs. A vacuum would record the small gap in each page of equal rows.
- * Postgres would use these gaps, and put each of the next rows into another page.
+ * measurement. Autovacuum is off for these tables: it would record the small gap that rows of
+ * equal size leave in each page. Postgres would use these gaps, and put each of the next rows into
+ * another page.
  */
 const fillAndSettle = async (sql: Service['sql'], feedback: number): Promise<void> => {
   for (const table of FILLED) await sql`alter table ${sql(table)} set (autovacuum_enabled = off)`
   await fillTables(sql, feedback)
-  // The first reader of a row notes that the row is committed.
+  // The first reader of a row notes that the row is committed. The condition needs the row itself.
   for (const table of FILLED) await sql`select count(*) from ${sql(table)} as r where r is not null`
   await sql.unsafe('analyze')
   await sql.unsafe('checkpoint')
@@ -72,7 +75,7 @@ type KindOfRead = readonly [Measure, (place: Place) => Request]
 /** `ids`: ids of stored feedback. `at`: the number of the read. */
 type Place = { service: Service; ids: readonly string[]; at: number }
 
-/** Does the work while readers repeat these reads, and returns the times of the reads. */
+/** Does the work while readers repeat these reads. Returns its result and the times of the reads. */
 const whileRead = async <T>(
   service: Service,
   { readers, kinds }: { readers: number; kinds: readonly KindOfRead[] },
@@ -147,7 +150,7 @@ const readOn = async (service: Service, { at: first, kinds, taken, over }: Reade
     const text = await answer.text()
     // Refused, since there are too many reads at a time. The reader goes on with its next read.
     if (answer.status === 503 || TOO_MANY.test(text)) continue
-    // A count that runs out of time is measured, too.
+    // A call that runs out of time is measured, too.
     if (!answer.ok || (text.includes('"isError":true') && !OUT_OF_TIME.test(text)))
       throw new Error(`A read was answered ${answer.status}: ${text}`)
     taken.get(measure)!.push(performance.now() - startedAt)

@@ -4,8 +4,8 @@ import { type CreateSection, feedbackTarget, loadWith, warmUp } from '../rig.ts'
 const REDIS_MEMORY_BYTES = 512 * 1024 ** 2
 
 /**
- * The cost of REDIS_REPLICAS_ACK. Two services have a Redis with a replica each, and one waits for
- * the replica before it confirms.
+ * The cost of REDIS_REPLICAS_ACK. Each of two services has a Redis with a replica. One of them
+ * waits for the replica before it confirms.
  */
 export const replicas: CreateSection = async (rig) => {
   const { measures } = rig
@@ -30,7 +30,7 @@ export const replicas: CreateSection = async (rig) => {
           idempotencyKeys: true,
           perSecond: STEADY_PER_SECOND,
         })
-        measures.add(`p99 at 500 a second, ${how}`, steady.p99Ms)
+        measures.add(`p99 at a steady rate, ${how}`, steady.p99Ms)
       }
     },
   }

@@ -14,7 +14,7 @@ export const size: CreateSection = async (rig) => {
   }
 }
 
-/** The service with much feedback for two sections. The first call fills it. */
+/** The service with much feedback for `size` and `purge`. The first call fills it. */
 export const storedService = async (rig: Rig): Promise<Service> => {
   const service = await rig.service('stored')
   const missing = rig.config.storedFeedback - (await countFinished(service))

@@ -8,7 +8,7 @@ const BYTES_THAT_MATTER = 8 * 1024 ** 2
 
 /**
  * A reader holds a snapshot of the database for minutes while submissions come in. So Postgres
- * keeps each former version of a row.
+ * keeps the former versions of rows.
  */
 export const snapshot: CreateSection = async (rig) => {
   const { config, measures, say } = rig
@@ -32,7 +32,7 @@ export const snapshot: CreateSection = async (rig) => {
           idempotencyKeys: true,
         })
         const applied = ((await countFinished(service)) - before) / held.seconds
-        measures.add('applied of 500 a second, while a snapshot is held', applied)
+        measures.add('applied at a steady rate, while a snapshot is held', applied)
         await untilAllFinished(rig, service)
         measures.add('highest rate, at the end of a held snapshot', await highestRate())
         const tables = await growthOf(service)

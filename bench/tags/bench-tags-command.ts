@@ -10,7 +10,11 @@ import type { Case } from './tag-cases.ts'
 import { hashBelow, readBanking, readHuLiu, readSupport } from './tag-data.ts'
 import type { Labelled } from './tag-data.ts'
 
-// The quality on three sets of data/, and the speed. No weights are fitted on scored texts.
+// Prints the quality on three sets of texts in data/, and the speed. No weights are fitted on scored
+// texts.
+printHelp(`usage: npm run bench:tags
+Scores the tagger on three sets of texts: quality and speed.`)
+
 const FOLDS = 3
 const TEXTS_TOGETHER = 500
 
@@ -25,7 +29,7 @@ const pieces = readHuLiu()
 const questions = readBanking()
 
 const support = readSupport('dev')
-/** All cases for fitting. `fitWithout` leaves out the scored cases. */
+/** All cases for fitting. `fitWithout` leaves out those of the scored texts. */
 const fitted = toAllCases([...pieces, ...support])
 const ALL = Number.POSITIVE_INFINITY
 
@@ -141,8 +145,6 @@ const benchSupport = (): Row[] => {
   })
 }
 
-printHelp(`usage: npm run bench:tags
-Scores the tagger on three sets of texts: quality and speed.`)
 console.log(`Hu and Liu, ${pieces.length} pieces: micro F1 of at most five tags, texts a second on one core`)
 console.table([
   ...benchReviews(
@@ -156,7 +158,7 @@ console.table([
     productsOf(pieces).length,
   ),
 ])
-console.log('Support: texts to companies that the weights were not fitted on')
+console.log('Support: each text scored with weights that were not fitted on texts to its company')
 console.table(benchSupport())
 console.log(`Banking77, ${questions.length} questions in one workspace without a history, ${TEXTS_TOGETHER} at a time`)
 console.table([undefined, 20, 10].map((every) => benchBanking(every)))

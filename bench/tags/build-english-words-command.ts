@@ -3,13 +3,11 @@ import { join } from 'node:path'
 import process from 'node:process'
 import { fileURLToPath } from 'node:url'
 
-/**
- * Writes tagger/data/en-words.json from WordNet 3.1: `build-english-words-command.ts FOLDER`.
- * FOLDER has the files `index.sense` and `data.noun`.
- */
+// Writes tagger/data/en-words.json from WordNet 3.1: `build-english-words-command.ts FOLDER`. FOLDER
+// has the files `index.sense` and `data.noun`.
 const TARGET = fileURLToPath(new URL('../../tagger/data/en-words.json', import.meta.url))
 
-/** The lexicographer files of WordNet, in groups that matter for tags. */
+/** The lexicographer files of WordNet for nouns, in groups that matter for tags. */
 const GROUPS: Readonly<Record<string, readonly string[]>> = {
   artifact: ['06'],
   food: ['05', '13', '20', '27'],
@@ -33,10 +31,13 @@ const FREQUENT = 40
 /** With this many occurrences, a word may be part of a compound. */
 const USED = 3
 
-/** The list of adjectives leaves out words of this form. */
-const ADJECTIVE_ENDING = /(?:able|ible|ful|less|ous|ive|ic|al|ish|ed|ing|like|ary|ant|ent|some|proof)$|^(?:non|un)/
+/** The list of adjectives leaves out words of this form, except rare nouns. */
+const ADJECTIVE_FORM = /(?:able|ible|ful|less|ous|ive|ic|al|ish|ed|ing|like|ary|ant|ent|some|proof)$|^(?:non|un)/
 
-/** The senses of a word by its part of speech, and its occurrences in the tagged corpus. */
+/**
+ * The senses of a word by its part of speech, and its occurrences in the tagged corpus. `groups`: the
+ * weight of each group among its senses as a noun.
+ */
 type Senses = {
   nounSenses: number
   nounUses: number
@@ -72,11 +73,13 @@ const readSenses = (text: string): Map<string, Senses> => {
       senses.nounSenses++
       senses.nounUses += Number(count)
       const group = Object.keys(GROUPS).find((name) => GROUPS[name]?.includes(file)) ?? 'object'
+      // Without occurrences, the first senses of a word weigh most.
       senses.groups.set(group, (senses.groups.get(group) ?? 0) + Number(count) + 1 / Number(rank))
     } else if (part === '2') {
       senses.verbSenses++
       senses.verbUses += Number(count)
     } else {
+      // Adverbs count as adjectives.
       senses.adjectiveSenses++
       senses.adjectiveUses += Number(count)
     }
@@ -124,7 +127,7 @@ const listsOf = (word: string, senses: Senses): string[] => {
   if (nounSenses + verbSenses + adjectiveSenses === 0) return []
   if (nounSenses === 0) {
     if (verbSenses > 0 && verbUses >= adjectiveUses) return ['verb']
-    return adjectiveSenses > 0 && !ADJECTIVE_ENDING.test(word) ? ['adjective'] : []
+    return adjectiveSenses > 0 && !ADJECTIVE_FORM.test(word) ? ['adjective'] : []
   }
   const group = [...groups].toSorted(([, a], [, b]) => b - a)[0]?.[0] ?? 'object'
   // A noun of one sense without occurrences in the tagged corpus is rare, except for a short noun

@@ -4,7 +4,7 @@ import { learn } from '../../tagger/learn.ts'
 import { addDelta, newMemory } from '../../tagger/memory.ts'
 import type { Memory } from '../../tagger/memory.ts'
 import { keyOfTag } from '../../tagger/tag-key.ts'
-import { hashBelow } from './tag-data.ts'
+import { drawPlace, hashBelow } from './tag-data.ts'
 import type { Labelled } from './tag-data.ts'
 
 /** A text to tag, its memory, and the keys of the tags that people would give it. */
@@ -16,7 +16,8 @@ export type Case = {
 }
 
 /**
- * How many other texts of a workspace the memory has, and how many of these have tags of people.
+ * `texts`: the most texts of other parts in the memory. `tagged`: the most of these texts that have
+ * their tags.
  */
 type History = { readonly texts: number; readonly tagged: number }
 
@@ -25,14 +26,15 @@ const PARTS = 5
 /**
  * A case for each text. The groups of a workspace are split into parts. The memory for a text has
  * the texts of the other parts, at most as many as `history` says. If `history` has texts, the
- * memory also has all texts of the same part, without their tags.
+ * memory also has all texts of the same part, without their tags: the tagger learns from texts
+ * before it tags them.
  */
 export const toCases = (texts: readonly Labelled[], history: History): Case[] => {
   const cases: Case[] = []
   for (const workspace of Map.groupBy(texts, ({ product }) => product).values()) {
     const read = workspace.map((text) => {
       const analysis = analyse(text.text, text.lang)
-      return { text, analysis, part: hashBelow(text.group, PARTS), order: hashBelow(`order ${text.id}`, 1_000_003) }
+      return { text, analysis, part: hashBelow(text.group, PARTS), order: drawPlace(`order ${text.id}`) }
     })
     for (let part = 0; part < PARTS; part++) {
       const earlier = read.filter(({ part: own }) => own !== part).toSorted((a, b) => a.order - b.order)

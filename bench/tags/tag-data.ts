@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 
 export type Sample = { readonly id: string; readonly text: string }
 
-/** `gold` has the name of the intent. */
+/** `gold` has one tag, the name of the question's intent. */
 type Question = Sample & { readonly gold: readonly string[] }
 
 /**
@@ -39,10 +39,14 @@ export const readSupport = (part: 'dev' | 'held'): Labelled[] => readTexts(`supp
 export const readLanguages = (): (Sample & { readonly lang: string })[] => readTexts('languages.jsonl')
 
 /**
- * A number from 0 to below `count`. It depends on the text alone, and is roughly evenly spread.
+ * A whole number from 0 to `count - 1`, the same on every run. The numbers of different texts are
+ * roughly evenly spread.
  */
 export const hashBelow = (text: string, count: number): number => {
   let hash = 7
   for (const letter of text) hash = Math.imul(hash ^ letter.charCodeAt(0), 0x01000193) >>> 0
   return ((hash ^ (hash >>> 13)) >>> 0) % count
 }
+
+/** A place in a drawn order, the same on every run. Few texts get the same place. */
+export const drawPlace = (text: string): number => hashBelow(text, 1_000_003)

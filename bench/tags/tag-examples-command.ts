@@ -3,13 +3,13 @@ import { fileURLToPath } from 'node:url'
 import { format, resolveConfig } from 'prettier'
 import { printHelp } from '../../runtime/print-help.ts'
 import { generateTags } from '../../tagger/generate-tags.ts'
-import { hashBelow, readBanking, readHuLiu, readLanguages } from './tag-data.ts'
+import { drawPlace, readBanking, readHuLiu, readLanguages } from './tag-data.ts'
 import type { Sample } from './tag-data.ts'
 
 const TARGET = fileURLToPath(new URL('../../docs/tags-examples.md', import.meta.url))
 const EXAMPLES_OF_A_SET = 20
 const MAX_SHOWN_CHARACTERS = 300
-const NAMES: Readonly<Record<string, string>> = {
+const LANGUAGE_NAMES: Readonly<Record<string, string>> = {
   es: 'Spanish',
   fr: 'French',
   de: 'German',
@@ -30,14 +30,15 @@ const toSection = (title: string, texts: readonly Sample[]): string => {
 }
 
 const toCell = (text: string): string => {
-  const line = text.replaceAll(/\s+/g, ' ').replaceAll(/[|<>*_`[\]\\]/g, (sign) => `\\${sign}`)
-  return line.length > MAX_SHOWN_CHARACTERS ? `${line.slice(0, MAX_SHOWN_CHARACTERS)} …` : line
+  const line = text.replaceAll(/\s+/g, ' ')
+  const shown = line.length > MAX_SHOWN_CHARACTERS ? `${line.slice(0, MAX_SHOWN_CHARACTERS)} …` : line
+  return shown.replaceAll(/[|<>*_`[\]\\]/g, (sign) => `\\${sign}`)
 }
 
 /** A sample of a set, the same on every run, without a choice by content. */
 const sample = (texts: readonly Sample[]): Sample[] => {
   return texts
-    .toSorted((a, b) => hashBelow(`example ${a.id}`, 1_000_003) - hashBelow(`example ${b.id}`, 1_000_003))
+    .toSorted((a, b) => drawPlace(`example ${a.id}`) - drawPlace(`example ${b.id}`))
     .slice(0, EXAMPLES_OF_A_SET)
 }
 
@@ -47,7 +48,7 @@ const sections = [
   toSection('English: reviews (Hu and Liu, CC BY 4.0)', sample(readHuLiu())),
   toSection('English: questions to a bank (Banking77, CC BY 4.0)', sample(readBanking())),
   ...[...Map.groupBy(readLanguages(), ({ lang }) => lang)].map(([language, texts]) =>
-    toSection(`${NAMES[language] ?? language} (written for this project)`, texts),
+    toSection(`${LANGUAGE_NAMES[language] ?? language} (written for this project)`, texts),
   ),
 ]
 const page = `# Texts and their tags

@@ -4,14 +4,14 @@ import { describe, it } from 'node:test'
 import { appWithoutStores } from '../support/app-without-stores.ts'
 
 describe('the routes', () => {
-  it('are found under any name of the host, even a short one', async () => {
+  it('are found under any host name, even a short one', async () => {
     for (const host of ['x', 'api', 'localhost:3000', 'feedback.example.com']) {
       const response = await appWithoutStores().handle(new Request(`http://${host}/healthz`))
       assert.equal(response.status, 200, host)
     }
   })
 
-  it('are not chosen by the header Host, which is refused if it is malformed', async () => {
+  it('are not chosen by the header Host: a request with a malformed Host is refused', async () => {
     for (const host of ['x/healthz?', 'x#', 'x?y', 'a b', '[', 'x:99999', 'x:abc', 'user@x', '%', '<>', '\\', '']) {
       // The runtimes build the address from the header, unchecked.
       const request = new Proxy(new Request('http://x/nothing', { headers: { Host: host } }), {
@@ -65,7 +65,7 @@ describe('a bearer token', () => {
   const NONE = [
     ['BearerXT', 'BearerT', 'Bearer\tT', 'Bearer \tT', 'Bearer:T', 'Bearer=T', 'Bearer,T', 'Bearer/T', 'Bearer\xA0T'],
     ['Bearer', 'Bearer ', 'Bearer T T', 'Bearer T\tT', 'Bearer T, Bearer T', 'Bearer T ,', 'Bearer realm="x", T'],
-    ['T', 'Token T', 'Digest T', 'xBearer T', 'Bearers T', 'Basic T', 'Bearer Bearer T', 'Bearer Té', ''],
+    ['T', 'token T', 'Digest T', 'xBearer T', 'Bearers T', 'Basic T', 'Bearer Bearer T', 'Bearer Té', ''],
   ].flat()
 
   for (const path of ['/api/v1/submissions/x', '/metrics']) {
@@ -92,7 +92,7 @@ describe('a bearer token', () => {
 })
 
 describe('the address of the service', () => {
-  it('leads a browser to the reference, also below a path of a proxy, and answers other clients with the addresses', async () => {
+  it('leads a browser to the reference, also below a path of a proxy, and answers other clients with a list of paths', async () => {
     const get = (path: string, headers = {}) => appWithoutStores().handle(new Request(`http://x${path}`, { headers }))
     const browser = await get('/', { Accept: 'text/html,application/xhtml+xml,*/*;q=0.8' })
     assert.deepEqual([browser.status, browser.headers.get('Location')], [302, 'docs'])

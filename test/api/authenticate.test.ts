@@ -46,7 +46,7 @@ describe('a look-up of tokens', () => {
       for (const { token } of tokens) assert.ok('scopes' in (await authenticate(token)))
       clock.ms += 1_000
     }
-    // A look-up also renews at most 1,000 other tokens.
+    // A look-up renews at most 1,000 other tokens, so one round of all tokens takes two.
     const rounds = (seconds * 1_000) / (TOKEN_REMEMBERED_MS / 2)
     assert.ok(lookUps.length <= 2 * rounds, `${lookUps.length} look-ups`)
     assert.ok(Math.max(...lookUps) > 500 && Math.max(...lookUps) <= 1_001, String(lookUps))
@@ -63,7 +63,7 @@ describe('a look-up of tokens', () => {
     assert.deepEqual(new Set(lookUps), new Set([1]))
   })
 
-  it('refuses a revoked token and accepts an added token once the former answers are too old or renewed', async () => {
+  it('refuses a revoked token and accepts an added token once a look-up renews the remembered answers', async () => {
     const [first, second] = await makeTokens(2)
     const { authenticate, lookUps, clock } = watched()
     const later = makeToken()
@@ -82,6 +82,7 @@ describe('a look-up of tokens', () => {
 
   it('leaves a token usable for an hour while Postgres is away', async () => {
     const [known] = await makeTokens(1)
+    // The hour begins with the answer of Postgres, not with the clock.
     const clock = { ms: 2 * TOKEN_USABLE_WITHOUT_POSTGRES_MS }
     let isAway = false
     const authenticate = createAuthenticate(

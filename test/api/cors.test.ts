@@ -44,7 +44,7 @@ describe('pages of another origin', () => {
     assert.ok(headers.get('x-request-id'))
   })
 
-  it('may read the answer and its headers, refused or not', async () => {
+  it('may read the answer and its headers, even if the request is refused', async () => {
     const answer = await ask('/api/v1/feedbacks', { headers: { Origin: PAGE } })
     assert.equal(answer.status, 401)
     assert.equal(allowedOrigin(answer), PAGE)

@@ -110,7 +110,7 @@ describe('every operation refuses', () => {
       assert.equal(problem?.message, 'The body must be nested at most 64 levels deep')
     })
 
-    it(`${operation}: every method but POST`, async () => {
+    it(`${operation}: a method that its path does not have`, async () => {
       const isRead = READ_ROUTES.some((route) => route.path === operation)
       for (const method of [...(isRead ? [] : ['GET']), 'PUT', 'PATCH', 'DELETE', 'OPTIONS']) {
         await refused({ method }, wrongMethod(isRead ? 'GET, POST' : 'POST'))
@@ -273,6 +273,9 @@ describe('a request is refused when', () => {
     for (const path of paths) {
       for (const method of ['GET', 'POST', 'DELETE']) await assertRefused({ path, method, token: null }, NOTHING)
     }
+  })
+
+  it('its method is POST, at a path that has GET only', async () => {
     for (const path of ['/', '/healthz', '/readyz', '/metrics', '/openapi.json', '/docs', '/docs/', '/docs/start.js']) {
       await assertRefused({ path, body: '{}' }, wrongMethod('GET'))
     }
@@ -281,20 +284,17 @@ describe('a request is refused when', () => {
 
 describe('a request is not refused', () => {
   it('when properties are large and not propagated', async () => {
-    const response = await send({ path: `/api/v1${CONVERSATION}`, body: propagating(false) })
-    assert.equal(response.status, 200)
+    assert.equal((await send({ path: `/api/v1${CONVERSATION}`, body: propagating(false) })).status, 200)
   })
 
   it('when its idempotency key is known: a repeated purge gets its first answer, although no contact matches any more', async () => {
-    const repeated = {
-      outcome: 'repeated',
-      submissionId: SUBMISSION,
-      number: 1,
-      bucket: undefined,
-      ...EMPTY_LOG,
-    } as const
-    const given = { intake: { admit: async () => repeated, canPurgeMatch: async () => false } }
-    const response = await send({ ...purge, headers: { 'Idempotency-Key': 'key' } }, given)
+    const former = { submissionId: SUBMISSION, number: 1, bucket: undefined, ...EMPTY_LOG }
+    const response = await send(
+      { ...purge, headers: { 'Idempotency-Key': 'key' } },
+      {
+        intake: { admit: async () => ({ outcome: 'repeated', ...former }), canPurgeMatch: async () => false },
+      },
+    )
     assert.deepEqual([response.status, response.headers.get('Submission-Id')], [200, SUBMISSION])
   })
 })

@@ -45,9 +45,9 @@ describe('the references of an answer', () => {
     resolve = createResolveReferences({ sql: schema.sql, timeoutMs: TIMEOUT_MS, awaitProgress })
   })
 
-  const contact = (id: string, number = 1) =>
+  const contact = (id: string) =>
     schema.sql`insert into contact (workspace_id, id, first_number, number, change_position)
-      values (${workspaceId}, ${id}, ${number}, ${number}, 1)`
+      values (${workspaceId}, ${id}, 1, 1, 1)`
   const externalId = (id: string, contactId: string, { source = 'API', number = 1 } = {}) => schema.sql`
     insert into contact_external_id (workspace_id, key_id, source, external_id, contact_id, number)
     values (${workspaceId}, ${contactIdKey({ hashKey, workspaceId }, id)}, ${source}, ${id}, ${contactId}, ${number})`
@@ -56,8 +56,8 @@ describe('the references of an answer', () => {
     values (${workspaceId}, ${EMAIL}, ${contactId}, ${number}, ${claimed})`
   const project = (id: string) =>
     schema.sql`insert into project (workspace_id, id, name, first_number, change_position) values (${workspaceId}, ${id}, 'p', 1, 1)`
-  const purged = (key: string, number = 1) =>
-    schema.sql`insert into purged_key (workspace_id, key_id, epoch, number) values (${workspaceId}, ${key}, 2, ${number})`
+  const purged = (key: string) =>
+    schema.sql`insert into purged_key (workspace_id, key_id, epoch, number) values (${workspaceId}, ${key}, 2, 1)`
   const applied = async (id: string, contactId: string | null) => {
     await schema.sql`
       insert into feedback (workspace_id, id, description, tags_generated, source, contact_id, number, first_number,

@@ -50,13 +50,6 @@ describeWhere('a small request with a large answer', MISSING, () => {
     if (body) socket.write(body)
     sockets.push(socket)
   }
-  const batch = (title: string, body: Buffer): DearRequest => ({
-    title,
-    path: '/api/v1/batch',
-    scope: 'submit',
-    body,
-    plainBytes: body.length,
-  })
   const dearest = async (): Promise<DearRequest[]> => {
     const priced = await Promise.all(
       fc
@@ -68,22 +61,30 @@ describeWhere('a small request with a large answer', MISSING, () => {
       .slice(0, KEPT)
       .map(({ request }) => request)
   }
-  const batchOf = (bodyOf: (at: number) => object, put = (text: string): string => text): Buffer => {
+  const batchText = (bodyOf: (at: number) => object): string => {
     const items = Array.from({ length: ITEMS }, (_, at) => ({ operation: 'create_feedback', body: bodyOf(at) }))
-    return gzipSync(put(JSON.stringify({ items })))
+    return JSON.stringify({ items })
   }
-  const numbersOutOfRange = batchOf(
-    () => ({ description: 'x', sourceData: { ['k'.repeat(200)]: Array(100).fill(0) } }),
-    (text) => text.replaceAll(/\b0\b/g, '1e999'),
+  const batch = (title: string, text: string) => ({
+    title,
+    path: '/api/v1/batch',
+    scope: 'submit' as const,
+    body: gzipSync(text),
+    plainBytes: Buffer.byteLength(text),
+  })
+  const zeros = batchText(() => ({ description: 'x', sourceData: { ['k'.repeat(200)]: Array(100).fill(0) } }))
+  const numbersOutOfRange = batch('numbers', zeros.replaceAll(/\b0\b/g, '1e999'))
+  const echoed = batch(
+    'echo',
+    batchText((at) => ({
+      description: 'x'.repeat(2_000),
+      sourceId: String(at),
+      shouldUnflattenSourceData: true,
+      sourceData: Object.fromEntries(Array.from({ length: 200 }, (_, key) => [`a.b.c.d.e.f.g.${key}`, 'x'.repeat(20)])),
+    })),
   )
-  const echoed = batchOf((at) => ({
-    description: 'x'.repeat(2_000),
-    sourceId: String(at),
-    shouldUnflattenSourceData: true,
-    sourceData: Object.fromEntries(Array.from({ length: 200 }, (_, key) => [`a.b.c.d.e.f.g.${key}`, 'x'.repeat(20)])),
-  }))
-  const postBatch = (body: Buffer) =>
-    service.request('/api/v1/batch', body, { headers: { 'Content-Encoding': 'gzip' } })
+  const postBatch = ({ path, body }: ReturnType<typeof batch>) =>
+    service.request(path, body, { headers: { 'Content-Encoding': 'gzip' } })
 
   it('gets at most 100 problems of its first item, and one problem of each other item', async () => {
     const { status, text, body } = await postBatch(numbersOutOfRange)
@@ -98,8 +99,9 @@ describeWhere('a small request with a large answer', MISSING, () => {
   })
 
   it('takes little memory if its client reads nothing, and the API answers other clients meanwhile', async () => {
+    // Warms up the process.
     await postBatch(echoed)
-    const requests = [batch('numbers', numbersOutOfRange), batch('echo', echoed), ...(await dearest())]
+    const requests = [numbersOutOfRange, echoed, ...(await dearest())]
     for (const request of requests) {
       const atFirst = residentMb()
       let most = atFirst

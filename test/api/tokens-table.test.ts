@@ -16,7 +16,7 @@ import { operations } from './openapi/openapi-document.ts'
 const { sql } = await sharedSchema()
 
 const INVALID = ['none', 'malformed', 'unknown', 'revoked', 'expired'] as const
-/** `elsewhere`: a token of another workspace that may submit, read and purge. */
+/** `elsewhere`: a token for submissions, reads and purges in another workspace. */
 const KINDS = [...INVALID, 'elsewhere', 'submit', 'admin', 'operator', 'read'] as const
 type Kind = (typeof KINDS)[number]
 
@@ -32,7 +32,7 @@ const RECEIPT = `GET /api/v1/submissions/${SUBMISSION}`
 
 /**
  * The status of each path for each kind of token, in the order of `KINDS`. The contact and the
- * submission belong to the workspace `default`.
+ * submission belong to the workspace `default`. The pages of operators answer every method here.
  */
 const TABLE: Readonly<Record<string, readonly number[]>> = {
   'POST /api/v1/feedbacks': known(201, 201, 201, 403, 403),
@@ -48,7 +48,7 @@ const TABLE: Readonly<Record<string, readonly number[]>> = {
   'GET /admin/queues': FOR_OPERATORS,
   'GET /admin/queues/': FOR_OPERATORS,
   'GET /admin/queues/api/queues': FOR_OPERATORS,
-  'PUT /admin/queues/api/queues/feedback/pause': FOR_OPERATORS,
+  'PUT /admin/queues/api/queues/wake/pause': FOR_OPERATORS,
   'GET /healthz': KINDS.map(() => 200),
   'GET /readyz': KINDS.map(() => 200),
   'GET /openapi.json': KINDS.map(() => 200),
@@ -115,7 +115,7 @@ describe('the permissions of tokens', () => {
     const token = tokens[kind]
     const headers = {
       'Content-Type': 'application/json',
-      // Sent as bytes, since `Request` refuses a header that is not ASCII.
+      // In UTF-8, as a client sends it.
       ...(token !== null && { Authorization: `Bearer ${Buffer.from(token).toString('latin1')}` }),
     }
     const body = method === 'GET' ? undefined : JSON.stringify(given)

@@ -20,14 +20,13 @@ type Results = { lines: { what: string }[]; measures: { measure: Measure; rounds
 
 describe('the benchmark', () => {
   const output = join(temporaryDirectory(), 'results.json')
+  const run = (section: string) => {
+    const env = { ...process.env, ...TINY, BENCH_OUTPUT: output }
+    return spawnSync(process.execPath, ['bench/bench.ts', section], { cwd: root, env, encoding: 'utf8' })
+  }
 
   it('measures the figures of a section, and prints their lines', () => {
-    const env = { ...process.env, ...TINY, BENCH_OUTPUT: output }
-    const { status, stdout, stderr } = spawnSync(process.execPath, ['bench/bench.ts', SECTION], {
-      cwd: root,
-      env,
-      encoding: 'utf8',
-    })
+    const { status, stdout, stderr } = run(SECTION)
     assert.equal(status, 0, stderr)
     const { measures, lines } = JSON.parse(readFileSync(output, 'utf8')) as Results
     assert.ok(measures.some(({ measure }) => measure === 'end to end'))
@@ -35,6 +34,12 @@ describe('the benchmark', () => {
       assert.ok(rounds.length === 1 && Number.isFinite(rounds[0]), `${measure}: ${rounds.join(' ')}`)
     assert.ok(lines.length > 0)
     for (const { what } of lines) assert.ok(stdout.includes(what), what)
+  })
+
+  it('refuses a word that names no section', () => {
+    const { status, stderr } = run('toString')
+    assert.equal(status, 1)
+    assert.match(stderr, /There is no section toString\./)
   })
 
   it('judges a ratio by the median of the ratios of its rounds, and only states it if the comparison was not measured', () => {

@@ -44,7 +44,7 @@ const errorIn = (text: string): { message: string; id: unknown } => {
 }
 
 describe('POST /mcp', () => {
-  it('accepts tokens that may read, but no page of an unknown origin', async () => {
+  it('accepts tokens that may read, and refuses unknown origins, other methods and malformed bodies', async () => {
     const { handle } = appWithoutStores({ mcp: { ...emptyMcp, origins: ['https://app.example'] } })
     const cases: [status: number, given: Parameters<typeof ask>[1]][] = [
       [200, {}],
@@ -118,7 +118,7 @@ describe('POST /mcp', () => {
     ['the database is away', new Error('select secret'), /did not answer in time. Ask for less/, 'unavailable'],
     ['this service has a fault', new TypeError('secret'), /Something went wrong on our side/, 'unforeseen'],
   ] as const) {
-    it(`tells an agent that ${what}, and logs the call`, async () => {
+    it(`tells an agent that ${what}, and counts the call`, async () => {
       const faults: string[] = []
       const calls: object[] = []
       const reads = {
@@ -182,7 +182,7 @@ describe('POST /mcp', () => {
 })
 
 describe('words that a model sees', () => {
-  it('have no email address or phone number, even where they are cut', () => {
+  it('have no email address or phone number without read:personal, even where they are cut', () => {
     const masked: [words: string, expected: string][] = [
       ['ann@example.org', '[masked]'],
       ["<Ann.O'Neil+x@example.co.uk>,b@c", '<[masked]>,[masked]'],

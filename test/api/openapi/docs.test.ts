@@ -71,8 +71,6 @@ describe('the API reference', () => {
     '/../package.json',
     '/%2e%2e/package.json',
     '//etc/passwd',
-  ]
-  const ODD = [
     '/..%2fpackage.json',
     '/%',
     'x',
@@ -82,7 +80,7 @@ describe('the API reference', () => {
     '/__proto__',
   ]
   it('has nothing at other paths', async () => {
-    for (const path of [...ABSENT, ...ODD]) {
+    for (const path of ABSENT) {
       const response = await ask(`/docs${path}`)
       assert.deepEqual(
         [response.status, await response.json()],

@@ -33,7 +33,7 @@ describe('the answers in the OpenAPI document', () => {
   const RECORDS = RESOURCES.map(({ path }) => `GET /${path}/{id}`)
   const CHANGES = 'GET /changes'
   const READS = [...RESOURCES.map(({ path }) => `GET /${path}`), ...RECORDS, CHANGES]
-  /** Paths for reading as well as for submissions. */
+  /** The operations at paths that serve both submissions and reads. */
   const BOTH = ['/feedbacks', '/conversations'].flatMap((path) => [`POST ${path}`, `GET ${path}`])
   const METRICS = 'GET /metrics'
   const HEALTH = ['GET /healthz', 'GET /readyz']
@@ -75,41 +75,41 @@ describe('the answers in the OpenAPI document', () => {
   }
   const UNDOCUMENTED_HEADERS = ['content-type', 'connection']
 
-  const assertDocuments = async (path: string, response: Response): Promise<void> => {
-    const found = operations.find((candidate) => nameOf(candidate) === path)
-    assert.ok(found, path)
+  const assertDocuments = async (name: string, response: Response): Promise<void> => {
+    const found = operations.find((candidate) => nameOf(candidate) === name)
+    assert.ok(found, name)
     const { headers, content } = answerOf(found.operation, response.status)
-    const names = Object.keys(headers).map((name) => name.toLowerCase())
-    assert.ok(names.includes('x-request-id'))
-    for (const [name] of response.headers) {
-      assert.ok(UNDOCUMENTED_HEADERS.includes(name) || names.includes(name), `${path}: ${name}`)
+    const documented = Object.keys(headers).map((header) => header.toLowerCase())
+    assert.ok(documented.includes('x-request-id'))
+    for (const [header] of response.headers) {
+      assert.ok(UNDOCUMENTED_HEADERS.includes(header) || documented.includes(header), `${name}: ${header}`)
     }
-    assert.ok(fits(content['application/json']?.schema ?? null, (await response.json()) as JsonValue), path)
+    assert.ok(fits(content['application/json']?.schema ?? null, (await response.json()) as JsonValue), name)
   }
 
   for (const [refused, cases] of Object.entries(GIVEN_BY)) {
     it(`include the refusal ${refused} wherever it occurs`, async () => {
-      for (const [refusal, paths] of cases) {
-        for (const path of paths) await assertDocuments(path, refusalResponse(refusal))
+      for (const [refusal, names] of cases) {
+        for (const name of names) await assertDocuments(name, refusalResponse(refusal))
       }
     })
   }
 
   it('include no other refusals', () => {
-    const statuses = (path: string): number[] => {
+    const statuses = (name: string): number[] => {
       const given = Object.values(GIVEN_BY).flatMap((cases) =>
-        cases.flatMap(([refusal, paths]) => (paths.includes(path) ? [refusalResponse(refusal).status] : [])),
+        cases.flatMap(([refusal, names]) => (names.includes(name) ? [refusalResponse(refusal).status] : [])),
       )
       return [...new Set(given)].toSorted((one, other) => one - other)
     }
     for (const described of operations) {
       const { operation } = described
-      const path = nameOf(described)
+      const name = nameOf(described)
       const documented = Object.keys(operation.responses)
         .map(Number)
         .filter((status) => status >= 400)
-      const unready = path === 'GET /readyz' ? [503] : []
-      assert.deepEqual(documented, [...statuses(path), ...unready], path)
+      const unready = name === 'GET /readyz' ? [503] : []
+      assert.deepEqual(documented, [...statuses(name), ...unready], name)
     }
   })
 

@@ -10,13 +10,12 @@ import { createFeedback } from '../../../api/operations/feedbacks.ts'
 import { openApiDocument } from '../../../api/openapi/openapi.ts'
 import { isDateTime, isUnset } from '../../../contract/date-time.ts'
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../contract/json.ts'
+import { type OperationPath, SUCCESS } from '../../end-to-end/interface-table.ts'
 
 export type Example = { value: JsonValue }
 type Content = Record<string, { schema: JsonObject; examples?: Record<string, Example>; example?: JsonValue }>
 type Answer = { description: string; headers: JsonObject; content: Content }
 type OperationObject = {
-  operationId: string
-  security?: JsonValue[]
   requestBody?: { content: Content }
   parameters?: JsonObject[]
   responses: Record<string, JsonObject>
@@ -24,9 +23,6 @@ type OperationObject = {
 
 /** The document as parsed JSON. */
 export const document = JSON.parse(JSON.stringify(await openApiDocument(BASE_PATH))) as JsonObject & {
-  openapi: string
-  info: { version: string }
-  servers: { url: string }[]
   paths: Record<string, { get?: OperationObject; post?: OperationObject }>
   components: Record<string, JsonObject>
 }
@@ -50,7 +46,7 @@ const ajv = new Ajv({
   formats: { 'date-time': (text: string) => isDateTime(text) && !isUnset(text), uuid: true },
 }).addVocabulary(['components'])
 
-/** Whether a value fits a schema of the document, whose references begin at the document. */
+/** Whether a value fits a schema of the document. References resolve in the document. */
 export const fits = (schema: JsonValue, value: JsonValue): boolean => {
   assert.ok(isJsonObject(schema))
   const validate = validators.get(schema) ?? ajv.compile({ ...schema, components: document.components })
@@ -81,17 +77,17 @@ export const answerOf = ({ responses }: OperationObject, status: number): Answer
   return resolved(found) as unknown as Answer
 }
 
-/** The five operations and the status of acceptance of each. */
-const SUBMISSIONS: Readonly<Record<string, { kind: AnySubmissionKind; status: number }>> = {
-  '/feedbacks': { kind: createFeedback, status: 201 },
-  '/contacts/identify': { kind: identifyContact, status: 201 },
-  '/contacts/purge': { kind: purgeContact, status: 200 },
-  '/accounts/identify': { kind: identifyAccount, status: 201 },
-  '/conversations': { kind: submitConversation, status: 200 },
+const KINDS: Readonly<Record<OperationPath, AnySubmissionKind>> = {
+  '/feedbacks': createFeedback,
+  '/contacts/identify': identifyContact,
+  '/contacts/purge': purgeContact,
+  '/accounts/identify': identifyAccount,
+  '/conversations': submitConversation,
 }
-export const submissions = Object.entries(SUBMISSIONS).map(([path, { kind, status }]) => {
+/** The operations that submit, with the status of acceptance of each. */
+export const submissions = Object.entries(KINDS).map(([path, kind]) => {
   const operation = document.paths[`${BASE_PATH}${path}`]?.post
   assert.ok(operation, path)
   const schema: v.GenericSchema = kind.schema
-  return { path, schema, status, operation, kind }
+  return { path, schema, status: SUCCESS[path as OperationPath], operation }
 })

@@ -13,8 +13,8 @@ const RULES = fileURLToPath(new URL('../../../api/operators/alert-rules.yaml', i
 const RULES_TEXT = readFileSync(RULES, 'utf8')
 
 /**
- * `series` are added to the series of a healthy installation, or replace them. `alert`: the only
- * alert that fires; none if absent.
+ * `series` are added to the series of a healthy installation, or replace them. `after`: when the
+ * alerts are read. `alert`: the only alert that fires; none if absent.
  */
 type Case = readonly [name: string, series: Readonly<Record<string, string>>, after: string, alert?: string]
 
@@ -25,7 +25,7 @@ const CASES: readonly Case[] = [
   ['all is well', {}, '10m'],
   ['no process is scraped', { [PROCESSES]: NONE, [REACHES_REDIS]: NONE }, '5m', 'NoApi'],
   ['the last API process ended', { [PROCESSES]: '1 1 1 stale', [REACHES_REDIS]: '1 1 1 stale' }, '8m', 'NoApi'],
-  ['Redis is away, which lists the processes', { [PROCESSES]: NONE, [REACHES_REDIS]: '0x20' }, '10m', 'ServerAway'],
+  ['Redis, which lists the processes, is away', { [PROCESSES]: NONE, [REACHES_REDIS]: '0x20' }, '10m', 'ServerAway'],
   ['no worker reports', { [PROCESSES]: '0x20' }, '10m', 'NoWorker'],
   ['a worker is frozen', { 'feedback_insights_silent_workers{instance="api:1"}': '0 0 1x20' }, '10m', 'WorkerSilent'],
   [
@@ -89,7 +89,7 @@ describeWhere('the alert rules, as Prometheus takes them', missingProgram('promt
     assert.equal(status, 0, stdout + stderr)
   })
 
-  it('fire in their cases and in no others', () => {
+  it('let only the expected alert fire in each case', () => {
     const file = join(temporaryDirectory(), 'rules.test.yaml')
     writeFileSync(file, testFile())
     const { status, stdout, stderr } = spawnSync('promtool', ['test', 'rules', file], { encoding: 'utf8' })
@@ -98,7 +98,7 @@ describeWhere('the alert rules, as Prometheus takes them', missingProgram('promt
 })
 
 describe('the alert rules', () => {
-  it('have their own name, and say the fault and the remedy', () => {
+  it('have names of their own, summaries and descriptions', () => {
     const rules = rulesIn(RULES_TEXT)
     assert.ok(rules.length >= 8)
     assert.equal(new Set(rules.map(({ alert }) => alert)).size, rules.length)

@@ -11,7 +11,7 @@ import { testServers } from '../../support/servers.ts'
 
 const ORIGIN = 'http://localhost'
 const BASE = '/admin/queues'
-const DATA = { version: 1, batches: [{ workspaceId: randomUUID(), batchId: randomUUID(), submissions: 2, bytes: 300 }] }
+const DATA = { workspaceIds: [randomUUID(), randomUUID()] }
 
 type Job = {
   readonly id: string
@@ -166,7 +166,7 @@ describe('the board', () => {
   it('refuses every request to change something, and changes nothing', async () => {
     // A request as a page of this origin sends it, with a body for the operation.
     const headers = { 'sec-fetch-site': 'same-origin', 'content-type': 'application/json' }
-    const body = JSON.stringify({ jobData: { version: 2 }, name: 'x', data: {}, concurrency: 7 })
+    const body = JSON.stringify({ jobData: { workspaceIds: [] }, name: 'x', data: {}, concurrency: 7 })
     const changes = {
       PUT: ['/pause', '/concurrency', '/obliterate', '/waiting-1/clean', '/job-schedulers/nightly/remove', '/../pause'],
       PATCH: ['/waiting-1/update-data'],

@@ -33,7 +33,7 @@ const UNKEPT = ['9007199254740993', '-12345678901234567890', '1e999', '1.2345678
 const UNKEPT_SAYS = 'must be a number that double precision keeps: finite, and unchanged if it is an integer'
 const KEYS = ['a', 'b', 'a.b', 'a.b.c', '$x', '\\u0061', '\\u0000', '\\ud800', '\ufffd', '__proto__', '']
 
-/** An object with members of any names and numbers at any depth. `#` stands for a number. */
+/** An object with at most `depth` levels of objects below it. `#` stands for a number. */
 const anyMembers = (depth: number): fc.Arbitrary<string> => {
   const key = fc.constantFrom(...KEYS)
   const items = depth === 0 ? [] : [anyMembers(depth - 1), list(anyMembers(depth - 1))]
@@ -92,6 +92,7 @@ describe('any body', () => {
       fc.property(cases, fc.constantFrom(...UNKEPT), ([name, template], unkept) => {
         const withNumbers = (number: (index: number) => string): string => {
           let count = 0
+          // The `#` in the text `"# #,"` stay.
           return template.replaceAll(/(?<![" ])#|(?<=\[ )#/g, () => number(count++))
         }
         const kept = read(
