@@ -94,10 +94,14 @@ const startFollowers = async (rig: Rig, own: HistoryService): Promise<Follower[]
 }
 
 /** Promotes the standby while it lacks feedback of the reader's copy. Returns the number it lacks. */
-const failOver = async ({ pair, struck, redisPrefix }: Rig, own: HistoryService, reader: Follower): Promise<number> => {
+const failOver = async (
+  { pair, struck, redisPrefix, sql: ofTest }: Rig,
+  own: HistoryService,
+  reader: Follower,
+): Promise<number> => {
   const { atFormer, atStandby } = pair
   const storedAt = async (sql: PostgresPair['atStandby']): Promise<number> => {
-    // The standby may lack the table at first.
+    // The standby may lack the table at first, and a server may be away.
     const rows = await sql`
       select from ${sql(redisPrefix)}.submission where workspace_id = ${own.workspaceId}`.catch(() => [])
     return rows.length
@@ -118,7 +122,8 @@ const failOver = async ({ pair, struck, redisPrefix }: Rig, own: HistoryService,
   const earlier = await storedAt(atStandby)
   const { length } = await lost()
   await pair.promote()
-  await untilMoreStored(atStandby, earlier)
+  // Only the new primary can answer. `ofTest` may find it later than the workers do.
+  await untilMoreStored(ofTest, earlier)
   struck.postgres.letGo()
   return length
 }
