@@ -19,7 +19,7 @@ describe('the documents', () => {
     assert.deepEqual(documented, { ...Object.fromEntries(settings), DATA_DIR: '.data' })
   })
 
-  it('name the processes that read a setting', () => {
+  it('name the settings that the API and the worker read', () => {
     const given = { DATABASE_URL: 'postgres://h/d', REDIS_URL: 'redis://h', HASH_KEY: '0'.repeat(64) }
     const readBy = (reader: string): string[] =>
       settingRows().flatMap(([name = '', , , processes = '']) => (processes.split(', ').includes(reader) ? [name] : []))

@@ -24,7 +24,7 @@ const LONG = process.env['TEST_SIZE'] === 'long'
 const TEST_LIMIT_MS = LONG ? 120 * MINUTE_MS : 5 * MINUTE_MS
 /** Deno has no limit for a single test, so this limit also ends a test that hangs. */
 const RUN_LIMIT_MS = LONG ? 360 * MINUTE_MS : 30 * MINUTE_MS
-const LARGEST_SEED = 2 ** 31
+const SEEDS_BELOW = 2 ** 31
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 
@@ -84,7 +84,7 @@ const main = async (patterns: readonly string[]): Promise<number> => {
   const directory = mkdtempSync(join(tmpdir(), 'feedback-insights-test-'))
   const servers = new AsyncDisposableStack()
   try {
-    const env = await environment(directory, servers)
+    const env = await startServers(directory, servers)
     console.log(`FC_SEED=${env['FC_SEED']}`)
     return summarize(await runAll(runsOf(files, directory), env))
   } finally {
@@ -101,8 +101,8 @@ const testFiles = (): string[] => {
     .toSorted()
 }
 
-/** Starts the servers of the tests, in the same versions on every machine. */
-const environment = async (directory: string, servers: AsyncDisposableStack): Promise<NodeJS.ProcessEnv> => {
+/** Starts the servers, in the same versions on every machine. Returns the tests' environment. */
+const startServers = async (directory: string, servers: AsyncDisposableStack): Promise<NodeJS.ProcessEnv> => {
   const dataDir = join(directory, 'postgres')
   const postgres = await startPostgres({ dataDir, log: console.log })
   servers.defer(postgres.stop)
@@ -118,7 +118,7 @@ const environment = async (directory: string, servers: AsyncDisposableStack): Pr
     TMPDIR: directory,
     TEST_DATABASE_URL: postgres.url,
     TEST_REDIS_URL: redis.url,
-    FC_SEED: process.env['FC_SEED'] || String(randomInt(LARGEST_SEED)),
+    FC_SEED: process.env['FC_SEED'] || String(randomInt(SEEDS_BELOW)),
   }
 }
 

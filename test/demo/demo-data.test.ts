@@ -20,7 +20,7 @@ const schemas = {
   conversations: conversationRecord,
 }
 for (const [kind, schema] of Object.entries(schemas)) {
-  test(`${kind} are valid for the service`, () => {
+  test(`the schema of the API accepts the ${kind} of the demo`, () => {
     for (const { body } of data[kind as keyof typeof schemas]) {
       const { issues } = v.safeParse(schema, body)
       assert.equal(issues, undefined)

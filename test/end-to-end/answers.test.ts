@@ -50,7 +50,7 @@ const visit = async (index: number): Promise<Given[]> => {
 
   const purged = await purge(index % 4 === 0 ? { id } : { email })
   assert.equal(purged.status, 200, purged.text)
-  // The purge removes the ids of earlier answers.
+  // The purge removes the feedback of the contact.
   given.length = 0
   assert.equal((await purge({ id })).status, 404, 'the contact is already purged')
   await name({ contactId: anonymous }, true)
@@ -75,7 +75,7 @@ const visitAll = async (): Promise<Given[]> => {
   return given
 }
 
-/** Asserts that each customer of an answer resolves to the contact of the stored record. */
+/** Asserts that each customer in an answer resolves to the contact of the stored record. */
 const assertResolves = async (given: readonly Given[]): Promise<void> => {
   await until('no submission is queued', async () => (await readLedger(service)).queued === 0, DRAINED_WITHIN_MS)
   const rows = await service.sql<{ id: string; contact: string | null; resolved: string | null }[]>`

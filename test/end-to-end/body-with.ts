@@ -10,7 +10,10 @@ export const SHORT_BODY: Readonly<Record<OperationPath, (unique: string) => Json
   '/conversations': (id) => ({ id, source: 'Intercom', createdAt: '2026-01-01T00:00:00Z', contacts: [], messages: [] }),
 }
 
-/** A valid body with `value` in one field, or without the field if `value` is undefined. */
+/**
+ * A body with `value` in one field, or without the field if `value` is undefined. The rest of the
+ * body is valid.
+ */
 export const bodyWith = (field: Field, value: JsonValue | undefined, unique: string): JsonObject => {
   const { operation, path } = field
   const body = SHORT_BODY[operation](unique)

@@ -54,7 +54,11 @@ describe('HTTP that is broken, rare or cut off', () => {
     // The service still answers.
     await service.post('/feedbacks', BODY)
     const answered = seen.answers.filter(({ status }) => status === 201).length
-    assert.equal((await accepted()) - acceptedBefore - 1, answered, 'only submissions with 201 are stored')
+    assert.equal(
+      (await accepted()) - acceptedBefore - 1,
+      answered,
+      'the service accepted exactly the submissions with 201',
+    )
   }
   const table = (
     cases: Readonly<Record<string, readonly [Expected, () => string | readonly Piece[], Ending?]>>,
@@ -147,7 +151,7 @@ describe('HTTP that is broken, rare or cut off', () => {
     })
   })
 
-  // docs/integrate.md has this exception.
+  // Otherwise an answer of the runtime means that nothing is accepted (docs/integrate.md).
   it('in a later packet, between the acceptance of a submission and its answer, does not undo the acceptance', async () => {
     const acceptedBefore = await accepted()
     const untilAccepted = (): Promise<unknown> =>

@@ -128,7 +128,7 @@ describe('npm run contact:export', () => {
     assert.equal(new Set(described(feedback)).size, MANY + 1)
   })
 
-  it('ends with 1 and a reason if there is no data, or after a wrong call', async () => {
+  it('ends with 1 and a reason if there is no data, or if the call or HASH_KEY is wrong', async () => {
     const other = await sharedService()
     await other.stop()
     await service.submit('/contacts/identify', { id: 'here', properties: { $email: 'here@example.com' } })

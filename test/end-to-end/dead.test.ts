@@ -40,7 +40,7 @@ describe('npm run dead', () => {
   /** Simulates a new version of the service that can apply the dead submissions. */
   const mend = () => service.all`update dead_submission set submission = replace(submission, ${'\\u0000'}, 'mended')`
 
-  it('refuses unknown options and values', async () => {
+  it('refuses wrong calls, unknown ids and malformed values', async () => {
     for (const words of [['list', 'x'], ['drop', randomUUID(), '--reason', 'x'], ['what']]) {
       const { code, stderr } = await dead(...words)
       assert.deepEqual([code, stderr.startsWith('usage:')], [1, true], words.join(' '))
@@ -67,7 +67,7 @@ describe('npm run dead', () => {
     assert.deepEqual([recent.includes(contact), recent.includes(ids[0]!)], [false, true])
   })
 
-  it('replays all submissions that a filter finds', async () => {
+  it('replays or drops all submissions that a filter finds', async () => {
     const ids = [await feedback('many 1'), await feedback('many 2'), await feedback('many 3')]
     await mend()
     await service.all`update dead_submission set reason = 'Other' where id = ${ids[2]!}`

@@ -18,7 +18,7 @@ export const MORE_FEEDBACK = [
   },
 }))
 
-/** Each feedback with its account, as `f`, without the functions and views of the service. */
+/** Defines `f`: each feedback with its account. It uses no function or view of the service. */
 export const FEEDBACK = `with f as (
   select r.*, coalesce(r.account_id, c.account_id) as of_account from feedback as r left join contact as c on c.id = r.contact_id
 )`
@@ -26,7 +26,10 @@ export const MEAN = 'round(avg(rating)::numeric, 2)::float8'
 export const TAGS = 'from f, unnest(tags) as t (tag)'
 
 type Call = (tool: string, args?: Record<string, unknown>) => Promise<ToolAnswer>
-/** A question, the rows of the answer from calls, and a statement over `f` with the same rows. */
+/**
+ * A question, a function that gets the rows of the answer by calls, and a statement over `f` that
+ * returns the same rows.
+ */
 export type Question = [question: string, answer: (call: Call) => Promise<unknown[][]>, sql: string]
 
 export const pick = (found: readonly Readonly<Record<string, unknown>>[], ...members: string[]): unknown[][] =>

@@ -4,11 +4,9 @@ import {
   compared,
   CUSTOMER,
   groups,
-  ids,
   MEAN,
   most,
   newest,
-  NEWEST,
   NOW,
   pick,
   type Question,
@@ -120,10 +118,11 @@ export const FIGURES: readonly Question[] = [
     async (call) => {
       const rows = await groups({ by: 'account' }, 'averageRating', 'key')(call)
       return rows
+        .filter(([, key]) => key !== null)
         .toSorted((a, b) => Number(a[0]) - Number(b[0]) || String(a[1]).localeCompare(String(b[1])))
         .slice(0, 1)
     },
-    `select ${MEAN}, of_account from f group by 2 order by 1, 2 limit 1`,
+    `select ${MEAN}, of_account from f where of_account is not null group by 2 order by 1, 2 limit 1`,
   ],
 
   [
@@ -167,11 +166,6 @@ export const FIGURES: readonly Question[] = [
     async (call) => pick((await call('whats_new', { since: '2026-03-24' })).topTags, 'key', 'feedback'),
     `select tag, count(*)::int ${TAGS} where created_at >= '2026-03-24Z' ${BY_SIZE} limit 10`,
   ],
-  [
-    'What do they say this week?',
-    async (call) => ids(await call('whats_new', { since: '2026-03-24', limit: 5 })),
-    `select id from f where created_at >= '2026-03-24Z' ${NEWEST} 5`,
-  ],
   ['Which topics grow?', compared('grows', { by: 'tag', limit: 5 }), changed('tag', TAGS, '>')],
   ['Which topics fall?', compared('falls', { by: 'tag', limit: 5 }), changed('tag', TAGS, '<')],
   [
@@ -185,7 +179,7 @@ export const FIGURES: readonly Question[] = [
     changed('project_id', 'from f', '<'),
   ],
   [
-    'Is there more than a week before?',
+    'Is there more than in the week before?',
     async (call) => {
       const { before, after } = await call('compare_periods', { by: 'source', days: 7, until: NOW })
       return [[before.feedback, after.feedback]]

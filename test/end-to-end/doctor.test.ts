@@ -230,7 +230,7 @@ describe('the doctor', () => {
     }
   })
 
-  it('reports ports that another program has', async () => {
+  it('reports ports that another program has, and an API that has ended', async () => {
     const { url, stop } = await serveHttp((_request, response) => response.end('something else'))
     const { port } = new URL(url)
     try {

@@ -118,7 +118,7 @@ describe('npm run export', () => {
     }
   })
 
-  it('begins again if the file of the progress is damaged, as after a loss of power', async () => {
+  it('begins again if the progress file is damaged, as after a loss of power', async () => {
     const whole = readFileSync(await exported('ndjson'), 'utf8')
     const out = join(directory, 'damaged.ndjson')
     writeFileSync(`${out}.part`, 'half a li')
@@ -127,9 +127,11 @@ describe('npm run export', () => {
     assert.equal(readFileSync(out, 'utf8'), whole)
   })
 
-  it('writes each kind, and refuses unknown options', async () => {
-    for (const kind of ['customer', 'account', 'project', 'feedback_category', 'conversation', 'message'])
+  it('writes a file for each kind, and refuses wrong calls', async () => {
+    for (const kind of ['customer', 'account', 'project', 'feedback_category', 'conversation', 'message']) {
       await run('--format', 'csv', '--kind', kind, '--out', join(directory, kind))
+      assert.ok(existsSync(join(directory, kind)), kind)
+    }
     const out = join(directory, 'x')
     for (const [words, says] of [
       [['--format', 'xlsx', '--out', out], /--format must be one of ndjson, csv, parquet/],

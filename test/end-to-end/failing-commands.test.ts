@@ -35,12 +35,13 @@ describe('a command that cannot do its work says why in one line, and ends with 
     await service?.stop()
   })
 
-  /** Asserts that a command, such as `cli/token-command.ts list`, fails. */
+  /** Asserts that a command, such as `cli/token-command.ts list`, fails with one line. */
   const assertFails = async (command: string, says: RegExp, environment: Environment = {}): Promise<void> => {
     const [program = '', ...words] = command.split(' ')
     const all = { environment: { ...service.environment, ...environment } }
     const { code, stderr } = await runCommand(all, program, ...words)
     assert.match(stderr.trimEnd(), says)
+    assert.equal(stderr.trimEnd().split('\n').length, 1, stderr)
     assert.equal(code, 1)
   }
   const fileOf = (name: string, text: string): string => {
@@ -150,7 +151,7 @@ describe('a command that cannot do its work says why in one line, and ends with 
       /docs cannot be read \(\w+ EISDIR\)\. Name a file/,
     ],
     [
-      'a command that replays purges from another file, or from one with lines of npm',
+      'a command that replays purges from another file',
       'cli/purge/replay-command.ts package.json',
       /^Line 1 of .*package\.json is not a line of purge:export\. Remove the lines that npm has printed/,
     ],
@@ -199,8 +200,8 @@ describe('a command that cannot do its work says why in one line, and ends with 
   })
 
   it('the import, which cannot keep its journal', async () => {
-    // No file may grow, which looks like a full disk to a program. A journal at /dev/full could be
-    // read without end.
+    // `ulimit -f 0` lets no file grow, like a full disk. /dev/full cannot be the journal, since a read
+    // of it never ends.
     const words = [fileOf('two.csv', 'description\nGood\n'), '--state', join(folder, 'journal')]
     const reaching = ['--url', service.urls[0]!, '--token', service.accessToken]
     const limited = `trap '' XFSZ; ulimit -f 0; exec "$@"`
@@ -209,7 +210,7 @@ describe('a command that cannot do its work says why in one line, and ends with 
     assert.equal(code, 1)
   })
 
-  /** Runs a script of the shell whose `$@` is a program with its words. */
+  /** Runs a shell script. In it, `$@` is the program and its words. */
   const runInShell = (script: string, program: string, ...words: string[]): Promise<CommandResult> => {
     const child = spawn('sh', ['-c', script, 'sh', ...SERVICE_COMMAND, program, ...words], {
       cwd: fileURLToPath(new URL('../..', import.meta.url)),

@@ -73,12 +73,15 @@ describe('metrics', () => {
   const ofApi = (): Promise<string> => scrape(service)
   const ofWorker = async (): Promise<string> => (await fetch(`${service.workerUrls[0]}/metrics`)).text()
 
-  /** The value of a metric. `metric` has its name and labels as written. */
+  /** The value of a metric. `metric` is its name, without `feedback_insights_`, and its labels. */
   const valueOf = (text: string, metric: string): number | undefined => {
     const line = text.split('\n').find((one) => one.startsWith(`feedback_insights_${metric} `))
     return line === undefined ? undefined : Number(line.slice(line.lastIndexOf(' ')))
   }
-  /** Runs `act`, and waits until each metric of `by` has grown by its number. Returns the growth. */
+  /**
+   * Runs `act`, and waits until each metric of `by` has grown by its number. Returns a function
+   * that tells the growth of a metric.
+   */
   const grow = async (
     text: () => Promise<string>,
     by: Readonly<Record<string, number>>,
@@ -153,7 +156,7 @@ describe('metrics', () => {
     let id = ''
     const fail = async (): Promise<void> => {
       await inject(service, service.queues, { body: feedbackBody('\u0000') })
-      // The service never queues this job, so a worker fails the job.
+      // No process of the service adds such a job: a worker refuses it.
       id = (await service.queues.removal.add('not ours', { version: 0 })).id!
     }
     await grow(ofApi, { [inWorkspace('dead')]: 1 }, () => grow(ofWorker, ended, fail))
@@ -163,6 +166,7 @@ describe('metrics', () => {
 
   it('of purges count the purges under way, and the purged keys', async () => {
     await service.submit('/contacts/identify', { id: 'm-3', properties: { $email: 'm3@example.com' } })
+    // The keys are the external id in its source, the external id in all sources, and the email.
     await grow(ofApi, { purged_keys: 3, purges_under_way: 0 }, () =>
       service.submit('/contacts/purge', { id: 'm-3' }, { token: service.adminToken }),
     )

@@ -38,7 +38,7 @@ const PERSONAL = {
   externalId: 'ext-4711',
   raw: 'raw-0815',
 }
-const EMAILS = ['Ann.Lee', 'ann@mail.example', '1234-5678']
+const CONTACT_DETAILS = ['Ann.Lee', 'ann@mail.example', '1234-5678']
 const SECRET = 'The words of another workspace'
 
 describe('hostile feedback', () => {
@@ -90,7 +90,7 @@ describe('hostile feedback', () => {
       properties: { raw },
     }
     await service.submit('/conversations', conversation)
-    otherIds = await otherWorkspace(service)
+    otherIds = await fillOtherWorkspace(service)
   })
   after(() => service?.stop())
 
@@ -147,7 +147,7 @@ describe('hostile feedback', () => {
   }
 
   for (const isMasked of [true, false]) {
-    it(`stays in quotes and in one message for a token ${isMasked ? 'without' : 'with'} the scope read:personal`, async () => {
+    it(`is quoted without hidden characters and stays in one message, for a token ${isMasked ? 'without' : 'with'} the scope read:personal`, async () => {
       const token = isMasked ? service.readToken : personalToken
       const read = new Set<string>()
       let texts = ''
@@ -173,7 +173,8 @@ describe('hostile feedback', () => {
       }
       assert.equal(read.size, HOSTILE.length)
       assert.ok(!texts.includes(SECRET))
-      for (const value of [...Object.values(PERSONAL), ...EMAILS]) assert.equal(texts.includes(value), !isMasked, value)
+      for (const value of [...Object.values(PERSONAL), ...CONTACT_DETAILS])
+        assert.equal(texts.includes(value), !isMasked, value)
     })
   }
 
@@ -212,12 +213,12 @@ describe('hostile feedback', () => {
     const log = service.output()
     const calls = log.split('\n').filter((line) => line.includes('"agent_call"'))
     assert.ok(calls.some((line) => line.includes('"tool":"get_feedback"') && line.includes(service.workspaceId)))
-    for (const words of [...Object.values(PERSONAL), ...EMAILS, 'Ignore all', 'evil.example'])
+    for (const words of [...Object.values(PERSONAL), ...CONTACT_DETAILS, 'Ignore all', 'evil.example'])
       assert.ok(!log.includes(words), words)
   })
 })
 
-const otherWorkspace = async (service: SharedService) => {
+const fillOtherWorkspace = async (service: SharedService) => {
   const other = await ownWorkspace({ sql: service.all, urls: service.urls })
   const account = { name: 'Other Works' }
   const { feedback } = (

@@ -28,7 +28,7 @@ export type Kind = 'text' | 'short' | 'id' | 'number' | 'boolean' | 'date-time' 
 /** An optional field may be absent. A nullable field may be absent or null. */
 type Presence = 'required' | 'optional' | 'nullable'
 
-/** The ids of existing records, and a text that no other test uses. */
+/** The ids of existing records, and a text that no stored record has. */
 export type Known = { contactId: string; accountId: string; projectId: string; unique: string }
 
 export const KNOWN_CONTACT = { id: 'known-contact', name: 'Ada Known' }
@@ -211,7 +211,7 @@ export const FIELDS: readonly Field[] = [
 
 export const valueOf = (given: Given, known: Known): JsonValue => (typeof given === 'function' ? given(known) : given)
 
-/** An id that is looked up must exist, so `LONGEST` is no valid value. */
+/** Whether tests also submit `LONGEST`. A looked-up id that no record has is not stored. */
 export const isTestedWithLongest = ({ kind, stored }: Field): boolean =>
   kind === 'short' || (kind === 'id' && !isLookedUp(stored))
 

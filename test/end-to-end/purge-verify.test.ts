@@ -26,7 +26,7 @@ describe('npm run purge:verify', () => {
   /** A new text each time, with upper case and characters that need escapes. */
   const newString = (): string => `Läuft-${randomUUID()}-"A\\B"\n\tÜ`
   const key = (rest: string): string => `{${service.redisPrefix}:${rest}`
-  /** Each place that holds the text, with the number of its rows or keys. */
+  /** Each place where the search of the command finds the text, with the number of its rows or keys. */
   const placesOf = async (text: string): Promise<string[]> =>
     (await findTraces(service, [text])).map(({ place, count }) => `${place}: ${count}`).toSorted()
 
@@ -66,6 +66,7 @@ describe('npm run purge:verify', () => {
     }
   })
 
+  /** Large values, since the search reads a value in several steps. */
   const inRedis: Readonly<Record<string, (name: string, text: string) => Promise<unknown>>> = {
     'a string': (name, text) => service.redis.set(name, `x${text}`),
     'a field of a hash': (name, text) => service.redis.hset(name, text, 'x'),

@@ -94,7 +94,7 @@ describe('the README and the documents', () => {
   let started: Started
   let terminal: Terminal
   let sql: Sql
-  /** Has a port of its own: two starts at the same moment may choose the same default port. */
+  /** With a port of its own, since other starts on this machine use the default ports. */
   let settings: Record<string, string>
 
   before(async () => {
@@ -136,8 +136,8 @@ describe('the README and the documents', () => {
   }
 
   /**
-   * Asserts that a program succeeds at a service that puts off requests, and repeats its idempotency
-   * key.
+   * Asserts that a program succeeds at a service that puts off requests, and that all its attempts
+   * have the same idempotency key.
    */
   const assertSubmitsPatiently = async (program: string): Promise<void> => {
     const service = await unwilling(new URL(started.printed('API')).origin)
@@ -166,7 +166,7 @@ describe('the README and the documents', () => {
     await assertSubmitsPatiently(await checkedScript('docs/integrate.md'))
   })
 
-  it('have a script with valid types that keeps a CSV file up to date', async () => {
+  it('have a script with valid types that writes feedback into a CSV file', async () => {
     const program = await checkedScript('docs/read.md')
     await terminal.run(`${program} & until [ -s feedback.csv ]; do sleep 0.2; done; kill $!`)
     const [{ known }] = await sql<[{ known: number }]>`
@@ -199,14 +199,16 @@ describe('the README and the documents', () => {
     assert.deepEqual(inTypeScript.toSorted(), ['docs/integrate.md', 'docs/read.md'])
   })
 
-  it('have a checked output for every command', () => {
+  it('have a checked output for every command that prints', () => {
     const unchecked = commands.filter(
       ({ command, answer }) =>
         !answer && statementsIn(command).length === 0 && !PRINTED.some(([begin]) => command.startsWith(begin)),
     )
     for (const { command } of unchecked) assert.match(command, /^(?:\. \.data|DATABASE_URL=|export READ_TOKEN=)/)
-    // No test runs a block of `console`: it runs for long, ends the service, or needs other
-    // programs. JSON configures other programs, and Mermaid is a diagram.
+  })
+
+  it('have only blocks of known languages', () => {
+    // No test runs a block of `console`. JSON configures other programs, and Mermaid is a diagram.
     const known = ['sh', 'http', 'console', 'python', 'ts', 'sql', 'json', 'mermaid']
     assert.deepEqual(
       manual.flatMap(({ text }) => blockLanguages(text)).filter((language) => !known.includes(language)),
@@ -256,6 +258,4 @@ const untilApplied = async (sql: Sql, submission: string): Promise<void> => {
   assert.equal(state, 'applied')
 }
 
-const firstLineOf = (command: string): string => {
-  return command.slice(0, command.indexOf('\n') >>> 0).replace(/ \\$/, '')
-}
+const firstLineOf = (command: string): string => command.split('\n', 1)[0]!.replace(/ \\$/, '')

@@ -39,6 +39,7 @@ describe('npm run report', () => {
 
   const report = async (...words: string[]): Promise<string> => {
     const out = join(directory, 'report.html')
+    // If `words` name a workspace too, the last one counts.
     const inWorkspace = ['--workspace', service.workspace]
     assert.match(await outputOf(service, PROGRAM, '--out', out, ...inWorkspace, ...words), /\d+ feedback/)
     assert.equal(statSync(out).mode & 0o777, 0o600)

@@ -9,7 +9,7 @@ import { type Answer, type RequestOptions, submissionIdOf } from '../support/ser
 import { operatedService } from '../support/shared-service.ts'
 import { until } from '../support/until.ts'
 
-/** This word is in all submissions of this test, and nowhere else. */
+/** Only this test sends this word. */
 const CANARY = `canary${randomBytes(6).toString('hex')}`
 const STATES = ['waiting', 'active', 'delayed', 'completed', 'failed'] as const
 
@@ -113,7 +113,7 @@ describe('submitted content', () => {
     ids.push(submissionIdOf(failing))
     await until('the fault is logged', () => Promise.resolve(service.output().includes('P0001')))
     const jobs = await until('a job has failed', async () => {
-      const found = await jobsOf()
+      const found = await listJobs()
       return found.some(({ failedReason }) => failedReason) && found
     })
     await service.sql`drop function quote cascade`
@@ -146,6 +146,6 @@ describe('submitted content', () => {
     await service.queues.wake.clean(0, 0, 'failed')
   })
 
-  const jobsOf = async (): Promise<Job[]> =>
+  const listJobs = async (): Promise<Job[]> =>
     (await Promise.all(Object.values(service.queues).map((queue) => queue.getJobs([...STATES])))).flat() as Job[]
 })

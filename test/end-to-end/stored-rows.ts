@@ -12,8 +12,8 @@ const ACCOUNT_OF_CONTACT = `
   left join account as a on a.id = c.account_id left join account_external_id as x on x.account_id = a.id`
 
 /**
- * The SQL after `from`: the tables of a submission as users join them, and the column of its key. A
- * purge stores nothing.
+ * The SQL after `from`: the tables of a submission as users join them, and the column of its key.
+ * `storedRows` returns the tables whose alias has one letter. A purge stores nothing.
  */
 const TABLES: Readonly<Partial<Record<OperationPath, string>>> = {
   '/feedbacks': `feedback as f left join contact as c on c.id = f.contact_id left join account as a on a.id = f.account_id

@@ -66,7 +66,7 @@ describe('the tagger', () => {
     return storeTags(service.all, realm(), { taggerVersion: 1, tagged, maxTerms: MAX_TERMS_OF_TEXTS })
   }
 
-  it('gives a text tags from its title and description if none are submitted, and keeps submitted tags', async () => {
+  it('generates the tags of a text if none are submitted, and keeps submitted tags', async () => {
     const generated = [await give({ title: 'Billing' }), await give({ title: 'Billing', tags: null })]
     for (const id of generated) assert.match((await tagsOf(id)).join(), /invoice|export/i)
     const [given, none] = [await give({ tags: ['Billing', 'billing'] }), await give({ tags: [] })]
@@ -156,7 +156,7 @@ describe('the tagger', () => {
     })
 
     it('refuses unknown options and values', async () => {
-      for (const words of ['--workspace stranger', '--since yesterday', '--until 2026-02-31T', 'all'])
+      for (const words of ['--workspace stranger', '--since yesterday', '--until 2026-02-31T', '--nonsense', 'all'])
         assert.equal((await retag(...words.split(' '))).code, 1, words)
     })
   })

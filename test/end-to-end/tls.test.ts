@@ -75,6 +75,7 @@ describe('a service with TLS to Postgres and Redis', () => {
     const environment = { NODE_EXTRA_CA_CERTS: authorityFile, DATABASE_URL: `${other}?sslmode=verify-full` }
     const { code, stderr } = await runCommand({ environment }, 'cli/migrate-command.ts')
     assert.equal(code, 1, stderr)
+    assert.match(stderr, /certificate has another name than the host/)
   })
 
   it('accepts any certificate of Postgres with sslmode=require', async () => {

@@ -30,7 +30,14 @@ describe('the commands for workspaces and tokens', () => {
     await succeed(workspaces('create', 'submitting'))
     const { id, token } = await makeToken('--workspace', 'submitting', '--scope', 'submit')
     assert.match(token, /^fbi_\S{30,}$/)
-    assert.equal((await give(token)).status, 201)
+    const { status, body } = await give(token)
+    assert.equal(status, 201)
+    const workspace = await until('the feedback is stored', async () => {
+      const [stored] = await service.all<{ name: string }[]>`
+        select w.name from feedback as f join workspace as w on w.id = f.workspace_id where f.id = ${body.feedback.id}`
+      return stored?.name
+    })
+    assert.equal(workspace, 'submitting')
     const { stdout } = await succeed(tokens('list'))
     assert.match(stdout, new RegExp(`^${id}  submitting  submit  no expiry$`, 'm'))
     assert.ok(!stdout.includes(token))

@@ -67,7 +67,7 @@ describe('webhooks', () => {
     stop()
   })
 
-  it('end with 410, continue after a pause, and deliver again from a position', async () => {
+  it('end with 410, continue when resumed, and deliver again from a position, even when paused', async () => {
     let status = 410
     const { received, url, stop } = await createReceiver(() => ({ status }))
     const { id } = await create(url, '--from', '0')

@@ -42,7 +42,7 @@ describe('npm run workspace -- delete', () => {
   const die = (workspaceId: string, text: string): Promise<string> =>
     injectDead({ ...service, workspaceId }, service.queues, { body: feedbackBody(`${text} \u0000`) })
 
-  it('removes stored, waiting, dead and replayed submissions, and leaves another workspace unchanged', async () => {
+  it('removes stored, waiting, dead and replayed submissions, and keeps those of another workspace', async () => {
     const { id, token } = await make('leaving')
     const text = 'Exporting a report takes ages'
     const feedback = { description: text, contact: { email: 'leaving@x.example' }, account: { name: 'Leaving Ltd' } }

@@ -6,7 +6,7 @@ import { workspaceKeys } from '../../queue/keys.ts'
 import { runCommand } from '../support/command.ts'
 import { holdWork, resumeWork } from '../support/hold-work.ts'
 import { freeze } from '../support/kept-process.ts'
-import { moveAllSlots, startRedisCluster } from '../support/redis-cluster.ts'
+import { CLUSTER_MASTERS, moveAllSlots, startRedisCluster } from '../support/redis-cluster.ts'
 import { describeFaults, type Fault } from '../support/describe-faults.ts'
 import { type PostgresPair, startPostgresPair } from '../support/postgres-pair.ts'
 import { startRedisSentinel } from '../support/redis-sentinel.ts'
@@ -33,7 +33,10 @@ const WITHIN_MS = 120_000
 /** The least number of submissions that the promoted standby lacks. */
 const FEWEST_MISSED = 60
 const LONG = process.env['TEST_SIZE'] === 'long'
-/** Shorter and longer than the node timeout, after which the other nodes refuse all commands. */
+/**
+ * How long each node is away: shorter or longer than the node timeout, after which the other nodes
+ * refuse all commands.
+ */
 const AWAY_MS = [1_000, 3_000, 1_000]
 const startAtPair = (isSynchronous: boolean): Promise<AtPair> =>
   startParts('at-pair', async (running) => {
@@ -44,7 +47,7 @@ const startAtPair = (isSynchronous: boolean): Promise<AtPair> =>
     return { ...service, pair }
   })
 
-/** The submissions on a server. */
+/** The ids of the submissions that have a receipt on a server. */
 const storedAt = async (sql: Sql, { redisPrefix }: Service): Promise<Set<string>> => {
   const rows = await sql<{ id: string }[]>`select id from ${sql(redisPrefix)}.submission`
   return new Set(rows.map(({ id }) => id))
@@ -154,7 +157,7 @@ const startReplicatedCluster = async (): Promise<Servers> => {
     failOver: async (key) => {
       former = await cluster.holderOf(key)
       await former.kill()
-      const replica = nodes[nodes.indexOf(former) + 3]!
+      const replica = nodes[nodes.indexOf(former) + CLUSTER_MASTERS]!
       await until('the replica is a master', async () =>
         (await replica.redis.info('replication')).includes('role:master'),
       )

@@ -27,6 +27,7 @@ const RANDOM_FAULTS = Number(process.env['RANDOM_FAULTS'] ?? (LONG ? 100 : 6))
 const KILLS = Number(process.env['KILLS'] ?? (LONG ? 200 : 4))
 const KILLED_CONNECTIONS = Number(process.env['KILLED_CONNECTIONS'] ?? (LONG ? 5_000 : 100))
 const KILLED_WITHIN_MS = 10 * 60_000
+const SEEDS_BELOW = 2 ** 31
 /** The delay in each direction, half of a round trip. */
 const EACH_WAY_MS = 50
 /** One piece in this many comes late, as if TCP sent it again. Later pieces wait for it. */
@@ -204,7 +205,7 @@ const inARow: Row = {
   fault: `${RANDOM_FAULTS} faults in a row`,
   purges: false,
   strike: async ({ kept }) => {
-    const { seed = randomInt(2 ** 31) } = seeded()
+    const { seed = randomInt(SEEDS_BELOW) } = seeded()
     const strikes = fc.sample(randomStrikes(Object.values(kept)), { numRuns: RANDOM_FAULTS, seed })
     for (const { target, signal, stopMs, thenMs } of strikes) {
       await strike(target, signal, stopMs)

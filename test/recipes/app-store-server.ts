@@ -11,9 +11,9 @@ import { type Runtime, spawnRecipe } from './running-recipe.ts'
 type Run = { readonly directory: string; readonly runtime: Runtime; readonly service: SharedService }
 
 /**
- * Runs the recipe against a store with one review a page, and returns its requests. The store
- * checks that each token has the form of Apple's documentation, and answers 401 if the signature is
- * wrong.
+ * Runs app-store.ts against a store with one review a page. Returns the paths that the recipe has
+ * requested. The store checks that each token has the form of Apple's documentation, and answers
+ * 401 if the signature is wrong.
  */
 export const fetchReviews = async (
   reviews: readonly unknown[],
@@ -36,8 +36,8 @@ export const fetchReviews = async (
     const page = asked.length
     const next = page < reviews.length && `${address}/v1/apps/682658836/customerReviews?cursor=${page + 1}`
     const links = { self: request.url, ...(next && { next }) }
-    const isKnown = isSigned(request.headers.authorization ?? '')
-    response.writeHead(isKnown ? 200 : 401).end(JSON.stringify({ data: [reviews[page - 1]], links }))
+    const status = isSigned(request.headers.authorization ?? '') ? 200 : 401
+    response.writeHead(status).end(JSON.stringify({ data: [reviews[page - 1]], links }))
   })
   const child = spawnRecipe('app-store.ts', {
     directory,

@@ -13,7 +13,10 @@ type Change = (path: string, value: unknown) => unknown
 const NOTHING = [undefined, null, '', ' ', false, [], {}]
 const MISSING_SHARE = 0.2
 
-/** The members that vendors never leave out: ids and times of deliveries and of their records. */
+/**
+ * The members that no delivery loses. Without them, a recipe could refuse or ignore the delivery, or
+ * the stored rows could depend on the order.
+ */
 const KEPT: Readonly<Record<Vendor, RegExp>> = {
   segment: /^(?:type|event|messageId|userId|groupId|timestamp|originalTimestamp|properties|properties\.review_id)$/,
   zendesk: /^(?:type|id|detail|detail\.(?:id|created_at)|ticket|ticket\.(?:id|created_at)|requester|requester\.id)$/,
@@ -64,17 +67,19 @@ export const wordsIn = ({ vendor, payload }: Delivery): string[] => {
 const ofRound = (payload: unknown, round: number): unknown =>
   mapped(payload, (path, value) => {
     const isId = /(?:^|[._])(?:id|messageId|userId|groupId|token|reviewerNickname)$/.test(path)
-    if (isId && typeof value === 'string') return `${value}-${round}`
+    if (isId && typeof value === 'string') return idOfRound(value, round)
     if (path.endsWith('email') && typeof value === 'string') return `${round}.${value}`
     return value
   })
+
+const idOfRound = (id: string, round: number): string => `${id}-${round}`
 
 const segment = (): unknown[] => {
   const { SEGMENT_IDENTIFY: identify, RUDDERSTACK_IDENTIFY: rudder } = documented
   const traits = { ...identify.traits, name: 'P. Gibbons', plan: 'free', title: 'Clerk', createdAt: 1389747592 }
   const company = { id: 'company-A', name: 'Old name', plan: 'free' }
-  // The service has one time for all values of a person. So the order of three identifies of one
-  // person matters.
+  // The service has one time for all values of a person. So with missing parts, the order of three
+  // identifies of one person matters, and no person here has three.
   const employee = { ...rudder, userId: 'employee' }
   return [
     identify,
@@ -104,11 +109,17 @@ const segment = (): unknown[] => {
 
 const zendesk = (): unknown[] => {
   const { detail } = documented.ZENDESK_EVENT
-  const ticket = { id: '5159', subject: 'A question', description: 'Where is the\nexport?', url: 'x', created_at: '' }
+  const ticket = {
+    id: '5159',
+    subject: 'A question',
+    description: 'Where is the\nexport?',
+    url: 'x',
+    created_at: '2025-01-08T10:12Z',
+  }
   const requester = { id: detail.requester_id, name: 'Ada Byron', email: 'ada@acme.example' }
   return [
     documented.ZENDESK_EVENT,
-    { ticket: { ...ticket, created_at: '2025-01-08T10:12Z' }, requester, organization: 'Acme' },
+    { ticket, requester, organization: 'Acme' },
     {
       ticket: { ...ticket, id: '5160', description: 'The older ticket', created_at: '2024-01-08T10:12Z' },
       requester: { ...requester, name: 'A. Byron' },
@@ -142,7 +153,7 @@ const intercom = (): unknown[] => {
   ]
 }
 
-const typeform = (): unknown[] => {
+const typeform = (round: number): unknown[] => {
   const { TYPEFORM: answered } = documented
   const { hidden, ...response } = answered.form_response
   const respond = (id: string, more: Value) => ({
@@ -150,15 +161,15 @@ const typeform = (): unknown[] => {
     event_id: id,
     form_response: { ...response, token: id, ...more },
   })
-  const signature = hexSignature(USER_SECRET, hidden.user_id)
+  const signature = hexSignature(USER_SECRET, idOfRound(hidden.user_id, round))
   return [
     answered,
-    respond('signed', { hidden: { key: hidden.user_id, user_signature: signature } }),
+    respond('signed', { hidden: { ...hidden, user_signature: signature } }),
     respond('anonymous', { hidden: null, answers: answered.form_response.answers.slice(2) }),
   ]
 }
 
-const PAYLOADS: Readonly<Record<Vendor, () => unknown[]>> = {
+const PAYLOADS: Readonly<Record<Vendor, (round: number) => unknown[]>> = {
   segment,
   zendesk,
   intercom,
@@ -170,7 +181,7 @@ const PAYLOADS: Readonly<Record<Vendor, () => unknown[]>> = {
  * Whether a delivery is about the documented conversation. Its two deliveries have the same time,
  * so neither replaces the other. With missing parts, the stored rows would depend on their order.
  */
-const isOfOneSecond = (payload: unknown): boolean =>
+const isOfDocumentedConversation = (payload: unknown): boolean =>
   objectOf(objectOf(objectOf(payload)['data'])['item'])['id'] === documented.INTERCOM_CREATED.data.item.id
 
 /**
@@ -179,9 +190,8 @@ const isOfOneSecond = (payload: unknown): boolean =>
  */
 export const makeDeliveries = (round: number, random: Random): Delivery[] =>
   (Object.keys(PAYLOADS) as Vendor[]).flatMap((vendor) =>
-    PAYLOADS[vendor]().map((payload) => {
-      const isWhole = isOfOneSecond(payload)
+    PAYLOADS[vendor](round).map((payload) => {
       const delivery = { vendor, payload: ofRound(payload, round) }
-      return isWhole ? delivery : withoutParts(delivery, random)
+      return isOfDocumentedConversation(payload) ? delivery : withoutParts(delivery, random)
     }),
   )

@@ -72,7 +72,7 @@ describe('receivers of odd deliveries', () => {
     assert.equal((await service.sql.unsafe(others)).length, 0)
   })
 
-  it('typeform.ts ignores a user id that the application has not signed', async () => {
+  it('typeform.ts ignores a user id that is a placeholder, or that the application has not signed', async () => {
     const response = (id: string, hidden: object | null, email: string) => ({
       event_id: id,
       event_type: 'form_response',
@@ -102,7 +102,7 @@ describe('receivers of odd deliveries', () => {
     assert.equal((await contact('app', 'victim'))['email'], 'v@x.example')
   })
 
-  it('zendesk.ts and intercom.ts keep a text whose author is missing', async () => {
+  it('zendesk.ts and intercom.ts keep a text whose author is missing, and intercom.ts keeps a rating that later deliveries lack', async () => {
     const ticket = { id: 5160, subject: 'S', description: 'Body', created_at: '2026-01-01T10:00:00Z' }
     await deliverAll('zendesk.ts', withNewInvocation, [
       { ticket, requester: { id: '', name: '', email: '' }, organization: '' },
@@ -187,7 +187,7 @@ describe('receivers of odd deliveries', () => {
   })
 
   for (const vendor of ['segment', 'zendesk', 'intercom', 'typeform']) {
-    it(`${vendor}.ts accepts signatures of the secret and the former secret only, and stores nothing of a delivery without content`, async () => {
+    it(`${vendor}.ts accepts signatures of the secret and the former secret only, and ${vendor === 'segment' ? 'ignores' : 'refuses'} a delivery without content`, async () => {
       const given = { ...environment, WEBHOOK_SECRET_BEFORE: 'former' }
       await using receiver = await startReceiver(`${vendor}.ts`, { directory, runtime: 'Bun', environment: given })
       const body = JSON.stringify({ type: 'another event', detail: {}, data: { item: { type: 'ping' } } })

@@ -20,7 +20,7 @@ const COMMANDS: Record<Runtime, readonly string[]> = {
   Deno: [join(programs, 'deno'), 'run', '--allow-net', '--allow-env', '--allow-read', '--allow-write', '--no-check'],
 }
 
-/** Copies the recipes into another directory with the installed package of the client. */
+/** Copies the recipes into a directory, and installs the package of the client there. */
 export const installRecipes = async (directory: string): Promise<void> => {
   cpSync(join(root, 'docs', 'recipes'), directory, { recursive: true })
   writeFileSync(join(directory, 'package.json'), '{"type": "module", "private": true}')
@@ -56,7 +56,7 @@ export const spawnRecipe = (file: string, { directory, runtime, environment }: R
 /** `warnings` returns the output on standard error so far. */
 type Receiver = AsyncDisposable & { readonly url: string; readonly warnings: () => string }
 
-/** A receiver that listens until it is disposed of. */
+/** Starts a receiver, which listens until it is disposed of. */
 export const startReceiver = async (file: string, run: Run): Promise<Receiver> => {
   const child = spawnRecipe(file, { ...run, environment: { ...run.environment, PORT: '0' } })
   let output = ''

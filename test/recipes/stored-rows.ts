@@ -4,7 +4,7 @@ import { until } from '../support/until.ts'
 
 type Row = Record<string, unknown>
 
-/** Waits for rows of the service that a test starts in its `before`. */
+/** Returns functions that wait for rows. `service` is a function, since `before` starts the service. */
 export const rowsOf = (service: () => Pick<Service, 'sql'>) => {
   /** Waits until a query has a row, and returns the row. Fails if the query has several rows. */
   const rowOf = (query: string): Promise<Row> =>

@@ -22,17 +22,21 @@ describe('with a proxy in the environment, a request to this machine', () => {
   let server: Server
   let port: number
   before(async () => {
-    server = createServer((_request, response) => void response.end('{"submission":{"isHere":true}}'))
+    server = createServer((request, response) => {
+      // A client asks a proxy for a whole URL.
+      const isProxied = !request.url!.startsWith('/')
+      response.end(JSON.stringify({ submission: { isProxied } }))
+    })
     await once(server.listen(0, '::'), 'listening')
     port = (server.address() as AddressInfo).port
   })
   after(() => server?.close())
 
-  const printed = async (runtime: keyof typeof RUNTIMES, code: string): Promise<unknown> => {
+  const printed = async (runtime: keyof typeof RUNTIMES, code: string, proxy = DEAD_PROXY): Promise<unknown> => {
     const [program, ...words] = RUNTIMES[runtime]
     const { stdout } = await promisify(execFile)(program, [...words, code], {
       cwd: root,
-      env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...DEAD_PROXY, no_proxy: 'corp.example' },
+      env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...proxy, no_proxy: 'corp.example' },
     })
     return JSON.parse(stdout)
   }
@@ -47,7 +51,7 @@ describe('with a proxy in the environment, a request to this machine', () => {
         console.log(JSON.stringify(await Promise.all(${JSON.stringify(HOSTS)}.map(ask))))`
       assert.deepEqual(
         await printed(runtime, code),
-        HOSTS.map(() => ({ isHere: true })),
+        HOSTS.map(() => ({ isProxied: false })),
       )
     })
   }
@@ -69,9 +73,10 @@ describe('with a proxy in the environment, a request to this machine', () => {
     const code = `
       import { createClient } from './client/client.ts'
       const ask = (host) =>
-        createClient({ url: 'http://' + host + ':${port}', token: 'x', patienceMs: 0 }).getSubmission('x').catch(() => null)
+        createClient({ url: 'http://' + host + ':${port}', token: 'x', patienceMs: 0 }).getSubmission('x').catch(String)
       console.log(JSON.stringify(await Promise.all(${JSON.stringify([...HOSTS, 'corp2.example'])}.map(ask))))`
-    assert.deepEqual(await printed('Bun', code), [...HOSTS.map(() => ({ isHere: true })), null])
+    const answers = await printed('Bun', code, { HTTP_PROXY: `http://127.0.0.1:${port}` })
+    assert.deepEqual(answers, [...HOSTS.map(() => ({ isProxied: false })), { isProxied: true }])
   })
 })
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { setImmediate as turn } from 'node:timers/promises'
+import { setImmediate as tick } from 'node:timers/promises'
 import { coalesce } from '../../runtime/coalesce.ts'
 import { until } from '../support/until.ts'
 
@@ -19,11 +19,11 @@ const held = () => {
 }
 
 describe('a coalesced item', () => {
-  it('goes at once, together with items of the same turn', async () => {
+  it('goes at once, together with items of the same tick', async () => {
     const { calls, answers, call } = held()
     const send = coalesce(call, { items: 10 })
     const sent = Promise.all([send(1), send(2)])
-    await turn()
+    await tick()
     assert.deepEqual(calls, [[1, 2]])
     answers[0]!.resolve()
     assert.deepEqual(await sent, [1, 2])
@@ -33,26 +33,26 @@ describe('a coalesced item', () => {
     const { calls, answers, call } = held()
     const send = coalesce(call, { items: 10 })
     const sent = [send(1)]
-    await turn()
+    await tick()
     sent.push(send(2))
-    await turn()
+    await tick()
     sent.push(send(3))
-    await turn()
+    await tick()
     assert.deepEqual(calls, [[1]])
     answers[0]!.resolve()
     assert.equal(await sent[0], 1)
-    await turn()
+    await tick()
     assert.deepEqual(calls, [[1], [2, 3]])
     answers[1]!.resolve()
     assert.deepEqual(await Promise.all(sent), [1, 2, 3])
   })
 
-  it('goes with at most the allowed number of other items', async () => {
+  it('goes in a call with at most the allowed number of items', async () => {
     const { calls, answers, call } = held()
     const send = coalesce(call, { items: 2 })
     const sent = Promise.all([1, 2, 3, 4, 5].map(send))
     for (let index = 0; index < 3; index++) {
-      await turn()
+      await tick()
       answers[index]!.resolve()
     }
     assert.deepEqual(await sent, [1, 2, 3, 4, 5])
@@ -63,12 +63,12 @@ describe('a coalesced item', () => {
     const { calls, answers, call } = held()
     const send = coalesce(call, { items: 10, concurrency: 2 })
     const sent = [send(1)]
-    await turn()
+    await tick()
     sent.push(send(2), send(3))
-    await turn()
+    await tick()
     assert.deepEqual(calls, [[1], [2, 3]])
     sent.push(send(4), send(5))
-    await turn()
+    await tick()
     assert.deepEqual(calls, [[1], [2, 3]])
     answers[1]!.resolve()
     assert.equal(await sent[2], 3)
@@ -81,19 +81,19 @@ describe('a coalesced item', () => {
     const { calls, answers, call } = held()
     const send = coalesce(call, { items: 3, concurrency: 10, everyMs: 500 })
     const sent = [send(1)]
-    await turn()
+    await tick()
     assert.deepEqual(calls, [[1]])
     answers[0]!.resolve()
     await sent[0]
     sent.push(send(2))
-    await turn()
+    await tick()
     sent.push(send(3))
     await until('a second call begins', () => Promise.resolve(calls.length > 1))
     assert.deepEqual(calls, [[1], [2, 3]])
     sent.push(send(4), send(5))
-    await turn()
+    await tick()
     sent.push(send(6), send(7))
-    await turn()
+    await tick()
     assert.deepEqual(calls, [[1], [2, 3], [4, 5, 6]])
     await until('the rest is sent', () => Promise.resolve(calls.length > 3))
     for (const index of [1, 2, 3]) answers[index]!.resolve()
@@ -105,7 +105,7 @@ describe('a coalesced item', () => {
     const send = coalesce(call, { items: 10, weight: { most: 5, weigh: (item) => item } })
     const sent = Promise.all([9, 2, 3, 1, 9].map(send))
     for (let index = 0; index < 4; index++) {
-      await turn()
+      await tick()
       answers[index]!.resolve()
     }
     assert.deepEqual(await sent, [9, 2, 3, 1, 9])
@@ -116,16 +116,16 @@ describe('a coalesced item', () => {
     const { calls, answers, call } = held()
     const send = coalesce(call, { items: 10 })
     const fault = new Error('away')
-    const outcomes = Promise.allSettled([send(1), turn().then(() => send(2))])
-    await turn()
-    await turn()
+    const outcomes = Promise.allSettled([send(1), tick().then(() => send(2))])
+    await tick()
+    await tick()
     answers[0]!.reject(fault)
     assert.deepEqual(await outcomes, [
       { status: 'rejected', reason: fault },
       { status: 'rejected', reason: fault },
     ])
     const later = send(3)
-    await turn()
+    await tick()
     answers[1]!.resolve()
     assert.equal(await later, 3)
     assert.deepEqual(calls, [[1], [3]])

@@ -3,16 +3,16 @@ import { spawnSync } from 'node:child_process'
 import { readdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import process from 'node:process'
-import { before, describe, it } from 'node:test'
+import { before, describe } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
-import { isHere } from '../support/where.ts'
+import { itWhere, missingProgram } from '../support/where.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const MIGRATE = 'cli/migrate-command.ts'
 
 /**
- * A checkout with files for Compose. A command that read them would report an invalid DATABASE_URL.
+ * A checkout with `.env` files. A command that read one of them would report an invalid DATABASE_URL.
  */
 describe('the settings in a file .env are no settings of', () => {
   const folder = temporaryDirectory()
@@ -32,13 +32,13 @@ describe('the settings in a file .env are no settings of', () => {
     })
 
   const commands: readonly (readonly [string, ...string[]])[] = [
-    ...(isHere('npm') ? [['npm', 'run', '--silent', 'migrate'] as const] : []),
+    ['npm', 'run', '--silent', 'migrate'],
     ['node_modules/.bin/bun', 'run', '--silent', 'migrate'],
     ['node_modules/.bin/bun', MIGRATE],
     ['node_modules/.bin/deno', 'run', '--allow-all', '--no-check', MIGRATE],
   ]
   for (const command of commands) {
-    it(command.join(' '), () => {
+    itWhere(command.join(' '), command[0] === 'npm' ? missingProgram('npm') : undefined, () => {
       assert.match(run(command).stderr, /^No service runs here: /m)
     })
   }

@@ -46,7 +46,7 @@ describe('a fair semaphore', () => {
     const own = [1, 2, 3, 4, 5, 6].map((name) => enter(name, 1, { workspaceId: 'a' }))
     const other = enter(7, 3, { workspaceId: 'b' })
     await soon()
-    assert.deepEqual(begun, [1, 2, 3, 4, 5, 7], '6 would leave too few permits')
+    assert.deepEqual(begun, [1, 2, 3, 4, 5, 7], 'demand 6 would leave too few permits')
     await other.leave()
     await own[0]!.leave()
     await soon()
@@ -55,6 +55,7 @@ describe('a fair semaphore', () => {
   })
 
   it('holds the permits of ended work for a while, if more work of the workspace waits', async () => {
+    // The rest is 100 times the work, so about a second.
     const semaphore = new FairSemaphore(PERMITS, 1, 100)
     const run = (name: string, patienceMs: number) =>
       semaphore.tryRun({ workspaceId: 'a', permits: 1 }, () => pause(10, name), patienceMs)
@@ -69,11 +70,11 @@ describe('a fair semaphore', () => {
     const semaphore = new FairSemaphore(PERMITS)
     const { enter } = worksIn(semaphore)
     const first = enter(1, 9)
-    const patient = enter(2, 1)
+    const second = enter(2, 1)
     assert.equal(await semaphore.tryRun({ workspaceId: 'c', permits: 1 }, async () => 'done', 1), undefined)
     await first.leave()
     assert.equal(await semaphore.tryRun({ workspaceId: 'c', permits: 1 }, async () => 'done', 1), 'done')
-    await patient.leave()
+    await second.leave()
     assert.equal(semaphore.used, 0)
   })
 

@@ -17,7 +17,7 @@ describe('the forms of DATABASE_URL', () => {
     }
   })
 
-  /** Addresses of hosters, ORMs and libpq, and the form for the driver. */
+  /** Addresses of hosting providers, ORMs and libpq, and the form for the driver. */
   const written: Record<string, string> = {
     'postgresql://u:p@ep-x-pooler.eu.aws.neon.tech/d?sslmode=require&channel_binding=require':
       'postgresql://u:p@ep-x-pooler.eu.aws.neon.tech/d?sslmode=require',

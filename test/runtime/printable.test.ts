@@ -7,7 +7,7 @@ describe('a text for a terminal', () => {
     assert.equal(printable('\u001b[2Jname\u0007\u009b31m\r'), '\\x1b[2Jname\\x07\\x9b31m\\x0d')
   })
 
-  it('keeps lines, tabs and every letter', () => {
+  it('keeps line feeds, tabs, and letters outside of ASCII', () => {
     assert.equal(printable('a\tb\nGrüße 日本'), 'a\tb\nGrüße 日本')
   })
 })

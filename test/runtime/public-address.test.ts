@@ -10,7 +10,7 @@ const NOT_PUBLIC = `0.0.0.0 10.1.2.3 100.64.0.1 127.0.0.1 127.255.255.254 169.25
   192.168.1.1 198.18.0.1 224.0.0.1 255.255.255.255 :: ::1 0:0:0:0:0:0:0:1 ::ffff:127.0.0.1
   ::ffff:8.8.8.8 ::FFFF:7F00:1 ::127.0.0.1 64:ff9b::7f00:1 64:ff9b:1::7f00:1 2002:7f00:1:: 2001::1
   2001:db8::1 fc00::1 fd12:3456::1 fe80::1 fe80::1%lo fe80::1%25lo ff02::1 localhost`.split(/\s+/)
-/** Addresses of webhooks whose hosts are not public, in all forms that `new URL` accepts. */
+/** Addresses of webhooks whose hosts are not public, also in unusual forms that `new URL` accepts. */
 const HOSTS_NOT_PUBLIC = `http://127.0.0.1/ http://2130706433/ http://0x7f000001/ http://0x7f.1/ http://0177.0.0.1/
   http://127.1/ http://0/ http://127.0.0.1./ http://0x7f000001./ http://127.0.0.1:8080/
   http://user:secret@127.0.0.1/ http://example.org@127.0.0.1/ http://%31%32%37.0.0.1/
@@ -18,12 +18,12 @@ const HOSTS_NOT_PUBLIC = `http://127.0.0.1/ http://2130706433/ http://0x7f000001
   http://[0:0:0:0:0:ffff:10.0.0.1]/ http://[fd00::1]/ http://[64:ff9b::10.0.0.1]/`.split(/\s+/)
 
 describe('addresses of the public internet', () => {
-  it('differ from all other addresses', () => {
+  it('differ from private, reserved and malformed addresses', () => {
     for (const address of PUBLIC) assert.ok(isPublicAddress(address), address)
     for (const address of ['', ...NOT_PUBLIC]) assert.ok(!isPublicAddress(address), address)
   })
 
-  it('include no private address, in any written form', () => {
+  it('include no private address in an unusual form; a private address can be allowed', () => {
     for (const url of HOSTS_NOT_PUBLIC) {
       const { hostname } = new URL(url)
       const refused = refuseAddress(hostname, [])
@@ -78,7 +78,7 @@ describe('addresses of the public internet', () => {
       assert.deepEqual(await lookUp(hostname, ['internal.example']), REFUSED, hostname)
   })
 
-  it('are resolved by the system for a real connection', async () => {
+  it('are required for a real connection, unless its host is allowed', async () => {
     const server = createServer((_, response) => response.writeHead(204).end())
     await new Promise<void>((resolve) => server.listen(0, 'localhost', resolve))
     const url = new URL(`http://LOCALHOST:${(server.address() as AddressInfo).port}/`)

@@ -9,7 +9,7 @@ describe('a REDIS_URL', () => {
     }
   })
 
-  it('of a cluster has nodes, and a login with decoded percent signs', () => {
+  it('of a cluster has nodes, and a login without percent-encoding', () => {
     assert.deepEqual(readRedisUrl('redis+cluster://a:7000,b,[::1]:7002'), {
       kind: 'cluster',
       nodes: [

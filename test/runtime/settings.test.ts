@@ -45,7 +45,7 @@ describe('a secret', () => {
 describe('a port', () => {
   const read = (PORT: string) => readSettings(['PORT'], { PORT }).PORT
 
-  it('is a number from 0 to 65535', () => {
+  it('is a whole number from 0 to 65535', () => {
     for (const port of [0, 3_000, 65_535]) assert.equal(read(String(port)), port)
     for (const bad of ['65536', '99999', '-1', '1e3', '80.5', 'http', ' 80']) {
       assert.throws(() => read(bad), BadSettings, bad)

@@ -76,6 +76,7 @@ export const emptyMcp: McpDependencies = {
     accountContext: notAsked,
     findAccount: async () => undefined,
   },
+  // No call has to wait.
   limit: () => 0,
   callsPerMinute: 60,
   origins: [],

@@ -38,7 +38,7 @@ const createSql = (sql: Sql) => {
   return { ofWorker, state }
 }
 
-/** The loop of a worker, with its own schema and prefix. The test starts it by `apply`. */
+/** The part of a worker that applies logs, with its own schema and prefix. `apply` runs a job. */
 export const openApplyRig = async () => {
   const room = openQueueRoom()
   const schema = await freshSchema()

@@ -15,7 +15,7 @@ export type AttackOrder = {
   attack: string
   connections: number
   seconds: number
-  /** The most accepted requests, and the bytes of their bodies after which the attacker stops. */
+  /** The attacker stops after this many accepted requests, or this many bytes of their bodies. */
   most: number
   mostBytes: number
 }
@@ -39,13 +39,13 @@ export const makeAttackers = async (
     send: (bounds) =>
       Promise.all(
         made.map(({ accessToken: token }, index) =>
-          sendAll({ url: urls[0]!, token, attack: attacks[index]!, ...bounds }),
+          runAttack({ url: urls[0]!, token, attack: attacks[index]!, ...bounds }),
         ),
       ),
   }
 }
 
-const sendAll = async (order: AttackOrder): Promise<AttackReport> => {
+const runAttack = async (order: AttackOrder): Promise<AttackReport> => {
   const { code, stdout, stderr } = await runCommand(
     { environment: {} },
     'test/support/attack-main.ts',

@@ -3,17 +3,16 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
 export type Between = { url: string; stop: () => void }
 
-/** Returns whether these bytes pass. */
-type Passing = (bytes: Buffer, client: Socket) => boolean
+/** Judges bytes on the connection of a client. */
+type Check = (bytes: Buffer, client: Socket) => boolean
 
-/** A proxy before a server. The test decides which bytes pass, and how late. Their order stays. */
+/**
+ * A proxy before a server. `request` and `answer` return whether bytes pass; `delayMs` returns how
+ * late they pass. Their order stays.
+ */
 export const standBetween = async (
   serverUrl: string,
-  {
-    request = () => true,
-    answer = () => true,
-    delayMs,
-  }: { request?: Passing; answer?: Passing; delayMs?: () => number },
+  { request = () => true, answer = () => true, delayMs }: { request?: Check; answer?: Check; delayMs?: () => number },
 ): Promise<Between> => {
   const { hostname, port } = new URL(serverUrl)
   const open = new Set<Socket>()
@@ -45,7 +44,7 @@ export const standBetween = async (
   }
 }
 
-/** Returns a function that runs actions in order, each after at least its own delay. */
+/** Returns a function that runs each action after a delay, in order. */
 const inTime = (delayMs?: () => number): ((act: () => unknown) => void) => {
   if (delayMs === undefined) return (act) => void act()
   const due: (() => unknown)[] = []
@@ -58,7 +57,7 @@ const inTime = (delayMs?: () => number): ((act: () => unknown) => void) => {
 }
 
 /** Returns a check whether bytes complete the text, even if it arrives in pieces. */
-export const sightOf = (text: string): Passing => {
+export const createTextCheck = (text: string): Check => {
   const sought = Buffer.from(text)
   const ends = new WeakMap<Socket, Buffer>()
   return (bytes, client) => {
@@ -87,7 +86,7 @@ export const losingAnswers = async (serverUrl: string): Promise<LosingAnswers> =
   let toLose = 0
   let isSilent = false
   let hasLost = false
-  let awaited: { isSeen: ReturnType<typeof sightOf>; begin: () => void } | undefined
+  let awaited: { isSeen: ReturnType<typeof createTextCheck>; begin: () => void } | undefined
   const between = await standBetween(serverUrl, {
     request: (bytes, client) => {
       if (awaited?.isSeen(bytes, client)) {
@@ -111,7 +110,7 @@ export const losingAnswers = async (serverUrl: string): Promise<LosingAnswers> =
     loseAnswers: (count = 1) => {
       toLose = count
     },
-    loseAnswersFrom: (text) => new Promise((begin) => (awaited = { isSeen: sightOf(text), begin })),
+    loseAnswersFrom: (text) => new Promise((begin) => (awaited = { isSeen: createTextCheck(text), begin })),
     hasLost: () => hasLost,
     passAnswers: () => {
       isSilent = false

@@ -25,7 +25,10 @@ export type Page = {
   evaluate: <T = Json>(expression: string) => Promise<T>
   /** Asserts that nothing is wider than the page, and that all texts have enough contrast. */
   assertReadable: () => Promise<void>
-  /** Saves a picture of the whole page in the folder that PICTURES names, if it is set. */
+  /**
+   * Takes a picture of the whole page, which must have more than 10 kB. Saves it in the folder that
+   * PICTURES names, if it is set.
+   */
   keep: (name: string) => Promise<void>
   /** All requested addresses. */
   readonly requested: readonly string[]
@@ -165,7 +168,10 @@ const credentialsFor = ({ requestId }: { requestId: string }, password: string):
 /** The required contrast of a text (WCAG 2, AA). */
 const SMALLEST_CONTRAST = 4.5
 
-/** The least contrast (WCAG 2) of a text with its background, and its element. Runs in the page. */
+/**
+ * Code for the page. Returns the least contrast (WCAG 2) of a text with its background, and the
+ * beginning of this text.
+ */
 export const LEAST_CONTRAST = `(() => {
   const channels = (color) => color.match(/[\\d.]+/g).map(Number)
   const luminance = (color) => {

@@ -66,7 +66,7 @@ const sequence = (...parts: readonly Uint8Array[]): Buffer => tagged(0x30, ...pa
 const set = (...parts: readonly Uint8Array[]): Buffer => tagged(0x31, ...parts)
 const integer = (bytes: Uint8Array): Buffer => tagged(0x02, bytes)
 const identifier = (...bytes: readonly number[]): Buffer => tagged(0x06, Buffer.from(bytes))
-/** YYMMDDhhmmssZ */
+/** A UTCTime: YYMMDDhhmmssZ. */
 const time = (at: number): Buffer =>
   tagged(0x17, Buffer.from(`${new Date(at).toISOString().slice(2, 19).replaceAll(/[-T:]/g, '')}Z`))
 

@@ -20,9 +20,9 @@ export type Collector = {
   readonly url: string
   /** The spans received so far. */
   readonly spans: () => readonly CollectedSpan[]
-  /** Waits until a matching span arrives. */
+  /** Waits for a matching span. `what` names it in the message of a failure. */
   readonly span: (what: string, fits: (span: CollectedSpan) => boolean) => Promise<CollectedSpan>
-  /** All received bytes, including headers. */
+  /** All answered requests as text, with their headers. */
   readonly received: () => string
   /** A collector that is away keeps its port, and closes each connection without an answer. */
   readonly setAway: (isAway: boolean) => void

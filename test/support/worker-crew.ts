@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import process from 'node:process'
 import { setTimeout as pause } from 'node:timers/promises'
-import { sightOf, standBetween } from './between.ts'
+import { createTextCheck, standBetween } from './between.ts'
 import { keep, runProgram, send } from './kept-process.ts'
 import { startParts } from './temporary-directory.ts'
 import { until } from './until.ts'
@@ -27,7 +27,7 @@ const KILL_EVERY_MS = 1_500
 /** Starts three workers. Each starts again when it dies. */
 const startCrew = async (environment: Readonly<Record<string, string>>): Promise<Crew> => {
   const deaths = { killed: 0, ofText: 0 }
-  let isDeadly: ReturnType<typeof sightOf> | undefined
+  let isDeadly: ReturnType<typeof createTextCheck> | undefined
   let output = ''
   const startMember = async () => {
     let own = ''
@@ -67,7 +67,7 @@ const startCrew = async (environment: Readonly<Record<string, string>>): Promise
       return result
     },
     dieOf: (text) => {
-      isDeadly = sightOf(text)
+      isDeadly = createTextCheck(text)
     },
     deaths: () => ({ ...deaths }),
     stop: async () => {

@@ -1,6 +1,7 @@
 import * as fc from 'fast-check'
 import { isJsonObject, type JsonObject, type JsonValue } from '../../../contract/json.ts'
 import { resolved } from '../../api/openapi/openapi-document.ts'
+import { or } from './fuzz-headers.ts'
 import {
   IDENTITY_KEYS,
   HOSTILE_TEXTS,
@@ -12,8 +13,8 @@ import {
 } from './fuzz-texts.ts'
 
 /**
- * All generators make JSON as text, since much hostile content does not survive as a value: doubled
- * keys, huge numbers, lone surrogates, `__proto__`.
+ * All generators make text, since some hostile content does not survive as a value: doubled keys,
+ * huge numbers, `__proto__`.
  */
 type Text = fc.Arbitrary<string>
 
@@ -50,7 +51,7 @@ const finiteNumber: Text = fc.oneof(
   fc.double({ noDefaultInfinity: true, noNaN: true }).map((value) => JSON.stringify(value)),
   fc.integer({ min: -5, max: 10 }).map(String),
 )
-/** Mostly within the bounds of ratings and contract values. */
+/** Ratings and contract values within their bounds, mostly small. */
 const amount: Text = fc.oneof(
   { weight: 9, arbitrary: fc.integer({ min: -5, max: 10 }).map(String) },
   { weight: 1, arbitrary: fc.constantFrom('1e15', '-1e15', '4.5') },
@@ -96,7 +97,7 @@ const misplaced: Text = fc.oneof(
   { weight: 1, arbitrary: large },
 )
 
-const ONE_IN = 40
+const FAULTLESS_WEIGHT = 40
 
 /**
  * Texts that fit a schema of the document. With `hasFaults`, about one place in forty has another
@@ -105,7 +106,7 @@ const ONE_IN = 40
 export const textOf = (schema: JsonValue, hasFaults: boolean): Text => {
   const definition = resolved(schema as JsonObject)
   const fitting = fittingTextOf(definition, hasFaults)
-  return hasFaults ? fc.oneof({ weight: ONE_IN, arbitrary: fitting }, { weight: 1, arbitrary: misplaced }) : fitting
+  return hasFaults ? or(FAULTLESS_WEIGHT, fitting, misplaced) : fitting
 }
 
 const fittingTextOf = (definition: JsonObject, hasFaults: boolean): Text => {
@@ -150,7 +151,7 @@ const membersOf = (definition: JsonObject, properties: JsonObject, hasFaults: bo
     const member = textOf(schema, hasFaults).map((text): [string, string][] => [[name, text]])
     const none = fc.constant<[string, string][]>([])
     if (!required.has(name)) return fc.oneof(none, member)
-    return hasFaults ? fc.oneof({ weight: ONE_IN, arbitrary: member }, { weight: 1, arbitrary: none }) : member
+    return hasFaults ? or(FAULTLESS_WEIGHT, member, none) : member
   })
   const more = fc.array(fc.tuple(fc.constantFrom(...MEMBER_NAMES), anything), { maxLength: 2 })
   const open =

@@ -9,7 +9,7 @@ export type Odd = {
 }
 
 const CHUNKED = 'Transfer-Encoding: chunked'
-export const LAST = '0\r\n\r\n'
+export const LAST_CHUNK = '0\r\n\r\n'
 export const textOf = ({ line, headers, framing, body }: Message): string =>
   `${[line, ...headers, ...framing].join('\r\n')}\r\n\r\n${body}`
 const chunksOf = (body: string, at: number): string =>
@@ -76,9 +76,9 @@ const TAILS = [
 /** Bytes after a body. */
 const REMAINDERS = [
   ['garbage\r\n\r\n', '\r\n\r\n\r\n', '\0\0\0\0\r\n\r\n', 'GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n', '{}\r\n\r\n'],
-  ['HTTP/1.1 200 OK\r\n\r\n', LAST],
+  ['HTTP/1.1 200 OK\r\n\r\n', LAST_CHUNK],
 ].flat()
-/** Replacements for a byte of a head or of the framing of chunks. */
+/** Each replaces a byte of a head or of the framing of chunks, or stands before that byte. */
 const BYTES = ['', '\r', '\n', '\r\n', '\0', ' ', '\t', ':', 'x', '0', '\xff', '\r\n\r\n']
 
 const odd = (what: string, of: Odd['of']): Odd => ({ what, of })
@@ -95,12 +95,13 @@ export const oddities: fc.Arbitrary<Odd> = fc.oneof(
   anyOf(
     'coding',
     CODINGS,
-    (coding) => (message) => textOf({ ...inChunks(message, LAST), framing: [`Transfer-Encoding: ${coding}`] }),
+    (coding) => (message) => textOf({ ...inChunks(message, LAST_CHUNK), framing: [`Transfer-Encoding: ${coding}`] }),
   ),
   anyOf(
     'size',
     SIZES,
-    (size) => (message) => textOf({ ...message, framing: [CHUNKED], body: `${size}\r\n${message.body}\r\n${LAST}` }),
+    (size) => (message) =>
+      textOf({ ...message, framing: [CHUNKED], body: `${size}\r\n${message.body}\r\n${LAST_CHUNK}` }),
   ),
   anyOf('tail', TAILS, (tail) => (message) => textOf(inChunks(message, `0\r\n${tail}`))),
   anyOf(
@@ -109,7 +110,7 @@ export const oddities: fc.Arbitrary<Odd> = fc.oneof(
     (tail) => (message) => withHeader('Trailer: X-Sum')(inChunks(message, `0\r\n${tail}`)),
   ),
   anyOf('bytes after the body', REMAINDERS, (rest) => (message) => textOf(message) + rest),
-  anyOf('bytes after the chunks', REMAINDERS, (rest) => (message) => textOf(inChunks(message, LAST)) + rest),
+  anyOf('bytes after the chunks', REMAINDERS, (rest) => (message) => textOf(inChunks(message, LAST_CHUNK)) + rest),
   fc
     .integer({ min: -30, max: 30 })
     .map((by) =>
@@ -123,8 +124,8 @@ export const oddities: fc.Arbitrary<Odd> = fc.oneof(
     odd('no framing', (message) => textOf({ ...message, framing: [] })),
     odd('two lengths', (message) => framed(...message.framing, 'Content-Length: 3')(message)),
     odd('one length twice', (message) => framed(...message.framing, ...message.framing)(message)),
-    odd('length and chunks', (message) => framed(...message.framing, CHUNKED)(inChunks(message, LAST))),
-    odd('chunks and length', (message) => framed(CHUNKED, ...message.framing)(inChunks(message, LAST))),
+    odd('length and chunks', (message) => framed(...message.framing, CHUNKED)(inChunks(message, LAST_CHUNK))),
+    odd('chunks and length', (message) => framed(CHUNKED, ...message.framing)(inChunks(message, LAST_CHUNK))),
     odd('no last chunk', (message) => textOf(inChunks(message, ''))),
     odd('a last chunk without its end', (message) => textOf(inChunks(message, '0\r\n'))),
     odd('TLS', () => '\u0016\u0003\u0001\u0002\0\u0001\0\u0001\u00fc\u0003\u0003'),
@@ -135,7 +136,7 @@ export const oddities: fc.Arbitrary<Odd> = fc.oneof(
     .record({ at: fc.nat(), by: fc.constantFrom(...BYTES), chunked: fc.boolean(), keeps: fc.boolean() })
     .map(({ at, by, chunked, keeps }) =>
       odd(`byte ${at}`, (message) =>
-        mutated(textOf(chunked ? inChunks(message, LAST, message.body.length) : message), message.body, {
+        mutated(textOf(chunked ? inChunks(message, LAST_CHUNK, message.body.length) : message), message.body, {
           at,
           by,
           keeps,

@@ -19,7 +19,7 @@ export type FuzzRequest = {
 
 type Coded = { readonly body: Buffer; readonly encoding?: string }
 
-const METHODS = ['GET', 'HEAD', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'PROPFIND', 'PURGE', 'QUERY']
+const METHODS = ['POST', 'GET', 'HEAD', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'PROPFIND', 'PURGE', 'QUERY']
 const NOWHERE =
   '// /api /api/v1 /api/v1/ /api/v2/feedbacks /api/v1/%66eedbacks /%ff%00 /__proto__ /api/v1/contacts'.split(' ')
 const PAGES = ['', '/api/queues', '/api/queues/feedback/x', '/%ff', '/static/%2e%2e/x', '/queue/%00']
@@ -27,7 +27,7 @@ const PAGES = ['', '/api/queues', '/api/queues/feedback/x', '/%ff', '/static/%2e
   .concat('/')
 const IDS = ['x', '%ff', '%', '%00', '__proto__', "'", '00000000-0000-0000-0000-000000000000', 'x'.repeat(3_000)]
 const BROKEN_BYTES = ['ff', 'c080', 'eda080', 'f4908080', '00', 'efbbbf', '22', '5c']
-const LARGE = { feedback: 600 * 1_024, inflated: 8 * 1_024 * 1_024 }
+const LARGE_BYTES = { feedback: 600 * 1_024, inflated: 8 * 1_024 * 1_024 }
 
 /** A body that is cut off, or has further bytes inside. */
 const broken = (body: Buffer): fc.Arbitrary<Buffer> =>
@@ -39,7 +39,7 @@ const broken = (body: Buffer): fc.Arbitrary<Buffer> =>
         : Buffer.concat([body.subarray(0, at), Buffer.from(bytes, 'hex'), body.subarray(at)]),
     )
 
-/** Functions, so that only a chosen body is compressed: compression is the slowest step. */
+/** Functions, so that only the drawn encoding is computed: compression is the slowest step. */
 const ENCODINGS: readonly ((body: Buffer, at: number) => Coded)[] = [
   (body) => ({ body: gzipSync(body), encoding: 'gzip' }),
   (body) => ({ body: gzipSync(body), encoding: 'GZIP' }),
@@ -59,8 +59,8 @@ const inOtherEncodings = (body: Buffer): fc.Arbitrary<Coded> =>
   fc.tuple(fc.constantFrom(...ENCODINGS), fc.nat({ max: 40 })).map(([encode, at]) => encode(body, at))
 
 const tooLarge = fc.constantFrom<Coded>(
-  { body: Buffer.from(JSON.stringify({ description: 'x'.repeat(LARGE.feedback) })) },
-  { body: gzipSync(Buffer.alloc(LARGE.inflated, ' ')), encoding: 'gzip' },
+  { body: Buffer.from(JSON.stringify({ description: 'x'.repeat(LARGE_BYTES.feedback) })) },
+  { body: gzipSync(Buffer.alloc(LARGE_BYTES.inflated, ' ')), encoding: 'gzip' },
 )
 
 const bodiesOf = ({ operation }: Operation): fc.Arbitrary<Coded> => {
@@ -126,7 +126,7 @@ const requestsAt = (operation: Operation, tokens: Tokens, submissionId: string):
   fc
     .record({
       target: targetsOf(operation, submissionId),
-      method: or(40, fc.constant(operation.method), fc.constantFrom('POST', ...METHODS)),
+      method: or(40, fc.constant(operation.method), fc.constantFrom(...METHODS)),
       headers: headersOf(tokens, operation),
       coded: bodiesOf(operation),
       chunked: or(10, fc.constant(false), fc.constant(true)),

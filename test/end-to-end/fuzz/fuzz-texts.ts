@@ -1,8 +1,8 @@
-// Hostile texts, by their place in a body.
+// Texts of fuzzed bodies, usual and hostile, by their place in a body.
 
 /**
- * Keys of contacts, accounts and projects, and sources. They are few, so that many submissions name
- * the same records: faults hide in merges, claims, replacements and purges.
+ * Keys of contacts, accounts and projects, and sources. They are few, so that submissions name the
+ * same records: faults hide in merges, claims, replacements and purges.
  */
 export const IDENTITY_KEYS = [...'a b c A a@example.com example.com API crm 0 null'.split(' '), ' a ', 'A@Example.com ']
 

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import type { Ending, Piece } from '../../support/raw-exchange.ts'
 import { or } from './fuzz-headers.ts'
-import { inChunks, LAST, type Message, type Odd, oddities, textOf } from './fuzz-oddities.ts'
+import { inChunks, LAST_CHUNK, type Message, type Odd, oddities, textOf } from './fuzz-oddities.ts'
 
 /** The requests of one connection. */
 export type Script = {
@@ -63,7 +63,7 @@ export const scriptOf = (plan: Plan, token: string, nextId: () => string): Scrip
   }
   const sound = plan.sound.flatMap(({ chunked, packets }, index): Piece[] => {
     const made = message()
-    const text = textOf(chunked ? inChunks(made, LAST) : made)
+    const text = textOf(chunked ? inChunks(made, LAST_CHUNK) : made)
     return [...packetsOf(text, packets).flatMap(asPieces), { answers: index + 1 }]
   })
   const texts = [
@@ -106,8 +106,8 @@ const asPieces = ({ text, pauseMs }: Packet): Piece[] => [
 ]
 
 /**
- * The ids of submissions with bytes in a later packet. For Bun, a request in chunks ends at the size
- * of its last chunk.
+ * The ids of submissions that bytes in a later packet follow. For Bun, a request in chunks ends at
+ * the size of its last chunk.
  */
 const followedIn = (
   texts: readonly string[],

@@ -21,12 +21,12 @@ const ROUND = 20_000
 const LANES = 32
 const ON_BUN = SERVICE_RUNTIME === 'bun'
 const ANSWERED_WITHIN_MS = 60_000
-/** A server that is silent for this time is waiting for more bytes. */
+/** If the server is silent for this time, it may wait for more bytes: the client ends its stream. */
 const QUIET_MS = 60
 const DRAINED_WITHIN_MS = 5 * 60_000
-const LARGEST_SEED = 2 ** 30
+const SEEDS_BELOW = 2 ** 30
 const MOST_GROWTH_BYTES = 100_000_000
-const BY_THE_RUNTIME = [400, 413, 431, 505]
+const STATUSES_OF_RUNTIME = [400, 413, 431, 505]
 
 type Exchange = { readonly script: Script; readonly seen: Seen }
 type Outcome = Exchange & { readonly plan: Plan }
@@ -36,7 +36,7 @@ const service = await workingService()
 
 describe('any bytes', () => {
   let sent = 0
-  // Ids differ in several places, so that no changed byte makes the id of another submission.
+  // An id occurs once in its request, so that `followedIn` finds the body by its id.
   const nextId = (): string => {
     sent += 1
     return `${sent}-${(Math.imul(sent, 0x9e3779b1) >>> 0).toString(16)}`
@@ -82,7 +82,7 @@ describe('any bytes', () => {
   }
 
   it(`lead to the records that the answers confirm: ${REQUESTS} requests`, async () => {
-    const { seed = randomInt(LARGEST_SEED) } = seeded()
+    const { seed = randomInt(SEEDS_BELOW) } = seeded()
     const tally = new Map<string, number>()
     const count: Count = (what) => void tally.set(what, (tally.get(what) ?? 0) + 1)
     const memory: number[] = []
@@ -118,7 +118,7 @@ const faultsOfAnswers = ({ script, seen: { answers, isClosed, hasGoneFirst } }: 
     ...(isOver || hasGoneFirst ? [] : ['neither answered nor closed']),
     ...answers.flatMap(({ status, isOurs }, index) => {
       if (isOurs) return status < 500 ? [] : [`answered with ${status}`]
-      if (!BY_THE_RUNTIME.includes(status)) return [`the runtime answered with ${status}`]
+      if (!STATUSES_OF_RUNTIME.includes(status)) return [`the runtime answered with ${status}`]
       return index === answers.length - 1 && (isClosed || hasGoneFirst)
         ? []
         : ['the runtime answered and did not close']

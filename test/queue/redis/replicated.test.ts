@@ -10,7 +10,7 @@ import { requestFor, noWake } from '../../support/queue-room.ts'
 import { type RedisSentinel, startRedisSentinel } from '../../support/redis-sentinel.ts'
 import { until } from '../../support/until.ts'
 
-/** If the admissions waited one after the other, a command would take too long. */
+/** This many waits for the replica, one after the other, exceed the timeout of a command. */
 const WORKSPACES = 12
 
 describe('an admission that waits for a replica', () => {
@@ -27,7 +27,7 @@ describe('an admission that waits for a replica', () => {
     await pair.stop()
   })
 
-  const admitting = (): Admit =>
+  const createAdmitByPair = (): Admit =>
     createAdmit({
       redis,
       prefix: randomUUID(),
@@ -37,7 +37,7 @@ describe('an admission that waits for a replica', () => {
     })
 
   it('is answered in time when the replica is away, even if admissions of many workspaces wait', async () => {
-    const admit = admitting()
+    const admit = createAdmitByPair()
     const goOn = freeze({ pid: () => pair.replicaPid })
     try {
       const workspaceIds = Array.from({ length: WORKSPACES }, () => randomUUID())
@@ -53,12 +53,13 @@ describe('an admission that waits for a replica', () => {
 
   it('waits for the replica even if the server has forgotten the script, like a new master', async () => {
     const workspaceId = randomUUID()
-    const admit = admitting()
+    const admit = createAdmitByPair()
     await until(
       'the replica confirms in time',
       async () => (await admit(requestFor({ workspaceId }))).outcome === 'admitted',
     )
     await redis.script('FLUSH')
+    // Otherwise a WAIT that does not cover the next admission would fail as well.
     await until('the master knows that the replica has all writes', async () => {
       const info = await redis.info('replication')
       return /master_repl_offset:(\d+)/.exec(info)?.[1] === /slave0:.*,offset=(\d+)/.exec(info)?.[1]

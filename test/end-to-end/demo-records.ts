@@ -18,8 +18,13 @@ import {
   words,
 } from './demo-asking.ts'
 
-/** Questions whose answers are records. */
-export const WORDS: readonly Question[] = [
+/** Questions whose answers are records, and questions about one account. */
+export const RECORDS: readonly Question[] = [
+  [
+    'What do they say this week?',
+    async (call) => ids(await call('whats_new', { since: '2026-03-24', limit: 5 })),
+    `select id from f where created_at >= '2026-03-24Z' ${NEWEST} 5`,
+  ],
   ['What came last?', async (call) => ids(await call('list_feedback', { limit: 3 })), `select id from f ${NEWEST} 3`],
   [
     'What came first?',
