@@ -29,7 +29,7 @@ const linksIn = (markdown: string): string[] =>
     .map(([, target = '']) => target)
     .filter((target) => !/^[a-z]+:/.test(target))
 
-/** Why a link of a document has no target. */
+/** Why a link of a document has no target; undefined if it has one. */
 const fault = (from: string, link: string): string | undefined => {
   const [file = '', anchor] = link.split('#')
   const path = file === '' ? from : posix.join(posix.dirname(from), file)

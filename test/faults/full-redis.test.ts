@@ -30,8 +30,8 @@ describe('a Redis that fills up', () => {
     await Promise.all(Array.from({ length: 8 }, fill))
     const used = Number(/^used_memory:(\d+)/m.exec(await redis.info('memory'))?.[1])
     assert.ok(accepted > 50)
-    // A workspace is refused once its waiting bytes reach the free memory, so that other workspaces
-    // keep some.
+    // A workspace is refused when more of its bytes wait than are free below the API's bound, so that
+    // other workspaces keep some.
     assert.ok(used > 0.4 * FULL_BYTES && used < 0.7 * FULL_BYTES, `${used} of ${FULL_BYTES} bytes`)
     kept.worker.letGo()
     await until('the API accepts again', tryToSubmit)

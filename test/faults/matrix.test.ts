@@ -25,7 +25,7 @@ const OUTAGE_MS = LONG ? 60_000 : 0
 const MOST_LINES = LONG ? 700 : 100
 const RANDOM_FAULTS = Number(process.env['RANDOM_FAULTS'] ?? (LONG ? 100 : 6))
 const KILLS = Number(process.env['KILLS'] ?? (LONG ? 200 : 4))
-const KILLED = Number(process.env['KILLED_CONNECTIONS'] ?? (LONG ? 5_000 : 100))
+const KILLED_CONNECTIONS = Number(process.env['KILLED_CONNECTIONS'] ?? (LONG ? 5_000 : 100))
 const KILLED_WITHIN_MS = 10 * 60_000
 const SEEDS_BELOW = 2 ** 31
 /** The delay in each direction, half of a round trip. */
@@ -35,6 +35,7 @@ const LOST_EACH = 100
 const SENT_AGAIN_AFTER_MS = 200
 
 type Row = Fault<FaultStack>
+/** Begins an outage. The returned function ends it. */
 type Away = (stack: FaultStack) => Promise<() => void>
 
 /** Answers get lost when the API ends, and when Redis is away or hangs. */
@@ -44,14 +45,14 @@ const signalled: readonly Row[] = TARGETS.flatMap((target) =>
   SIGNALS.map((signal): Row => {
     const strikeOne = ({ kept }: FaultStack) => strike(kept[target], signal, STOP_MS)
     const isIdleFirst = LONG || signal === 'SIGKILL'
-    const idle = async (stack: FaultStack): Promise<void> => {
+    const strikeIdle = async (stack: FaultStack): Promise<void> => {
       await strikeOne(stack)
       await stack.untilReady()
     }
     return {
       fault: `${target} gets ${signal}${isIdleFirst ? ', first idle and then' : ''} under load`,
       purges: !losesAnswers(target),
-      ...(isIdleFirst && { idle }),
+      ...(isIdleFirst && { prepare: strikeIdle }),
       strike: strikeOne,
     }
   }),
@@ -69,10 +70,10 @@ const hangs =
     freeze(kept[target])
 const hasNoRoom: Away = async ({ sql }) => {
   await sql`
-    create function has_no_room() returns trigger language plpgsql as $$
+    create function raise_disk_full() returns trigger language plpgsql as $$
     begin raise exception using errcode = 'disk_full', message = 'could not extend file'; end $$`
-  await sql`create trigger full_disk before insert on submission for each statement execute function has_no_room()`
-  return () => void sql`drop function has_no_room() cascade`.execute()
+  await sql`create trigger full_disk before insert on submission for each statement execute function raise_disk_full()`
+  return () => void sql`drop function raise_disk_full() cascade`.execute()
 }
 
 const whileAway = (begin: Away, check: (stack: FaultStack) => Promise<void>) => async (stack: FaultStack) => {
@@ -100,10 +101,10 @@ const outages: readonly Row[] = [
     refusesNone: true,
     prepare: useTokens,
     strike: async (stack) => {
-      const lines = stack.output().length
+      const before = stack.output().length
       await whileAway(begin, assertAnswersWithoutPostgres)(stack)
-      const written = stack.output().slice(lines).split('\n').length
-      assert.ok(written < MOST_LINES, stack.output().slice(lines))
+      const logged = stack.output().slice(before)
+      assert.ok(logged.split('\n').length < MOST_LINES, logged)
     },
     afterwards: assertNoFailedAttempt,
   })),
@@ -120,7 +121,6 @@ const outages: readonly Row[] = [
   ...Object.entries({ 'is away': away('redis'), hangs: hangs('redis') }).map(([how, begin]): Row => ({
     fault: `Redis ${how}; submissions, purges and receipts get Retry-After`,
     purges: false,
-    prepare: useTokens,
     strike: whileAway(begin, assertAnswersWithoutRedis),
   })),
 ]
@@ -150,7 +150,7 @@ const assertDoctorTells = async (stack: FaultStack): Promise<void> => {
   assert.match(stdout, /Postgres has more submissions than Redis has accepted/)
 }
 
-const lostData: readonly Row[] = [
+const redisRestarts: readonly Row[] = [
   {
     fault: 'Redis with appendfsync always is killed',
     purges: false,
@@ -183,7 +183,7 @@ const lostData: readonly Row[] = [
 ]
 
 const dyingConnections: Row = {
-  fault: `${KILLED} connections to Postgres are ended, even new ones, and no process ends`,
+  fault: `${KILLED_CONNECTIONS} connections to Postgres are ended, even new ones, and no process ends`,
   purges: false,
   strike: async ({ sql, kept }) => {
     const pids = () => [kept.api.pid(), kept.worker.pid()]
@@ -194,7 +194,7 @@ const dyingConnections: Row = {
       const ended = await sql`
         select pg_terminate_backend(pid) from pg_stat_activity where application_name ~ '^feedback-insights-(api|worker)'`
       killed += ended.count
-      return killed >= KILLED
+      return killed >= KILLED_CONNECTIONS
     }
     await until('enough connections have been ended', kill, KILLED_WITHIN_MS)
     assert.deepEqual(pids(), before)
@@ -217,7 +217,7 @@ const inARow: Row = {
 
 describeFaults('a service with an API, a worker, Redis and Postgres', {
   start: startFaultStack,
-  rows: [...signalled, ...outages, dyingConnections, ...lostData, inARow],
+  rows: [...signalled, ...outages, dyingConnections, ...redisRestarts, inARow],
 })
 
 const startLosingAnswers = async () => {

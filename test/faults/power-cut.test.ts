@@ -9,7 +9,7 @@ import { readLedger } from '../support/ledgers.ts'
 import { describeFaults } from '../support/describe-faults.ts'
 import { until } from '../support/until.ts'
 
-/** A separate file system in a file. Only synced data is in this file. */
+/** A separate file system in a file. Only synced data is certain to be in this file. */
 type Disk = {
   readonly directory: string
   /** Copies the synced data. Call it once, while no program writes. */
@@ -19,7 +19,7 @@ type Disk = {
   readonly remove: () => void
 }
 
-const MEGABYTES = 1_024
+const DISK_MIB = 1_024
 
 /** @returns undefined if this machine does not let the test mount a file. */
 const mountDisk = (): Disk | undefined => {
@@ -31,7 +31,7 @@ const mountDisk = (): Disk | undefined => {
     rmSync(home, { recursive: true, force: true })
   }
   const isThere =
-    runs('truncate', '--size', `${MEGABYTES}M`, image) &&
+    runs('truncate', '--size', `${DISK_MIB}M`, image) &&
     runs('mkfs.ext4', '-q', image) &&
     // The users of the servers must be able to enter.
     runs('chmod', 'a+x', home) &&
@@ -44,7 +44,7 @@ const mountDisk = (): Disk | undefined => {
     directory,
     cut: () => must('cp', '--sparse=always', image, afterwards),
     comeBack: () => {
-      // Programs with an open file keep that file.
+      // A lazy unmount succeeds even if a program still has a file open.
       must('umount', '--lazy', directory)
       must('mount', '-o', 'loop', afterwards, directory)
     },
@@ -76,7 +76,7 @@ for (const appendFsync of ['always', 'everysec'] as const) {
         purges: false,
         strike: async (stack, own) => {
           const { api, worker } = stack.kept
-          // From here on only Redis has the accepted submissions.
+          // Only Redis has the submissions that are accepted from here on.
           await worker.hold()
           const { accepted } = await readLedger(own)
           await until('more submissions are accepted', async () => (await readLedger(own)).accepted > accepted + 50)
@@ -102,9 +102,9 @@ const untilSynced = async ({ redis }: FaultStack): Promise<void> => {
 
 const losePower = async ({ kept }: FaultStack, disk: Disk): Promise<void> => {
   const servers = [kept.redis, kept.postgres]
-  const thaws = servers.map(freeze)
+  const ends = servers.map(freeze)
   disk.cut()
-  for (const end of thaws) end('SIGKILL')
+  for (const end of ends) end('SIGKILL')
   await Promise.all(servers.map((server) => server.hold()))
   disk.comeBack()
   for (const server of servers) server.letGo()

@@ -20,7 +20,7 @@ describe('a database that is restored to a point in time', () => {
 
   /**
    * Restores the database, and starts the service under load. Asserts that purges hold, numbers grow,
-   * and records from before the moment exist.
+   * and submissions that were stored before the moment exist.
    */
   const restore = async (): Promise<Served & { held: Set<string> }> => {
     const { service, run, purgesFile, stored, highest } = disaster
@@ -28,7 +28,7 @@ describe('a database that is restored to a point in time', () => {
     await disaster.restore()
     assert.equal(await run('cli/migrate-command.ts'), 'The database is up to date.\n')
     const named = async (name: string) => (await sql`select from contact where name = ${name}`).count
-    assert.deepEqual([await named(PURGED.before), await named(PURGED.after)], [0, 1], 'the backup has the first purge')
+    assert.deepEqual([await named(PURGED.before), await named(PURGED.after)], [0, 1], 'only the first purge is kept')
     assert.match(await run('cli/purge/replay-command.ts', purgesFile), /\b1 contacts purged again\./)
     served = await disaster.serve()
     const load = startLoad(served)
@@ -58,7 +58,7 @@ describe('a database that is restored to a point in time', () => {
     const headers = { ...(key !== undefined && { 'Idempotency-Key': key }) }
     return submissionIdOf(await submit('/feedbacks', { description: sourceId, sourceId }, { headers }))
   }
-  const assertNothingDoubled = async ({ sql }: Served): Promise<void> => {
+  const assertOnceAndTagged = async ({ sql }: Served): Promise<void> => {
     assert.equal((await damage({ sql }, new Set())).doubled, 0)
     const again = await sql`select from feedback where source_id in ('lost', 'kept')`
     assert.equal(again.count, 2, 'repeated submissions are stored')
@@ -79,6 +79,7 @@ describe('a database that is restored to a point in time', () => {
     assert.deepEqual([...lost.intersection(stored.after)], [], 'the log has the submissions after the last purge')
     assert.equal((await readLedger(restored)).difference, lost.size)
     assert.match(await doctorSays(), new RegExp(`neither queued nor finished: default ${lost.size}\\.`))
+    // `send` would wait for a receipt.
     const headers = { 'Idempotency-Key': 'key-of-lost' }
     const again = await restored.post('/feedbacks', { description: 'lost', sourceId: 'lost' }, { headers })
     const id = submissionIdOf(again)
@@ -88,7 +89,7 @@ describe('a database that is restored to a point in time', () => {
     await send(restored, 'lost', 'another-key')
     await send(restored, 'lost')
     await send(restored, 'kept')
-    await assertNothingDoubled(restored)
+    await assertOnceAndTagged(restored)
     await served!.end()
     served = undefined
   })
@@ -103,6 +104,6 @@ describe('a database that is restored to a point in time', () => {
     assert.ok(!confirmed.has(await send(restored, 'lost', 'key-of-lost')))
     assert.ok(confirmed.has(await send(restored, 'kept', 'key-of-kept')), 'Postgres knows the key for a day')
     await send(restored, 'kept')
-    await assertNothingDoubled(restored)
+    await assertOnceAndTagged(restored)
   })
 })

@@ -50,8 +50,8 @@ describe('a standby of Postgres', () => {
 
   it('makes the same report, and refuses writes', async () => {
     const directory = temporaryDirectory()
-    const atPrimary = await madeReport(service, join(directory, 'primary.html'))
-    assert.equal(await madeReport(standby, join(directory, 'standby.html')), atPrimary)
+    const atPrimary = await makeReport(service, join(directory, 'primary.html'))
+    assert.equal(await makeReport(standby, join(directory, 'standby.html')), atPrimary)
     const { code, stderr } = await runCommand(standby, 'cli/workspace-command.ts', 'create', 'another')
     assert.equal(code, 1)
     assert.match(stderr, /standby|read-only/)
@@ -84,7 +84,7 @@ describe('a standby of Postgres', () => {
 })
 
 /** The page of `npm run report` about a year, without the time at which it was made. */
-const madeReport = async (asked: Pick<Service, 'environment'>, out: string): Promise<string> => {
+const makeReport = async (asked: Pick<Service, 'environment'>, out: string): Promise<string> => {
   const period = ['--since', '2026-01-01', '--until', '2026-12-31']
   await outputOf(asked, 'cli/report/report-command.ts', '--out', out, ...period)
   return readFileSync(out, 'utf8').replaceAll(/\d\d:\d\d(:\d\d)?/g, '')

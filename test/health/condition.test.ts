@@ -73,13 +73,15 @@ describe('the condition', () => {
     for (const key of ['workspaces', 'logs', 'ledgers'] as const) assert.ok(!(key in condition), key)
   })
 
-  it('has the facts of Postgres while Redis is away, and so do the metrics', async () => {
+  it('has the answer time of Postgres while Redis is away, and the metrics show both', async () => {
     const away = connectToAnswer(`redis://${NOWHERE}`)
     away.on('error', () => {})
     open.push(() => away.disconnect())
     const condition = await read(postgresAt(databaseUrl), away)
     assert.ok((condition.postgresSeconds ?? 0) > 0)
     for (const key of ['redis', 'queues', 'processes', 'ledgers'] as const) assert.ok(!(key in condition), key)
-    assert.match(await rendered(condition), /^feedback_insights_up\{server="redis"\} 0$/m)
+    const text = await rendered(condition)
+    assert.match(text, /^feedback_insights_up\{server="redis"\} 0$/m)
+    assert.match(text, /^feedback_insights_up\{server="postgres"\} 1$/m)
   })
 })

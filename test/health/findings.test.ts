@@ -51,7 +51,7 @@ const missing = [
   { name: 'acme', difference: 2 },
   { name: 'b', difference: 1 },
 ]
-/** Points 750 ms apart, without a queued submission. */
+/** Points 750 ms apart, with missing submissions and none queued. */
 const idle = lasting({ queued: 0, difference: -5, missing }).map((point, place) => ({
   ...point,
   at: WELL.at + 750 * place,
@@ -70,7 +70,7 @@ describe('findings', () => {
     assert.deepEqual(says(aging(20, 23, 26)), [])
     assert.deepEqual(says(aging(2, 0.1, 5)), [])
     // Young work may only be slow.
-    assert.deepEqual(says(aging(0.1, 4, 9)), [])
+    assert.deepEqual(says(aging(0.1, 5.05, 10)), [])
   })
 
   const failed = { wake: { waiting: 0, active: 0, delayed: 0, failed: 2, oldestSeconds: 0 } }
@@ -124,10 +124,12 @@ describe('findings', () => {
     })
   }
 
+  const refusals = { 'redis-memory': /^Redis is nearly full\./, backlog: /^Too many submissions wait\./ }
   for (const pressure of ['redis-memory', 'backlog'] as const) {
     it(`say that submissions are refused because of ${pressure}`, () => {
       const [finding, ...others] = judge({ points: latest({ redisUsedBytes: 900 }), pressure })
       assert.equal(finding?.level, 'trouble')
+      assert.match(finding.what, refusals[pressure])
       assert.match(finding.what, /refused with 503/)
       assert.deepEqual(others, [])
     })

@@ -26,8 +26,8 @@ const TIMES = [
   ...(LONG ? [{ ms: 5_000, isFlapping: true }] : []),
 ]
 /**
- * Answers get lost. A master can fail after a worker has stored an admission that the replica
- * lacks.
+ * Answers get lost. A master can fail after a worker has stored an admission that the promoted
+ * replica lacks.
  */
 const ON_A_NETWORK = { purges: false, forgets: true }
 

@@ -8,7 +8,7 @@ import { partFor, PARTITIONS, type Sites, startSites } from '../support/sites.ts
 import { makeDisaster, PURGED, storedIds } from '../support/restoration.ts'
 import { findTraces } from '../support/traces.ts'
 
-const SECONDS = 5
+const PARTED_SECONDS = 5
 const PROMOTED_AFTER_MS = 3_000
 
 type Strike = (sites: Sites) => Promise<void>
@@ -16,8 +16,8 @@ type Strike = (sites: Sites) => Promise<void>
 const ON_SITES: Readonly<Record<string, Readonly<Record<string, Strike>>>> = {
   partition: Object.fromEntries(
     Object.keys(PARTITIONS).map((name) => [
-      `The network parts ${name} for ${SECONDS} s.`,
-      (sites: Sites) => partFor(sites, { name, ms: SECONDS * 1_000, isFlapping: false }),
+      `The network parts ${name} for ${PARTED_SECONDS} s.`,
+      (sites: Sites) => partFor(sites, { name, ms: PARTED_SECONDS * 1_000, isFlapping: false }),
     ]),
   ),
   failover: {

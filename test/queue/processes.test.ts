@@ -153,7 +153,7 @@ const loadsOf = (waiting: Record<string, [count: number, seconds: number]>, ...a
   })
 
 describe('loads of workspaces', () => {
-  it('have waiting submissions and the share of the workers’ time, the heaviest first', () => {
+  it("have waiting submissions and the share of the workers' time, the heaviest first", () => {
     const loads = loadsOf(
       { a: [1, 2], b: [3, 30], c: [0, 0] },
       { total: LATELY_SECONDS, byWorkspace: { a: 0.75 * LATELY_SECONDS } },

@@ -19,7 +19,7 @@ describe('submissions that are admitted together', () => {
   after(() => room.close())
 
   const namesOf = (workspaceId: string) => workspaceKeys(room.prefix, workspaceId)
-  /** Admits in the same turn, so that the submissions share calls. */
+  /** Admits in one tick of the event loop, so that the submissions share calls. */
   const together = (requests: readonly AdmissionRequest[]): Promise<Admission[]> =>
     Promise.all(requests.map((request) => room.admit(request)))
   const outcomes = (admitted: readonly Admission[]): Admission['outcome'][] => admitted.map(({ outcome }) => outcome)
@@ -60,15 +60,16 @@ describe('submissions that are admitted together', () => {
 
   it('become one entry of the log per call, which leaves out judged and refused requests', async () => {
     const workspaceId = randomUUID()
-    const limit = { tokens: MOST_OF_A_CALL - 1, windowMs: 60_000 }
-    const requests = Array.from({ length: MOST_OF_A_CALL }, () => requestFor({ workspaceId, limit }))
-    requests.splice(3, 1, requestFor({ workspaceId, operation: 'identify_contact', mode: 'judge' }))
-    const admitted = await together([...requests, requestFor({ workspaceId, limit })])
-    assert.deepEqual([admitted[3]?.outcome, admitted[MOST_OF_A_CALL]?.outcome], ['admissible', 'rate-limited'])
+    const limit = { tokens: 1, windowMs: 60_000 }
+    const limited = requestFor({ workspaceId, operation: 'identify_account', limit })
+    const requests = Array.from({ length: MOST_OF_A_CALL }, () => requestFor({ workspaceId }))
+    requests.splice(3, 3, requestFor({ workspaceId, mode: 'judge' }), limited, limited)
+    const admitted = await together(requests)
+    assert.deepEqual(outcomes(admitted.slice(3, 6)), ['admissible', 'admitted', 'rate-limited'])
     const inLog = admitted.filter(({ outcome }) => outcome === 'admitted').map(entered)
     assert.deepEqual(
       inLog.map(({ number }) => number - inLog[0]!.number),
-      requests.flatMap((_, index) => (index === 3 ? [] : index)),
+      requests.flatMap((_, index) => (index === 3 || index === 5 ? [] : index)),
     )
     assert.equal(await entriesOf(workspaceId), 1)
     const waiting = await Array.fromAsync(room.log.readWaiting(workspaceId))
@@ -114,7 +115,7 @@ describe('submissions that are admitted together', () => {
     assert.deepEqual(await room.keysOf(workspaceId), [])
   })
 
-  it('are judged before a large body is sent, and admitted with the whole body', async () => {
+  it('spend one token with a large body, and enter the log with the whole body', async () => {
     const workspaceId = randomUUID()
     const limit = { tokens: 1, windowMs: 60_000 }
     const large = requestFor({ workspaceId, limit, bodyText: LARGE })
@@ -225,7 +226,7 @@ describe('submissions that are admitted together', () => {
       return { woken, admit: createAdmit({ redis, prefix, wake, findStoredKey: async () => null }) }
     }
 
-    it('is added once for each call, and is deep if more than 250 submissions wait in the log', async () => {
+    it('is added once for each call that admits, and is deep if more than 250 submissions wait in the log', async () => {
       const workspaceId = randomUUID()
       const { woken, admit } = waking()
       await admit(requestFor({ workspaceId, mode: 'judge' }))

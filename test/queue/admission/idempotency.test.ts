@@ -13,12 +13,12 @@ import { seeded } from '../../support/property-seed.ts'
 import { requestFor, type Entered, entered, openQueueRoom, noWake } from '../../support/queue-room.ts'
 
 /** The memory of Redis that permits one key in the books. */
-const MEMORY_OF_A_KEY = 1_400
-const NO_MEMORY = 1
+const MEMORY_BYTES_PER_KEY = 1_400
+/** Permits no key. 0 would mean that there is no bound. */
+const LEAST_MEMORY_BYTES = 1
 const DAY_MICROSECONDS = IDEMPOTENCY_SECONDS * 1_000_000
 const MINUTE_MICROSECONDS = 60_000_000
 const BODY = 'body-hash'
-const KEY = { key: 'key', body: BODY }
 
 describe('an idempotency key', () => {
   const room = openQueueRoom()
@@ -35,17 +35,17 @@ describe('an idempotency key', () => {
   }
   const remember = (workspaceId: string, record: IdempotencyRecord) =>
     room.redis.hset(namesOf(workspaceId).idempotency, 'key', recordOf(record))
-  /** An API process that finds `stored` in Postgres. `asksFor`: the keys of its look-ups there. */
+  /** An API process that finds `stored` in Postgres. `lookedUp`: the keys of its look-ups there. */
   const apiWith = (stored: IdempotencyRecord | null | undefined, floor = 0) => {
-    const asksFor: string[] = []
+    const lookedUp: string[] = []
     const findStoredKey = async (_: string, key: string) => {
-      asksFor.push(key)
+      lookedUp.push(key)
       return stored
     }
     const { redis, prefix } = room
     const floorOf = async (): Promise<number> => floor
     const admit = createAdmit({ redis, prefix, wake: noWake, floorOf, findStoredKey })
-    return { admit, asksFor }
+    return { admit, lookedUp }
   }
   const trim = (workspaceIds: readonly string[], maxBytes: number) =>
     trimIdempotencyKeys(room.redis, room.prefix, { workspaceIds, maxBytes, nowMs: Date.now() })
@@ -58,7 +58,7 @@ describe('an idempotency key', () => {
   const afterTrimming = async (): Promise<{ workspaceId: string; first: IdempotencyRecord }> => {
     const workspaceId = randomUUID()
     const { submissionId, number } = await admitAndApply(workspaceId, 'key')
-    await trim([workspaceId], NO_MEMORY)
+    await trim([workspaceId], LEAST_MEMORY_BYTES)
     assert.deepEqual(await keysIn(workspaceId), [])
     return { workspaceId, first: { body: BODY, submissionId, number } }
   }
@@ -68,7 +68,7 @@ describe('an idempotency key', () => {
     const [first, second, other, another] = await Promise.all([
       room.admit(withKey(workspaceId)),
       room.admit(withKey(workspaceId)),
-      room.admit(requestFor({ workspaceId, idempotency: { ...KEY, body: 'otherhash' } })),
+      room.admit(requestFor({ workspaceId, idempotency: { key: 'key', body: 'otherhash' } })),
       room.admit(withKey(workspaceId, 'another')),
     ])
     const { submissionId, number } = entered(first)
@@ -105,16 +105,16 @@ describe('an idempotency key', () => {
   describe('that has left the book', () => {
     it('is found in Postgres, and leads to the first submission', async () => {
       const { workspaceId, first } = await afterTrimming()
-      const { admit, asksFor } = apiWith(first)
+      const { admit, lookedUp } = apiWith(first)
       const again = entered(await admit(withKey(workspaceId)))
       assert.deepEqual(
         [again.outcome, again.submissionId, again.number],
         ['repeated', first.submissionId, first.number],
       )
-      const other = await admit(requestFor({ workspaceId, idempotency: { ...KEY, body: 'otherhash' } }))
+      const other = await admit(requestFor({ workspaceId, idempotency: { key: 'key', body: 'otherhash' } }))
       const peeked = await admit(withKey(workspaceId, 'key', { mode: 'peek' }))
       assert.deepEqual([other.outcome, peeked.outcome], ['other-body', 'repeated'])
-      assert.deepEqual(asksFor, ['key', 'key', 'key'])
+      assert.deepEqual(lookedUp, ['key', 'key', 'key'])
     })
 
     it('is accepted once if it is not in Postgres either, or Postgres is away', async () => {
@@ -137,44 +137,44 @@ describe('an idempotency key', () => {
 
     it('makes the API look up each key of the workspace in Postgres for a while', async () => {
       const { workspaceId } = await afterTrimming()
-      const { admit, asksFor } = apiWith(null)
+      const { admit, lookedUp } = apiWith(null)
       await admit(withKey(workspaceId, 'one'))
       await admit(withKey(workspaceId, 'one'))
       await admit(withKey(workspaceId, 'two'))
       await admit(requestFor({ workspaceId }))
       await admit(withKey(randomUUID(), 'three'))
-      assert.deepEqual(asksFor, ['one', 'one', 'two'])
+      assert.deepEqual(lookedUp, ['one', 'one', 'two'])
     })
 
     it('is not looked up again after a peek found it unused, so that no later submission overtakes', async () => {
       const { workspaceId } = await afterTrimming()
-      const { admit, asksFor } = apiWith(null)
+      const { admit, lookedUp } = apiWith(null)
       const keyed = withKey(workspaceId, 'new')
       assert.equal((await admit({ ...keyed, mode: 'peek' })).outcome, 'fresh')
       const both = await Promise.all([admit({ ...keyed, isKeyUnused: true }), admit(requestFor({ workspaceId }))])
       const [first, second] = both.map((admission) => entered(admission).number)
       assert.ok(first! < second!)
-      assert.deepEqual(asksFor, ['new'])
+      assert.deepEqual(lookedUp, ['new'])
     })
 
     it('is not looked up once all keys that left the book are older than a day', async () => {
       const { workspaceId } = await afterTrimming()
       const { state } = namesOf(workspaceId)
       await room.redis.hset(state, 'forgotten', String((await nowMicroseconds()) - DAY_MICROSECONDS))
-      const { admit, asksFor } = apiWith(null)
+      const { admit, lookedUp } = apiWith(null)
       assert.equal((await admit(withKey(workspaceId))).outcome, 'admitted')
-      assert.deepEqual(asksFor, [])
+      assert.deepEqual(lookedUp, [])
     })
 
     it('is looked up after Redis has lost data, as a higher number in Postgres shows', async () => {
       const workspaceId = randomUUID()
       const first = { body: BODY, submissionId: randomUUID(), number: await nowMicroseconds() }
-      const { admit, asksFor } = apiWith(first, first.number)
+      const { admit, lookedUp } = apiWith(first, first.number)
       assert.equal((await room.admit(withKey(workspaceId, 'new'))).outcome, 'admitted')
       await room.redis.unlink(namesOf(workspaceId).state, namesOf(workspaceId).idempotency)
       const again = entered(await admit(withKey(workspaceId)))
       assert.deepEqual([again.outcome, again.submissionId], ['repeated', first.submissionId])
-      assert.deepEqual(asksFor, ['key'])
+      assert.deepEqual(lookedUp, ['key'])
     })
   })
 
@@ -196,7 +196,7 @@ describe('an idempotency key', () => {
       for (const key of ['c', 'a', 'd', 'b']) await admitAndApply(large, key)
       await room.admit(withKey(large, 'queued'))
       for (const key of ['e', 'f']) await admitAndApply(small, key)
-      await trim([large, small], 5 * MEMORY_OF_A_KEY)
+      await trim([large, small], 5 * MEMORY_BYTES_PER_KEY)
       assert.deepEqual(
         [await keysIn(large), await keysIn(small)],
         [
@@ -204,7 +204,7 @@ describe('an idempotency key', () => {
           ['e', 'f'],
         ],
       )
-      await trim([large, small], NO_MEMORY)
+      await trim([large, small], LEAST_MEMORY_BYTES)
       assert.deepEqual([await keysIn(large), await keysIn(small)], [['queued'], []])
       assert.equal((await room.admit(withKey(large, 'queued'))).outcome, 'repeated')
     })
@@ -216,7 +216,7 @@ describe('an idempotency key', () => {
       await freeIdempotencyKeys(room.redis, room.prefix, { workspaceId, keys })
       const second = entered(await room.admit(withKey(workspaceId)))
       assert.equal(second.outcome, 'admitted')
-      await trim([workspaceId], NO_MEMORY)
+      await trim([workspaceId], LEAST_MEMORY_BYTES)
       assert.equal(entered(await room.admit(withKey(workspaceId))).submissionId, second.submissionId)
     })
 
@@ -228,7 +228,7 @@ describe('an idempotency key', () => {
       const calls = await room.redis.llen(keyOrder)
       await room.noteAllApplied(workspaceId)
       assert.equal((await keysIn(workspaceId)).length, count)
-      await trim([workspaceId], 250 * MEMORY_OF_A_KEY)
+      await trim([workspaceId], 250 * MEMORY_BYTES_PER_KEY)
       const left = await keysIn(workspaceId)
       assert.ok(left.length <= 250 && left.length > 100, String(left.length))
       assert.ok(left.includes(`key-${count - 1}`))

@@ -13,7 +13,7 @@ const KEPT_MS = 60_000
 const BOUND_AFTER_DEATH = 16
 
 const worker = fc.constantFrom('a', 'b')
-/** `isJudged`: by request of one call. No submission gets the number of a judged request. */
+/** `isJudged`: of each request of a call. No submission gets the number of a judged request. */
 const admission = fc.record({
   step: fc.constant('admit' as const),
   isJudged: fc.array(fc.boolean(), { minLength: 1, maxLength: 4 }),
@@ -105,9 +105,9 @@ describe('a log with its lease', () => {
     const rewindTo = next.rewind === null ? undefined : await keptNumber(workspaceId, model, next.rewind)
     const settings = takeSettings({ worker: next.worker, submissions: next.submissions, redoMs: KEPT_MS })
     const [taken] = await room.log.take([{ workspaceId, applied, rewindTo }], settings)
-    const isOthers = model.holder !== undefined && model.holder !== next.worker
-    if (isOthers && !model.isLeaseOver) return assert.deepEqual(taken, { outcome: 'leased' })
-    if (isOthers) model.bound = Math.max(1, Math.min(BOUND_AFTER_DEATH, model.bound / 2))
+    const hasOtherHolder = model.holder !== undefined && model.holder !== next.worker
+    if (hasOtherHolder && !model.isLeaseOver) return assert.deepEqual(taken, { outcome: 'leased' })
+    if (hasOtherHolder) model.bound = Math.max(1, Math.min(BOUND_AFTER_DEATH, model.bound / 2))
     model.position = Math.max(model.position, applied ?? 0)
     model.position = Math.min(model.position, rewindTo ?? Infinity)
     const waiting = model.numbers.filter((number) => number > model.position)
@@ -122,7 +122,7 @@ describe('a log with its lease', () => {
     )
   }
 
-  /** A number whose followers the log still has; undefined if it has lost some. */
+  /** A number whose followers the log still has; undefined if it may have lost some. */
   const keptNumber = async (workspaceId: string, { numbers }: Model, fromEnd: number): Promise<number | undefined> => {
     const [first] = await room.redis.xrange(workspaceKeys(room.prefix, workspaceId).log, '-', '+', 'COUNT', 1)
     const firstKept = Number(first?.[0].split('-', 1)[0] ?? Infinity)

@@ -118,7 +118,7 @@ describe('the log of a workspace', () => {
     )
   })
 
-  it('has a receipt for each waiting submission until it is applied', async () => {
+  it('has a receipt for a waiting submission until it is applied', async () => {
     const workspaceId = randomUUID()
     const { submissionId, number } = entered(
       await room.admit(requestFor({ workspaceId, operation: 'identify_account' })),
