@@ -1,7 +1,7 @@
-import { Cluster, type ClusterOptions, Redis, type RedisOptions, ReplyError } from 'ioredis'
+import { type Cluster, type ClusterOptions, Redis, type RedisOptions, ReplyError } from 'ioredis'
 import { type RedisAccess, readRedisUrl } from '../../runtime/redis-address.ts'
 import { withinTime } from '../../runtime/within-time.ts'
-import { fixCluster } from './ioredis-cluster-fixes.ts'
+import { openCluster } from './ioredis-cluster-fixes.ts'
 
 /** A connection to one server, to the master that sentinels name, or to all nodes of a cluster. */
 export type RedisClient = Redis | Cluster
@@ -147,7 +147,7 @@ const connect = (url: string, { maxRedirections, retryDelayOnFailover, ...option
       })
     case 'cluster': {
       const { lazyConnect = false, enableOfflineQueue = true, retryStrategy, ...ofNode } = options
-      const cluster = new Cluster([...address.nodes], {
+      return openCluster(address.nodes, {
         lazyConnect,
         enableOfflineQueue,
         maxRedirections,
@@ -161,7 +161,6 @@ const connect = (url: string, { maxRedirections, retryDelayOnFailover, ...option
         dnsLookup: (name, callback) => callback(null, name),
         redisOptions: { ...ofNode, ...loginTo(address.access) },
       })
-      return fixCluster(cluster)
     }
     case undefined:
       throw new Error('REDIS_URL is not valid: expected a URL of a server, a cluster or sentinels.')

@@ -1,21 +1,42 @@
-import type { Cluster } from 'ioredis'
+import { Cluster, type ClusterNode } from 'ioredis'
 
 /** With this limit, a command fails before BullMQ treats its connection as hung and reconnects. */
 const REDIRECTIONS_OF_WAITING = 16
 const CHECK_EVERY_MS = 1_000
 
 /**
- * Mends three faults of ioredis 6.0.0 that show while nodes of a cluster die and come back. With
- * two of them, a BullMQ 6.7.0 worker never uses its blocking connection again, and its queue stands
- * still. With the third, a command gets the answer to another command.
+ * Makes a cluster client, and mends four faults of ioredis 6.0.0 that show while nodes of a cluster
+ * die and come back. With three of them, a BullMQ 6.7.0 worker never uses its blocking connection
+ * again, and its queue stands still. With the fourth, a command gets the answer to another command.
  */
-export const fixCluster = (cluster: Cluster): Cluster => {
+export const openCluster = (
+  given: readonly ClusterNode[],
+  options: ConstructorParameters<typeof Cluster>[1],
+): Cluster => {
+  // The client and its duplicates keep this array, and read it at each attempt to connect.
+  const nodes = [...given]
+  const cluster = new Cluster(nodes, options)
+  rememberNodes(cluster, { nodes, given })
   const duplicate = cluster.duplicate.bind(cluster)
-  cluster.duplicate = (nodes, options) =>
+  cluster.duplicate = (_, changed) =>
     reviveDuplicate(
-      keepPipelinesWhole(settleConnect(duplicate(nodes, { ...options, maxRedirections: REDIRECTIONS_OF_WAITING }))),
+      keepPipelinesWhole(settleConnect(duplicate(nodes, { ...changed, maxRedirections: REDIRECTIONS_OF_WAITING }))),
     )
   return keepPipelinesWhole(settleConnect(cluster))
+}
+
+/**
+ * A client that has lost all its connections asks only the given nodes for the others. If these are
+ * away, it stays closed, although the cluster serves all slots. So the known nodes join the given.
+ */
+const rememberNodes = (
+  cluster: Cluster,
+  { nodes, given }: { nodes: ClusterNode[]; given: readonly ClusterNode[] },
+): void => {
+  cluster.on('refresh', () => {
+    const known = cluster.nodes().map(({ options: { host, port } }) => ({ host, port }))
+    nodes.splice(given.length, Infinity, ...known)
+  })
 }
 
 /**

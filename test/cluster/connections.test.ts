@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { after, before, describe, it } from 'node:test'
 import type { Cluster } from 'ioredis'
-import { connectToAnswer } from '../../queue/redis/connect-redis.ts'
+import { connectToAnswer, connectToWork } from '../../queue/redis/connect-redis.ts'
 import { freeze } from '../support/kept-process.ts'
 import { type ClusterNode, type RedisCluster, startRedisCluster } from '../support/redis-cluster.ts'
 import { until } from '../support/until.ts'
@@ -52,6 +52,23 @@ describe('a Redis Cluster with one node away and another that hangs', () => {
       }
       return refused >= MANY
     })
+  })
+})
+
+describe('a Redis Cluster of which REDIS_URL names a single node', () => {
+  let cluster: RedisCluster
+  before(async () => (cluster = await startRedisCluster({ nodeTimeoutMs: 600_000 })))
+  after(() => cluster.stop())
+
+  it('is reached again after a loss of all connections, while this node is away', async () => {
+    const redis = connectToWork(cluster.url) as Cluster
+    const clients = [redis, redis.duplicate()]
+    for (const client of clients) client.on('error', () => {})
+    await Promise.all(clients.map((client) => once(client, 'ready')))
+    await cluster.nodes[0]!.kill()
+    for (const client of clients) client.disconnect(true)
+    await until('both are ready again', async () => clients.every(({ status }) => status === 'ready'))
+    for (const client of clients) client.disconnect()
   })
 })
 
