@@ -20,7 +20,7 @@ import { type Refusal, refusalResponse } from './refusal.ts'
 import { isHostValid, INVALID_HOST } from './request-host.ts'
 import { requestIdOf } from './request-id.ts'
 import type { Handler } from './serve.ts'
-import { startAnswer } from './start-answer.ts'
+import { answerStartPage } from './start-page.ts'
 import type { AnySubmissionKind, Arrival, IntakeDependencies } from './submit/intake.ts'
 import { submit } from './submit/submit.ts'
 import { submitBatch } from './submit/submit-batch.ts'
@@ -148,7 +148,7 @@ const createRoutes = (dependencies: AppDependencies) => {
       `${BASE_PATH}/submissions/:id`,
       timed((arrival, params) => readReceipt(receipts, arrival, params['id'] ?? '')),
     )
-    .get('/', ({ request }) => startAnswer(request, ADDRESSES))
+    .get('/', ({ request }) => answerStartPage(request, ADDRESSES))
     .get('/healthz', () => Response.json({ alive: true }))
     .get('/readyz', () => readyAnswer(isReady))
     .get(DOCUMENT_PATH, openApiPage(BASE_PATH))

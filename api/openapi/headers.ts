@@ -21,7 +21,8 @@ export const RESPONSE_HEADERS = {
   ),
   'Preference-Applied': header(
     'The preferences that the service followed. `wait`: the submission left the state `queued` in time. `handling=strict`: the request ' +
-      'asked for it. Answers to permitted submissions have it, and the 200 of a batch. The answer to a batch never has ' +
+      'asked for it. It is in the 200 of a batch, and in answers to a single submission whose token has the permission, also if ' +
+      'the body is refused. The answer to a batch never has ' +
       '`wait`: its results have `state`. A page of changes has `wait` if the request asked to wait and the page is not empty.',
   ),
   'RateLimit-Policy': header(
@@ -72,7 +73,8 @@ export const PARAMETERS = {
   Prefer: requestHeader(
     'Prefer',
     'With `wait=N` the answer comes when the submission is no longer `queued`, or after N seconds (at most 30). The status stays the ' +
-      'same, and `Submission-State` has the state. The answer does not wait for generated tags. With `handling=strict` a 400 names ' +
+      'same. `Submission-State` has the state; in a batch, the `state` of each result has it. The answer does not wait for ' +
+      'generated tags. With `handling=strict` a 400 names ' +
       'probable mistakes: a member that is not described here, a key of `properties` such as `$Email`, which would otherwise be ' +
       'metadata, and a contact, account or project that has no id, name, email or domain. Other preferences are ignored.',
     {},

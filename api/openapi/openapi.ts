@@ -45,10 +45,9 @@ were sent. External ids and sources are compared exactly. Emails, names and doma
 NFC, without format characters, and without white space at both ends. An email is the bare address,
 with ASCII letters in lower case if it has an \`@\`. A name has its white space reduced to single
 spaces, and keeps its case. A domain is the host of a URL, without \`www.\` and a final dot, with
-ASCII letters in lower case if it has a dot. A key that is blank or a placeholder counts as absent.
-A placeholder as the external id of a contact or account that is identified, purged or named by a
-feedback is a 400. Placeholders, in upper or lower
-case: ${PLACEHOLDERS.map((text) => `\`${text}\``).join(', ')}.
+ASCII letters in lower case if it has a dot. An email, name or domain that is blank or a placeholder
+counts as absent. An external id that is blank or a placeholder is a 400 where a contact or account
+is identified, purged or named by a feedback. Placeholders, in upper or lower case: ${PLACEHOLDERS.map((text) => `\`${text}\``).join(', ')}.
 
 **Bodies** are JSON in UTF-8, plain or gzip, at most ${MAX_BODY_BYTES / KIB} KiB (conversations
 ${MAX_CONVERSATION_BODY_BYTES / MIB} MiB) unless configured otherwise, batches at most

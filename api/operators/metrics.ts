@@ -156,7 +156,7 @@ const UNLABELLED_GAUGES: readonly (readonly [
   ['feedback_insights_purged_keys', 'Purged keys that are kept as keyed hashes.', ({ purges }) => purges?.purgedKeys],
   [
     'feedback_insights_webhooks_failing',
-    'Webhooks that do not confirm deliveries.',
+    'Active webhooks whose latest delivery failed.',
     ({ webhooks }) => webhooks?.failing,
   ],
   [

@@ -25,7 +25,7 @@ type Accepted = Intake<Valid | 'admitted'>
 
 /**
  * The steps: token → permission → a bucket that is known to be empty → size and content type →
- * validation → idempotency key → rate limit → backlog → log → answer.
+ * validation → idempotency key → stored data (purge) → rate limit → pressure → log → answer.
  */
 export const submit = async (
   dependencies: IntakeDependencies,

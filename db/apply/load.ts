@@ -4,8 +4,9 @@ import type { Sql } from '../connection/postgres.ts'
 /** The levels of a key: how much of its contact or account a stride needs. */
 export const KEY = 0
 /**
- * For a contact or account by external id: which columns have a value, and its version. Other keys
- * of contacts and accounts return these at every level.
+ * For a contact or account by external id: a second row, of kind `contact` or `account`, with the
+ * columns that have a value and the version. Other keys of contacts and accounts return these at
+ * every level.
  */
 export const PROFILE = 1
 /**

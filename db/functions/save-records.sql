@@ -3,8 +3,9 @@
 
 -- Inserts or replaces feedback. Removes the tag uses, the share and the unresolved references of
 -- each replaced version. former_tags: the tags of versions that the stride itself has replaced.
--- Before a failover, such a version may have been stored, and a consumer of the change feed may
--- have seen its categories. first_number stays.
+-- `g_category` has added a use of each, and this function removes it again. So each of these
+-- categories gets a tombstone or a new change position: before a failover, such a version may have
+-- been stored, and a consumer of the change feed may have seen its categories. first_number stays.
 create or replace function save_feedback(ws uuid[], ends bigint[], records jsonb) returns void
   language plpgsql as $$
 declare

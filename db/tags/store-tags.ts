@@ -40,10 +40,14 @@ export const readTexts = (
     order by t.number, t.id`.execute()
 
 /**
- * The share of one text in the memory: how each term appears in the text, and the tags of the text.
+ * The share of one text in the memory: the traits of its terms (`TermCounts` in tagger/memory.ts),
+ * and the tags of the text.
  */
 export type Share = {
-  /** Whether people tagged it, and the number of their tags. */
+  /**
+   * Whether people tagged the text, and how many tags they gave it. A term is `given` if it is one of
+   * these tags.
+   */
   judged: boolean
   given: number
   terms: readonly { hash: number; determined: boolean; free: boolean; valued: boolean; given: boolean }[]

@@ -5,7 +5,7 @@ import process from 'node:process'
 import { describe, it } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import * as fc from 'fast-check'
-import { DEAR_INTAKES, type DearIntake, mostBytesOf } from '../support/dear-intakes.ts'
+import { DEAR_INTAKES, type DearIntake, maxBytesOf } from '../support/dear-intakes.ts'
 import { takeIn } from '../support/app-without-stores.ts'
 import { seeded } from '../support/property-seed.ts'
 import { describeWhere } from '../support/where.ts'
@@ -82,7 +82,7 @@ const parseAndWrite = (text: string): void => {
 type Price = { growth: number; timesJson: number; msPerMb: number }
 
 const priceOf = async (intake: DearIntake): Promise<Price> => {
-  const most = Math.min(LARGE_BYTES, mostBytesOf(intake.operation))
+  const most = Math.min(LARGE_BYTES, maxBytesOf(intake.operation))
   const [small, large] = [await costOf(intake, most / TIMES), await costOf(intake, most)]
   return {
     growth: large.ms / large.bytes / (Math.max(small.ms, FIXED_MS) / small.bytes),
@@ -142,7 +142,7 @@ describeWhere('the memory for the intake of a body', MISSING, () => {
       const runtime = process.versions['deno'] === undefined ? [] : ['run', '--allow-all', '--no-check']
       const { stdout, stderr } = spawnSync(process.execPath, [...runtime, program, title], { encoding: 'utf8' })
       const { operation, text } = DEAR_INTAKES.find((intake) => intake.title === title)!
-      const bytes = new TextEncoder().encode(text(mostBytesOf(operation))).byteLength
+      const bytes = new TextEncoder().encode(text(maxBytesOf(operation))).byteLength
       const taken = Number.parseInt(stdout)
       console.log(`${(taken / bytes).toFixed(0)} bytes for a byte`)
       assert.ok(taken < FIXED_MEMORY_BYTES + MOST_MEMORY_PER_BYTE * bytes, `${taken} bytes for ${bytes}${stderr}`)

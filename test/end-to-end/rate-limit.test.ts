@@ -106,7 +106,7 @@ describe('the limit on conversations', () => {
   it('returns a spent token 60 seconds later, and not earlier', async () => {
     const begunAt = performance.now()
     await spendAll()
-    // A busy machine has the other 50 s for the next request.
+    // Only 10 s: the oldest token must not return before the next request, even on a busy machine.
     await age(10)
     const retryAfter = assertLimited(await submit())
     const passed = 10 + Math.ceil((performance.now() - begunAt) / 1_000)

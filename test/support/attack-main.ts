@@ -5,7 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { Operation } from '../../contract/submission.ts'
 import { PATHS } from '../end-to-end/interface-table.ts'
 import { type AttackOrder, type AttackReport, ONE_EMAIL } from './attackers.ts'
-import { DEAR_INTAKES, mostBytesOf } from './dear-intakes.ts'
+import { DEAR_INTAKES, maxBytesOf } from './dear-intakes.ts'
 import { DEAREST, type Submitted } from './dearest-bodies.ts'
 
 // A separate process, so that making bodies delays neither the service nor the test. Its argument
@@ -25,7 +25,7 @@ const requestsOf = (attack: string): (() => Request) => {
   const intake = DEAR_INTAKES.find(({ title }) => title === attack)
   if (intake !== undefined) {
     const { operation, text } = intake
-    const body = text(mostBytesOf(operation))
+    const body = text(maxBytesOf(operation))
     return () => ({ operation, body })
   }
   const { submissions } = DEAREST.find(({ title }) => title === attack)!

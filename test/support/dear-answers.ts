@@ -3,7 +3,7 @@ import { gzipSync } from 'node:zlib'
 import * as fc from 'fast-check'
 import { MAX_BATCH_BODY_BYTES, MAX_BATCH_ITEMS } from '../../contract/limits.ts'
 import { appWithoutStores } from './app-without-stores.ts'
-import { DEAR_INTAKES, mostBytesOf } from './dear-intakes.ts'
+import { DEAR_INTAKES, maxBytesOf } from './dear-intakes.ts'
 import { PATHS } from '../end-to-end/interface-table.ts'
 
 /**
@@ -37,7 +37,7 @@ const submissions = fc
     return requestOf(
       `POST ${path}: ${title}`,
       path,
-      text(Math.max(Math.ceil(fraction * mostBytesOf(operation)), LEAST_BYTES)),
+      text(Math.max(Math.ceil(fraction * maxBytesOf(operation)), LEAST_BYTES)),
     )
   })
 
@@ -45,7 +45,7 @@ const batches = fc
   .tuple(fc.constantFrom(...DEAR_INTAKES), fractions, fc.integer({ min: 1, max: MAX_BATCH_ITEMS }))
   .map(([{ title, operation, text }, fraction, count]) => {
     const itemBytes = Math.ceil((fraction * MAX_BATCH_BODY_BYTES) / count)
-    const bytes = Math.min(mostBytesOf(operation), itemBytes - ITEM_FRAME_BYTES)
+    const bytes = Math.min(maxBytesOf(operation), itemBytes - ITEM_FRAME_BYTES)
     const item = `{"operation":"${operation}","body":${text(Math.max(bytes, LEAST_BYTES))}}`
     return requestOf(
       `POST /batch of ${count}: ${title}`,

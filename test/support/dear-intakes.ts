@@ -3,7 +3,8 @@ import { MAX_BODY_BYTES, MAX_CONVERSATION_BODY_BYTES } from '../../contract/limi
 import type { Operation } from '../../contract/submission.ts'
 
 /**
- * `text` makes a body of at most this many bytes. An object would lose escapes and repeated keys.
+ * `text` returns a body of at most `bytes` bytes, if its fixed parts fit. It is text, since a parsed
+ * object would have no escapes and no repeated keys.
  */
 export type DearIntake = { title: string; operation: Operation; text: (bytes: number) => string }
 
@@ -173,5 +174,5 @@ export const DEAR_INTAKES: readonly DearIntake[] = [
 ]
 
 /** The most bytes of a body of the operation. */
-export const mostBytesOf = (operation: Operation): number =>
+export const maxBytesOf = (operation: Operation): number =>
   operation === 'submit_conversation' ? MAX_CONVERSATION_BODY_BYTES : MAX_BODY_BYTES

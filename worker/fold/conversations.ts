@@ -51,7 +51,8 @@ export class Conversations {
   /**
    * Replaces the row unless the submission is late: an earlier one had a later `updatedAt`, or the
    * row shows a submission that was accepted after the original of this replay. Adds the contacts.
-   * A replay that writes neither the row nor a message is superseded.
+   * A replay that writes neither the row nor a message is superseded. `identify` also identifies the
+   * account in a contact.
    */
   submit(
     submission: ConversationSubmission,

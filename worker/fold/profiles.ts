@@ -19,6 +19,7 @@ export class Profiles {
   learn(row: LoadedRow): Profile {
     let profile = this.#profiles.get(row.id)
     if (profile === undefined) this.#profiles.set(row.id, (profile = new Profile(this.kind, row.id, true)))
+    // Rows of keys have no values: a row of kind `contact` or `account` has them.
     if (row.kind !== 'contact_key' && row.kind !== 'account_key') profile.learn(row)
     return profile
   }

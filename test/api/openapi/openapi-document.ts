@@ -55,7 +55,7 @@ export const fits = (schema: JsonValue, value: JsonValue): boolean => {
 }
 const validators = new WeakMap<JsonObject, (value: JsonValue) => boolean>()
 
-/** Every object in the document, with its path. */
+/** Every object in a value, with its path from the value (`#`). */
 export const objectsIn = function* (value: JsonValue, path = '#'): Generator<[path: string, object: JsonObject]> {
   if (isJsonObject(value)) yield [path, value]
   if (typeof value === 'object' && value !== null) {
@@ -84,7 +84,7 @@ const KINDS: Readonly<Record<OperationPath, AnySubmissionKind>> = {
   '/accounts/identify': identifyAccount,
   '/conversations': submitConversation,
 }
-/** The operations that submit, with the status of acceptance of each. */
+/** The five operations that are submissions, with the status with which each accepts. */
 export const submissions = Object.entries(KINDS).map(([path, kind]) => {
   const operation = document.paths[`${BASE_PATH}${path}`]?.post
   assert.ok(operation, path)

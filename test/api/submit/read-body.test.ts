@@ -206,7 +206,7 @@ describe('a body that is malformed', () => {
       /gzip/,
     ],
   }
-  it('is refused with the expected form, and never quoted', async () => {
+  it('is refused with a message that says what was expected and never quotes the body', async () => {
     for (const [what, [request, message]] of Object.entries(bodies)) {
       const result = await read(request())
       assert.match(messageOf(result), message, what)

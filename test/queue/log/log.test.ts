@@ -52,7 +52,7 @@ describe('the log of a workspace', () => {
     assert.deepEqual(numbersOf(await take(workspaceId)), numbers)
   })
 
-  it('loses an applied entry a set time after a worker has noted its position, and not earlier', async () => {
+  it('keeps an applied entry at least a set time after a worker has noted its position, and loses it at the second trim', async () => {
     const workspaceId = randomUUID()
     const { state } = workspaceKeys(room.prefix, workspaceId)
     const [first] = await admit(workspaceId, 1)

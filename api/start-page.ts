@@ -1,8 +1,8 @@
 /**
- * Sends browsers to the reference, and answers other clients with the addresses. The redirect is
+ * GET /: sends browsers to the reference, and answers other clients with the addresses. The redirect is
  * relative, since a proxy may have the service below a path.
  */
-export const startAnswer = (
+export const answerStartPage = (
   { headers }: Request,
   addresses: Readonly<Record<string, string>> & { reference: string },
 ): Response =>
