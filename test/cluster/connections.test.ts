@@ -55,7 +55,7 @@ describe('a Redis Cluster with one node away and another that hangs', () => {
   })
 })
 
-describe('a Redis Cluster of which REDIS_URL names a single node', () => {
+describe('a Redis Cluster with a single node in REDIS_URL', () => {
   let cluster: RedisCluster
   before(async () => (cluster = await startRedisCluster({ nodeTimeoutMs: 600_000 })))
   after(() => cluster.stop())
