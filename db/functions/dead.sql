@@ -1,4 +1,4 @@
--- Dead submissions, which can never be applied (table dead_submission).
+-- Dead submissions, which workers have given up (table dead_submission).
 
 -- Sets a submission aside and moves the position. Returns false if the position has changed or the
 -- workspace is deleted. given: {id, number, originalNumber, operation, attempts, reason, keys,

@@ -29,7 +29,7 @@ create table submission (
 create index submission_key on submission (workspace_id, idempotency_key) where idempotency_key is not null;
 create index submission_subject on submission (workspace_id, subject_id) where subject_id is not null;
 
--- Submissions that can never be applied, kept for replay.
+-- Submissions that workers have given up, kept for replay.
 create table dead_submission (
   workspace_id uuid not null,
   id uuid not null,

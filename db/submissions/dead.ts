@@ -7,7 +7,7 @@ import type { Sql } from '../connection/postgres.ts'
 type DeadSubmission = { submission: Submission; attempts: number; reason: string; expected: number }
 
 /**
- * Sets aside a submission that can never be applied, and moves the position. Its receipt gives the
+ * Sets aside a submission that workers have given up, and moves the position. Its receipt gives the
  * reason, and the submission is kept for a replay. If the position has changed or the workspace is
  * deleted, this does nothing and returns false.
  */
