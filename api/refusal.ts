@@ -91,7 +91,7 @@ const NOT_JSON = 'The body must be JSON in UTF-8, plain or gzip: send Content-Ty
 const FIXED = {
   origin: [
     403,
-    'Pages of this origin may not send requests to this service. Its operators can permit the origin: CORS_ORIGINS.',
+    'This path refuses requests with this Origin. The operators can permit the origin for programs: CORS_ORIGINS. Browsers let no page of another origin use this path.',
   ],
   'no-such-contact': [404, NO_SUCH_CONTACT],
   'no-such-submission': [404, 'There is no submission of this id in this workspace, or its receipt has expired.'],

@@ -15,7 +15,9 @@ export const hashTerm = (term: string): number => {
   return ((high ^ (high >>> 15)) & 0x1fffff) * 0x1_0000_0000 + ((low ^ (low >>> 16)) >>> 0)
 }
 
-/** The hash of a term that counts the texts with this word in people's tags. */
+/**
+ * The hash under which the memory counts the texts to which people gave a tag with this stem.
+ */
 export const hashInTag = (stem: string): number => hashTerm(`in tag\n${stem}`)
 
 /** Counts of a workspace's texts for one term. */
@@ -45,11 +47,11 @@ type TagCounts = { people: number; generated: number }
  */
 export type Memory = {
   texts: number
-  /** Texts that people tagged. */
+  /** Texts that people tagged, with any tags or none. */
   judged: number
   /** The total number of tags that people gave to these texts. */
   given: number
-  /** Texts that people left without a tag. */
+  /** Those of them that people left without a tag. */
   left: number
   readonly terms: Map<number, TermCounts>
   /** The tags in use by their key, then by their spelling. */

@@ -104,7 +104,10 @@ const deliverChanges = (dependencies: Dependencies, job: DeliveredJob): Promise<
 
 const attemptOf = (job: DeliveredJob): number => job.attemptsMade + 1
 
-/** Does the work of a job once Postgres is available, and logs a failure. */
+/**
+ * Does the work of a job, and repeats it until no outage of Postgres interrupts it. Logs the failure
+ * that ends the attempt.
+ */
 const attempt = async <T>(
   { log, stop }: Dependencies,
   {

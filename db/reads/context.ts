@@ -56,7 +56,10 @@ export const readAccountContext = async (
   return row
 }
 
-/** The id of the account that a text means as a name, or else as a domain. */
+/**
+ * The id of the account that a text names. First the text counts as a name: of an account, or of the
+ * account of the domain that the name came with. Else it counts as a domain.
+ */
 export const findAccount = async (sql: Sql, workspaceId: string, given: string): Promise<string | undefined> => {
   const [row] = await sql<{ id: string | null }[]>`
     select coalesce(

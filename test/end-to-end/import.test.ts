@@ -124,7 +124,7 @@ describe('the import of a file', () => {
     })
   })
 
-  it('names the remedy for a wrong token, address, file or option', async () => {
+  it('reports a wrong token, address, file or option at once, and says what is wrong', async () => {
     const path = fileOf('one.csv', 'description\nGood\n')
     const reaching = ['--url', service.urls[0]!, '--token', service.accessToken]
     const cases: [words: string[], says: RegExp][] = [
@@ -177,6 +177,8 @@ describe('the import of a file', () => {
     fileOf('day1.csv', `${head}Newer,3\nGood,4\n,1\n,1\n`)
     results.push(await run(first, ...settings))
     results.push(await run(first, ...settings))
+    // Earlier runs are those in the journal of the same file. The service recognises records of other
+    // files by their keys.
     assert.deepEqual(
       results.map(({ code, stdout, stderr }) => [code, /^\d+ accepted.*\.$/m.exec(stdout)?.[0], stderr]),
       [

@@ -112,7 +112,7 @@ describe('a coalesced item', () => {
     assert.deepEqual(calls, [[9], [2, 3], [1], [9]])
   })
 
-  it('fails with its call; items that wait then fail too, and later items do not', async () => {
+  it('fails with its call, as do the items that wait at that moment; later items do not fail', async () => {
     const { calls, answers, call } = held()
     const send = coalesce(call, { items: 10 })
     const fault = new Error('away')

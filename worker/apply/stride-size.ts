@@ -13,7 +13,7 @@ const PATIENCE = 4
 const SHARE_OF_A_CAUSE = 1 / 4
 /** Only deaths set a bound of one (queue/lua/take.lua). */
 const LEAST_BOUND = 2
-/** After this many strides in time in a row, the bound doubles. */
+/** After this many strides in a row that were not a cause of a slow call, the bound doubles. */
 const IN_TIME_BEFORE_GROWTH = 3
 
 /** This many messages or contacts of a conversation cost as much as one feedback. */
@@ -39,8 +39,9 @@ export type StrideSizes = {
 }
 
 /**
- * Bounds the next strides of a workspace. A slow stride lowers the bound in proportion to its time.
- * Several strides in time, in a row in this process, double the bound.
+ * Bounds the next strides of a workspace. A stride that is a cause of a slow call lowers the bound
+ * in proportion to the time of the call. Several other strides in a row, all in this process, double
+ * the bound.
  */
 export const createStrideSizes = (): StrideSizes => {
   const inTime = new Map<string, number>()

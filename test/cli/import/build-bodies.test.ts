@@ -10,8 +10,8 @@ const KEPT = 'must be a number that double precision keeps: finite, and unchange
 const createdAt = '2026-01-01T10:00:00Z'
 const MESSAGES =
   'id,source,createdAt,title,rating,contact.id,contact.properties.$name,message.id,message.incoming,message.content,message.createdAt'
-const message = (id: string, own: string, author: string): string =>
-  `${id},chat,${createdAt},${own},${author},true,Words,${createdAt}\n`
+const message = (id: string, titleAndRating: string, contactAndMessageId: string): string =>
+  `${id},chat,${createdAt},${titleAndRating},${contactAndMessageId},true,Words,${createdAt}\n`
 const incomingFrom = (id: string, contactId: string) => ({ id, contactId, incoming: true, content: 'Words', createdAt })
 
 const FILES: readonly Case[] = [

@@ -5,7 +5,8 @@ export type Message = { line: string; headers: string[]; framing: string[]; body
 /** A change that makes a request malformed or rare, or adds bytes after it. */
 export type Odd = {
   readonly what: string
-  readonly of: (message: Message) => string
+  /** The bytes of the changed request, as text. */
+  readonly toText: (message: Message) => string
 }
 
 const CHUNKED = 'Transfer-Encoding: chunked'
@@ -81,9 +82,9 @@ const REMAINDERS = [
 /** Each replaces a byte of a head or of the framing of chunks, or stands before that byte. */
 const BYTES = ['', '\r', '\n', '\r\n', '\0', ' ', '\t', ':', 'x', '0', '\xff', '\r\n\r\n']
 
-const odd = (what: string, of: Odd['of']): Odd => ({ what, of })
-const anyOf = (what: string, texts: readonly string[], of: (text: string) => Odd['of']) =>
-  fc.constantFrom(...texts).map((text) => odd(`${what} ${text.slice(0, 40)}`, of(text)))
+const odd = (what: string, toText: Odd['toText']): Odd => ({ what, toText })
+const anyOf = (what: string, texts: readonly string[], toTextOf: (text: string) => Odd['toText']) =>
+  fc.constantFrom(...texts).map((text) => odd(`${what} ${text.slice(0, 40)}`, toTextOf(text)))
 
 /** No oddity changes the id in the body, which identifies the stored submission. */
 export const oddities: fc.Arbitrary<Odd> = fc.oneof(

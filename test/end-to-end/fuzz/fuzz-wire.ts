@@ -68,7 +68,7 @@ export const scriptOf = (plan: Plan, token: string, nextId: () => string): Scrip
   })
   const texts = [
     ...Array.from({ length: plan.pipelined }, () => textOf(message())),
-    ...plan.odd.map(({ of }) => of(message())),
+    ...plan.odd.map(({ toText }) => toText(message())),
   ]
   const whole = texts.join('')
   const packets = packetsOf(plan.cut ? whole.slice(0, placeOf(plan.cut.end, whole)) : whole, plan.packets)
