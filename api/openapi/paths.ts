@@ -122,8 +122,8 @@ export const PATHS_OF_SUBMISSIONS: Readonly<Record<string, JsonObject>> = {
     summary: 'Submit a conversation',
     description:
       'Stores a call transcript, an email thread or a chat, and identifies its contacts. The same `source` and ' +
-      '`id` again replace its title, rating and properties, and each message that is sent again, unless a newer `updatedAt` was ' +
-      'sent before. Other messages and contacts stay. By default a workspace may submit ' +
+      '`id` again replace its title, rating and properties, and each message that is sent again, unless a submission with a newer ' +
+      '`updatedAt` has written them. Other messages and contacts stay. By default a workspace may submit ' +
       `${CONVERSATIONS_PER_MINUTE} conversations in any 60 seconds.`,
     body: 'Conversation',
     answer: { status: 200, schema: 'Success', description: 'Accepted.' },
