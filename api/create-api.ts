@@ -157,7 +157,8 @@ const boardOf = (queues: JobQueues, onFault: OnFault): Handler =>
   })
 
 /**
- * The metrics of this process, the history for the overview, and reports to the other processes.
+ * The metrics of this process and of the installation, the history for the overview, and reports to
+ * the other processes.
  */
 const observe = (
   { config, sql, redis }: Resources,

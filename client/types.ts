@@ -575,7 +575,7 @@ export type Change = {
 /** The contacts to delete: all that match the `id` or the `email`. One of the two is required. An email that is blank or a placeholder counts as absent. */
 export type PurgeRequest = PurgeById | PurgeByEmail
 
-/** Which contacts to delete: by the id that a source system gave the contact, and by `email` if it is present. */
+/** Which contacts to delete: all that match the `id`, and all that match the `email` if it is present. */
 export type PurgeById = {
   /** The id that a source system gave the contact. A placeholder is refused. */
   readonly id: string
@@ -585,7 +585,7 @@ export type PurgeById = {
   readonly source?: string | null | undefined
 }
 
-/** Which contacts to delete: by email, and by `id` if it is present. */
+/** Which contacts to delete: all that match the `email`, and all that match the `id` if it is present. */
 export type PurgeByEmail = {
   /** The id that a source system gave the contact. A placeholder is refused. */
   readonly id?: string | null | undefined

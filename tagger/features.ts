@@ -16,8 +16,8 @@ export const FEATURES = [
   'mostly adjective',
   'frequent',
   'filler',
-  'modifier noun',
   'modifier listed',
+  'modifier known',
   'modifier adjective',
   'modifier unlisted',
   'joiner inside',
@@ -47,7 +47,7 @@ export const FEATURES = [
   'denied',
   'aside',
   'located',
-  'remembered',
+  'memory weight',
   'remembered log',
   'share of texts',
   'remembered determined',
@@ -62,8 +62,8 @@ export const FEATURES = [
   'common and again',
 ] as const
 
-/** The features from `remembered` on need the memory. */
-const MEMORY_FEATURE_COUNT = FEATURES.length - FEATURES.indexOf('remembered')
+/** The features from `memory weight` on need the memory. */
+const MEMORY_FEATURE_COUNT = FEATURES.length - FEATURES.indexOf('memory weight')
 /** A text names its subject early. */
 const FIRST_TOKENS = 10
 /** A memory of this many texts has half of its full weight. */
@@ -191,10 +191,10 @@ export const PEOPLE_FEATURES = [
   'tags of a text',
 ] as const
 
-/** A term counts as always given if people gave it to this share of the tagged texts with it. */
+/** A term counts as always given if people gave it to this share of the judged texts that contain it. */
 const ALWAYS_GIVEN_SHARE = 0.8
 
-/** A term that people never gave is fully unwanted once people tagged this many texts with it. */
+/** A term that people never gave is fully unwanted once they judged this many texts that contain it. */
 const LEFT_OUT_TEXTS = 10
 
 /**

@@ -62,8 +62,9 @@ const page = (folder: string): Response =>
 
 /**
  * The page keeps no token in the browser, and asks no validator on the internet about the document.
- * It fetches the document by a whole address. The address of the page may contain a token
- * (http://op:TOKEN@host/), and browsers fetch nothing relative to such an address.
+ * It fetches the document by an absolute URL without credentials. The address of the page may
+ * contain a token (http://op:TOKEN@host/), and `fetch` refuses a URL that is relative to such an
+ * address.
  */
 const startScript = (documentPath: string): string => `const dark = matchMedia('(prefers-color-scheme: dark)')
 const follow = () => document.documentElement.classList.toggle('dark-mode', dark.matches)
@@ -82,8 +83,8 @@ SwaggerUIBundle({
 
 /**
  * In dark mode, Swagger UI leaves some names as dark as their background. On a phone, the page
- * hides the examples of refusals and stacks columns: otherwise it would be thousands of pixels
- * high.
+ * shows only the descriptions of refusals, hides links and types of headers, and stacks columns:
+ * otherwise it would be thousands of pixels high.
  */
 const STYLE = `body {
   margin: 0;

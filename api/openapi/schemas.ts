@@ -96,8 +96,10 @@ const purgeSchemas = ({ description, ...purge }: JsonObject): JsonObject => {
       description: description!,
       anyOf: [ref('PurgeById'), ref('PurgeByEmail')],
     },
-    PurgeById: needing('id', 'by the id that a source system gave the contact, and by `email` if it is present'),
-    PurgeByEmail: needing('email', 'by email, and by `id` if it is present', { pattern: '\\S' }),
+    PurgeById: needing('id', 'all that match the `id`, and all that match the `email` if it is present'),
+    PurgeByEmail: needing('email', 'all that match the `email`, and all that match the `id` if it is present', {
+      pattern: '\\S',
+    }),
   }
 }
 

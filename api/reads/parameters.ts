@@ -20,7 +20,7 @@ const limit = about(
     v.check((value) => value >= 1 && value <= MOST_RECORDS, LIMIT),
     v.metadata({ type: 'integer', minimum: 1, maximum: MOST_RECORDS, default: DEFAULT_LIMIT }),
   ),
-  'The maximum number of records in a page.',
+  'The maximum number of records or changes in a page.',
 )
 
 // In these builders, the description stands before the first transformation, so that the JSON
@@ -114,8 +114,8 @@ export const FEEDBACK_PARAMETERS = {
   projectId: ownId('Records about this project.'),
   ratingMin: decimal('Records with at least this rating.'),
   ratingMax: decimal('Records with at most this rating.'),
-  createdFrom: time('Records given at this time or later.'),
-  createdTo: time('Records given before this time.'),
+  createdFrom: time('Records whose `createdAt` is at this time or later.'),
+  createdTo: time('Records whose `createdAt` is before this time.'),
   q: words('Words that all occur in the title or the description, in upper or lower case. Parts of words count.'),
 } as const
 

@@ -49,14 +49,17 @@ export const parseBody = (bytes: Uint8Array, maxDepth = MAX_DEPTH_LEVELS): { val
   return 'problem' in parsed ? malformed(parsed.problem) : parsed
 }
 
-/** The length of a body if the head of the request has it, else `maxBytes`; at most `maxBytes`. */
+/**
+ * The most bytes that a body can have: its length if it is uncompressed and the head of the request
+ * has the length, else `maxBytes`; at most `maxBytes`.
+ */
 export const mostBytesOf = ({ headers }: Request, maxBytes: number): number =>
   Math.min(knownBytesOf(headers) ?? maxBytes, maxBytes)
 
 /**
  * The length of an uncompressed body, if the head of the request has it. A chunked body has no
- * length. A repeated length is legal (RFC 9112). The runtimes make it `5, 5`, which is not a
- * number.
+ * length. A length may be repeated (RFC 9112, 6.3). The runtimes make it `5, 5`, which is not a
+ * number, so it counts as unknown.
  */
 const knownBytesOf = (headers: Headers): number | undefined => {
   const length = Number(headers.get('content-length') ?? NaN)

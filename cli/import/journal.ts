@@ -33,7 +33,7 @@ export const openJournal = (path: string, subject: Subject): Journal => {
   }
   const former = parse(lines[0]) as Partial<Subject>
   // A journal without an answered submission starts again, for example after a wrong address. So
-  // does a journal with an incomplete first line, for example after a full disk.
+  // does a file with only the beginning of the line of this subject, for example after a full disk.
   const isCut = lines.length <= 1 && JSON.stringify(subject).startsWith(lines[0] ?? '')
   const isNew = isCut || (former.mappingHash !== undefined && answered.size === 0)
   if (!isNew) checkSubject(path, former, subject)

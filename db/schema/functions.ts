@@ -21,8 +21,8 @@ export const readFunctions = async (): Promise<Functions> => {
 }
 
 /**
- * The table whose one row says which functions a database has. `catalogue`: the hash of `CATALOGUE`
- * after they were applied.
+ * The table whose one row says which functions a database has. `catalogue`: the result of the query
+ * `CATALOGUE` after these functions were applied.
  */
 export const FUNCTIONS_TABLE = `
   create table if not exists schema_functions (
@@ -32,7 +32,7 @@ export const FUNCTIONS_TABLE = `
     catalogue text not null
   );`
 
-/** A hash of the current definitions of all functions in the schema. */
+/** A query for a hash of the current definitions of all functions in the schema. */
 const CATALOGUE = `
   select coalesce(md5(string_agg(pg_get_functiondef(oid), '' order by proname, pg_get_function_identity_arguments(oid))), '')
   from pg_proc where pronamespace = current_schema()::regnamespace and prokind in ('f', 'p')`

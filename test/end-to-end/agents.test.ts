@@ -129,7 +129,7 @@ describe('agents that ask about the demo', () => {
       assert.equal((await agent.call('compare_periods', { by: 'tag', days: 366, until: at })).after.feedback, 0)
   })
 
-  it('see tools with descriptions that are marked as read-only, and get each prompt', async () => {
+  it('see tools that are marked as read-only and have descriptions, and get each prompt', async () => {
     const { tools } = await agent.client.listTools()
     for (const { annotations, description = '' } of tools) {
       assert.equal(annotations?.readOnlyHint, true)

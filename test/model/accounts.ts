@@ -4,7 +4,10 @@ import { canonicalDomain, canonicalName, ownId, type Realm } from '../../contrac
 import { absorb, fill, identify, type Moment, type Profile, valuesOf } from './profile.ts'
 import { type Claims, findOrOpen, linkAwaiting, noteClaim, openRegister, type Register } from './register.ts'
 
-/** A weak key means the account that claims it, an anonymous account, or for a name, a domain. */
+/**
+ * A weak key means the account that claims it, or an anonymous account. A name can instead stand for
+ * a domain.
+ */
 type Meaning = { kind: 'claimed' | 'anonymous'; profile: Profile } | { kind: 'linked'; domain: string }
 
 export type Accounts = Register & {
@@ -48,8 +51,8 @@ export const identifyAccount = (accounts: Accounts, { record, source, moment, cl
 type Claimant = { profile: Profile; moment: Moment; isLate: boolean }
 
 /**
- * The last claim holds. The first claim absorbs the anonymous account. A late claim leaves a
- * claimed key.
+ * The last claim holds. The first claim absorbs the anonymous account. A late claim does not change
+ * a key that is claimed.
  */
 const claim = (meanings: Map<string, Meaning>, key: string, { profile, moment, isLate }: Claimant): void => {
   const meant = meanings.get(key)

@@ -104,7 +104,7 @@ describe('the encoding of a file', () => {
     assert.throws(() => imported('x.csv', wide('\ufeffdescription\nodd').subarray(0, -1)), /is not utf-16le/)
   })
 
-  it('is refused for a NUL, for an escape sequence of another encoding, and beside another byte order mark', () => {
+  it('is refused if the text has a NUL or an escape sequence of another encoding, or the byte order mark of another encoding', () => {
     assert.throws(() => imported('x.csv', `description\n${'text '.repeat(20)}\0\n`), /line 2, .*NUL/)
     assert.throws(() => imported('x.csv', 'description\n\x1b$B8!:w\x1b(B\n'), /iso-2022-jp/)
     assert.throws(() => imported('x.csv', Buffer.from('\ufeffa\n1\n'), { encoding: 'latin1' }), /mark of utf-8/)

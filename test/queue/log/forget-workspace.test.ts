@@ -45,7 +45,7 @@ describe('forgetting a deleted workspace in Redis', () => {
     assert.deepEqual(await room.keysOf(workspaceId), [])
   })
 
-  it('finds later keys, for any number of deleted workspaces', async () => {
+  it('removes keys that were added later, for any number of deleted workspaces', async () => {
     const [goes, alsoGoes, stays] = [randomUUID(), randomUUID(), randomUUID()]
     await fill(goes)
     await fill(stays)
