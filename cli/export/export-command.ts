@@ -4,7 +4,7 @@ import process from 'node:process'
 import * as v from 'valibot'
 import { readAllRecords, RECORD_TABLES, type RecordKind } from '../../db/reads/records.ts'
 import { DEFAULT_WORKSPACE } from '../../db/workspaces/workspaces.ts'
-import { isOfFile } from '../../runtime/fault.ts'
+import { codeOf, isOfFile } from '../../runtime/fault.ts'
 import { cannotWrite, findWorkspace, OWNER_ONLY } from '../option-values.ts'
 import { startProgressBar } from '../progress-bar.ts'
 import { CommandError, type CommandContext, pathOfCaller, print, runCommand } from '../run-command.ts'
@@ -124,7 +124,7 @@ await runCommand({
       await Promise.all([draft, progressPath, whole].map((path) => rm(path, { force: true })))
       print(`${values['out']}: ${records} records`)
     } catch (error) {
-      throw isOfFile(error) ? cannotWrite(out, error) : error
+      throw isOfFile(error) || codeOf(error) === 'ENOSPC' ? cannotWrite(out, error) : error
     }
   },
 })

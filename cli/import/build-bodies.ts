@@ -86,7 +86,7 @@ const valuesOf = ({ cells, isRecord }: Row, plan: Plan): Values => {
 /** Feedback with a rating or a title and without a description gets an empty description. */
 const withDescription = (value: Values, { kind }: Mapping): Values => {
   const hasMore = hasValue(value['rating']) || hasValue(value['title'])
-  return kind === 'feedback' && value['description'] === undefined && hasMore ? { ...value, description: '' } : value
+  return kind === 'feedback' && !hasValue(value['description']) && hasMore ? { ...value, description: '' } : value
 }
 
 /** Null in JSON is no value. */
@@ -117,8 +117,8 @@ const memberAt = (object: Values, path: readonly string[]): unknown =>
 
 /**
  * Nests members by their paths. Of two entries with the same path, the later one counts. An entry
- * for a member of an object replaces this member. A malformed object stays, so that the service
- * refuses the record. No name is special, not even `__proto__`.
+ * for a member of an object replaces only this member, at any depth. A malformed object stays, so
+ * that the service refuses the record. No name is special, not even `__proto__`.
  */
 const nest = (entries: readonly Entry[]): Values => {
   const groups = Map.groupBy(entries, ({ path }) => path[0] ?? '')
@@ -126,9 +126,9 @@ const nest = (entries: readonly Entry[]): Values => {
     [...groups].map(([member, group]) => {
       const inner = group.filter(({ path }) => path.length > 1)
       const whole = group.findLast(({ path }) => path.length === 1)?.value
-      if (inner.length === 0) return [member, whole]
-      const nested = nest(inner.map(({ path, value }) => ({ path: path.slice(1), value })))
-      return [member, isObject(whole) ? { ...whole, ...nested } : (whole ?? nested)]
+      if (inner.length === 0 || (hasValue(whole) && !isObject(whole))) return [member, whole]
+      const own = Object.entries(whole ?? {}).map(([name, value]) => ({ path: [name], value }))
+      return [member, nest([...own, ...inner.map(({ path, value }) => ({ path: path.slice(1), value }))])]
     }),
   )
 }

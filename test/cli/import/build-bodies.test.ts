@@ -131,6 +131,18 @@ const FILES: readonly Case[] = [
     { name: 'x.ndjson', set: ['sourceData.a.b=x', 'sourceData.c=x'] },
   ],
   [
+    'of JSON keep the members beside a constant, at any depth, and a malformed object there',
+    '{"description":"a","contact":{"email":"x@y.example","sourceData":{"plan":"pro"}}}\n{"description":null,"rating":5,"contact":{"name":"Ada","sourceData":"x"}}\n',
+    {
+      bodies: [
+        { description: 'a', contact: { email: 'x@y.example', sourceData: { plan: 'pro', origin: 'import' } } },
+        { description: '', rating: 5, contact: { name: 'Ada', sourceData: 'x' } },
+      ],
+      refused: ['line 2: contact.sourceData must be an object'],
+    },
+    { name: 'x.ndjson', set: ['contact.sourceData.origin=import'] },
+  ],
+  [
     'are refused for a malformed object, also if other cells give members of it',
     'description,meta,url\na,{a},/x\nb,[1],/x\nc,"{""a"":1}",/x\n',
     {
