@@ -124,7 +124,7 @@ describe('the import of a file', () => {
     })
   })
 
-  it('reports a wrong token, address, file or option at once, and says what is wrong', async () => {
+  it('reports a wrong token, address, file or option at once, and names the fault', async () => {
     const path = fileOf('one.csv', 'description\nGood\n')
     const reaching = ['--url', service.urls[0]!, '--token', service.accessToken]
     const cases: [words: string[], says: RegExp][] = [
