@@ -127,7 +127,7 @@ const nest = (entries: readonly Entry[]): Values => {
       const inner = group.filter(({ path }) => path.length > 1)
       const whole = group.findLast(({ path }) => path.length === 1)?.value
       if (inner.length === 0 || (hasValue(whole) && !isObject(whole))) return [member, whole]
-      const own = Object.entries<unknown>(whole ?? {}).map(([name, value]) => ({ path: [name], value }))
+      const own = Object.entries(isObject(whole) ? whole : {}).map(([name, value]) => ({ path: [name], value }))
       return [member, nest([...own, ...inner.map(({ path, value }) => ({ path: path.slice(1), value }))])]
     }),
   )
