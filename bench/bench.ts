@@ -61,7 +61,8 @@ const startServers = async (): Promise<Servers> => {
 }
 
 printHelp(`usage: npm run bench -- [SECTION]…
-Compares this service with simpler programs that do part of its work. It starts its own servers. Sections: ${Object.keys(SECTIONS).join(', ')}.
+Compares this service with simpler programs that do part of its work. It starts its own servers.
+Sections: ${Object.keys(SECTIONS).join(', ')}.
 The sections ${[...ONLY_WHEN_NAMED].join(', ')} run only when they are named.
 docs/benchmark.md has its environment variables.`)
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {

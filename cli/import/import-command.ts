@@ -39,7 +39,8 @@ FILE is a table (.csv, .tsv), or JSON: an array (.json) or lines (.ndjson, .json
 --token TOKEN        a token of scope submit or admin; by default FEEDBACK_TOKEN, which other users of this machine
                      cannot see, or the access token of the service that runs in DATA_DIR
 --state JOURNAL      the file that notes finished records, so that the same command continues; by default FILE.import
---at-once N          requests at a time, 1 to ${MAX_AT_ONCE}; by default ${DEFAULT_AT_ONCE}. 1 sends each record alone, in the order of the file
+--at-once N          requests at a time, 1 to ${MAX_AT_ONCE}; by default ${DEFAULT_AT_ONCE}
+                     1: one record at a time, in the order of the file
 --dry-run            show the mapping and the records that would be refused, and send nothing
 
 Exit code 0: all records were accepted. 1: a record was refused, or the import stopped or could not begin.

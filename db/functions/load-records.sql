@@ -19,7 +19,10 @@ begin
       select 'feedback', k.w, k.key::text, f.id, null::text, f.newest, null::boolean, null::text, null::integer,
         null::double precision, null::jsonb
       from unnest(feedback_w, feedback_id) as k (w, key)
-      cross join lateral (select x.id, coalesce(x.newest_number, x.number) as newest from feedback as x where x.workspace_id = ws[k.w] and x.id = k.key limit 1) as f;
+      cross join lateral (
+        select x.id, coalesce(x.newest_number, x.number) as newest
+        from feedback as x where x.workspace_id = ws[k.w] and x.id = k.key limit 1
+      ) as f;
   end if;
   if cardinality(conversation_id) > 0 then
     return query
@@ -27,7 +30,8 @@ begin
         instant_of(c.latest_version), null::jsonb
       from unnest(conversation_w, conversation_id) as k (w, key)
       cross join lateral (
-        select x.id, coalesce(x.newest_number, x.number) as newest, x.latest_version from conversation as x where x.workspace_id = ws[k.w] and x.id = k.key limit 1
+        select x.id, coalesce(x.newest_number, x.number) as newest, x.latest_version
+        from conversation as x where x.workspace_id = ws[k.w] and x.id = k.key limit 1
       ) as c;
   end if;
   if cardinality(message_id) > 0 then
@@ -36,7 +40,8 @@ begin
         instant_of(m.version), null::jsonb
       from unnest(message_w, message_id) as k (w, key)
       cross join lateral (
-        select x.id, coalesce(x.newest_number, x.number) as newest, x.version from message as x where x.workspace_id = ws[k.w] and x.id = k.key limit 1
+        select x.id, coalesce(x.newest_number, x.number) as newest, x.version
+        from message as x where x.workspace_id = ws[k.w] and x.id = k.key limit 1
       ) as m;
   end if;
   if cardinality(epoch_key) > 0 then

@@ -51,7 +51,7 @@ const finiteNumber: Text = fc.oneof(
   fc.double({ noDefaultInfinity: true, noNaN: true }).map((value) => JSON.stringify(value)),
   fc.integer({ min: -5, max: 10 }).map(String),
 )
-/** Ratings and contract values within their bounds, mostly small. */
+/** Ratings and contract values. All are within their bounds, and most are small. */
 const amount: Text = fc.oneof(
   { weight: 9, arbitrary: fc.integer({ min: -5, max: 10 }).map(String) },
   { weight: 1, arbitrary: fc.constantFrom('1e15', '-1e15', '4.5') },
