@@ -124,8 +124,7 @@ export class Contacts {
 const byAge = (a: SourceKey, b: SourceKey): number => a.number - b.number || bySource(a.source, b.source)
 
 /** By code points, as Postgres compares sources (references.sql). JavaScript compares UTF-16 units. */
-export const bySource = (a: string, b: string): number =>
-  a === b ? 0 : Buffer.compare(Buffer.from(a), Buffer.from(b))
+export const bySource = (a: string, b: string): number => (a === b ? 0 : Buffer.compare(Buffer.from(a), Buffer.from(b)))
 
 /** The contact of an email. Without a claim, the contact is anonymous: known by the email only. */
 type Meaning = { contact: Profile; isClaimed: boolean; number: number }
