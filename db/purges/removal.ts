@@ -1,7 +1,8 @@
 import type { RemovalJob } from '../../contract/jobs.ts'
 import type { Sql } from '../connection/postgres.ts'
 import { sourcedContacts } from '../../contract/conversation-record.ts'
-import { keysOfContact, keysOfExternalId, namedKeys } from '../../contract/identity/purge-keys.ts'
+import { keysOfContact, type NamedKey, openContactId } from '../../contract/identity/named-keys.ts'
+import { contactKeys, namedKeys } from '../../contract/identity/purge-keys.ts'
 import type { Realm } from '../../contract/identity/keys.ts'
 import type { Submission, SubmissionOf } from '../../contract/submission.ts'
 
@@ -142,13 +143,13 @@ const conversationWithout = (
   gone: ReadonlySet<string>,
 ): SubmissionOf<'submit_conversation'> | undefined => {
   const { contacts, messages, source } = submission.body
-  const isGone = (keys: readonly string[]): boolean => keys.some((key) => gone.has(key))
+  const isGone = (names: readonly NamedKey[]): boolean =>
+    names.some((name) => contactKeys(realm, name).some((key) => gone.has(key)))
   const sourced = sourcedContacts(submission.body)
-  const left = contacts.filter((_, at) => !isGone(keysOfContact(realm, sourced[at]!, source)))
+  const left = contacts.filter((_, at) => !isGone(keysOfContact(sourced[at]!, source)))
   const present = new Set(left.map(({ id }) => id))
   const removed = new Set(contacts.map(({ id }) => id)).difference(present)
-  const isTheirs = (id: string): boolean =>
-    removed.has(id) || (!present.has(id) && isGone(keysOfExternalId(realm, id, source)))
+  const isTheirs = (id: string): boolean => removed.has(id) || (!present.has(id) && isGone([openContactId(id, source)]))
   const others = messages.filter(({ contactId }) => contactId === undefined || !isTheirs(contactId))
   if (left.length === 0 && others.every(({ contactId }) => contactId === undefined)) return undefined
   return { ...submission, body: { ...submission.body, contacts: left, messages: others } }
