@@ -10,7 +10,7 @@ import type { Submission, SubmissionOf } from '../../contract/submission.ts'
  * A step removes about this many records. It holds the lock of the workspace. Most of its time goes
  * into the tag memory, from which it subtracts the shares of the records.
  */
-const RECORDS_PER_STEP = 250
+export const RECORDS_PER_STEP = 250
 
 /**
  * A decided purge. `keys`: the keys to look for in dead submissions. `subjectIds`: the subjects of
@@ -57,23 +57,6 @@ export const finishPurge = async (
   const [finished] = await sql<[{ removed: PurgeCounts | null }]>`
     select finish_purge(${workspaceId}::uuid, ${purgeId}::uuid, ${attempts}) as removed`
   return finished.removed ?? undefined
-}
-
-/** The records that a stride names. */
-type NamedRecords = { feedbackIds: Iterable<string>; conversationIds: Iterable<string> }
-
-/**
- * Removes the records of pending purges among these feedback and conversations. Call this before
- * loading a stride that names these records: the stride then finds the same rows as after the whole
- * purge.
- */
-export const removeBefore = async (
-  sql: Sql,
-  workspaceId: string,
-  { feedbackIds, conversationIds }: NamedRecords,
-): Promise<void> => {
-  await sql`
-    select remove_before(${workspaceId}::uuid, ${[...feedbackIds]}::uuid[], ${[...conversationIds]}::uuid[])`
 }
 
 /**
