@@ -106,7 +106,7 @@ export const noteWebhookFault = async (
   { fault, pauseMs, state }: { fault: string; pauseMs: number; state: WebhookState },
 ): Promise<void> => {
   await sql`
-    update webhook set attempts = attempts + 1, failing_since = coalesce(failing_since, now()), fault = ${fault},
+    update webhook set attempts = attempts + 1, failing_since = least(failing_since, now()), fault = ${fault},
       next_attempt_at = now() + ${pauseMs}::float8 * interval '1 millisecond', state = ${state}
     where workspace_id = ${workspaceId} and id = ${id} and state = 'active'`
 }
