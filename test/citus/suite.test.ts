@@ -9,6 +9,7 @@ const FILES = [
   'db/lists',
   'db/change-positions',
   'db/convergence',
+  'db/dying-connections',
   'db/bootstrap-tokens',
   'db/purges/decide-purge',
   'db/purges/purge',

@@ -7,6 +7,7 @@ import type { Sql } from '../../db/connection/postgres.ts'
 import type { Submission } from '../../contract/submission.ts'
 import { applyStrides } from '../../worker/apply/apply-strides.ts'
 import { applyAll } from '../model/model.ts'
+import { isOnCitus } from '../support/citus.ts'
 import { seeded } from '../support/property-seed.ts'
 import { connectToSchema, freshSchema, hashKey, makeWorkspaces, type TestSchema } from '../support/schema.ts'
 import { clearTables, dumpModel, dumpTables, resetPositions } from '../support/tables.ts'
@@ -45,7 +46,16 @@ describe('connections that die in the middle of a statement', () => {
     await schema.drop()
   })
 
+  /** On Citus, kills connections of the nodes instead. */
   const killOthers = (): Promise<unknown> =>
+    isOnCitus() ? killOnNodes() : killHere()
+  const killOnNodes = (): Promise<unknown> =>
+    schema.sql`
+      select run_command_on_workers($$
+        select count(pg_terminate_backend(pid)) from pg_stat_activity
+        where application_name like 'citus_internal%' and state <> 'idle' and pid <> pg_backend_pid()
+      $$)`.catch(expectUnavailable)
+  const killHere = (): Promise<unknown> =>
     workers`
       select pg_terminate_backend(pid) from pg_stat_activity
       where application_name = current_setting('application_name') and state = 'active' and pid <> pg_backend_pid()`.catch(
