@@ -2,9 +2,8 @@ import process from 'node:process'
 import { it } from 'node:test'
 import { turnToCitus } from '../support/citus.ts'
 
-/** Test files that also hold where the tables are distributed. */
+/** Test files of tables and functions that also hold where the tables are distributed. */
 const FILES = [
-  'db/schema/migrate',
   'db/columns',
   'db/lists',
   'db/change-positions',
@@ -27,14 +26,14 @@ const FILES = [
   'worker/remove-purged',
   'worker/webhooks/deliver',
 ]
-/** A history takes about a second. */
+/** A history takes a second or more. */
 const HISTORIES = '5'
 
 const reason = await turnToCitus()
 if (reason === undefined) {
   process.env['CONVERGENCE_HISTORIES'] ??= HISTORIES
-  const only = process.env['TEST_CITUS_FILES']?.split(',')
-  for (const file of only ?? FILES) await import(`../${file}.test.ts`)
+  process.env['FAULT_HISTORIES'] ??= HISTORIES
+  for (const file of FILES) await import(`../${file}.test.ts`)
 } else {
-  it(`the tests of the tables hold on Citus: not tested, since ${reason}`, { skip: true }, () => {})
+  it(`tables and functions work on Citus: not tested, since ${reason}`, { skip: true }, () => {})
 }

@@ -39,22 +39,24 @@ describe('connections that die in the middle of a statement', () => {
   before(async () => {
     schema = await freshSchema(1)
     // The name of the application restricts the kills to these connections.
-    workers = connectToSchema(schema.name, { connections: WORKERS, applicationName: `worker-of-${schema.name}` })
+    workers = connectToSchema(schema.name, { connections: WORKERS, applicationName: workersName() })
   })
   after(async () => {
     await workers.end({ timeout: 5 })
     await schema.drop()
   })
 
-  /** On Citus, kills connections of the nodes instead. */
-  const killOthers = (): Promise<unknown> =>
-    isOnCitus() ? killOnNodes() : killHere()
+  const workersName = (): string => `worker-of-${schema.name}`
+  const killOthers = (): Promise<unknown> => (isOnCitus() ? killOnNodes() : killHere())
+  /** The coordinator keeps connections to the nodes for each of its own connections. */
   const killOnNodes = (): Promise<unknown> =>
     schema.sql`
-      select run_command_on_workers($$
-        select count(pg_terminate_backend(pid)) from pg_stat_activity
-        where application_name like 'citus_internal%' and state <> 'idle' and pid <> pg_backend_pid()
-      $$)`.catch(expectUnavailable)
+      select run_command_on_workers(format(
+        'select count(pg_terminate_backend(pid)) from pg_stat_activity where application_name = any (%L::text[])',
+        array(
+          select 'citus_internal gpid=' || citus_calculate_gpid(citus_coordinator_nodeid(), pid)
+          from pg_stat_activity where application_name = ${workersName()}
+        )))`
   const killHere = (): Promise<unknown> =>
     workers`
       select pg_terminate_backend(pid) from pg_stat_activity

@@ -63,6 +63,15 @@ describe('migrations', () => {
     assert.equal(await catalogueText(sql), before)
   })
 
+  it('are refused with shards if the database lacks Citus', async () => {
+    const { sql } = await migrated()
+    await assert.rejects(
+      migrate(sql, KNOWN, { shards: 2 }),
+      (error) => error instanceof MigrationRefused && /CITUS_SHARDS is set, but .* `create extension citus`/.test(error.message),
+    )
+    assert.deepEqual(await migrate(sql, KNOWN), [])
+  })
+
   it('of a newer version make an older version refuse, but a running process continues', async () => {
     const { sql } = await migrated()
     await migrate(sql, [...KNOWN, next])
