@@ -33,7 +33,8 @@ export const addToken = async (
     insert into token (id, workspace_id, hash, scopes, expires_at)
     select gen_random_uuid(), w.id, decode(${tokenHash(token.token)}, 'hex'), ${[...token.scopes]}::text[], ${token.expiresAt}
     from (select 1) as one left join workspace as w on w.name = ${token.workspace}
-    where (w.id is not null or ${token.workspace}::text is null) and not is_deleted(w.id)
+    where (w.id is not null or ${token.workspace}::text is null)
+      and not exists (select from deleted_workspace as d where d.id = w.id)
     returning id`
   return row?.id
 }
@@ -86,7 +87,8 @@ export const setBootstrapTokens = async (sql: Sql, tokens: BootstrapTokens): Pro
     added as (
       insert into token (id, workspace_id, hash, scopes, bootstrap)
       select gen_random_uuid(), w.id, wanted.hash, wanted.scopes, true
-      from wanted, workspace as w where w.name = ${DEFAULT_WORKSPACE} and not is_deleted(w.id)
+      from wanted, workspace as w where w.name = ${DEFAULT_WORKSPACE}
+        and not exists (select from deleted_workspace as d where d.id = w.id)
       on conflict (hash) do update set
         workspace_id = excluded.workspace_id, scopes = excluded.scopes, bootstrap = true, expires_at = null, revoked_at = null
     )

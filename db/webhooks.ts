@@ -41,13 +41,11 @@ export const createWebhook = async (
   sql: Sql,
   { workspace, url, from }: { workspace: string; url: string; from: number | undefined },
 ): Promise<string | undefined> => {
-  const [row] = await sql<{ id: string }[]>`
-    insert into webhook (workspace_id, id, url, state, position)
-    select w.id, gen_random_uuid(), ${url}, 'active', coalesce(${from ?? null}::bigint, p.change_position)
-    from workspace as w join workspace_progress as p on p.workspace_id = w.id where w.name = ${workspace}
-    for update of p
-    returning id`
-  return row?.id
+  const [found] = await sql<{ id: string }[]>`select id from workspace where name = ${workspace}`
+  if (found === undefined) return undefined
+  const [row] = await sql<[{ id: string | null }]>`
+    select create_webhook(${found.id}::uuid, ${url}::text, ${from ?? null}::bigint) as id`
+  return row.id ?? undefined
 }
 
 export const listWebhooks = (sql: Sql): Promise<WebhookStatus[]> =>
@@ -108,7 +106,7 @@ export const noteWebhookFault = async (
   { fault, pauseMs, state }: { fault: string; pauseMs: number; state: WebhookState },
 ): Promise<void> => {
   await sql`
-    update webhook set attempts = attempts + 1, failing_since = coalesce(failing_since, now()), fault = ${fault},
+    update webhook set attempts = attempts + 1, failing_since = least(failing_since, now()), fault = ${fault},
       next_attempt_at = now() + ${pauseMs}::float8 * interval '1 millisecond', state = ${state}
     where workspace_id = ${workspaceId} and id = ${id} and state = 'active'`
 }

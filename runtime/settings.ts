@@ -98,6 +98,7 @@ export const SETTINGS = {
     'session or transaction, the mode of a pooler between the processes and Postgres',
   ),
   DATABASE_CONNECTIONS: setting(v.optional(wholeNumber(1, 1000), '8'), 'a whole number from 1 to 1000'),
+  CITUS_SHARDS: setting(v.optional(wholeNumber(1, 1_000)), 'a whole number from 1 to 1000'),
   HASH_KEY: setting(v.pipe(v.string(), v.regex(/^[0-9a-fA-F]{64}$/)), '64 hexadecimal digits'),
   BOOTSTRAP_ACCESS_TOKEN: bootstrapToken,
   BOOTSTRAP_ADMIN_TOKEN: bootstrapToken,

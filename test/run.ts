@@ -59,7 +59,7 @@ const DENO: Runtime = {
 
 /** Each of these files takes long, and is a run of its own. */
 const BY_THEMSELVES =
-  /^test\/(?:faults|cluster|network|browser|bench)\/|\/(?:client\/package|db\/convergence|db\/dearest|db\/plans|db\/purges\/purge|db\/several-servers)\.test/
+  /^test\/(?:faults|cluster|citus|network|browser|bench)\/|\/(?:client\/package|db\/convergence|db\/dearest|db\/plans|db\/purges\/purge|db\/several-servers)\.test/
 /** These runs begin first. */
 const LONGEST = /\/(?:matrix|failover|partitions|clocks|convergence)\.test/
 const SERVICE_FILES = /^test\/end-to-end\//

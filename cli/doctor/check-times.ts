@@ -12,18 +12,18 @@ const WORKSPACES_NAMED = 10
 export const checkTimes = async (sql: Sql): Promise<Checked[]> => {
   const rows = await sql<{ name: string; early: number; late: number }[]>`
     select w.name, e.early, l.late
-    from workspace as w
+    from workspace as w join workspace_progress as p on p.workspace_id = w.id
     cross join lateral (
       select count(*)::int as early from (
         select from feedback as f
-        where f.workspace_id = w.id and f.created_at < make_timestamptz(${FIRST_LIKELY_YEAR}, 1, 1, 0, 0, 0, 'UTC')
+        where f.workspace_id = p.workspace_id and f.created_at < make_timestamptz(${FIRST_LIKELY_YEAR}, 1, 1, 0, 0, 0, 'UTC')
         limit ${MOST_COUNTED}
       ) as found
     ) as e
     cross join lateral (
       select count(*)::int as late from (
         select from feedback as f
-        where f.workspace_id = w.id and f.created_at > now() + make_interval(hours => ${AHEAD_HOURS})
+        where f.workspace_id = p.workspace_id and f.created_at > now() + make_interval(hours => ${AHEAD_HOURS})
         limit ${MOST_COUNTED}
       ) as found
     ) as l

@@ -8,12 +8,17 @@
 
 -- Reserves positions and returns the position before the first. The caller holds the lock.
 create or replace function reserve_positions(ws uuid, how_many bigint) returns bigint
-  language sql
+  language plpgsql
   set enable_seqscan = off
 as $$
-  update workspace_progress set change_position = greatest(change_position, microseconds_now()) + how_many where workspace_id = ws
-  returning change_position - how_many
-$$;
+declare
+  at bigint := microseconds_now();
+  before bigint;
+begin
+  update workspace_progress set change_position = greatest(change_position, at) + how_many where workspace_id = ws
+  returning change_position - how_many into before;
+  return before;
+end $$;
 
 create or replace function microseconds_now() returns bigint
   language sql volatile parallel safe
@@ -27,7 +32,9 @@ begin
   if cardinality(ids) = 0 then return; end if;
   before := reserve_positions(ws, cardinality(ids));
   insert into tombstone (workspace_id, position, kind, record_id)
-  select ws, before + i.place, of_kind, i.id from unnest(ids) with ordinality as i (id, place);
+  select g.workspace_id, before + i.place, of_kind, i.id
+  from workspace_progress as g cross join unnest(ids) with ordinality as i (id, place)
+  where g.workspace_id = ws;
 end $$;
 
 -- Deletes at most `most` tombstones below a position. Returns how many.
@@ -39,12 +46,14 @@ create or replace function expire_tombstones(ws uuid, older_than bigint, most in
 as $$
 declare
   expired bigint[];
+  up_to bigint;
 begin
   if not lock_progress(ws) then return 0; end if;
   expired := array(
     select t.position from tombstone as t where t.workspace_id = ws and t.position < older_than order by t.position limit most);
   if cardinality(expired) = 0 then return 0; end if;
-  delete from tombstone where workspace_id = ws and position <= expired[cardinality(expired)];
-  update workspace_progress set forgotten_position = expired[cardinality(expired)] where workspace_id = ws;
+  up_to := expired[cardinality(expired)];
+  delete from tombstone where workspace_id = ws and position <= up_to;
+  update workspace_progress set forgotten_position = up_to where workspace_id = ws;
   return cardinality(expired);
 end $$;

@@ -9,6 +9,7 @@ create or replace function set_aside(ws uuid, expected bigint, given jsonb, dead
 as $$
 declare
   dead_id uuid := (given ->> 'id')::uuid;
+  dead_keys uuid[] := array(select jsonb_array_elements_text(given -> 'keys')::uuid);
 begin
   update workspace_progress set applied_number = (given ->> 'number')::bigint
   where workspace_id = ws and applied_number = expected;
@@ -25,7 +26,7 @@ begin
   on conflict (workspace_id, id) do update
   set state = excluded.state, attempts = excluded.attempts, finished_at = excluded.finished_at, error = excluded.error;
   insert into dead_submission (workspace_id, id, reason, submission, keys)
-  values (ws, dead_id, given ->> 'reason', dead_text, array(select jsonb_array_elements_text(given -> 'keys')::uuid))
+  values (ws, dead_id, given ->> 'reason', dead_text, dead_keys)
   on conflict (workspace_id, id) do update
   set reason = excluded.reason, died_at = excluded.died_at, replayed_at = null;
   update workspace_progress set dead = workspace_progress.dead + 1 where workspace_id = ws;
@@ -76,13 +77,14 @@ create or replace function purge_dead(ws uuid, purge_id uuid, dead_id uuid, kept
   language plpgsql
   set enable_seqscan = off
 as $$
+declare
+  kept_keys uuid[] := array(select jsonb_array_elements_text(kept -> 'keys')::uuid);
 begin
   if not lock_progress(ws) then return; end if;
   perform from submission where workspace_id = ws and id = dead_id and state = 'dead';
   if not found then return; end if;
   if kept is not null then
-    update dead_submission
-    set submission = kept ->> 'submission', keys = array(select jsonb_array_elements_text(kept -> 'keys')::uuid)
+    update dead_submission set submission = kept ->> 'submission', keys = kept_keys
     where workspace_id = ws and id = dead_id;
   else
     delete from dead_submission where workspace_id = ws and id = dead_id;

@@ -52,39 +52,42 @@ begin
 end $$;
 
 create or replace function doomed_feedback(ws uuid, p purge, most int) returns uuid[]
-  language sql stable as $$
-  select array(
+  language plpgsql stable as $$
+begin
+  return array(
     select f.id from unnest(p.contact_ids) as c (id) cross join lateral (
       select k.id from feedback as k where k.workspace_id = ws and k.contact_id = c.id limit most
     ) as f
     union all
     select u.record_id from unresolved as u where u.workspace_id = ws and u.key_id = p.unresolved_key and u.slot = 'c'
     limit most
-  )
-$$;
+  );
+end $$;
 
 create or replace function doomed_messages(ws uuid, p purge, most int) returns uuid[]
-  language sql stable as $$
-  select array(
+  language plpgsql stable as $$
+begin
+  return array(
     select m.id from unnest(p.contact_ids) as c (id) cross join lateral (
       select k.id from message as k where k.workspace_id = ws and k.contact_id = c.id limit most
     ) as m
     union all
     select u.record_id from unresolved as u where u.workspace_id = ws and u.key_id = p.unresolved_key and u.slot = 'm'
     limit most
-  )
-$$;
+  );
+end $$;
 
 -- The conversations that have contacts of a purge.
 create or replace function doomed_conversations(ws uuid, p purge, most int) returns uuid[]
-  language sql stable as $$
-  select array(
+  language plpgsql stable as $$
+begin
+  return array(
     select distinct o.conversation_id from unnest(p.contact_ids) as c (id) cross join lateral (
       select k.conversation_id from conversation_contact as k where k.workspace_id = ws and k.contact_id = c.id limit most
     ) as o
     limit most
-  )
-$$;
+  );
+end $$;
 
 -- Removes feedback with its tags and its share of the tag memory. After the restore of a backup, a
 -- purged contact can have feedback that was sent after the purge (raise_purged_keys): that feedback
@@ -95,8 +98,9 @@ declare
   before bigint;
   older uuid[] := array(
     select f.id from feedback as f where f.workspace_id = ws and f.id = any (doomed) and f.number < p.number);
+  lost text[] := array(select unnest(f.tags) from feedback as f where f.workspace_id = ws and f.id = any (older));
 begin
-  perform count_tags(ws, '{}', array(select unnest(f.tags) from feedback as f where f.workspace_id = ws and f.id = any (older)));
+  perform count_tags(ws, '{}', lost);
   perform forget_shares(ws, older);
   perform forget_unresolved_in_slot(ws, doomed, 'c');
   perform forget_unresolved_in_slot(ws, older, 'a');
@@ -143,6 +147,7 @@ declare
   removed int;
   places int;
   before bigint;
+  lost text[];
 begin
   -- With the purge as their subject, the idempotency keys of these submissions become free.
   update submission set subject_id = p.id
@@ -152,8 +157,8 @@ begin
   delete from conversation_contact
   where workspace_id = ws and conversation_id = any (conversations) and contact_id = any (p.contact_ids);
   get diagnostics places = row_count;
-  perform count_tags(ws, '{}', array(
-    select unnest(c.tags) from conversation as c where c.workspace_id = ws and c.id = any (left_empty)));
+  lost := array(select unnest(c.tags) from conversation as c where c.workspace_id = ws and c.id = any (left_empty));
+  perform count_tags(ws, '{}', lost);
   perform forget_shares(ws, left_empty);
   delete from conversation where workspace_id = ws and id = any (left_empty);
   perform add_tombstones(ws, 'conversation', left_empty);
@@ -168,8 +173,9 @@ end $$;
 -- message, and nothing was sent after the purge. A purge can have no contacts. Then a comparison by
 -- `<> all` is true, even of null: so null has a test of its own.
 create or replace function conversations_left_empty(ws uuid, p purge, conversations uuid[]) returns uuid[]
-  language sql stable as $$
-  select array(
+  language plpgsql stable as $$
+begin
+  return array(
     select v.id from unnest(conversations) as v (id)
     where not exists (
       select from conversation_contact as o
@@ -182,8 +188,8 @@ create or replace function conversations_left_empty(ws uuid, p purge, conversati
     ) and exists (
       select from conversation as c where c.workspace_id = ws and c.id = v.id and c.number < p.number offset 0
     )
-  )
-$$;
+  );
+end $$;
 
 -- Removes messages. The text of their conversations changes, so these lose their tags and their
 -- share. They are tagged again when the purge is finished (`findShortened` in db/tags/retag.ts).
@@ -193,6 +199,7 @@ create or replace function remove_messages(ws uuid, p purge, doomed uuid[]) retu
 declare
   gone uuid[];
   shortened uuid[];
+  lost text[];
   before bigint := reserve_positions(ws, cardinality(doomed));
 begin
   perform forget_unresolved_in_slot(ws, doomed, 'm');
@@ -206,8 +213,8 @@ begin
   end if;
   if cardinality(gone) = 0 then return cardinality(doomed); end if;
   perform add_tombstones(ws, 'message', gone);
-  perform count_tags(ws, '{}', array(
-    select unnest(c.tags) from conversation as c where c.workspace_id = ws and c.id = any (shortened)));
+  lost := array(select unnest(c.tags) from conversation as c where c.workspace_id = ws and c.id = any (shortened));
+  perform count_tags(ws, '{}', lost);
   perform forget_shares(ws, shortened);
   before := reserve_positions(ws, cardinality(shortened));
   update conversation set tags = null, tagger_version = null, purged_number = greatest(purged_number, p.number),
@@ -226,13 +233,15 @@ as $$
 declare
   p purge;
   removed jsonb;
+  last bigint;
 begin
   if not lock_progress(ws) then return null; end if;
   delete from purge where workspace_id = ws and id = purge_id returning * into p;
   if not found then return null; end if;
+  select g.change_position into last from workspace_progress as g where g.workspace_id = ws;
   removed := purge_counts(p.contacts, p.feedback, p.messages, p.conversations, p.dead_submissions);
   update submission set state = 'applied', attempts = with_attempts, finished_at = now(), counts = removed,
-    change_position = (select g.change_position from workspace_progress as g where g.workspace_id = ws)
+    change_position = last
   where workspace_id = ws and id = purge_id;
   if found then
     update workspace_progress set applied = applied + 1 where workspace_id = ws;

@@ -2,9 +2,9 @@
 
 -- Raises the epochs of the given keys where the database has a lower one. Removes the contacts with
 -- a former own id of such a key, if they existed before the purge. Returns the purges whose records
--- then have to be removed. These purges have no receipt. purged: [{workspaceId, keyId, epoch,
--- number, formerIds}].
-create or replace function raise_purged_keys(purged jsonb) returns table (workspace_id uuid, purge_id uuid)
+-- then have to be removed. These purges have no receipt. purged: [{keyId, epoch, number,
+-- formerIds}].
+create or replace function raise_purged_keys(ws uuid, purged jsonb) returns table (purge_id uuid)
   language plpgsql
   set enable_seqscan = off
   set plan_cache_mode = force_custom_plan
@@ -14,35 +14,36 @@ declare
   contacts uuid[];
   waited_for uuid[];
 begin
+  if not lock_progress(ws) then return; end if;
   for part in
-    select p.ws, p.number, array_agg(p.key) as keys, array_agg(p.epoch) as epochs, jsonb_agg(p.former) as former
+    select p.number, array_agg(p.key) as keys, array_agg(p.epoch) as epochs, jsonb_agg(p.former) as former
     from (
-      select (k ->> 'workspaceId')::uuid as ws, (k ->> 'number')::bigint as number, (k ->> 'keyId')::uuid as key,
-        (k ->> 'epoch')::int as epoch, k -> 'formerIds' as former
+      select (k ->> 'number')::bigint as number, (k ->> 'keyId')::uuid as key, (k ->> 'epoch')::int as epoch,
+        k -> 'formerIds' as former
       from jsonb_array_elements(purged) as k
     ) as p
-    where p.epoch > epoch_of(p.ws, p.key)
-    group by p.ws, p.number order by p.number, p.ws
+    where p.epoch > coalesce((select e.epoch from purged_key as e where e.workspace_id = ws and e.key_id = p.key), 0)
+    group by p.number order by p.number
   loop
-    continue when not lock_progress(part.ws);
     insert into purged_key as k (workspace_id, key_id, epoch, number)
-    select part.ws, u.key, u.epoch, part.number from unnest(part.keys, part.epochs) as u (key, epoch)
-    on conflict on constraint purged_key_pkey do update
+    select g.workspace_id, u.key, u.epoch, part.number
+    from workspace_progress as g cross join unnest(part.keys, part.epochs) as u (key, epoch)
+    where g.workspace_id = ws
+    on conflict (workspace_id, key_id) do update
     set epoch = greatest(k.epoch, excluded.epoch), number = greatest(k.number, excluded.number);
-    update workspace_progress as w set purges = w.purges + 1 where w.workspace_id = part.ws;
-    contacts := contacts_to_end(part.ws, part.former, part.number);
+    update workspace_progress set purges = purges + 1 where workspace_id = ws;
+    contacts := contacts_to_end(ws, part.former, part.number);
     waited_for := array(
       select f.id::uuid from jsonb_array_elements(part.former) as k cross join lateral jsonb_array_elements_text(k) as f (id)
-      where exists (select from unresolved as u where u.workspace_id = part.ws and u.key_id = f.id::uuid and u.slot in ('c', 'm'))
+      where exists (select from unresolved as u where u.workspace_id = ws and u.key_id = f.id::uuid and u.slot in ('c', 'm'))
     );
     continue when cardinality(contacts) + cardinality(waited_for) = 0;
-    perform purge_contacts(part.ws, contacts);
-    workspace_id := part.ws;
+    perform purge_contacts(ws, contacts);
     -- A purge has at most one `unresolved_key`, so each further key gets a purge of its own.
     for place in 1 .. greatest(1, cardinality(waited_for)) loop
       purge_id := gen_random_uuid();
       insert into purge (workspace_id, id, number, contact_ids, unresolved_key, keys, subject_ids, contacts)
-      values (part.ws, purge_id, part.number, contacts, waited_for[place], part.keys, '{}', cardinality(contacts));
+      values (ws, purge_id, part.number, contacts, waited_for[place], part.keys, '{}', cardinality(contacts));
       contacts := '{}';
       return next;
     end loop;
@@ -50,8 +51,9 @@ begin
 end $$;
 
 create or replace function contacts_to_end(ws uuid, former jsonb, before_number bigint) returns uuid[]
-  language sql stable as $$
-  select array(
+  language plpgsql stable as $$
+begin
+  return array(
     select distinct c.id
     from jsonb_array_elements(former) as k
     cross join lateral jsonb_array_elements_text(k) as f (id)
@@ -59,5 +61,5 @@ create or replace function contacts_to_end(ws uuid, former jsonb, before_number 
       select o.id, o.first_number from contact as o where o.workspace_id = ws and o.id = f.id::uuid limit 1
     ) as c
     where c.first_number < before_number
-  )
-$$;
+  );
+end $$;

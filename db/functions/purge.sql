@@ -7,54 +7,69 @@
 -- with a null contact. A deleted workspace has no row.
 create or replace function load_purge(ws uuid, wanted_key uuid, wanted_email text)
 returns table ("position" bigint, epoch int, contact jsonb)
-  language sql stable
+  language plpgsql stable
   set enable_seqscan = off
   set enable_bitmapscan = off
   set plan_cache_mode = force_custom_plan
-  as $$
-  with found as (
-    select e.contact_id, false as meant from contact_external_id as e where e.workspace_id = ws and e.key_id = wanted_key
-    union all
-    select m.contact_id, m.number > 0 and m.number = max(m.number) over ()
-    from contact_email as m where m.workspace_id = ws and m.email = wanted_email
-  ), candidate as (
-    select contact_id, bool_or(meant) as meant from found group by contact_id
-  ), described as (
-    select jsonb_build_object(
-      'id', c.id, 'email', c.email, 'isMeant', d.meant,
-      'externalIds', external_ids_of(ws, c.id), 'emails', emails_of(ws, c.id)) as contact
-    from candidate as d cross join lateral (
-      select k.id, k.email from contact as k where k.workspace_id = ws and k.id = d.contact_id limit 1
-    ) as c
-  )
-  select g.applied_number, epoch_of(ws, wanted_key), d.contact
-  from workspace_progress as g left join described as d on true
-  where g.workspace_id = ws
-$$;
+as $$
+declare
+  c record;
+begin
+  select g.applied_number into "position" from workspace_progress as g where g.workspace_id = ws;
+  if not found then return; end if;
+  epoch := epoch_of(ws, wanted_key);
+  for c in
+    select k.id, k.email, d.is_meant
+    from (
+      select n.contact_id, bool_or(n.is_meant) as is_meant
+      from (
+        select e.contact_id, false as is_meant from contact_external_id as e where e.workspace_id = ws and e.key_id = wanted_key
+        union all
+        select m.contact_id, m.number > 0 and m.number = max(m.number) over ()
+        from contact_email as m where m.workspace_id = ws and m.email = wanted_email
+      ) as n group by n.contact_id
+    ) as d cross join lateral (
+      select x.id, x.email from contact as x where x.workspace_id = ws and x.id = d.contact_id limit 1
+    ) as k
+  loop
+    contact := jsonb_build_object('id', c.id, 'email', c.email, 'isMeant', c.is_meant,
+      'externalIds', external_ids_of(ws, c.id), 'emails', emails_of(ws, c.id));
+    return next;
+  end loop;
+  if contact is null then return next; end if;
+end $$;
 
 create or replace function epoch_of(ws uuid, key uuid) returns int
-  language sql stable as $$
-  select coalesce((select p.epoch from purged_key as p where p.workspace_id = ws and p.key_id = key), 0)
-$$;
+  language plpgsql stable as $$
+begin
+  return coalesce((select p.epoch from purged_key as p where p.workspace_id = ws and p.key_id = key), 0);
+end $$;
 
 create or replace function external_ids_of(ws uuid, contact uuid) returns jsonb
-  language sql stable as $$
-  select coalesce(jsonb_agg(jsonb_build_object(
-    'source', e.source, 'externalId', e.external_id, 'epoch', epoch_of(ws, e.key_id),
-    'holders', array(select o.contact_id from contact_external_id as o where o.workspace_id = ws and o.key_id = e.key_id)
-  )), '[]')
-  from contact_external_id as e where e.workspace_id = ws and e.contact_id = contact
-$$;
+  language plpgsql stable as $$
+begin
+  return (
+    select coalesce(jsonb_agg(jsonb_build_object(
+      'source', e.source, 'externalId', e.external_id,
+      'epoch', coalesce((select p.epoch from purged_key as p where p.workspace_id = ws and p.key_id = e.key_id), 0),
+      'holders', array(select o.contact_id from contact_external_id as o where o.workspace_id = ws and o.key_id = e.key_id)
+    )), '[]')
+    from contact_external_id as e where e.workspace_id = ws and e.contact_id = contact
+  );
+end $$;
 
 create or replace function emails_of(ws uuid, contact uuid) returns jsonb
-  language sql stable as $$
-  select coalesce(jsonb_agg(jsonb_build_object(
-    'email', m.email,
-    'holders', array(
-      select o.contact_id from contact_email as o where o.workspace_id = ws and o.email = m.email and o.number > 0)
-  )), '[]')
-  from contact_email as m where m.workspace_id = ws and m.contact_id = contact
-$$;
+  language plpgsql stable as $$
+begin
+  return (
+    select coalesce(jsonb_agg(jsonb_build_object(
+      'email', m.email,
+      'holders', array(
+        select o.contact_id from contact_email as o where o.workspace_id = ws and o.email = m.email and o.number > 0)
+    )), '[]')
+    from contact_email as m where m.workspace_id = ws and m.contact_id = contact
+  );
+end $$;
 
 -- Decides a purge and moves the position. `busy`: the position has changed, or the workspace is
 -- deleted. `unmatched`: the purge found nothing, and its receipt says so. `decided`: the purge
@@ -145,11 +160,14 @@ begin
 end $$;
 
 create or replace function raise_epochs(ws uuid, ended uuid[], at bigint) returns void
-  language sql as $$
+  language plpgsql as $$
+begin
   insert into purged_key as p (workspace_id, key_id, epoch, number)
-  select distinct ws, k.id, 1, at from unnest(ended) as k (id) where k.id is not null order by k.id
-  on conflict (workspace_id, key_id) do update set epoch = p.epoch + 1, number = excluded.number
-$$;
+  select g.workspace_id, k.id, 1, at
+  from workspace_progress as g cross join (select distinct unnest(ended) as id) as k
+  where g.workspace_id = ws and k.id is not null
+  on conflict (workspace_id, key_id) do update set epoch = p.epoch + 1, number = excluded.number;
+end $$;
 
 -- Makes replays dead again that the purge has to reach. The worker applies a replay only while its
 -- receipt is queued.

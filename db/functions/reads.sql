@@ -6,85 +6,128 @@ create or replace function json_time(at timestamptz) returns text
   select to_char(at at time zone 'utc', '"\""YYYY-MM-DD"T"HH24:MI:SS.US"Z\""')
 $$;
 
-create or replace function feedback_json(f feedback) returns text
-  language sql stable as $$
-  select concat('{', concat_ws(',',
-    '"id":' || to_json(f.id), '"description":' || to_json(f.description), '"customerId":' || to_json(f.contact_id),
-    '"projectId":' || to_json(f.project_id), '"rating":' || to_json(f.rating), '"sourceId":' || to_json(f.source_id),
-    '"sourceData":' || f.source_data::text, '"title":' || to_json(f.title), '"isTranscript":' || to_json(f.is_transcript),
-    '"tags":' || to_json(f.tags), '"tagsGenerated":' || to_json(f.tags_generated), '"source":' || to_json(f.source),
-    '"accountId":' || to_json(f.account_id), '"createdAt":' || json_time(f.created_at),
-    '"acceptedAt":' || json_time(f.accepted_at), '"updatedAt":' || json_time(f.updated_at)
-  ), '}')
-$$;
+create or replace function feedback_json(ws uuid, record_id uuid) returns text
+  language plpgsql stable as $$
+begin
+  return (
+    select concat('{', concat_ws(',',
+      '"id":' || to_json(f.id), '"description":' || to_json(f.description), '"customerId":' || to_json(f.contact_id),
+      '"projectId":' || to_json(f.project_id), '"rating":' || to_json(f.rating), '"sourceId":' || to_json(f.source_id),
+      '"sourceData":' || f.source_data::text, '"title":' || to_json(f.title), '"isTranscript":' || to_json(f.is_transcript),
+      '"tags":' || to_json(f.tags), '"tagsGenerated":' || to_json(f.tags_generated), '"source":' || to_json(f.source),
+      '"accountId":' || to_json(f.account_id), '"createdAt":' || json_time(f.created_at),
+      '"acceptedAt":' || json_time(f.accepted_at), '"updatedAt":' || json_time(f.updated_at)
+    ), '}')
+    from feedback as f where f.workspace_id = ws and f.id = record_id
+  );
+end $$;
 
-create or replace function customer_json(c contact) returns text
-  language sql stable as $$
-  select concat('{', concat_ws(',',
-    '"id":' || to_json(c.id), '"name":' || to_json(c.name), '"email":' || to_json(c.email),
-    '"accountId":' || to_json(c.account_id), '"contractValue":' || to_json(c.contract_value),
-    '"externalIds":' || (
-      select coalesce(json_agg(json_build_object('source', e.source, 'id', e.external_id) order by e.number, e.source), '[]')
-      from contact_external_id as e where e.workspace_id = c.workspace_id and e.contact_id = c.id
-    ),
-    '"properties":' || c.properties::text, '"sourceCreatedAt":' || json_time(c.source_created_at),
-    '"sourceUpdatedAt":' || json_time(c.source_updated_at), '"createdAt":' || json_time(c.created_at),
-    '"updatedAt":' || json_time(c.updated_at)
-  ), '}')
-$$;
+create or replace function customer_json(ws uuid, record_id uuid) returns text
+  language plpgsql stable as $$
+begin
+  return (
+    select concat('{', concat_ws(',',
+      '"id":' || to_json(c.id), '"name":' || to_json(c.name), '"email":' || to_json(c.email),
+      '"accountId":' || to_json(c.account_id), '"contractValue":' || to_json(c.contract_value),
+      '"externalIds":' || (
+        select coalesce(json_agg(json_build_object('source', e.source, 'id', e.external_id) order by e.number, e.source), '[]')
+        from contact_external_id as e where e.workspace_id = ws and e.contact_id = record_id
+      ),
+      '"properties":' || c.properties::text, '"sourceCreatedAt":' || json_time(c.source_created_at),
+      '"sourceUpdatedAt":' || json_time(c.source_updated_at), '"createdAt":' || json_time(c.created_at),
+      '"updatedAt":' || json_time(c.updated_at)
+    ), '}')
+    from contact as c where c.workspace_id = ws and c.id = record_id
+  );
+end $$;
 
-create or replace function account_json(a account) returns text
-  language sql stable as $$
-  select concat('{', concat_ws(',',
-    '"id":' || to_json(a.id), '"name":' || to_json(a.name), '"domain":' || to_json(a.domain),
-    '"contractValue":' || to_json(a.contract_value),
-    '"externalIds":' || (
-      select coalesce(json_agg(json_build_object('source', e.source, 'id', e.external_id) order by e.source, e.external_id), '[]')
-      from account_external_id as e where e.workspace_id = a.workspace_id and e.account_id = a.id
-    ),
-    '"properties":' || a.properties::text, '"sourceCreatedAt":' || json_time(a.source_created_at),
-    '"sourceUpdatedAt":' || json_time(a.source_updated_at), '"createdAt":' || json_time(a.created_at),
-    '"updatedAt":' || json_time(a.updated_at)
-  ), '}')
-$$;
+create or replace function account_json(ws uuid, record_id uuid) returns text
+  language plpgsql stable as $$
+begin
+  return (
+    select concat('{', concat_ws(',',
+      '"id":' || to_json(a.id), '"name":' || to_json(a.name), '"domain":' || to_json(a.domain),
+      '"contractValue":' || to_json(a.contract_value),
+      '"externalIds":' || (
+        select coalesce(json_agg(json_build_object('source', e.source, 'id', e.external_id) order by e.source, e.external_id), '[]')
+        from account_external_id as e where e.workspace_id = ws and e.account_id = record_id
+      ),
+      '"properties":' || a.properties::text, '"sourceCreatedAt":' || json_time(a.source_created_at),
+      '"sourceUpdatedAt":' || json_time(a.source_updated_at), '"createdAt":' || json_time(a.created_at),
+      '"updatedAt":' || json_time(a.updated_at)
+    ), '}')
+    from account as a where a.workspace_id = ws and a.id = record_id
+  );
+end $$;
 
-create or replace function project_json(p project) returns text
-  language sql stable as $$
-  select concat('{', concat_ws(',',
-    '"id":' || to_json(p.id), '"name":' || to_json(p.name), '"description":' || to_json(p.description),
-    '"createdAt":' || json_time(p.created_at)
-  ), '}')
-$$;
+create or replace function project_json(ws uuid, record_id uuid) returns text
+  language plpgsql stable as $$
+begin
+  return (
+    select concat('{', concat_ws(',',
+      '"id":' || to_json(p.id), '"name":' || to_json(p.name), '"description":' || to_json(p.description),
+      '"createdAt":' || json_time(p.created_at)
+    ), '}')
+    from project as p where p.workspace_id = ws and p.id = record_id
+  );
+end $$;
 
-create or replace function feedback_category_json(c feedback_category) returns text
-  language sql stable as $$
-  select concat('{"id":', to_json(c.id), ',"title":', to_json(c.title), '}')
-$$;
+create or replace function feedback_category_json(ws uuid, record_id uuid) returns text
+  language plpgsql stable as $$
+begin
+  return (
+    select concat('{"id":', to_json(c.id), ',"title":', to_json(c.title), '}')
+    from feedback_category as c where c.workspace_id = ws and c.id = record_id
+  );
+end $$;
 
-create or replace function conversation_json(c conversation) returns text
-  language sql stable as $$
-  select concat('{', concat_ws(',',
-    '"id":' || to_json(c.id), '"title":' || to_json(c.title), '"source":' || to_json(c.source),
-    '"externalId":' || to_json(c.external_id), '"rating":' || to_json(c.rating), '"tags":' || to_json(c.tags),
-    '"customerIds":' || (
-      select coalesce(json_agg(o.contact_id order by o.contact_id), '[]')
-      from conversation_contact as o where o.workspace_id = c.workspace_id and o.conversation_id = c.id
-    ),
-    '"properties":' || c.properties::text, '"createdAt":' || json_time(c.created_at), '"updatedAt":' || json_time(c.updated_at)
-  ), '}')
-$$;
+create or replace function conversation_json(ws uuid, record_id uuid) returns text
+  language plpgsql stable as $$
+begin
+  return (
+    select concat('{', concat_ws(',',
+      '"id":' || to_json(c.id), '"title":' || to_json(c.title), '"source":' || to_json(c.source),
+      '"externalId":' || to_json(c.external_id), '"rating":' || to_json(c.rating), '"tags":' || to_json(c.tags),
+      '"customerIds":' || (
+        select coalesce(json_agg(o.contact_id order by o.contact_id), '[]')
+        from conversation_contact as o where o.workspace_id = ws and o.conversation_id = record_id
+      ),
+      '"properties":' || c.properties::text, '"createdAt":' || json_time(c.created_at), '"updatedAt":' || json_time(c.updated_at)
+    ), '}')
+    from conversation as c where c.workspace_id = ws and c.id = record_id
+  );
+end $$;
 
-create or replace function message_json(m message) returns text
-  language sql stable as $$
-  select concat('{', concat_ws(',',
-    '"id":' || to_json(m.id), '"conversationId":' || to_json(m.conversation_id), '"externalId":' || to_json(m.external_id),
-    '"incoming":' || to_json(m.incoming), '"customerId":' || to_json(m.contact_id), '"content":' || to_json(m.content),
-    '"sourceUrl":' || to_json(m.source_url), '"rawData":' || m.raw_data::text, '"createdAt":' || json_time(m.created_at)
-  ), '}')
-$$;
+create or replace function message_json(ws uuid, record_id uuid) returns text
+  language plpgsql stable as $$
+begin
+  return (
+    select concat('{', concat_ws(',',
+      '"id":' || to_json(m.id), '"conversationId":' || to_json(m.conversation_id), '"externalId":' || to_json(m.external_id),
+      '"incoming":' || to_json(m.incoming), '"customerId":' || to_json(m.contact_id), '"content":' || to_json(m.content),
+      '"sourceUrl":' || to_json(m.source_url), '"rawData":' || m.raw_data::text, '"createdAt":' || json_time(m.created_at)
+    ), '}')
+    from message as m where m.workspace_id = ws and m.id = record_id
+  );
+end $$;
+
+-- A record as JSON text; null if it does not exist.
+create or replace function record_json(ws uuid, kind text, record_id uuid) returns text
+  language plpgsql stable as $$
+begin
+  return case kind
+    when 'feedback' then feedback_json(ws, record_id)
+    when 'customer' then customer_json(ws, record_id)
+    when 'account' then account_json(ws, record_id)
+    when 'project' then project_json(ws, record_id)
+    when 'feedback_category' then feedback_category_json(ws, record_id)
+    when 'conversation' then conversation_json(ws, record_id)
+    when 'message' then message_json(ws, record_id)
+  end;
+end $$;
 
 -- The records of these kinds and ids, in their order, up to `most` bytes in total. The first
--- record always comes, even if it is larger. record: null if the record does not exist. The cursor
+-- record always comes, even if it is larger. record: null if the record does not exist. The loop
 -- builds one record at a time, since one can have megabytes.
 create or replace function read_records(ws uuid, kinds text[], ids uuid[], most bigint)
 returns table (place bigint, record text)
@@ -95,24 +138,10 @@ returns table (place bigint, record text)
 as $$
 declare
   used bigint := 0;
-  found_records cursor for
-    select n.place, case n.kind
-      when 'feedback' then (select feedback_json(r) from feedback as r where r.workspace_id = ws and r.id = n.id)
-      when 'customer' then (select customer_json(r) from contact as r where r.workspace_id = ws and r.id = n.id)
-      when 'account' then (select account_json(r) from account as r where r.workspace_id = ws and r.id = n.id)
-      when 'project' then (select project_json(r) from project as r where r.workspace_id = ws and r.id = n.id)
-      when 'feedback_category' then
-        (select feedback_category_json(r) from feedback_category as r where r.workspace_id = ws and r.id = n.id)
-      when 'conversation' then
-        (select conversation_json(r) from conversation as r where r.workspace_id = ws and r.id = n.id)
-      when 'message' then (select message_json(r) from message as r where r.workspace_id = ws and r.id = n.id)
-    end
-    from unnest(kinds, ids) with ordinality as n (kind, id, place);
 begin
-  open found_records;
-  loop
-    fetch found_records into place, record;
-    exit when not found;
+  for at in 1 .. cardinality(ids) loop
+    place := at;
+    record := record_json(ws, kinds[at], ids[at]);
     used := used + coalesce(octet_length(record), 0);
     exit when place > 1 and used > most;
     return next;
@@ -120,18 +149,23 @@ begin
 end $$;
 
 -- The contact or account that an own id means now; the id itself if it was never merged.
-create or replace function current_id(ws uuid, kind text, record uuid) returns uuid
-  language sql stable
+create or replace function current_id(ws uuid, kind text, record_id uuid) returns uuid
+  language plpgsql stable
   set enable_seqscan = off
   set enable_bitmapscan = off
 as $$
-  select coalesce(
-    case kind
-      when 'customer' then (select a.contact_id from contact_alias as a where a.workspace_id = ws and a.id = record)
-      when 'account' then (select a.account_id from account_alias as a where a.workspace_id = ws and a.id = record)
-    end,
-    record)
-$$;
+declare
+  absorber uuid;
+begin
+  case kind
+    when 'customer' then
+      select a.contact_id into absorber from contact_alias as a where a.workspace_id = ws and a.id = record_id;
+    when 'account' then
+      select a.account_id into absorber from account_alias as a where a.workspace_id = ws and a.id = record_id;
+    else null;
+  end case;
+  return coalesce(absorber, record_id);
+end $$;
 
 -- A list in the order of an index, as SQL: newest or oldest first, after a place, up to $6 records.
 -- `scope` narrows the list by an index; `condition` says which records match. Both are SQL over `r`
@@ -219,12 +253,14 @@ begin
   using ws, filters, after_at, after_id, most, depth, account, customers;
 end $$;
 
--- The next changes of a workspace after a position, in order, with the current records. gone: the
+-- The next changes of a workspace after a position, in order, with the current records. Each row
+-- has the last and the forgotten position of the workspace; the first row has no change. gone: the
 -- record is a tombstone. The rows end at the record that would exceed `most_bytes` in total: its row
--- has no record, but is not gone. The first record always comes. The cursor builds one record at a
+-- has no record, but is not gone. The first record always comes. The loop builds one record at a
 -- time, since one can have megabytes.
 create or replace function read_changes(ws uuid, after bigint, most integer, most_bytes bigint)
-returns table ("position" bigint, kind text, id uuid, gone boolean, record text)
+returns table (
+  last bigint, forgotten bigint, "position" bigint, kind text, id uuid, gone boolean, merged_into uuid, record text)
   language plpgsql stable
   set enable_seqscan = off
   set enable_bitmapscan = off
@@ -233,37 +269,42 @@ returns table ("position" bigint, kind text, id uuid, gone boolean, record text)
 as $$
 declare
   used bigint := 0;
-  found_changes cursor for
-    (select r.change_position, 'feedback', r.id, false, feedback_json(r) from feedback as r
+  changes cursor for
+    (select r.change_position, 'feedback', r.id, false from feedback as r
       where r.workspace_id = ws and r.change_position > after order by r.change_position limit most)
     union all
-    (select r.change_position, 'customer', r.id, false, customer_json(r) from contact as r
+    (select r.change_position, 'customer', r.id, false from contact as r
       where r.workspace_id = ws and r.change_position > after order by r.change_position limit most)
     union all
-    (select r.change_position, 'account', r.id, false, account_json(r) from account as r
+    (select r.change_position, 'account', r.id, false from account as r
       where r.workspace_id = ws and r.change_position > after order by r.change_position limit most)
     union all
-    (select r.change_position, 'project', r.id, false, project_json(r) from project as r
+    (select r.change_position, 'project', r.id, false from project as r
       where r.workspace_id = ws and r.change_position > after order by r.change_position limit most)
     union all
-    (select r.change_position, 'feedback_category', r.id, false, feedback_category_json(r) from feedback_category as r
+    (select r.change_position, 'feedback_category', r.id, false from feedback_category as r
       where r.workspace_id = ws and r.change_position > after order by r.change_position limit most)
     union all
-    (select r.change_position, 'conversation', r.id, false, conversation_json(r) from conversation as r
+    (select r.change_position, 'conversation', r.id, false from conversation as r
       where r.workspace_id = ws and r.change_position > after order by r.change_position limit most)
     union all
-    (select r.change_position, 'message', r.id, false, message_json(r) from message as r
+    (select r.change_position, 'message', r.id, false from message as r
       where r.workspace_id = ws and r.change_position > after order by r.change_position limit most)
     union all
-    (select t.position, t.kind, t.record_id, true, null from tombstone as t
+    (select t.position, t.kind, t.record_id, true from tombstone as t
       where t.workspace_id = ws and t.position > after order by t.position limit most)
     order by 1 limit most;
 begin
-  open found_changes;
+  select g.change_position, g.forgotten_position into last, forgotten from workspace_progress as g where g.workspace_id = ws;
+  if not found then return; end if;
+  return next;
+  open changes;
   loop
-    fetch found_changes into "position", kind, id, gone, record;
+    fetch changes into "position", kind, id, gone;
     exit when not found;
-    if record is not null and used > 0 and used + octet_length(record) > most_bytes then
+    record := case when not gone then record_json(ws, kind, id) end;
+    merged_into := case when gone then nullif(current_id(ws, kind, id), id) end;
+    if used > 0 and used + octet_length(record) > most_bytes then
       record := null;
       return next;
       exit;

@@ -13,26 +13,36 @@ begin
   return found;
 end $$;
 
-create or replace function is_deleted(ws uuid) returns boolean
-  language sql stable as $$
-  select exists (select from deleted_workspace where id = ws)
-$$;
-
--- Begins a deletion, and can be repeated. Returns how many milliseconds ago the deletion began.
-create or replace function begin_deletion(ws uuid) returns double precision
+-- Creates a workspace. Returns no row if the name is taken.
+create or replace function create_workspace(of_name text) returns table (id uuid, created_at timestamptz)
   language plpgsql
   set enable_seqscan = off
 as $$
 begin
-  delete from workspace_progress where workspace_id = ws;
-  insert into deleted_workspace (id) values (ws) on conflict do nothing;
-  delete from token where workspace_id = ws;
-  return (select extract(epoch from clock_timestamp() - deleted_at) * 1000 from deleted_workspace where id = ws);
+  id := gen_random_uuid();
+  created_at := now();
+  insert into workspace (id, name, created_at) values (create_workspace.id, of_name, create_workspace.created_at)
+  on conflict (name) do nothing;
+  if not found then return; end if;
+  insert into workspace_progress (workspace_id) values (create_workspace.id);
+  return next;
+end $$;
+
+-- Begins a deletion, and can be repeated. Returns how many milliseconds ago the deletion began.
+create or replace function begin_deletion(of_workspace uuid) returns double precision
+  language plpgsql
+  set enable_seqscan = off
+as $$
+begin
+  delete from workspace_progress where workspace_id = of_workspace;
+  insert into deleted_workspace (id) values (of_workspace) on conflict do nothing;
+  delete from token where workspace_id = of_workspace;
+  return (select extract(epoch from clock_timestamp() - deleted_at) * 1000 from deleted_workspace where id = of_workspace);
 end $$;
 
 -- Deletes at most `most` rows of a table whose primary key is (workspace_id, ...). Returns how
 -- many.
-create or replace function delete_rows(of_table text, ws uuid, most int) returns int
+create or replace function delete_rows(ws uuid, of_table text, most int) returns int
   language plpgsql
   set enable_seqscan = off
   set enable_bitmapscan = off

@@ -1,4 +1,5 @@
 import type { Sql } from '../connection/postgres.ts'
+import { ofEachWorkspace } from '../of-each-workspace.ts'
 
 /** The keys of a feedback for its contact and its project. */
 export type ReferenceKeys = {
@@ -39,8 +40,15 @@ export type StoredReferences = {
 type Kind = 'own' | 'external' | 'email' | 'epoch' | 'project'
 type Row = { kind: Kind; place: number; id: string; number: number; isFinal: boolean; epoch: number }
 
-/** Looks up the references of many feedback in one query, in their order. */
-export const findReferences = async (sql: Sql, asked: readonly ReferenceKeys[]): Promise<StoredReferences[]> => {
+/** Looks up the references of many feedback, in their order: one query for each workspace. */
+export const findReferences = (sql: Sql, asked: readonly ReferenceKeys[]): Promise<StoredReferences[]> =>
+  ofEachWorkspace(asked, (workspaceId, own) => findInWorkspace(sql, workspaceId, own))
+
+const findInWorkspace = async (
+  sql: Sql,
+  workspaceId: string,
+  asked: readonly ReferenceKeys[],
+): Promise<StoredReferences[]> => {
   const own = keysOf(asked, ({ contact: { ids, areExternal } }) => (areExternal ? [] : ids))
   const external = keysOf(asked, ({ contact: { ids, areExternal } }) => (areExternal ? ids : []))
   const email = keysOf(asked, ({ contact }) => (contact.email === undefined ? [] : [contact.email]))
@@ -49,11 +57,8 @@ export const findReferences = async (sql: Sql, asked: readonly ReferenceKeys[]):
   const rows = await sql<Row[]>`
     select kind, place, id, number::float8 as number, is_final as "isFinal", epoch
     from find_references(
-      ${own.workspaces}::uuid[], ${own.keys}::uuid[],
-      ${external.workspaces}::uuid[], ${external.keys}::uuid[], ${external.owners.map(sourceOf)}::text[],
-      ${email.workspaces}::uuid[], ${email.keys}::text[],
-      ${weak.workspaces}::uuid[], ${weak.keys}::uuid[],
-      ${project.workspaces}::uuid[], ${project.keys}::uuid[]
+      ${workspaceId}::uuid, ${own.keys}::uuid[], ${external.keys}::uuid[], ${external.owners.map(sourceOf)}::text[],
+      ${email.keys}::text[], ${weak.keys}::uuid[], ${project.keys}::uuid[]
     )`
   const found = new Map(rows.map((row) => [`${row.kind} ${row.place}`, row]))
   const takeRow = (kind: Kind, keys: Keys): Row | undefined => found.get(`${kind} ${++keys.taken}`)
@@ -68,12 +73,11 @@ export const findReferences = async (sql: Sql, asked: readonly ReferenceKeys[]):
 const NEVER_PURGED = { epoch: 0, number: 0 }
 
 /** `taken`: the number of keys, in their order, whose rows are taken. */
-type Keys = { workspaces: string[]; keys: string[]; owners: ReferenceKeys[]; taken: number }
+type Keys = { keys: string[]; owners: ReferenceKeys[]; taken: number }
 
 const keysOf = (asked: readonly ReferenceKeys[], select: (owner: ReferenceKeys) => readonly string[]): Keys => {
   const all = asked.flatMap((owner) => select(owner).map((key) => ({ key, owner })))
   return {
-    workspaces: all.map(({ owner }) => owner.workspaceId),
     keys: all.map(({ key }) => key),
     owners: all.map(({ owner }) => owner),
     taken: 0,
@@ -89,19 +93,14 @@ type FeedbackReferences = { contactId: string | null; projectId: string | null }
  * The contact and project of stored feedback, in the order of `named`; undefined for unknown
  * feedback.
  */
-export const readFeedbackReferences = async (
+export const readFeedbackReferences = (
   sql: Sql,
   named: readonly NamedFeedback[],
-): Promise<(FeedbackReferences | undefined)[]> => {
-  const rows = await sql<(FeedbackReferences & { place: number })[]>`
-    select k.place::int as place, f.contact_id as "contactId", f.project_id as "projectId"
-    from unnest(
-      ${named.map(({ workspaceId }) => workspaceId)}::uuid[], ${named.map(({ id }) => id)}::uuid[]
-    ) with ordinality as k (workspace_id, id, place)
-    cross join lateral (
-      select f.contact_id, f.project_id from feedback as f
-      where f.workspace_id = k.workspace_id and f.id = k.id limit 1
-    ) as f`
-  const found = new Map(rows.map((row) => [row.place, row]))
-  return named.map((_, at) => found.get(at + 1))
-}
+): Promise<(FeedbackReferences | undefined)[]> =>
+  ofEachWorkspace(named, async (workspaceId, own) => {
+    const rows = await sql<(FeedbackReferences & { id: string })[]>`
+      select id, contact_id as "contactId", project_id as "projectId" from feedback
+      where workspace_id = ${workspaceId} and id = any (${own.map(({ id }) => id)}::uuid[])`
+    const found = new Map(rows.map((row) => [row.id, row]))
+    return own.map(({ id }) => found.get(id))
+  })

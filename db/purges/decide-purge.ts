@@ -71,7 +71,7 @@ export const decidePurge = async (
   }
   const [row] = await sql<[{ outcome: PurgeOutcome }]>`
     select decide_purge(
-      ${workspaceId}::uuid, ${position}::bigint, ${sql.json(purge)}, ${chosen.contactIds}::uuid[],
+      ${workspaceId}::uuid, ${position}::bigint, ${sql.json(purge)}::jsonb, ${chosen.contactIds}::uuid[],
       ${chosen.endedKeys}::uuid[], ${chosen.keys}::uuid[], ${chosen.formerKeys}::uuid[], ${loaded.idKey}::uuid,
       ${loaded.waitingKey}::uuid
     ) as outcome`

@@ -1,5 +1,6 @@
 import * as v from 'valibot'
 import { idOfEpoch } from '../../contract/identity/keys.ts'
+import type { RemovalJob } from '../../contract/jobs.ts'
 import type { Sql } from '../connection/postgres.ts'
 import { removeRecords } from './removal.ts'
 
@@ -29,8 +30,6 @@ export const readPurgedKeys = async function* (sql: Sql): AsyncGenerator<PurgedK
 /** @throws if the line is not the JSON text of a purged key. */
 export const parsePurgedKey = (line: string): PurgedKey => v.parse(purgedKey, JSON.parse(line))
 
-type Raised = { workspaceId: string; purgeId: string }
-
 /**
  * Raises each epoch that is lower in this database, as after the restore of an old backup. Purges
  * the contacts whose id is a former own id of these keys, and the records that wait for such an id.
@@ -38,20 +37,26 @@ type Raised = { workspaceId: string; purgeId: string }
  * contacts it removed. A repeated call changes nothing.
  */
 export const raisePurgedKeys = async (sql: Sql, keys: readonly PurgedKey[]): Promise<number> => {
-  const rows = keys.map((key) => ({
-    ...key,
-    formerIds: Array.from({ length: key.epoch }, (_, former) => idOfEpoch(key.keyId, former)),
-  }))
-  const raised = await sql<Raised[]>`
-    select workspace_id as "workspaceId", purge_id as "purgeId" from raise_purged_keys(${sql.json(rows)})`
   let contacts = 0
-  for (const purge of raised) {
-    await removeRecords(sql, purge, async () => {})
-    const [done] = await sql<{ contacts: number }[]>`
-      delete from purge where workspace_id = ${purge.workspaceId} and id = ${purge.purgeId}
-      returning contacts::int as contacts`
-    // A worker may have ended the purge first.
-    contacts += done?.contacts ?? 0
+  for (const [workspaceId, own] of Map.groupBy(keys, (key) => key.workspaceId)) {
+    const rows = own.map(({ keyId, epoch, number }) => ({
+      keyId,
+      epoch,
+      number,
+      formerIds: Array.from({ length: epoch }, (_, former) => idOfEpoch(keyId, former)),
+    }))
+    const raised = await sql<{ purgeId: string }[]>`
+      select purge_id as "purgeId" from raise_purged_keys(${workspaceId}::uuid, ${sql.json(rows)}::jsonb)`
+    for (const { purgeId } of raised) contacts += await removeAndEnd(sql, { workspaceId, purgeId })
   }
   return contacts
+}
+
+/** Returns how many contacts the purge removed; 0 if a worker has ended it first. */
+const removeAndEnd = async (sql: Sql, purge: RemovalJob): Promise<number> => {
+  await removeRecords(sql, purge, async () => {})
+  const [done] = await sql<{ contacts: number }[]>`
+    delete from purge where workspace_id = ${purge.workspaceId} and id = ${purge.purgeId}
+    returning contacts::int as contacts`
+  return done?.contacts ?? 0
 }

@@ -37,7 +37,7 @@ export const removeRecords = async (
 ): Promise<void> => {
   for (let removed = 0; ; await onProgress(removed)) {
     const [step] = await sql<[{ removed: number }]>`
-      select purge_step(${workspaceId}::uuid, ${purgeId}::uuid, ${RECORDS_PER_STEP}) as removed`
+      select purge_step(${workspaceId}::uuid, ${purgeId}::uuid, ${RECORDS_PER_STEP}::int) as removed`
     if (step.removed === 0) return
     removed += step.removed
   }
@@ -55,7 +55,7 @@ export const finishPurge = async (
   { workspaceId, purgeId, attempts }: RemovalJob & { attempts: number },
 ): Promise<PurgeCounts | undefined> => {
   const [finished] = await sql<[{ removed: PurgeCounts | null }]>`
-    select finish_purge(${workspaceId}::uuid, ${purgeId}::uuid, ${attempts}) as removed`
+    select finish_purge(${workspaceId}::uuid, ${purgeId}::uuid, ${attempts}::int) as removed`
   return finished.removed ?? undefined
 }
 
@@ -74,7 +74,8 @@ export const countPurges = async (sql: Sql): Promise<PurgeTotals> => {
 export const listPurgesUnderWay = (sql: Sql, { olderThanMs }: { olderThanMs: number }): Promise<RemovalJob[]> =>
   sql<RemovalJob[]>`
     select p.workspace_id as "workspaceId", p.id as "purgeId" from purge as p
-    where p.number <= (extract(epoch from now()) * 1000000 - ${olderThanMs}::float8 * 1000)::bigint and not is_deleted(p.workspace_id)
+    where p.number <= (extract(epoch from now()) * 1000000 - ${olderThanMs}::float8 * 1000)::bigint
+      and not exists (select from deleted_workspace as w where w.id = p.workspace_id)
     order by p.number`.execute()
 
 /** The ids of the given purges that are under way. */

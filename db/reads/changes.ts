@@ -18,7 +18,7 @@ export type ChangesPage = { changes: Change[]; next: FeedPlace; passSince: numbe
 
 type Progress = { last: number; forgotten: number }
 type ChangeRow = NamedRecord & { position: number; gone: boolean; merged_into: string | null; record: string | null }
-/** A workspace without further changes has one row without a change. */
+/** The first row has no change. */
 type Row = Progress & (ChangeRow | { position: null })
 
 /**
@@ -34,12 +34,8 @@ export const readChanges = async (
   { after, limit }: { after: FeedPlace; limit: number },
 ): Promise<ChangesPage> => {
   const found = await sql<Row[]>`
-    select g.change_position::float8 as last, g.forgotten_position::float8 as forgotten,
-      c.position::float8 as position, c.kind, c.id, c.gone, c.record,
-      case when c.gone then nullif(current_id(g.workspace_id, c.kind, c.id), c.id) end as merged_into
-    from workspace_progress as g
-    left join read_changes(${workspaceId}::uuid, ${after.position}::bigint, ${limit}, ${MOST_BYTES}) as c on true
-    where g.workspace_id = ${workspaceId} order by c.position`
+    select last::float8 as last, forgotten::float8 as forgotten, position::float8 as position, kind, id, gone, merged_into, record
+    from read_changes(${workspaceId}::uuid, ${after.position}::bigint, ${limit}::int, ${MOST_BYTES}::bigint)`
   const { last, forgotten } = found[0] ?? { last: 0, forgotten: 0 }
   const passSince = after.position === 0 ? last : after.passSince
   if (forgotten > Math.max(after.position, passSince ?? 0)) return 'expired'
@@ -90,7 +86,7 @@ const expireIn = async (sql: Sql, workspaceId: string, before: number): Promise<
   let deleted = 0
   for (;;) {
     const [step] = await sql<[{ rows: number }]>`
-      select expire_tombstones(${workspaceId}::uuid, ${before}::bigint, ${ROWS_PER_STEP}) as rows`
+      select expire_tombstones(${workspaceId}::uuid, ${before}::bigint, ${ROWS_PER_STEP}::int) as rows`
     deleted += step.rows
     if (step.rows < ROWS_PER_STEP) return deleted
   }

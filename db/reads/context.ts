@@ -29,7 +29,7 @@ export const readFeedbackContext = async (
     select f.source_id as "sourceId", left(f.source_data::text, ${READ_JSON_CHARACTERS}) as "sourceData",
       case when c.id is not null then json_build_object('id', c.id, 'name', c.name, 'email', c.email,
         'properties', left(c.properties::text, ${READ_JSON_CHARACTERS}), 'feedback', (
-          select count(*) from feedback as o where o.workspace_id = c.workspace_id and o.contact_id = c.id)) end as customer,
+          select count(*) from feedback as o where o.workspace_id = ${workspaceId} and o.contact_id = c.id)) end as customer,
       case when a.id is not null then json_build_object('id', a.id, 'name', a.name, 'domain', a.domain,
         'properties', left(a.properties::text, ${READ_JSON_CHARACTERS})) end as account,
       case when p.id is not null then json_build_object('id', p.id, 'name', p.name) end as project

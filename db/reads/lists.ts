@@ -87,11 +87,11 @@ export const readList = async (sql: Sql, request: ListRequest, mostLooked = MOST
   const isOfAccount = leading === LEADING.accountId
   const scope = conjunction([...(leading && !isOfAccount ? [leading] : []), ...given(RANGES, filters)])
   const condition = conjunction(given(CONDITIONS, filters).filter((each) => each !== leading))
-  const rest = sql`${scope}, ${condition}, ${sql.json(filters)}, ${after?.at ?? null}, ${after?.id ?? null}::uuid, ${isOldestFirst},
-    ${limit + 1}, ${mostLooked}`
+  const rest = sql`${scope}::text, ${condition}::text, ${sql.json(filters)}::jsonb, ${after?.at ?? null}::text,
+    ${after?.id ?? null}::uuid, ${isOldestFirst}::boolean, ${limit + 1}::int, ${mostLooked}::int`
   const places = isOfAccount
-    ? sql`list_account_places(${workspaceId}::uuid, ${LEADING.accountId}, ${rest})`
-    : sql`list_places(${workspaceId}::uuid, ${RECORD_TABLES[kind]}, ${rest})`
+    ? sql`list_account_places(${workspaceId}::uuid, ${LEADING.accountId}::text, ${rest})`
+    : sql`list_places(${workspaceId}::uuid, ${RECORD_TABLES[kind]}::text, ${rest})`
   const found = await sql<(Place & { is_match: boolean; is_end: boolean })[]>`
     select id, at, is_match, is_end from ${places}`
   const matches = found.filter(({ is_match }) => is_match)

@@ -30,7 +30,7 @@ export const readRecords = async (
   const kinds = names.map(({ kind }) => kind)
   const ids = names.map(({ id }) => id)
   const rows = await sql<{ record: string | null }[]>`
-    select record from read_records(${workspaceId}::uuid, ${kinds}::text[], ${ids}::uuid[], ${MOST_BYTES})
+    select record from read_records(${workspaceId}::uuid, ${kinds}::text[], ${ids}::uuid[], ${MOST_BYTES}::bigint)
     order by place`
   return rows.map(({ record }) => record ?? undefined)
 }
@@ -38,7 +38,7 @@ export const readRecords = async (
 /** The id that the own id of a record means now: after a merge, that of the absorber. */
 export const currentId = async (sql: Sql, workspaceId: string, { kind, id }: NamedRecord): Promise<string> => {
   if (kind !== 'customer' && kind !== 'account') return id
-  const [row] = await sql<[{ id: string }]>`select current_id(${workspaceId}::uuid, ${kind}, ${id}::uuid) as id`
+  const [row] = await sql<[{ id: string }]>`select current_id(${workspaceId}::uuid, ${kind}::text, ${id}::uuid) as id`
   return row.id
 }
 

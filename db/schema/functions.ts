@@ -41,18 +41,25 @@ type Noted = { version: string; checksum: string; isUntouched: boolean }
 
 /**
  * The statements that apply the functions of this release, also if functions were edited or dropped
- * by hand. Undefined if the database has these functions, or those of a newer release: an older
- * release that comes back uses the newer functions.
+ * by hand, and then those of `afterwards`. Undefined if the database has these functions, or those
+ * of a newer release: an older release that comes back uses the newer functions. `isForced`: apply
+ * them all the same.
  */
-export const whatToApply = async (sql: Sql, ours: Functions): Promise<string | undefined> => {
+export const whatToApply = async (
+  sql: Sql,
+  ours: Functions,
+  { isForced, afterwards }: { isForced: boolean; afterwards: string },
+): Promise<string | undefined> => {
   const [noted] = await sql.unsafe<Noted[]>(
     `select version, checksum, catalogue = (${CATALOGUE}) as "isUntouched" from schema_functions`,
   )
   if (noted !== undefined && isNewer(noted.version, ours.version)) return undefined
-  if (noted?.version === ours.version && noted.checksum === ours.checksum && noted.isUntouched) return undefined
+  const hasOurs = noted?.version === ours.version && noted.checksum === ours.checksum && noted.isUntouched
+  if (hasOurs && !isForced) return undefined
   return `
     set local check_function_bodies = off;
     ${ours.text}
+    ${afterwards}
     insert into schema_functions (version, checksum, catalogue)
     values ('${ours.version}', '${ours.checksum}', (${CATALOGUE}))
     on conflict (id) do update set

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { setTimeout } from 'node:timers/promises'
+import { BEGIN_DISTRIBUTED, DISTRIBUTE_FUNCTIONS, distributeTables, readDistribution } from './distribute.ts'
 import { FUNCTIONS_TABLE, type Functions, hasFunctions, readFunctions, whatToApply } from './functions.ts'
 import type { Sql } from '../connection/postgres.ts'
 
@@ -45,19 +46,22 @@ export const readMigrations = async (): Promise<Migration[]> => {
  * could take an advisory lock. If another process holds the lock, or has changed the database since
  * the check, the query does nothing. Then `migrate` checks again, for up to ten minutes.
  *
- * @throws {MigrationRefused} if a newer version has migrated the database, or if an applied
- * migration has another text.
+ * `shards`: distributes the tables of a database with Citus, and runs the functions on its nodes. A
+ * database that is distributed stays so without it.
+ *
+ * @throws {MigrationRefused} if a newer version has migrated the database, if an applied migration
+ * has another text, or if the database lacks Citus.
  * @throws if a migration fails. The database then has no changes, except the tables in which
  * `migrate` takes notes.
  */
 export const migrate = async (
   sql: Sql,
   migrations: readonly Migration[],
-  functions = readFunctions(),
+  { functions = readFunctions(), shards }: { functions?: Promise<Functions>; shards?: number | undefined } = {},
 ): Promise<string[]> => {
   const ours = await functions
   await retryOn(WHEN_BOTH_CREATE, async () => void (await sql.unsafe(NOTES)))
-  return retryOn(WHEN_LOCKED_OR_CHANGED, () => migrateOnce(sql, migrations, ours))
+  return retryOn(WHEN_LOCKED_OR_CHANGED, () => migrateOnce(sql, { migrations, ours, shards }))
 }
 
 const NOTES = `
@@ -91,13 +95,22 @@ const retryOn = async <T>(codes: readonly unknown[], step: () => Promise<T>): Pr
   }
 }
 
-const migrateOnce = async (sql: Sql, migrations: readonly Migration[], ours: Functions): Promise<string[]> => {
+type Wanted = { migrations: readonly Migration[]; ours: Functions; shards: number | undefined }
+
+const migrateOnce = async (sql: Sql, { migrations, ours, shards }: Wanted): Promise<string[]> => {
   const [{ state }] = await sql.unsafe<[{ state: string }]>(`select ${STATE} as state`)
   const done = await readApplied(sql)
   const refusal = reasonToRefuse(migrations, done)
   if (refusal !== undefined) throw new MigrationRefused(`${refusal.found} ${refusal.advice}`)
   const missing = migrations.filter(({ number }) => !done.some((applied) => applied.number === number))
-  const functions = await whatToApply(sql, ours)
+  const distribution = await readDistribution(sql, shards)
+  if (distribution === 'no-citus') throw new MigrationRefused(NO_CITUS)
+  const isPlain = distribution === 'plain'
+  const isToDistribute = distribution === 'to-do'
+  const functions = await whatToApply(sql, ours, {
+    isForced: isToDistribute,
+    afterwards: isPlain ? '' : DISTRIBUTE_FUNCTIONS,
+  })
   if (missing.length === 0 && functions === undefined) return []
   await sql.unsafe(`
     lock table schema_migration in exclusive mode nowait;
@@ -106,10 +119,19 @@ const migrateOnce = async (sql: Sql, migrations: readonly Migration[], ours: Fun
         raise exception using errcode = '${CHANGED}', message = 'Another process has migrated the database.';
       end if;
     end $check$;
+    ${isPlain ? '' : BEGIN_DISTRIBUTED}
     ${missing.map(migrationText).join('\n')}
+    ${isPlain ? '' : distributeTables(shards)}
     ${functions ?? ''}`)
-  return [...missing.map(({ name }) => name), ...(functions === undefined ? [] : [`functions of ${ours.version}`])]
+  return [
+    ...missing.map(({ name }) => name),
+    ...(isToDistribute ? ['the distribution over the nodes of Citus'] : []),
+    ...(functions === undefined ? [] : [`functions of ${ours.version}`]),
+  ]
 }
+
+const NO_CITUS =
+  'CITUS_SHARDS is set, but the database has no extension citus. Run `create extension citus` in it on every server, and add the nodes to the coordinator (docs/growing.md#citus); or unset CITUS_SHARDS.'
 
 /** The state that decides what to apply. */
 const STATE = `

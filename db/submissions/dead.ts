@@ -29,7 +29,9 @@ export const setAside = async (
     bodyHash: idempotency?.body ?? null,
   }
   const [row] = await sql<[{ moved: boolean }]>`
-    select set_aside(${workspaceId}::uuid, ${expected}::bigint, ${sql.json(dead)}, ${JSON.stringify(submission)}) as moved`
+    select set_aside(
+      ${workspaceId}::uuid, ${expected}::bigint, ${sql.json(dead)}::jsonb, ${JSON.stringify(submission)}::text
+    ) as moved`
   return row.moved
 }
 
@@ -129,7 +131,8 @@ export const listBegunReplays = async (
 ): Promise<BegunReplay[]> => {
   const rows = await sql<(Omit<BegunReplay, 'submission'> & { submission: string })[]>`
     select d.workspace_id as "workspaceId", d.id, d.submission from dead_submission as d
-    where d.replayed_at <= now() - make_interval(secs => ${afterMs / 1_000}) and not is_deleted(d.workspace_id)
+    where d.replayed_at <= now() - make_interval(secs => ${afterMs / 1_000})
+      and not exists (select from deleted_workspace as w where w.id = d.workspace_id)
     order by d.replayed_at limit ${limit}`
   return rows.map((row) => ({ ...row, submission: parse(row.submission) }))
 }

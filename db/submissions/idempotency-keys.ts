@@ -1,30 +1,30 @@
 import { IDEMPOTENCY_SECONDS } from '../../contract/limits.ts'
 import type { IdempotencyRecord } from '../../contract/submission.ts'
 import type { Sql } from '../connection/postgres.ts'
+import { ofEachWorkspace } from '../of-each-workspace.ts'
 
 /**
  * The stored record of each idempotency key, in the same order; null for a key that is free or has
  * expired. Expired keys stay in the receipts, so only the latest submission with a key counts, and
- * only for a day. One query serves any number of workspaces.
+ * only for a day.
  */
-export const findIdempotencyKeys = async (
+export const findIdempotencyKeys = (
   sql: Sql,
   asked: readonly { workspaceId: string; key: string }[],
-): Promise<(IdempotencyRecord | null)[]> => {
-  const workspaceIds = asked.map(({ workspaceId }) => workspaceId)
-  const keys = asked.map(({ key }) => key)
-  const rows = await sql<(IdempotencyRecord & { place: number })[]>`
-    select a.place::int as place, held.body, held.submission_id as "submissionId", held.number::float8 as number
-    from unnest(${workspaceIds}::uuid[], ${keys}::text[]) with ordinality as a (workspace_id, key, place)
-    cross join lateral (
-      select s.body_hash as body, s.id as submission_id, s.acceptance_number as number
-      from submission as s where s.workspace_id = a.workspace_id and s.idempotency_key = a.key
-      order by s.acceptance_number desc limit 1
-    ) as held
-    where held.number > ((extract(epoch from now()) - ${IDEMPOTENCY_SECONDS}) * 1000000)::bigint`
-  const held = new Map(rows.map(({ place, ...row }) => [place, row]))
-  return asked.map((_, at) => held.get(at + 1) ?? null)
-}
+): Promise<(IdempotencyRecord | null)[]> =>
+  ofEachWorkspace(asked, async (workspaceId, own) => {
+    const rows = await sql<(IdempotencyRecord & { place: number })[]>`
+      select a.place::int as place, held.body, held.submission_id as "submissionId", held.number::float8 as number
+      from unnest(${own.map(({ key }) => key)}::text[]) with ordinality as a (key, place)
+      cross join lateral (
+        select s.body_hash as body, s.id as submission_id, s.acceptance_number as number
+        from submission as s where s.workspace_id = ${workspaceId} and s.idempotency_key = a.key
+        order by s.acceptance_number desc limit 1
+      ) as held
+      where held.number > ((extract(epoch from now()) - ${IDEMPOTENCY_SECONDS}) * 1000000)::bigint`
+    const held = new Map(rows.map(({ place, ...row }) => [place, row]))
+    return own.map((_, at) => held.get(at + 1) ?? null)
+  })
 
 /** An idempotency key and its submission. */
 type KeyToFree = { key: string; submissionId: string; number: number }

@@ -1,5 +1,6 @@
 import type { PurgeConsumers, PurgeIdentifiers, Receipt, SubmissionState } from '../../contract/receipt.ts'
 import type { Sql } from '../connection/postgres.ts'
+import { ofEachWorkspace } from '../of-each-workspace.ts'
 
 type Row = Omit<Receipt, 'acceptedAt' | 'finishedAt' | 'counts' | 'identifiers' | 'consumers'> & {
   acceptedAt: Date
@@ -38,20 +39,19 @@ export const findReceipt = async (sql: Sql, workspaceId: string, id: string): Pr
 export type Progress = { id: string; state: SubmissionState; isUnmatched: boolean }
 
 /** The progress of the given submissions that have a receipt. */
-export const findProgress = (
+export const findProgress = async (
   sql: Sql,
   submissions: readonly { workspaceId: string; id: string }[],
-): Promise<Progress[]> =>
-  sql<Progress[]>`
-    select s.id, s.state, s.is_unmatched as "isUnmatched"
-    from unnest(
-      ${submissions.map(({ workspaceId }) => workspaceId)}::uuid[], ${submissions.map(({ id }) => id)}::uuid[]
-    ) as k (workspace_id, id)
-    cross join lateral (
-      select s.id, s.state,
-        s.operation = 'purge_contact' and s.state = 'applied' and s.change_position is null as is_unmatched
-      from submission as s where s.workspace_id = k.workspace_id and s.id = k.id limit 1
-    ) as s`.execute()
+): Promise<Progress[]> => {
+  const found = await ofEachWorkspace(submissions, async (workspaceId, own) => {
+    const rows = await sql<Progress[]>`
+      select id, state, operation = 'purge_contact' and state = 'applied' and change_position is null as "isUnmatched"
+      from submission where workspace_id = ${workspaceId} and id = any (${own.map(({ id }) => id)}::uuid[])`
+    const byId = new Map(rows.map((row) => [row.id, row]))
+    return own.map(({ id }) => byId.get(id))
+  })
+  return found.filter((progress) => progress !== undefined)
+}
 
 /** The given submissions that have no receipt. */
 export const findMissingReceipts = async (sql: Sql, workspaceId: string, ids: readonly string[]): Promise<string[]> => {

@@ -36,7 +36,9 @@ export const readTexts = (
 ): Promise<StoredText[]> =>
   sql<StoredText[]>`
     select t.record, t.id, t.number::float8 as number, t.text_version as "textVersion", t.tags, t.text
-    from texts_to_read(${workspaceId}, ${feedbackIds}::uuid[], ${conversationIds}::uuid[], ${taggerVersion}, ${isRetag}) as t
+    from texts_to_read(
+      ${workspaceId}::uuid, ${feedbackIds}::uuid[], ${conversationIds}::uuid[], ${taggerVersion}::int, ${isRetag}::boolean
+    ) as t
     order by t.number, t.id`.execute()
 
 /**
@@ -86,7 +88,7 @@ export const storeTags = async (
     titles: share.tags.map(({ title }) => title),
   }))
   const [stored] = await sql<[{ kept: number }]>`
-    select store_tags(${realm.workspaceId}, ${taggerVersion}, ${sql.json(rows)}, ${maxTerms}) as kept`
+    select store_tags(${realm.workspaceId}::uuid, ${taggerVersion}::int, ${sql.json(rows)}::jsonb, ${maxTerms}::bigint) as kept`
   return stored.kept
 }
 

@@ -38,13 +38,13 @@ export const recall = async (sql: Sql, realm: Realm, { hashes, except }: RecallR
   const [[totals = { texts: 0, judged: 0, given: 0 }], terms, tags] = await Promise.all([
     sql<Totals[]>`
       select texts::float8 as texts, judged::float8 as judged, given::float8 as given
-      from known_texts(${ws}, ${except}::uuid[])`,
+      from known_texts(${ws}::uuid, ${except}::uuid[])`,
     sql<KnownTerm[]>`
       select hash::float8 as hash, texts, determined, free, valued, judged, given
-      from known_terms(${ws}, ${stored}::bigint[], ${except}::uuid[])`,
+      from known_terms(${ws}::uuid, ${stored}::bigint[], ${except}::uuid[])`,
     sql<KnownTag[]>`
       select hash::float8 as hash, title, people, generated
-      from known_tags(${ws}, ${stored}::bigint[], ${except}::uuid[])`,
+      from known_tags(${ws}::uuid, ${stored}::bigint[], ${except}::uuid[])`,
   ])
   const toPlain = (hash: number): number => plain.get(hash) ?? 0
   return {

@@ -43,7 +43,7 @@ const ROWS_PER_STEP = 5_000
  * many milliseconds ago the deletion began.
  */
 export const beginDeletion = async (sql: Sql, workspaceId: string): Promise<number> => {
-  const [row] = await sql<[{ ms: number }]>`select begin_deletion(${workspaceId}) as ms`
+  const [row] = await sql<[{ ms: number }]>`select begin_deletion(${workspaceId}::uuid) as ms`
   return row.ms
 }
 
@@ -71,7 +71,7 @@ export const deleteOwnedRows = async (
     let step: number
     do {
       const [row] = await sql<[{ rows: number }]>`
-        select delete_rows(${table}, ${workspaceId}, ${ROWS_PER_STEP}) as rows`
+        select delete_rows(${workspaceId}::uuid, ${table}::text, ${ROWS_PER_STEP}::int) as rows`
       step = row.rows
       deleted += step
       onProgress(deleted)

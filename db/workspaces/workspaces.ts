@@ -9,14 +9,7 @@ export const DEFAULT_WORKSPACE = 'default'
 /** Creates a workspace. Returns undefined if the name is taken. */
 export const createWorkspace = async (sql: Sql, name: string): Promise<Workspace | undefined> => {
   const [row] = await sql<Workspace[]>`
-    with made as (
-      insert into workspace (id, name) values (gen_random_uuid(), ${name})
-      on conflict (name) do nothing
-      returning id, name, created_at
-    ), progress as (
-      insert into workspace_progress (workspace_id) select id from made
-    )
-    select id, name, created_at as "createdAt", false as "isBeingDeleted" from made`
+    select id, ${name}::text as name, created_at as "createdAt", false as "isBeingDeleted" from create_workspace(${name})`
   return row
 }
 

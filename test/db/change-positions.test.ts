@@ -6,12 +6,13 @@ import * as fc from 'fast-check'
 import { contactIdKey, contactSourceKey } from '../../contract/identity/keys.ts'
 import { raisePurgedKeys, type PurgedKey } from '../../db/purges/purge-replay.ts'
 import { type FeedPlace, readChanges } from '../../db/reads/changes.ts'
-import { MOST_BYTES, RECORD_TABLES } from '../../db/reads/records.ts'
+import { MOST_BYTES } from '../../db/reads/records.ts'
 import { readTexts, storeTags } from '../../db/tags/store-tags.ts'
 import { MAX_LENGTH, submissionHistories, WORKSPACES } from '../model/submission-arbitrary.ts'
 import { deliver, type Schedule, schedules } from '../support/deliver.ts'
 import { seeded } from '../support/property-seed.ts'
 import { freshSchema, hashKey, makeWorkspaces, type TestSchema } from '../support/schema.ts'
+import { storedRecords } from '../support/stored-records.ts'
 import { clearTables, resetPositions } from '../support/tables.ts'
 
 const HISTORIES = Number(process.env['CONVERGENCE_HISTORIES'] ?? (process.env['TEST_SIZE'] === 'long' ? 2_000 : 20))
@@ -41,14 +42,7 @@ describe('the change feed', () => {
 
   const momentOf = async (workspaceId: string): Promise<Moment> => {
     const { sql } = schema
-    const rows = await Promise.all(
-      Object.entries(RECORD_TABLES).map(
-        ([kind, table]) => sql<{ name: string; position: number; record: string }[]>`
-          select ${kind} || ' ' || id as name, change_position::float8 as position,
-            ${sql(`${kind}_json`)}(r) as record
-          from ${sql(table)} as r where r.workspace_id = ${workspaceId}`,
-      ),
-    )
+    const rows = await storedRecords(sql, workspaceId)
     const tombstones = await sql<{ name: string; position: number }[]>`
       select kind || ' ' || record_id as name, position::float8 as position from tombstone
       where workspace_id = ${workspaceId}`
@@ -56,7 +50,7 @@ describe('the change feed', () => {
       select change_position::float8 as last from workspace_progress where workspace_id = ${workspaceId}`
     return {
       last: progress.last,
-      records: new Map(rows.flat().map(({ name, ...row }) => [name, row])),
+      records: new Map(rows.map(({ name, ...row }) => [name, row])),
       tombstones: new Map(tombstones.map(({ name, position }) => [position, name])),
     }
   }

@@ -7,6 +7,7 @@ import type { Sql } from '../../db/connection/postgres.ts'
 import type { Submission } from '../../contract/submission.ts'
 import { applyStrides } from '../support/apply-strides.ts'
 import { applyAll } from '../model/model.ts'
+import { isOnCitus } from '../support/citus.ts'
 import { seeded } from '../support/property-seed.ts'
 import { connectToSchema, freshSchema, hashKey, makeWorkspaces, type TestSchema } from '../support/schema.ts'
 import { clearTables, dumpModel, dumpTables, resetPositions } from '../support/tables.ts'
@@ -38,14 +39,25 @@ describe('connections that die in the middle of a statement', () => {
   before(async () => {
     schema = await freshSchema(1)
     // The name of the application restricts the kills to these connections.
-    workers = connectToSchema(schema.name, { connections: WORKERS, applicationName: `worker-of-${schema.name}` })
+    workers = connectToSchema(schema.name, { connections: WORKERS, applicationName: workersName() })
   })
   after(async () => {
     await workers.end({ timeout: 5 })
     await schema.drop()
   })
 
-  const killOthers = (): Promise<unknown> =>
+  const workersName = (): string => `worker-of-${schema.name}`
+  const killOthers = (): Promise<unknown> => (isOnCitus() ? killOnNodes() : killHere())
+  /** The coordinator keeps connections to the nodes for each of its own connections. */
+  const killOnNodes = (): Promise<unknown> =>
+    schema.sql`
+      select run_command_on_workers(format(
+        'select count(pg_terminate_backend(pid)) from pg_stat_activity where application_name = any (%L::text[])',
+        array(
+          select 'citus_internal gpid=' || citus_calculate_gpid(citus_coordinator_nodeid(), pid)
+          from pg_stat_activity where application_name = ${workersName()}
+        )))`
+  const killHere = (): Promise<unknown> =>
     workers`
       select pg_terminate_backend(pid) from pg_stat_activity
       where application_name = current_setting('application_name') and state = 'active' and pid <> pg_backend_pid()`.catch(

@@ -82,7 +82,7 @@ describe('the doctor', () => {
       /^well +Runs on (?:Bun|Deno) /m,
       /^(?:well|warning) +\d+ MiB are free in DATA_DIR/m,
       /^well +The API at http:\/\/127\.0\.0\.1:\d+ is ready/m,
-      /^well +Postgres \d+\.\d+ answers\.$/m,
+      /^well +Postgres \d+\.\d+(?: \(.+\))? answers\.$/m,
       /^well +The database is migrated/m,
       /^well +HASH_KEY is the one of this database/m,
       /^well +Live tokens: \d may submit, 1 purge, \d operate/m,

@@ -5,10 +5,10 @@ import { Webhook as Verifier } from 'standardwebhooks'
 import { hashKeyFrom } from '../../contract/identity/keys.ts'
 import { webhookSecret } from '../../contract/token-format.ts'
 import type { Sql } from '../../db/connection/postgres.ts'
-import { RECORD_TABLES } from '../../db/reads/records.ts'
 import { createWebhook } from '../../db/webhooks.ts'
 import { serveHttp } from './http-server.ts'
 import type { HistoryService } from './submitted-history.ts'
+import { storedRecords } from './stored-records.ts'
 import { until } from './until.ts'
 
 type Change = { position: number; kind: string; id: string; deleted: boolean; record?: object }
@@ -150,14 +150,8 @@ export const receiveWebhook = async (
 
 /** The records of the workspace in the form of the API. */
 export const recordsOf = async (sql: Sql, workspaceId: string): Promise<Copy> => {
-  const rows = await Promise.all(
-    Object.entries(RECORD_TABLES).map(
-      ([kind, table]) => sql<{ name: string; record: string }[]>`
-        select ${kind} || ' ' || id as name, ${sql(`${kind}_json`)}(r) as record
-        from ${sql(table)} as r where r.workspace_id = ${workspaceId}`,
-    ),
-  )
-  return new Map(rows.flat().map(({ name, record }) => [name, JSON.parse(record) as object]))
+  const rows = await storedRecords(sql, workspaceId)
+  return new Map(rows.map(({ name, record }) => [name, JSON.parse(record) as object]))
 }
 
 /** Waits until each copy equals the tables, and stops the followers. Returns their notes. */

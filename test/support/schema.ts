@@ -3,6 +3,7 @@ import process from 'node:process'
 import { hashKeyFrom } from '../../contract/identity/keys.ts'
 import { migrate, type Migration, readMigrations } from '../../db/schema/migrate.ts'
 import { connectPostgres, type Sql } from '../../db/connection/postgres.ts'
+import { isOnCitus } from './citus.ts'
 import { testServers } from './servers.ts'
 import { until } from './until.ts'
 
@@ -34,8 +35,14 @@ export const emptySchema = async (connections = 4): Promise<TestSchema> => {
 /** A migrated schema. */
 export const freshSchema = async (connections = 4): Promise<TestSchema> => {
   const schema = await emptySchema(connections)
-  await migrate(schema.sql, await testMigrations())
+  await migrate(schema.sql, await testMigrations(), { shards: testShards() })
   return schema
+}
+
+/** Into how many shards `CITUS_SHARDS` splits the tables of the tests. */
+export const testShards = (): number | undefined => {
+  const shards = process.env['CITUS_SHARDS']
+  return shards === undefined ? undefined : Number(shards)
 }
 
 let shared: Promise<TestSchema> | undefined
@@ -76,7 +83,10 @@ export const whileLocked = async <T>(
   let isSettled = false
   const result = next().finally(() => (isSettled = true))
   await until('a statement waits for the transaction', async () => {
-    const waiting = await sql`select from pg_stat_activity where ${pid} = any (pg_blocking_pids(pid))`
+    // On Citus, statements wait on the node of their workspace.
+    const waiting = isOnCitus()
+      ? await sql`select from citus_lock_waits`
+      : await sql`select from pg_stat_activity where ${pid} = any (pg_blocking_pids(pid))`
     return isSettled || waiting.count > 0
   })
   await transaction.unsafe('commit')
@@ -87,10 +97,9 @@ export const whileLocked = async <T>(
 /** Makes workspaces with their ids as names. */
 export const makeWorkspaces = async (sql: Sql, workspaceIds: readonly string[]): Promise<void> => {
   await sql`
-    with made as (
-      insert into workspace (id, name) select w, w::text from unnest(${[...workspaceIds]}::uuid[]) as w
-      on conflict do nothing
-    )
+    insert into workspace (id, name) select w, w::text from unnest(${[...workspaceIds]}::uuid[]) as w
+    on conflict do nothing`
+  await sql`
     insert into workspace_progress (workspace_id) select unnest(${[...workspaceIds]}::uuid[])
     on conflict do nothing`
 }

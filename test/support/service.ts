@@ -7,7 +7,7 @@ import { closeQueues, type JobQueues, openQueues } from '../../queue/jobs/job-qu
 import { connectToWork, type RedisClient } from '../../queue/redis/connect-redis.ts'
 import { scanKeys } from '../../queue/redis/redis-servers.ts'
 import { type NetworkHost, programOn } from './network.ts'
-import { testMigrations } from './schema.ts'
+import { testMigrations, testShards } from './schema.ts'
 import { testServers } from './servers.ts'
 import { type ServiceProcess, startProcess } from './service-process.ts'
 import { until } from './until.ts'
@@ -123,7 +123,7 @@ export const startService = async ({
 
   try {
     await sql`create schema ${sql(name)}`
-    await migrate(sql, await testMigrations())
+    await migrate(sql, await testMigrations(), { shards: testShards() })
     const started = await Promise.allSettled([
       ...Array.from({ length: apis }, () =>
         startProcess(programOn('api/main.ts', hosts.api), 'listening', environment),

@@ -34,10 +34,17 @@ export type Dump = Record<string, string[]>
 /** All rows of this schema, with the compared columns. */
 export const dumpTables = async (sql: Sql): Promise<Dump> => {
   const dump: Dump = {}
+  const workspaces = await sql<{ id: string }[]>`select workspace_id as id from workspace_progress`
   for (const [table, columns] of Object.entries(COMPARED_COLUMNS)) {
-    const rows = await sql.unsafe<{ row: Record<string, unknown> }[]>(
-      `select to_jsonb(t) as row from (select workspace_id, ${columns} from ${table}) as t`,
-    )
+    const rows: { row: Record<string, unknown> }[] = []
+    // In a statement over several workspaces, Citus names the members f1, f2, and so on.
+    for (const { id } of workspaces) {
+      const own = await sql.unsafe<{ row: Record<string, unknown> }[]>(
+        `select to_jsonb(t) as row from (select workspace_id, ${columns} from ${table} where workspace_id = $1) as t`,
+        [id],
+      )
+      rows.push(...own)
+    }
     dump[table] = rows.map(({ row }) => canonical(withInstants(row))).toSorted()
   }
   return dump

@@ -63,6 +63,15 @@ describe('migrations', () => {
     assert.equal(await catalogueText(sql), before)
   })
 
+  it('are refused with shards if the database lacks Citus', async () => {
+    const { sql } = await migrated()
+    await assert.rejects(
+      migrate(sql, KNOWN, { shards: 2 }),
+      (error) => error instanceof MigrationRefused && /CITUS_SHARDS is set, but .* `create extension citus`/.test(error.message),
+    )
+    assert.deepEqual(await migrate(sql, KNOWN), [])
+  })
+
   it('of a newer version make an older version refuse, but a running process continues', async () => {
     const { sql } = await migrated()
     await migrate(sql, [...KNOWN, next])
@@ -150,10 +159,10 @@ describe('functions of a database', () => {
       `create or replace function category_id(ws uuid, title text) returns uuid
         language sql immutable strict parallel safe as $$ select md5(title)::uuid $$;`,
     )
-    assert.deepEqual(await migrate(sql, KNOWN, Promise.resolve(newer)), ['functions of 1.10.0'])
+    assert.deepEqual(await migrate(sql, KNOWN, { functions: Promise.resolve(newer) }), ['functions of 1.10.0'])
     const changed = await catalogueText(sql)
     assert.deepEqual(await migrate(sql, KNOWN), [])
-    assert.deepEqual(await migrate(sql, KNOWN, withVersion('1.9.9')), [])
+    assert.deepEqual(await migrate(sql, KNOWN, { functions: withVersion('1.9.9') }), [])
     assert.equal(await catalogueText(sql), changed)
     assert.ok(await isMigrated(sql, KNOWN))
   })
@@ -170,7 +179,7 @@ describe('functions of a database', () => {
     const { sql } = await migrated()
     const former = await catalogueText(sql)
     const broken = withVersion('2.0.0', 'drop function category_id; select nothing from nowhere;')
-    await assert.rejects(migrate(sql, KNOWN, broken), /nowhere/)
+    await assert.rejects(migrate(sql, KNOWN, { functions: broken }), /nowhere/)
     assert.equal(await catalogueText(sql), former)
     assert.deepEqual(await migrate(sql, KNOWN), [])
   })

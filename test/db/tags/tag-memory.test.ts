@@ -86,8 +86,9 @@ describe('the tag memory of a workspace', () => {
     assert.equal(over.count, 0)
     const forgotten = await schema.sql`
       select from feedback as f where f.workspace_id = ${workspaceId} and tags is not null
-        and f.number > (select min(number) from tag_share where workspace_id = f.workspace_id and judged <> f.tags_generated)
-        and not exists (select from tag_share where workspace_id = f.workspace_id and record_id = f.id)`
+        and f.number > (
+          select min(s.number) from tag_share as s where s.workspace_id = ${workspaceId} and s.judged <> f.tags_generated)
+        and not exists (select from tag_share as s where s.workspace_id = ${workspaceId} and s.record_id = f.id)`
     assert.equal(forgotten.count, 0)
   }
   /** Takes a step. Returns work that comes after the next step, if any. */
