@@ -92,17 +92,21 @@ const createAdmitTo = ({ config, sql, admitting }: Resources, wake: Pick<Wake, '
   })
 }
 
-/**
- * Finds idempotency keys that have left Redis; undefined while Postgres does not answer.
- * Simultaneous requests share a query.
- */
+/** Finds idempotency keys that have left Redis. Simultaneous requests share a query. */
 const createFindStoredKey = (sql: Sql): AdmitDependencies['findStoredKey'] => {
   const find = coalesce(
     (asked: readonly { workspaceId: string; key: string }[]) =>
       withinTime(findIdempotencyKeys(sql, asked), LOOK_UP_TIMEOUT_MS),
     { items: 500 },
   )
-  return (workspaceId, key) => find({ workspaceId, key }).catch(() => undefined)
+  return async (workspaceId, key) => {
+    try {
+      const record = await find({ workspaceId, key })
+      return record === null ? { state: 'unused' } : { state: 'former', record }
+    } catch {
+      return { state: 'unknown' }
+    }
+  }
 }
 
 const limitOf = (config: ApiConfig, operation: Operation): RateLimit | undefined => {

@@ -31,11 +31,8 @@ type Results<O extends Operation> = {
   /** The body as it will be stored. */
   body: SubmissionOf<O>['body']
   idempotency: Idempotency | undefined
-  /**
-   * The result of the look-up of the key: a former admission, a refusal, or `unused-key`, also for a
-   * request without a key. Undefined if the look-up was left out.
-   */
-  former: Admitted | RefusedIntake | 'unused-key' | undefined
+  /** The answer to the intake when its key was looked up; undefined if the look-up was left out. */
+  judged: Admission | undefined
   admitted: Admitted
 }
 

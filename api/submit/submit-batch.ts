@@ -139,7 +139,7 @@ const checkItems = async (
 }
 
 /** An item before its admission. `operation` is undefined if the item itself is malformed. */
-type Item = { operation: Batchable | undefined; bytes: number; checked: Intake<Valid | 'former'> | RefusedIntake }
+type Item = { operation: Batchable | undefined; bytes: number; checked: Intake<Valid | 'judged'> | RefusedIntake }
 
 const checkItem = async (dependencies: IntakeDependencies, batch: Batch, item: JsonValue): Promise<Item> => {
   const { kinds, problemsLeft, ...permitted } = batch

@@ -1,6 +1,6 @@
 import { IDEMPOTENCY_KEY } from '../../contract/batch-request.ts'
 import { checkBody, replaceUnstorable } from '../../contract/check-body.ts'
-import { idempotencyOf } from '../../queue/admission/admit.ts'
+import { idempotencyOf } from '../../queue/admission/idempotency.ts'
 import { callerOf } from '../authenticate.ts'
 import { isRefusal, type Refusal, refusalResponse } from '../refusal.ts'
 import { admitIntake, checkBeforeAdmission } from './admit-intake.ts'
