@@ -2,7 +2,7 @@ import { bearer } from '@elysiajs/bearer'
 import { Elysia } from 'elysia'
 import type { Logger } from '../runtime/logger.ts'
 import type { Tracing } from '../runtime/tracing.ts'
-import { bearerToken } from './authenticate.ts'
+import { checkedToken } from './authenticate.ts'
 import { forOrigins } from './cors.ts'
 import { createDocs } from './openapi/docs.ts'
 import { openApiPage } from './openapi/openapi.ts'
@@ -60,10 +60,6 @@ export type AppDependencies = {
   tracing?: Tracing | undefined
   log: Logger
 }
-
-// The bearer plugin also takes a token from the query, where the token would end up in logs. No
-// caller can guess this name of the parameter.
-const NO_QUERY_TOKEN = crypto.randomUUID()
 
 const SECURITY_HEADERS = {
   'X-Content-Type-Options': 'nosniff',
@@ -124,7 +120,7 @@ const BATCH_KINDS = {
 }
 
 const createRoutes = (dependencies: AppDependencies) => {
-  const { intake, receipts, isReady, board, overview, metrics, tracing, log } = dependencies
+  const { intake, receipts, isReady, board, overview, metrics, tracing } = dependencies
   const timed = createTimed(dependencies.answered, tracing)
   const handlerOf = (kind: AnySubmissionKind) => timed((arrival) => submit(intake, kind, arrival))
   const forOperators =
@@ -133,7 +129,7 @@ const createRoutes = (dependencies: AppDependencies) => {
       operatorOnly(intake.authenticate, request, page)
   const docs = createDocs({ basePath: DOCS_PATH, documentPath: DOCUMENT_PATH })
 
-  return addReads(createEmptyApp(log), dependencies, timed)
+  return addReads(createEmptyApp(), dependencies, timed)
     .post(`${BASE_PATH}/feedbacks`, handlerOf(createFeedback), UNPARSED)
     .post(`${BASE_PATH}/contacts/identify`, handlerOf(identifyContact), UNPARSED)
     .post(`${BASE_PATH}/contacts/purge`, handlerOf(purgeContact), UNPARSED)
@@ -181,7 +177,7 @@ const addReads = (
 
 type RouteContext = {
   request: Request
-  bearer: string | undefined
+  token: string | undefined
   route: string
   params: Readonly<Record<string, string>>
 }
@@ -191,7 +187,7 @@ const createTimed =
   (handle: (arrival: Arrival, params: RouteContext['params']) => Promise<Response>) =>
   // If a handler does not destructure its context, Elysia builds all parts of the context, cookies
   // too, and builds every answer twice.
-  async ({ request, bearer: token, route, params }: RouteContext): Promise<Response> => {
+  async ({ request, token, route, params }: RouteContext): Promise<Response> => {
     const beganAt = performance.now()
     const span = tracing && spanOf(request)
     span?.set({ 'http.route': route })
@@ -207,23 +203,20 @@ const createTimed =
 
 const MS_PER_SECOND = 1_000
 
-/** An app without routes. It finds the token, and answers faults and requests without a route. */
-const createEmptyApp = (log: Logger) =>
+/** An app without routes. It finds the token, and answers requests without a route. */
+const createEmptyApp = () =>
   // By default Elysia skips eleven characters of the address to find the path, but a host may be
   // shorter.
-  new Elysia({ name: 'feedback-insights', normalize: false, handler: { standardHostname: false } })
-    .onError(({ code, error, request }) => {
+  new Elysia({ handler: { standardHostname: false } })
+    .onError(({ code, error }) => {
       if (code === 'NOT_FOUND') return refusalResponse({ refused: 'not-found' })
-      log('error', 'unforeseen', { requestId: requestIdOf(request), code, fault: nameOf(error) })
-      return refusalResponse({ refused: 'unforeseen', requestId: requestIdOf(request) })
+      // Elysia would send the message of the fault.
+      throw error
     })
-    // The plugin knows only the spelling `Bearer`, and treats all text after the seventh character
-    // as the token.
-    .derive({ as: 'global' }, ({ headers }) => {
-      const token = bearerToken(headers['authorization'] ?? '')
-      headers['authorization'] = token && `Bearer ${token}`
-    })
-    .use(bearer({ extract: { header: 'Bearer', query: NO_QUERY_TOKEN } }))
+    .use(bearer())
+    .derive({ as: 'global' }, ({ bearer: cut, headers: { authorization = '' } }) => ({
+      token: checkedToken(authorization, cut),
+    }))
 
 const nameOf = (error: unknown): string => (error instanceof Error ? error.name : typeof error)
 
