@@ -3,7 +3,7 @@ import { Elysia } from 'elysia'
 import type { Logger } from '../runtime/logger.ts'
 import type { Tracing } from '../runtime/tracing.ts'
 import { checkedToken } from './authenticate.ts'
-import { forOrigins } from './cors.ts'
+import { forOrigins } from './http/cors.ts'
 import { createDocs } from './openapi/docs.ts'
 import { openApiPage } from './openapi/openapi.ts'
 import { identifyAccount } from './operations/accounts.ts'
@@ -16,12 +16,13 @@ import { operatorOnly } from './operators/operator-only.ts'
 import { READ_ROUTES } from './reads/read-routes.ts'
 import { answerRead, type ReadDependencies } from './reads/reads.ts'
 import { readReceipt, type ReceiptSources } from './receipts.ts'
-import { type Refusal, refusalResponse } from './refusal.ts'
-import { isHostValid, INVALID_HOST } from './request-host.ts'
-import { requestIdOf } from './request-id.ts'
+import { type Refusal, refusalResponse } from './http/refusal.ts'
+import type { Arrival } from './http/arrival.ts'
+import { isHostValid, INVALID_HOST } from './http/request-host.ts'
+import { requestIdOf } from './http/request-id.ts'
 import type { Handler } from './serve.ts'
 import { answerStartPage } from './start-page.ts'
-import type { AnySubmissionKind, Arrival, IntakeDependencies } from './submit/intake.ts'
+import type { AnySubmissionKind, IntakeDependencies } from './submit/intake.ts'
 import { submit } from './submit/submit.ts'
 import { submitBatch } from './submit/submit-batch.ts'
 import { spanOf, traceRequests } from './trace-requests.ts'
@@ -108,7 +109,7 @@ const NO_TRAILER: Refusal = {
   problems: [{ message: 'A body with trailer fields cannot be read here: send it without them', path: 'Trailer' }],
 }
 
-// `read-body.ts` reads the bodies instead. It bounds time, bytes and depth, and refuses in the
+// `http/read-body.ts` reads the bodies instead. It bounds time, bytes and depth, and refuses in the
 // words of the interface.
 const UNPARSED = { parse: 'none' } as const
 

@@ -3,7 +3,7 @@ import { isPlausibleToken, tokenHash } from '../contract/token-format.ts'
 import type { Scope, TokenHolder } from '../db/tokens.ts'
 import { coalesce } from '../runtime/coalesce.ts'
 import type { Span } from '../runtime/tracing.ts'
-import { isRefusal, type Refusal } from './refusal.ts'
+import { isRefusal, type Refusal } from './http/refusal.ts'
 
 const MAX_REMEMBERED_TOKENS = 20_000
 /**

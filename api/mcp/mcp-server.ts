@@ -8,7 +8,7 @@ import {
   ResourceTemplate,
 } from '@modelcontextprotocol/server'
 import { asUuid } from '../../contract/identity/keys.ts'
-import { isRefusal, type Refusal, refusalResponse } from '../refusal.ts'
+import { isRefusal, type Refusal, refusalResponse } from '../http/refusal.ts'
 import { refusalOfFault } from '../reads/reads.ts'
 import type { AgentRead } from './agent-read.ts'
 import { comparePeriods, countTool, whatsNew } from './count-tools.ts'

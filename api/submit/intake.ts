@@ -3,25 +3,15 @@ import type { PurgeRequest } from '../../contract/purge-request.ts'
 import type { Idempotency, Operation, SubmissionOf } from '../../contract/submission.ts'
 import type { Admission, Admit, Bucket, LogState, RateLimit } from '../../queue/admission/call-admit.ts'
 import type { Authenticate } from '../authenticate.ts'
-import type { OnFault } from '../request-id.ts'
-import type { Refusal, Unavailable } from '../refusal.ts'
+import type { Arrival } from '../http/arrival.ts'
+import type { OnFault } from '../http/request-id.ts'
+import type { Refusal, Unavailable } from '../http/refusal.ts'
 import type { ResolveReferences } from '../resolve-references.ts'
 import type { AwaitProgress } from './await-progress.ts'
-import type { BodiesInHand } from './bodies-in-hand.ts'
+import type { BodiesInHand } from '../http/bodies-in-hand.ts'
 import type { PressureWatch } from './pressure.ts'
 import type { GenericSchema } from 'valibot'
 import type { JsonValue } from '../../contract/json.ts'
-import type { Span } from '../../runtime/tracing.ts'
-
-/**
- * `token`: undefined if the request has no well-formed bearer token. `span`: present if the request
- * is traced.
- */
-export type Arrival = {
-  readonly request: Request
-  readonly token: string | undefined
-  readonly span: Span | undefined
-}
 
 /** The results that the steps add to an intake, in this order. */
 type Results<O extends Operation> = {

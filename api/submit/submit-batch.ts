@@ -7,23 +7,23 @@ import { MAX_BATCH_BODY_BYTES, MAX_DEPTH_LEVELS, MAX_REPORTED_PROBLEMS } from '.
 import { checkBody } from '../../contract/check-body.ts'
 import { submissionState } from '../../contract/receipt.ts'
 import { type Caller, callerOf } from '../authenticate.ts'
-import { anyObject } from '../reads/record-schemas.ts'
-import { isRefusal, type Refusal, refusalResponse } from '../refusal.ts'
+import { anyObject } from '../../contract/record-schemas.ts'
+import type { Arrival } from '../http/arrival.ts'
+import { isRefusal, type Refusal, refusalResponse } from '../http/refusal.ts'
 import { admitIntake, checkBeforeAdmission } from './admit-intake.ts'
 import { answer, BROKEN_OFF, maxBytesOf, outcomeOf, refusedAttribute, validate, withBody } from './submit.ts'
 import {
   type AnySubmissionKind,
-  type Arrival,
   type Intake,
   type IntakeDependencies,
   isRefusedIntake,
   type RefusedIntake,
   type Valid,
 } from './intake.ts'
-import { jsonAnswer } from './json-answer.ts'
+import { jsonAnswer } from '../http/json-answer.ts'
 import { refuseByEmptyBucket } from './rate-limit.ts'
-import { isStrict } from './request-headers.ts'
-import { parseBody } from './read-body.ts'
+import { isStrict } from '../http/request-headers.ts'
+import { parseBody } from '../http/read-body.ts'
 
 /** In the answer to a single submission, the members between `status` and `body` are headers. */
 export const batchResult = about(

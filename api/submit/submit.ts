@@ -2,13 +2,13 @@ import { IDEMPOTENCY_KEY } from '../../contract/batch-request.ts'
 import { checkBody, replaceUnstorable } from '../../contract/check-body.ts'
 import { idempotencyOf } from '../../queue/admission/idempotency.ts'
 import { callerOf } from '../authenticate.ts'
-import { isRefusal, type Refusal, refusalResponse } from '../refusal.ts'
+import type { Arrival } from '../http/arrival.ts'
+import { isRefusal, type Refusal, refusalResponse } from '../http/refusal.ts'
 import { admitIntake, checkBeforeAdmission } from './admit-intake.ts'
 import { setLimitHeaders, refuseByEmptyBucket } from './rate-limit.ts'
 import {
   type Answer,
   type AnySubmissionKind,
-  type Arrival,
   type Intake,
   type IntakeDependencies,
   type IntakeOutcome,
@@ -16,9 +16,9 @@ import {
   type RefusedIntake,
   type Valid,
 } from './intake.ts'
-import { jsonAnswer } from './json-answer.ts'
-import { isStrict, waitSeconds } from './request-headers.ts'
-import { mostBytesOf, parseBody, receiveBody } from './read-body.ts'
+import { jsonAnswer } from '../http/json-answer.ts'
+import { isStrict, waitSeconds } from '../http/request-headers.ts'
+import { mostBytesOf, parseBody, receiveBody } from '../http/read-body.ts'
 import type { SubmissionState } from '../../contract/receipt.ts'
 
 type Accepted = Intake<Valid | 'admitted'>

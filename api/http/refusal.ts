@@ -1,4 +1,4 @@
-import type { Problem } from '../contract/check-body.ts'
+import type { Problem } from '../../contract/check-body.ts'
 
 /** The reasons to refuse a request. */
 export type Refusal =
