@@ -62,8 +62,8 @@ export const createApi = async (resources: Resources): Promise<Api> => {
   const onFault: OnFault = (event, error, ids) => log('warn', event, { ...ids, fault: describeFault(error) })
   const readCondition = createReadCondition({ ...stores, queues: Object.values(queues) })
   const { metrics, history, stopObserving } = observe(resources, readCondition, bodies.figures)
-  const circumstances = { bodies, pressure, onFault, count: metrics.count }
-  const intake = createIntake(resources, { ...circumstances, wake, stop: stopping.signal })
+  const shared = { bodies, pressure, onFault, count: metrics.count, wake, stop: stopping.signal }
+  const intake = createIntake(resources, shared)
   const reads = createReadDependencies(resources, intake, stopping.signal)
   const app = createApp({
     intake,

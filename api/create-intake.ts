@@ -49,16 +49,17 @@ export type Resources = {
   tracing: Tracing | undefined
 }
 
-type Circumstances = Pick<IntakeDependencies, 'bodies' | 'onFault' | 'count'> & {
+/** Parts of the process that the intake shares with the rest of the API. */
+type SharedParts = Pick<IntakeDependencies, 'bodies' | 'onFault' | 'count'> & {
   wake: Pick<Wake, 'wake'>
   stop: AbortSignal
   pressure: PressureWatch
 }
 
 /** The dependencies of the steps from a request to its answer. */
-export const createIntake = (resources: Resources, circumstances: Circumstances): IntakeDependencies => {
+export const createIntake = (resources: Resources, shared: SharedParts): IntakeDependencies => {
   const { config, sql, hashKey } = resources
-  const { wake, stop, pressure, ...handed } = circumstances
+  const { wake, stop, pressure, ...handed } = shared
   const findTokens = (hashes: readonly string[]) => withinTime(findTokenHolders(sql, hashes), TOKEN_TIMEOUT_MS)
   const find: FindProgress = (submissions) => withinTime(findProgress(sql, submissions), LOOK_UP_TIMEOUT_MS)
   const awaitProgress = createAwaitProgress(find, steadily, stop)

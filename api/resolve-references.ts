@@ -45,14 +45,18 @@ const TOGETHER = { items: 500 }
 /** How long an answer waits for its feedback to be applied. */
 const APPLIED_WITHIN_MS = 300
 
-type Dependencies = { sql: Sql; timeoutMs: number; awaitProgress: AwaitProgress }
+type ReferenceDependencies = { sql: Sql; timeoutMs: number; awaitProgress: AwaitProgress }
 
 /**
  * Finds the own ids of a feedback's contact and project. If other submissions may change an id,
  * waits until the feedback is applied, and reads the id from its row. Leaves out an id that cannot
  * be determined in time. Simultaneous requests share a query.
  */
-export const createResolveReferences = ({ sql, timeoutMs, awaitProgress }: Dependencies): ResolveReferences => {
+export const createResolveReferences = ({
+  sql,
+  timeoutMs,
+  awaitProgress,
+}: ReferenceDependencies): ResolveReferences => {
   // Each call has its own time-out, so that a hanging connection does not delay later calls.
   const find = coalesce(
     (asked: readonly ReferenceKeys[]) => withinTime(findReferences(sql, asked), timeoutMs),
@@ -67,7 +71,7 @@ export const createResolveReferences = ({ sql, timeoutMs, awaitProgress }: Depen
     const progress = await awaitProgress(submission, { until: 'finished', ms: APPLIED_WITHIN_MS })
     return progress && (await read({ workspaceId, id: question.feedbackId }))
   }
-  const resolve = async (question: ReferenceQuestion, keys: Keys): Promise<ResolvedReferences> => {
+  const resolve = async (question: ReferenceQuestion, keys: FeedbackKeys): Promise<ResolvedReferences> => {
     const stored = await find(keys)
     const contact = contactOf(keys, stored, question)
     const project = projectOf(keys, stored, question)
@@ -95,13 +99,13 @@ export const createResolveReferences = ({ sql, timeoutMs, awaitProgress }: Depen
  * The own ids of a contact with a name alone and of a project follow from the feedback and from the
  * name. No purge changes them.
  */
-type Keys = ReferenceKeys & { namedContactId: string | null; namedProjectId: string | null }
+type FeedbackKeys = ReferenceKeys & { namedContactId: string | null; namedProjectId: string | null }
 
 /**
  * The keys of a feedback's contact and project. Ids count first, in their order, then the email or
  * name.
  */
-const keysOf = ({ realm, record, feedbackId }: ReferenceQuestion): Keys => {
+const keysOf = ({ realm, record, feedbackId }: ReferenceQuestion): FeedbackKeys => {
   const { contact, project, isExternalContactId: areExternal } = record
   const given = [record.contactId, contact?.id].filter((id) => id != null)
   const email = canonicalEmail(contact?.email ?? '')
@@ -128,7 +132,7 @@ const ownIdsIn = (ids: readonly string[]): string[] => ids.flatMap((id) => asUui
 type Resolved = { id: string | null; isSure: boolean }
 
 const contactOf = (
-  { contact, namedContactId }: Keys,
+  { contact, namedContactId }: FeedbackKeys,
   stored: StoredReferences,
   { number, log }: ReferenceQuestion,
 ): Resolved => {
@@ -146,7 +150,7 @@ const contactOf = (
   return purgedAt > number ? UNSURE : { id: idOfEpoch(keyOfEmail, epoch), isSure: true }
 }
 
-const projectOf = (keys: Keys, stored: StoredReferences, question: ReferenceQuestion): Resolved =>
+const projectOf = (keys: FeedbackKeys, stored: StoredReferences, question: ReferenceQuestion): Resolved =>
   firstOf(stored.projects, { ...question, mayBeQueued: !question.log.isLogEmpty }) ?? {
     id: keys.namedProjectId,
     isSure: true,

@@ -113,13 +113,17 @@ export const readOne =
     return isRefusal(record) ? record : { json: `{${JSON.stringify(one)}:${record.json}}` }
   }
 
-type Found = { id: string; json: string }
+type FoundRecord = { id: string; json: string }
 
-export const findRecord = async (context: ReadContext, kind: RecordKind, id: string): Promise<Found | Refusal> => {
+export const findRecord = async (
+  context: ReadContext,
+  kind: RecordKind,
+  id: string,
+): Promise<FoundRecord | Refusal> => {
   const own = asUuid(id)
   if (own === undefined) return { refused: 'no-such-record' }
   const { workspaceId, dependencies } = context
-  return withPermit(context, async (): Promise<Found | Refusal> => {
+  return withPermit(context, async (): Promise<FoundRecord | Refusal> => {
     const current = await dependencies.currentId(workspaceId, { kind, id: own })
     const json = await dependencies.readRecord(workspaceId, { kind, id: current })
     return json === undefined ? { refused: 'no-such-record' } : { id: current, json }

@@ -48,7 +48,7 @@ export type RefusedIntake = { refusal: Refusal; bucket?: Bucket | undefined }
 
 export const isRefusedIntake = (value: object): value is RefusedIntake => 'refusal' in value
 
-export type Answer = { status: number; body: object }
+export type StatusAndBody = { status: number; body: object }
 
 /** An operation that accepts submissions, as data. */
 export type SubmissionKind<O extends Operation> = {
@@ -66,7 +66,10 @@ export type SubmissionKind<O extends Operation> = {
     intake: Intake<Valid, O>,
     log: LogState,
   ): Promise<Refusal | undefined>
-  answer(dependencies: IntakeDependencies, intake: Intake<Valid | 'admitted', O>): Promise<Answer> | Answer
+  answer(
+    dependencies: IntakeDependencies,
+    intake: Intake<Valid | 'admitted', O>,
+  ): Promise<StatusAndBody> | StatusAndBody
 }
 
 /**
