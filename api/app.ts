@@ -212,7 +212,7 @@ const createEmptyApp = () =>
     .onError(({ code, error }) => {
       if (code === 'NOT_FOUND') return refusalResponse({ refused: 'not-found' })
       // Elysia would send the message of the fault.
-      throw error
+      throw error instanceof Error ? error : new Error('A handler threw no error.', { cause: error })
     })
     .use(bearer())
     .derive({ as: 'global' }, ({ bearer: cut, headers: { authorization = '' } }) => ({

@@ -86,12 +86,10 @@ export const createResolveReferences = ({
     const keys = keysOf(question)
     const needsContact = keys.contact.ids.length > 0 || keys.contact.emailKey !== undefined
     const needsProject = keys.projectIds.length > 0
-    const withoutLookUp = {
-      contactId: needsContact ? null : keys.namedContactId,
-      projectId: needsProject ? null : keys.namedProjectId,
-    }
-    if (!needsContact && !needsProject) return withoutLookUp
-    return withinTime(resolve(question, keys), timeoutMs + APPLIED_WITHIN_MS).catch(() => withoutLookUp)
+    const contactId = needsContact ? null : keys.namedContactId
+    const projectId = needsProject ? null : keys.namedProjectId
+    if (!needsContact && !needsProject) return { contactId, projectId }
+    return withinTime(resolve(question, keys), timeoutMs + APPLIED_WITHIN_MS).catch(() => ({ contactId, projectId }))
   }
 }
 
