@@ -54,7 +54,6 @@ export const admitIntake = async (
   const admission = await requestAdmission(dependencies, intake, { isJudgedOnly: pressure !== undefined })
   if (isRefusedIntake(admission)) return admission
   const { operation } = intake.kind
-  dependencies.emptyBuckets.remember(intake.workspaceId, operation, admission.bucket)
   const { bucket } = admission
   switch (admission.outcome) {
     case 'admitted':
@@ -90,6 +89,8 @@ const requestAdmission = async (
       isJudgedOnly,
       judged,
     })
+    // The bucket of an earlier call was remembered when it was read.
+    if (admission !== judged) dependencies.emptyBuckets.remember(workspaceId, kind.operation, admission.bucket)
     if (admission.outcome === 'admitted') dependencies.pressure.added(Buffer.byteLength(bodyText))
     return admission
   } catch (error) {
