@@ -2,8 +2,8 @@ import { bearer } from '@elysiajs/bearer'
 import { Elysia } from 'elysia'
 import type { Logger } from '../runtime/logger.ts'
 import type { Tracing } from '../runtime/tracing.ts'
-import { bearerToken } from './authenticate.ts'
-import { forOrigins } from './cors.ts'
+import { checkedToken } from './authenticate.ts'
+import { forOrigins } from './http/cors.ts'
 import { createDocs } from './openapi/docs.ts'
 import { openApiPage } from './openapi/openapi.ts'
 import { identifyAccount } from './operations/accounts.ts'
@@ -16,12 +16,13 @@ import { operatorOnly } from './operators/operator-only.ts'
 import { READ_ROUTES } from './reads/read-routes.ts'
 import { answerRead, type ReadDependencies } from './reads/reads.ts'
 import { readReceipt, type ReceiptSources } from './receipts.ts'
-import { type Refusal, refusalResponse } from './refusal.ts'
-import { isHostValid, INVALID_HOST } from './request-host.ts'
-import { requestIdOf } from './request-id.ts'
+import { type Refusal, refusalResponse } from './http/refusal.ts'
+import type { Arrival } from './http/arrival.ts'
+import { isHostValid, INVALID_HOST } from './http/request-host.ts'
+import { requestIdOf } from './http/request-id.ts'
 import type { Handler } from './serve.ts'
 import { answerStartPage } from './start-page.ts'
-import type { AnySubmissionKind, Arrival, IntakeDependencies } from './submit/intake.ts'
+import type { AnySubmissionKind, IntakeDependencies } from './submit/intake.ts'
 import { submit } from './submit/submit.ts'
 import { submitBatch } from './submit/submit-batch.ts'
 import { spanOf, traceRequests } from './trace-requests.ts'
@@ -60,10 +61,6 @@ export type AppDependencies = {
   tracing?: Tracing | undefined
   log: Logger
 }
-
-// The bearer plugin also takes a token from the query, where the token would end up in logs. No
-// caller can guess this name of the parameter.
-const NO_QUERY_TOKEN = crypto.randomUUID()
 
 const SECURITY_HEADERS = {
   'X-Content-Type-Options': 'nosniff',
@@ -112,7 +109,7 @@ const NO_TRAILER: Refusal = {
   problems: [{ message: 'A body with trailer fields cannot be read here: send it without them', path: 'Trailer' }],
 }
 
-// `read-body.ts` reads the bodies instead. It bounds time, bytes and depth, and refuses in the
+// `http/read-body.ts` reads the bodies instead. It bounds time, bytes and depth, and refuses in the
 // words of the interface.
 const UNPARSED = { parse: 'none' } as const
 
@@ -124,7 +121,7 @@ const BATCH_KINDS = {
 }
 
 const createRoutes = (dependencies: AppDependencies) => {
-  const { intake, receipts, isReady, board, overview, metrics, tracing, log } = dependencies
+  const { intake, receipts, isReady, board, overview, metrics, tracing } = dependencies
   const timed = createTimed(dependencies.answered, tracing)
   const handlerOf = (kind: AnySubmissionKind) => timed((arrival) => submit(intake, kind, arrival))
   const forOperators =
@@ -133,7 +130,7 @@ const createRoutes = (dependencies: AppDependencies) => {
       operatorOnly(intake.authenticate, request, page)
   const docs = createDocs({ basePath: DOCS_PATH, documentPath: DOCUMENT_PATH })
 
-  return addReads(createEmptyApp(log), dependencies, timed)
+  return addReads(createEmptyApp(), dependencies, timed)
     .post(`${BASE_PATH}/feedbacks`, handlerOf(createFeedback), UNPARSED)
     .post(`${BASE_PATH}/contacts/identify`, handlerOf(identifyContact), UNPARSED)
     .post(`${BASE_PATH}/contacts/purge`, handlerOf(purgeContact), UNPARSED)
@@ -181,7 +178,7 @@ const addReads = (
 
 type RouteContext = {
   request: Request
-  bearer: string | undefined
+  token: string | undefined
   route: string
   params: Readonly<Record<string, string>>
 }
@@ -191,7 +188,7 @@ const createTimed =
   (handle: (arrival: Arrival, params: RouteContext['params']) => Promise<Response>) =>
   // If a handler does not destructure its context, Elysia builds all parts of the context, cookies
   // too, and builds every answer twice.
-  async ({ request, bearer: token, route, params }: RouteContext): Promise<Response> => {
+  async ({ request, token, route, params }: RouteContext): Promise<Response> => {
     const beganAt = performance.now()
     const span = tracing && spanOf(request)
     span?.set({ 'http.route': route })
@@ -207,23 +204,20 @@ const createTimed =
 
 const MS_PER_SECOND = 1_000
 
-/** An app without routes. It finds the token, and answers faults and requests without a route. */
-const createEmptyApp = (log: Logger) =>
+/** An app without routes. It finds the token, and answers requests without a route. */
+const createEmptyApp = () =>
   // By default Elysia skips eleven characters of the address to find the path, but a host may be
   // shorter.
-  new Elysia({ name: 'feedback-insights', normalize: false, handler: { standardHostname: false } })
-    .onError(({ code, error, request }) => {
+  new Elysia({ handler: { standardHostname: false } })
+    .onError(({ code, error }) => {
       if (code === 'NOT_FOUND') return refusalResponse({ refused: 'not-found' })
-      log('error', 'unforeseen', { requestId: requestIdOf(request), code, fault: nameOf(error) })
-      return refusalResponse({ refused: 'unforeseen', requestId: requestIdOf(request) })
+      // Elysia would send the message of the fault.
+      throw error instanceof Error ? error : new Error('A handler threw no error.', { cause: error })
     })
-    // The plugin knows only the spelling `Bearer`, and treats all text after the seventh character
-    // as the token.
-    .derive({ as: 'global' }, ({ headers }) => {
-      const token = bearerToken(headers['authorization'] ?? '')
-      headers['authorization'] = token && `Bearer ${token}`
-    })
-    .use(bearer({ extract: { header: 'Bearer', query: NO_QUERY_TOKEN } }))
+    .use(bearer())
+    .derive({ as: 'global' }, ({ bearer: cut, headers: { authorization = '' } }) => ({
+      token: checkedToken(authorization, cut),
+    }))
 
 const nameOf = (error: unknown): string => (error instanceof Error ? error.name : typeof error)
 

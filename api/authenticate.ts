@@ -3,7 +3,7 @@ import { isPlausibleToken, tokenHash } from '../contract/token-format.ts'
 import type { Scope, TokenHolder } from '../db/tokens.ts'
 import { coalesce } from '../runtime/coalesce.ts'
 import type { Span } from '../runtime/tracing.ts'
-import { isRefusal, type Refusal } from './refusal.ts'
+import { isRefusal, type Refusal } from './http/refusal.ts'
 
 const MAX_REMEMBERED_TOKENS = 20_000
 /**
@@ -106,12 +106,23 @@ const holderOrRefusal = (holder: TokenHolder | undefined, now: number): TokenHol
   holder && (holder.expiresAt === null || holder.expiresAt.getTime() > now) ? holder : { refused: 'unauthenticated' }
 
 /**
- * The token of a header `Authorization: Bearer TOKEN`; undefined if the header is malformed. RFC
- * 6750 allows fewer characters, but a token from the environment may have any visible one. A second
- * header `Authorization` adds a space, which no token has.
+ * RFC 6750 allows fewer characters, but a token from the environment may have any visible one. A
+ * second header `Authorization` adds a space, which no token has.
  */
-export const bearerToken = (authorization: string): string | undefined =>
-  /^bearer +([\x21-\x7e]+)[ \t]*$/i.exec(authorization)?.[1]
+const BEARER = /^bearer +([\x21-\x7e]+)[ \t]*$/i
+
+/** The token of a header `Authorization: Bearer TOKEN`; undefined if the header is malformed. */
+export const bearerToken = (authorization: string): string | undefined => BEARER.exec(authorization)?.[1]
+
+/**
+ * The token that the bearer plugin has cut from the header, if the header is well-formed. The plugin
+ * knows only the spelling `Bearer` of the scheme, and cuts after seven characters of any kind.
+ * Without a bearer it takes a token from the query, which would end up in logs.
+ */
+export const checkedToken = (authorization: string, cut: string | undefined): string | undefined => {
+  const token = bearerToken(authorization)
+  return token !== undefined && authorization.startsWith('Bearer') ? cut?.trim() : token
+}
 
 /** The workspace that the token of a request belongs to. */
 export type Caller = { workspaceId: string }

@@ -20,7 +20,7 @@ import { readRedisCondition } from '../queue/redis/redis-condition.ts'
 import { pingRedis } from '../queue/redis/redis-servers.ts'
 import { type AppDependencies, BOARD_PATH, createApp, OVERVIEW_PATH } from './app.ts'
 import { createIntake, LOOK_UP_TIMEOUT_MS, mostBytesInHand, type Resources, TOKEN_TIMEOUT_MS } from './create-intake.ts'
-import { type OnFault, requestIdOf } from './request-id.ts'
+import { type OnFault, requestIdOf } from './http/request-id.ts'
 import type { AgentReads } from './mcp/agent-read.ts'
 import { createCallLimit } from './mcp/call-limit.ts'
 import { createBoard } from './operators/board.ts'
@@ -29,7 +29,7 @@ import { keepHistory } from './operators/overview/history.ts'
 import { createOverview } from './operators/overview/overview.ts'
 import type { ReadDependencies } from './reads/reads.ts'
 import { type Handler, READS_TRAILERS } from './serve.ts'
-import { createBodiesInHand } from './submit/bodies-in-hand.ts'
+import { createBodiesInHand } from './http/bodies-in-hand.ts'
 import { countWaiting, type PressureWatch, watchPressure } from './submit/pressure.ts'
 import type { IntakeDependencies } from './submit/intake.ts'
 
@@ -62,8 +62,8 @@ export const createApi = async (resources: Resources): Promise<Api> => {
   const onFault: OnFault = (event, error, ids) => log('warn', event, { ...ids, fault: describeFault(error) })
   const readCondition = createReadCondition({ ...stores, queues: Object.values(queues) })
   const { metrics, history, stopObserving } = observe(resources, readCondition, bodies.figures)
-  const circumstances = { bodies, pressure, onFault, count: metrics.count }
-  const intake = createIntake(resources, { ...circumstances, wake, stop: stopping.signal })
+  const shared = { bodies, pressure, onFault, count: metrics.count, wake, stop: stopping.signal }
+  const intake = createIntake(resources, shared)
   const reads = createReadDependencies(resources, intake, stopping.signal)
   const app = createApp({
     intake,

@@ -49,16 +49,17 @@ export type Resources = {
   tracing: Tracing | undefined
 }
 
-type Circumstances = Pick<IntakeDependencies, 'bodies' | 'onFault' | 'count'> & {
+/** Parts of the process that the intake shares with the rest of the API. */
+type SharedParts = Pick<IntakeDependencies, 'bodies' | 'onFault' | 'count'> & {
   wake: Pick<Wake, 'wake'>
   stop: AbortSignal
   pressure: PressureWatch
 }
 
 /** The dependencies of the steps from a request to its answer. */
-export const createIntake = (resources: Resources, circumstances: Circumstances): IntakeDependencies => {
+export const createIntake = (resources: Resources, shared: SharedParts): IntakeDependencies => {
   const { config, sql, hashKey } = resources
-  const { wake, stop, pressure, ...handed } = circumstances
+  const { wake, stop, pressure, ...handed } = shared
   const findTokens = (hashes: readonly string[]) => withinTime(findTokenHolders(sql, hashes), TOKEN_TIMEOUT_MS)
   const find: FindProgress = (submissions) => withinTime(findProgress(sql, submissions), LOOK_UP_TIMEOUT_MS)
   const awaitProgress = createAwaitProgress(find, steadily, stop)
@@ -92,17 +93,21 @@ const createAdmitTo = ({ config, sql, admitting }: Resources, wake: Pick<Wake, '
   })
 }
 
-/**
- * Finds idempotency keys that have left Redis; undefined while Postgres does not answer.
- * Simultaneous requests share a query.
- */
+/** Finds idempotency keys that have left Redis. Simultaneous requests share a query. */
 const createFindStoredKey = (sql: Sql): AdmitDependencies['findStoredKey'] => {
   const find = coalesce(
     (asked: readonly { workspaceId: string; key: string }[]) =>
       withinTime(findIdempotencyKeys(sql, asked), LOOK_UP_TIMEOUT_MS),
     { items: 500 },
   )
-  return (workspaceId, key) => find({ workspaceId, key }).catch(() => undefined)
+  return async (workspaceId, key) => {
+    try {
+      const record = await find({ workspaceId, key })
+      return record === null ? { state: 'unused' } : { state: 'former', record }
+    } catch {
+      return { state: 'unknown' }
+    }
+  }
 }
 
 const limitOf = (config: ApiConfig, operation: Operation): RateLimit | undefined => {

@@ -1,9 +1,9 @@
 import { asUuid } from '../contract/identity/keys.ts'
 import type { Receipt } from '../contract/receipt.ts'
 import { type Authenticate, callerOf } from './authenticate.ts'
-import { faultIds, type OnFault } from './request-id.ts'
-import { isRefusal, type Refusal, refusalResponse } from './refusal.ts'
-import type { Arrival } from './submit/intake.ts'
+import { faultIds, type OnFault } from './http/request-id.ts'
+import { isRefusal, type Refusal, refusalResponse } from './http/refusal.ts'
+import type { Arrival } from './http/arrival.ts'
 
 export type ReceiptSources = {
   authenticate: Authenticate

@@ -45,14 +45,18 @@ const TOGETHER = { items: 500 }
 /** How long an answer waits for its feedback to be applied. */
 const APPLIED_WITHIN_MS = 300
 
-type Dependencies = { sql: Sql; timeoutMs: number; awaitProgress: AwaitProgress }
+type ReferenceDependencies = { sql: Sql; timeoutMs: number; awaitProgress: AwaitProgress }
 
 /**
  * Finds the own ids of a feedback's contact and project. If other submissions may change an id,
  * waits until the feedback is applied, and reads the id from its row. Leaves out an id that cannot
  * be determined in time. Simultaneous requests share a query.
  */
-export const createResolveReferences = ({ sql, timeoutMs, awaitProgress }: Dependencies): ResolveReferences => {
+export const createResolveReferences = ({
+  sql,
+  timeoutMs,
+  awaitProgress,
+}: ReferenceDependencies): ResolveReferences => {
   // Each call has its own time-out, so that a hanging connection does not delay later calls.
   const find = coalesce(
     (asked: readonly ReferenceKeys[]) => withinTime(findReferences(sql, asked), timeoutMs),
@@ -67,7 +71,7 @@ export const createResolveReferences = ({ sql, timeoutMs, awaitProgress }: Depen
     const progress = await awaitProgress(submission, { until: 'finished', ms: APPLIED_WITHIN_MS })
     return progress && (await read({ workspaceId, id: question.feedbackId }))
   }
-  const resolve = async (question: ReferenceQuestion, keys: Keys): Promise<ResolvedReferences> => {
+  const resolve = async (question: ReferenceQuestion, keys: FeedbackKeys): Promise<ResolvedReferences> => {
     const stored = await find(keys)
     const contact = contactOf(keys, stored, question)
     const project = projectOf(keys, stored, question)
@@ -80,22 +84,26 @@ export const createResolveReferences = ({ sql, timeoutMs, awaitProgress }: Depen
   }
   return async (question) => {
     const keys = keysOf(question)
-    // The id of a named project follows from its name, and no purge changes the id.
-    const namedProjectId = keys.projectIds.length === 0 ? keys.namedProjectId : undefined
-    const withoutLookUp = { contactId: null, projectId: namedProjectId ?? null }
-    const needsLookUp = keys.contact.ids.length > 0 || keys.contact.weakKey !== undefined || keys.projectIds.length > 0
-    if (!needsLookUp) return withoutLookUp
-    return withinTime(resolve(question, keys), timeoutMs + APPLIED_WITHIN_MS).catch(() => withoutLookUp)
+    const needsContact = keys.contact.ids.length > 0 || keys.contact.emailKey !== undefined
+    const needsProject = keys.projectIds.length > 0
+    const contactId = needsContact ? null : keys.namedContactId
+    const projectId = needsProject ? null : keys.namedProjectId
+    if (!needsContact && !needsProject) return { contactId, projectId }
+    return withinTime(resolve(question, keys), timeoutMs + APPLIED_WITHIN_MS).catch(() => ({ contactId, projectId }))
   }
 }
 
-type Keys = ReferenceKeys & { namedProjectId: string | undefined }
+/**
+ * The own ids of a contact with a name alone and of a project follow from the feedback and from the
+ * name. No purge changes them.
+ */
+type FeedbackKeys = ReferenceKeys & { namedContactId: string | null; namedProjectId: string | null }
 
 /**
  * The keys of a feedback's contact and project. Ids count first, in their order, then the email or
  * name.
  */
-const keysOf = ({ realm, record, feedbackId }: ReferenceQuestion): Keys => {
+const keysOf = ({ realm, record, feedbackId }: ReferenceQuestion): FeedbackKeys => {
   const { contact, project, isExternalContactId: areExternal } = record
   const given = [record.contactId, contact?.id].filter((id) => id != null)
   const email = canonicalEmail(contact?.email ?? '')
@@ -108,11 +116,11 @@ const keysOf = ({ realm, record, feedbackId }: ReferenceQuestion): Keys => {
       areExternal,
       source: feedbackSource(record),
       email,
-      weakKey:
-        email === undefined ? (hasName ? recordContactKey(realm, feedbackId) : undefined) : emailKey(realm, email),
+      emailKey: email === undefined ? undefined : emailKey(realm, email),
     },
     projectIds: ownIdsIn([record.projectId, project?.id].filter((id) => id != null)),
-    namedProjectId: projectName === undefined ? undefined : projectKey(realm, projectName),
+    namedContactId: hasName ? recordContactKey(realm, feedbackId) : null,
+    namedProjectId: projectName === undefined ? null : projectKey(realm, projectName),
   }
 }
 
@@ -121,24 +129,28 @@ const ownIdsIn = (ids: readonly string[]): string[] => ids.flatMap((id) => asUui
 /** `isSure`: the stored feedback will have this id, or an id to which this id resolves. */
 type Resolved = { id: string | null; isSure: boolean }
 
-const contactOf = ({ contact }: Keys, stored: StoredReferences, { number, log }: ReferenceQuestion): Resolved => {
-  const { ids, weakKey } = contact
-  const isNamed = ids.length > 0 || weakKey !== undefined
-  if (isNamed && log.isPurgeWaiting) return UNSURE
+const contactOf = (
+  { contact, namedContactId }: FeedbackKeys,
+  stored: StoredReferences,
+  { number, log }: ReferenceQuestion,
+): Resolved => {
+  const { ids, emailKey: keyOfEmail } = contact
+  const canBePurged = ids.length > 0 || keyOfEmail !== undefined
+  if (canBePurged && log.isPurgeWaiting) return UNSURE
   // A queued feedback can create an own id, too. Only an identify or a conversation adds an external
   // id.
   const mayBeQueued = contact.areExternal ? log.isIdentifyWaiting : !log.isLogEmpty
   const byId = firstOf(stored.contacts, { number, log, mayBeQueued })
   if (byId) return byId
-  if (weakKey === undefined) return { id: null, isSure: true }
+  if (keyOfEmail === undefined) return { id: namedContactId, isSure: true }
   if (stored.email) return judge(stored.email, { number, log })
   const { epoch, number: purgedAt } = stored.epoch
-  return purgedAt > number ? UNSURE : { id: idOfEpoch(weakKey, epoch), isSure: true }
+  return purgedAt > number ? UNSURE : { id: idOfEpoch(keyOfEmail, epoch), isSure: true }
 }
 
-const projectOf = (keys: Keys, stored: StoredReferences, question: ReferenceQuestion): Resolved =>
+const projectOf = (keys: FeedbackKeys, stored: StoredReferences, question: ReferenceQuestion): Resolved =>
   firstOf(stored.projects, { ...question, mayBeQueued: !question.log.isLogEmpty }) ?? {
-    id: keys.namedProjectId ?? null,
+    id: keys.namedProjectId,
     isSure: true,
   }
 

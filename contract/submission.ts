@@ -19,6 +19,12 @@ export type Idempotency = { key: string; body: string }
 /** The submission that an idempotency key belongs to, and the hash of its body. */
 export type IdempotencyRecord = { body: string; submissionId: string; number: number }
 
+/**
+ * Whether an idempotency key was used in the last day. `unknown`: Redis or Postgres cannot tell,
+ * since Redis has lost keys or Postgres is away.
+ */
+export type KeyState = { state: 'unused' } | { state: 'former'; record: IdempotencyRecord } | { state: 'unknown' }
+
 type Bodies = {
   create_feedback: FeedbackRecord
   identify_contact: ContactRecord

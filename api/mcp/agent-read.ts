@@ -1,7 +1,7 @@
 import type { AccountContext, FeedbackContext } from '../../db/reads/context.ts'
 import type { GroupChange, Comparison, ComparisonRequest, Counts, GroupRequest } from '../../db/reads/insights.ts'
 import type { FeedbackFilters } from '../../db/reads/lists.ts'
-import { isRefusal, type Refusal } from '../refusal.ts'
+import { isRefusal, type Refusal } from '../http/refusal.ts'
 import { type Page, readPage, type WantedPage, withCurrentIds } from '../reads/lists.ts'
 import { type ReadContext, withPermit } from '../reads/reads.ts'
 import { feedbackOf, groupOf } from './answers.ts'

@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { type AccountRow, type FeedbackContext, MOST_JSON_CHARACTERS } from '../../db/reads/context.ts'
 import type { Dimension } from '../../db/reads/insights.ts'
-import type { Feedback, StoredConversation, StoredMessage } from '../reads/record-schemas.ts'
+import type { Feedback, StoredConversation, StoredMessage } from '../../contract/record-schemas.ts'
 import { quoteOf, quoteSchema, show, type Sight } from './quote.ts'
 
 /** The most characters of a text in a list. A single feedback and a message show more. */

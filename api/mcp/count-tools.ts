@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 import { instantOf } from '../../contract/date-time.ts'
 import { type Dimension, DIMENSION_NAMES } from '../../db/reads/insights.ts'
-import { isRefusal } from '../refusal.ts'
+import { isRefusal } from '../http/refusal.ts'
 import { feedbackItem, figures, group, groupChange } from './answers.ts'
 import { compareForAgent, countForAgent, findFeedback } from './agent-read.ts'
 import { changeLimit, days, filters, filtersOf, groupLimit, limit, searchedWords, span, time } from './inputs.ts'

@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import type { FeedbackFilters } from '../../db/reads/lists.ts'
-import { isRefusal, type Refusal } from '../refusal.ts'
+import { isRefusal, type Refusal } from '../http/refusal.ts'
 import { conversationItem, conversationOf, feedbackItem, nextPage } from './answers.ts'
 import { type AgentRead, type FeedbackPage, findFeedback, findRecords } from './agent-read.ts'
 import { filters, filtersOf, limit, next, order, ratings, searchedWords, span, tag } from './inputs.ts'

@@ -8,7 +8,7 @@ import {
   ResourceTemplate,
 } from '@modelcontextprotocol/server'
 import { asUuid } from '../../contract/identity/keys.ts'
-import { isRefusal, type Refusal, refusalResponse } from '../refusal.ts'
+import { isRefusal, type Refusal, refusalAnswer } from '../http/refusal.ts'
 import { refusalOfFault } from '../reads/reads.ts'
 import type { AgentRead } from './agent-read.ts'
 import { comparePeriods, countTool, whatsNew } from './count-tools.ts'
@@ -76,7 +76,7 @@ const registerTool = (
     { title, description, inputSchema: input, outputSchema: output, annotations },
     async (given): Promise<CallToolResult> => {
       const answered = await run(given)
-      if (isRefusal(answered)) return { content: [{ type: 'text', text: await refusalText(answered) }], isError: true }
+      if (isRefusal(answered)) return { content: [{ type: 'text', text: refusalText(answered) }], isError: true }
       return {
         content: [{ type: 'text', text: JSON.stringify(answered.answer) }],
         structuredContent: answered.answer,
@@ -98,7 +98,7 @@ const registerResource = (
     const answered = await answer(asked, called, { name: `resource_${name}`, given: own, run: () => read(asked, own) })
     if (isRefusal(answered)) {
       if (answered.refused === 'no-such-record') throw new ResourceNotFoundError(uri.href)
-      throw new ProtocolError(ProtocolErrorCode.InternalError, await refusalText(answered))
+      throw new ProtocolError(ProtocolErrorCode.InternalError, refusalText(answered))
     }
     return { contents: [{ uri: uri.href, mimeType: 'application/json', text: JSON.stringify(answered.answer) }] }
   })
@@ -117,8 +117,8 @@ const answer = async (asked: AgentRead, called: Called, { name, given, run }: Ca
 const OUT_OF_TIME = 'The database did not answer in time. Ask for less: a shorter period, or one more filter.'
 
 /** The text of a refusal for the agent. */
-export const refusalText = async (refusal: Refusal): Promise<string> => {
+export const refusalText = (refusal: Refusal): string => {
   if (refusal.refused === 'unavailable' && refusal.why === 'reads') return OUT_OF_TIME
-  const { error } = (await refusalResponse(refusal).json()) as { error: string | { message: string }[] }
+  const { error } = refusalAnswer(refusal).body
   return typeof error === 'string' ? error : error.map(({ message }) => message).join('; ')
 }

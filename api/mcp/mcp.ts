@@ -6,10 +6,10 @@ import type { Logger } from '../../runtime/logger.ts'
 import { callerOf } from '../authenticate.ts'
 import type { Metrics } from '../operators/metrics.ts'
 import type { ReadDependencies } from '../reads/reads.ts'
-import { isRefusal, type Refusal, refusalResponse } from '../refusal.ts'
-import { requestIdOf } from '../request-id.ts'
-import type { Arrival } from '../submit/intake.ts'
-import { parseBody, receiveBody } from '../submit/read-body.ts'
+import { isRefusal, type Refusal, refusalAnswer } from '../http/refusal.ts'
+import { requestIdOf } from '../http/request-id.ts'
+import type { Arrival } from '../http/arrival.ts'
+import { parseBody, receiveBody } from '../http/read-body.ts'
 import type { AgentReads, AgentRead } from './agent-read.ts'
 import type { CallLimit } from './call-limit.ts'
 import { createMcpServer, refusalText } from './mcp-server.ts'
@@ -68,7 +68,7 @@ const readMessage = async (request: Request): Promise<JsonObject | Response> => 
   const bytes = await receiveBody(request, MOST_BODY_BYTES)
   if (isRefusal(bytes)) return refuse(bytes)
   const read = parseBody(bytes)
-  if (isRefusal(read)) return problem(PARSE_ERROR, await refusalText(read))
+  if (isRefusal(read)) return problem(PARSE_ERROR, refusalText(read))
   // The limit would count a batch of calls as one call.
   if (!isJsonObject(read.value)) return problem(INVALID_REQUEST, 'The body must be one message, not a batch')
   return replaceUnstorable(read.value)
@@ -76,10 +76,10 @@ const readMessage = async (request: Request): Promise<JsonObject | Response> => 
 
 const problem = (code: number, message: string): Response => errorResponse({ code, message }, { status: 400 })
 
-/** A refusal in the form of the protocol, with the status and headers of `refusalResponse`. */
-const refuse = async (refusal: Refusal, id?: JsonValue): Promise<Response> => {
-  const { status, headers } = refusalResponse(refusal)
-  return errorResponse({ code: REFUSED, message: await refusalText(refusal) }, { status, headers }, id)
+/** A refusal in the form of the protocol, with the status and headers of the refusal. */
+const refuse = (refusal: Refusal, id?: JsonValue): Response => {
+  const { status, headers } = refusalAnswer(refusal)
+  return errorResponse({ code: REFUSED, message: refusalText(refusal) }, { status, headers }, id)
 }
 
 const errorResponse = (error: { code: number; message: string }, init: ResponseInit, id: JsonValue = null): Response =>

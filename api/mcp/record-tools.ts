@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { isRefusal, type Refusal } from '../refusal.ts'
+import { isRefusal, type Refusal } from '../http/refusal.ts'
 import { identifier, ownId } from '../reads/parameters.ts'
 import { findRecord, withPermit } from '../reads/reads.ts'
 import {

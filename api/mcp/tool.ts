@@ -1,7 +1,7 @@
 import type { StandardSchemaWithJSON } from '@modelcontextprotocol/server'
 import { toJsonSchema } from '@valibot/to-json-schema'
 import * as v from 'valibot'
-import type { Refusal } from '../refusal.ts'
+import type { Refusal } from '../http/refusal.ts'
 import type { AgentRead } from './agent-read.ts'
 import { NOTICE } from './quote.ts'
 

@@ -2,7 +2,7 @@ import * as v from 'valibot'
 import { about } from '../../contract/fields.ts'
 import { MAX_REPORTED_PROBLEMS } from '../../contract/limits.ts'
 import { receipt } from '../../contract/receipt.ts'
-import * as records from '../reads/record-schemas.ts'
+import * as records from '../../contract/record-schemas.ts'
 import type { RESOURCES } from '../reads/reads.ts'
 import { batchResult } from '../submit/submit-batch.ts'
 

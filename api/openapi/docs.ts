@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { pageFile, readPageFile } from '../page-files.ts'
-import { refusalResponse } from '../refusal.ts'
+import { refusalResponse } from '../http/refusal.ts'
 import type { Handler } from '../serve.ts'
 
 type DocsOptions = {

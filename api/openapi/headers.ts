@@ -1,7 +1,7 @@
 import { IDEMPOTENCY_KEY } from '../../contract/batch-request.ts'
 import type { JsonObject } from '../../contract/json.ts'
 import { submissionState } from '../../contract/receipt.ts'
-import { REQUEST_ID } from '../request-id.ts'
+import { REQUEST_ID } from '../http/request-id.ts'
 import { schemaOf } from './schemas.ts'
 
 const header = (description: string, schema: JsonObject = { type: 'string' }): JsonObject => ({ description, schema })

@@ -6,7 +6,7 @@ import {
   MAX_PROPAGATED_BYTES,
   MAX_REPORTED_PROBLEMS,
 } from '../../contract/limits.ts'
-import { type Refusal, refusalResponse, type Unavailable } from '../refusal.ts'
+import { type Refusal, refusalResponse, type Unavailable } from '../http/refusal.ts'
 import { headersOf, RESPONSE_HEADERS, type ResponseHeader } from './headers.ts'
 
 type Described = {

@@ -1,7 +1,7 @@
 import { contactRecord } from '../../contract/contact-record.ts'
 import { purgeRequest } from '../../contract/purge-request.ts'
-import { faultIds } from '../request-id.ts'
-import { NO_SUCH_CONTACT } from '../refusal.ts'
+import { faultIds } from '../http/request-id.ts'
+import { NO_SUCH_CONTACT } from '../http/refusal.ts'
 import type { SubmissionKind } from '../submit/intake.ts'
 
 /** POST /contacts/identify */

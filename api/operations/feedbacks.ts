@@ -1,5 +1,5 @@
 import { feedbackId, feedbackRecord, feedbackSourceData } from '../../contract/feedback-record.ts'
-import type { Feedback } from '../reads/record-schemas.ts'
+import type { Feedback } from '../../contract/record-schemas.ts'
 import type { Intake, IntakeDependencies, SubmissionKind, Valid } from '../submit/intake.ts'
 
 /** POST /feedbacks: 201 with some members of the record that the worker will store. */

@@ -11,7 +11,7 @@ import type {
   UIConfig,
 } from '@bull-board/api/typings/app'
 import { pageFile, readPageFile } from '../page-files.ts'
-import { refusalResponse } from '../refusal.ts'
+import { refusalResponse } from '../http/refusal.ts'
 import type { Handler } from '../serve.ts'
 import { FIRST_SCRIPT, readTemplate, wayTo, withScriptAndLink } from './board-page.ts'
 

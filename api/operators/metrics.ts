@@ -6,7 +6,7 @@ import type { ProcessFigures } from '../../queue/jobs/process-reports.ts'
 import type { WorkspaceLoad } from '../../queue/jobs/workspace-loads.ts'
 import type { QueueDepth } from '../../queue/jobs/queue-depths.ts'
 import { type Condition, loadsIn, type ReadCondition } from '../../health/condition.ts'
-import type { BodyFigures } from '../submit/bodies-in-hand.ts'
+import type { BodyFigures } from '../http/bodies-in-hand.ts'
 import type { IntakeDependencies } from '../submit/intake.ts'
 
 export type Metrics = {

@@ -1,6 +1,6 @@
 import { Buffer } from 'node:buffer'
 import { type Authenticate, bearerToken } from '../authenticate.ts'
-import { isRefusal, refusalResponse } from '../refusal.ts'
+import { isRefusal, refusalResponse } from '../http/refusal.ts'
 import type { Handler } from '../serve.ts'
 
 /**

@@ -1,6 +1,6 @@
 import type { Change, ChangesPage, FeedPlace } from '../../db/reads/changes.ts'
-import { isRefusal, type Refusal } from '../refusal.ts'
-import { waitSeconds } from '../submit/request-headers.ts'
+import { isRefusal, type Refusal } from '../http/refusal.ts'
+import { waitSeconds } from '../http/request-headers.ts'
 import { CHANGES_PARAMETERS, DEFAULT_LIMIT, readQuery } from './parameters.ts'
 import { type ReadAnswer, type ReadContext, withPermit } from './reads.ts'
 

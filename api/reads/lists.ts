@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import * as v from 'valibot'
 import { isDateTime } from '../../contract/date-time.ts'
 import type { FeedbackFilters, ListRequest, Place } from '../../db/reads/lists.ts'
-import { isRefusal, type Refusal } from '../refusal.ts'
+import { isRefusal, type Refusal } from '../http/refusal.ts'
 import { DEFAULT_LIMIT, FEEDBACK_PARAMETERS, LIST_PARAMETERS, readQuery } from './parameters.ts'
 import { findRecord, type ReadContext, type ReadHandler, type Resource, withPermit } from './reads.ts'
 

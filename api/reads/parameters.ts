@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 import type { Problem } from '../../contract/check-body.ts'
-import type { Refusal } from '../refusal.ts'
+import type { Refusal } from '../http/refusal.ts'
 import { isDateTime, postgresDateTime } from '../../contract/date-time.ts'
 import { about } from '../../contract/fields.ts'
 import { asUuid } from '../../contract/identity/keys.ts'

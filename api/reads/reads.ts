@@ -5,11 +5,11 @@ import type { ChangesPage, FeedPlace } from '../../db/reads/changes.ts'
 import type { ListPage, ListRequest } from '../../db/reads/lists.ts'
 import type { NamedRecord, RecordKind } from '../../db/reads/records.ts'
 import { type Authenticate, callerOf } from '../authenticate.ts'
-import { faultIds, type OnFault, requestIdOf } from '../request-id.ts'
-import { isRefusal, type Refusal, refusalResponse } from '../refusal.ts'
-import type { BodiesInHand } from '../submit/bodies-in-hand.ts'
-import type { Arrival } from '../submit/intake.ts'
-import { jsonAnswer } from '../submit/json-answer.ts'
+import type { Arrival } from '../http/arrival.ts'
+import { faultIds, type OnFault, requestIdOf } from '../http/request-id.ts'
+import { isRefusal, type Refusal, refusalResponse } from '../http/refusal.ts'
+import type { BodiesInHand } from '../http/bodies-in-hand.ts'
+import { jsonAnswer } from '../http/json-answer.ts'
 import { readQuery } from './parameters.ts'
 
 /** The dependencies of reads. A look-up rejects if Postgres does not answer in time. */
@@ -113,13 +113,17 @@ export const readOne =
     return isRefusal(record) ? record : { json: `{${JSON.stringify(one)}:${record.json}}` }
   }
 
-type Found = { id: string; json: string }
+type FoundRecord = { id: string; json: string }
 
-export const findRecord = async (context: ReadContext, kind: RecordKind, id: string): Promise<Found | Refusal> => {
+export const findRecord = async (
+  context: ReadContext,
+  kind: RecordKind,
+  id: string,
+): Promise<FoundRecord | Refusal> => {
   const own = asUuid(id)
   if (own === undefined) return { refused: 'no-such-record' }
   const { workspaceId, dependencies } = context
-  return withPermit(context, async (): Promise<Found | Refusal> => {
+  return withPermit(context, async (): Promise<FoundRecord | Refusal> => {
     const current = await dependencies.currentId(workspaceId, { kind, id: own })
     const json = await dependencies.readRecord(workspaceId, { kind, id: current })
     return json === undefined ? { refused: 'no-such-record' } : { id: current, json }

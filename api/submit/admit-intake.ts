@@ -1,18 +1,10 @@
 import { Buffer } from 'node:buffer'
-import type { Operation } from '../../contract/submission.ts'
 import { isProgrammingError } from '../../runtime/fault.ts'
 import { isFullRedis, isRefusedByRedis } from '../../queue/redis/connect-redis.ts'
-import type { Admission, LogState } from '../../queue/admission/call-admit.ts'
-import { faultIds } from '../request-id.ts'
-import type { Unavailable } from '../refusal.ts'
-import {
-  type Admitted,
-  type Intake,
-  type IntakeDependencies,
-  isRefusedIntake,
-  type RefusedIntake,
-  type Valid,
-} from './intake.ts'
+import type { Admission, Judgement } from '../../queue/admission/call-admit.ts'
+import { faultIds } from '../http/request-id.ts'
+import type { Unavailable } from '../http/refusal.ts'
+import { type Intake, type IntakeDependencies, isRefusedIntake, type RefusedIntake, type Valid } from './intake.ts'
 import { rateLimited } from './rate-limit.ts'
 
 /**
@@ -24,15 +16,29 @@ export const checkBeforeAdmission = async (
   dependencies: IntakeDependencies,
   intake: Intake<Valid>,
   { lookUpKeyFirst }: { lookUpKeyFirst: boolean },
-): Promise<Intake<Valid | 'former'> | RefusedIntake> => {
+): Promise<Intake<Valid | 'judged'> | RefusedIntake> => {
   const { kind, body, idempotency } = intake
   const refusal = kind.refuseBody?.(body)
   if (refusal) return { refusal }
-  if (!kind.refuseByStored && !(lookUpKeyFirst && idempotency)) return { ...intake, former: undefined }
-  const former = await requestAdmission(dependencies, intake, { mode: 'peek' })
-  if (!isFresh(former)) return { ...intake, former }
-  const refusalByStored = await kind.refuseByStored?.(dependencies, intake, former)
-  return refusalByStored ? { refusal: refusalByStored } : { ...intake, former: 'unused-key' }
+  if (!kind.refuseByStored && !(lookUpKeyFirst && idempotency)) return { ...intake, judged: undefined }
+  const judged = await requestAdmission(dependencies, { ...intake, judged: undefined }, { isJudgedOnly: true })
+  if (isRefusedIntake(judged)) return judged
+  const refusalByStored = hasUnusedKey(judged) && (await kind.refuseByStored?.(dependencies, intake, judged))
+  return refusalByStored ? { refusal: refusalByStored } : { ...intake, judged }
+}
+
+const hasUnusedKey = (judged: Admission): judged is Judgement => {
+  switch (judged.outcome) {
+    case 'rate-limited':
+    case 'full':
+    case 'admissible':
+      return true
+    case 'admitted':
+    case 'repeated':
+    case 'other-body':
+    case 'unreplicated':
+      return false
+  }
 }
 
 /**
@@ -41,30 +47,36 @@ export const checkBeforeAdmission = async (
  */
 export const admitIntake = async (
   dependencies: IntakeDependencies,
-  intake: Intake<Valid | 'former'>,
+  intake: Intake<Valid | 'judged'>,
 ): Promise<Intake<Valid | 'admitted'> | RefusedIntake> => {
-  const { former } = intake
-  const isKeyUnused = former === 'unused-key'
-  const isDecided = former !== undefined && !isKeyUnused
-  const outcome = isDecided ? former : await requestAdmission(dependencies, intake, { isKeyUnused })
-  if (isFresh(outcome)) throw new Error('An admission was answered like a peek.')
-  dependencies.emptyBuckets.remember(intake.workspaceId, intake.kind.operation, outcome.bucket)
-  return isRefusedIntake(outcome) ? outcome : { ...intake, admitted: outcome }
+  const pressure = dependencies.pressure.current()
+  // Under pressure, a known key and the rate limit still decide before the 503.
+  const admission = await requestAdmission(dependencies, intake, { isJudgedOnly: pressure !== undefined })
+  if (isRefusedIntake(admission)) return admission
+  const { operation } = intake.kind
+  const { bucket } = admission
+  switch (admission.outcome) {
+    case 'admitted':
+    case 'repeated':
+      return { ...intake, admitted: admission }
+    case 'full':
+    case 'admissible':
+      return { refusal: { refused: 'unavailable', why: pressure ?? 'workspace-log-full' }, bucket }
+    case 'unreplicated':
+      return { refusal: { refused: 'unavailable', why: 'redis-replicas' }, bucket }
+    case 'rate-limited':
+      return { refusal: rateLimited(dependencies, operation, bucket), bucket }
+    case 'other-body':
+      return { refusal: { refused: 'idempotency-key-of-other-body' }, bucket }
+  }
 }
-
-type Fresh = { outcome: 'fresh' } & LogState
-type AdmissionResult = Admitted | RefusedIntake | Fresh
-
-const isFresh = (outcome: AdmissionResult): outcome is Fresh => 'outcome' in outcome && outcome.outcome === 'fresh'
 
 const requestAdmission = async (
   dependencies: IntakeDependencies,
-  intake: Intake<Valid>,
-  { mode, isKeyUnused }: { mode?: 'peek'; isKeyUnused?: boolean },
-): Promise<AdmissionResult> => {
-  const { request, span, kind, workspaceId, body, idempotency } = intake
-  const pressure = dependencies.pressure.current()
-  const bodyText = mode === 'peek' ? '' : JSON.stringify(body)
+  { request, span, kind, workspaceId, body, idempotency, judged }: Intake<Valid | 'judged'>,
+  { isJudgedOnly }: { isJudgedOnly: boolean },
+): Promise<Admission | RefusedIntake> => {
+  const bodyText = isJudgedOnly ? '' : JSON.stringify(body)
   try {
     const admission = await dependencies.admit({
       workspaceId,
@@ -73,13 +85,14 @@ const requestAdmission = async (
       traceparent: span?.traceparent,
       limit: dependencies.limitOf(kind.operation),
       idempotency,
-      ...(isKeyUnused !== undefined && { isKeyUnused }),
       mostBytes: dependencies.pressure.bytesLeft(),
-      // Under pressure, a known key and the rate limit still decide before the 503.
-      mode: mode ?? (pressure && 'judge'),
+      isJudgedOnly,
+      judged,
     })
+    // The bucket of an earlier call was remembered when it was read.
+    if (admission !== judged) dependencies.emptyBuckets.remember(workspaceId, kind.operation, admission.bucket)
     if (admission.outcome === 'admitted') dependencies.pressure.added(Buffer.byteLength(bodyText))
-    return resultOf(dependencies, admission, { operation: kind.operation, pressure })
+    return admission
   } catch (error) {
     if (isProgrammingError(error)) throw error
     dependencies.onFault('admission_failed', error, faultIds(request, { workspaceId }))
@@ -90,28 +103,4 @@ const requestAdmission = async (
 const whyUnavailable = (error: unknown): Unavailable['why'] => {
   if (isFullRedis(error)) return 'redis-memory'
   return isRefusedByRedis(error) ? 'redis-refuses' : 'redis'
-}
-
-type Circumstances = { operation: Operation; pressure: ReturnType<IntakeDependencies['pressure']['current']> }
-
-const resultOf = (
-  dependencies: IntakeDependencies,
-  admission: Admission,
-  { operation, pressure }: Circumstances,
-): AdmissionResult => {
-  switch (admission.outcome) {
-    case 'admitted':
-    case 'repeated':
-    case 'fresh':
-      return admission
-    case 'full':
-    case 'admissible':
-      return { refusal: { refused: 'unavailable', why: pressure ?? 'workspace-log-full' }, bucket: admission.bucket }
-    case 'unreplicated':
-      return { refusal: { refused: 'unavailable', why: 'redis-replicas' }, bucket: admission.bucket }
-    case 'rate-limited':
-      return { refusal: rateLimited(dependencies, operation, admission.bucket), bucket: admission.bucket }
-    case 'other-body':
-      return { refusal: { refused: 'idempotency-key-of-other-body' }, bucket: admission.bucket }
-  }
 }

@@ -15,7 +15,7 @@ export type AwaitProgress = (
   wanted: { until: Milestone; ms: number },
 ) => Promise<Progress | undefined>
 
-type Waiting = AwaitedSubmission & {
+type WaitingRequest = AwaitedSubmission & {
   until: Milestone
   deadline: number
   answer: (progress: Progress | undefined) => void
@@ -27,7 +27,7 @@ type Waiting = AwaitedSubmission & {
  * aborted, no request waits.
  */
 export const createAwaitProgress = (find: FindProgress, now: () => number, stop: AbortSignal): AwaitProgress => {
-  const waiting = new Set<Waiting>()
+  const waiting = new Set<WaitingRequest>()
   let isLooking = false
 
   const look = async (): Promise<void> => {
@@ -46,7 +46,7 @@ export const createAwaitProgress = (find: FindProgress, now: () => number, stop:
   return (submission, { until, ms }) =>
     new Promise((resolve) => {
       if (stop.aborted) return resolve(undefined)
-      const request: Waiting = {
+      const request: WaitingRequest = {
         ...submission,
         until,
         deadline: now() + ms,
@@ -61,7 +61,7 @@ export const createAwaitProgress = (find: FindProgress, now: () => number, stop:
 }
 
 /** Answers the requests whose submission reached the milestone or whose time is over. */
-const lookOnce = async (find: FindProgress, waiting: ReadonlySet<Waiting>, now: () => number): Promise<void> => {
+const lookOnce = async (find: FindProgress, waiting: ReadonlySet<WaitingRequest>, now: () => number): Promise<void> => {
   const asked = [...waiting]
   const submissions = new Map(asked.map(({ workspaceId, id }) => [id, { workspaceId, id }]))
   const found = await find([...submissions.values()]).catch(() => [])

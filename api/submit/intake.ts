@@ -3,25 +3,15 @@ import type { PurgeRequest } from '../../contract/purge-request.ts'
 import type { Idempotency, Operation, SubmissionOf } from '../../contract/submission.ts'
 import type { Admission, Admit, Bucket, LogState, RateLimit } from '../../queue/admission/call-admit.ts'
 import type { Authenticate } from '../authenticate.ts'
-import type { OnFault } from '../request-id.ts'
-import type { Refusal, Unavailable } from '../refusal.ts'
+import type { Arrival } from '../http/arrival.ts'
+import type { OnFault } from '../http/request-id.ts'
+import type { Refusal, Unavailable } from '../http/refusal.ts'
 import type { ResolveReferences } from '../resolve-references.ts'
 import type { AwaitProgress } from './await-progress.ts'
-import type { BodiesInHand } from './bodies-in-hand.ts'
+import type { BodiesInHand } from '../http/bodies-in-hand.ts'
 import type { PressureWatch } from './pressure.ts'
 import type { GenericSchema } from 'valibot'
 import type { JsonValue } from '../../contract/json.ts'
-import type { Span } from '../../runtime/tracing.ts'
-
-/**
- * `token`: undefined if the request has no well-formed bearer token. `span`: present if the request
- * is traced.
- */
-export type Arrival = {
-  readonly request: Request
-  readonly token: string | undefined
-  readonly span: Span | undefined
-}
 
 /** The results that the steps add to an intake, in this order. */
 type Results<O extends Operation> = {
@@ -31,11 +21,8 @@ type Results<O extends Operation> = {
   /** The body as it will be stored. */
   body: SubmissionOf<O>['body']
   idempotency: Idempotency | undefined
-  /**
-   * The result of the look-up of the key: a former admission, a refusal, or `unused-key`, also for a
-   * request without a key. Undefined if the look-up was left out.
-   */
-  former: Admitted | RefusedIntake | 'unused-key' | undefined
+  /** The answer to the intake when its key was looked up; undefined if the look-up was left out. */
+  judged: Admission | undefined
   admitted: Admitted
 }
 
@@ -61,7 +48,7 @@ export type RefusedIntake = { refusal: Refusal; bucket?: Bucket | undefined }
 
 export const isRefusedIntake = (value: object): value is RefusedIntake => 'refusal' in value
 
-export type Answer = { status: number; body: object }
+export type StatusAndBody = { status: number; body: object }
 
 /** An operation that accepts submissions, as data. */
 export type SubmissionKind<O extends Operation> = {
@@ -79,7 +66,10 @@ export type SubmissionKind<O extends Operation> = {
     intake: Intake<Valid, O>,
     log: LogState,
   ): Promise<Refusal | undefined>
-  answer(dependencies: IntakeDependencies, intake: Intake<Valid | 'admitted', O>): Promise<Answer> | Answer
+  answer(
+    dependencies: IntakeDependencies,
+    intake: Intake<Valid | 'admitted', O>,
+  ): Promise<StatusAndBody> | StatusAndBody
 }
 
 /**

@@ -67,14 +67,14 @@ export const watchPressure = (sample: () => Promise<PressureSample>, mostWaiting
 const SUBMISSIONS_OF_A_WAKE_JOB = 250
 const UNFINISHED = ['waiting', 'active', 'delayed'] as const
 
-type Sources = { redis: RedisClient; prefix: string; queues: JobQueues; listWorkspaces: ListKnownWorkspaces }
+type CountedStores = { redis: RedisClient; prefix: string; queues: JobQueues; listWorkspaces: ListKnownWorkspaces }
 
 /**
  * Counts the waiting submissions. Without backlog jobs and with few wake jobs, the submissions are
  * almost certainly below the bound. Then returns the number of wake jobs, which is cheap to count.
  */
 export const countWaiting = async (
-  { redis, prefix, queues, listWorkspaces }: Sources,
+  { redis, prefix, queues, listWorkspaces }: CountedStores,
   mostWaiting: number,
 ): Promise<number> => {
   const [wakes, deep] = await Promise.all([

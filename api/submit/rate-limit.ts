@@ -1,6 +1,6 @@
 import type { Operation } from '../../contract/submission.ts'
 import type { Bucket, RateLimit } from '../../queue/admission/call-admit.ts'
-import type { Refusal } from '../refusal.ts'
+import type { Refusal } from '../http/refusal.ts'
 import type { EmptyBuckets, Intake, IntakeDependencies, RefusedIntake } from './intake.ts'
 
 /** A waiting time for a header: rounded up, and at least a second. */

@@ -7,23 +7,23 @@ import { MAX_BATCH_BODY_BYTES, MAX_DEPTH_LEVELS, MAX_REPORTED_PROBLEMS } from '.
 import { checkBody } from '../../contract/check-body.ts'
 import { submissionState } from '../../contract/receipt.ts'
 import { type Caller, callerOf } from '../authenticate.ts'
-import { anyObject } from '../reads/record-schemas.ts'
-import { isRefusal, type Refusal, refusalResponse } from '../refusal.ts'
+import { anyObject } from '../../contract/record-schemas.ts'
+import type { Arrival } from '../http/arrival.ts'
+import { isRefusal, type Refusal, refusalAnswer, refusalResponse } from '../http/refusal.ts'
 import { admitIntake, checkBeforeAdmission } from './admit-intake.ts'
 import { answer, BROKEN_OFF, maxBytesOf, outcomeOf, refusedAttribute, validate, withBody } from './submit.ts'
 import {
   type AnySubmissionKind,
-  type Arrival,
   type Intake,
   type IntakeDependencies,
   isRefusedIntake,
   type RefusedIntake,
   type Valid,
 } from './intake.ts'
-import { jsonAnswer } from './json-answer.ts'
+import { jsonAnswer } from '../http/json-answer.ts'
 import { refuseByEmptyBucket } from './rate-limit.ts'
-import { isStrict } from './request-headers.ts'
-import { parseBody } from './read-body.ts'
+import { isStrict } from '../http/request-headers.ts'
+import { parseBody } from '../http/read-body.ts'
 
 /** In the answer to a single submission, the members between `status` and `body` are headers. */
 export const batchResult = about(
@@ -50,7 +50,7 @@ type BatchKinds = Readonly<Record<Batchable, AnySubmissionKind>>
  * still reports one.
  */
 type Batch = Arrival & Caller & { kinds: BatchKinds; problemsLeft: number }
-type Outcome = Intake<Valid | 'admitted'> | RefusedIntake
+type ItemOutcome = Intake<Valid | 'admitted'> | RefusedIntake
 
 /**
  * POST /batch. Handles each item like a request of its own. Accepts the items in their order, and
@@ -89,7 +89,7 @@ const acceptItems = async (
   dependencies: IntakeDependencies,
   batch: Batch,
   bytes: Uint8Array,
-): Promise<Outcome[] | RefusedIntake> => {
+): Promise<ItemOutcome[] | RefusedIntake> => {
   const { headers } = batch.request
   if (headers.has('idempotency-key')) return { refusal: KEY_OF_BATCH }
   const parsed = parseBody(bytes, MAX_DEPTH_LEVELS + LEVELS_AROUND)
@@ -98,7 +98,7 @@ const acceptItems = async (
   if ('problems' in checked) return { refusal: { refused: 'invalid', problems: checked.problems } }
   const items = await checkItems(dependencies, batch, checked.valid.items as JsonValue[])
   if (!(await dependencies.canStillAnswer(batch.request))) return { refusal: BROKEN_OFF }
-  const outcomes: Outcome[] = []
+  const outcomes: ItemOutcome[] = []
   for (const group of groupsOf(items)) {
     outcomes.push(...(await Promise.all(group.map((item) => admitItem(dependencies, item)))))
   }
@@ -123,8 +123,8 @@ const checkItems = async (
   dependencies: IntakeDependencies,
   batch: Batch,
   items: readonly JsonValue[],
-): Promise<Item[]> => {
-  const checks: Promise<Item>[] = []
+): Promise<CheckedItem[]> => {
+  const checks: Promise<CheckedItem>[] = []
   let beganAt = performance.now()
   for (const item of items) {
     const checking = checkItem(dependencies, batch, item)
@@ -139,9 +139,13 @@ const checkItems = async (
 }
 
 /** An item before its admission. `operation` is undefined if the item itself is malformed. */
-type Item = { operation: Batchable | undefined; bytes: number; checked: Intake<Valid | 'former'> | RefusedIntake }
+type CheckedItem = {
+  operation: Batchable | undefined
+  bytes: number
+  checked: Intake<Valid | 'judged'> | RefusedIntake
+}
 
-const checkItem = async (dependencies: IntakeDependencies, batch: Batch, item: JsonValue): Promise<Item> => {
+const checkItem = async (dependencies: IntakeDependencies, batch: Batch, item: JsonValue): Promise<CheckedItem> => {
   const { kinds, problemsLeft, ...permitted } = batch
   const mostProblems = Math.max(1, problemsLeft)
   const wrapper = checkBody(batchItem, item, { isStrict: isStrict(batch.request.headers), most: mostProblems })
@@ -187,8 +191,8 @@ const SENT_TOGETHER_BYTES = 4 * 1024
  * Splits the items into groups. The items of a group keep their order when they are admitted at the
  * same time. A large item is a group of its own.
  */
-const groupsOf = (items: readonly Item[]): Item[][] => {
-  const groups: Item[][] = []
+const groupsOf = (items: readonly CheckedItem[]): CheckedItem[][] => {
+  const groups: CheckedItem[][] = []
   let isOpen = false
   for (const item of items) {
     const isLarge = item.bytes > SENT_TOGETHER_BYTES && !isRefusedIntake(item.checked)
@@ -199,17 +203,17 @@ const groupsOf = (items: readonly Item[]): Item[][] => {
   return groups
 }
 
-const admitItem = async (dependencies: IntakeDependencies, { checked }: Item): Promise<Outcome> =>
+const admitItem = async (dependencies: IntakeDependencies, { checked }: CheckedItem): Promise<ItemOutcome> =>
   isRefusedIntake(checked) ? checked : admitIntake(dependencies, checked)
 
-const resultOf = async (dependencies: IntakeDependencies, outcome: Outcome): Promise<BatchResult> => {
-  if (isRefusedIntake(outcome)) return refusedResult(refusalResponse(outcome.refusal))
+const resultOf = async (dependencies: IntakeDependencies, outcome: ItemOutcome): Promise<BatchResult> => {
+  if (isRefusedIntake(outcome)) return refusedResult(outcome.refusal)
   const { status, submissionId, body, waited } = await answer(dependencies, outcome)
   return { status, submissionId, ...(waited && { state: waited.state ?? 'queued' }), body }
 }
 
-const refusedResult = async (response: Response): Promise<BatchResult> => {
-  const retryAfter = response.headers.get('retry-after')
-  const body = (await response.json()) as object
-  return { status: response.status, ...(retryAfter !== null && { retryAfter: Number(retryAfter) }), body }
+const refusedResult = (refusal: Refusal): BatchResult => {
+  const { status, body, headers } = refusalAnswer(refusal)
+  const retryAfter = headers['Retry-After']
+  return { status, ...(retryAfter !== undefined && { retryAfter: Number(retryAfter) }), body }
 }

@@ -1,27 +1,27 @@
 import { IDEMPOTENCY_KEY } from '../../contract/batch-request.ts'
 import { checkBody, replaceUnstorable } from '../../contract/check-body.ts'
-import { idempotencyOf } from '../../queue/admission/admit.ts'
+import { idempotencyOf } from '../../queue/admission/idempotency.ts'
 import { callerOf } from '../authenticate.ts'
-import { isRefusal, type Refusal, refusalResponse } from '../refusal.ts'
+import type { Arrival } from '../http/arrival.ts'
+import { isRefusal, type Refusal, refusalResponse } from '../http/refusal.ts'
 import { admitIntake, checkBeforeAdmission } from './admit-intake.ts'
 import { setLimitHeaders, refuseByEmptyBucket } from './rate-limit.ts'
 import {
-  type Answer,
   type AnySubmissionKind,
-  type Arrival,
   type Intake,
   type IntakeDependencies,
   type IntakeOutcome,
   isRefusedIntake,
   type RefusedIntake,
+  type StatusAndBody,
   type Valid,
 } from './intake.ts'
-import { jsonAnswer } from './json-answer.ts'
-import { isStrict, waitSeconds } from './request-headers.ts'
-import { mostBytesOf, parseBody, receiveBody } from './read-body.ts'
+import { jsonAnswer } from '../http/json-answer.ts'
+import { isStrict, waitSeconds } from '../http/request-headers.ts'
+import { mostBytesOf, parseBody, receiveBody } from '../http/read-body.ts'
 import type { SubmissionState } from '../../contract/receipt.ts'
 
-type Accepted = Intake<Valid | 'admitted'>
+type AcceptedIntake = Intake<Valid | 'admitted'>
 
 /**
  * The steps: token → permission → a bucket that is known to be empty → size and content type →
@@ -62,7 +62,7 @@ const permit = async (
 const accept = async (
   dependencies: IntakeDependencies,
   intake: Intake<'workspaceId'>,
-): Promise<Accepted | RefusedIntake> =>
+): Promise<AcceptedIntake | RefusedIntake> =>
   refuseByEmptyBucket(dependencies, intake) ??
   withBody(dependencies, { ...intake, maxBytes: maxBytesOf(dependencies, intake) }, (bytes) =>
     acceptBody(dependencies, intake, bytes),
@@ -92,7 +92,7 @@ const acceptBody = async (
   dependencies: IntakeDependencies,
   intake: Intake<'workspaceId'>,
   bytes: Uint8Array,
-): Promise<Accepted | RefusedIntake> => {
+): Promise<AcceptedIntake | RefusedIntake> => {
   const parsed = parseBody(bytes)
   if (isRefusal(parsed)) return { refusal: parsed }
   const valid = validate(dependencies, { ...intake, ...parsed })
@@ -133,7 +133,7 @@ export const BROKEN_OFF: Refusal = {
   problems: [{ message: 'The body must end the request: send nothing after it', path: '' }],
 }
 
-const acceptedResponse = async (dependencies: IntakeDependencies, accepted: Accepted): Promise<Response> => {
+const acceptedResponse = async (dependencies: IntakeDependencies, accepted: AcceptedIntake): Promise<Response> => {
   const { status, submissionId, body, waited } = await answer(dependencies, accepted)
   accepted.span?.set({ 'feedback_insights.submission.id': submissionId })
   const { workspaceId } = accepted
@@ -150,7 +150,7 @@ const MS_PER_SECOND = 1_000
  * `waited`: present if the caller asked to wait. Its `state` is undefined if the submission did not
  * finish in time.
  */
-type AcceptedAnswer = Answer & { submissionId: string; waited?: { state: SubmissionState | undefined } }
+type AcceptedAnswer = StatusAndBody & { submissionId: string; waited?: { state: SubmissionState | undefined } }
 
 /** The answer to an accepted submission. */
 export const answer = async (

@@ -12,14 +12,16 @@ type LoadedRow = {
   profile: StoredProfile | null
 }
 
-const QUERY = `select workspace_id as "workspaceId", found, profile from load($1::uuid[], $2::jsonb)`
+const COLUMNS = `select workspace_id as "workspaceId", found, profile`
+const QUERY = `${COLUMNS} from load($1::uuid, $2::jsonb)`
+const QUERY_SEVERAL = `${COLUMNS} from load_several($1::uuid[], $2::jsonb)`
 
 /** Loads the stored data of keys, for each workspace in order. */
 export const load = async (sql: Sql, requests: readonly LoadRequest[]): Promise<StoredState[]> => {
   const workspaceIds = requests.map(({ workspaceId }) => workspaceId)
-  const rows = await sql.unsafe<LoadedRow[]>(QUERY, [workspaceIds, sql.json(keysByKind(requests) as never)], {
-    prepare: true,
-  })
+  const keys = sql.json(keysByKind(requests) as never)
+  const [query, named] = requests.length === 1 ? [QUERY, workspaceIds[0]!] : [QUERY_SEVERAL, workspaceIds]
+  const rows = await sql.unsafe<LoadedRow[]>(query, [named, keys], { prepare: true })
   const states = new Map(workspaceIds.map((id) => [id, { ...DELETED, rows: [] as StoredRow[] }]))
   for (const { workspaceId, found, profile } of rows) {
     const state = states.get(workspaceId)!

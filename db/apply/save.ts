@@ -37,7 +37,9 @@ const FEED_TABLES = [
   'message',
 ] as const satisfies readonly (keyof Changes)[]
 
-const QUERY = `select workspace_id as "workspaceId", has_moves as "hasMoves" from save($1::uuid[], $2::jsonb, $3::boolean, $4::jsonb)`
+const COLUMNS = `select workspace_id as "workspaceId", has_moves as "hasMoves"`
+const QUERY = `${COLUMNS} from save($1::uuid, $2::jsonb, $3::boolean, $4::jsonb)`
+const QUERY_SEVERAL = `${COLUMNS} from save_several($1::uuid[], $2::jsonb, $3::boolean, $4::jsonb)`
 
 /** Raised by `refuse_too_many`. */
 const TOO_MANY = 'P0999'
@@ -53,14 +55,15 @@ export const save = async (sql: Sql, requests: readonly SaveRequest[]): Promise<
     superseded: advance.superseded,
     changes: FEED_TABLES.reduce((sum, table) => sum + changes[table].length, 0),
   }))
+  const [query, named] = requests.length === 1 ? [QUERY, workspaceIds[0]!] : [QUERY_SEVERAL, workspaceIds]
   const parameters = [
-    workspaceIds,
+    named,
     sql.json(advances),
     requests.some(({ waits }) => waits),
     sql.json(rowsByTable(requests) as never),
   ]
   try {
-    const rows = await sql.unsafe<{ workspaceId: string; hasMoves: boolean }[]>(QUERY, parameters, { prepare: true })
+    const rows = await sql.unsafe<{ workspaceId: string; hasMoves: boolean }[]>(query, parameters, { prepare: true })
     const saved = new Map(rows.map(({ workspaceId, hasMoves }) => [workspaceId, hasMoves]))
     return workspaceIds.map((id) => {
       const hasMoves = saved.get(id)

@@ -3,10 +3,10 @@
 -- found: a `StoredRow` without its profile. profile: the contact or account of the key, if the key
 -- asks for it. Each workspace also has a row of kind `progress`, unless it is deleted.
 --
--- The functions that load calls plan under the settings of load. README.md says why each look-up is
--- a lateral join. `workspace_id = any (workspaces)` in each look-up lets a sharded Postgres find the
--- node.
-create or replace function load(workspaces uuid[], keys jsonb) returns table (workspace_id uuid, found json, profile json)
+-- The functions that load_several calls plan under its settings. README.md says why each look-up is a
+-- lateral join. `workspace_id = any (workspaces)` in each look-up lets a sharded Postgres find the
+-- node of one workspace.
+create or replace function load_several(workspaces uuid[], keys jsonb) returns table (workspace_id uuid, found json, profile json)
   language plpgsql stable
   set enable_seqscan = off
   set enable_bitmapscan = off
@@ -30,6 +30,15 @@ begin
   if keys ?| array['project', 'feedback', 'conversation', 'message', 'epoch', 'receipt'] then
     return query select * from load_records(workspaces, keys);
   end if;
+end $$;
+
+-- The same for one workspace, on its node in a sharded Postgres.
+create or replace function load(ws uuid, keys jsonb) returns table (workspace_id uuid, found json, profile json)
+  language plpgsql stable
+  set enable_seqscan = off
+as $$
+begin
+  return query select * from load_several(array[ws], keys);
 end $$;
 
 create or replace function load_progress(workspaces uuid[]) returns table (workspace_id uuid, found json, profile json)

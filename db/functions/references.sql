@@ -7,12 +7,12 @@
 --   external  id: the contact of an external id; is_final: the contact has the id in the feedback's
 --             own source, and no later identify changes that
 --   email     id: the contact that an email means; is_final: no identify has claimed the email
---   epoch     epoch: the number of purges of a key, also of a key without a stored contact
+--   epoch     epoch: the number of purges of the key of an email, also without a stored contact
 --   project   id: a project of this own id
 -- number: the submission that gave the key this meaning; of an own id, the first one of the contact;
 -- of an epoch, its last purge.
 create or replace function find_references(
-  ws uuid, own_id uuid[], external_key uuid[], external_source text[], email text[], weak_key uuid[], project_id uuid[]
+  ws uuid, own_id uuid[], external_key uuid[], external_source text[], email text[], email_key uuid[], project_id uuid[]
 ) returns table (kind text, place int, id uuid, number bigint, is_final boolean, epoch int)
   language plpgsql stable
   set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off
@@ -50,10 +50,10 @@ begin
         order by e.number desc limit 1
       ) as e;
   end if;
-  if cardinality(weak_key) > 0 then
+  if cardinality(email_key) > 0 then
     return query
       select 'epoch', k.place::int, null::uuid, p.number, true, p.epoch
-      from unnest(weak_key) with ordinality as k (key_id, place)
+      from unnest(email_key) with ordinality as k (key_id, place)
       cross join lateral (select p.epoch, p.number from purged_key as p
         where p.workspace_id = ws and p.key_id = k.key_id limit 1) as p;
   end if;

@@ -1,5 +1,5 @@
 -- The part of `save` for contacts, accounts and projects, and the keys that name them. These functions
--- plan under the settings of `save`.
+-- plan under the settings of `save_several`.
 
 create or replace function save_profiles(ws uuid[], changes jsonb) returns void
   language plpgsql as $$

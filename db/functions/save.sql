@@ -9,11 +9,11 @@
 -- moved them. Raises P0999 if contacts or accounts would have too many metadata keys. The detail of
 -- the error names them.
 --
--- The functions that `save` calls plan under the settings of `save`. They never update or delete by
+-- The functions that `save_several` calls plan under its settings. They never update or delete by
 -- a join with stored rows: a plan that was made for an empty table would later read a whole workspace.
 -- So a frequent update of many rows is an insert that always conflicts. Rare changes go record by
 -- record, or workspace by workspace with `id = any (...)`.
-create or replace function save(workspaces uuid[], advances jsonb, waits boolean, changes jsonb) returns table (workspace_id uuid, has_moves boolean)
+create or replace function save_several(workspaces uuid[], advances jsonb, waits boolean, changes jsonb) returns table (workspace_id uuid, has_moves boolean)
   language plpgsql
   set enable_seqscan = off
   set enable_bitmapscan = off
@@ -32,7 +32,7 @@ begin
   perform save_profiles(ws, changes);
   if changes ? 'feedback_category' then perform add_uses(ws, changes -> 'feedback_category'); end if;
   if changes ? 'feedback' then
-    perform forget_replaced(changes -> 'feedback');
+    perform forget_replaced(ws, changes -> 'feedback');
     perform put_feedback(ws, changes -> 'feedback');
   end if;
   if changes ?| array['conversation', 'conversation_touched'] then perform save_conversations(ws, changes); end if;
@@ -41,6 +41,15 @@ begin
   if changes ? 'submission' then perform save_receipts(ws, changes -> 'submission'); end if;
   if changes ?| array['contact_gone', 'account_gone'] then moving := move_first(changes); end if;
   return query select w.id, w.id = any (moving) from unnest(ws) as w (id);
+end $$;
+
+-- The same for one workspace, on its node in a sharded Postgres.
+create or replace function save(ws uuid, advances jsonb, waits boolean, changes jsonb) returns table (workspace_id uuid, has_moves boolean)
+  language plpgsql
+  set enable_seqscan = off
+as $$
+begin
+  return query select * from save_several(array[ws], advances, waits, changes);
 end $$;
 
 -- Locks the workspaces that are at the expected position, and returns them. waits: wait for a writer
@@ -108,7 +117,7 @@ end $$;
 -- new change position: before a failover, such a version may have been stored, and a consumer of the
 -- change feed may have seen its categories. A feedback without an id in its source replaces another
 -- one only as a replay.
-create or replace function forget_replaced(records jsonb) returns void
+create or replace function forget_replaced(workspaces uuid[], records jsonb) returns void
   language plpgsql as $$
 declare
   ws uuid;
@@ -121,7 +130,8 @@ begin
     from jsonb_to_recordset(records) as r (
       workspace_id uuid, id uuid, source_id text, newest_number bigint, former_tags text[])
     left join lateral (
-      select x.id, x.tags from feedback as x where x.workspace_id = r.workspace_id and x.id = r.id limit 1
+      select x.id, x.tags from feedback as x
+      where x.workspace_id = r.workspace_id and x.workspace_id = any (workspaces) and x.id = r.id limit 1
     ) as f on true
     left join lateral unnest(f.tags || r.former_tags) as t (title) on true
     where (r.source_id is not null or r.newest_number is not null) and (f.id is not null or r.former_tags is not null)

@@ -12,11 +12,8 @@ export type ReferenceKeys = {
     source: string
     /** In canonical form. */
     email?: string | undefined
-    /**
-     * The key of a contact that is found or created: the key of its email, or the key of the
-     * feedback if the contact has a name alone.
-     */
-    weakKey?: string | undefined
+    /** The key of the email. */
+    emailKey?: string | undefined
   }
   projectIds: readonly string[]
 }
@@ -32,7 +29,7 @@ export type StoredReference = { id: string; number: number; isFinal: boolean }
 export type StoredReferences = {
   contacts: (StoredReference | undefined)[]
   email: StoredReference | undefined
-  /** The epoch of the weak key. `number`: its last purge, 0 for none. */
+  /** The epoch of the key of the email. `number`: its last purge, 0 for none. */
   epoch: { epoch: number; number: number }
   projects: (StoredReference | undefined)[]
 }
@@ -52,20 +49,20 @@ const findInWorkspace = async (
   const own = keysOf(asked, ({ contact: { ids, areExternal } }) => (areExternal ? [] : ids))
   const external = keysOf(asked, ({ contact: { ids, areExternal } }) => (areExternal ? ids : []))
   const email = keysOf(asked, ({ contact }) => (contact.email === undefined ? [] : [contact.email]))
-  const weak = keysOf(asked, ({ contact }) => (contact.weakKey === undefined ? [] : [contact.weakKey]))
+  const emailKeys = keysOf(asked, ({ contact }) => (contact.emailKey === undefined ? [] : [contact.emailKey]))
   const project = keysOf(asked, ({ projectIds }) => projectIds)
   const rows = await sql<Row[]>`
     select kind, place, id, number::float8 as number, is_final as "isFinal", epoch
     from find_references(
       ${workspaceId}::uuid, ${own.keys}::uuid[], ${external.keys}::uuid[], ${external.owners.map(sourceOf)}::text[],
-      ${email.keys}::text[], ${weak.keys}::uuid[], ${project.keys}::uuid[]
+      ${email.keys}::text[], ${emailKeys.keys}::uuid[], ${project.keys}::uuid[]
     )`
   const found = new Map(rows.map((row) => [`${row.kind} ${row.place}`, row]))
   const takeRow = (kind: Kind, keys: Keys): Row | undefined => found.get(`${kind} ${++keys.taken}`)
-  return asked.map(({ contact: { ids, areExternal, email: address, weakKey }, projectIds }) => ({
+  return asked.map(({ contact: { ids, areExternal, email: address, emailKey }, projectIds }) => ({
     contacts: ids.map(() => (areExternal ? takeRow('external', external) : takeRow('own', own))),
     email: address === undefined ? undefined : takeRow('email', email),
-    epoch: (weakKey === undefined ? undefined : takeRow('epoch', weak)) ?? NEVER_PURGED,
+    epoch: (emailKey === undefined ? undefined : takeRow('epoch', emailKeys)) ?? NEVER_PURGED,
     projects: projectIds.map(() => takeRow('project', project)),
   }))
 }

@@ -1,6 +1,7 @@
+import type { RECORD_KINDS } from '../../contract/record-schemas.ts'
 import type { Sql } from '../connection/postgres.ts'
 
-/** The readable kinds, with their names in the change feed, and their tables. */
+/** The tables of the readable kinds. */
 export const RECORD_TABLES = {
   feedback: 'feedback',
   customer: 'contact',
@@ -9,7 +10,7 @@ export const RECORD_TABLES = {
   feedback_category: 'feedback_category',
   conversation: 'conversation',
   message: 'message',
-} as const
+} as const satisfies Record<(typeof RECORD_KINDS)[number], string>
 export type RecordKind = keyof typeof RECORD_TABLES
 
 /** The most bytes of the records of an answer. Only a first record alone may exceed them. */

@@ -1,15 +1,14 @@
-import { type HashKey, keyedHash } from '../../contract/identity/keys.ts'
-import type { Idempotency, IdempotencyRecord, Operation } from '../../contract/submission.ts'
-import { letterOf } from '../log/log-entry.ts'
+import type { KeyState } from '../../contract/submission.ts'
 import { coalesce } from '../../runtime/coalesce.ts'
 import {
+  type Admission,
+  admissionOfFormer,
   type AdmissionRequest,
   type Admit,
-  type ScriptAnswer,
-  type ScriptRequest,
   callAdmit,
   createSendAdmit,
-  type StoredKey,
+  type ScriptAnswer,
+  type ScriptRequest,
   type SendAdmit,
 } from './call-admit.ts'
 import type { RedisClient } from '../redis/connect-redis.ts'
@@ -25,18 +24,17 @@ export type AdmitDependencies = {
   floorOf?: (workspaceId: string) => Promise<number>
   /** How many replicas must have a submission before its outcome is `admitted`; 0 by default. */
   replicas?: number
-  /**
-   * Finds an idempotency key in Postgres; null if Postgres does not have the key, undefined while
-   * Postgres is away.
-   */
-  findStoredKey: (workspaceId: string, key: string) => Promise<IdempotencyRecord | null | undefined>
+  /** The state of an idempotency key in Postgres; `unknown` while Postgres is away. */
+  findStoredKey: (workspaceId: string, key: string) => Promise<KeyState>
 }
 
 /**
- * For this time after an answer `unknown-key`, the keys of the workspace are looked up in Postgres
- * before the call. So one call is enough.
+ * For this time after a key was unknown, the keys of its workspace are looked up in Postgres before
+ * the call. So one call is enough.
  */
 const POSTGRES_FIRST_MS = 60_000
+/** A submission with a larger body is first judged without it, so a refusal costs Redis little. */
+const SENT_AT_ONCE_CHARACTERS = 64 * 1024
 
 /**
  * Admits or refuses submissions. An admitted submission gets its id and acceptance number, and
@@ -44,36 +42,46 @@ const POSTGRES_FIRST_MS = 60_000
  * numbers of a workspace increase strictly across processes.
  */
 export const createAdmit = (dependencies: AdmitDependencies): Admit => {
-  const { findStoredKey } = dependencies
   const callScript = createSharedCall(dependencies)
-  const postgresFirstUntil = new Map<string, number>()
-  const findKnown = async ({ workspaceId, idempotency }: AdmissionRequest): Promise<StoredKey> =>
-    (await findStoredKey(workspaceId, idempotency!.key)) ?? 'nothing'
-
+  const callFirst = createFirstCall(dependencies, callScript)
   return async (request) => {
-    const { workspaceId, idempotency, isKeyUnused } = request
-    const isPostgresFirst = idempotency !== undefined && (postgresFirstUntil.get(workspaceId) ?? 0) > performance.now()
-    const known = isKeyUnused ? 'nothing' : isPostgresFirst ? await findKnown(request) : undefined
-    const answer = await callInSteps(callScript, { ...request, known })
-    if (answer.outcome !== 'unknown-key') return answer
-    postgresFirstUntil.set(workspaceId, performance.now() + POSTGRES_FIRST_MS)
-    const second = await callInSteps(callScript, { ...request, known: await findKnown(request) })
-    if (second.outcome === 'unknown-key')
-      throw new Error('The script answered unknown-key to a request with a known key.')
-    return second
+    // No await without need: requests of one tick keep their order.
+    const first = request.judged ?? (await callFirst(request))
+    if (first.outcome !== 'admissible' || request.isJudgedOnly) return first
+    return (await callScript({ ...request, keyState: 'unused' })).admission
   }
 }
 
 type CallScript = (request: ScriptRequest) => Promise<ScriptAnswer>
 
-/** A submission with a larger body is first judged without it, so a refusal costs Redis little. */
-const SENT_AT_ONCE_CHARACTERS = 64 * 1024
-
-const callInSteps = async (callScript: CallScript, request: ScriptRequest): Promise<ScriptAnswer> => {
-  const { mode, bodyText } = request
-  if (mode === undefined && bodyText.length <= SENT_AT_ONCE_CHARACTERS) return callScript(request)
-  const answer = await callScript({ ...request, bodyText: '', mode: mode ?? 'judge' })
-  return mode === undefined && answer.outcome === 'admissible' ? callScript(request) : answer
+/**
+ * The first call admits a request, or only judges it. While Postgres is away, a key that the book
+ * may have lost counts as unused.
+ */
+const createFirstCall = (
+  { findStoredKey }: AdmitDependencies,
+  callScript: CallScript,
+): ((request: AdmissionRequest) => Promise<Admission>) => {
+  const postgresFirstUntil = new Map<string, number>()
+  return async (request) => {
+    const { workspaceId, idempotency, bodyText } = request
+    const find = () => findStoredKey(workspaceId, idempotency!.key)
+    const isPostgresFirst = idempotency !== undefined && (postgresFirstUntil.get(workspaceId) ?? 0) > performance.now()
+    const storedBefore = isPostgresFirst ? await find() : undefined
+    const isFormer = storedBefore?.state === 'former'
+    const isJudged = request.isJudgedOnly || isFormer || bodyText.length > SENT_AT_ONCE_CHARACTERS
+    const answer = await callScript({
+      ...request,
+      ...(isJudged && { isJudged, bodyText: '' }),
+      keyState: storedBefore === undefined || isFormer ? 'unknown' : 'unused',
+    })
+    if (answer.keyState !== 'unknown') return answer.admission
+    postgresFirstUntil.set(workspaceId, performance.now() + POSTGRES_FIRST_MS)
+    const stored = storedBefore ?? (await find())
+    return stored.state === 'former' && stored.record.number > answer.expiredNumber
+      ? admissionOfFormer(stored.record, idempotency!, answer.admission)
+      : answer.admission
+  }
 }
 
 const CALL_WEIGHT = 1_000
@@ -81,7 +89,7 @@ const REQUEST_WEIGHT = 3
 const CHARACTERS_PER_WEIGHT = 300
 
 /** A purge fills a call: the end of a purge trims whole entries up to its number. */
-const weightOf = ({ operation, bodyText }: AdmissionRequest): number =>
+const weightOf = ({ operation, bodyText }: ScriptRequest): number =>
   operation === 'purge_contact' ? CALL_WEIGHT : REQUEST_WEIGHT + bodyText.length / CHARACTERS_PER_WEIGHT
 
 /**
@@ -116,22 +124,4 @@ const callAndWake = async (
   const { answers, toWake } = await callAdmit({ prefix, send }, { workspaceId, floor }, requests)
   if (toWake) void wake.wake(workspaceId, toWake)
   return answers
-}
-
-// The letter of the operation and 126 bits of the key's hash, and 54 bits of the body's hash: a
-// body is compared with one other body only. Without HASH_KEY, a client cannot search for
-// collisions.
-const KEY_CHARACTERS = 22
-const BODY_CHARACTERS = 9
-
-/** The hashes of an idempotency key and of the body. `bodyText`: the body as JSON. */
-export const idempotencyOf = (
-  hashKey: HashKey,
-  { operation, key, bodyText }: { operation: Operation; key: string; bodyText: string },
-): Idempotency => {
-  const hash = (text: string): string => keyedHash(hashKey, text).toString('base64url')
-  return {
-    key: (letterOf(operation) + hash(key)).slice(0, KEY_CHARACTERS),
-    body: hash(bodyText).slice(0, BODY_CHARACTERS),
-  }
 }

@@ -1,10 +1,10 @@
 import { v7 as newId } from 'uuid'
 import { IDEMPOTENCY_SECONDS } from '../../contract/limits.ts'
-import type { Idempotency, IdempotencyRecord, Operation } from '../../contract/submission.ts'
+import type { Idempotency, IdempotencyRecord, KeyState, Operation } from '../../contract/submission.ts'
 import type { RedisClient } from '../redis/connect-redis.ts'
-import { recordBegin, recordOf } from './idempotency.ts'
-import { compactId, keysOfScript, MICROSECONDS_PER_MS, readCompactId } from '../keys.ts'
-import { idBaseOf, type ItemParts, itemText, letterOf, placeOf, submissionIdIn } from '../log/log-entry.ts'
+import { readRecord, recordBegin } from './idempotency.ts'
+import { compactId, keysOfScript, MICROSECONDS_PER_MS } from '../keys.ts'
+import { idBaseOf, type ItemParts, itemText, letterOf, submissionIdIn } from '../log/log-entry.ts'
 import type { WakeSize } from '../jobs/job-queues.ts'
 import { luaScript } from '../redis/lua-script.ts'
 
@@ -25,15 +25,15 @@ export type AdmissionRequest = {
   traceparent?: string | undefined
   limit?: RateLimit | undefined
   idempotency?: Idempotency | undefined
-  /** A `peek` has found the key unused, so Postgres is not asked again. */
-  isKeyUnused?: boolean
   /** Refuse the submission while its workspace has more waiting bytes than this. */
   mostBytes?: number
+  /** Look up the key, and answer `admissible` instead of admitting the submission. */
+  isJudgedOnly?: boolean
   /**
-   * `peek`: only look up the idempotency key. `judge`: answer `admissible` instead of admitting the
-   * submission and spending a token.
+   * The answer to this request when it was only judged. It stands, unless it is `admissible`: then
+   * the submission is sent.
    */
-  mode?: 'peek' | 'judge' | undefined
+  judged?: Admission | undefined
 }
 
 /** The state of the log before the request. */
@@ -54,24 +54,38 @@ export type Admission =
       number: number
       bucket: Bucket | undefined
     } & LogState)
-  | { outcome: 'rate-limited' | 'full' | 'admissible' | 'other-body'; bucket: Bucket | undefined }
+  | Judgement
+  | { outcome: 'other-body'; bucket: Bucket | undefined }
   /** The submission is not in the log, or too few replicas have it. Do not confirm it. */
   | { outcome: 'unreplicated'; bucket: Bucket | undefined }
-  /** The answer to a peek: the key is unused. */
-  | ({ outcome: 'fresh' } & LogState)
+
+/** The submission is not in the log, and its key is unused. */
+export type Judgement = { outcome: 'rate-limited' | 'full' | 'admissible'; bucket: Bucket | undefined } & LogState
 
 /**
+ * Crosses Redis at most twice, also when it first judges a request and then gets the answer as
+ * `judged`.
+ *
  * Rejects if Redis refuses the call or does not answer. The submission may be in the log all the
  * same, but do not confirm it. Requests of one workspace within a tick of the event loop keep their
  * order. Large bodies, and keys that are looked up in Postgres, may come later.
  */
 export type Admit = (request: AdmissionRequest) => Promise<Admission>
 
-/** The record of the idempotency key in Postgres; `nothing` also while Postgres is away. */
-export type StoredKey = IdempotencyRecord | 'nothing'
-export type ScriptRequest = AdmissionRequest & Pick<ItemParts, 'original'> & { known?: StoredKey | undefined }
-/** `unknown-key`: only Postgres can tell whether the idempotency key was used before. */
-export type ScriptAnswer = Admission | { outcome: 'unknown-key' }
+/**
+ * `keyState`: the state of the key in Postgres, `unknown` before a look-up there. With `isJudged`,
+ * the submission is not admitted, and its body not needed.
+ */
+export type ScriptRequest = Omit<AdmissionRequest, 'isJudgedOnly' | 'judged'> &
+  Pick<ItemParts, 'original'> & { keyState: 'unused' | 'unknown'; isJudged?: boolean }
+
+/**
+ * For an unknown key: the answer if the key is unused, and the number up to which former keys have
+ * expired.
+ */
+export type ScriptAnswer =
+  | { keyState: 'unused' | 'former'; admission: Admission }
+  | { keyState: 'unknown'; admission: Judgement; expiredNumber: number }
 
 /**
  * `texts`: one for each request, then one about the log; undefined if nothing was sent, since too
@@ -116,18 +130,18 @@ export const callAdmit = async (
   const [first, isEmpty, isIdentify, isPurge, isDeep, isLeased] = texts.at(-1)!.split(' ').map(Number)
   let isLogEmpty = isEmpty === 1
   let isIdentifyWaiting = isIdentify === 1
-  const answers = requests.map(({ operation }, at): ScriptAnswer => {
-    const state = { isLogEmpty, isIdentifyWaiting, isPurgeWaiting: isPurge === 1 }
-    const answer = readAnswer(texts[at]!, submissionIdIn({ idBase, first: first! }, at + 1), state)
-    if (answer.outcome === 'admitted') {
+  const answers = requests.map((request, at): ScriptAnswer => {
+    const log = { isLogEmpty, isIdentifyWaiting, isPurgeWaiting: isPurge === 1 }
+    const answer = readAnswer(texts[at]!, request, { idBase, first: first!, place: at + 1, log })
+    if (answer.admission.outcome === 'admitted') {
       isLogEmpty = false
-      isIdentifyWaiting ||= IDENTIFYING.has(operation)
+      isIdentifyWaiting ||= IDENTIFYING.has(request.operation)
     }
     return answer
   })
   // No wake: a failover could lose the entry from the log after a worker has applied it.
   if (!isReplicated) return { answers: answers.map(unreplicated) }
-  const submissions = answers.filter(({ outcome }) => outcome === 'admitted').length
+  const submissions = answers.filter(({ admission }) => admission.outcome === 'admitted').length
   if (submissions === 0 || isLeased === 1) return { answers }
   return { answers, toWake: { submissions, isDeep: isDeep === 1 } }
 }
@@ -136,65 +150,58 @@ export const callAdmit = async (
 const IDENTIFYING: ReadonlySet<Operation> = new Set(['identify_contact', 'submit_conversation'])
 
 const NO_BOUND = Number.MAX_SAFE_INTEGER
-const UNSENT = { outcome: 'unreplicated', bucket: undefined } as const
+const UNSENT: ScriptAnswer = { keyState: 'unused', admission: { outcome: 'unreplicated', bucket: undefined } }
 
-const unreplicated = (answer: ScriptAnswer): ScriptAnswer =>
-  answer.outcome === 'admitted' || answer.outcome === 'repeated'
-    ? { outcome: 'unreplicated', bucket: answer.bucket }
-    : answer
+const unreplicated = (answer: ScriptAnswer): ScriptAnswer => {
+  const { outcome, bucket } = answer.admission
+  const isConfirmed = outcome === 'admitted' || outcome === 'repeated' || answer.keyState === 'unknown'
+  return isConfirmed ? { keyState: 'unused', admission: { outcome: 'unreplicated', bucket } } : answer
+}
 
 /** A request in the form of the script. JSON leaves out undefined members. */
 const scriptArgument = (request: ScriptRequest, idBase: string, place: number) => {
-  const { operation, mode, limit, idempotency, known } = request
-  // The script assigns the number, which gives the id its time. `readFormer` inserts the time.
+  const { operation, isJudged, limit, idempotency, keyState } = request
+  // The script assigns the number, which gives the id its time. `readRecord` inserts the time.
   const submissionId = submissionIdIn({ idBase, first: 0 }, place)
   return {
     operation,
     letter: letterOf(operation),
-    mode,
+    isJudged,
     tokens: limit?.tokens,
     windowMs: limit?.windowMs,
     keyHash: idempotency?.key,
-    bodyHash: idempotency?.body,
-    known: known && (known === 'nothing' ? '' : recordOf(known)),
+    keyState: idempotency && keyState,
     recordBegin: idempotency && recordBegin({ body: idempotency.body, submissionId }),
   }
 }
 
-const readAnswer = (answer: string, submissionId: string, state: LogState): ScriptAnswer => {
-  const [outcome, remaining, reset, number, former] = answer.split(' ')
-  const bucket = readBucket(remaining!, reset!)
-  switch (outcome as Exclude<ScriptAnswer['outcome'], 'unreplicated'>) {
-    case 'fresh':
-      return { outcome: 'fresh', ...state }
-    case 'unknown-key':
-      return { outcome: 'unknown-key' }
-    case 'rate-limited':
-    case 'full':
-    case 'admissible':
-    case 'other-body':
-      return { outcome: outcome as 'full', bucket }
-    case 'admitted':
-      return { outcome: 'admitted', submissionId, number: Number(number), bucket, ...state }
-    case 'repeated':
-      return {
-        outcome: 'repeated',
-        submissionId: readFormer(readCompactId(former!), Number(number)),
-        number: Number(number),
-        bucket,
-        ...state,
-      }
+type PlaceInCall = { idBase: string; first: number; place: number; log: LogState }
+
+const readAnswer = (text: string, { idempotency }: ScriptRequest, call: PlaceInCall): ScriptAnswer => {
+  const [key, outcomeOrRecord, remaining, reset] = text.split(' ')
+  const judged = { bucket: readBucket(remaining!, reset!), ...call.log }
+  const keyState = key as KeyState['state']
+  if (keyState === 'former')
+    return { keyState, admission: admissionOfFormer(readRecord(outcomeOrRecord!), idempotency!, judged) }
+  const outcome = outcomeOrRecord as Judgement['outcome'] | 'admitted'
+  if (outcome === 'admitted') {
+    const submissionId = submissionIdIn(call, call.place)
+    return { keyState: 'unused', admission: { outcome, submissionId, number: call.first + call.place - 1, ...judged } }
   }
+  const admission: Judgement = { outcome, ...judged }
+  if (keyState === 'unused') return { keyState, admission }
+  return { keyState, admission, expiredNumber: call.first - IDEMPOTENCY_SECONDS * 1_000 * MICROSECONDS_PER_MS }
 }
 
-/** The id of a former submission. An id from the idempotency book lacks its time. */
-const readFormer = (id: string, number: number): string => {
-  if (!id.startsWith(NO_TIME)) return id
-  const place = placeOf(id)
-  return submissionIdIn({ idBase: idBaseOf(id), first: number - place + 1 }, place)
-}
-
-const NO_TIME = '00000000-0000-'
+/** The answer to a request whose idempotency key belongs to a former submission. */
+export const admissionOfFormer = (
+  { body, submissionId, number }: IdempotencyRecord,
+  idempotency: Idempotency,
+  judged: Omit<Judgement, 'outcome'>,
+): Admission =>
+  body === idempotency.body
+    ? { ...judged, outcome: 'repeated', submissionId, number }
+    : { outcome: 'other-body', bucket: judged.bucket }
 
 const readBucket = (remaining: string, resetMicroseconds: string): Bucket | undefined =>
   remaining === '-'

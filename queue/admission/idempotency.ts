@@ -1,15 +1,51 @@
+import { type HashKey, keyedHash } from '../../contract/identity/keys.ts'
 import { IDEMPOTENCY_SECONDS } from '../../contract/limits.ts'
-import type { IdempotencyRecord } from '../../contract/submission.ts'
+import type { Idempotency, IdempotencyRecord, Operation } from '../../contract/submission.ts'
 import type { RedisClient } from '../redis/connect-redis.ts'
-import { compactId, MICROSECONDS_PER_MS, workspaceKeys } from '../keys.ts'
+import { compactId, MICROSECONDS_PER_MS, readCompactId, workspaceKeys } from '../keys.ts'
+import { idBaseOf, letterOf, placeOf, submissionIdIn } from '../log/log-entry.ts'
 import { luaScript } from '../redis/lua-script.ts'
+
+// The letter of the operation and 126 bits of the key's hash, and 54 bits of the body's hash: a
+// body is compared with one other body only. Without HASH_KEY, a client cannot search for
+// collisions.
+const KEY_CHARACTERS = 22
+const BODY_CHARACTERS = 9
+
+/** The hashes of an idempotency key and of the body. `bodyText`: the body as JSON. */
+export const idempotencyOf = (
+  hashKey: HashKey,
+  { operation, key, bodyText }: { operation: Operation; key: string; bodyText: string },
+): Idempotency => {
+  const hash = (text: string): string => keyedHash(hashKey, text).toString('base64url')
+  return {
+    key: (letterOf(operation) + hash(key)).slice(0, KEY_CHARACTERS),
+    body: hash(bodyText).slice(0, BODY_CHARACTERS),
+  }
+}
 
 /** The beginning of a key's record in the book: the hash of the body, and the submission's id. */
 export const recordBegin = ({ body, submissionId }: Omit<IdempotencyRecord, 'number'>): string =>
   body + compactId(submissionId)
 
-/** The record of a key in the book, which lua/functions/idempotency-record.lua reads. */
-export const recordOf = (record: IdempotencyRecord): string => recordBegin(record) + record.number.toString(16)
+/** A record of the book: a `recordBegin`, and the number in hexadecimal digits. */
+export const readRecord = (text: string): IdempotencyRecord => {
+  const number = Number.parseInt(text.slice(NUMBER_AT), 16)
+  const id = readCompactId(text.slice(BODY_CHARACTERS, NUMBER_AT))
+  return { body: text.slice(0, BODY_CHARACTERS), submissionId: withTime(id, number), number }
+}
+
+const COMPACT_ID_CHARACTERS = 22
+const NUMBER_AT = BODY_CHARACTERS + COMPACT_ID_CHARACTERS
+
+/** The id of a submission of this number. An id in the book lacks its time. */
+const withTime = (id: string, number: number): string => {
+  if (!id.startsWith(NO_TIME)) return id
+  const place = placeOf(id)
+  return submissionIdIn({ idBase: idBaseOf(id), first: number - place + 1 }, place)
+}
+
+const NO_TIME = '00000000-0000-'
 
 const FREE = luaScript('free-idempotency-keys', ['idempotency-record'])
 const TRIM = luaScript('trim-idempotency-keys', ['idempotency-record'])

@@ -3,7 +3,7 @@ import type { RedisClient } from '../redis/connect-redis.ts'
 import { admittedMs, readEntry } from './log-entry.ts'
 import { defineWorkspaceScript } from '../redis/lua-script.ts'
 import type { Receipt } from '../../contract/receipt.ts'
-import { callAdmit, createSendAdmit } from '../admission/call-admit.ts'
+import { callAdmit, createSendAdmit, type ScriptRequest } from '../admission/call-admit.ts'
 import { MICROSECONDS_PER_MS, workspaceKeys } from '../keys.ts'
 
 /** Operations on the logs of all workspaces. */
@@ -75,10 +75,10 @@ const createAppend = (redis: RedisClient, prefix: string): Log['append'] => {
     for (const submission of submissions) {
       const { workspaceId } = submission
       const { answers } = await callAdmit({ prefix, send }, { workspaceId, floor: last }, [requestAgain(submission)])
-      const [answer] = answers
-      if (answer?.outcome !== 'admitted')
-        throw new Error(`Redis did not append a submission: it answered ${answer?.outcome}.`)
-      last = answer.number
+      const { admission } = answers[0]!
+      if (admission.outcome !== 'admitted')
+        throw new Error(`Redis did not append a submission: it answered ${admission.outcome}.`)
+      last = admission.number
     }
     return last
   }
@@ -88,7 +88,8 @@ const createAppend = (redis: RedisClient, prefix: string): Log['append'] => {
  * The request that appends a submission again. The idempotency key stays with the first admission,
  * so the script does not look it up.
  */
-const requestAgain = ({ operation, workspaceId, body, ...submission }: Submission) => ({
+const requestAgain = ({ operation, workspaceId, body, ...submission }: Submission): ScriptRequest => ({
+  keyState: 'unused',
   operation,
   workspaceId,
   bodyText: JSON.stringify(body),

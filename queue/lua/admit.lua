@@ -3,18 +3,18 @@
 -- the log. All admitted submissions become one entry of the log. The submission at place p has the
 -- number of the first place plus p - 1.
 --
--- If the book has lost recent idempotency keys (`forgotten`), the answer to a key that the book
--- lacks is `unknown-key`. The caller reads the key from Postgres and calls again with `known`: the
--- record, or an empty text.
+-- The state of a key is `former` if the book has its record. Else it is `unused`. But if the book has
+-- lost recent keys (`forgotten`), it is the `keyState` of the request: `unknown`, or `unused` after a
+-- look-up in Postgres. A request whose key is unknown is only judged, as if its key were unused.
 --
 -- KEYS state never (a key that never exists; keys.ts says why)
 -- ARGV 1: how the keys begin; 2: floor; 3: seconds of idempotency; 4: ID_BASE of the entry
 --      (log-entry.ts); 5: waiting bytes beyond which the log is full; 6: how many of the
 --      submissions were in the log before; 7: the requests as JSON (`scriptArgument` in
 --      call-admit.ts); then the item of each request.
--- Returns for each request `outcome remaining reset number former`, as far as they exist, with reset
--- in microseconds. The last text is `first empty identify purge deep leased`: the number of the
--- first place, then 1 or 0 each.
+-- Returns for each request `key outcome remaining reset`, with reset in microseconds. For a former
+-- key, the record stands in the place of the outcome. The last text is
+-- `first empty identify purge deep leased`: the number of the first place, then 1 or 0 each.
 local begin, floor, recordSeconds = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 local requests = cjson.decode(ARGV[7])
 local call, format = redis.call, string.format
@@ -73,11 +73,10 @@ if #keyHashes > 0 then
   for i, record in ipairs(call('HMGET', book, unpack(keyHashes))) do records[keyHashes[i]] = record end
   isBookWhole = (state.forgotten or 0) <= oldestRecord
 end
-local function formerOf(request)
-  local record = request.keyHash and (records[request.keyHash] or request.known)
-  if not record or record == '' then return end
-  local body, submission, number = readRecord(record)
-  if number > oldestRecord then return body, submission, whole(number) end
+local function keyStateOf(request)
+  local record = request.keyHash and records[request.keyHash]
+  if record and numberOf(record) > oldestRecord then return 'former', record end
+  return isBookWhole and 'unused' or request.keyState or 'unused'
 end
 
 -- letters: a letter for each place of the entry, by operation (`LETTERS` in log-entry.ts).
@@ -85,23 +84,19 @@ local answers, letters, items, newKeys, newRecords = {}, {}, {}, {}, {}
 local oldest, last, identify, isPurge
 for i, request in ipairs(requests) do
   local bucket = bucketOf(request)
-  local formerBody, former, formerNumber = formerOf(request)
+  local keyState, outcome = keyStateOf(request)
   letters[i] = '-'
-  if former and formerBody ~= request.bodyHash then answers[i] = 'other-body ' .. describe(bucket, request)
-  elseif former then
-    answers[i] = 'repeated ' .. describe(bucket, request) .. ' ' .. formerNumber .. ' ' .. former
+  if keyState == 'former' then
     -- This write changes nothing. A WAIT after it also covers the former admission.
-    if records[request.keyHash] then call('HSET', book, request.keyHash, records[request.keyHash]) end
-  elseif request.keyHash and not isBookWhole and not request.known then answers[i] = 'unknown-key - -'
-  elseif request.mode == 'peek' then answers[i] = 'fresh - -'
-  elseif bucket and bucket.spent >= request.tokens then answers[i] = 'rate-limited ' .. describe(bucket, request)
-  elseif isFull then answers[i] = 'full ' .. describe(bucket, request)
-  elseif request.mode == 'judge' then answers[i] = 'admissible ' .. describe(bucket, request)
+    call('HSET', book, request.keyHash, outcome)
+  elseif bucket and bucket.spent >= request.tokens then outcome = 'rate-limited'
+  elseif isFull then outcome = 'full'
+  elseif request.isJudged or keyState == 'unknown' then outcome = 'admissible'
   else
+    outcome = 'admitted'
     if bucket then spend(bucket) end
     last = first + i - 1
     oldest = oldest or last
-    answers[i] = 'admitted ' .. describe(bucket, request) .. ' ' .. whole(last)
     letters[i], items[#items + 1] = request.letter, ARGV[7 + i]
     -- p is a purge. i and c are the operations of `IDENTIFYING` in call-admit.ts.
     isPurge = isPurge or request.letter == 'p'
@@ -113,6 +108,7 @@ for i, request in ipairs(requests) do
       newRecords[#newRecords + 1] = records[request.keyHash]
     end
   end
+  answers[i] = keyState .. ' ' .. outcome .. ' ' .. describe(bucket, request)
 end
 
 if last then

@@ -17,7 +17,7 @@ while looked < tonumber(ARGV[3]) do
     looked = looked + 1
     -- A key that was freed can belong to a later submission.
     local record = call('HGET', KEYS[1], name)
-    if record and select(3, readRecord(record)) <= highest then
+    if record and numberOf(record) <= highest then
       call('HDEL', KEYS[1], name)
       left = left - 1
     end

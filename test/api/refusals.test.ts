@@ -121,7 +121,7 @@ describe('every operation refuses', () => {
 
 const admit = (outcome: 'rate-limited' | 'full' | 'other-body' | 'unreplicated'): Given => ({
   intake: {
-    admit: async () => ({ outcome, bucket: { remaining: 0, resetMs: 1_500 } }),
+    admit: async () => ({ outcome, bucket: { remaining: 0, resetMs: 1_500 }, ...EMPTY_LOG }),
     limitOf: () => ({ tokens: 10, windowMs: 60_000 }),
   },
 })

@@ -78,7 +78,7 @@ describe('the references of an answer', () => {
     })
   const contactOf = async (named: object, log = EMPTY, feedbackId?: string) =>
     (await ask(named, log, feedbackId)).contactId
-  const weakKey = () => emailKey({ hashKey, workspaceId }, EMAIL)
+  const keyOfEmail = () => emailKey({ hashKey, workspaceId }, EMAIL)
 
   it('are null where the feedback names nothing', async () => {
     assert.deepEqual(await ask({}), { contactId: null, projectId: null })
@@ -108,15 +108,32 @@ describe('the references of an answer', () => {
     assert.equal(await contactOf({ contact: { email: ' Ann@Example.org' } }), BOB)
   })
 
-  it('are the own id of the email, or of the feedback, in its present epoch, if no contact is stored', async () => {
-    const record = randomUUID()
-    const key = recordContactKey({ hashKey, workspaceId }, record)
-    assert.equal(await contactOf({ contact: { email: EMAIL } }), weakKey())
-    assert.equal(await contactOf({ contact: { name: 'Ann' } }, EMPTY, record), key)
-    await purged(weakKey())
-    await purged(key)
-    assert.equal(await contactOf({ contact: { email: EMAIL } }), idOfEpoch(weakKey(), 2))
-    assert.equal(await contactOf({ contact: { name: 'Ann' } }, EMPTY, record), idOfEpoch(key, 2))
+  it('are the own id of the email in its present epoch if no contact is stored', async () => {
+    assert.equal(await contactOf({ contact: { email: EMAIL, name: 'Ann' } }), keyOfEmail())
+    await purged(keyOfEmail())
+    assert.equal(await contactOf({ contact: { email: EMAIL } }), idOfEpoch(keyOfEmail(), 2))
+  })
+
+  it('follow from the feedback and from the name for a contact and a project with names alone', async () => {
+    const id = randomUUID()
+    const realm = { hashKey, workspaceId }
+    const expected = { contactId: recordContactKey(realm, id), projectId: projectKey(realm, 'Next year') }
+    const named = { contact: { name: 'Ann' }, project: { name: 'Next year' } }
+    assert.deepEqual(await ask(named, PURGE_WAITING, id), expected)
+    // Ids count first, and need a look-up.
+    await contact(ANN)
+    const [byContactId, byProjectId] = [{ contactId: ANN }, { projectId: randomUUID() }]
+    assert.deepEqual(await ask({ ...named, ...byContactId, ...byProjectId }, EMPTY, id), {
+      ...expected,
+      contactId: ANN,
+    })
+    assert.deepEqual(await ask({ ...named, contactId: randomUUID() }, EMPTY, id), expected)
+    // Each statement fails.
+    const sql = undefined as unknown as TestSchema['sql']
+    resolve = createResolveReferences({ sql, timeoutMs: TIMEOUT_MS, awaitProgress: () => assert.fail('waited') })
+    assert.deepEqual(await ask(named, WAITING, id), expected)
+    assert.deepEqual(await ask({ ...named, ...byContactId }, EMPTY, id), { ...expected, contactId: null })
+    assert.deepEqual(await ask({ ...named, ...byProjectId }, EMPTY, id), { ...expected, projectId: null })
   })
 
   it('find a project by its own id or by its name', async () => {

@@ -167,7 +167,7 @@ const WORKS: Readonly<Record<string, (sql: Sql, round: string) => Promise<number
       areExternal,
       source: 'API',
       email: areExternal ? undefined : `person-${round}-${index}@x.example`,
-      weakKey: areExternal ? undefined : emailKey(realm, `person-${round}-${index}@x.example`),
+      emailKey: areExternal ? undefined : emailKey(realm, `person-${round}-${index}@x.example`),
     })
     const asked = Array.from({ length: STRIDE_SIZE }, (_, index) => ({
       workspaceId,

@@ -35,7 +35,7 @@ describe('every field of the interface', () => {
   const read = async ({ feedback }: StoredRows): Promise<StoredRows> => {
     const { body } = await service.get(`/api/v1/feedbacks/${feedback!['id'] as string}`, { token: service.readToken })
     const unknown = Object.keys(body.feedback as JsonObject).filter((name) => !EXPORTED.includes(name))
-    assert.deepEqual(unknown, [], 'add these members to api/reads/record-schemas.ts, and run npm run openapi')
+    assert.deepEqual(unknown, [], 'add these members to contract/record-schemas.ts, and run npm run openapi')
     const columns = Object.entries(body.feedback as JsonObject).map(([name, value]) => [columnOf(name), value])
     return { feedback: Object.fromEntries(columns) as JsonObject }
   }

@@ -12,7 +12,7 @@ import { closeQueues, createWake, type JobQueues, openQueues, type Wake } from '
 import { connectToAnswer, connectToWork } from '../../queue/redis/connect-redis.ts'
 import { readLogTotals } from '../../queue/log/log-totals.ts'
 import { type LosingAnswers, losingAnswers } from '../support/between.ts'
-import { openQueueRoom, requestFor } from '../support/queue-room.ts'
+import { openQueueRoom, requestFor, UNUSED } from '../support/queue-room.ts'
 import { testServers } from '../support/servers.ts'
 import { temporaryDirectory } from '../support/temporary-directory.ts'
 import { until } from '../support/until.ts'
@@ -35,7 +35,7 @@ describe('admissions in flight when their connection breaks', () => {
     await once(apiRedis, 'ready')
     apiQueues = openQueues(apiRedis, prefix)
     wake = createWake(apiQueues)
-    admit = createAdmit({ redis: apiRedis, prefix, wake, findStoredKey: async () => null })
+    admit = createAdmit({ redis: apiRedis, prefix, wake, findStoredKey: async () => UNUSED })
   })
   after(async () => {
     apiRedis.disconnect()

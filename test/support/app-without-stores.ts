@@ -37,9 +37,9 @@ const INTAKE: IntakeDependencies = {
     const scopes = SCOPES.filter((scope) => scope === token)
     return scopes.length === 0 ? { refused: 'unauthenticated' } : { workspaceId: WORKSPACE, scopes, expiresAt: null }
   },
-  admit: async ({ mode }) =>
-    mode === 'peek'
-      ? { outcome: 'fresh', ...EMPTY_LOG }
+  admit: async ({ isJudgedOnly }) =>
+    isJudgedOnly
+      ? { outcome: 'admissible', bucket: undefined, ...EMPTY_LOG }
       : { outcome: 'admitted', submissionId: SUBMISSION, number: 1, bucket: undefined, ...EMPTY_LOG },
   resolveReferences: async () => ({ contactId: null, projectId: null }),
   canPurgeMatch: async () => true,

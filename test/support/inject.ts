@@ -5,7 +5,7 @@ import { createAdmit } from '../../queue/admission/admit.ts'
 import { createWake, type JobQueues } from '../../queue/jobs/job-queues.ts'
 import { compactId, workspaceKeys } from '../../queue/keys.ts'
 import { idBaseOf, itemText, letterOf, submissionIdIn } from '../../queue/log/log-entry.ts'
-import { noWake } from './queue-room.ts'
+import { noWake, UNUSED } from './queue-room.ts'
 import type { Service } from './service.ts'
 import { until } from './until.ts'
 
@@ -47,7 +47,7 @@ const admit = async (
   { redis, redisPrefix: prefix, workspaceId }: Place,
   { operation = 'create_feedback', body }: Injection,
 ): Promise<Injected> => {
-  const admission = await createAdmit({ redis, prefix, wake: noWake, findStoredKey: async () => null })({
+  const admission = await createAdmit({ redis, prefix, wake: noWake, findStoredKey: async () => UNUSED })({
     workspaceId,
     operation,
     bodyText: JSON.stringify(body),

@@ -1,12 +1,16 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { Redis } from 'ioredis'
+import type { KeyState } from '../../contract/submission.ts'
 import { createAdmit } from '../../queue/admission/admit.ts'
 import type { Admission, AdmissionRequest, Admit } from '../../queue/admission/call-admit.ts'
 import { closeQueues, createWake, type JobQueues, openQueues, type Wake } from '../../queue/jobs/job-queues.ts'
 import { createLog, type Log, type TakeSettings } from '../../queue/log/log.ts'
 import { testServers } from './servers.ts'
 import { removeKeys } from './service.ts'
+
+/** Postgres without idempotency keys. */
+export const UNUSED: KeyState = { state: 'unused' }
 
 /** The wake of a process that dies before it wakes a worker. */
 export const noWake: Wake = { wake: async () => {}, ended: async () => {} }
@@ -59,7 +63,7 @@ export const openQueueRoom = (): QueueRoom => {
   const redis = new Redis(testServers().redisUrl, { maxRetriesPerRequest: null })
   const queues = openQueues(redis, prefix)
   const admitAbove: QueueRoom['admitAbove'] = (floorOf) =>
-    createAdmit({ redis, prefix, wake: noWake, floorOf, findStoredKey: async () => null })
+    createAdmit({ redis, prefix, wake: noWake, floorOf, findStoredKey: async () => UNUSED })
   const log = createLog(redis, prefix)
   return {
     prefix,

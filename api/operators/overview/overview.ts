@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import { readPageFile } from '../../page-files.ts'
-import { refusalResponse } from '../../refusal.ts'
+import { refusalResponse } from '../../http/refusal.ts'
 import type { Handler } from '../../serve.ts'
 import type { Finding, Evidence } from '../../../health/finding.ts'
 import { judge } from '../../../health/findings.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { type Refusal, refusalResponse } from '../../../api/refusal.ts'
+import { type Refusal, refusalResponse } from '../../../api/http/refusal.ts'
 import { RESOURCES } from '../../../api/reads/reads.ts'
 import type { JsonValue } from '../../../contract/json.ts'
 import { answerOf, fits, operations, submissions } from './openapi-document.ts'

@@ -6,7 +6,7 @@ import { identifyContact, purgeContact } from '../../../api/operations/contacts.
 import { submitConversation } from '../../../api/operations/conversations.ts'
 import { createFeedback } from '../../../api/operations/feedbacks.ts'
 import { type AnySubmissionKind, isRefusedIntake } from '../../../api/submit/intake.ts'
-import { parseBody } from '../../../api/submit/read-body.ts'
+import { parseBody } from '../../../api/http/read-body.ts'
 import { validate } from '../../../api/submit/submit.ts'
 import { hashKeyFrom } from '../../../contract/identity/keys.ts'
 import type { Problem } from '../../../contract/check-body.ts'

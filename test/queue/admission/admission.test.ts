@@ -6,7 +6,7 @@ import type { Admission, AdmissionRequest } from '../../../queue/admission/call-
 import { MICROSECONDS_PER_MS, workspaceKeys } from '../../../queue/keys.ts'
 import { readLogTotals } from '../../../queue/log/log-totals.ts'
 import type { WakeSize } from '../../../queue/jobs/job-queues.ts'
-import { requestFor, entered, openQueueRoom, takeSettings, noWake } from '../../support/queue-room.ts'
+import { requestFor, entered, openQueueRoom, takeSettings, noWake, UNUSED } from '../../support/queue-room.ts'
 
 const TOKENS = 10
 const AT_ONCE = 200
@@ -63,7 +63,7 @@ describe('submissions that are admitted together', () => {
     const limit = { tokens: 1, windowMs: 60_000 }
     const limited = requestFor({ workspaceId, operation: 'identify_account', limit })
     const requests = Array.from({ length: MOST_OF_A_CALL }, () => requestFor({ workspaceId }))
-    requests.splice(3, 3, requestFor({ workspaceId, mode: 'judge' }), limited, limited)
+    requests.splice(3, 3, requestFor({ workspaceId, isJudgedOnly: true }), limited, limited)
     const admitted = await together(requests)
     assert.deepEqual(outcomes(admitted.slice(3, 6)), ['admissible', 'admitted', 'rate-limited'])
     const inLog = admitted.filter(({ outcome }) => outcome === 'admitted').map(entered)
@@ -90,17 +90,17 @@ describe('submissions that are admitted together', () => {
     const workspaceId = randomUUID()
     const limit = { tokens: 1, windowMs: 60_000 }
     const admitted = await together([
-      requestFor({ workspaceId, limit, mode: 'judge' }),
-      requestFor({ workspaceId, limit, mode: 'peek' }),
+      requestFor({ workspaceId, limit, isJudgedOnly: true }),
+      requestFor({ workspaceId, limit, isJudgedOnly: true }),
       requestFor({ workspaceId, limit }),
-      requestFor({ workspaceId, limit, mode: 'judge' }),
+      requestFor({ workspaceId, limit, isJudgedOnly: true }),
       requestFor({ workspaceId, limit, operation: 'identify_contact' }),
       requestFor({ workspaceId: randomUUID(), limit }),
       requestFor({ workspaceId }),
     ])
     assert.deepEqual(outcomes(admitted), [
       'admissible',
-      'fresh',
+      'admissible',
       'admitted',
       'rate-limited',
       'admitted',
@@ -111,7 +111,7 @@ describe('submissions that are admitted together', () => {
 
   it('leave no key when none is admitted', async () => {
     const workspaceId = randomUUID()
-    await together([requestFor({ workspaceId, mode: 'judge' }), requestFor({ workspaceId, mode: 'peek' })])
+    await together([requestFor({ workspaceId, isJudgedOnly: true }), requestFor({ workspaceId, isJudgedOnly: true })])
     assert.deepEqual(await room.keysOf(workspaceId), [])
   })
 
@@ -121,7 +121,7 @@ describe('submissions that are admitted together', () => {
     const large = requestFor({ workspaceId, limit, bodyText: LARGE })
     const admission = entered(await room.admit(large))
     assert.equal((await room.admit(large)).outcome, 'rate-limited')
-    assert.equal((await room.admit({ ...large, limit: undefined, mode: 'judge' })).outcome, 'admissible')
+    assert.equal((await room.admit({ ...large, limit: undefined, isJudgedOnly: true })).outcome, 'admissible')
     const waiting = await Array.fromAsync(room.log.readWaiting(workspaceId))
     assert.deepEqual(
       waiting.map(({ submissionId, body }) => [submissionId, JSON.stringify(body)]),
@@ -140,7 +140,7 @@ describe('submissions that are admitted together', () => {
       return real.admit(...sent)
     }
     const redis = { defineCommand: () => {}, admit: counting } as unknown as typeof room.redis
-    const admit = createAdmit({ redis, prefix, wake: noWake, findStoredKey: async () => null })
+    const admit = createAdmit({ redis, prefix, wake: noWake, findStoredKey: async () => UNUSED })
     const large = requestFor({ workspaceId, bodyText: LARGE, mostBytes: 50 })
     assert.equal((await admit(large)).outcome, 'full')
     assert.deepEqual([lengths.length, lengths[0]! < LARGE.length], [1, true])
@@ -171,7 +171,7 @@ describe('submissions that are admitted together', () => {
       admission !== undefined &&
       'isLogEmpty' in admission && [admission.isLogEmpty, admission.isIdentifyWaiting, admission.isPurgeWaiting]
     const purge = requestFor({ workspaceId, operation: 'purge_contact' })
-    const peek = requestFor({ workspaceId, mode: 'peek' })
+    const peek = requestFor({ workspaceId, isJudgedOnly: true })
     const identify = requestFor({ workspaceId, operation: 'identify_contact' })
     const waiting = await together([peek, requestFor({ workspaceId }), identify, peek])
     assert.deepEqual(waiting.map(stateOf), [
@@ -223,18 +223,18 @@ describe('submissions that are admitted together', () => {
       const woken: WakeSize[] = []
       const wake = { wake: async (_: string, size: WakeSize) => void woken.push(size) }
       const { redis, prefix } = room
-      return { woken, admit: createAdmit({ redis, prefix, wake, findStoredKey: async () => null }) }
+      return { woken, admit: createAdmit({ redis, prefix, wake, findStoredKey: async () => UNUSED }) }
     }
 
     it('is added once for each call that admits, and is deep if more than 250 submissions wait in the log', async () => {
       const workspaceId = randomUUID()
       const { woken, admit } = waking()
-      await admit(requestFor({ workspaceId, mode: 'judge' }))
+      await admit(requestFor({ workspaceId, isJudgedOnly: true }))
       assert.equal(woken.length, 0)
       const requests = [
         requestFor({ workspaceId }),
         requestFor({ workspaceId }),
-        requestFor({ workspaceId, mode: 'judge' }),
+        requestFor({ workspaceId, isJudgedOnly: true }),
       ]
       await Promise.all(requests.map(admit))
       assert.deepEqual(woken, [{ submissions: 2, isDeep: false }])

@@ -3,14 +3,20 @@ import { randomUUID } from 'node:crypto'
 import { after, describe, it } from 'node:test'
 import * as fc from 'fast-check'
 import { hashKeyFrom } from '../../../contract/identity/keys.ts'
-import { type IdempotencyRecord, OPERATIONS } from '../../../contract/submission.ts'
+import { type IdempotencyRecord, type KeyState, OPERATIONS } from '../../../contract/submission.ts'
 import { IDEMPOTENCY_SECONDS } from '../../../contract/limits.ts'
-import { createAdmit, idempotencyOf } from '../../../queue/admission/admit.ts'
+import { createAdmit } from '../../../queue/admission/admit.ts'
 import type { AdmissionRequest } from '../../../queue/admission/call-admit.ts'
-import { fairShare, freeIdempotencyKeys, recordOf, trimIdempotencyKeys } from '../../../queue/admission/idempotency.ts'
+import {
+  fairShare,
+  freeIdempotencyKeys,
+  idempotencyOf,
+  recordBegin,
+  trimIdempotencyKeys,
+} from '../../../queue/admission/idempotency.ts'
 import { workspaceKeys } from '../../../queue/keys.ts'
 import { seeded } from '../../support/property-seed.ts'
-import { requestFor, type Entered, entered, openQueueRoom, noWake } from '../../support/queue-room.ts'
+import { requestFor, type Entered, entered, openQueueRoom, noWake, UNUSED } from '../../support/queue-room.ts'
 
 /** The memory of Redis that permits one key in the books. */
 const MEMORY_BYTES_PER_KEY = 1_400
@@ -19,6 +25,8 @@ const LEAST_MEMORY_BYTES = 1
 const DAY_MICROSECONDS = IDEMPOTENCY_SECONDS * 1_000_000
 const MINUTE_MICROSECONDS = 60_000_000
 const BODY = 'body-hash'
+
+const formerOf = (record: IdempotencyRecord): KeyState => ({ state: 'former', record })
 
 describe('an idempotency key', () => {
   const room = openQueueRoom()
@@ -34,9 +42,9 @@ describe('an idempotency key', () => {
     return Number(seconds) * 1_000_000 + Number(microseconds)
   }
   const remember = (workspaceId: string, record: IdempotencyRecord) =>
-    room.redis.hset(namesOf(workspaceId).idempotency, 'key', recordOf(record))
+    room.redis.hset(namesOf(workspaceId).idempotency, 'key', recordBegin(record) + record.number.toString(16))
   /** An API process that finds `stored` in Postgres. `lookedUp`: the keys of its look-ups there. */
-  const apiWith = (stored: IdempotencyRecord | null | undefined, floor = 0) => {
+  const apiWith = (stored: KeyState, floor = 0) => {
     const lookedUp: string[] = []
     const findStoredKey = async (_: string, key: string) => {
       lookedUp.push(key)
@@ -75,12 +83,12 @@ describe('an idempotency key', () => {
     const again = entered(second)
     assert.deepEqual([again.outcome, again.submissionId, again.number], ['repeated', submissionId, number])
     assert.deepEqual([other.outcome, another.outcome], ['other-body', 'admitted'])
-    const peeked = entered(await room.admit(withKey(workspaceId, 'key', { mode: 'peek' })))
+    const peeked = entered(await room.admit(withKey(workspaceId, 'key', { isJudgedOnly: true })))
     assert.deepEqual([peeked.outcome, peeked.submissionId], ['repeated', submissionId])
-    assert.equal((await room.admit(withKey(workspaceId, 'key', { mode: 'judge' }))).outcome, 'repeated')
+    assert.equal((await room.admit(withKey(workspaceId, 'key', { isJudgedOnly: true }))).outcome, 'repeated')
     const elsewhere = randomUUID()
     // A judged submission does not use up its key.
-    assert.equal((await room.admit(withKey(elsewhere, 'key', { mode: 'judge' }))).outcome, 'admissible')
+    assert.equal((await room.admit(withKey(elsewhere, 'key', { isJudgedOnly: true }))).outcome, 'admissible')
     assert.equal((await room.admit(withKey(elsewhere))).outcome, 'admitted')
     assert.equal((await Array.fromAsync(room.log.readWaiting(workspaceId))).length, 2)
   })
@@ -105,20 +113,20 @@ describe('an idempotency key', () => {
   describe('that has left the book', () => {
     it('is found in Postgres, and leads to the first submission', async () => {
       const { workspaceId, first } = await afterTrimming()
-      const { admit, lookedUp } = apiWith(first)
+      const { admit, lookedUp } = apiWith(formerOf(first))
       const again = entered(await admit(withKey(workspaceId)))
       assert.deepEqual(
         [again.outcome, again.submissionId, again.number],
         ['repeated', first.submissionId, first.number],
       )
       const other = await admit(requestFor({ workspaceId, idempotency: { key: 'key', body: 'otherhash' } }))
-      const peeked = await admit(withKey(workspaceId, 'key', { mode: 'peek' }))
+      const peeked = await admit(withKey(workspaceId, 'key', { isJudgedOnly: true }))
       assert.deepEqual([other.outcome, peeked.outcome], ['other-body', 'repeated'])
       assert.deepEqual(lookedUp, ['key', 'key', 'key'])
     })
 
     it('is accepted once if it is not in Postgres either, or Postgres is away', async () => {
-      for (const stored of [null, undefined]) {
+      for (const stored of [UNUSED, { state: 'unknown' } as const]) {
         const { workspaceId } = await afterTrimming()
         const { admit } = apiWith(stored)
         const outcomes = await Promise.all(Array.from({ length: 3 }, () => admit(withKey(workspaceId))))
@@ -131,13 +139,13 @@ describe('an idempotency key', () => {
 
     it('does not count if Postgres has it from more than a day ago', async () => {
       const { workspaceId, first } = await afterTrimming()
-      const { admit } = apiWith({ ...first, number: (await nowMicroseconds()) - DAY_MICROSECONDS })
+      const { admit } = apiWith(formerOf({ ...first, number: (await nowMicroseconds()) - DAY_MICROSECONDS }))
       assert.equal((await admit(withKey(workspaceId))).outcome, 'admitted')
     })
 
     it('makes the API look up each key of the workspace in Postgres for a while', async () => {
       const { workspaceId } = await afterTrimming()
-      const { admit, lookedUp } = apiWith(null)
+      const { admit, lookedUp } = apiWith(UNUSED)
       await admit(withKey(workspaceId, 'one'))
       await admit(withKey(workspaceId, 'one'))
       await admit(withKey(workspaceId, 'two'))
@@ -148,10 +156,11 @@ describe('an idempotency key', () => {
 
     it('is not looked up again after a peek found it unused, so that no later submission overtakes', async () => {
       const { workspaceId } = await afterTrimming()
-      const { admit, lookedUp } = apiWith(null)
+      const { admit, lookedUp } = apiWith(UNUSED)
       const keyed = withKey(workspaceId, 'new')
-      assert.equal((await admit({ ...keyed, mode: 'peek' })).outcome, 'fresh')
-      const both = await Promise.all([admit({ ...keyed, isKeyUnused: true }), admit(requestFor({ workspaceId }))])
+      const judged = await admit({ ...keyed, isJudgedOnly: true })
+      assert.equal(judged.outcome, 'admissible')
+      const both = await Promise.all([admit({ ...keyed, judged }), admit(requestFor({ workspaceId }))])
       const [first, second] = both.map((admission) => entered(admission).number)
       assert.ok(first! < second!)
       assert.deepEqual(lookedUp, ['new'])
@@ -161,7 +170,7 @@ describe('an idempotency key', () => {
       const { workspaceId } = await afterTrimming()
       const { state } = namesOf(workspaceId)
       await room.redis.hset(state, 'forgotten', String((await nowMicroseconds()) - DAY_MICROSECONDS))
-      const { admit, lookedUp } = apiWith(null)
+      const { admit, lookedUp } = apiWith(UNUSED)
       assert.equal((await admit(withKey(workspaceId))).outcome, 'admitted')
       assert.deepEqual(lookedUp, [])
     })
@@ -169,7 +178,7 @@ describe('an idempotency key', () => {
     it('is looked up after Redis has lost data, as a higher number in Postgres shows', async () => {
       const workspaceId = randomUUID()
       const first = { body: BODY, submissionId: randomUUID(), number: await nowMicroseconds() }
-      const { admit, lookedUp } = apiWith(first, first.number)
+      const { admit, lookedUp } = apiWith(formerOf(first), first.number)
       assert.equal((await room.admit(withKey(workspaceId, 'new'))).outcome, 'admitted')
       await room.redis.unlink(namesOf(workspaceId).state, namesOf(workspaceId).idempotency)
       const again = entered(await admit(withKey(workspaceId)))

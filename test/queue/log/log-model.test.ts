@@ -91,7 +91,7 @@ describe('a log with its lease', () => {
   }
 
   const admit = async (workspaceId: string, model: Model, isJudged: readonly boolean[]): Promise<void> => {
-    const requests = isJudged.map((judged) => requestFor({ workspaceId, mode: judged ? 'judge' : undefined }))
+    const requests = isJudged.map((judged) => requestFor({ workspaceId, isJudgedOnly: judged }))
     const answers = await Promise.all(requests.map(room.admit))
     for (const [at, answer] of answers.entries()) {
       if (isJudged[at]) assert.equal(answer.outcome, 'admissible')

@@ -6,7 +6,7 @@ import { createAdmit } from '../../../queue/admission/admit.ts'
 import type { Admit } from '../../../queue/admission/call-admit.ts'
 import { connectToAnswer, type RedisClient } from '../../../queue/redis/connect-redis.ts'
 import { freeze } from '../../support/kept-process.ts'
-import { requestFor, noWake } from '../../support/queue-room.ts'
+import { requestFor, noWake, UNUSED } from '../../support/queue-room.ts'
 import { type RedisSentinel, startRedisSentinel } from '../../support/redis-sentinel.ts'
 import { until } from '../../support/until.ts'
 
@@ -32,7 +32,7 @@ describe('an admission that waits for a replica', () => {
       redis,
       prefix: randomUUID(),
       wake: noWake,
-      findStoredKey: async () => null,
+      findStoredKey: async () => UNUSED,
       replicas: 1,
     })
 

@@ -6,13 +6,13 @@ const CHUNK_BYTES = 64 * 1024
 /** Cuts off slower clients. */
 const WRITTEN_WITHIN_MS = 60_000
 
-type Options = { workspaceId: string; status: number; headers?: Readonly<Record<string, string>> }
+type JsonAnswerOptions = { workspaceId: string; status: number; headers?: Readonly<Record<string, string>> }
 
 /** An answer of JSON text. A large answer counts as in hand until it is written. */
 export const jsonAnswer = (
   bodies: Pick<BodiesInHand, 'takeAnswer'>,
   text: string,
-  { workspaceId, status, headers = {} }: Options,
+  { workspaceId, status, headers = {} }: JsonAnswerOptions,
 ): Response => {
   const type = { 'Content-Type': 'application/json;charset=utf-8' }
   if (text.length <= LARGE_CHARACTERS) return new Response(text, { status, headers: { ...type, ...headers } })

@@ -31,17 +31,17 @@ export type BodiesInHand = {
 const PATIENCE_MS = 2_000
 /** Smaller bodies are parsed and validated so fast that they need not line up. */
 const LARGE_BYTES = 64 * 1024
-const LONG_MS = 20
-const LONGEST_PAUSE_MS = 500
-/** The longest time for which the line waits for the work with one body. */
+/** While Redis hangs, a body takes seconds, and must not hold up the next bodies for longer. */
 const LINE_HELD_MS = 1_000
+/** If further large bodies of the workspace wait, a body of N ms keeps its place for N ms more. */
+const LINE_REST = 1
 
 const after = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 
 /** Bounds the bytes of bodies that a process has in hand, and keeps room for other workspaces. */
 export const createBodiesInHand = (mostBytes: number): BodiesInHand => {
   const bytes = new FairSemaphore(mostBytes)
-  const line = new FairSemaphore(1)
+  const line = new FairSemaphore(1, Infinity, LINE_REST)
   let refused = 0
   return {
     whenBytesFit: async (body, work) => {
@@ -49,32 +49,20 @@ export const createBodiesInHand = (mostBytes: number): BodiesInHand => {
       if (done === undefined) refused++
       return done
     },
-    oneLargeAtATime: (body, work) =>
-      body.bytes <= LARGE_BYTES
-        ? work()
-        : new Promise((resolve, reject) => {
-            void line.run({ workspaceId: body.workspaceId, permits: 1 }, async () => {
-              const beganAt = performance.now()
-              const done = work()
-              done.then(resolve, reject)
-              // While Redis hangs, a body takes seconds, and must not hold up the next bodies.
-              await Promise.race([done.catch(() => {}), after(LINE_HELD_MS)])
-              await yieldToOthers(performance.now() - beganAt)
-            })
-          }),
+    oneLargeAtATime: async ({ workspaceId, bytes: size }, work) => {
+      if (size <= LARGE_BYTES) return work()
+      const begin = async () => {
+        // A turn of the event loop for other requests.
+        await new Promise((resolve) => setImmediate(resolve))
+        const done = work()
+        await Promise.race([done, after(LINE_HELD_MS)])
+        return { done }
+      }
+      return (await line.tryRun({ workspaceId, permits: 1 }, begin, Infinity))!.done
+    },
     takeAnswer: (answer) => bytes.take(demandOf(answer)),
     figures: () => ({ bytes: bytes.used, mostBytes, refused }),
   }
 }
 
 const demandOf = ({ workspaceId, bytes }: Body) => ({ workspaceId, permits: bytes })
-
-/**
- * Leaves the process to other work for as long as the body took, up to `LONGEST_PAUSE_MS`. After a
- * short time, one turn of the event loop is enough.
- */
-const yieldToOthers = (ms: number): Promise<void> =>
-  new Promise((resolve) => {
-    if (ms < LONG_MS) setImmediate(resolve)
-    else setTimeout(resolve, Math.min(ms, LONGEST_PAUSE_MS))
-  })

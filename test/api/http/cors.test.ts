@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { appWithoutStores } from '../support/app-without-stores.ts'
+import { appWithoutStores } from '../../support/app-without-stores.ts'
 
 const PAGE = 'https://app.example.com'
 const OTHER = 'https://app.example.com.evil.example'

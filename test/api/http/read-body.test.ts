@@ -3,8 +3,8 @@ import { Buffer } from 'node:buffer'
 import { describe, it } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import * as fc from 'fast-check'
-import { isRefusal } from '../../../api/refusal.ts'
-import { mostBytesOf, parseBody, receiveBody } from '../../../api/submit/read-body.ts'
+import { isRefusal } from '../../../api/http/refusal.ts'
+import { mostBytesOf, parseBody, receiveBody } from '../../../api/http/read-body.ts'
 import { seeded } from '../../support/property-seed.ts'
 
 const LIMITS = { maxBytes: 100_000, maxDepth: 64, timeoutMs: 30_000 }

@@ -1,4 +1,4 @@
-import type { Handler } from './serve.ts'
+import type { Handler } from '../serve.ts'
 
 type CorsOptions = {
   /** Origins whose pages may send requests. An empty list allows no other origin. */

@@ -1,4 +1,4 @@
-import type { Problem } from '../contract/check-body.ts'
+import type { Problem } from '../../contract/check-body.ts'
 
 /** The reasons to refuse a request. */
 export type Refusal =
@@ -45,8 +45,20 @@ const RETRY_UNAVAILABLE_SECONDS = 5
 /** Also the answer to an accepted purge that turned out to match nothing. */
 export const NO_SUCH_CONTACT = 'No contact matches the given id or email.'
 
-/** The answer to a refused request: JSON with `error`, the status and headers of the interface. */
+/** The answer to a refused request. */
 export const refusalResponse = (refusal: Refusal): Response => {
+  const { status, body, headers } = refusalAnswer(refusal)
+  return Response.json(body, { status, headers })
+}
+
+type RefusalAnswer = {
+  status: number
+  body: { error: string | readonly Problem[] }
+  headers: Readonly<Record<string, string>>
+}
+
+/** The status, the JSON and the headers of a refusal, as the interface has them. */
+export const refusalAnswer = (refusal: Refusal): RefusalAnswer => {
   if (isFixed(refusal)) return answer(...FIXED[refusal.refused])
   switch (refusal.refused) {
     case 'unauthenticated':
@@ -133,5 +145,5 @@ const windowText = (seconds: number): string => (seconds === 60 ? 'minute' : `${
 const answer = (
   status: number,
   error: string | readonly Problem[],
-  headers: Readonly<Record<string, string>> = {},
-): Response => Response.json({ error }, { status, headers })
+  headers: RefusalAnswer['headers'] = {},
+): RefusalAnswer => ({ status, body: { error }, headers })

@@ -2,7 +2,7 @@ import { createGunzip } from 'node:zlib'
 import type { JsonValue } from '../../contract/json.ts'
 import { parseJsonText } from '../../contract/json-text.ts'
 import { MAX_DEPTH_LEVELS } from '../../contract/limits.ts'
-import { isRefusal, type Refusal } from '../refusal.ts'
+import { isRefusal, type Refusal } from './refusal.ts'
 import { type Encoding, isJsonType, readEncoding } from './request-headers.ts'
 
 const BODY_TIMEOUT_MS = 30_000

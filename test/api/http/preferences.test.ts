@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { isStrict, waitSeconds } from '../../../api/submit/request-headers.ts'
+import { isStrict, waitSeconds } from '../../../api/http/request-headers.ts'
 
 const waited = (...preferences: string[]): number | undefined =>
   waitSeconds(new Headers(preferences.map((preference) => ['Prefer', preference])))

@@ -1,6 +1,5 @@
 import * as v from 'valibot'
-import { about } from '../../contract/fields.ts'
-import { RECORD_TABLES, type RecordKind } from '../../db/reads/records.ts'
+import { about } from './fields.ts'
 
 // The records as reads answer them: Postgres makes their JSON (`db/functions/reads.sql`).
 
@@ -134,13 +133,24 @@ export const message = about(
 )
 export type StoredMessage = v.InferOutput<typeof message>
 
+/** The readable kinds, with their names in the change feed. */
+export const RECORD_KINDS = [
+  'feedback',
+  'customer',
+  'account',
+  'project',
+  'feedback_category',
+  'conversation',
+  'message',
+] as const
+
 export const change = about(
   v.object({
     position: about(
       v.pipe(v.number(), v.integer(), v.minValue(1)),
       'The position of the change. Grows strictly in a workspace.',
     ),
-    kind: about(v.picklist(Object.keys(RECORD_TABLES) as RecordKind[]), 'The kind of the record.'),
+    kind: about(v.picklist(RECORD_KINDS), 'The kind of the record.'),
     id: text('Own id of the record.'),
     deleted: flag('True if the record was removed.'),
     record: optional(anyObject('The record in its latest state, with the members that it has in lists.')),
