@@ -6,13 +6,13 @@ import { expireReceipts } from '../db/submissions/receipts.ts'
 import { readPosition, readPositions } from '../db/submissions/position.ts'
 import { listDueWebhooks } from '../db/webhooks.ts'
 import { listDeletedIds } from '../db/workspaces/delete-workspace.ts'
-import { listWorkspaceIds } from '../db/workspaces/workspaces.ts'
+import { idsFrom, listWorkspaceIds } from '../db/workspaces/workspaces.ts'
 import { trimIdempotencyKeys } from '../queue/admission/idempotency.ts'
 import { addDeliveries, addRemovals, type Wake } from '../queue/jobs/job-queues.ts'
 import { takeTurn } from '../queue/jobs/take-turn.ts'
 import { forgetLateKeys } from '../queue/log/forget-workspace.ts'
 import type { Log } from '../queue/log/log.ts'
-import { readNotedPositions, sweepLogs } from '../queue/log/sweep.ts'
+import { listLogs, nextGroup, readNotedPositions, sweepLogs } from '../queue/log/sweep.ts'
 import { readRedisCondition } from '../queue/redis/redis-condition.ts'
 import { describeFault } from '../runtime/fault.ts'
 import type { Logger } from '../runtime/logger.ts'
@@ -34,8 +34,9 @@ type MaintenanceTask = {
 }
 
 /**
- * Runs the tasks until `stop`. Workers take turns, since a task looks at all workspaces. Several
- * runs at once do no harm.
+ * Runs the tasks until `stop`. Workers take turns, since one of them is enough. Several runs at once
+ * do no harm. A run looks at workspaces with work, and at most at one group of the others: an idle
+ * workspace costs nearly nothing.
  */
 export const startMaintenance = (dependencies: MaintenanceDependencies): { stop: () => void } => {
   const stops = TASKS.map((task) => repeat(task, dependencies))
@@ -80,21 +81,37 @@ const MOST_WAITING_JOBS = 1_000
 /**
  * Wakes workspaces whose entries wait without a worker, and trims applied entries. If a promoted
  * standby has an older position than Redis has noted, the entries after the older one wait again.
+ *
+ * Looks at the workspaces that Redis notes to have entries. The look at one group of all workspaces
+ * finds workspaces again if Redis has lost this note: within minutes, after a turn for each group.
  */
 export const sweepAllLogs: MaintenanceTask = {
   name: 'sweep-logs',
   everyMs: 2_000,
-  run: async ({ sql, redis, prefix, queues, wake, redoMs }) => {
-    const workspaceIds = await listWorkspaceIds(sql)
-    const noted = await readNotedPositions(redis, prefix, workspaceIds)
-    const behind = [...(await readPositions(sql))].filter(([id, position]) => position < (noted.get(id) ?? 0))
-    const settings = { workspaceIds, waitedMs: WAITED_MS, redoMs: redoMs(), positions: new Map(behind) }
-    const toWake = await sweepLogs(redis, prefix, settings)
-    const isPilingUp = (await queues.wake.getWaitingCount()) > MOST_WAITING_JOBS
-    const woken = toWake.filter(({ isDeep }) => isDeep || !isPilingUp)
-    await Promise.all(woken.map(({ workspaceId, isDeep }) => wake.wake(workspaceId, { submissions: 0, isDeep })))
-    return { woken: woken.length }
+  run: async (dependencies) => {
+    const { sql, redis, prefix } = dependencies
+    const noted = await listLogs(redis, prefix)
+    const all = await listWorkspaceIds(sql, idsFrom(await nextGroup(redis, prefix, 'sweep-logs')))
+    const workspaceIds = [...new Set([...noted, ...all])]
+    return { woken: workspaceIds.length === 0 ? 0 : await sweep(dependencies, workspaceIds) }
   },
+}
+
+/** Returns how many workspaces it has woken. */
+const sweep = async (
+  { sql, redis, prefix, queues, wake, redoMs }: MaintenanceDependencies,
+  workspaceIds: readonly string[],
+): Promise<number> => {
+  const noted = await readNotedPositions(redis, prefix, workspaceIds)
+  const positions = await readPositions(sql, workspaceIds)
+  const behind = new Map([...positions].filter(([id, position]) => position < (noted.get(id) ?? 0)))
+  const settings = { workspaceIds, waitedMs: WAITED_MS, redoMs: redoMs(), positions: behind }
+  const toWake = await sweepLogs(redis, prefix, settings)
+  if (toWake.length === 0) return 0
+  const isPilingUp = (await queues.wake.getWaitingCount()) > MOST_WAITING_JOBS
+  const woken = toWake.filter(({ isDeep }) => isDeep || !isPilingUp)
+  await Promise.all(woken.map(({ workspaceId, isDeep }) => wake.wake(workspaceId, { submissions: 0, isDeep })))
+  return woken.length
 }
 
 /** The job of a purge that was accepted longer ago may be lost, or may have failed for good. */
@@ -163,27 +180,36 @@ export const forgetDeletedWorkspaces: MaintenanceTask = {
   }),
 }
 
-/** Removes expired receipts with their idempotency keys. */
+/** Removes expired receipts with their idempotency keys, in one group of workspaces at a turn. */
 const expireOldReceipts: MaintenanceTask = {
   name: 'expire-receipts',
   everyMs: 20_000,
-  run: async ({ sql, receiptDays }) => ({ receiptsExpired: await expireReceipts(sql, receiptDays) }),
+  run: async ({ sql, redis, prefix, receiptDays }) => {
+    const range = idsFrom(await nextGroup(redis, prefix, 'expire-receipts'))
+    return { receiptsExpired: await expireReceipts(sql, receiptDays, range) }
+  },
 }
 
-/** Removes expired tombstones. A consumer that has not seen them has to start again. */
+/**
+ * Removes expired tombstones, in one group of workspaces at a turn. A consumer that has not seen them
+ * has to start again.
+ */
 const expireOldTombstones: MaintenanceTask = {
   name: 'expire-tombstones',
-  everyMs: 60_000,
-  run: async ({ sql, tombstoneDays }) => ({ tombstonesExpired: await expireTombstones(sql, tombstoneDays) }),
+  everyMs: 20_000,
+  run: async ({ sql, redis, prefix, tombstoneDays }) => {
+    const range = idsFrom(await nextGroup(redis, prefix, 'expire-tombstones'))
+    return { tombstonesExpired: await expireTombstones(sql, tombstoneDays, range) }
+  },
 }
 
 /** Keeps the idempotency keys in Redis within their share of its memory. */
 const trimKeys: MaintenanceTask = {
   name: 'trim-keys',
   everyMs: 20_000,
-  run: async ({ sql, redis, prefix }) => {
+  run: async ({ redis, prefix }) => {
     const { maxBytes } = await readRedisCondition(redis)
-    await trimIdempotencyKeys(redis, prefix, { workspaceIds: await listWorkspaceIds(sql), maxBytes, nowMs: Date.now() })
+    await trimIdempotencyKeys(redis, prefix, { maxBytes, nowMs: Date.now() })
     return {}
   },
 }

@@ -8,10 +8,11 @@ export const readPosition = async (sql: Sql, workspaceId: string): Promise<numbe
   return row?.position
 }
 
-/** The positions of all workspaces. A workspace that is being deleted has none. */
-export const readPositions = async (sql: Sql): Promise<Map<string, number>> => {
+/** The positions of workspaces. A workspace that is being deleted has none. */
+export const readPositions = async (sql: Sql, workspaceIds: readonly string[]): Promise<Map<string, number>> => {
   const rows = await sql<{ id: string; position: number }[]>`
-    select workspace_id as id, applied_number::float8 as position from workspace_progress`
+    select workspace_id as id, applied_number::float8 as position from workspace_progress
+    where workspace_id = any (${[...workspaceIds]}::uuid[])`
   return new Map(rows.map(({ id, position }) => [id, position]))
 }
 

@@ -26,12 +26,24 @@ export const listWorkspaces = (sql: Sql): Promise<Workspace[]> =>
     from workspace as w left join deleted_workspace as d on d.id = w.id
     order by w.created_at, w.name`.execute()
 
-/** The ids of the workspaces that are not being deleted. */
-export const listWorkspaceIds = async (sql: Sql): Promise<string[]> => {
+/** The ids of the workspaces that are not being deleted: of all, or of a range of ids. */
+export const listWorkspaceIds = async (sql: Sql, { first, last } = ALL_IDS): Promise<string[]> => {
   const rows = await sql<{ id: string }[]>`
-    select id from workspace where id not in (select id from deleted_workspace) order by id`
+    select id from workspace as w
+    where id between ${first} and ${last} and not exists (select from deleted_workspace as d where d.id = w.id)
+    order by id`
   return rows.map(({ id }) => id)
 }
+
+export type IdRange = { first: string; last: string }
+
+/** The ids that begin with these digits. */
+export const idsFrom = (digits: string): IdRange => ({ first: uuidOf(digits, '0'), last: uuidOf(digits, 'f') })
+
+const uuidOf = (digits: string, fill: string): string =>
+  digits.padEnd(32, fill).replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
+
+export const ALL_IDS = idsFrom('')
 
 export type ListKnownWorkspaces = () => Promise<readonly Workspace[] | undefined>
 

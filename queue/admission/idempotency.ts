@@ -1,7 +1,7 @@
 import { IDEMPOTENCY_SECONDS } from '../../contract/limits.ts'
 import type { IdempotencyRecord } from '../../contract/submission.ts'
 import type { RedisClient } from '../redis/connect-redis.ts'
-import { compactId, MICROSECONDS_PER_MS, workspaceKeys } from '../keys.ts'
+import { compactId, groupKeys, GROUPS, MICROSECONDS_PER_MS, workspaceKeys } from '../keys.ts'
 import { luaScript } from '../redis/lua-script.ts'
 
 /** The beginning of a key's record in the book: the hash of the body, and the submission's id. */
@@ -13,6 +13,7 @@ export const recordOf = (record: IdempotencyRecord): string => recordBegin(recor
 
 const FREE = luaScript('free-idempotency-keys', ['idempotency-record'])
 const TRIM = luaScript('trim-idempotency-keys', ['idempotency-record'])
+const LIST_BOOKS = luaScript('list-books', [])
 
 /** Frees idempotency keys that still belong to the submissions with these numbers. */
 export const freeIdempotencyKeys = async (
@@ -48,22 +49,38 @@ const MOST_STEPS = 1_000
 export const trimIdempotencyKeys = async (
   redis: RedisClient,
   prefix: string,
-  { workspaceIds, maxBytes, nowMs }: { workspaceIds: readonly string[]; maxBytes: number; nowMs: number },
+  { maxBytes, nowMs }: { maxBytes: number; nowMs: number },
 ): Promise<void> => {
   const most = maxBytes === 0 ? MOST_KEYS_WITHOUT_MAXMEMORY : Math.floor((maxBytes * SHARE_OF_MEMORY) / BYTES_PER_KEY)
-  const sizes = await Promise.all(workspaceIds.map((id) => redis.hlen(workspaceKeys(prefix, id).idempotency)))
-  const share = fairShare(sizes, most)
+  const books = await listBooks(redis, prefix)
+  const share = fairShare(
+    books.map(({ keys }) => keys),
+    most,
+  )
   const tooOld = nowMs * MICROSECONDS_PER_MS - IDEMPOTENCY_SECONDS * 1_000 * MICROSECONDS_PER_MS
+  const toTrim = books.filter(({ keys, oldestNumber }) => keys > share || oldestNumber <= tooOld)
   await Promise.all(
-    workspaceIds.map(async (id, at) => {
-      if (sizes[at] === 0) return
-      const { idempotency, keyOrder, state } = workspaceKeys(prefix, id)
+    toTrim.map(async ({ workspaceId }) => {
+      const { idempotency, keyOrder, state } = workspaceKeys(prefix, workspaceId)
       for (let step = 0; step < MOST_STEPS; step++) {
         const settings = [share, tooOld, KEYS_AT_ONCE]
         if ((await redis.eval(TRIM, 3, idempotency, keyOrder, state, ...settings)) !== 1) return
       }
     }),
   )
+}
+
+type Book = { workspaceId: string; keys: number; oldestNumber: number }
+
+/** The books of all workspaces that have one. Each call lists one group, so it blocks Redis briefly. */
+const listBooks = async (redis: RedisClient, prefix: string): Promise<Book[]> => {
+  const groups = await Promise.all(
+    GROUPS.map((group) => {
+      const { books, never, begin } = groupKeys(prefix, group)
+      return redis.eval(LIST_BOOKS, 2, books, never, begin) as Promise<[string, number, string][]>
+    }),
+  )
+  return groups.flat().map(([workspaceId, keys, oldest]) => ({ workspaceId, keys, oldestNumber: Number(oldest) }))
 }
 
 /** The largest share for which the sizes, each cut to it, sum up to at most `most`. */

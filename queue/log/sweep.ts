@@ -1,5 +1,6 @@
+import { Cluster } from 'ioredis'
 import type { RedisClient } from '../redis/connect-redis.ts'
-import { workspaceKeys } from '../keys.ts'
+import { groupKeys, GROUPS, processKeys, workspaceKeys } from '../keys.ts'
 import { defineWorkspaceScript } from '../redis/lua-script.ts'
 
 type Sweep = {
@@ -13,6 +14,25 @@ type Sweep = {
 
 /** Most of these workspaces have no entries, so one call does not block Redis for long. */
 const WORKSPACES_AT_ONCE = 100
+
+/**
+ * The workspaces whose logs have entries. `admit.lua` adds a workspace in the same step as the entry,
+ * and `sweep.lua` removes it once its log is empty.
+ */
+export const listLogs = async (redis: RedisClient, prefix: string): Promise<string[]> => {
+  const sets = GROUPS.map((group) => groupKeys(prefix, group).logs)
+  // On a cluster, groups are in different slots.
+  return redis instanceof Cluster
+    ? (await Promise.all(sets.map((set) => redis.smembers(set)))).flat()
+    : redis.sunion(...sets)
+}
+
+/**
+ * The next group of workspaces for a task that looks at all workspaces, one group at a turn. The
+ * processes that run the task share the count of its turns.
+ */
+export const nextGroup = async (redis: RedisClient, prefix: string, task: string): Promise<string> =>
+  GROUPS[(await redis.incr(processKeys(prefix).round(task))) % GROUPS.length]!
 
 /** Trims entries that were applied long ago, and returns the workspaces to wake. */
 export const sweepLogs = async (

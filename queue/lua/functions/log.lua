@@ -45,6 +45,12 @@ local function isDeep(state)
     or (state.bound or DEEP.bound) < DEEP.bound
 end
 
+-- Notes in the sets of the group (`groupKeys` in keys.ts) whether the workspace has a log or a book.
+local function noteInGroup(begin, set, isMember)
+  local group, id = string.match(begin, '^(.*:)(.+):$')
+  redis.call(isMember and 'SADD' or 'SREM', group .. set, id)
+end
+
 -- Notes a position, and how much was appended up to the position. If the log has no submission
 -- after the position, notes the last number given.
 local function notePosition(begin, state, position)
@@ -73,8 +79,11 @@ local function rewind(begin, state, position)
   notePosition(begin, state, position)
 end
 
+-- An idle workspace keeps no empty stream.
 local function trimThrough(begin, number)
-  redis.call('XTRIM', begin .. 'log', 'MINID', '=', whole(number + 1) .. '-0')
+  local log = begin .. 'log'
+  redis.call('XTRIM', log, 'MINID', '=', whole(number + 1) .. '-0')
+  if redis.call('XLEN', log) == 0 then redis.call('DEL', log) end
 end
 
 -- Removes entries that were applied `redoMs` ago. Without `redoAt`, no trim up to `redoTo` is due.
