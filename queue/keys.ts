@@ -8,7 +8,7 @@ import type { Operation } from '../contract/submission.ts'
 const GROUP_DIGITS = 2
 
 /** The group of a workspace. */
-const groupOf = (workspaceId: string): string => workspaceId.slice(0, GROUP_DIGITS)
+export const groupOf = (workspaceId: string): string => workspaceId.slice(0, GROUP_DIGITS)
 
 /** All groups of workspaces. */
 export const GROUPS: readonly string[] = Array.from({ length: 16 ** GROUP_DIGITS }, (_, group) =>
@@ -24,9 +24,9 @@ export const groupKeys = (prefix: string, group: string) => {
   return {
     begin,
     /** Set: the workspaces whose logs have entries. */
-    logs: `${begin}logs`,
+    withLog: `${begin}with-log`,
     /** Set: the workspaces whose idempotency books have keys. */
-    books: `${begin}books`,
+    withBook: `${begin}with-book`,
     /** A key that never exists, like `never` of a workspace. */
     never: `${begin}never`,
   }

@@ -12,7 +12,8 @@ import { addDeliveries, addRemovals, type Wake } from '../queue/jobs/job-queues.
 import { takeTurn } from '../queue/jobs/take-turn.ts'
 import { forgetLateKeys } from '../queue/log/forget-workspace.ts'
 import type { Log } from '../queue/log/log.ts'
-import { listLogs, nextGroup, readNotedPositions, sweepLogs } from '../queue/log/sweep.ts'
+import { listLogs, nextGroup } from '../queue/log/groups.ts'
+import { noteStrays, readNotedPositions, sweepLogs } from '../queue/log/sweep.ts'
 import { readRedisCondition } from '../queue/redis/redis-condition.ts'
 import { describeFault } from '../runtime/fault.ts'
 import type { Logger } from '../runtime/logger.ts'
@@ -82,17 +83,17 @@ const MOST_WAITING_JOBS = 1_000
  * Wakes workspaces whose entries wait without a worker, and trims applied entries. If a promoted
  * standby has an older position than Redis has noted, the entries after the older one wait again.
  *
- * Looks at the workspaces that Redis notes to have entries. The look at one group of all workspaces
- * finds workspaces again if Redis has lost this note: within minutes, after a turn for each group.
+ * Looks at the workspaces that Redis notes to have entries. If Redis has lost such a note, the look at
+ * one group of all workspaces makes it again: within minutes, after a turn for each group.
  */
 export const sweepAllLogs: MaintenanceTask = {
   name: 'sweep-logs',
   everyMs: 2_000,
   run: async (dependencies) => {
     const { sql, redis, prefix } = dependencies
-    const noted = await listLogs(redis, prefix)
-    const all = await listWorkspaceIds(sql, idsFrom(await nextGroup(redis, prefix, 'sweep-logs')))
-    const workspaceIds = [...new Set([...noted, ...all])]
+    const group = await listWorkspaceIds(sql, idsFrom(await nextGroup(redis, prefix, 'sweep-logs')))
+    await noteStrays(redis, prefix, group)
+    const workspaceIds = await listLogs(redis, prefix)
     return { woken: workspaceIds.length === 0 ? 0 : await sweep(dependencies, workspaceIds) }
   },
 }
@@ -209,7 +210,8 @@ const trimKeys: MaintenanceTask = {
   everyMs: 20_000,
   run: async ({ redis, prefix }) => {
     const { maxBytes } = await readRedisCondition(redis)
-    await trimIdempotencyKeys(redis, prefix, { maxBytes, nowMs: Date.now() })
+    const group = await nextGroup(redis, prefix, 'trim-keys')
+    await trimIdempotencyKeys(redis, prefix, { group, maxBytes, nowMs: Date.now() })
     return {}
   },
 }

@@ -3,7 +3,7 @@ import { type LoopDelayWatch, registerLoopDelay } from '../../runtime/event-loop
 import { createProcessMetrics, type Figure, figureOf, type ProcessMetrics } from '../../runtime/metrics.ts'
 import type { Ledger } from '../../contract/ledger.ts'
 import type { ProcessFigures } from '../../queue/jobs/process-reports.ts'
-import type { WorkspaceLoad } from '../../queue/jobs/workspace-loads.ts'
+import type { WorkspaceLoad } from '../../health/workspace-loads.ts'
 import type { QueueDepth } from '../../queue/jobs/queue-depths.ts'
 import { type Condition, loadsIn, type ReadCondition } from '../../health/condition.ts'
 import type { BodyFigures } from '../submit/bodies-in-hand.ts'

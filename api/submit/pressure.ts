@@ -1,4 +1,3 @@
-import type { ListKnownWorkspaces } from '../../db/workspaces/workspaces.ts'
 import type { RedisClient } from '../../queue/redis/connect-redis.ts'
 import type { JobQueues } from '../../queue/jobs/job-queues.ts'
 import { countQueued } from '../../queue/log/log-totals.ts'
@@ -67,14 +66,14 @@ export const watchPressure = (sample: () => Promise<PressureSample>, mostWaiting
 const SUBMISSIONS_OF_A_WAKE_JOB = 250
 const UNFINISHED = ['waiting', 'active', 'delayed'] as const
 
-type Sources = { redis: RedisClient; prefix: string; queues: JobQueues; listWorkspaces: ListKnownWorkspaces }
+type Sources = { redis: RedisClient; prefix: string; queues: JobQueues }
 
 /**
  * Counts the waiting submissions. Without backlog jobs and with few wake jobs, the submissions are
  * almost certainly below the bound. Then returns the number of wake jobs, which is cheap to count.
  */
 export const countWaiting = async (
-  { redis, prefix, queues, listWorkspaces }: Sources,
+  { redis, prefix, queues }: Sources,
   mostWaiting: number,
 ): Promise<number> => {
   const [wakes, deep] = await Promise.all([
@@ -82,10 +81,5 @@ export const countWaiting = async (
     queues.backlog.getJobCountByTypes(...UNFINISHED),
   ])
   if (deep === 0 && wakes * SUBMISSIONS_OF_A_WAKE_JOB < mostWaiting) return wakes
-  const workspaces = (await listWorkspaces()) ?? []
-  return countQueued(
-    redis,
-    prefix,
-    workspaces.map(({ id }) => id),
-  )
+  return countQueued(redis, prefix)
 }

@@ -1,4 +1,3 @@
-import { withinTime } from '../../runtime/within-time.ts'
 import type { Sql } from '../connection/postgres.ts'
 
 export type Workspace = { id: string; name: string; createdAt: Date; isBeingDeleted: boolean }
@@ -45,21 +44,26 @@ const uuidOf = (digits: string, fill: string): string =>
 
 export const ALL_IDS = idsFrom('')
 
-export type ListKnownWorkspaces = () => Promise<readonly Workspace[] | undefined>
+type Portion = {
+  /** Also the workspaces with these ids. */
+  ids: readonly string[]
+  /** The portion begins after this id. */
+  after: string
+  limit: number
+}
 
 /**
- * The returned function lists the workspaces that are not being deleted. While Postgres is away, it
- * returns the last list: the logs of these workspaces still grow. Undefined without such a list.
+ * A portion of the workspaces that are not being deleted, in the order of ids, and other ones by
+ * their ids. `isNext`: the workspace belongs to the portion.
  */
-export const createKnownWorkspaces = (sql: Sql, timeoutMs: number): ListKnownWorkspaces => {
-  let known: readonly Workspace[] | undefined
-  return async () => {
-    try {
-      const all = await withinTime(listWorkspaces(sql), timeoutMs)
-      known = all.filter(({ isBeingDeleted }) => !isBeingDeleted)
-    } catch {
-      // Postgres is away.
-    }
-    return known
-  }
-}
+export const listPortion = (
+  sql: Sql,
+  { ids, after, limit }: Portion,
+): Promise<{ id: string; name: string; isNext: boolean }[]> =>
+  sql<{ id: string; name: string; isNext: boolean }[]>`
+    with kept as (
+      select id, name from workspace as w where not exists (select from deleted_workspace as d where d.id = w.id)
+    )
+    (select id, name, true as "isNext" from kept where id > ${after} order by id limit ${limit})
+    union all
+    select id, name, false from kept where id = any (${[...ids]}::uuid[])`.execute()

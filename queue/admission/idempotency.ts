@@ -1,7 +1,7 @@
 import { IDEMPOTENCY_SECONDS } from '../../contract/limits.ts'
 import type { IdempotencyRecord } from '../../contract/submission.ts'
 import type { RedisClient } from '../redis/connect-redis.ts'
-import { compactId, groupKeys, GROUPS, MICROSECONDS_PER_MS, workspaceKeys } from '../keys.ts'
+import { compactId, groupKeys, groupOf, GROUPS, MICROSECONDS_PER_MS, workspaceKeys } from '../keys.ts'
 import { luaScript } from '../redis/lua-script.ts'
 
 /** The beginning of a key's record in the book: the hash of the body, and the submission's id. */
@@ -39,28 +39,31 @@ const KEYS_AT_ONCE = 500
 /** For one workspace in one call. The next call goes on. */
 const MOST_STEPS = 1_000
 
+type Trim = {
+  /** The group of workspaces whose expired keys this call removes. */
+  group: string
+  /** `maxmemory`; 0 if there is no bound. */
+  maxBytes: number
+  nowMs: number
+}
+
 /**
- * Removes expired keys from the books. If all books together exceed a tenth of Redis's memory, it
- * also removes the oldest keys of the largest books. Keys of waiting submissions stay, since
- * Postgres lacks them.
- *
- * @param maxBytes `maxmemory`; 0 if there is no bound.
+ * Removes expired keys from the books of one group. If all books together exceed a tenth of Redis's
+ * memory, it also removes the oldest keys of the largest books. Keys of waiting submissions stay,
+ * since Postgres lacks them.
  */
 export const trimIdempotencyKeys = async (
   redis: RedisClient,
   prefix: string,
-  { maxBytes, nowMs }: { maxBytes: number; nowMs: number },
+  { group, maxBytes, nowMs }: Trim,
 ): Promise<void> => {
   const most = maxBytes === 0 ? MOST_KEYS_WITHOUT_MAXMEMORY : Math.floor((maxBytes * SHARE_OF_MEMORY) / BYTES_PER_KEY)
   const books = await listBooks(redis, prefix)
-  const share = fairShare(
-    books.map(({ keys }) => keys),
-    most,
-  )
+  const share = fairShare([...books.values()], most)
+  const toTrim = [...books].filter(([id, keys]) => keys > share || groupOf(id) === group)
   const tooOld = nowMs * MICROSECONDS_PER_MS - IDEMPOTENCY_SECONDS * 1_000 * MICROSECONDS_PER_MS
-  const toTrim = books.filter(({ keys, oldestNumber }) => keys > share || oldestNumber <= tooOld)
   await Promise.all(
-    toTrim.map(async ({ workspaceId }) => {
+    toTrim.map(async ([workspaceId]) => {
       const { idempotency, keyOrder, state } = workspaceKeys(prefix, workspaceId)
       for (let step = 0; step < MOST_STEPS; step++) {
         const settings = [share, tooOld, KEYS_AT_ONCE]
@@ -70,17 +73,22 @@ export const trimIdempotencyKeys = async (
   )
 }
 
-type Book = { workspaceId: string; keys: number; oldestNumber: number }
-
-/** The books of all workspaces that have one. Each call lists one group, so it blocks Redis briefly. */
-const listBooks = async (redis: RedisClient, prefix: string): Promise<Book[]> => {
+/**
+ * The number of keys in each book, by workspace. A call of the script lists one group, so it blocks
+ * Redis for a moment only.
+ */
+const listBooks = async (redis: RedisClient, prefix: string): Promise<Map<string, number>> => {
+  const books = new Map<string, number>()
   const groups = await Promise.all(
     GROUPS.map((group) => {
-      const { books, never, begin } = groupKeys(prefix, group)
-      return redis.eval(LIST_BOOKS, 2, books, never, begin) as Promise<[string, number, string][]>
+      const { withBook, never, begin } = groupKeys(prefix, group)
+      return redis.eval(LIST_BOOKS, 2, withBook, never, begin) as Promise<(string | number)[]>
     }),
   )
-  return groups.flat().map(([workspaceId, keys, oldest]) => ({ workspaceId, keys, oldestNumber: Number(oldest) }))
+  for (const found of groups) {
+    for (let at = 0; at < found.length; at += 2) books.set(String(found[at]), Number(found[at + 1]))
+  }
+  return books
 }
 
 /** The largest share for which the sizes, each cut to it, sum up to at most `most`. */

@@ -44,6 +44,9 @@ const processReport = v.object({
 export type ProcessReport = v.InferOutput<typeof processReport>
 export type ProcessFigures = Partial<Omit<ProcessReport, 'id' | 'kind' | 'upSeconds'>>
 
+/** The name of a worker's connection, as CLIENT LIST shows it. */
+export const workerConnectionName = (prefix: string, id: string): string => `${prefix}:worker:${id}`
+
 /** A process without a report for this time counts as gone. */
 export const GONE_AFTER_MS = 10_000
 

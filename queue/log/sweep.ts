@@ -1,6 +1,5 @@
-import { Cluster } from 'ioredis'
 import type { RedisClient } from '../redis/connect-redis.ts'
-import { groupKeys, GROUPS, processKeys, workspaceKeys } from '../keys.ts'
+import { workspaceKeys } from '../keys.ts'
 import { defineWorkspaceScript } from '../redis/lua-script.ts'
 
 type Sweep = {
@@ -14,25 +13,6 @@ type Sweep = {
 
 /** Most of these workspaces have no entries, so one call does not block Redis for long. */
 const WORKSPACES_AT_ONCE = 100
-
-/**
- * The workspaces whose logs have entries. `admit.lua` adds a workspace in the same step as the entry,
- * and `sweep.lua` removes it once its log is empty.
- */
-export const listLogs = async (redis: RedisClient, prefix: string): Promise<string[]> => {
-  const sets = GROUPS.map((group) => groupKeys(prefix, group).logs)
-  // On a cluster, groups are in different slots.
-  return redis instanceof Cluster
-    ? (await Promise.all(sets.map((set) => redis.smembers(set)))).flat()
-    : redis.sunion(...sets)
-}
-
-/**
- * The next group of workspaces for a task that looks at all workspaces, one group at a turn. The
- * processes that run the task share the count of its turns.
- */
-export const nextGroup = async (redis: RedisClient, prefix: string, task: string): Promise<string> =>
-  GROUPS[(await redis.incr(processKeys(prefix).round(task))) % GROUPS.length]!
 
 /** Trims entries that were applied long ago, and returns the workspaces to wake. */
 export const sweepLogs = async (
@@ -49,6 +29,20 @@ export const sweepLogs = async (
     answers[at] === 0 ? [] : { workspaceId, isDeep: answers[at] === 2 },
   )
 }
+
+/**
+ * Notes the workspaces with a log or a book that the sets of their group have lost. The next sweep
+ * then looks at these logs, so this one trims and wakes nothing.
+ */
+export const noteStrays = async (
+  redis: RedisClient,
+  prefix: string,
+  workspaceIds: readonly string[],
+): Promise<void> => {
+  await sweepLogs(redis, prefix, { workspaceIds, waitedMs: NEVER_MS, redoMs: NEVER_MS })
+}
+
+const NEVER_MS = Number.MAX_SAFE_INTEGER
 
 /**
  * The noted positions of workspaces. Read them before the positions in Postgres. A lower position

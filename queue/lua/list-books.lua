@@ -1,17 +1,13 @@
 -- Lists the idempotency books of a group of workspaces. A workspace without a book leaves the set.
--- KEYS books never (a key that never exists; keys.ts says why). ARGV 1: how the keys of the group
--- begin. Returns for each book the workspace, how many keys the book has, and the number up to which
--- the oldest ones were admitted.
-local call = redis.call
+-- KEYS with-book never (a key that never exists; keys.ts says why). ARGV 1: how the keys of the group
+-- begin. Returns for each book the workspace, and how many keys the book has.
 local answers = {}
-for _, id in ipairs(call('SMEMBERS', KEYS[1])) do
-  local begin = ARGV[1] .. id .. ':'
-  local keys = call('HLEN', begin .. 'idempotency')
+for _, id in ipairs(redis.call('SMEMBERS', KEYS[1])) do
+  local keys = redis.call('HLEN', ARGV[1] .. id .. ':idempotency')
   if keys == 0 then
-    call('SREM', KEYS[1], id)
+    redis.call('SREM', KEYS[1], id)
   else
-    local oldest = call('LINDEX', begin .. 'key-order', 0)
-    answers[#answers + 1] = {id, keys, oldest and string.match(oldest, '^%d+') or '0'}
+    answers[#answers + 1], answers[#answers + 2] = id, keys
   end
 end
 return answers

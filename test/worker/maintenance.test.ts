@@ -6,7 +6,8 @@ import { beginDeletion } from '../../db/workspaces/delete-workspace.ts'
 import { markReplayed, setAside } from '../../db/submissions/dead.ts'
 import { expireTombstones, readChanges } from '../../db/reads/changes.ts'
 import { createWorkspace } from '../../db/workspaces/workspaces.ts'
-import { workspaceKeys } from '../../queue/keys.ts'
+import { groupKeys, GROUPS, workspaceKeys } from '../../queue/keys.ts'
+import { listLogs } from '../../queue/log/groups.ts'
 import {
   finishReplays,
   forgetDeletedWorkspaces,
@@ -21,8 +22,8 @@ import { freshSchema, hashKey, type TestSchema } from '../support/schema.ts'
 import { until } from '../support/until.ts'
 
 const SECOND = 1_000_000
-/** The number of tasks of maintenance. */
-const TASKS = 8
+/** The number of tasks that need Postgres. */
+const TASKS = 7
 const TAKE = takeSettings({ redoMs: 60_000 })
 
 describe('maintenance', () => {
@@ -102,6 +103,33 @@ describe('maintenance', () => {
     await age(4 * SECOND)
     await sweepAllLogs.run(dependencies)
     assert.ok((await woken()).includes(workspaceId))
+  })
+
+  /** A turn for each group of workspaces. */
+  const sweepEachGroup = async (): Promise<void> => {
+    for (const _group of GROUPS) await sweepAllLogs.run(dependencies)
+  }
+
+  it('finds a waiting workspace again if Redis has lost the note that it has entries', async () => {
+    await admit()
+    await age(4 * SECOND)
+    await room.redis.del(...GROUPS.map((group) => groupKeys(room.prefix, group).withLog))
+    await sweepEachGroup()
+    await sweepAllLogs.run(dependencies)
+    assert.ok((await woken()).includes(workspaceId))
+  })
+
+  it('wakes no workspace that is idle, and Redis notes none', async () => {
+    const number = await admit()
+    await schema.sql`update workspace_progress set applied_number = ${number} where workspace_id = ${workspaceId}`
+    await room.log.take([{ workspaceId, applied: number }], TAKE)
+    assert.ok((await listLogs(room.redis, room.prefix)).includes(workspaceId), 'the entry stays for a failover')
+    const { state, log } = workspaceKeys(room.prefix, workspaceId)
+    await room.redis.hincrby(state, 'redoAt', -60_000)
+    await sweepEachGroup()
+    assert.ok(!(await listLogs(room.redis, room.prefix)).includes(workspaceId))
+    assert.ok(!(await woken()).includes(workspaceId))
+    assert.equal(await room.redis.exists(log), 0)
   })
 
   it('makes workers apply again the entries that a promoted standby of Postgres lacks', async () => {
@@ -194,7 +222,7 @@ describe('maintenance', () => {
     }) as unknown as TestSchema['sql']
     const failing = startMaintenance({ ...dependencies, sql })
     const failed = () => lines.flatMap(([event, fields]) => (event === 'maintenance_failed' ? [fields?.['task']] : []))
-    await until('each task has failed, and one has failed again', async () => {
+    await until('each task that needs Postgres has failed, and one has failed again', async () => {
       return new Set(failed()).size === TASKS && failed().length > TASKS
     })
     failing.stop()

@@ -8,7 +8,7 @@ import { IDEMPOTENCY_SECONDS } from '../../../contract/limits.ts'
 import { createAdmit, idempotencyOf } from '../../../queue/admission/admit.ts'
 import type { AdmissionRequest } from '../../../queue/admission/call-admit.ts'
 import { fairShare, freeIdempotencyKeys, recordOf, trimIdempotencyKeys } from '../../../queue/admission/idempotency.ts'
-import { workspaceKeys } from '../../../queue/keys.ts'
+import { groupOf, GROUPS, workspaceKeys } from '../../../queue/keys.ts'
 import { seeded } from '../../support/property-seed.ts'
 import { removeKeys } from '../../support/service.ts'
 import { requestFor, type Entered, entered, openQueueRoom, noWake } from '../../support/queue-room.ts'
@@ -49,7 +49,7 @@ describe('an idempotency key', () => {
     return { admit, lookedUp }
   }
   const trim = (maxBytes: number) =>
-    trimIdempotencyKeys(room.redis, room.prefix, { maxBytes, nowMs: Date.now() })
+    trimIdempotencyKeys(room.redis, room.prefix, { group: GROUPS[0]!, maxBytes, nowMs: Date.now() })
   const admitAndApply = async (workspaceId: string, key: string): Promise<Entered> => {
     const admission = entered(await room.admit(withKey(workspaceId, key)))
     await room.noteAllApplied(workspaceId)
@@ -188,7 +188,7 @@ describe('an idempotency key', () => {
       for (const key of ['a', 'b']) await admitAndApply(workspaceId, key)
       await room.admit(withKey(workspaceId, 'queued'))
       const nowMs = Date.now() + IDEMPOTENCY_SECONDS * 1_000
-      const settings = { maxBytes: 0 }
+      const settings = { group: groupOf(workspaceId), maxBytes: 0 }
       await trimIdempotencyKeys(room.redis, room.prefix, { ...settings, nowMs: nowMs - 60_000 })
       assert.deepEqual(await keysIn(workspaceId), ['a', 'b', 'queued'])
       await trimIdempotencyKeys(room.redis, room.prefix, { ...settings, nowMs: nowMs + 60_000 })
