@@ -16,17 +16,17 @@ export const GROUPS: readonly string[] = Array.from({ length: 16 ** GROUP_DIGITS
 )
 
 /**
- * The keys of a group. Scripts write them in the same step as the keys of a workspace, so a failover
- * cannot part the two.
+ * The keys of a group. Scripts write them in the same step as the keys of a workspace, so no crash
+ * and no failover parts the two.
  */
 export const groupKeys = (prefix: string, group: string) => {
   const begin = `{${prefix}:${group}}:`
   return {
     begin,
     /** Set: the workspaces whose logs have entries. */
-    withLog: `${begin}with-log`,
-    /** Set: the workspaces whose idempotency books have keys. */
-    withBook: `${begin}with-book`,
+    withEntries: `${begin}with-entries`,
+    /** Hash: the size of each idempotency book, by workspace. */
+    books: `${begin}books`,
     /** A key that never exists, like `never` of a workspace. */
     never: `${begin}never`,
   }

@@ -12,8 +12,8 @@ import { addDeliveries, addRemovals, type Wake } from '../queue/jobs/job-queues.
 import { takeTurn } from '../queue/jobs/take-turn.ts'
 import { forgetLateKeys } from '../queue/log/forget-workspace.ts'
 import type { Log } from '../queue/log/log.ts'
-import { listLogs, nextGroup } from '../queue/log/groups.ts'
-import { noteStrays, readNotedPositions, sweepLogs } from '../queue/log/sweep.ts'
+import { listLogs, nextGroup, noteStrays } from '../queue/log/groups.ts'
+import { readNotedPositions, sweepLogs } from '../queue/log/sweep.ts'
 import { readRedisCondition } from '../queue/redis/redis-condition.ts'
 import { describeFault } from '../runtime/fault.ts'
 import type { Logger } from '../runtime/logger.ts'
@@ -91,8 +91,8 @@ export const sweepAllLogs: MaintenanceTask = {
   everyMs: 2_000,
   run: async (dependencies) => {
     const { sql, redis, prefix } = dependencies
-    const group = await listWorkspaceIds(sql, idsFrom(await nextGroup(redis, prefix, 'sweep-logs')))
-    await noteStrays(redis, prefix, group)
+    const group = await nextGroup(redis, prefix, 'sweep-logs')
+    await noteStrays(redis, prefix, { group, workspaceIds: await listWorkspaceIds(sql, idsFrom(group)) })
     const workspaceIds = await listLogs(redis, prefix)
     return { woken: workspaceIds.length === 0 ? 0 : await sweep(dependencies, workspaceIds) }
   },

@@ -1,7 +1,7 @@
 import { IDEMPOTENCY_SECONDS } from '../../contract/limits.ts'
 import type { IdempotencyRecord } from '../../contract/submission.ts'
 import type { RedisClient } from '../redis/connect-redis.ts'
-import { compactId, groupKeys, groupOf, GROUPS, MICROSECONDS_PER_MS, workspaceKeys } from '../keys.ts'
+import { compactId, groupKeys, groupOf, GROUPS, keysOfScript, MICROSECONDS_PER_MS, workspaceKeys } from '../keys.ts'
 import { luaScript } from '../redis/lua-script.ts'
 
 /** The beginning of a key's record in the book: the hash of the body, and the submission's id. */
@@ -12,8 +12,7 @@ export const recordBegin = ({ body, submissionId }: Omit<IdempotencyRecord, 'num
 export const recordOf = (record: IdempotencyRecord): string => recordBegin(record) + record.number.toString(16)
 
 const FREE = luaScript('free-idempotency-keys', ['idempotency-record'])
-const TRIM = luaScript('trim-idempotency-keys', ['idempotency-record'])
-const LIST_BOOKS = luaScript('list-books', [])
+const TRIM = luaScript('trim-idempotency-keys', ['log', 'idempotency-record'])
 
 /** Frees idempotency keys that still belong to the submissions with these numbers. */
 export const freeIdempotencyKeys = async (
@@ -64,31 +63,18 @@ export const trimIdempotencyKeys = async (
   const tooOld = nowMs * MICROSECONDS_PER_MS - IDEMPOTENCY_SECONDS * 1_000 * MICROSECONDS_PER_MS
   await Promise.all(
     toTrim.map(async ([workspaceId]) => {
-      const { idempotency, keyOrder, state } = workspaceKeys(prefix, workspaceId)
+      const { keys, begin } = keysOfScript(prefix, workspaceId)
       for (let step = 0; step < MOST_STEPS; step++) {
-        const settings = [share, tooOld, KEYS_AT_ONCE]
-        if ((await redis.eval(TRIM, 3, idempotency, keyOrder, state, ...settings)) !== 1) return
+        if ((await redis.eval(TRIM, keys.length, ...keys, begin, share, tooOld, KEYS_AT_ONCE)) !== 1) return
       }
     }),
   )
 }
 
-/**
- * The number of keys in each book, by workspace. A call of the script lists one group, so it blocks
- * Redis for a moment only.
- */
+/** The number of keys in each book, by workspace. */
 const listBooks = async (redis: RedisClient, prefix: string): Promise<Map<string, number>> => {
-  const books = new Map<string, number>()
-  const groups = await Promise.all(
-    GROUPS.map((group) => {
-      const { withBook, never, begin } = groupKeys(prefix, group)
-      return redis.eval(LIST_BOOKS, 2, withBook, never, begin) as Promise<(string | number)[]>
-    }),
-  )
-  for (const found of groups) {
-    for (let at = 0; at < found.length; at += 2) books.set(String(found[at]), Number(found[at + 1]))
-  }
-  return books
+  const groups = await Promise.all(GROUPS.map((group) => redis.hgetall(groupKeys(prefix, group).books)))
+  return new Map(groups.flatMap((books) => Object.entries(books).map(([id, keys]) => [id, Number(keys)])))
 }
 
 /** The largest share for which the sizes, each cut to it, sum up to at most `most`. */

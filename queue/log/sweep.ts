@@ -31,20 +31,6 @@ export const sweepLogs = async (
 }
 
 /**
- * Notes the workspaces with a log or a book that the sets of their group have lost. The next sweep
- * then looks at these logs, so this one trims and wakes nothing.
- */
-export const noteStrays = async (
-  redis: RedisClient,
-  prefix: string,
-  workspaceIds: readonly string[],
-): Promise<void> => {
-  await sweepLogs(redis, prefix, { workspaceIds, waitedMs: NEVER_MS, redoMs: NEVER_MS })
-}
-
-const NEVER_MS = Number.MAX_SAFE_INTEGER
-
-/**
  * The noted positions of workspaces. Read them before the positions in Postgres. A lower position
  * in Postgres then shows lost commits. In the other order, it can also show that a worker committed
  * between the two reads.

@@ -113,7 +113,7 @@ describe('maintenance', () => {
   it('finds a waiting workspace again if Redis has lost the note that it has entries', async () => {
     await admit()
     await age(4 * SECOND)
-    await room.redis.del(...GROUPS.map((group) => groupKeys(room.prefix, group).withLog))
+    await room.redis.del(...GROUPS.map((group) => groupKeys(room.prefix, group).withEntries))
     await sweepEachGroup()
     await sweepAllLogs.run(dependencies)
     assert.ok((await woken()).includes(workspaceId))

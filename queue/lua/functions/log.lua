@@ -45,10 +45,21 @@ local function isDeep(state)
     or (state.bound or DEEP.bound) < DEEP.bound
 end
 
--- Notes in the sets of the group (`groupKeys` in keys.ts) whether the workspace has a log or a book.
-local function noteInGroup(begin, set, isMember)
-  local group, id = string.match(begin, '^(.*:)(.+):$')
-  redis.call(isMember and 'SADD' or 'SREM', group .. set, id)
+local function groupOf(begin)
+  return string.match(begin, '^(.*:)(.+):$')
+end
+
+-- Notes in the keys of the group (`groupKeys` in keys.ts) whether the log has entries.
+local function noteEntries(begin, hasEntries)
+  local group, id = groupOf(begin)
+  redis.call(hasEntries and 'SADD' or 'SREM', group .. 'with-entries', id)
+end
+
+-- Notes in the keys of the group how many keys the idempotency book has.
+local function noteBook(begin)
+  local group, id = groupOf(begin)
+  local keys = redis.call('HLEN', begin .. 'idempotency')
+  if keys > 0 then redis.call('HSET', group .. 'books', id, keys) else redis.call('HDEL', group .. 'books', id) end
 end
 
 -- Notes a position, and how much was appended up to the position. If the log has no submission
