@@ -91,9 +91,8 @@ export const sweepAllLogs: MaintenanceTask = {
   everyMs: 2_000,
   run: async (dependencies) => {
     const { sql, redis, prefix } = dependencies
-    const group = await nextGroup(redis, prefix, 'sweep-logs')
+    const [workspaceIds, group] = await Promise.all([listLogs(redis, prefix), nextGroup(redis, prefix, 'sweep-logs')])
     await noteStrays(redis, prefix, { group, workspaceIds: await listWorkspaceIds(sql, idsFrom(group)) })
-    const workspaceIds = await listLogs(redis, prefix)
     return { woken: workspaceIds.length === 0 ? 0 : await sweep(dependencies, workspaceIds) }
   },
 }

@@ -61,7 +61,7 @@ export const listPortion = (
   { ids, after, limit }: Portion,
 ): Promise<{ id: string; name: string; isNext: boolean }[]> =>
   sql<{ id: string; name: string; isNext: boolean }[]>`
-    with kept as (
+    with kept as not materialized (
       select id, name from workspace as w where not exists (select from deleted_workspace as d where d.id = w.id)
     )
     (select id, name, true as "isNext" from kept where id > ${after} order by id limit ${limit})

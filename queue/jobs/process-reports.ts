@@ -77,9 +77,11 @@ export const createProcessReports = (redis: RedisClient, prefix: string): Proces
   }
   return {
     report: async (own) => {
-      await redis.set(report(own.id), JSON.stringify(own), 'PX', GONE_AFTER_MS)
-      await redis.sadd(ids, own.id)
-      await redis.pexpire(ids, GONE_AFTER_MS)
+      await Promise.all([
+        redis.set(report(own.id), JSON.stringify(own), 'PX', GONE_AFTER_MS),
+        redis.sadd(ids, own.id),
+        redis.pexpire(ids, GONE_AFTER_MS),
+      ])
     },
     withdraw,
     read: async () => (await Promise.all((await redis.smembers(ids)).map(readOne))).flat(),

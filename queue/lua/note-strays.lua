@@ -5,6 +5,7 @@
 for at = 2, #ARGV do
   local begin = ARGV[1] .. ARGV[at] .. ':'
   if redis.call('XLEN', begin .. 'log') > 0 then noteEntries(begin, true) end
-  if redis.call('EXISTS', begin .. 'idempotency') == 1 then noteBook(begin) end
+  local keys = redis.call('HLEN', begin .. 'idempotency')
+  if keys > 0 then redis.call('HSETNX', ARGV[1] .. 'books', ARGV[at], keys) end
 end
 return 0
