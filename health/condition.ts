@@ -74,10 +74,7 @@ export const createReadCondition = ({ sql, redis, prefix, queues, ledgersAtOnce 
   }
 }
 
-const read = async <K extends keyof Condition>(
-  key: K,
-  reading: Promise<Condition[K]>,
-): Promise<Partial<Condition>> => {
+const read = async <K extends keyof Condition>(key: K, reading: Promise<Condition[K]>): Promise<Partial<Condition>> => {
   try {
     const value = await withinTime(reading, READ_WITHIN_MS)
     return value === undefined ? {} : { [key]: value }

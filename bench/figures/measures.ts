@@ -98,7 +98,9 @@ const UNITS_WITHOUT_KIND = {
 } as const
 
 export type Measure =
-  keyof typeof UNITS_WITHOUT_KIND | IdleMeasure | `${KindOfSubmission}: ${'end to end' | 'processor time' | ProcessName}`
+  | keyof typeof UNITS_WITHOUT_KIND
+  | IdleMeasure
+  | `${KindOfSubmission}: ${'end to end' | 'processor time' | ProcessName}`
 
 /** Every figure of a run, with its unit. */
 export const UNITS: Readonly<Record<Measure, string>> = {

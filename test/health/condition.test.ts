@@ -61,7 +61,8 @@ describe('the condition', () => {
     const [log, ...others] = condition.logs!
     assert.ok(log && log.bytes > 0 && others.length === 0)
     assert.deepEqual(log, { ...log, workspaceId: WORKSPACE, accepted: 1, queued: 1, oldestNumber: number })
-    for (const key of ['postgresSeconds', 'purges', 'workspaces', 'ledgers'] as const) assert.ok(!(key in condition), key)
+    for (const key of ['postgresSeconds', 'purges', 'workspaces', 'ledgers'] as const)
+      assert.ok(!(key in condition), key)
     const text = await rendered(condition)
     assert.match(text, /^feedback_insights_up\{server="postgres"\} 0$/m)
     assert.match(text, /^feedback_insights_up\{server="redis"\} 1$/m)
