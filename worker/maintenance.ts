@@ -82,17 +82,13 @@ const MOST_WAITING_JOBS = 1_000
 /**
  * Wakes workspaces whose entries wait without a worker, and trims applied entries. If a promoted
  * standby has an older position than Redis has noted, the entries after the older one wait again.
- *
- * Looks at the workspaces that Redis notes to have entries. If Redis has lost such a note, the look at
- * one group of all workspaces makes it again: within minutes, after a turn for each group.
+ * Looks only at the workspaces that Redis notes to have entries.
  */
 export const sweepAllLogs: MaintenanceTask = {
   name: 'sweep-logs',
   everyMs: 2_000,
   run: async (dependencies) => {
-    const { sql, redis, prefix } = dependencies
-    const [workspaceIds, group] = await Promise.all([listLogs(redis, prefix), nextGroup(redis, prefix, 'sweep-logs')])
-    await noteStrays(redis, prefix, { group, workspaceIds: await listWorkspaceIds(sql, idsFrom(group)) })
+    const workspaceIds = await listLogs(dependencies.redis, dependencies.prefix)
     return { woken: workspaceIds.length === 0 ? 0 : await sweep(dependencies, workspaceIds) }
   },
 }
@@ -112,6 +108,20 @@ const sweep = async (
   const woken = toWake.filter(({ isDeep }) => isDeep || !isPilingUp)
   await Promise.all(woken.map(({ workspaceId, isDeep }) => wake.wake(workspaceId, { submissions: 0, isDeep })))
   return woken.length
+}
+
+/**
+ * Notes again the workspaces with entries that Redis does not note, for the next sweep. Looks at one
+ * group of all workspaces at a turn.
+ */
+export const findStrays: MaintenanceTask = {
+  name: 'find-strays',
+  everyMs: 4_000,
+  run: async ({ sql, redis, prefix }) => {
+    const group = await nextGroup(redis, prefix, 'find-strays')
+    await noteStrays(redis, prefix, { group, workspaceIds: await listWorkspaceIds(sql, idsFrom(group)) })
+    return {}
+  },
 }
 
 /** The job of a purge that was accepted longer ago may be lost, or may have failed for good. */
@@ -227,6 +237,7 @@ const wakeWebhooks: MaintenanceTask = {
 
 const TASKS: readonly MaintenanceTask[] = [
   sweepAllLogs,
+  findStrays,
   resumePurges,
   finishReplays,
   forgetDeletedWorkspaces,

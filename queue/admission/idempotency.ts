@@ -57,9 +57,11 @@ export const trimIdempotencyKeys = async (
   { group, maxBytes, nowMs }: Trim,
 ): Promise<void> => {
   const most = maxBytes === 0 ? MOST_KEYS_WITHOUT_MAXMEMORY : Math.floor((maxBytes * SHARE_OF_MEMORY) / BYTES_PER_KEY)
-  const books = await listBooks(redis, prefix)
-  const share = fairShare([...books.values()], most)
-  const toTrim = [...books].filter(([id, keys]) => keys > share || groupOf(id) === group)
+  const sizes = await Promise.all(GROUPS.map((each) => redis.hvals(groupKeys(prefix, each).books)))
+  const share = fairShare(sizes.flat().map(Number), most)
+  const groups = GROUPS.filter((each, at) => each === group || sizes[at]!.some((keys) => Number(keys) > share))
+  const books = await Promise.all(groups.map((each) => redis.hgetall(groupKeys(prefix, each).books)))
+  const toTrim = books.flatMap(Object.entries).filter(([id, keys]) => Number(keys) > share || groupOf(id) === group)
   const tooOld = nowMs * MICROSECONDS_PER_MS - IDEMPOTENCY_SECONDS * 1_000 * MICROSECONDS_PER_MS
   await Promise.all(
     toTrim.map(async ([workspaceId]) => {
@@ -69,12 +71,6 @@ export const trimIdempotencyKeys = async (
       }
     }),
   )
-}
-
-/** The number of keys in each book, by workspace. */
-const listBooks = async (redis: RedisClient, prefix: string): Promise<Map<string, number>> => {
-  const groups = await Promise.all(GROUPS.map((group) => redis.hgetall(groupKeys(prefix, group).books)))
-  return new Map(groups.flatMap((books) => Object.entries(books).map(([id, keys]) => [id, Number(keys)])))
 }
 
 /** The largest share for which the sizes, each cut to it, sum up to at most `most`. */

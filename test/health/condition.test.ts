@@ -69,6 +69,20 @@ describe('the condition', () => {
     assert.doesNotMatch(text, /undefined|NaN/)
   })
 
+  it('has the ledgers of a thousand workspaces in the metrics, those with a difference first', async () => {
+    const idle = { accepted: 9, queued: 0, oldestNumber: null, bytes: 0, applied: 9, superseded: 0, purged: 0, dead: 0 }
+    const ledgers = Array.from({ length: 1_100 }, (_, n) => ({
+      ...idle,
+      workspaceId: `w${n}`,
+      difference: n === 1_050 ? 1 : 0,
+      dead: n === 1_060 ? 1 : 0,
+    }))
+    const text = await rendered({ at: 1, ledgers })
+    assert.equal(text.match(/^feedback_insights_ledger_difference\{/gm)?.length, 1_000)
+    assert.match(text, /^feedback_insights_ledger_difference\{workspace="w1050"\} 1$/m)
+    assert.match(text, /^feedback_insights_ledger\{workspace="w1060",state="dead"\} 1$/m)
+  })
+
   it('has the answer time of Postgres while Redis is away, and the metrics show both', async () => {
     const away = connectToAnswer(`redis://${NOWHERE}`)
     away.on('error', () => {})

@@ -9,6 +9,7 @@ import { createWorkspace } from '../../db/workspaces/workspaces.ts'
 import { groupKeys, GROUPS, workspaceKeys } from '../../queue/keys.ts'
 import { listLogs } from '../../queue/log/groups.ts'
 import {
+  findStrays,
   finishReplays,
   forgetDeletedWorkspaces,
   type MaintenanceDependencies,
@@ -22,7 +23,7 @@ import { freshSchema, hashKey, type TestSchema } from '../support/schema.ts'
 import { until } from '../support/until.ts'
 
 const SECOND = 1_000_000
-/** The number of tasks that need Postgres. */
+/** The number of tasks that need Postgres without work in Redis. */
 const TASKS = 7
 const TAKE = takeSettings({ redoMs: 60_000 })
 
@@ -106,15 +107,17 @@ describe('maintenance', () => {
   })
 
   /** A turn for each group of workspaces. */
-  const sweepEachGroup = async (): Promise<void> => {
-    for (const _group of GROUPS) await sweepAllLogs.run(dependencies)
+  const lookAtEachGroup = async (): Promise<void> => {
+    for (const _group of GROUPS) await findStrays.run(dependencies)
   }
 
   it('finds a waiting workspace again if Redis has lost the note that it has entries', async () => {
     await admit()
     await age(4 * SECOND)
     await room.redis.del(...GROUPS.map((group) => groupKeys(room.prefix, group).withEntries))
-    await sweepEachGroup()
+    await sweepAllLogs.run(dependencies)
+    assert.ok(!(await woken()).includes(workspaceId))
+    await lookAtEachGroup()
     await sweepAllLogs.run(dependencies)
     assert.ok((await woken()).includes(workspaceId))
   })
@@ -126,7 +129,8 @@ describe('maintenance', () => {
     assert.ok((await listLogs(room.redis, room.prefix)).includes(workspaceId), 'the entry stays for a failover')
     const { state, log } = workspaceKeys(room.prefix, workspaceId)
     await room.redis.hincrby(state, 'redoAt', -60_000)
-    await sweepEachGroup()
+    await sweepAllLogs.run(dependencies)
+    await lookAtEachGroup()
     assert.ok(!(await listLogs(room.redis, room.prefix)).includes(workspaceId))
     assert.ok(!(await woken()).includes(workspaceId))
     assert.equal(await room.redis.exists(log), 0)
