@@ -6,7 +6,7 @@ import { beginDeletion } from '../../db/workspaces/delete-workspace.ts'
 import { markReplayed, setAside } from '../../db/submissions/dead.ts'
 import { expireTombstones, readChanges } from '../../db/reads/changes.ts'
 import { createWorkspace } from '../../db/workspaces/workspaces.ts'
-import { groupKeys, GROUPS, workspaceKeys } from '../../queue/keys.ts'
+import { groupKeys, groupOf, GROUPS, workspaceKeys } from '../../queue/keys.ts'
 import { listLogs } from '../../queue/log/groups.ts'
 import {
   findStrays,
@@ -23,8 +23,8 @@ import { freshSchema, hashKey, type TestSchema } from '../support/schema.ts'
 import { until } from '../support/until.ts'
 
 const SECOND = 1_000_000
-/** The number of tasks that need Postgres without work in Redis. */
-const TASKS = 7
+/** The number of tasks that need Postgres while a log has entries. */
+const TASKS = 8
 const TAKE = takeSettings({ redoMs: 60_000 })
 
 describe('maintenance', () => {
@@ -118,6 +118,20 @@ describe('maintenance', () => {
     await sweepAllLogs.run(dependencies)
     assert.ok(!(await woken()).includes(workspaceId))
     await lookAtEachGroup()
+    await sweepAllLogs.run(dependencies)
+    assert.ok((await woken()).includes(workspaceId))
+  })
+
+  it('wakes a workspace again if Redis was restored to a state from before the position', async () => {
+    const number = await admit()
+    const keys = await room.redis.keys(`{${room.prefix}:${groupOf(workspaceId)}}:*`)
+    const dumps = await Promise.all(keys.map((key) => room.redis.dumpBuffer(key)))
+    await room.log.take([{ workspaceId, applied: number }], takeSettings())
+    await schema.sql`update workspace_progress set applied_number = ${number} where workspace_id = ${workspaceId}`
+    await sweepAllLogs.run(dependencies)
+    assert.ok(!(await listLogs(room.redis, room.prefix)).includes(workspaceId))
+    for (const [at, key] of keys.entries()) await room.redis.restore(key, 0, dumps[at]!, 'REPLACE')
+    await age(4 * SECOND)
     await sweepAllLogs.run(dependencies)
     assert.ok((await woken()).includes(workspaceId))
   })
