@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { createReadCondition, type ReadCondition } from '../health/condition.ts'
 import { answerSeconds } from '../db/connection/answer-time.ts'
-import { createKnownWorkspaces } from '../db/workspaces/workspaces.ts'
 import { readChanges } from '../db/reads/changes.ts'
 import { findAccount, readAccountContext, readFeedbackContext } from '../db/reads/context.ts'
 import { compareSpans, countFeedback } from '../db/reads/insights.ts'
@@ -19,7 +18,7 @@ import { createProcessReports, startReporting } from '../queue/jobs/process-repo
 import { readRedisCondition } from '../queue/redis/redis-condition.ts'
 import { pingRedis } from '../queue/redis/redis-servers.ts'
 import { type AppDependencies, BOARD_PATH, createApp, OVERVIEW_PATH } from './app.ts'
-import { createIntake, LOOK_UP_TIMEOUT_MS, mostBytesInHand, type Resources, TOKEN_TIMEOUT_MS } from './create-intake.ts'
+import { createIntake, LOOK_UP_TIMEOUT_MS, mostBytesInHand, type Resources } from './create-intake.ts'
 import { type OnFault, requestIdOf } from './http/request-id.ts'
 import type { AgentReads } from './mcp/agent-read.ts'
 import { createCallLimit } from './mcp/call-limit.ts'
@@ -53,9 +52,7 @@ export const createApi = async (resources: Resources): Promise<Api> => {
   const prefix = config.REDIS_PREFIX
   const stopping = new AbortController()
   const queues = openQueues(redis, prefix)
-  const stores = { sql, redis, prefix, listWorkspaces: createKnownWorkspaces(sql, TOKEN_TIMEOUT_MS) }
-  // While Postgres is away, later calls return the workspaces that this call has found.
-  await stores.listWorkspaces()
+  const stores = { sql, redis, prefix }
   const wake = createWake(queues)
   const bodies = createBodiesInHand(mostBytesInHand(config))
   const pressure = pressureOf({ ...stores, queues }, config.MAX_BACKLOG)

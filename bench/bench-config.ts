@@ -17,6 +17,8 @@ export type BenchConfig = {
   readonly purgedFeedback: number
   /** Workspaces whose tokens take turns. */
   readonly workspaces: number
+  /** Workspaces without work in the section `idle`. */
+  readonly idleWorkspaces: number
   /** Submissions that wait while the memory of Redis is measured. */
   readonly waiting: number
   /** Submissions of each kind in the section `parts`. Conversations are fewer. */
@@ -39,6 +41,7 @@ const DEFAULTS = {
   BENCH_BACKLOG: 60_000,
   BENCH_PURGED: 10_000,
   BENCH_WORKSPACES: 1_000,
+  BENCH_IDLE_WORKSPACES: 100_000,
   BENCH_WAITING: 20_000,
   BENCH_OF_KIND: 20_000,
   BENCH_LONE: 200,
@@ -68,6 +71,7 @@ export const readBenchConfig = (environment: Readonly<Record<string, string | un
     backlog: number('BENCH_BACKLOG'),
     purgedFeedback: number('BENCH_PURGED'),
     workspaces: number('BENCH_WORKSPACES'),
+    idleWorkspaces: number('BENCH_IDLE_WORKSPACES'),
     waiting: number('BENCH_WAITING'),
     ofKind: number('BENCH_OF_KIND'),
     lone: number('BENCH_LONE'),

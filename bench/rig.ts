@@ -16,6 +16,7 @@ type ServiceName =
   | 'workspaces'
   | 'memory'
   | 'lone'
+  | 'idle'
   | 'reads'
   | 'heavy'
   | 'snapshot'

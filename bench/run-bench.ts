@@ -22,6 +22,7 @@ export const SECTIONS = {
   reads: async () => (await import('./sections/reads.ts')).reads,
   heavy: async () => (await import('./sections/heavy.ts')).heavy,
   snapshot: async () => (await import('./sections/snapshot.ts')).snapshot,
+  idle: async () => (await import('./sections/idle.ts')).idle,
   replicas: async () => (await import('./sections/replicas.ts')).replicas,
   purge: async () => (await import('./sections/purge.ts')).purge,
 } as const satisfies Record<string, () => Promise<CreateSection>>
@@ -32,6 +33,7 @@ export const ONLY_WHEN_NAMED: ReadonlySet<string> = new Set<SectionName>([
   'workspaces',
   'parts',
   'lone',
+  'idle',
   'reads',
   'heavy',
   'snapshot',

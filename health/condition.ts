@@ -1,8 +1,7 @@
 import type { RedisClient } from '../queue/redis/connect-redis.ts'
 import { answerSeconds } from '../db/connection/answer-time.ts'
-import { type Ledger, ledgersOf, type LogTotals } from '../contract/ledger.ts'
-import { readSettledTotals } from '../db/submissions/position.ts'
-import type { ListKnownWorkspaces, Workspace } from '../db/workspaces/workspaces.ts'
+import type { Ledger, LogTotals } from '../contract/ledger.ts'
+import { listLogs } from '../queue/log/groups.ts'
 import { readLogTotals } from '../queue/log/log-totals.ts'
 import type { JobQueue } from '../queue/jobs/job-queues.ts'
 import type { Sql } from '../db/connection/postgres.ts'
@@ -11,8 +10,9 @@ import { countPurges, type PurgeTotals } from '../db/purges/removal.ts'
 import { countWebhooks, type WebhookProblems } from '../db/webhooks.ts'
 import { type QueueDepth, readQueueDepths } from '../queue/jobs/queue-depths.ts'
 import { type RedisCondition, readRedisCondition } from '../queue/redis/redis-condition.ts'
-import { type WorkspaceLoad, workspaceLoads } from '../queue/jobs/workspace-loads.ts'
-import { countSilentWorkers } from '../queue/jobs/silent-workers.ts'
+import { type WorkspaceLoad, workspaceLoads } from './workspace-loads.ts'
+import { createLedgers } from './ledgers.ts'
+import { countSilentWorkers } from './silent-workers.ts'
 import { withinTime } from '../runtime/within-time.ts'
 
 /** The state of the installation at one moment. A member that could not be read is missing. */
@@ -27,7 +27,9 @@ export type Condition = {
   postgresSeconds?: number
   purges?: PurgeTotals
   webhooks?: WebhookProblems
-  workspaces?: readonly Workspace[]
+  /** The names of the workspaces, by id. While Postgres is away, those that it has listed before. */
+  workspaces?: ReadonlyMap<string, string>
+  /** The logs that have entries. */
   logs?: LogTotals[]
   ledgers?: Ledger[]
 }
@@ -42,34 +44,19 @@ type Sources = {
   redis: RedisClient
   prefix: string
   queues: readonly JobQueue[]
-  listWorkspaces: ListKnownWorkspaces
+  /** How many ledgers of idle workspaces each call reads again. */
+  ledgersAtOnce?: number
 }
 
 /**
  * The returned function reads each member separately, so that one missing server does not hide the
  * state of the others. The function never rejects.
  */
-export const createReadCondition =
-  ({ sql, redis, prefix, queues, listWorkspaces }: Sources) =>
-  async (): Promise<Condition> => {
+export const createReadCondition = ({ sql, redis, prefix, queues, ledgersAtOnce }: Sources): ReadCondition => {
+  const ledgers = createLedgers({ sql, redis, prefix }, ledgersAtOnce)
+  return async () => {
     const at = Date.now()
-    const read = async <K extends keyof Condition>(
-      key: K,
-      reading: Promise<Condition[K]>,
-    ): Promise<Partial<Condition>> => {
-      try {
-        const value = await withinTime(reading, READ_WITHIN_MS)
-        return value === undefined ? {} : { [key]: value }
-      } catch {
-        return {}
-      }
-    }
-    const workspaces = listWorkspaces()
-    // Read before the settled totals, as `ledgersOf` asks for.
-    const logs = workspaces.then(async (known) => {
-      const ids = known?.map(({ id }) => id)
-      return ids && readLogTotals(redis, prefix, ids)
-    })
+    const logs = listLogs(redis, prefix).then((ids) => readLogTotals(redis, prefix, ids))
     const processes = createProcessReports(redis, prefix).read()
     const parts = await Promise.all([
       read('redis', readRedisCondition(redis)),
@@ -79,15 +66,22 @@ export const createReadCondition =
       read('postgresSeconds', answerSeconds(sql)),
       read('purges', countPurges(sql)),
       read('webhooks', countWebhooks(sql)),
-      read('workspaces', workspaces),
       read('logs', logs),
-      read(
-        'ledgers',
-        logs.then(async (found) => found && ledgersOf(found, await readSettledTotals(sql))),
-      ),
+      read('ledgers', logs.then(ledgers.read)),
     ])
-    return Object.assign({ at }, ...parts) as Condition
+    const workspaces = ledgers.names()
+    return Object.assign({ at, ...(workspaces && { workspaces }) }, ...parts) as Condition
   }
+}
+
+const read = async <K extends keyof Condition>(key: K, reading: Promise<Condition[K]>): Promise<Partial<Condition>> => {
+  try {
+    const value = await withinTime(reading, READ_WITHIN_MS)
+    return value === undefined ? {} : { [key]: value }
+  } catch {
+    return {}
+  }
+}
 
 /**
  * The loads of all workspaces with a load, the heaviest first. Undefined if the loads could not be

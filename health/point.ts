@@ -1,7 +1,7 @@
 import type { LogTotals } from '../contract/ledger.ts'
 import { QUEUE_NAMES } from '../contract/jobs.ts'
 import { type ProcessReport, STORAGE_BOUNDS_SECONDS } from '../queue/jobs/process-reports.ts'
-import { type Crowding, crowdingIn, type WorkspaceLoad } from '../queue/jobs/workspace-loads.ts'
+import { type Crowding, crowdingIn, type WorkspaceLoad } from './workspace-loads.ts'
 import { type Condition, loadsIn } from './condition.ts'
 
 type Queued = { waiting: number; active: number; delayed: number; failed: number; oldestSeconds: number }
@@ -116,10 +116,9 @@ const unservedBy = (processes: readonly ProcessReport[]): string[] => {
 
 const missingIn = ({ ledgers, workspaces }: Condition): Point['missing'] => {
   if (!ledgers || !workspaces) return null
-  const names = new Map(workspaces.map(({ id, name }) => [id, name]))
   return ledgers
     .filter(({ difference }) => difference > 0)
-    .map(({ workspaceId, difference }) => ({ name: names.get(workspaceId) ?? workspaceId, difference }))
+    .map(({ workspaceId, difference }) => ({ name: workspaces.get(workspaceId) ?? workspaceId, difference }))
     .toSorted((a, b) => b.difference - a.difference)
     .slice(0, WORKSPACES_SHOWN)
 }

@@ -1,4 +1,4 @@
-import { AGAINST_CROWDING, describeCrowding } from '../queue/jobs/workspace-loads.ts'
+import { AGAINST_CROWDING, describeCrowding } from './workspace-loads.ts'
 import { above, count, type Finding, lasts, POINTS_TO_LAST, when } from './finding.ts'
 import type { Point } from './point.ts'
 

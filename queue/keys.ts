@@ -1,8 +1,36 @@
 import { Buffer } from 'node:buffer'
 import type { Operation } from '../contract/submission.ts'
 
-// The keys of the service in Redis, with their types and values. A hash tag keeps the keys of a
-// workspace in one slot of a cluster. BullMQ names the keys of its queues (job-queues.ts).
+// The keys of the service in Redis, with their types and values. A hash tag keeps the keys of a group
+// of workspaces in one slot of a cluster. BullMQ names the keys of its queues (job-queues.ts).
+
+/** Ids of workspaces are random, so their first two digits make groups of about the same size. */
+const GROUP_DIGITS = 2
+
+/** The group of a workspace. */
+export const groupOf = (workspaceId: string): string => workspaceId.slice(0, GROUP_DIGITS)
+
+/** All groups of workspaces. */
+export const GROUPS: readonly string[] = Array.from({ length: 16 ** GROUP_DIGITS }, (_, group) =>
+  group.toString(16).padStart(GROUP_DIGITS, '0'),
+)
+
+/**
+ * The keys of a group. Scripts write them in the same step as the keys of a workspace, so no crash
+ * and no failover parts the two.
+ */
+export const groupKeys = (prefix: string, group: string) => {
+  const begin = `{${prefix}:${group}}:`
+  return {
+    begin,
+    /** Set: the workspaces whose logs have entries. */
+    withEntries: `${begin}with-entries`,
+    /** Hash: the size of each idempotency book, by workspace. */
+    books: `${begin}books`,
+    /** A key that never exists, like `never` of a workspace. */
+    never: `${begin}never`,
+  }
+}
 
 /**
  * The keys of one workspace.
@@ -54,7 +82,8 @@ export const keysOfScript = (
   return { keys: [state, never], begin: beginOf(prefix, workspaceId) }
 }
 
-const beginOf = (prefix: string, workspaceId: string): string => `{${prefix}:${workspaceId}}:`
+const beginOf = (prefix: string, workspaceId: string): string =>
+  `${groupKeys(prefix, groupOf(workspaceId)).begin}${workspaceId}:`
 
 /** An id in 22 characters, which saves memory of Redis. */
 export const compactId = (id: string): string => Buffer.from(id.replaceAll('-', ''), 'hex').toString('base64url')
@@ -69,7 +98,8 @@ export const MICROSECONDS_PER_MS = 1_000
 
 /**
  * `ids`: set of the ids of processes. `report`: a `ProcessReport` as JSON, which expires unless the
- * process reports again. `turn`: a string that exists until the next turn at a task.
+ * process reports again. `turn`: a string that exists until the next turn at a task. `round`: the
+ * number of turns at a task that looks at one group of workspaces each.
  */
 export const processKeys = (prefix: string) => {
   const base = `{${prefix}:processes}`
@@ -77,5 +107,6 @@ export const processKeys = (prefix: string) => {
     ids: `${base}:ids`,
     report: (id: string) => `${base}:report:${id}`,
     turn: (name: string) => `${base}:turn:${name}`,
+    round: (name: string) => `${base}:round:${name}`,
   }
 }

@@ -4,9 +4,10 @@ import type { ProcessMetrics } from './metrics.ts'
 type LoopDelay = { median: number; p99: number; max: number }
 export type LoopDelayWatch = { current: () => LoopDelay; stop: () => void }
 
-const LOOK_EVERY_MS = 50
+/** Each look wakes the process, so an idle process looks rarely. */
+const LOOK_EVERY_MS = 250
 /** The delay covers at most this many looks: the last 10 s, or more if the loop was blocked. */
-const LOOKS_KEPT = 200
+const LOOKS_KEPT = 40
 
 /**
  * Measures how late timers of this process run. On Deno 2.9.6, `monitorEventLoopDelay` of

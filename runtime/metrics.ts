@@ -9,6 +9,12 @@ export const METRICS_TYPE = Registry.PROMETHEUS_CONTENT_TYPE
 export type Figure = { labels?: Readonly<Record<string, string>>; value: number }
 type Described = { name: string; help: string; labels?: readonly string[] }
 
+/**
+ * By default, `prom-client` wakes an idle process a hundred times a second. event-loop-delay.ts has
+ * the metric for alerts.
+ */
+const LOOP_LOOKED_AT_EVERY_MS = 1_000
+
 /** The metrics of one process. */
 export type ProcessMetrics = {
   /** A count since the start of the process. */
@@ -33,7 +39,7 @@ export type ProcessMetrics = {
 export const createProcessMetrics = (kind: 'api' | 'worker'): ProcessMetrics => {
   const registry = new Registry()
   const registers = [registry]
-  collectDefaultMetrics({ register: registry })
+  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: LOOP_LOOKED_AT_EVERY_MS })
   const gauge: ProcessMetrics['gauge'] = (described, read) => {
     const collect = createCollect<Gauge>(read, (metric, { labels = {}, value }) => metric.set(labels, value))
     registry.registerMetric(new Gauge({ ...configOf(described), registers: [], collect }))

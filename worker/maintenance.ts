@@ -6,12 +6,13 @@ import { expireReceipts } from '../db/submissions/receipts.ts'
 import { readPosition, readPositions } from '../db/submissions/position.ts'
 import { listDueWebhooks } from '../db/webhooks.ts'
 import { listDeletedIds } from '../db/workspaces/delete-workspace.ts'
-import { listWorkspaceIds } from '../db/workspaces/workspaces.ts'
+import { idsFrom, listWorkspaceIds } from '../db/workspaces/workspaces.ts'
 import { trimIdempotencyKeys } from '../queue/admission/idempotency.ts'
 import { addDeliveries, addRemovals, type Wake } from '../queue/jobs/job-queues.ts'
 import { takeTurn } from '../queue/jobs/take-turn.ts'
 import { forgetLateKeys } from '../queue/log/forget-workspace.ts'
 import type { Log } from '../queue/log/log.ts'
+import { listLogs, nextGroup, noteStrays } from '../queue/log/groups.ts'
 import { readNotedPositions, sweepLogs } from '../queue/log/sweep.ts'
 import { readRedisCondition } from '../queue/redis/redis-condition.ts'
 import { describeFault } from '../runtime/fault.ts'
@@ -34,8 +35,9 @@ type MaintenanceTask = {
 }
 
 /**
- * Runs the tasks until `stop`. Workers take turns, since a task looks at all workspaces. Several
- * runs at once do no harm.
+ * Runs the tasks until `stop`. Workers take turns, since one of them is enough. Several runs at once
+ * do no harm. A run looks at workspaces with work, and at most at one group of the others: an idle
+ * workspace costs nearly nothing.
  */
 export const startMaintenance = (dependencies: MaintenanceDependencies): { stop: () => void } => {
   const stops = TASKS.map((task) => repeat(task, dependencies))
@@ -80,20 +82,45 @@ const MOST_WAITING_JOBS = 1_000
 /**
  * Wakes workspaces whose entries wait without a worker, and trims applied entries. If a promoted
  * standby has an older position than Redis has noted, the entries after the older one wait again.
+ * Looks only at the workspaces that Redis notes to have entries.
  */
 export const sweepAllLogs: MaintenanceTask = {
   name: 'sweep-logs',
   everyMs: 2_000,
-  run: async ({ sql, redis, prefix, queues, wake, redoMs }) => {
-    const workspaceIds = await listWorkspaceIds(sql)
-    const noted = await readNotedPositions(redis, prefix, workspaceIds)
-    const behind = [...(await readPositions(sql))].filter(([id, position]) => position < (noted.get(id) ?? 0))
-    const settings = { workspaceIds, waitedMs: WAITED_MS, redoMs: redoMs(), positions: new Map(behind) }
-    const toWake = await sweepLogs(redis, prefix, settings)
-    const isPilingUp = (await queues.wake.getWaitingCount()) > MOST_WAITING_JOBS
-    const woken = toWake.filter(({ isDeep }) => isDeep || !isPilingUp)
-    await Promise.all(woken.map(({ workspaceId, isDeep }) => wake.wake(workspaceId, { submissions: 0, isDeep })))
-    return { woken: woken.length }
+  run: async (dependencies) => {
+    const workspaceIds = await listLogs(dependencies.redis, dependencies.prefix)
+    return { woken: workspaceIds.length === 0 ? 0 : await sweep(dependencies, workspaceIds) }
+  },
+}
+
+/** Returns how many workspaces it has woken. */
+const sweep = async (
+  { sql, redis, prefix, queues, wake, redoMs }: MaintenanceDependencies,
+  workspaceIds: readonly string[],
+): Promise<number> => {
+  const noted = await readNotedPositions(redis, prefix, workspaceIds)
+  const positions = await readPositions(sql, workspaceIds)
+  const behind = new Map([...positions].filter(([id, position]) => position < (noted.get(id) ?? 0)))
+  const settings = { workspaceIds, waitedMs: WAITED_MS, redoMs: redoMs(), positions: behind }
+  const toWake = await sweepLogs(redis, prefix, settings)
+  if (toWake.length === 0) return 0
+  const isPilingUp = (await queues.wake.getWaitingCount()) > MOST_WAITING_JOBS
+  const woken = toWake.filter(({ isDeep }) => isDeep || !isPilingUp)
+  await Promise.all(woken.map(({ workspaceId, isDeep }) => wake.wake(workspaceId, { submissions: 0, isDeep })))
+  return woken.length
+}
+
+/**
+ * Notes again the workspaces with entries that Redis does not note, for the next sweep. Looks at one
+ * group of all workspaces at a turn.
+ */
+export const findStrays: MaintenanceTask = {
+  name: 'find-strays',
+  everyMs: 4_000,
+  run: async ({ sql, redis, prefix }) => {
+    const group = await nextGroup(redis, prefix, 'find-strays')
+    await noteStrays(redis, prefix, { group, workspaceIds: await listWorkspaceIds(sql, idsFrom(group)) })
+    return {}
   },
 }
 
@@ -163,27 +190,37 @@ export const forgetDeletedWorkspaces: MaintenanceTask = {
   }),
 }
 
-/** Removes expired receipts with their idempotency keys. */
+/** Removes expired receipts with their idempotency keys, in one group of workspaces at a turn. */
 const expireOldReceipts: MaintenanceTask = {
   name: 'expire-receipts',
   everyMs: 20_000,
-  run: async ({ sql, receiptDays }) => ({ receiptsExpired: await expireReceipts(sql, receiptDays) }),
+  run: async ({ sql, redis, prefix, receiptDays }) => {
+    const range = idsFrom(await nextGroup(redis, prefix, 'expire-receipts'))
+    return { receiptsExpired: await expireReceipts(sql, receiptDays, range) }
+  },
 }
 
-/** Removes expired tombstones. A consumer that has not seen them has to start again. */
+/**
+ * Removes expired tombstones, in one group of workspaces at a turn. A consumer that has not seen them
+ * has to start again.
+ */
 const expireOldTombstones: MaintenanceTask = {
   name: 'expire-tombstones',
-  everyMs: 60_000,
-  run: async ({ sql, tombstoneDays }) => ({ tombstonesExpired: await expireTombstones(sql, tombstoneDays) }),
+  everyMs: 20_000,
+  run: async ({ sql, redis, prefix, tombstoneDays }) => {
+    const range = idsFrom(await nextGroup(redis, prefix, 'expire-tombstones'))
+    return { tombstonesExpired: await expireTombstones(sql, tombstoneDays, range) }
+  },
 }
 
 /** Keeps the idempotency keys in Redis within their share of its memory. */
 const trimKeys: MaintenanceTask = {
   name: 'trim-keys',
   everyMs: 20_000,
-  run: async ({ sql, redis, prefix }) => {
+  run: async ({ redis, prefix }) => {
     const { maxBytes } = await readRedisCondition(redis)
-    await trimIdempotencyKeys(redis, prefix, { workspaceIds: await listWorkspaceIds(sql), maxBytes, nowMs: Date.now() })
+    const group = await nextGroup(redis, prefix, 'trim-keys')
+    await trimIdempotencyKeys(redis, prefix, { group, maxBytes, nowMs: Date.now() })
     return {}
   },
 }
@@ -200,6 +237,7 @@ const wakeWebhooks: MaintenanceTask = {
 
 const TASKS: readonly MaintenanceTask[] = [
   sweepAllLogs,
+  findStrays,
   resumePurges,
   finishReplays,
   forgetDeletedWorkspaces,

@@ -3,7 +3,7 @@ import { type LoopDelayWatch, registerLoopDelay } from '../../runtime/event-loop
 import { createProcessMetrics, type Figure, figureOf, type ProcessMetrics } from '../../runtime/metrics.ts'
 import type { Ledger } from '../../contract/ledger.ts'
 import type { ProcessFigures } from '../../queue/jobs/process-reports.ts'
-import type { WorkspaceLoad } from '../../queue/jobs/workspace-loads.ts'
+import type { WorkspaceLoad } from '../../health/workspace-loads.ts'
 import type { QueueDepth } from '../../queue/jobs/queue-depths.ts'
 import { type Condition, loadsIn, type ReadCondition } from '../../health/condition.ts'
 import type { BodyFigures } from '../http/bodies-in-hand.ts'
@@ -130,7 +130,7 @@ const registerCondition = (metrics: ProcessMetrics, latest: () => Latest): void 
   )
   registerQueues(metrics, () => condition().queues ?? [])
   registerWaiting(metrics, () => latest().loads)
-  registerLedgers(metrics, () => condition().ledgers ?? [])
+  registerLedgers(metrics, () => shownOf(condition().ledgers ?? []))
   registerAnswerTime(metrics, () => condition().postgresSeconds)
   for (const [name, help, value] of UNLABELLED_GAUGES) gauge({ name, help }, () => figureOf(value(condition())))
 }
@@ -226,6 +226,17 @@ const registerWaiting = ({ gauge }: ProcessMetrics, loads: () => readonly Worksp
 }
 
 const LEDGER_STATES = ['accepted', 'queued', 'applied', 'superseded', 'purged', 'dead'] as const
+
+/** With more workspaces, the metrics have the ledgers that an operator looks at first. */
+const LEDGERS_SHOWN = 1_000
+
+const shownOf = (ledgers: readonly Ledger[]): readonly Ledger[] => {
+  if (ledgers.length <= LEDGERS_SHOWN) return ledgers
+  const urgency = ({ difference, dead, queued }: Ledger): number => (difference !== 0 ? 2 : dead + queued > 0 ? 1 : 0)
+  return ledgers
+    .toSorted((one, other) => urgency(other) - urgency(one) || other.accepted - one.accepted)
+    .slice(0, LEDGERS_SHOWN)
+}
 
 const registerLedgers = ({ gauge }: ProcessMetrics, ledgers: () => readonly Ledger[]): void => {
   gauge(

@@ -50,6 +50,7 @@ const linesFor = (config: BenchConfig): readonly Line[] => [
   ...pipelineLines,
   ...workspaceLines(config),
   ...loneLines,
+  ...idleLines(config),
   ...readingLines(config),
   ...heavyLines(config),
   ...sizeLines(config),
@@ -167,6 +168,18 @@ const loneLines: readonly Line[] = [
   figure('lone submission: sent until seen in Postgres', ['seen in Postgres after, lone submission']),
   figure('the same, p95', ['seen in Postgres after, p95 of lone submissions']),
 ]
+
+/** Milliseconds of a processor in each second. */
+const idleLines = ({ idleWorkspaces }: BenchConfig): readonly Line[] => {
+  const many = `${formatCount(idleWorkspaces)} idle workspaces`
+  return [
+    figure('processor time of an idle installation', ['idle, one workspace: all processes'], { required: 40 }),
+    figure(`${many}: the API`, ['idle, many workspaces: api']),
+    figure(`${many}: the worker`, ['idle, many workspaces: worker'], { required: 50 }),
+    figure(`${many}: Redis`, ['idle, many workspaces: Redis'], { required: 10 }),
+    figure(`${many}: Postgres`, ['idle, many workspaces: Postgres']),
+  ]
+}
 
 const heavyLines = ({ purgedFeedback }: BenchConfig): readonly Line[] => [
   figure(`an identify that absorbs a contact with ${formatCount(purgedFeedback)} feedback`, [

@@ -16,6 +16,10 @@ export type KindOfSubmission = (typeof KINDS)[number]
 export const PROCESSES = ['api', 'worker', 'Redis', 'Postgres'] as const
 export type ProcessName = (typeof PROCESSES)[number]
 
+/** How many idle workspaces an installation has whose processor time is measured. */
+const IDLE = ['one workspace', 'many workspaces'] as const
+type IdleMeasure = `idle, ${(typeof IDLE)[number]}: ${ProcessName | 'all processes'}`
+
 /** The figures of a run that do not depend on a kind, each with its unit. */
 const UNITS_WITHOUT_KIND = {
   'plain handler with queue.add, accepted': '/s',
@@ -94,17 +98,22 @@ const UNITS_WITHOUT_KIND = {
 } as const
 
 export type Measure =
-  keyof typeof UNITS_WITHOUT_KIND | `${KindOfSubmission}: ${'end to end' | 'processor time' | ProcessName}`
+  | keyof typeof UNITS_WITHOUT_KIND
+  | IdleMeasure
+  | `${KindOfSubmission}: ${'end to end' | 'processor time' | ProcessName}`
 
 /** Every figure of a run, with its unit. */
 export const UNITS: Readonly<Record<Measure, string>> = {
   ...UNITS_WITHOUT_KIND,
   ...(Object.fromEntries(
+    IDLE.flatMap((whose) => [...PROCESSES, 'all processes'].map((name) => [`idle, ${whose}: ${name}`, 'ms/s'])),
+  ) as Record<IdleMeasure, string>),
+  ...(Object.fromEntries(
     KINDS.flatMap((kind) => [
       [`${kind}: end to end`, '/s'],
       ...['processor time', ...PROCESSES].map((what) => [`${kind}: ${what}`, 'µs']),
     ]),
-  ) as Record<Exclude<Measure, keyof typeof UNITS_WITHOUT_KIND>, string>),
+  ) as Record<Exclude<Measure, keyof typeof UNITS_WITHOUT_KIND | IdleMeasure>, string>),
 }
 
 export type Measures = {

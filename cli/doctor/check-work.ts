@@ -3,7 +3,6 @@ import { count, type Evidence, POINTS_TO_LAST, when } from '../../health/finding
 import { judge } from '../../health/findings.ts'
 import { oldestOf, type Point, pointOf } from '../../health/point.ts'
 import type { Ledger } from '../../contract/ledger.ts'
-import { createKnownWorkspaces } from '../../db/workspaces/workspaces.ts'
 import type { Sql } from '../../db/connection/postgres.ts'
 import type { RedisClient } from '../../queue/redis/connect-redis.ts'
 import { closeQueues, openQueues } from '../../queue/jobs/job-queues.ts'
@@ -15,7 +14,8 @@ const BETWEEN_LOOKS_MS = 750
 /** Another worker continues within seconds after a lease has ended. */
 const STUCK_MS = 15_000
 const WORKSPACES_LOOKED_AT = 1_000
-const WORKSPACES_WITHIN_MS = 5_000
+/** More than an installation has. */
+const ALL_LEDGERS = 2 ** 31
 
 type Installation = { sql: Sql; redis: RedisClient; prefix: string; maxBacklog: number }
 
@@ -25,13 +25,12 @@ type Installation = { sql: Sql; redis: RedisClient; prefix: string; maxBacklog: 
 export const checkWork = async ({ sql, redis, prefix, maxBacklog }: Installation): Promise<Checked[]> => {
   const queues = openQueues(redis, prefix)
   try {
-    const listWorkspaces = createKnownWorkspaces(sql, WORKSPACES_WITHIN_MS)
     const look = createReadCondition({
       sql,
       redis,
       prefix,
-      listWorkspaces,
       queues: Object.values(queues),
+      ledgersAtOnce: ALL_LEDGERS,
     })
     let condition = await look()
     const points = [pointOf(condition, undefined)]

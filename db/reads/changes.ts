@@ -1,4 +1,5 @@
 import type { Sql } from '../connection/postgres.ts'
+import { ALL_IDS } from '../workspaces/workspaces.ts'
 import { MOST_BYTES, type NamedRecord } from './records.ts'
 
 /**
@@ -69,14 +70,15 @@ const MICROSECONDS_PER_DAY = 86_400_000_000
 const MICROSECONDS_PER_MS = 1_000
 
 /**
- * Deletes tombstones that are more than `days` old, in steps, and returns how many. A position is
- * at least the time of its change, so no tombstone goes early.
+ * Deletes tombstones that are more than `days` old, in steps, in all workspaces or in a range of
+ * ids. Returns how many. A position is at least the time of its change, so no tombstone goes early.
  */
-export const expireTombstones = async (sql: Sql, days: number): Promise<number> => {
+export const expireTombstones = async (sql: Sql, days: number, { first, last } = ALL_IDS): Promise<number> => {
   const before = Date.now() * MICROSECONDS_PER_MS - days * MICROSECONDS_PER_DAY
   const workspaces = await sql<{ id: string }[]>`
     select w.workspace_id as id from workspace_progress as w
-    where exists (select from tombstone as t where t.workspace_id = w.workspace_id and t.position < ${before}::bigint)`
+    where w.workspace_id between ${first} and ${last}
+      and exists (select from tombstone as t where t.workspace_id = w.workspace_id and t.position < ${before}::bigint)`
   let deleted = 0
   for (const { id } of workspaces) deleted += await expireIn(sql, id, before)
   return deleted

@@ -8,18 +8,20 @@ export const readPosition = async (sql: Sql, workspaceId: string): Promise<numbe
   return row?.position
 }
 
-/** The positions of all workspaces. A workspace that is being deleted has none. */
-export const readPositions = async (sql: Sql): Promise<Map<string, number>> => {
+/** The positions of workspaces. A workspace that is being deleted has none. */
+export const readPositions = async (sql: Sql, workspaceIds: readonly string[]): Promise<Map<string, number>> => {
   const rows = await sql<{ id: string; position: number }[]>`
-    select workspace_id as id, applied_number::float8 as position from workspace_progress`
+    select workspace_id as id, applied_number::float8 as position from workspace_progress
+    where workspace_id = any (${[...workspaceIds]}::uuid[])`
   return new Map(rows.map(({ id, position }) => [id, position]))
 }
 
-/** The totals of all workspaces. */
-export const readSettledTotals = (sql: Sql): Promise<SettledTotals[]> =>
+/** The totals of workspaces. */
+export const readSettledTotals = (sql: Sql, workspaceIds: readonly string[]): Promise<SettledTotals[]> =>
   sql<SettledTotals[]>`
     select w.workspace_id as "workspaceId", w.applied::float8 as applied, w.superseded::float8 as superseded,
       w.purged::float8 as purged, w.dead::float8 as dead, p.removing::float8 as removing
     from workspace_progress as w cross join lateral (
       select count(*) as removing from purge as p where p.workspace_id = w.workspace_id
-    ) as p`.execute()
+    ) as p
+    where w.workspace_id = any (${[...workspaceIds]}::uuid[])`.execute()

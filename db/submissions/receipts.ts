@@ -1,6 +1,7 @@
 import type { PurgeConsumers, PurgeIdentifiers, Receipt, SubmissionState } from '../../contract/receipt.ts'
 import type { Sql } from '../connection/postgres.ts'
 import { ofEachWorkspace } from '../of-each-workspace.ts'
+import { ALL_IDS } from '../workspaces/workspaces.ts'
 
 type Row = Omit<Receipt, 'acceptedAt' | 'finishedAt' | 'counts' | 'identifiers' | 'consumers'> & {
   acceptedAt: Date
@@ -66,14 +67,14 @@ const MS_PER_DAY = 86_400_000
 
 /**
  * Deletes the receipts of submissions that were accepted and finished more than `days` ago, in
- * steps. Receipts of queued submissions stay, and those of dead submissions until their content is
+ * steps, in all workspaces or in a range of ids. Receipts of queued submissions stay, and those of dead submissions until their content is
  * dropped. Returns how many it deleted. The counters of the workspace keep their totals.
  */
-export const expireReceipts = async (sql: Sql, days: number): Promise<number> => {
+export const expireReceipts = async (sql: Sql, days: number, { first, last } = ALL_IDS): Promise<number> => {
   const before = new Date(Date.now() - days * MS_PER_DAY)
   const workspaces = await sql<{ id: string }[]>`
     select w.workspace_id as id from workspace_progress as w
-    where exists (${expired(sql, sql`w.workspace_id`, before)})`
+    where w.workspace_id between ${first} and ${last} and exists (${expired(sql, sql`w.workspace_id`, before)})`
   let deleted = 0
   for (const { id } of workspaces) deleted += await expireIn(sql, id, before)
   return deleted

@@ -1,4 +1,3 @@
-import { withinTime } from '../../runtime/within-time.ts'
 import type { Sql } from '../connection/postgres.ts'
 
 export type Workspace = { id: string; name: string; createdAt: Date; isBeingDeleted: boolean }
@@ -19,28 +18,45 @@ export const listWorkspaces = (sql: Sql): Promise<Workspace[]> =>
     from workspace as w left join deleted_workspace as d on d.id = w.id
     order by w.created_at, w.name`.execute()
 
-/** The ids of the workspaces that are not being deleted. */
-export const listWorkspaceIds = async (sql: Sql): Promise<string[]> => {
+/** The ids of the workspaces that are not being deleted: of all, or of a range of ids. */
+export const listWorkspaceIds = async (sql: Sql, { first, last } = ALL_IDS): Promise<string[]> => {
   const rows = await sql<{ id: string }[]>`
-    select id from workspace where id not in (select id from deleted_workspace) order by id`
+    select id from workspace as w
+    where id between ${first} and ${last} and not exists (select from deleted_workspace as d where d.id = w.id)
+    order by id`
   return rows.map(({ id }) => id)
 }
 
-export type ListKnownWorkspaces = () => Promise<readonly Workspace[] | undefined>
+export type IdRange = { first: string; last: string }
+
+/** The ids that begin with these digits. */
+export const idsFrom = (digits: string): IdRange => ({ first: uuidOf(digits, '0'), last: uuidOf(digits, 'f') })
+
+const uuidOf = (digits: string, fill: string): string =>
+  digits.padEnd(32, fill).replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
+
+export const ALL_IDS = idsFrom('')
+
+type Portion = {
+  /** Also the workspaces with these ids. */
+  ids: readonly string[]
+  /** The portion begins after this id. */
+  after: string
+  limit: number
+}
 
 /**
- * The returned function lists the workspaces that are not being deleted. While Postgres is away, it
- * returns the last list: the logs of these workspaces still grow. Undefined without such a list.
+ * A portion of the workspaces that are not being deleted, in the order of ids, and other ones by
+ * their ids. `isNext`: the workspace belongs to the portion.
  */
-export const createKnownWorkspaces = (sql: Sql, timeoutMs: number): ListKnownWorkspaces => {
-  let known: readonly Workspace[] | undefined
-  return async () => {
-    try {
-      const all = await withinTime(listWorkspaces(sql), timeoutMs)
-      known = all.filter(({ isBeingDeleted }) => !isBeingDeleted)
-    } catch {
-      // Postgres is away.
-    }
-    return known
-  }
-}
+export const listPortion = (
+  sql: Sql,
+  { ids, after, limit }: Portion,
+): Promise<{ id: string; name: string; isNext: boolean }[]> =>
+  sql<{ id: string; name: string; isNext: boolean }[]>`
+    with kept as not materialized (
+      select id, name from workspace as w where not exists (select from deleted_workspace as d where d.id = w.id)
+    )
+    (select id, name, true as "isNext" from kept where id > ${after} order by id limit ${limit})
+    union all
+    select id, name, false from kept where id = any (${[...ids]}::uuid[])`.execute()

@@ -2,7 +2,7 @@ import { type HashKey, keyedHash } from '../../contract/identity/keys.ts'
 import { IDEMPOTENCY_SECONDS } from '../../contract/limits.ts'
 import type { Idempotency, IdempotencyRecord, Operation } from '../../contract/submission.ts'
 import type { RedisClient } from '../redis/connect-redis.ts'
-import { compactId, MICROSECONDS_PER_MS, readCompactId, workspaceKeys } from '../keys.ts'
+import { compactId, groupKeys, groupOf, GROUPS, keysOfScript, MICROSECONDS_PER_MS, readCompactId, workspaceKeys } from '../keys.ts'
 import { idBaseOf, letterOf, placeOf, submissionIdIn } from '../log/log-entry.ts'
 import { luaScript } from '../redis/lua-script.ts'
 
@@ -48,7 +48,7 @@ const withTime = (id: string, number: number): string => {
 const NO_TIME = '00000000-0000-'
 
 const FREE = luaScript('free-idempotency-keys', ['idempotency-record'])
-const TRIM = luaScript('trim-idempotency-keys', ['idempotency-record'])
+const TRIM = luaScript('trim-idempotency-keys', ['log', 'idempotency-record'])
 
 /** Frees idempotency keys that still belong to the submissions with these numbers. */
 export const freeIdempotencyKeys = async (
@@ -74,29 +74,36 @@ const KEYS_AT_ONCE = 500
 /** For one workspace in one call. The next call goes on. */
 const MOST_STEPS = 1_000
 
+type Trim = {
+  /** The group of workspaces whose expired keys this call removes. */
+  group: string
+  /** `maxmemory`; 0 if there is no bound. */
+  maxBytes: number
+  nowMs: number
+}
+
 /**
- * Removes expired keys from the books. If all books together exceed a tenth of Redis's memory, it
- * also removes the oldest keys of the largest books. Keys of waiting submissions stay, since
- * Postgres lacks them.
- *
- * @param maxBytes `maxmemory`; 0 if there is no bound.
+ * Removes expired keys from the books of one group. If all books together exceed a tenth of Redis's
+ * memory, it also removes the oldest keys of the largest books. Keys of waiting submissions stay,
+ * since Postgres lacks them.
  */
 export const trimIdempotencyKeys = async (
   redis: RedisClient,
   prefix: string,
-  { workspaceIds, maxBytes, nowMs }: { workspaceIds: readonly string[]; maxBytes: number; nowMs: number },
+  { group, maxBytes, nowMs }: Trim,
 ): Promise<void> => {
   const most = maxBytes === 0 ? MOST_KEYS_WITHOUT_MAXMEMORY : Math.floor((maxBytes * SHARE_OF_MEMORY) / BYTES_PER_KEY)
-  const sizes = await Promise.all(workspaceIds.map((id) => redis.hlen(workspaceKeys(prefix, id).idempotency)))
-  const share = fairShare(sizes, most)
+  const sizes = await Promise.all(GROUPS.map((each) => redis.hvals(groupKeys(prefix, each).books)))
+  const share = fairShare(sizes.flat().map(Number), most)
+  const groups = GROUPS.filter((each, at) => each === group || sizes[at]!.some((keys) => Number(keys) > share))
+  const books = await Promise.all(groups.map((each) => redis.hgetall(groupKeys(prefix, each).books)))
+  const toTrim = books.flatMap(Object.entries).filter(([id, keys]) => Number(keys) > share || groupOf(id) === group)
   const tooOld = nowMs * MICROSECONDS_PER_MS - IDEMPOTENCY_SECONDS * 1_000 * MICROSECONDS_PER_MS
   await Promise.all(
-    workspaceIds.map(async (id, at) => {
-      if (sizes[at] === 0) return
-      const { idempotency, keyOrder, state } = workspaceKeys(prefix, id)
+    toTrim.map(async ([workspaceId]) => {
+      const { keys, begin } = keysOfScript(prefix, workspaceId)
       for (let step = 0; step < MOST_STEPS; step++) {
-        const settings = [share, tooOld, KEYS_AT_ONCE]
-        if ((await redis.eval(TRIM, 3, idempotency, keyOrder, state, ...settings)) !== 1) return
+        if ((await redis.eval(TRIM, keys.length, ...keys, begin, share, tooOld, KEYS_AT_ONCE)) !== 1) return
       }
     }),
   )

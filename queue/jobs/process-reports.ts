@@ -44,6 +44,9 @@ const processReport = v.object({
 export type ProcessReport = v.InferOutput<typeof processReport>
 export type ProcessFigures = Partial<Omit<ProcessReport, 'id' | 'kind' | 'upSeconds'>>
 
+/** The name of a worker's connection, as CLIENT LIST shows it. */
+export const workerConnectionName = (prefix: string, id: string): string => `${prefix}:worker:${id}`
+
 /** A process without a report for this time counts as gone. */
 export const GONE_AFTER_MS = 10_000
 
@@ -74,9 +77,11 @@ export const createProcessReports = (redis: RedisClient, prefix: string): Proces
   }
   return {
     report: async (own) => {
-      await redis.set(report(own.id), JSON.stringify(own), 'PX', GONE_AFTER_MS)
-      await redis.sadd(ids, own.id)
-      await redis.pexpire(ids, GONE_AFTER_MS)
+      await Promise.all([
+        redis.set(report(own.id), JSON.stringify(own), 'PX', GONE_AFTER_MS),
+        redis.sadd(ids, own.id),
+        redis.pexpire(ids, GONE_AFTER_MS),
+      ])
     },
     withdraw,
     read: async () => (await Promise.all((await redis.smembers(ids)).map(readOne))).flat(),

@@ -1,6 +1,7 @@
 import type { LogTotals } from '../../contract/ledger.ts'
 import type { RedisClient } from '../redis/connect-redis.ts'
 import { workspaceKeys } from '../keys.ts'
+import { listLogs } from './groups.ts'
 
 /** The workspaces of one group of commands. Admissions wait while Redis answers the group. */
 const ASKED_AT_ONCE = 500
@@ -35,12 +36,8 @@ const totalsOf = async (redis: RedisClient, prefix: string, workspaceId: string)
 const FIELDS = ['appended', 'again', 'done', 'bytes', 'doneBytes', 'oldest']
 type Six = [number, number, number, number, number, number]
 
-/** The number of waiting submissions in these workspaces. */
-export const countQueued = async (
-  redis: RedisClient,
-  prefix: string,
-  workspaceIds: readonly string[],
-): Promise<number> => {
-  const totals = await readLogTotals(redis, prefix, workspaceIds)
+/** The number of waiting submissions in all workspaces. */
+export const countQueued = async (redis: RedisClient, prefix: string): Promise<number> => {
+  const totals = await readLogTotals(redis, prefix, await listLogs(redis, prefix))
   return totals.reduce((sum, { queued }) => sum + queued, 0)
 }

@@ -115,6 +115,7 @@ if last then
   local head = {'1', whole(first), table.concat(letters), ARGV[4], whole(state.appended), whole(state.bytes), whole(state.applied)}
   local value = table.concat(head, ' ') .. '\n[' .. table.concat(items, ',') .. ']'
   call('XADD', begin .. 'log', whole(last) .. '-0', 'v', value)
+  noteEntries(begin, true)
   state.appended, state.bytes = state.appended + #items, state.bytes + #value
   call('HSET', stateKey, 'number', whole(last), 'appended', state.appended, 'bytes', state.bytes)
   if isEmpty then call('HSET', stateKey, 'oldest', whole(oldest)) end
@@ -131,6 +132,7 @@ end
 if #newKeys > 0 then
   call('HSET', book, unpack(newRecords))
   call('RPUSH', begin .. 'key-order', whole(last) .. ' ' .. table.concat(newKeys, ' '))
+  noteBook(begin)
 end
 answers[#answers + 1] = format('%s %d %d %d %d %d', whole(first), isEmpty and 1 or 0, isIdentifyWaiting and 1 or 0,
   isPurgeWaiting and 1 or 0, isDeep(state) and 1 or 0, isLeased(state, math.floor(now / 1000)) and 1 or 0)

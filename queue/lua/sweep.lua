@@ -1,5 +1,6 @@
 -- For each workspace: trims entries that were applied long ago, and tells whether to wake the
--- workspace. Without a lease, the noted position first moves back to an older one of Postgres.
+-- workspace. Without a lease, the noted position first moves back to an older one of Postgres. Notes
+-- whether entries are left.
 -- KEYS state never (a key that never exists; keys.ts says why), of the first workspace.
 -- ARGV 1: how long a submission may wait, in ms; 2: how long applied entries stay, in ms; then for
 -- each workspace how its keys begin, and its position in Postgres or an empty text.
@@ -14,7 +15,9 @@ local function sweep(begin, position)
   local isHeld = isLeased(state, nowMs)
   if position and position < state.applied and not isHeld then rewind(begin, state, position) end
   trimApplied(begin, state, nowMs, redoMs)
-  if isHeld or state.applied >= state.number then return 0 end
+  local isWaiting = state.applied < state.number
+  noteEntries(begin, isWaiting or redis.call('XLEN', begin .. 'log') > 0)
+  if isHeld or not isWaiting then return 0 end
   local age = now - (state.oldest or 0)
   -- A number can be slightly ahead of the clock. Further ahead, it was given before the clock went
   -- back.

@@ -7,11 +7,13 @@ import { type Condition, createReadCondition } from '../../health/condition.ts'
 import { createMetrics } from '../../api/operators/metrics.ts'
 import { closeQueues, type JobQueues, openQueues } from '../../queue/jobs/job-queues.ts'
 import { connectPostgres, type Sql } from '../../db/connection/postgres.ts'
-import { createKnownWorkspaces, type ListKnownWorkspaces } from '../../db/workspaces/workspaces.ts'
 import { connectToAnswer, type RedisClient } from '../../queue/redis/connect-redis.ts'
+import { createAdmit } from '../../queue/admission/admit.ts'
+import { entered, noWake, requestFor } from '../support/queue-room.ts'
 import { testServers } from '../support/servers.ts'
+import { removeKeys } from '../support/service.ts'
 
-const WORKSPACE = { id: randomUUID(), name: 'acme', createdAt: new Date(), isBeingDeleted: false }
+const WORKSPACE = randomUUID()
 /** An address without a listener. */
 const NOWHERE = '127.0.0.1:1'
 
@@ -34,16 +36,13 @@ describe('the condition', () => {
     redis = new Redis(redisUrl)
   })
   after(async () => {
+    await removeKeys(redis, prefix)
     for (const close of open) await close()
     redis.disconnect()
   })
 
-  const read = (
-    sql: Sql,
-    client: RedisClient,
-    listWorkspaces: ListKnownWorkspaces = async () => [WORKSPACE],
-  ): Promise<Condition> =>
-    createReadCondition({ sql, redis: client, prefix, queues: Object.values(queuesOf(client)), listWorkspaces })()
+  const read = (sql: Sql, client: RedisClient): Promise<Condition> =>
+    createReadCondition({ sql, redis: client, prefix, queues: Object.values(queuesOf(client)) })()
   const rendered = (condition: Condition): Promise<string> => {
     const loopDelay = { current: () => ({ median: 0, p99: 0, max: 0 }), stop: () => {} }
     return createMetrics(async () => condition, {
@@ -53,24 +52,35 @@ describe('the condition', () => {
   }
 
   it('has the facts of Redis while Postgres is away, and so do the metrics', async () => {
+    const admit = createAdmit({ redis, prefix, wake: noWake, findStoredKey: async () => ({ state: 'unused' }) })
+    const { number } = entered(await admit(requestFor({ workspaceId: WORKSPACE })))
     const condition = await read(postgresAt(`postgres://${NOWHERE}/none`), redis)
     assert.equal(condition.queues?.length, QUEUE_NAMES.length)
     assert.ok((condition.redis?.usedBytes ?? 0) > 0)
     assert.deepEqual(condition.processes, [])
-    assert.deepEqual(condition.logs, [
-      { workspaceId: WORKSPACE.id, accepted: 0, queued: 0, oldestNumber: null, bytes: 0 },
-    ])
-    for (const key of ['postgresSeconds', 'purges', 'ledgers'] as const) assert.ok(!(key in condition), key)
+    const [log, ...others] = condition.logs!
+    assert.ok(log && log.bytes > 0 && others.length === 0)
+    assert.deepEqual(log, { ...log, workspaceId: WORKSPACE, accepted: 1, queued: 1, oldestNumber: number })
+    for (const key of ['postgresSeconds', 'purges', 'workspaces', 'ledgers'] as const)
+      assert.ok(!(key in condition), key)
     const text = await rendered(condition)
     assert.match(text, /^feedback_insights_up\{server="postgres"\} 0$/m)
     assert.match(text, /^feedback_insights_up\{server="redis"\} 1$/m)
     assert.doesNotMatch(text, /undefined|NaN/)
   })
 
-  it('has no figures of workspaces if Postgres has never listed them', async () => {
-    const away = postgresAt(`postgres://${NOWHERE}/none`)
-    const condition = await read(away, redis, createKnownWorkspaces(away, 1_000))
-    for (const key of ['workspaces', 'logs', 'ledgers'] as const) assert.ok(!(key in condition), key)
+  it('has the ledgers of a thousand workspaces in the metrics, those with a difference first', async () => {
+    const idle = { accepted: 9, queued: 0, oldestNumber: null, bytes: 0, applied: 9, superseded: 0, purged: 0, dead: 0 }
+    const ledgers = Array.from({ length: 1_100 }, (_, n) => ({
+      ...idle,
+      workspaceId: `w${n}`,
+      difference: n === 1_050 ? 1 : 0,
+      dead: n === 1_060 ? 1 : 0,
+    }))
+    const text = await rendered({ at: 1, ledgers })
+    assert.equal(text.match(/^feedback_insights_ledger_difference\{/gm)?.length, 1_000)
+    assert.match(text, /^feedback_insights_ledger_difference\{workspace="w1050"\} 1$/m)
+    assert.match(text, /^feedback_insights_ledger\{workspace="w1060",state="dead"\} 1$/m)
   })
 
   it('has the answer time of Postgres while Redis is away, and the metrics show both', async () => {

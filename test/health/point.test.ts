@@ -48,7 +48,7 @@ describe('a point', () => {
     const point = pointOf(
       {
         ...conditionAt(1, []),
-        workspaces: names.map((name) => ({ id: `id of ${name}`, name, createdAt: new Date(0), isBeingDeleted: false })),
+        workspaces: new Map(names.map((name) => [`id of ${name}`, name])),
         ledgers: names.map((name, place) => ({
           workspaceId: `id of ${name}`,
           accepted: 9,
@@ -83,7 +83,7 @@ describe('a point', () => {
     const point = pointOf(
       {
         at: 60_000,
-        workspaces: ids.map((id) => ({ id, name: `named ${id}`, createdAt: new Date(0), isBeingDeleted: false })),
+        workspaces: new Map(ids.map((id) => [id, `named ${id}`])),
         logs: ids.map((workspaceId, n) => ({
           workspaceId,
           accepted: 99,

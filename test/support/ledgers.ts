@@ -9,8 +9,9 @@ import type { Service } from './service.ts'
 
 /** The ledgers of all workspaces, from Redis and Postgres. */
 export const readLedgers = async (sql: Sql, redis: RedisClient, prefix: string): Promise<Ledger[]> => {
-  const logs = await readLogTotals(redis, prefix, await listWorkspaceIds(sql))
-  return ledgersOf(logs, await readSettledTotals(sql))
+  const workspaceIds = await listWorkspaceIds(sql)
+  const logs = await readLogTotals(redis, prefix, workspaceIds)
+  return ledgersOf(logs, await readSettledTotals(sql, workspaceIds))
 }
 
 /** The ledger of the workspace of a service's tokens. */

@@ -5,6 +5,7 @@ import type { KeyState } from '../../contract/submission.ts'
 import { createAdmit } from '../../queue/admission/admit.ts'
 import type { Admission, AdmissionRequest, Admit } from '../../queue/admission/call-admit.ts'
 import { closeQueues, createWake, type JobQueues, openQueues, type Wake } from '../../queue/jobs/job-queues.ts'
+import { workspaceKeys } from '../../queue/keys.ts'
 import { createLog, type Log, type TakeSettings } from '../../queue/log/log.ts'
 import { testServers } from './servers.ts'
 import { removeKeys } from './service.ts'
@@ -80,7 +81,7 @@ export const openQueueRoom = (): QueueRoom => {
       return applied
     },
     keysOf: async (workspaceId) => {
-      const base = `{${prefix}:${workspaceId}}:`
+      const base = workspaceKeys(prefix, workspaceId).pattern.slice(0, -1)
       return (await redis.keys(`${base}*`)).map((key) => key.slice(base.length)).toSorted()
     },
     close: async () => {

@@ -6,8 +6,10 @@ import { beginDeletion } from '../../db/workspaces/delete-workspace.ts'
 import { markReplayed, setAside } from '../../db/submissions/dead.ts'
 import { expireTombstones, readChanges } from '../../db/reads/changes.ts'
 import { createWorkspace } from '../../db/workspaces/workspaces.ts'
-import { workspaceKeys } from '../../queue/keys.ts'
+import { groupKeys, groupOf, GROUPS, workspaceKeys } from '../../queue/keys.ts'
+import { listLogs } from '../../queue/log/groups.ts'
 import {
+  findStrays,
   finishReplays,
   forgetDeletedWorkspaces,
   type MaintenanceDependencies,
@@ -21,7 +23,7 @@ import { freshSchema, hashKey, type TestSchema } from '../support/schema.ts'
 import { until } from '../support/until.ts'
 
 const SECOND = 1_000_000
-/** The number of tasks of maintenance. */
+/** The number of tasks that need Postgres while a log has entries. */
 const TASKS = 8
 const TAKE = takeSettings({ redoMs: 60_000 })
 
@@ -102,6 +104,50 @@ describe('maintenance', () => {
     await age(4 * SECOND)
     await sweepAllLogs.run(dependencies)
     assert.ok((await woken()).includes(workspaceId))
+  })
+
+  /** A turn for each group of workspaces. */
+  const lookAtEachGroup = async (): Promise<void> => {
+    for (const _group of GROUPS) await findStrays.run(dependencies)
+  }
+
+  it('finds a waiting workspace again if Redis has lost the note that it has entries', async () => {
+    await admit()
+    await age(4 * SECOND)
+    await room.redis.del(...GROUPS.map((group) => groupKeys(room.prefix, group).withEntries))
+    await sweepAllLogs.run(dependencies)
+    assert.ok(!(await woken()).includes(workspaceId))
+    await lookAtEachGroup()
+    await sweepAllLogs.run(dependencies)
+    assert.ok((await woken()).includes(workspaceId))
+  })
+
+  it('wakes a workspace again if Redis was restored to a state from before the position', async () => {
+    const number = await admit()
+    const keys = await room.redis.keys(`{${room.prefix}:${groupOf(workspaceId)}}:*`)
+    const dumps = await Promise.all(keys.map((key) => room.redis.dumpBuffer(key)))
+    await room.log.take([{ workspaceId, applied: number }], takeSettings())
+    await schema.sql`update workspace_progress set applied_number = ${number} where workspace_id = ${workspaceId}`
+    await sweepAllLogs.run(dependencies)
+    assert.ok(!(await listLogs(room.redis, room.prefix)).includes(workspaceId))
+    for (const [at, key] of keys.entries()) await room.redis.restore(key, 0, dumps[at]!, 'REPLACE')
+    await age(4 * SECOND)
+    await sweepAllLogs.run(dependencies)
+    assert.ok((await woken()).includes(workspaceId))
+  })
+
+  it('wakes no workspace that is idle, and Redis notes none', async () => {
+    const number = await admit()
+    await schema.sql`update workspace_progress set applied_number = ${number} where workspace_id = ${workspaceId}`
+    await room.log.take([{ workspaceId, applied: number }], TAKE)
+    assert.ok((await listLogs(room.redis, room.prefix)).includes(workspaceId), 'the entry stays for a failover')
+    const { state, log } = workspaceKeys(room.prefix, workspaceId)
+    await room.redis.hincrby(state, 'redoAt', -60_000)
+    await sweepAllLogs.run(dependencies)
+    await lookAtEachGroup()
+    assert.ok(!(await listLogs(room.redis, room.prefix)).includes(workspaceId))
+    assert.ok(!(await woken()).includes(workspaceId))
+    assert.equal(await room.redis.exists(log), 0)
   })
 
   it('makes workers apply again the entries that a promoted standby of Postgres lacks', async () => {
@@ -194,7 +240,7 @@ describe('maintenance', () => {
     }) as unknown as TestSchema['sql']
     const failing = startMaintenance({ ...dependencies, sql })
     const failed = () => lines.flatMap(([event, fields]) => (event === 'maintenance_failed' ? [fields?.['task']] : []))
-    await until('each task has failed, and one has failed again', async () => {
+    await until('each task that needs Postgres has failed, and one has failed again', async () => {
       return new Set(failed()).size === TASKS && failed().length > TASKS
     })
     failing.stop()

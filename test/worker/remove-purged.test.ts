@@ -4,6 +4,7 @@ import { findReceipt } from '../../db/submissions/receipts.ts'
 import { findIdempotencyKeys } from '../../db/submissions/idempotency-keys.ts'
 import { setAside } from '../../db/submissions/dead.ts'
 import type { TaggingJob } from '../../contract/jobs.ts'
+import { workspaceKeys } from '../../queue/keys.ts'
 import { removePurged } from '../../worker/remove-purged.ts'
 import { createPurgeRig, type PurgeRig } from '../support/purge-rig.ts'
 import { requestFor, entered, openQueueRoom, takeSettings } from '../support/queue-room.ts'
@@ -32,7 +33,7 @@ describe('the job that removes the records of a purge', () => {
   const stores = () => ({ ...room, logs: room.log, sql: schema.sql, hashKey })
   const remove = (purgeId: string) => removePurged(stores(), { workspaceId, purgeId, attempts: 2 }, async () => {})
   /** The entries in the log, applied or not. */
-  const entries = async (): Promise<number> => room.redis.xlen(`{${room.prefix}:${workspaceId}}:log`)
+  const entries = async (): Promise<number> => room.redis.xlen(workspaceKeys(room.prefix, workspaceId).log)
 
   it('removes records, dead submissions, idempotency keys and applied entries, and completes the receipt', async () => {
     const body = { description: 'x', contact: { email: 'ada@example.com' } }

@@ -45,6 +45,23 @@ local function isDeep(state)
     or (state.bound or DEEP.bound) < DEEP.bound
 end
 
+local function groupOf(begin)
+  return string.match(begin, '^(.*:)(.+):$')
+end
+
+-- Notes in the keys of the group (`groupKeys` in keys.ts) whether the log has entries.
+local function noteEntries(begin, hasEntries)
+  local group, id = groupOf(begin)
+  redis.call(hasEntries and 'SADD' or 'SREM', group .. 'with-entries', id)
+end
+
+-- Notes in the keys of the group how many keys the idempotency book has.
+local function noteBook(begin)
+  local group, id = groupOf(begin)
+  local keys = redis.call('HLEN', begin .. 'idempotency')
+  if keys > 0 then redis.call('HSET', group .. 'books', id, keys) else redis.call('HDEL', group .. 'books', id) end
+end
+
 -- Notes a position, and how much was appended up to the position. If the log has no submission
 -- after the position, notes the last number given.
 local function notePosition(begin, state, position)
@@ -73,8 +90,11 @@ local function rewind(begin, state, position)
   notePosition(begin, state, position)
 end
 
+-- An idle workspace keeps no empty stream.
 local function trimThrough(begin, number)
-  redis.call('XTRIM', begin .. 'log', 'MINID', '=', whole(number + 1) .. '-0')
+  local log = begin .. 'log'
+  redis.call('XTRIM', log, 'MINID', '=', whole(number + 1) .. '-0')
+  if redis.call('XLEN', log) == 0 then redis.call('DEL', log) end
 end
 
 -- Removes entries that were applied `redoMs` ago. Without `redoAt`, no trim up to `redoTo` is due.

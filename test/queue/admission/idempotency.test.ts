@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { after, describe, it } from 'node:test'
+import { after, beforeEach, describe, it } from 'node:test'
 import * as fc from 'fast-check'
 import { hashKeyFrom } from '../../../contract/identity/keys.ts'
 import { type IdempotencyRecord, type KeyState, OPERATIONS } from '../../../contract/submission.ts'
@@ -14,8 +14,9 @@ import {
   recordBegin,
   trimIdempotencyKeys,
 } from '../../../queue/admission/idempotency.ts'
-import { workspaceKeys } from '../../../queue/keys.ts'
+import { groupOf, GROUPS, workspaceKeys } from '../../../queue/keys.ts'
 import { seeded } from '../../support/property-seed.ts'
+import { removeKeys } from '../../support/service.ts'
 import { requestFor, type Entered, entered, openQueueRoom, noWake, UNUSED } from '../../support/queue-room.ts'
 
 /** The memory of Redis that permits one key in the books. */
@@ -55,8 +56,8 @@ describe('an idempotency key', () => {
     const admit = createAdmit({ redis, prefix, wake: noWake, floorOf, findStoredKey })
     return { admit, lookedUp }
   }
-  const trim = (workspaceIds: readonly string[], maxBytes: number) =>
-    trimIdempotencyKeys(room.redis, room.prefix, { workspaceIds, maxBytes, nowMs: Date.now() })
+  const trim = (maxBytes: number) =>
+    trimIdempotencyKeys(room.redis, room.prefix, { group: GROUPS[0]!, maxBytes, nowMs: Date.now() })
   const admitAndApply = async (workspaceId: string, key: string): Promise<Entered> => {
     const admission = entered(await room.admit(withKey(workspaceId, key)))
     await room.noteAllApplied(workspaceId)
@@ -66,7 +67,7 @@ describe('an idempotency key', () => {
   const afterTrimming = async (): Promise<{ workspaceId: string; first: IdempotencyRecord }> => {
     const workspaceId = randomUUID()
     const { submissionId, number } = await admitAndApply(workspaceId, 'key')
-    await trim([workspaceId], LEAST_MEMORY_BYTES)
+    await trim(LEAST_MEMORY_BYTES)
     assert.deepEqual(await keysIn(workspaceId), [])
     return { workspaceId, first: { body: BODY, submissionId, number } }
   }
@@ -188,12 +189,15 @@ describe('an idempotency key', () => {
   })
 
   describe('leaves the book', () => {
+    // The bound is for all books together.
+    beforeEach(() => removeKeys(room.redis, room.prefix))
+
     it('after a day, unless its submission is queued', async () => {
       const workspaceId = randomUUID()
       for (const key of ['a', 'b']) await admitAndApply(workspaceId, key)
       await room.admit(withKey(workspaceId, 'queued'))
       const nowMs = Date.now() + IDEMPOTENCY_SECONDS * 1_000
-      const settings = { workspaceIds: [workspaceId, randomUUID()], maxBytes: 0 }
+      const settings = { group: groupOf(workspaceId), maxBytes: 0 }
       await trimIdempotencyKeys(room.redis, room.prefix, { ...settings, nowMs: nowMs - 60_000 })
       assert.deepEqual(await keysIn(workspaceId), ['a', 'b', 'queued'])
       await trimIdempotencyKeys(room.redis, room.prefix, { ...settings, nowMs: nowMs + 60_000 })
@@ -205,7 +209,7 @@ describe('an idempotency key', () => {
       for (const key of ['c', 'a', 'd', 'b']) await admitAndApply(large, key)
       await room.admit(withKey(large, 'queued'))
       for (const key of ['e', 'f']) await admitAndApply(small, key)
-      await trim([large, small], 5 * MEMORY_BYTES_PER_KEY)
+      await trim(5 * MEMORY_BYTES_PER_KEY)
       assert.deepEqual(
         [await keysIn(large), await keysIn(small)],
         [
@@ -213,7 +217,7 @@ describe('an idempotency key', () => {
           ['e', 'f'],
         ],
       )
-      await trim([large, small], LEAST_MEMORY_BYTES)
+      await trim(LEAST_MEMORY_BYTES)
       assert.deepEqual([await keysIn(large), await keysIn(small)], [['queued'], []])
       assert.equal((await room.admit(withKey(large, 'queued'))).outcome, 'repeated')
     })
@@ -225,7 +229,7 @@ describe('an idempotency key', () => {
       await freeIdempotencyKeys(room.redis, room.prefix, { workspaceId, keys })
       const second = entered(await room.admit(withKey(workspaceId)))
       assert.equal(second.outcome, 'admitted')
-      await trim([workspaceId], LEAST_MEMORY_BYTES)
+      await trim(LEAST_MEMORY_BYTES)
       assert.equal(entered(await room.admit(withKey(workspaceId))).submissionId, second.submissionId)
     })
 
@@ -237,7 +241,7 @@ describe('an idempotency key', () => {
       const calls = await room.redis.llen(keyOrder)
       await room.noteAllApplied(workspaceId)
       assert.equal((await keysIn(workspaceId)).length, count)
-      await trim([workspaceId], 250 * MEMORY_BYTES_PER_KEY)
+      await trim(250 * MEMORY_BYTES_PER_KEY)
       const left = await keysIn(workspaceId)
       assert.ok(left.length <= 250 && left.length > 100, String(left.length))
       assert.ok(left.includes(`key-${count - 1}`))

@@ -1,11 +1,8 @@
-import { GONE_AFTER_MS, type ProcessReport } from './process-reports.ts'
-import { isRefusedByRedis, type RedisClient } from '../redis/connect-redis.ts'
-import { serversOf } from '../redis/redis-servers.ts'
+import { GONE_AFTER_MS, type ProcessReport, workerConnectionName } from '../queue/jobs/process-reports.ts'
+import { isRefusedByRedis, type RedisClient } from '../queue/redis/connect-redis.ts'
+import { serversOf } from '../queue/redis/redis-servers.ts'
 
 const MS_PER_SECOND = 1_000
-
-/** The name of a worker's connection, as CLIENT LIST shows it. */
-export const workerConnectionName = (prefix: string, id: string): string => `${prefix}:worker:${id}`
 
 /**
  * The number of workers that are connected to Redis and have not reported lately. A frozen worker

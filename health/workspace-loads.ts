@@ -1,6 +1,6 @@
-import type { LogTotals } from '../../contract/ledger.ts'
-import { MICROSECONDS_PER_MS } from '../keys.ts'
-import { LATELY_SECONDS, type ProcessReport } from './process-reports.ts'
+import type { LogTotals } from '../contract/ledger.ts'
+import { LATELY_SECONDS, type ProcessReport } from '../queue/jobs/process-reports.ts'
+import { MICROSECONDS_PER_MS } from '../queue/keys.ts'
 
 /** The load of a workspace on the installation. Shares are between 0 and 1. */
 export type WorkspaceLoad = {
@@ -16,7 +16,8 @@ export type WorkspaceLoad = {
 }
 
 type Sources = {
-  workspaces: readonly { id: string; name: string }[]
+  /** The names of workspaces, by id. */
+  workspaces: ReadonlyMap<string, string>
   logs: readonly LogTotals[]
   processes: readonly ProcessReport[]
   nowMs: number
@@ -32,8 +33,11 @@ export const workspaceLoads = ({ workspaces, logs, processes, nowMs }: Sources):
   const applyingShareOf = createApplyingShares(processes)
   const logOf = new Map(logs.map((log) => [log.workspaceId, log]))
   const allWaiting = Math.max(1, sum(logs.map(({ queued }) => queued)))
-  return workspaces
-    .map(({ id, name }): WorkspaceLoad => {
+  const ids = new Set([...logOf.keys(), ...processes.flatMap(({ applying }) => Object.keys(applying.byWorkspace))])
+  return [...ids]
+    .flatMap((id): WorkspaceLoad | [] => {
+      const name = workspaces.get(id)
+      if (name === undefined) return []
       const { queued = 0, oldestNumber = null } = logOf.get(id) ?? {}
       const oldestMs = queued === 0 || oldestNumber === null ? nowMs : oldestNumber / MICROSECONDS_PER_MS
       return {

@@ -1,0 +1,78 @@
+import { type Ledger, ledgersOf, type LogTotals } from '../contract/ledger.ts'
+import type { Sql } from '../db/connection/postgres.ts'
+import { readSettledTotals } from '../db/submissions/position.ts'
+import { listPortion } from '../db/workspaces/workspaces.ts'
+import { readLogTotals } from '../queue/log/log-totals.ts'
+import type { RedisClient } from '../queue/redis/connect-redis.ts'
+
+/** The ledgers of all workspaces, as far as they are known. */
+export type Ledgers = {
+  /**
+   * Reads some ledgers again, and returns all. `logs`: the logs with entries. Rejects if a server
+   * does not answer.
+   */
+  read: (logs: readonly LogTotals[]) => Promise<Ledger[]>
+  /** The names of the workspaces, by id; undefined until the first list of Postgres. */
+  names: () => ReadonlyMap<string, string> | undefined
+}
+
+type Sources = { sql: Sql; redis: RedisClient; prefix: string }
+
+/** With more workspaces, a read covers the changing ones and the next ones in the order of ids. */
+const READ_AT_ONCE = 1_000
+const BEFORE_ALL_IDS = '00000000-0000-0000-0000-000000000000'
+
+/**
+ * Keeps the ledgers between reads: the ledger of an idle workspace changes only when a server loses
+ * data. A workspace counts as changing while its log has entries, and at one more read.
+ */
+export const createLedgers = ({ sql, redis, prefix }: Sources, readAtOnce = READ_AT_ONCE): Ledgers => {
+  const ledgers = new Map<string, Ledger>()
+  const names = new Map<string, string>()
+  let changing: readonly string[] = []
+  let after = BEFORE_ALL_IDS
+  let seen = new Set<string>()
+  let reading: Promise<void> | undefined
+
+  const readSome = async (logs: readonly LogTotals[]): Promise<void> => {
+    const withEntries = logs.map(({ workspaceId }) => workspaceId)
+    const ids = [...new Set([...withEntries, ...changing])]
+    const listed = await listPortion(sql, { ids, after, limit: readAtOnce })
+    for (const { id, name } of listed) names.set(id, name)
+    const listedIds = [...new Set(listed.map(({ id }) => id))]
+    // Read before the settled totals, as `ledgersOf` asks for.
+    const totals = await readLogTotals(redis, prefix, listedIds)
+    for (const ledger of ledgersOf(totals, await readSettledTotals(sql, listedIds))) {
+      ledgers.set(ledger.workspaceId, ledger)
+    }
+    changing = withEntries
+    goOn(listed.filter(({ isNext }) => isNext).map(({ id }) => id))
+  }
+
+  /** After the last portion, forgets the workspaces that no portion had: they are deleted. */
+  const goOn = (portion: readonly string[]): void => {
+    for (const id of portion) seen.add(id)
+    if (portion.length === readAtOnce) {
+      after = portion.at(-1)!
+      return
+    }
+    for (const id of names.keys()) {
+      if (seen.has(id)) continue
+      names.delete(id)
+      ledgers.delete(id)
+    }
+    after = BEFORE_ALL_IDS
+    seen = new Set()
+  }
+
+  return {
+    read: async (logs) => {
+      // A second reading beside the first would skip a portion.
+      await (reading ??= readSome(logs).finally(() => {
+        reading = undefined
+      }))
+      return [...ledgers.values()]
+    },
+    names: () => (names.size === 0 ? undefined : names),
+  }
+}
