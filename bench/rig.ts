@@ -16,6 +16,8 @@ type ServiceName =
   | 'workspaces'
   | 'memory'
   | 'lone'
+  | 'curve'
+  | 'other'
   | 'reads'
   | 'heavy'
   | 'snapshot'

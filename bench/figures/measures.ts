@@ -16,6 +16,19 @@ export type KindOfSubmission = (typeof KINDS)[number]
 export const PROCESSES = ['api', 'worker', 'Redis', 'Postgres'] as const
 export type ProcessName = (typeof PROCESSES)[number]
 
+/** The loads of the section `curve`, from few submissions a second to many. */
+export const CURVE_LOADS = ['10/s', '10/s without tags', '100/s', '100/s without tags', '1,000/s'] as const
+export type CurveLoad = (typeof CURVE_LOADS)[number]
+
+/** What the section `curve` measures; `other version`: of the checkout that the run names. */
+export const CURVE_PROGRAMS = ['service', 'plain pipeline', 'other version'] as const
+export type CurveProgram = (typeof CURVE_PROGRAMS)[number]
+
+const CURVE_UNITS = { 'processor time': 'µs', api: 'µs', worker: 'µs', Redis: 'µs', Postgres: 'µs', p50: 'ms', p99: 'ms' }
+type CurveMeasure =
+  | `${CurveProgram}, idle: processor time a second`
+  | `${CurveProgram} at ${CurveLoad}: ${keyof typeof CURVE_UNITS}`
+
 /** The figures of a run that do not depend on a kind, each with its unit. */
 const UNITS_WITHOUT_KIND = {
   'plain handler with queue.add, accepted': '/s',
@@ -94,17 +107,27 @@ const UNITS_WITHOUT_KIND = {
 } as const
 
 export type Measure =
-  keyof typeof UNITS_WITHOUT_KIND | `${KindOfSubmission}: ${'end to end' | 'processor time' | ProcessName}`
+  | keyof typeof UNITS_WITHOUT_KIND
+  | CurveMeasure
+  | `${KindOfSubmission}: ${'end to end' | 'processor time' | ProcessName}`
 
 /** Every figure of a run, with its unit. */
 export const UNITS: Readonly<Record<Measure, string>> = {
   ...UNITS_WITHOUT_KIND,
   ...(Object.fromEntries(
+    CURVE_PROGRAMS.flatMap((program) => [
+      [`${program}, idle: processor time a second`, 'ms'],
+      ...CURVE_LOADS.flatMap((load) =>
+        Object.entries(CURVE_UNITS).map(([what, unit]) => [`${program} at ${load}: ${what}`, unit]),
+      ),
+    ]),
+  ) as Record<CurveMeasure, string>),
+  ...(Object.fromEntries(
     KINDS.flatMap((kind) => [
       [`${kind}: end to end`, '/s'],
       ...['processor time', ...PROCESSES].map((what) => [`${kind}: ${what}`, 'µs']),
     ]),
-  ) as Record<Exclude<Measure, keyof typeof UNITS_WITHOUT_KIND>, string>),
+  ) as Record<Exclude<Measure, keyof typeof UNITS_WITHOUT_KIND | CurveMeasure>, string>),
 }
 
 export type Measures = {
