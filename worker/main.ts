@@ -120,7 +120,7 @@ const drain = async (): Promise<void> => {
     config.SHUTDOWN_SECONDS * 1_000,
   )
   await inHand.close(workers)
-  processors.stop()
+  await processors.stop()
   redoTime.stop()
   await wake.ended()
   health.close()

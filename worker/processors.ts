@@ -35,10 +35,10 @@ type Dependencies = WorkerStores & {
 /** Processes a job of one queue. BullMQ keeps the result with the job. */
 export type Processor = (job: DeliveredJob) => Promise<unknown>
 
-/** The processors of all queues. `stop` ends the renewal of leases. */
+/** The processors of all queues. `stop` ends work that no job waits for. */
 export const createProcessors = (
   dependencies: Dependencies,
-): Readonly<Record<QueueName, Processor>> & { stop: () => void } => {
+): Readonly<Record<QueueName, Processor>> & { stop: () => Promise<void> } => {
   const { queues, metrics } = dependencies
   const quarantine = createQuarantine()
   const applying = createApplyLogs({

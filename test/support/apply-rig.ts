@@ -179,7 +179,7 @@ export const openApplyRig = async () => {
       await Promise.all(Object.values(room.queues).map((queue) => queue.drain()))
     },
     close: async (): Promise<void> => {
-      worker.stop()
+      await worker.stop()
       await room.close()
       await schema.drop()
     },
