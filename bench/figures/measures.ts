@@ -24,10 +24,17 @@ export type CurveLoad = (typeof CURVE_LOADS)[number]
 export const CURVE_PROGRAMS = ['service', 'plain pipeline', 'other version'] as const
 export type CurveProgram = (typeof CURVE_PROGRAMS)[number]
 
-const CURVE_UNITS = { 'processor time': 'µs', api: 'µs', worker: 'µs', Redis: 'µs', Postgres: 'µs', p50: 'ms', p99: 'ms' }
+const CURVE_UNITS = {
+  'processor time': 'µs',
+  api: 'µs',
+  worker: 'µs',
+  Redis: 'µs',
+  Postgres: 'µs',
+  p50: 'ms',
+  p99: 'ms',
+}
 type CurveMeasure =
-  | `${CurveProgram}, idle: processor time a second`
-  | `${CurveProgram} at ${CurveLoad}: ${keyof typeof CURVE_UNITS}`
+  `${CurveProgram}, idle: processor time a second` | `${CurveProgram} at ${CurveLoad}: ${keyof typeof CURVE_UNITS}`
 
 /** The figures of a run that do not depend on a kind, each with its unit. */
 const UNITS_WITHOUT_KIND = {

@@ -43,7 +43,13 @@ const MOST_WAITING = 10_000_000
 
 export const startService = async (
   { databaseUrl, redisUrl }: ServerUrls,
-  { name, runtime = 'bun', replicasAck = 0, hasReadsApi = false, checkout = OWN_CHECKOUT }: ServiceNeeds & { name: string },
+  {
+    name,
+    runtime = 'bun',
+    replicasAck = 0,
+    hasReadsApi = false,
+    checkout = OWN_CHECKOUT,
+  }: ServiceNeeds & { name: string },
 ): Promise<Service> => {
   const prefix = `bench_${name}`
   const token = `bench-${randomBytes(16).toString('hex')}`

@@ -94,7 +94,7 @@ const serviceSubject = (rig: Rig, program: CurveProgram, service: Service): Subj
   untilStored: () => untilAllFinished(rig, service),
 })
 
-const IDLE_LENGTHS = 4
+const IDLE_LENGTHS = 6
 
 /**
  * Returns the seconds of processor time per second of each process. All programs share the servers,

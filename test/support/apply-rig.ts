@@ -180,6 +180,8 @@ export const openApplyRig = async () => {
       settled.length = 0
       await Promise.all(Object.values(room.queues).map((queue) => queue.drain(true)))
     },
+    /** Stops the worker for good. */
+    stop: worker.stop,
     close: async (): Promise<void> => {
       await worker.stop()
       await room.close()

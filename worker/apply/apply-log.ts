@@ -58,26 +58,31 @@ type ApplyLogs = {
 export const createApplyLogs = (dependencies: ApplyDependencies): ApplyLogs => {
   const inHand = createInHand()
   const postponed = new Map<string, number>()
-  const { now, wake, logs, worker } = dependencies
-  const apply: ApplyLogs['apply'] = async (workspaceIds, isDeep) => {
+  const { now, wake } = dependencies
+  const begin = (workspaceIds: readonly string[], isDeep: boolean): Job => {
     const hand = inHand.begin(workspaceIds.filter((id) => (postponed.get(id) ?? 0) <= now()))
     staying.leave(hand.ids())
-    const job = { ...dependencies, hand, staying, postponed, isDeep, until: now() + BUDGET_MS }
-    const left = await applyLogs(job)
-    await Promise.all(left.map((id) => wake.wake(id, { submissions: 0, isDeep })))
+    return { ...dependencies, hand, staying, postponed, isDeep, until: now() + BUDGET_MS }
   }
-  // After a fault, a job tries again.
-  const wakeAll = (ids: readonly string[]) => Promise.all(ids.map((id) => wake.wake(id, { submissions: 0, isDeep: false })))
-  const staying = createStaying((ids) => apply(ids, false).catch(() => wakeAll(ids)))
+  const wakeAll = (ids: readonly string[], isDeep: boolean) =>
+    Promise.all(ids.map((id) => wake.wake(id, { submissions: 0, isDeep })))
+  const apply: ApplyLogs['apply'] = async (workspaceIds, isDeep) => {
+    await wakeAll(await applyLogs(begin(workspaceIds, isDeep)), isDeep)
+  }
+  // After a fault, a job goes on: BullMQ repeats jobs.
+  const staying = createStaying((ids) => apply(ids, false).catch(() => wakeAll(ids, false)))
   const renewing = setInterval(() => renewLeases(dependencies, inHand), RENEW_EVERY_MS)
   return {
     apply,
     stop: async () => {
       clearInterval(renewing)
-      await logs.release(worker, await staying.stop())
+      const job = begin(await staying.stop(), false)
+      await wakeAll(await putBack(job, requestsFor(job.hand)), false)
     },
   }
 }
+
+const requestsFor = (hand: Hand): TakeRequest[] => hand.ids().map((workspaceId) => ({ workspaceId }))
 
 /** A stride can take longer than a lease. Without a renewal, the worker would count as dead. */
 const renewLeases = ({ logs, worker }: ApplyDependencies, inHand: InHand): void => {
@@ -98,7 +103,7 @@ type Job = ApplyDependencies & {
 /** Applies until nothing is left or the job may not go on. Returns the workspaces to wake again. */
 const applyLogs = async (job: Job): Promise<string[]> => {
   const { hand } = job
-  let requests: TakeRequest[] = hand.ids().map((workspaceId) => ({ workspaceId }))
+  let requests = requestsFor(hand)
   try {
     while (requests.length > 0) {
       requests = await applyWhenAvailable(job, requests)
@@ -130,7 +135,7 @@ const applyWhenAvailable = async (job: Job, requests: readonly TakeRequest[]): P
       throw withoutCause(fault)
     }
     await untilAvailable(sql, stop)
-    return hand.ids().map((workspaceId) => ({ workspaceId }))
+    return requestsFor(hand)
   }
 }
 
@@ -158,13 +163,13 @@ const applyRound = async (job: Job, requests: readonly TakeRequest[]): Promise<T
 
 type TakeBounds = { most: number; leaseMs: number }
 
-const take = (job: Job, requests: readonly TakeRequest[], { most, leaseMs }: TakeBounds): Promise<TakeResult[]> => {
+const take = (job: Job, requests: readonly TakeRequest[], bounds: TakeBounds): Promise<TakeResult[]> => {
   // A take without submissions reads no log.
-  if (most > 0) for (const { workspaceId } of requests) job.hand.unmark(workspaceId)
+  if (bounds.most > 0) for (const { workspaceId } of requests) job.hand.unmark(workspaceId)
   return job.logs.take(requests, {
     worker: job.worker,
-    leaseMs,
-    submissions: most,
+    leaseMs: bounds.leaseMs,
+    submissions: bounds.most,
     bytes: Math.ceil(FULL_STRIDE.bytes / requests.length),
     takesDeep: job.isDeep,
     redoMs: job.redoMs(),

@@ -56,7 +56,9 @@ export const createStaying = (takeAgain: (workspaceIds: readonly string[]) => Pr
       clearTimeout(timer)
       wakesAt = -Infinity
       await Promise.all(underWay)
-      return [...dueAt.keys()]
+      const left = [...dueAt.keys()]
+      dueAt.clear()
+      return left
     },
   }
 }
