@@ -11,8 +11,8 @@
 // workspace: it keeps the lease, and takes again after a pace (staying.ts), until a take is idle.
 // Admissions meanwhile wake no worker. A job that names such a workspace takes at once.
 //
-// An idle or leased log is taken again if another job has named its workspace meanwhile. Once the
-// job may not go on (`mayGoOn`), the remaining workspaces are woken again.
+// An idle or leased log is taken again if another job has named its workspace meanwhile. Once a job
+// may not go on (`mayGoOn`), it wakes the remaining workspaces again.
 import type { RedisClient } from '../../queue/redis/connect-redis.ts'
 import { forgetWorkspace } from '../../queue/log/forget-workspace.ts'
 import type { TakeResult, TakeRequest } from '../../queue/log/log.ts'
@@ -22,14 +22,13 @@ import { describeFault, isUnavailable } from '../../runtime/fault.ts'
 import { untilAvailable } from '../when-available.ts'
 import { applyDeep, type ApplyOutcome, applyShared, type StrideDependencies, type TakenStride } from './apply-taken.ts'
 import { createInHand, type Hand, type InHand } from './in-hand.ts'
-import { createStaying, STAYING_LEASE_MS, type Staying } from './staying.ts'
+import { createStaying, type LastTake, STAYING_LEASE_MS, type Staying } from './staying.ts'
 import { FULL_STRIDE } from './stride-size.ts'
 
 const BUDGET_MS = 250
 /** The workspaces of a worker that dies wait until its leases run out. */
 const LEASE_MS = 5_000
 const RENEW_EVERY_MS = 1_250
-const RELEASED = 0
 
 type ApplyDependencies = StrideDependencies & {
   redis: RedisClient
@@ -58,14 +57,13 @@ type ApplyLogs = {
 export const createApplyLogs = (dependencies: ApplyDependencies): ApplyLogs => {
   const inHand = createInHand()
   const postponed = new Map<string, number>()
-  const { now, wake } = dependencies
   const begin = (workspaceIds: readonly string[], isDeep: boolean): Job => {
-    const hand = inHand.begin(workspaceIds.filter((id) => (postponed.get(id) ?? 0) <= now()))
+    const hand = inHand.begin(workspaceIds.filter((id) => (postponed.get(id) ?? 0) <= dependencies.now()))
     staying.leave(hand.ids())
-    return { ...dependencies, hand, staying, postponed, isDeep, until: now() + BUDGET_MS }
+    return { ...dependencies, hand, staying, postponed, isDeep, until: dependencies.now() + BUDGET_MS }
   }
   const wakeAll = (ids: readonly string[], isDeep: boolean) =>
-    Promise.all(ids.map((id) => wake.wake(id, { submissions: 0, isDeep })))
+    Promise.all(ids.map((id) => dependencies.wake.wake(id, { submissions: 0, isDeep })))
   const apply: ApplyLogs['apply'] = async (workspaceIds, isDeep) => {
     await wakeAll(await applyLogs(begin(workspaceIds, isDeep)), isDeep)
   }
@@ -158,18 +156,19 @@ const applyRound = async (job: Job, requests: readonly TakeRequest[]): Promise<T
   for (const outcome of outcomes) next.push(...(await afterStride(job, outcome)))
   if (job.isDeep) return next
   const short = strides.filter(({ submissions, bound }) => submissions.length < Math.min(most, bound))
-  return stayWith(job, next, { found: new Map(short.map((s) => [s.workspaceId, s.submissions.length])), takenAt })
+  return stayWith(job, next, new Map(short.map((s) => [s.workspaceId, { found: s.submissions.length, takenAt }])))
 }
 
-type TakeBounds = { most: number; leaseMs: number }
-
-const take = (job: Job, requests: readonly TakeRequest[], bounds: TakeBounds): Promise<TakeResult[]> => {
-  // A take without submissions reads no log.
-  if (bounds.most > 0) for (const { workspaceId } of requests) job.hand.unmark(workspaceId)
+const take = (
+  job: Job,
+  requests: readonly TakeRequest[],
+  { most, leaseMs }: { most: number; leaseMs: number },
+): Promise<TakeResult[]> => {
+  for (const { workspaceId } of requests) job.hand.unmark(workspaceId)
   return job.logs.take(requests, {
     worker: job.worker,
-    leaseMs: bounds.leaseMs,
-    submissions: bounds.most,
+    leaseMs,
+    submissions: most,
     bytes: Math.ceil(FULL_STRIDE.bytes / requests.length),
     takesDeep: job.isDeep,
     redoMs: job.redoMs(),
@@ -178,24 +177,23 @@ const take = (job: Job, requests: readonly TakeRequest[], bounds: TakeBounds): P
 
 /**
  * Notes the positions after short strides, and stays with their workspaces unless another job has
- * named them meanwhile. Returns the requests for the next take of this job. `found`: how many
- * submissions each short stride had.
+ * named them meanwhile. Returns the requests for the next take of this job.
  */
 const stayWith = async (
   job: Job,
   requests: readonly TakeRequest[],
-  { found, takenAt }: { found: ReadonlyMap<string, number>; takenAt: number },
+  short: ReadonlyMap<string, LastTake>,
 ): Promise<TakeRequest[]> => {
-  const { hand, staying, stop } = job
-  const isRead = ({ workspaceId, applied }: TakeRequest): boolean => applied !== undefined && found.has(workspaceId)
-  const noted = stop.aborted ? [] : requests.filter(isRead)
+  const isRead = ({ workspaceId, applied }: TakeRequest): boolean =>
+    applied !== undefined && short.has(workspaceId) && !job.hand.isMarked(workspaceId)
+  const noted = job.stop.aborted ? [] : requests.filter(isRead)
   const next = requests.filter((request) => !noted.includes(request))
   if (noted.length === 0) return next
   for (const [at, { outcome }] of (await take(job, noted, { most: 0, leaseMs: STAYING_LEASE_MS })).entries()) {
     const { workspaceId } = noted[at]!
     if (outcome === 'deep') passOn(job, workspaceId)
-    else if (!hand.giveBack(workspaceId)) next.push({ workspaceId })
-    else if (outcome !== 'leased') staying.stay(workspaceId, { found: found.get(workspaceId)!, takenAt })
+    else if (!job.hand.giveBack(workspaceId)) next.push({ workspaceId })
+    else if (outcome !== 'leased') job.staying.stay(workspaceId, short.get(workspaceId)!)
   }
   return next
 }
@@ -243,7 +241,7 @@ const postpone = async (job: Job, { request, ms }: Extract<ApplyOutcome, { kind:
 const putBack = async (job: Job, requests: readonly TakeRequest[]): Promise<string[]> => {
   if (requests.length === 0) return []
   const left: string[] = []
-  for (const [at, { outcome }] of (await take(job, requests, { most: 0, leaseMs: RELEASED })).entries()) {
+  for (const [at, { outcome }] of (await take(job, requests, { most: 0, leaseMs: 0 })).entries()) {
     const { workspaceId } = requests[at]!
     if (outcome === 'deep') passOn(job, workspaceId)
     else if (outcome === 'taken' || !job.hand.giveBack(workspaceId)) left.push(workspaceId)

@@ -1,6 +1,8 @@
 /** The workspaces of one job. */
 export type Hand = {
   ids: () => string[]
+  /** Whether another job has named the workspace since its log was read. */
+  isMarked: (workspaceId: string) => boolean
   /** Removes the mark. Call it before reading the workspace's log. */
   unmark: (workspaceId: string) => void
   /**
@@ -34,6 +36,7 @@ export const createInHand = (): InHand => {
       }
       return {
         ids: () => [...own],
+        isMarked: (workspaceId) => marked.get(workspaceId) === true,
         unmark: (workspaceId) => void marked.set(workspaceId, false),
         giveBack: (workspaceId) => {
           if (marked.get(workspaceId)) return false

@@ -1,5 +1,5 @@
 /** A workspace with which the worker stays is taken at most this often. */
-const PACE_MS = 200
+const PACE_MS = 250
 /** The pace after a stride of at least `MANY` submissions, so that the log does not become deep. */
 const BUSY_PACE_MS = 50
 const MANY = 16
@@ -10,10 +10,12 @@ export const STAYING_LEASE_MS = 1_000
 /** As many as in a wake job. */
 const WORKSPACES_AT_ONCE = 100
 
+/** How many submissions the last take has read, and its time. */
+export type LastTake = { found: number; takenAt: number }
+
 /** The workspaces whose leases this process keeps between two takes. */
 export type Staying = {
-  /** `found`: how many submissions the last take has read. */
-  stay: (workspaceId: string, last: { found: number; takenAt: number }) => void
+  stay: (workspaceId: string, last: LastTake) => void
   /** Forgets workspaces that a job takes. */
   leave: (workspaceIds: readonly string[]) => void
   /** Ends all takes, and returns the workspaces whose leases are to be released. */
