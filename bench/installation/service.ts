@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
+import type { migrate, readMigrations } from '../../db/schema/migrate.ts'
 import { connectPostgres, type Sql } from '../../db/connection/postgres.ts'
 import { OWN_CHECKOUT, type Program, type Runtime, startProgram } from './program.ts'
 
@@ -109,7 +110,7 @@ const migratedSchema = async (databaseUrl: string, schema: string, checkout: str
   })
   await sql`create schema ${sql(schema)}`
   const path = join(checkout, 'db/schema/migrate.ts')
-  const { migrate, readMigrations } = (await import(path)) as typeof import('../../db/schema/migrate.ts')
-  await migrate(sql, await readMigrations())
+  const schemas = (await import(path)) as { migrate: typeof migrate; readMigrations: typeof readMigrations }
+  await schemas.migrate(sql, await schemas.readMigrations())
   return sql
 }

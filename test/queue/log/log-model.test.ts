@@ -113,10 +113,10 @@ describe('a log with its lease', () => {
   const take = async (workspaceId: string, model: Model, next: Extract<Step, { step: 'take' }>): Promise<void> => {
     const applied = next.applied === null ? undefined : model.numbers.at(-1 - next.applied)
     const rewindTo = next.rewind === null ? undefined : await keptNumber(workspaceId, model, next.rewind)
-    const { worker, submissions } = next
+    const { submissions } = next
     // Only a take without submissions may have no lease.
     const leaseMs = submissions === 0 ? next.leaseMs : 60_000
-    const settings = takeSettings({ worker, submissions, leaseMs, redoMs: KEPT_MS })
+    const settings = takeSettings({ worker: next.worker, submissions, leaseMs, redoMs: KEPT_MS })
     const [taken] = await room.log.take([{ workspaceId, applied, rewindTo }], settings)
     const hasOtherHolder = model.holder !== undefined && model.holder !== next.worker
     if (hasOtherHolder && !model.isLeaseOver) return assert.deepEqual(taken, { outcome: 'leased' })
@@ -126,7 +126,8 @@ describe('a log with its lease', () => {
     const waiting = model.numbers.filter((number) => number > model.position)
     const given = waiting.slice(0, Math.min(submissions, model.bound))
     model.isStaying = submissions === 0
-    model.holder = given.length > 0 || (model.isStaying && leaseMs > 0 && model.numbers.length > 0) ? worker : undefined
+    model.holder =
+      given.length > 0 || (model.isStaying && leaseMs > 0 && model.numbers.length > 0) ? next.worker : undefined
     model.isLeaseOver = false
     if (waiting.length === 0) return assert.deepEqual(taken, { outcome: 'idle' })
     assert.ok(taken?.outcome === 'taken')
