@@ -9,7 +9,7 @@ import { giveFeedback, purgePerson } from './purge.ts'
 const PAUSE_MS = 50
 const LOOK_EVERY_MS = 5
 /** Neighbours take turns, so that each is idle in between, and no worker stays with it. */
-const NEIGHBOURS = 8
+const NEIGHBOURS = 12
 
 /**
  * An identify absorbs a contact with much feedback, and later a purge removes another such contact.

@@ -5,7 +5,7 @@ import { finalState } from '../installation/finished.ts'
 import { type CreateSection, feedbackTarget, loadWith, submit, untilAllFinished } from '../rig.ts'
 
 // Longer than a worker stays with a workspace.
-const PAUSE_MS = 400
+const PAUSE_MS = 600
 const LOOK_EVERY_MS = 1
 /** Watching keeps the machine busy, so watched submissions are fewer by this factor. */
 const WATCHED_DIVISOR = 4

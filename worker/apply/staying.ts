@@ -1,12 +1,15 @@
-/** A workspace with which the worker stays is taken at most this often. */
-const PACE_MS = 250
+/**
+ * A workspace with which the worker stays is taken at most this often. A stride of one submission
+ * costs nearly as much as a stride of several.
+ */
+const PACE_MS = 400
 /** The pace after a stride of at least `MANY` submissions, so that the log does not become deep. */
 const BUSY_PACE_MS = 50
 const MANY = 16
 /** Workspaces that are due within this time share a take. */
 const TOGETHER_MS = 20
 /** The lease of a workspace with which the worker stays. If it runs out, admissions wake again. */
-export const STAYING_LEASE_MS = 1_000
+export const STAYING_LEASE_MS = 1_500
 /** As many as in a wake job. */
 const WORKSPACES_AT_ONCE = 100
 
