@@ -61,9 +61,7 @@ export const createStaying = (takeAgain: (workspaceIds: readonly string[]) => Pr
       clearTimeout(timer)
       wakesAt = -Infinity
       await Promise.all(underWay)
-      const left = [...dueAt.keys()]
-      dueAt.clear()
-      return left
+      return [...dueAt.keys()].filter((id) => dueAt.delete(id))
     },
   }
 }
