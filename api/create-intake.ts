@@ -62,7 +62,11 @@ export const createIntake = (resources: Resources, shared: SharedParts): IntakeD
   const { wake, stop, pressure, ...handed } = shared
   const findTokens = (hashes: readonly string[]) => withinTime(findTokenHolders(sql, hashes), TOKEN_TIMEOUT_MS)
   const find: FindProgress = (submissions) => withinTime(findProgress(sql, submissions), LOOK_UP_TIMEOUT_MS)
-  const awaitProgress = createAwaitProgress(find, steadily, stop)
+  const awaitProgress = createAwaitProgress(find, {
+    now: steadily,
+    stop,
+    hurry: (workspaceId) => void wake.wake(workspaceId, { submissions: 0, isDeep: false }),
+  })
   return {
     ...handed,
     hashKey,

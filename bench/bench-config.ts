@@ -29,6 +29,8 @@ export type BenchConfig = {
   readonly readFeedback: number
   /** How long a reader holds a snapshot. */
   readonly snapshotSeconds: number
+  /** The folder of another version to compare with in the section `curve`. */
+  readonly otherCheckout: string | undefined
   readonly output: string
 }
 
@@ -77,6 +79,7 @@ export const readBenchConfig = (environment: Readonly<Record<string, string | un
     lone: number('BENCH_LONE'),
     readFeedback: number('BENCH_READ_FEEDBACK'),
     snapshotSeconds: number('BENCH_SNAPSHOT_SECONDS'),
+    otherCheckout: environment['BENCH_OTHER_CHECKOUT'] || undefined,
     output: environment['BENCH_OUTPUT'] || DEFAULT_OUTPUT,
   })
 }

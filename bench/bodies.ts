@@ -82,6 +82,7 @@ const conversationBody = (index: number): ConversationRecord => ({
 /** The bodies of a load. Only `contact` gives several numbers the same body. */
 export const BODIES = {
   feedback: feedbackBody,
+  'feedback without tags': (index: number, crowd: Crowd) => ({ ...feedbackBody(index, crowd), tags: undefined }),
   /** All feedback is from one person outside the crowd. */
   'feedback of one person': (index: number, { people }: Crowd) => ({
     ...feedbackBody(index, { people }),

@@ -17,6 +17,8 @@ type ServiceName =
   | 'memory'
   | 'lone'
   | 'idle'
+  | 'curve'
+  | 'other'
   | 'reads'
   | 'heavy'
   | 'snapshot'

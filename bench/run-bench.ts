@@ -18,6 +18,7 @@ export const SECTIONS = {
   workspaces: async () => (await import('./sections/workspaces.ts')).workspaces,
   parts: async () => (await import('./sections/parts.ts')).parts,
   memory: async () => (await import('./sections/memory.ts')).memory,
+  curve: async () => (await import('./sections/curve.ts')).curve,
   lone: async () => (await import('./sections/lone.ts')).lone,
   reads: async () => (await import('./sections/reads.ts')).reads,
   heavy: async () => (await import('./sections/heavy.ts')).heavy,
@@ -32,6 +33,7 @@ export type SectionName = keyof typeof SECTIONS
 export const ONLY_WHEN_NAMED: ReadonlySet<string> = new Set<SectionName>([
   'workspaces',
   'parts',
+  'curve',
   'lone',
   'idle',
   'reads',

@@ -119,7 +119,7 @@ const drain = async (): Promise<void> => {
     config.SHUTDOWN_SECONDS * 1_000,
   )
   await inHand.close(workers)
-  processors.stop()
+  await processors.stop()
   redoTime.stop()
   await wake.ended()
   health.close()

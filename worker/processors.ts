@@ -1,6 +1,7 @@
 import * as v from 'valibot'
 import { type QueueName, removalJob, taggingJob, wakeJob, webhookJob } from '../contract/jobs.ts'
 import { type DeliveredJob, unrecoverable, withoutCause } from '../queue/jobs/open-worker.ts'
+import { createPutOffTagging } from '../queue/jobs/put-off-tagging.ts'
 import type { Wake } from '../queue/jobs/job-queues.ts'
 import { describeFault } from '../runtime/fault.ts'
 import type { Logger } from '../runtime/logger.ts'
@@ -35,10 +36,10 @@ type Dependencies = WorkerStores & {
 /** Processes a job of one queue. BullMQ keeps the result with the job. */
 export type Processor = (job: DeliveredJob) => Promise<unknown>
 
-/** The processors of all queues. `stop` ends the renewal of leases. */
+/** The processors of all queues. `stop` ends work that no job waits for. */
 export const createProcessors = (
   dependencies: Dependencies,
-): Readonly<Record<QueueName, Processor>> & { stop: () => void } => {
+): Readonly<Record<QueueName, Processor>> & { stop: () => Promise<void> } => {
   const { queues, metrics } = dependencies
   const quarantine = createQuarantine()
   const applying = createApplyLogs({
@@ -47,6 +48,7 @@ export const createProcessors = (
     strideSizes: createStrideSizes(),
     attempts: new Map(),
     purgedWorkspaces: new Set(),
+    addTagging: createPutOffTagging(queues),
     pace: createLearningPace(() => performance.now()),
     onSettled: metrics.settled,
     onApplyTime: metrics.applyTime,

@@ -1,6 +1,8 @@
 import type { Progress } from '../../db/submissions/receipts.ts'
 
 const LOOK_EVERY_MS = 25
+/** A submission that is not there at this look waits for the pace of a worker. */
+const LOOKS_BEFORE_HURRY = 2
 
 type AwaitedSubmission = { workspaceId: string; id: string }
 export type FindProgress = (submissions: readonly AwaitedSubmission[]) => Promise<Progress[]>
@@ -18,22 +20,26 @@ export type AwaitProgress = (
 type WaitingRequest = AwaitedSubmission & {
   until: Milestone
   deadline: number
+  looks: number
   answer: (progress: Progress | undefined) => void
 }
 
 /**
  * Waits until a submission reaches the milestone; undefined if the time ends first. All waiting
  * requests share one repeated query. A failed query counts as one without results. Once `stop` is
- * aborted, no request waits.
+ * aborted, no request waits. `hurry` wakes a worker, which then takes the log at once.
  */
-export const createAwaitProgress = (find: FindProgress, now: () => number, stop: AbortSignal): AwaitProgress => {
+export const createAwaitProgress = (
+  find: FindProgress,
+  { now, stop, hurry }: { now: () => number; stop: AbortSignal; hurry: (workspaceId: string) => void },
+): AwaitProgress => {
   const waiting = new Set<WaitingRequest>()
   let isLooking = false
 
   const look = async (): Promise<void> => {
     isLooking = true
     while (waiting.size > 0) {
-      await lookOnce(find, waiting, now)
+      await lookOnce({ find, now, hurry }, waiting)
       if (waiting.size > 0) await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS))
     }
     isLooking = false
@@ -50,6 +56,7 @@ export const createAwaitProgress = (find: FindProgress, now: () => number, stop:
         ...submission,
         until,
         deadline: now() + ms,
+        looks: 0,
         answer: (progress) => {
           waiting.delete(request)
           resolve(progress)
@@ -61,14 +68,19 @@ export const createAwaitProgress = (find: FindProgress, now: () => number, stop:
 }
 
 /** Answers the requests whose submission reached the milestone or whose time is over. */
-const lookOnce = async (find: FindProgress, waiting: ReadonlySet<WaitingRequest>, now: () => number): Promise<void> => {
+const lookOnce = async (
+  { find, now, hurry }: { find: FindProgress; now: () => number; hurry: (workspaceId: string) => void },
+  waiting: ReadonlySet<WaitingRequest>,
+): Promise<void> => {
   const asked = [...waiting]
   const submissions = new Map(asked.map(({ workspaceId, id }) => [id, { workspaceId, id }]))
   const found = await find([...submissions.values()]).catch(() => [])
   const progressOf = new Map(found.map((progress) => [progress.id, progress]))
-  for (const { id, until, deadline, answer } of asked) {
+  for (const request of asked) {
+    const { workspaceId, id, until, deadline, answer } = request
     const progress = progressOf.get(id)
     if (progress && (until === 'decided' || progress.state !== 'queued')) answer(progress)
     else if (now() >= deadline) answer(undefined)
+    else if (++request.looks === LOOKS_BEFORE_HURRY) hurry(workspaceId)
   }
 }

@@ -78,10 +78,7 @@ type CountedStores = { redis: RedisClient; prefix: string; queues: JobQueues }
  * Counts the waiting submissions. Without backlog jobs and with few wake jobs, the submissions are
  * almost certainly below the bound. Then returns the number of wake jobs, which is cheap to count.
  */
-export const countWaiting = async (
-  { redis, prefix, queues }: CountedStores,
-  mostWaiting: number,
-): Promise<number> => {
+export const countWaiting = async ({ redis, prefix, queues }: CountedStores, mostWaiting: number): Promise<number> => {
   const [wakes, deep] = await Promise.all([
     queues.wake.getJobCountByTypes(...UNFINISHED),
     queues.backlog.getJobCountByTypes(...UNFINISHED),

@@ -1,5 +1,5 @@
 import { type BenchConfig, STEADY_PER_SECOND } from '../bench-config.ts'
-import type { Measure, Measures } from './measures.ts'
+import { CURVE_LOADS, type CurveLoad, type Measure, type Measures } from './measures.ts'
 import { type Summary, summarise } from './statistics.ts'
 
 /** One line of the table: our figure, and possibly one to compare with, from the same rounds. */
@@ -49,6 +49,7 @@ const linesFor = (config: BenchConfig): readonly Line[] => [
   ...ingressLines,
   ...pipelineLines,
   ...workspaceLines(config),
+  ...curveLines,
   ...loneLines,
   ...idleLines(config),
   ...readingLines(config),
@@ -134,6 +135,41 @@ const workspaceLines = ({ workspaces }: BenchConfig): readonly Line[] => {
     ),
   ]
 }
+
+/** Beside the plain pipeline, the processor time of a submission at a low and at a high rate. */
+const CURVE_BOUNDS: Partial<Record<CurveLoad, number>> = { '10/s': 1, '100/s': 1 }
+
+const curveLines: readonly Line[] = [
+  ...CURVE_LOADS.flatMap((load): Line[] => {
+    const ours = `service at ${load}` as const
+    const required = CURVE_BOUNDS[load]
+    const bounds = required === undefined ? {} : { required }
+    // The plain pipeline ignores tags.
+    const plain = `plain pipeline at ${load.replace(' without tags', '') as '10/s' | '100/s' | '1,000/s'}` as const
+    return [
+      less(
+        ratio(
+          `processor time per submission at ${load} / plain pipeline`,
+          [`${ours}: processor time`, `${plain}: processor time`],
+          bounds,
+        ),
+      ),
+      less(
+        ratio(`the same / the other version`, [`${ours}: processor time`, `other version at ${load}: processor time`]),
+      ),
+      figure(`p50 at ${load}`, [`${ours}: p50`, `${plain}: p50`]),
+      less(
+        ratio(`p99 at ${load} / plain pipeline`, [`${ours}: p99`, `${plain}: p99`], {
+          ...(load === '1,000/s' && { required: 2 }),
+        }),
+      ),
+    ]
+  }),
+  figure('idle: processor time a second / the other version', [
+    'service, idle: processor time a second',
+    'other version, idle: processor time a second',
+  ]),
+]
 
 const readingLines = ({ readFeedback }: BenchConfig): readonly Line[] => [
   figure(`a page of a list of ${formatCount(readFeedback)} feedback, p95`, ['a list, p95'], { required: 30 }),

@@ -19,6 +19,25 @@ export type ProcessName = (typeof PROCESSES)[number]
 /** How many idle workspaces an installation has whose processor time is measured. */
 const IDLE = ['one workspace', 'many workspaces'] as const
 type IdleMeasure = `idle, ${(typeof IDLE)[number]}: ${ProcessName | 'all processes'}`
+/** The loads of the section `curve`, from few submissions a second to many. */
+export const CURVE_LOADS = ['10/s', '10/s without tags', '100/s', '100/s without tags', '1,000/s'] as const
+export type CurveLoad = (typeof CURVE_LOADS)[number]
+
+/** What the section `curve` measures; `other version`: of the checkout that the run names. */
+export const CURVE_PROGRAMS = ['service', 'plain pipeline', 'other version'] as const
+export type CurveProgram = (typeof CURVE_PROGRAMS)[number]
+
+const CURVE_UNITS = {
+  'processor time': 'µs',
+  api: 'µs',
+  worker: 'µs',
+  Redis: 'µs',
+  Postgres: 'µs',
+  p50: 'ms',
+  p99: 'ms',
+}
+type CurveMeasure =
+  `${CurveProgram}, idle: processor time a second` | `${CurveProgram} at ${CurveLoad}: ${keyof typeof CURVE_UNITS}`
 
 /** The figures of a run that do not depend on a kind, each with its unit. */
 const UNITS_WITHOUT_KIND = {
@@ -100,6 +119,7 @@ const UNITS_WITHOUT_KIND = {
 export type Measure =
   | keyof typeof UNITS_WITHOUT_KIND
   | IdleMeasure
+  | CurveMeasure
   | `${KindOfSubmission}: ${'end to end' | 'processor time' | ProcessName}`
 
 /** Every figure of a run, with its unit. */
@@ -109,11 +129,19 @@ export const UNITS: Readonly<Record<Measure, string>> = {
     IDLE.flatMap((whose) => [...PROCESSES, 'all processes'].map((name) => [`idle, ${whose}: ${name}`, 'ms/s'])),
   ) as Record<IdleMeasure, string>),
   ...(Object.fromEntries(
+    CURVE_PROGRAMS.flatMap((program) => [
+      [`${program}, idle: processor time a second`, 'ms'],
+      ...CURVE_LOADS.flatMap((load) =>
+        Object.entries(CURVE_UNITS).map(([what, unit]) => [`${program} at ${load}: ${what}`, unit]),
+      ),
+    ]),
+  ) as Record<CurveMeasure, string>),
+  ...(Object.fromEntries(
     KINDS.flatMap((kind) => [
       [`${kind}: end to end`, '/s'],
       ...['processor time', ...PROCESSES].map((what) => [`${kind}: ${what}`, 'µs']),
     ]),
-  ) as Record<Exclude<Measure, keyof typeof UNITS_WITHOUT_KIND | IdleMeasure>, string>),
+  ) as Record<Exclude<Measure, keyof typeof UNITS_WITHOUT_KIND | IdleMeasure | CurveMeasure>, string>),
 }
 
 export type Measures = {

@@ -21,21 +21,22 @@ const STOPPED_WITHIN_MS = 20_000
 /** API and worker print such a line when they are ready. The other programs do the same. */
 const READY = /^.*"event":"(?:listening|working)".*$/m
 
-const root = fileURLToPath(new URL('../..', import.meta.url))
+export const OWN_CHECKOUT = fileURLToPath(new URL('../..', import.meta.url))
 const INHERITED = ['PATH', 'HOME', 'TMPDIR', 'LD_LIBRARY_PATH', 'DENO_DIR']
 
 /**
- * Runs a program of this repository, and returns when it is ready. Rejects if it does not become
- * ready.
+ * Runs a program of a checkout of this repository, and returns when it is ready. Rejects if it does
+ * not become ready.
  */
 export const startProgram = async (options: {
   readonly file: string
   readonly environment: Readonly<Record<string, string>>
   readonly runtime?: Runtime
+  readonly checkout?: string
 }): Promise<Program> => {
-  const { file, environment, runtime = 'bun' } = options
+  const { file, environment, runtime = 'bun', checkout = OWN_CHECKOUT } = options
   const [program, ...words] = commandOf(runtime)
-  const child = spawn(program, [...words, file], { cwd: root, env: { ...inherited(), ...environment } })
+  const child = spawn(program, [...words, file], { cwd: checkout, env: { ...inherited(), ...environment } })
   const kill = (): void => void child.kill('SIGKILL')
   process.once('exit', kill)
   child.once('exit', () => process.removeListener('exit', kill))
@@ -65,7 +66,7 @@ export const startProgram = async (options: {
 }
 
 const commandOf = (runtime: Runtime): [string, ...string[]] => {
-  const installed = join(root, 'node_modules', '.bin', runtime)
+  const installed = join(OWN_CHECKOUT, 'node_modules', '.bin', runtime)
   const program = process.versions[runtime] === undefined ? installed : process.execPath
   return runtime === 'deno' ? [program, 'run', '--allow-all', '--no-check'] : [program]
 }

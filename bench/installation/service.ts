@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto'
+import { join } from 'node:path'
 import { Redis } from 'ioredis'
-import { migrate, readMigrations } from '../../db/schema/migrate.ts'
+import type { migrate, readMigrations } from '../../db/schema/migrate.ts'
 import { connectPostgres, type Sql } from '../../db/connection/postgres.ts'
-import { type Program, type Runtime, startProgram } from './program.ts'
+import { OWN_CHECKOUT, type Program, type Runtime, startProgram } from './program.ts'
 
 /**
  * An API process, a worker, and on demand an API process for reads, with their own schema and Redis
@@ -34,6 +35,8 @@ export type ServiceNeeds = {
   readonly replicasAck?: number
   /** Reads go to an API process of their own. */
   readonly hasReadsApi?: boolean
+  /** The folder of another version to run; by default that of this version. */
+  readonly checkout?: string
 }
 
 const STATEMENT_TIMEOUT_MS = 10 * 60_000
@@ -41,11 +44,17 @@ const MOST_WAITING = 10_000_000
 
 export const startService = async (
   { databaseUrl, redisUrl }: ServerUrls,
-  { name, runtime = 'bun', replicasAck = 0, hasReadsApi = false }: ServiceNeeds & { name: string },
+  {
+    name,
+    runtime = 'bun',
+    replicasAck = 0,
+    hasReadsApi = false,
+    checkout = OWN_CHECKOUT,
+  }: ServiceNeeds & { name: string },
 ): Promise<Service> => {
   const prefix = `bench_${name}`
   const token = `bench-${randomBytes(16).toString('hex')}`
-  const sql = await migratedSchema(databaseUrl, prefix)
+  const sql = await migratedSchema(databaseUrl, prefix, checkout)
   const redis = new Redis(redisUrl, { maxRetriesPerRequest: null })
   const environment = {
     DATABASE_URL: databaseUrl,
@@ -64,7 +73,7 @@ export const startService = async (
     WORKER_PORT: '0',
   }
   const start = (process: 'api' | 'worker'): Promise<Program> =>
-    startProgram({ file: `${process}/main.ts`, environment, runtime })
+    startProgram({ file: `${process}/main.ts`, environment, runtime, checkout })
   let worker: Program | undefined = await start('worker')
   const api = await start('api')
   const readsApi = hasReadsApi ? await start('api') : api
@@ -92,7 +101,7 @@ export const startService = async (
   }
 }
 
-const migratedSchema = async (databaseUrl: string, schema: string): Promise<Sql> => {
+const migratedSchema = async (databaseUrl: string, schema: string, checkout: string): Promise<Sql> => {
   const sql = connectPostgres(databaseUrl, {
     connections: 2,
     statementTimeoutMs: STATEMENT_TIMEOUT_MS,
@@ -100,6 +109,8 @@ const migratedSchema = async (databaseUrl: string, schema: string): Promise<Sql>
     schema,
   })
   await sql`create schema ${sql(schema)}`
-  await migrate(sql, await readMigrations())
+  const path = join(checkout, 'db/schema/migrate.ts')
+  const schemas = (await import(path)) as { migrate: typeof migrate; readMigrations: typeof readMigrations }
+  await schemas.migrate(sql, await schemas.readMigrations())
   return sql
 }

@@ -30,5 +30,6 @@ export type LoadResult = {
   readonly bodyBytes: number
   /** The time from the first request to the last answer. */
   readonly seconds: number
+  readonly p50Ms: number
   readonly p99Ms: number
 }

@@ -58,6 +58,7 @@ export const runLoad = async (order: LoadOrder, stop: AbortSignal): Promise<Load
     refused,
     bodyBytes,
     seconds: (performance.now() - startedAt) / MS_PER_SECOND,
+    p50Ms: percentile(sorted, 0.5),
     p99Ms: percentile(sorted, 0.99),
   }
 }

@@ -8,22 +8,24 @@ import { giveFeedback, purgePerson } from './purge.ts'
 
 const PAUSE_MS = 50
 const LOOK_EVERY_MS = 5
+/** Neighbours take turns, so that each is idle in between, and no worker stays with it. */
+const NEIGHBOURS = 12
 
 /**
  * An identify absorbs a contact with much feedback, and later a purge removes another such contact.
- * Meanwhile their workspace and a neighbour submit feedback one by one.
+ * Meanwhile their workspace and its neighbours submit feedback one by one.
  */
 export const heavy: CreateSection = async (rig) => {
   const { config, measures, takeNumbers } = rig
   const service = await rig.service('heavy')
-  const [neighbour] = await makeWorkspaces(service.sql, 1)
+  const neighbours = await makeWorkspaces(service.sql, NEIGHBOURS)
   const measure = async (
     when: 'during the identify' | 'during the purge',
     work: (rig: Rig, service: Service, person: number) => Promise<number>,
   ): Promise<number> => {
     const person = config.storedContacts + takeNumbers(1)
     await giveFeedback(rig, service, person)
-    const taken = await whileOthersSubmit(rig, { service, neighbour: neighbour! }, () => work(rig, service, person))
+    const taken = await whileOthersSubmit(rig, { service, neighbours }, () => work(rig, service, person))
     measures.add(`longest wait of another workspace, ${when}`, taken.neighbourMs)
     measures.add(`longest statement, ${when}`, taken.statementMs)
     measures.add(`longest wait of its own workspace, ${when}`, taken.ownMs)
@@ -40,19 +42,21 @@ export const heavy: CreateSection = async (rig) => {
 type Taken = { seconds: number; neighbourMs: number; ownMs: number; statementMs: number }
 
 /**
- * Does the work while two workspaces submit feedback one by one, with a pause after each answer.
+ * Does the work while the own workspace and the neighbours submit feedback one by one, with a pause
+ * after each answer.
  */
 const whileOthersSubmit = async (
   rig: Rig,
-  { service, neighbour }: { service: Service; neighbour: string },
+  { service, neighbours }: { service: Service; neighbours: readonly string[] },
   work: () => Promise<number>,
 ): Promise<Taken> => {
   const over = new AbortController()
   const startedAt = new Date()
   let statementMs = 0
   let submitted = 0
-  const submitOn = async (token: string): Promise<void> => {
-    while (!over.signal.aborted) {
+  const submitOn = async (tokens: readonly string[]): Promise<void> => {
+    for (let at = 0; !over.signal.aborted; at++) {
+      const token = tokens[at % tokens.length]!
       await submit(rig, service, { token, path: '/feedbacks', body: feedbackBody(rig.takeNumbers(1), { people: 100 }) })
       submitted++
       await pause(PAUSE_MS)
@@ -64,7 +68,7 @@ const whileOthersSubmit = async (
       await pause(LOOK_EVERY_MS)
     }
   }
-  const others = [submitOn(neighbour), submitOn(service.token), watch()]
+  const others = [submitOn(neighbours), submitOn([service.token]), watch()]
   const seconds = await work().finally(() => over.abort())
   await Promise.all(others)
   const waits = await untilApplied(service, { since: startedAt, submitted })
@@ -82,7 +86,7 @@ const longestStatement = async ({ sql }: Service): Promise<number> => {
 
 /**
  * Waits until `submitted` feedback that Redis accepted after `since` is applied. Returns the
- * longest time from acceptance to application, in the neighbouring and in the own workspace.
+ * longest time from acceptance to application, in the neighbouring workspaces and in the own one.
  */
 const untilApplied = async (
   { sql, workspaceId }: Service,

@@ -4,7 +4,8 @@ import { percentile } from '../figures/statistics.ts'
 import { finalState } from '../installation/finished.ts'
 import { type CreateSection, feedbackTarget, loadWith, submit, untilAllFinished } from '../rig.ts'
 
-const PAUSE_MS = 50
+// Longer than a worker stays with a workspace.
+const PAUSE_MS = 600
 const LOOK_EVERY_MS = 1
 /** Watching keeps the machine busy, so watched submissions are fewer by this factor. */
 const WATCHED_DIVISOR = 4

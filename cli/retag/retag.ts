@@ -34,8 +34,8 @@ export const retag = async (
     onProgress(done)
   }
   for await (const page of readRetagPages(sql, wanted, RECORDS_PER_JOB)) {
-    const ids = await addTagging(queues, [jobOf(page, wanted.olderThanVersion === undefined)])
-    ahead.push(...ids.map((id) => ({ id, records: page.ids.length })))
+    const jobs = await addTagging(queues, [jobOf(page, wanted.olderThanVersion === undefined)])
+    ahead.push(...jobs.map(({ id }) => ({ id: id!, records: page.ids.length })))
     if (ahead.length >= JOBS_AHEAD) await finishFirst()
   }
   while (ahead.length > 0) await finishFirst()

@@ -87,13 +87,12 @@ const readEnd = async (
   return { result: ended?.returnvalue }
 }
 
-/** Adds tagging jobs, and returns their ids. */
-export const addTagging = async (queues: JobQueues, jobs: readonly TaggingJob[]): Promise<string[]> => {
+/** Adds tagging jobs that begin after `delay` milliseconds. */
+export const addTagging = async (queues: JobQueues, jobs: readonly TaggingJob[], delay = 0): Promise<Job[]> => {
   if (jobs.length === 0) return []
-  const added = await queues.tagging.addBulk(
-    jobs.map((job) => ({ name: 'generate_tags', data: job, opts: RETRY_OPTIONS })),
+  return queues.tagging.addBulk(
+    jobs.map((job) => ({ name: 'generate_tags', data: job, opts: { ...RETRY_OPTIONS, delay } })),
   )
-  return added.flatMap(({ id }) => id ?? [])
 }
 
 const CONVERSATIONS_PER_JOB = 500

@@ -113,7 +113,7 @@ export type TakeRequest = {
 
 /**
  * `submissions` and `bytes` bound the stride of each workspace. With `submissions: 0`, the call
- * reads no entry and releases the lease.
+ * reads no entry. It keeps the lease, or releases it with `leaseMs: 0`.
  */
 export type TakeSettings = {
   worker: string
@@ -125,7 +125,7 @@ export type TakeSettings = {
 }
 
 export type TakeResult =
-  /** Nothing is left to apply. The same step has released the lease. */
+  /** Nothing is left to apply. Unless `submissions` is 0, the same step has released the lease. */
   | { outcome: 'idle' }
   /** Another worker has the lease. */
   | { outcome: 'leased' }

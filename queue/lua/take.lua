@@ -2,7 +2,11 @@
 -- and reads from it. The step that finds no submission left also releases the lease. So the next
 -- admission finds no lease and wakes a worker: no wake is lost.
 --
--- A lease that ran out without a release is a death of a worker. A death halves the bound of the
+-- With 0 submissions, a take reads nothing: it keeps the lease for a worker that stays with the
+-- workspace, or releases the lease if its length is 0.
+--
+-- A lease that ran out without a release is a death of a worker, unless the worker only stayed with
+-- the workspace. A death halves the bound of the
 -- next strides. At a bound of one, a death in quarantine counts as a quarantine death instead.
 --
 -- KEYS state never (a key that never exists; keys.ts says why), of the first workspace.
@@ -73,7 +77,7 @@ local function take(begin, applied, rewindTo, bound)
   if state.number == 0 then return IDLE end
   local hasOtherHolder = state.holder and state.holder ~= worker
   if hasOtherHolder and isLeased(state, nowMs) then return LEASED end
-  if hasOtherHolder and state['until'] <= nowMs then noteDeath(key, state) end
+  if hasOtherHolder and state['until'] <= nowMs and state.took ~= 0 then noteDeath(key, state) end
   if state.holder ~= worker then call('HDEL', key, 'quarantine') end
   if bound ~= '' then noteBound(key, state, bound) end
   if applied and applied > state.applied then
@@ -87,10 +91,15 @@ local function take(begin, applied, rewindTo, bound)
     if state.holder then call('HDEL', key, 'holder', 'until', 'quarantine') end
     return answer
   end
-  if state.applied >= state.number then return release(IDLE) end
+  local function leave(answer)
+    if submissions > 0 or leaseMs == 0 then return release(answer) end
+    call('HSET', key, 'holder', worker, 'until', nowMs + leaseMs, 'took', 0)
+    return answer
+  end
+  if state.applied >= state.number then return leave(IDLE) end
   if not takesDeep and isDeep(state) then return release(DEEP_LOG) end
   local answer = {whole(state.applied), tostring(state.bound or ''), state.deaths or 0}
-  if submissions == 0 then return release(answer) end
+  if submissions == 0 then return leave(answer) end
   local most = math.min(submissions, state.bound or submissions)
   local values, count = read(begin .. 'log', state.applied, state.number, most)
   if #values == 0 then

@@ -41,7 +41,11 @@ describe('the references of an answer', () => {
   beforeEach(() => {
     workspaceId = randomUUID()
     const find = (submissions: readonly { workspaceId: string; id: string }[]) => findProgress(schema.sql, submissions)
-    const awaitProgress = createAwaitProgress(find, () => performance.now(), new AbortController().signal)
+    const awaitProgress = createAwaitProgress(find, {
+      now: () => performance.now(),
+      stop: new AbortController().signal,
+      hurry: () => {},
+    })
     resolve = createResolveReferences({ sql: schema.sql, timeoutMs: TIMEOUT_MS, awaitProgress })
   })
 

@@ -5,6 +5,7 @@ import type { Operation, Submission } from '../../contract/submission.ts'
 import type { Sql } from '../../db/connection/postgres.ts'
 import { createWorkspace } from '../../db/workspaces/workspaces.ts'
 import { workspaceKeys } from '../../queue/keys.ts'
+import { createPutOffTagging } from '../../queue/jobs/put-off-tagging.ts'
 import type { Log } from '../../queue/log/log.ts'
 import { createApplyLogs } from '../../worker/apply/apply-log.ts'
 import { createStrideSizes } from '../../worker/apply/stride-size.ts'
@@ -66,6 +67,7 @@ export const openApplyRig = async () => {
     strideSizes: createStrideSizes(),
     attempts: new Map(),
     purgedWorkspaces: new Set(),
+    addTagging: createPutOffTagging(room.queues),
     pace: createLearningPace(() => 0),
     answerWithinMs: STATEMENT_TIMEOUT_MS,
     redoMs: () => REDO_MS,
@@ -170,16 +172,18 @@ export const openApplyRig = async () => {
       const jobs = await room.queues[queue].getJobs(['waiting'])
       return jobs.flatMap(({ data }) => (data as { workspaceIds: string[] }).workspaceIds)
     },
-    taggingJobs: async () => (await room.queues.tagging.getJobs(['waiting'])).map(({ data }) => data as TaggingJob),
+    taggingJobs: async () => (await room.queues.tagging.getJobs(['delayed'])).map(({ data }) => data as TaggingJob),
     removalJobs: async () => (await room.queues.removal.getJobs(['waiting'])).map(({ data }) => data as RemovalJob),
     /** Drains all queues, and forgets the log lines and settled submissions of the last test. */
     startAfresh: async (): Promise<void> => {
       lines.length = 0
       settled.length = 0
-      await Promise.all(Object.values(room.queues).map((queue) => queue.drain()))
+      await Promise.all(Object.values(room.queues).map((queue) => queue.drain(true)))
     },
+    /** Stops the worker for good. */
+    stop: worker.stop,
     close: async (): Promise<void> => {
-      worker.stop()
+      await worker.stop()
       await room.close()
       await schema.drop()
     },

@@ -43,7 +43,7 @@ describe('a worker with a hanging connection to Postgres', () => {
   })
   after(async () => {
     await worker.close()
-    processors.stop()
+    await processors.stop()
     await room.close()
     await sql.end()
     await schema.drop()

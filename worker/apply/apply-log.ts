@@ -1,4 +1,4 @@
-// A job names workspaces, and takes their logs until nothing is left. Each take gives one of:
+// A job names workspaces, and takes their logs. Each take gives one of:
 //
 //   idle        nothing is left to apply; Redis has released the lease
 //   leased      another worker applies the log, and sees the new entries at its next take
@@ -6,9 +6,14 @@
 //   unreadable  the workspace moves to `backlog`, where only its own job fails
 //   taken       the stride is applied, and `afterStride` goes on
 //
-// `backlog` is the queue of deep workspaces. An idle or leased log is taken again if another job
-// has named its workspace meanwhile. Once the job may not go on (`mayGoOn`), the remaining
-// workspaces are woken again.
+// `backlog` is the queue of deep workspaces, whose job takes a log until nothing is left. Another
+// job takes again only if the stride was full. Otherwise it ends, and the worker stays with the
+// workspace: it keeps the lease, and takes again after a pace (staying.ts), until a take is idle.
+// Admissions meanwhile wake no worker. A job that names such a workspace takes at once.
+//
+// An idle or leased log is taken again if another job has named its workspace meanwhile. Once a job
+// may not go on (`mayGoOn`), it wakes the remaining workspaces again.
+import type { Submission } from '../../contract/submission.ts'
 import type { RedisClient } from '../../queue/redis/connect-redis.ts'
 import { forgetWorkspace } from '../../queue/log/forget-workspace.ts'
 import type { TakeResult, TakeRequest } from '../../queue/log/log.ts'
@@ -17,6 +22,9 @@ import { withoutCause } from '../../queue/jobs/open-worker.ts'
 import { describeFault, isUnavailable } from '../../runtime/fault.ts'
 import { untilAvailable } from '../when-available.ts'
 import { applyDeep, type AppliedStride, applyShared, type StrideDependencies, type TakenStride } from './apply-taken.ts'
+import { createInHand, type Hand, type InHand } from './in-hand.ts'
+import { createStaying, type LastTake, STAYING_LEASE_MS, type Staying } from './staying.ts'
+import type { StrideOutcome } from './stride-outcome.ts'
 import { FULL_STRIDE } from './stride-size.ts'
 
 const BUDGET_MS = 250
@@ -44,26 +52,37 @@ type ApplyLogs = {
    * once. `isDeep`: for a job of the queue `backlog`.
    */
   apply: (workspaceIds: readonly string[], isDeep: boolean) => Promise<void>
-  /** Ends the renewal of leases. */
-  stop: () => void
+  /** Ends the renewal of leases, and releases those of workspaces with which the worker stays. */
+  stop: () => Promise<void>
 }
 
 export const createApplyLogs = (dependencies: ApplyDependencies): ApplyLogs => {
   const inHand = createInHand()
   const postponed = new Map<string, number>()
-  const { now } = dependencies
-  const begin = (workspaceIds: readonly string[]): Hand =>
-    inHand.begin(workspaceIds.filter((id) => (postponed.get(id) ?? 0) <= now()))
+  const begin = (workspaceIds: readonly string[], isDeep: boolean): Job => {
+    const hand = inHand.begin(workspaceIds.filter((id) => (postponed.get(id) ?? 0) <= dependencies.now()))
+    staying.leave(hand.ids())
+    return { ...dependencies, hand, staying, postponed, isDeep, until: dependencies.now() + BUDGET_MS }
+  }
+  const wakeAll = (ids: readonly string[], isDeep: boolean) =>
+    Promise.all(ids.map((id) => dependencies.wake.wake(id, { submissions: 0, isDeep })))
+  const apply: ApplyLogs['apply'] = async (workspaceIds, isDeep) => {
+    await wakeAll(await applyLogs(begin(workspaceIds, isDeep)), isDeep)
+  }
+  // After a fault, a job goes on: BullMQ repeats jobs.
+  const staying = createStaying((ids) => apply(ids, false).catch(() => wakeAll(ids, false)))
   const renewing = setInterval(() => renewLeases(dependencies, inHand), RENEW_EVERY_MS)
   return {
-    apply: async (workspaceIds, isDeep) => {
-      const until = now() + BUDGET_MS
-      const left = await applyLogs({ ...dependencies, hand: begin(workspaceIds), postponed, isDeep, until })
-      await Promise.all(left.map((id) => dependencies.wake.wake(id, { submissions: 0, isDeep })))
+    apply,
+    stop: async () => {
+      clearInterval(renewing)
+      const job = begin(await staying.stop(), false)
+      await wakeAll(await putBack(job, requestsFor(job.hand)), false)
     },
-    stop: () => clearInterval(renewing),
   }
 }
+
+const requestsFor = (hand: Hand): TakeRequest[] => hand.ids().map((workspaceId) => ({ workspaceId }))
 
 /** A stride can take longer than a lease. Without a renewal, the worker would count as dead. */
 const renewLeases = ({ logs, worker }: ApplyDependencies, inHand: InHand): void => {
@@ -74,6 +93,7 @@ const renewLeases = ({ logs, worker }: ApplyDependencies, inHand: InHand): void 
 
 type Job = ApplyDependencies & {
   hand: Hand
+  staying: Staying
   /** Workspaces whose next submission failed, with the time of the next attempt. */
   postponed: Map<string, number>
   isDeep: boolean
@@ -83,7 +103,7 @@ type Job = ApplyDependencies & {
 /** Applies until nothing is left or the job may not go on. Returns the workspaces to wake again. */
 const applyLogs = async (job: Job): Promise<string[]> => {
   const { hand } = job
-  let requests: TakeRequest[] = hand.ids().map((workspaceId) => ({ workspaceId }))
+  let requests = requestsFor(hand)
   try {
     while (requests.length > 0) {
       requests = await applyWhenAvailable(job, requests)
@@ -115,7 +135,7 @@ const applyWhenAvailable = async (job: Job, requests: readonly TakeRequest[]): P
       throw withoutCause(fault)
     }
     await untilAvailable(sql, stop)
-    return hand.ids().map((workspaceId) => ({ workspaceId }))
+    return requestsFor(hand)
   }
 }
 
@@ -123,7 +143,9 @@ const applyWhenAvailable = async (job: Job, requests: readonly TakeRequest[]): P
 const applyRound = async (job: Job, requests: readonly TakeRequest[]): Promise<TakeRequest[]> => {
   const next: TakeRequest[] = []
   const strides: TakenStride[] = []
-  for (const [at, taken] of (await take(job, requests)).entries()) {
+  const most = Math.ceil(FULL_STRIDE.submissions / requests.length)
+  const takenAt = performance.now()
+  for (const [at, taken] of (await take(job, requests, { most, leaseMs: LEASE_MS })).entries()) {
     const { workspaceId } = requests[at]!
     if (taken.outcome === 'taken') strides.push({ workspaceId, ...taken })
     else if (taken.outcome === 'deep') passOn(job, workspaceId)
@@ -134,19 +156,54 @@ const applyRound = async (job: Job, requests: readonly TakeRequest[]): Promise<T
   const applied: AppliedStride[] = job.isDeep ? [] : await applyShared(job, strides)
   if (job.isDeep) for (const stride of strides) applied.push(await applyDeep(job, stride))
   for (const stride of applied) next.push(...(await afterStride(job, stride)))
-  return next
+  if (job.isDeep) return next
+  const short = strides.filter(
+    ({ submissions, bound }, at) =>
+      submissions.length < Math.min(most, bound) && isWhole(applied[at]!.outcome, submissions),
+  )
+  return stayWith(job, next, new Map(short.map((s) => [s.workspaceId, { found: s.submissions.length, takenAt }])))
 }
 
-const take = (job: Job, requests: readonly TakeRequest[], most = FULL_STRIDE.submissions): Promise<TakeResult[]> => {
+const isWhole = (outcome: StrideOutcome, submissions: readonly Submission[]): boolean =>
+  outcome.end === 'applied' && outcome.position >= submissions.at(-1)!.number
+
+const take = (
+  job: Job,
+  requests: readonly TakeRequest[],
+  { most, leaseMs }: { most: number; leaseMs: number },
+): Promise<TakeResult[]> => {
   for (const { workspaceId } of requests) job.hand.unmark(workspaceId)
   return job.logs.take(requests, {
     worker: job.worker,
-    leaseMs: LEASE_MS,
-    submissions: Math.ceil(most / requests.length),
+    leaseMs,
+    submissions: most,
     bytes: Math.ceil(FULL_STRIDE.bytes / requests.length),
     takesDeep: job.isDeep,
     redoMs: job.redoMs(),
   })
+}
+
+/**
+ * Notes the positions after short strides, and stays with their workspaces unless another job has
+ * named them meanwhile. Returns the requests for the next take of this job.
+ */
+const stayWith = async (
+  job: Job,
+  requests: readonly TakeRequest[],
+  short: ReadonlyMap<string, LastTake>,
+): Promise<TakeRequest[]> => {
+  const isRead = ({ workspaceId, applied }: TakeRequest): boolean =>
+    applied !== undefined && short.has(workspaceId) && !job.hand.isMarked(workspaceId)
+  const noted = job.stop.aborted ? [] : requests.filter(isRead)
+  const next = requests.filter((request) => !noted.includes(request))
+  if (noted.length === 0) return next
+  for (const [at, { outcome }] of (await take(job, noted, { most: 0, leaseMs: STAYING_LEASE_MS })).entries()) {
+    const { workspaceId } = noted[at]!
+    if (outcome === 'deep') passOn(job, workspaceId)
+    else if (!job.hand.giveBack(workspaceId)) next.push({ workspaceId })
+    else if (outcome !== 'leased') job.staying.stay(workspaceId, short.get(workspaceId)!)
+  }
+  return next
 }
 
 /** The next request for a workspace; none if the job gives the workspace back. */
@@ -198,59 +255,10 @@ const postpone = async (job: Job, request: TakeRequest, ms: number): Promise<voi
 const putBack = async (job: Job, requests: readonly TakeRequest[]): Promise<string[]> => {
   if (requests.length === 0) return []
   const left: string[] = []
-  for (const [at, { outcome }] of (await take(job, requests, 0)).entries()) {
+  for (const [at, { outcome }] of (await take(job, requests, { most: 0, leaseMs: 0 })).entries()) {
     const { workspaceId } = requests[at]!
     if (outcome === 'deep') passOn(job, workspaceId)
     else if (outcome === 'taken' || !job.hand.giveBack(workspaceId)) left.push(workspaceId)
   }
   return left
-}
-
-/** The workspaces of one job. */
-type Hand = {
-  ids: () => string[]
-  /** Removes the mark. Call it before reading the workspace's log. */
-  unmark: (workspaceId: string) => void
-  /**
-   * Gives a workspace back and returns true. Returns false if a job has named the workspace since
-   * its log was read.
-   */
-  giveBack: (workspaceId: string) => boolean
-  /** Gives workspaces back, marked or not. */
-  drop: (...workspaceIds: readonly string[]) => void
-}
-
-type InHand = {
-  /** Takes the workspaces that no job of this process has, and marks the others. */
-  begin: (workspaceIds: readonly string[]) => Hand
-  ids: () => string[]
-}
-
-/**
- * The workspaces whose logs this process is applying. Another job that names such a workspace only
- * marks it. The log of a marked workspace is read again before the workspace is given back. So the
- * process overlooks no entry, and never applies one log in two jobs.
- */
-export const createInHand = (): InHand => {
-  const marked = new Map<string, boolean>()
-  return {
-    begin: (workspaceIds) => {
-      const own = new Set(workspaceIds.filter((id) => !marked.has(id)))
-      for (const id of workspaceIds) marked.set(id, !own.has(id))
-      const drop: Hand['drop'] = (...ids) => {
-        for (const id of ids) if (own.delete(id)) marked.delete(id)
-      }
-      return {
-        ids: () => [...own],
-        unmark: (workspaceId) => void marked.set(workspaceId, false),
-        giveBack: (workspaceId) => {
-          if (marked.get(workspaceId)) return false
-          drop(workspaceId)
-          return true
-        },
-        drop,
-      }
-    },
-    ids: () => [...marked.keys()],
-  }
 }

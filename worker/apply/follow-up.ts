@@ -8,7 +8,7 @@ import type { Sql } from '../../db/connection/postgres.ts'
 import { findPurgesUnderWay } from '../../db/purges/removal.ts'
 import { findMissingReceipts } from '../../db/submissions/receipts.ts'
 import type { Logger } from '../../runtime/logger.ts'
-import { addRemovals, addTagging, type JobQueues } from '../../queue/jobs/job-queues.ts'
+import { addRemovals, type JobQueues } from '../../queue/jobs/job-queues.ts'
 import type { Log } from '../../queue/log/log.ts'
 import type { LearningPace } from '../tagging/learning-pace.ts'
 import type { Ending, StrideSpans } from '../trace-jobs.ts'
@@ -29,6 +29,8 @@ export type FollowUpDependencies = {
   logs: Log
   queues: JobQueues
   log: Logger
+  /** Resolves once Redis has the jobs. */
+  addTagging: (jobs: readonly TaggingJob[]) => Promise<void>
   pace: LearningPace
   onSettled: OnSettled
 }
@@ -61,7 +63,7 @@ export const followUp = async (
     const purgeIds = [...decided, ...(await findUnfinished(dependencies, workspaceId, found))]
     removals.push(...purgeIds.map((purgeId) => ({ workspaceId, purgeId })))
   }
-  await Promise.all([addTagging(dependencies.queues, tagging), addRemovals(dependencies.queues, removals)])
+  await Promise.all([dependencies.addTagging(tagging), addRemovals(dependencies.queues, removals)])
   return endings
 }
 

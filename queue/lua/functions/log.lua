@@ -11,7 +11,7 @@
 --                    contact
 --   forgotten        the book may lack idempotency keys of submissions up to this number
 --   holder, until    the worker that has the lease, and the end of the lease in ms
---   took             how many submissions were read under the lease
+--   took             how many submissions were read under the lease; 0 while a worker only stays
 --   bound            how many submissions a stride may have; absent for full ones
 --   quarantine       set during a quarantine
 --   deaths           how many workers died in quarantine

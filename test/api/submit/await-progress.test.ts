@@ -3,6 +3,7 @@ import { describe, it } from 'node:test'
 import { createAwaitProgress } from '../../../api/submit/await-progress.ts'
 import type { Progress } from '../../../db/submissions/receipts.ts'
 import type { SubmissionState } from '../../../contract/receipt.ts'
+import { until } from '../../support/until.ts'
 
 const SUBMISSION = { workspaceId: 'w', id: 's' }
 const LONG_MS = 60_000
@@ -11,6 +12,7 @@ const LONG_MS = 60_000
 const setUp = () => {
   const receipts = new Map<string, Progress>()
   const asked: string[][] = []
+  const hurried: string[] = []
   const stop = new AbortController()
   let now = 0
   const awaitProgress = createAwaitProgress(
@@ -18,12 +20,12 @@ const setUp = () => {
       asked.push(submissions.map(({ id }) => id))
       return submissions.flatMap(({ id }) => receipts.get(id) ?? [])
     },
-    () => now,
-    stop.signal,
+    { now: () => now, stop: stop.signal, hurry: (workspaceId) => void hurried.push(workspaceId) },
   )
   return {
     awaitProgress,
     asked,
+    hurried,
     stop,
     write: (state: SubmissionState) => receipts.set('s', { id: 's', state, isUnmatched: false }),
     advance: (ms: number) => {
@@ -70,6 +72,15 @@ describe('waiting for a submission', () => {
     assert.equal(await awaitProgress(SUBMISSION, { until: 'finished', ms: LONG_MS }), undefined)
   })
 
+  it('wakes a worker once if the submission is still not there after a while', async () => {
+    const { awaitProgress, write, asked, hurried } = setUp()
+    const waiting = awaitProgress(SUBMISSION, { until: 'finished', ms: LONG_MS })
+    await until('it has looked again', async () => asked.length > 3)
+    assert.deepEqual(hurried, [SUBMISSION.workspaceId])
+    write('applied')
+    await waiting
+  })
+
   it('continues after a failed look-up', async () => {
     let looks = 0
     const awaitProgress = createAwaitProgress(
@@ -77,8 +88,7 @@ describe('waiting for a submission', () => {
         if (looks++ === 0) throw new Error('Postgres is away')
         return [{ id: 's', state: 'applied', isUnmatched: false }]
       },
-      () => 0,
-      new AbortController().signal,
+      { now: () => 0, stop: new AbortController().signal, hurry: () => {} },
     )
     assert.equal((await awaitProgress(SUBMISSION, { until: 'finished', ms: LONG_MS }))?.state, 'applied')
   })

@@ -258,6 +258,18 @@ describe('submissions that are admitted together', () => {
       await admit(requestFor({ workspaceId }))
       assert.equal(woken.length, 2)
     })
+
+    it('is added for an operation that later answers may wait for, even while a worker holds the log', async () => {
+      const workspaceId = randomUUID()
+      const { woken, admit } = waking()
+      await admit(requestFor({ workspaceId }))
+      await room.log.take([{ workspaceId }], takeSettings())
+      await admit(requestFor({ workspaceId, operation: 'identify_contact' }))
+      await admit(requestFor({ workspaceId, operation: 'purge_contact' }))
+      assert.equal(woken.length, 3)
+      await admit(requestFor({ workspaceId }))
+      assert.equal(woken.length, 3)
+    })
   })
 
   it('all fail if their call fails, and none has entered', async () => {

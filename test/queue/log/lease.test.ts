@@ -62,6 +62,21 @@ describe('the lease of a log', () => {
     assert.equal(boundOf(await take(workspaceId, 'b')), 150)
   })
 
+  it('is kept by a take without submissions, and ends without a death', async () => {
+    const workspaceId = await logWith(400)
+    await take(workspaceId, 'a', { settings: { submissions: 0 } })
+    assert.equal(await outcomeOf(workspaceId, 'b'), 'leased')
+    await die(workspaceId)
+    assert.equal(boundOf(await take(workspaceId, 'b')), Infinity)
+  })
+
+  it('is released by a take without submissions and without a lease', async () => {
+    const workspaceId = await logWith(1)
+    await take(workspaceId, 'a')
+    await take(workspaceId, 'a', { settings: { submissions: 0, leaseMs: 0 } })
+    assert.equal(await outcomeOf(workspaceId, 'b'), 'taken')
+  })
+
   it('that ends again and again leads to strides of one, but does not make a small log deep at once', async () => {
     const workspaceId = await logWith(3)
     const strides: number[] = []

@@ -23,6 +23,7 @@ const taking = fc.record({
   step: fc.constant('take' as const),
   worker,
   submissions: fc.nat({ max: 5 }),
+  leaseMs: fc.constantFrom(0, 60_000),
   applied: fc.option(fc.nat({ max: 4 }), { freq: 2 }),
   rewind: fc.option(fc.nat({ max: 4 }), { freq: 2 }),
 })
@@ -42,6 +43,8 @@ type Model = {
   position: number
   holder: string | undefined
   isLeaseOver: boolean
+  /** The holder has read nothing under its lease. */
+  isStaying: boolean
   bound: number
 }
 
@@ -52,7 +55,14 @@ describe('a log with its lease', () => {
   it('gives each admitted submission in order after the position, in random steps of two workers', async () => {
     const property = fc.asyncProperty(fc.array(step, { minLength: 20, maxLength: 60, size: 'max' }), async (steps) => {
       const workspaceId = randomUUID()
-      const model: Model = { numbers: [], position: 0, holder: undefined, isLeaseOver: false, bound: Infinity }
+      const model: Model = {
+        numbers: [],
+        position: 0,
+        holder: undefined,
+        isLeaseOver: false,
+        isStaying: false,
+        bound: Infinity,
+      }
       for (const next of steps) {
         await carryOut(workspaceId, model, next)
         const waiting = model.numbers.filter((number) => number > model.position)
@@ -103,16 +113,21 @@ describe('a log with its lease', () => {
   const take = async (workspaceId: string, model: Model, next: Extract<Step, { step: 'take' }>): Promise<void> => {
     const applied = next.applied === null ? undefined : model.numbers.at(-1 - next.applied)
     const rewindTo = next.rewind === null ? undefined : await keptNumber(workspaceId, model, next.rewind)
-    const settings = takeSettings({ worker: next.worker, submissions: next.submissions, redoMs: KEPT_MS })
+    const { submissions } = next
+    // Only a take without submissions may have no lease.
+    const leaseMs = submissions === 0 ? next.leaseMs : 60_000
+    const settings = takeSettings({ worker: next.worker, submissions, leaseMs, redoMs: KEPT_MS })
     const [taken] = await room.log.take([{ workspaceId, applied, rewindTo }], settings)
     const hasOtherHolder = model.holder !== undefined && model.holder !== next.worker
     if (hasOtherHolder && !model.isLeaseOver) return assert.deepEqual(taken, { outcome: 'leased' })
-    if (hasOtherHolder) model.bound = Math.max(1, Math.min(BOUND_AFTER_DEATH, model.bound / 2))
+    if (hasOtherHolder && !model.isStaying) model.bound = Math.max(1, Math.min(BOUND_AFTER_DEATH, model.bound / 2))
     model.position = Math.max(model.position, applied ?? 0)
     model.position = Math.min(model.position, rewindTo ?? Infinity)
     const waiting = model.numbers.filter((number) => number > model.position)
-    const given = waiting.slice(0, Math.min(next.submissions, model.bound))
-    model.holder = given.length === 0 ? undefined : next.worker
+    const given = waiting.slice(0, Math.min(submissions, model.bound))
+    model.isStaying = submissions === 0
+    model.holder =
+      given.length > 0 || (model.isStaying && leaseMs > 0 && model.numbers.length > 0) ? next.worker : undefined
     model.isLeaseOver = false
     if (waiting.length === 0) return assert.deepEqual(taken, { outcome: 'idle' })
     assert.ok(taken?.outcome === 'taken')

@@ -107,6 +107,27 @@ describe('a worker that applies logs', () => {
     assert.deepEqual(await rig.wokenIn('wake'), [workspaceId])
   })
 
+  it('stays with a workspace, applies its next submissions without a job, and then releases the lease', async () => {
+    const workspaceId = await rig.makeWorkspace()
+    await rig.admit(workspaceId, replaced(1))
+    await rig.apply([workspaceId])
+    assert.equal(await rig.isLeased(workspaceId), true)
+    assert.equal((await rig.waitingIn(workspaceId)).length, 0)
+    await rig.admit(workspaceId, replaced(3))
+    await until('the worker takes again', async () => (await rig.waitingIn(workspaceId)).length === 0)
+    assert.equal(rig.settled.length, 4)
+    await until('the worker leaves', async () => !(await rig.isLeased(workspaceId)))
+  })
+
+  it('applies the submissions of a workspace with which it stays before the job ends that names the workspace', async () => {
+    const workspaceId = await rig.makeWorkspace()
+    await rig.admit(workspaceId, replaced(1))
+    await rig.apply([workspaceId])
+    await rig.admit(workspaceId, replaced(1))
+    await rig.apply([workspaceId])
+    assert.equal((await rig.waitingIn(workspaceId)).length, 0)
+  })
+
   it('tries a submission with a passing fault again after a pause, while later submissions wait', async () => {
     const workspaceId = await rig.makeWorkspace()
     const ids = await rig.admit(workspaceId, [feedbackBody('first'), feedbackBody('stubborn'), feedbackBody('last')])
@@ -177,7 +198,7 @@ describe('a worker that applies logs', () => {
     const [lost] = await rig.waitingIn(workspaceId)
     await rig.sql`update workspace_progress set applied_number = ${lost!.number + 5} where workspace_id = ${workspaceId}`
     await rig.apply([workspaceId])
-    assert.deepEqual(await rig.statesOf(workspaceId), { [ids[0]!]: 'applied' })
+    await until('the submission is applied', async () => (await rig.statesOf(workspaceId))[ids[0]!] === 'applied')
     const [row] = await rig.sql<{ number: string }[]>`select number from feedback where workspace_id = ${workspaceId}`
     assert.ok(Number(row!.number) > lost!.number + 5)
     assert.equal(rig.logged('appended_again').length, 1)
@@ -234,5 +255,15 @@ describe('a worker that applies logs', () => {
     // If the outage was longer than the job may take, the job has woken the workspace again.
     await rig.apply(await rig.wokenIn('wake'))
     assert.equal(Object.keys(await rig.statesOf(workspaceId)).length, 1)
+  })
+
+  it('releases the leases of workspaces with which it stays when it stops, and wakes those with submissions left', async () => {
+    const workspaceId = await rig.makeWorkspace()
+    await rig.admit(workspaceId, replaced(1))
+    await rig.apply([workspaceId])
+    await rig.admit(workspaceId, replaced(1))
+    await rig.stop()
+    assert.equal(await rig.isLeased(workspaceId), false)
+    assert.deepEqual(await rig.wokenIn('wake'), [workspaceId])
   })
 })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { createInHand } from '../../../worker/apply/apply-log.ts'
+import { createInHand } from '../../../worker/apply/in-hand.ts'
 
 describe('a workspace in hand', () => {
   it('belongs to one job at a time', () => {
